@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract that every allocation policy keeps: ours, and the models of others that we replay
+// traces and estimates through. The trainer and `headroom plan` talk to a Policy and to nothing
+// else.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "allocator/component.h"
+
+namespace headroom::allocator {
+
+using Address = std::uint64_t;   // Where a block is on the device. Never 0 for a block that exists.
+using StreamId = std::uint32_t;  // 0 is the default stream.
+
+struct Request {
+  std::uint64_t bytes = 0;
+  Component tag = Component::other;
+  StreamId stream = 0;
+};
+
+// "Live" counts blocks in use after rounding to the policy's smallest block (512 bytes in PyTorch
+// and in ours), which is what torch.cuda.memory_allocated() counts. "Reserved" is what was taken
+// from the device.
+struct Usage {
+  std::uint64_t live_bytes = 0;
+  std::uint64_t live_peak_bytes = 0;
+  std::uint64_t reserved_bytes = 0;
+  std::uint64_t reserved_peak_bytes = 0;
+  ByComponent live;          // Adds up to live_bytes.
+  ByComponent live_at_peak;  // Adds up to live_peak_bytes; the first moment that reached the peak.
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+
+  // The block's address, or nothing if the capacity does not allow it. A request of zero bytes gets
+  // a block of the smallest size. Nothing that was live is moved or lost on failure.
+  virtual std::optional<Address> allocate(const Request& request) = 0;
+
+  // Requires: `address` came from allocate() and was not freed since.
+  virtual void free(Address address) = 0;
+
+  // Moves a live block's bytes to another component: a gradient is born as a backward temporary.
+  // live_at_peak is not rewritten. Requires: as free().
+  virtual void retag(Address address, Component tag) = 0;
+
+  // Everything queued on the stream is done: what waited for it may be reused.
+  virtual void synchronize(StreamId stream) = 0;
+
+  virtual const Usage& usage() const = 0;
+
+  // As in contracts.md: "headroom", "torch", "exact", …
+  virtual std::string_view name() const = 0;
+};
+
+}  // namespace headroom::allocator

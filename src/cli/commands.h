@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of `headroom`, one file each. main() builds the App, adds them in the order people
+// read them in --help, and returns what the command that ran left in Context::exit_code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+
+namespace headroom::cli {
+
+// design.md §2. 2 is also what CLI11's own errors become.
+enum ExitCode : int { exit_ok = 0, exit_findings = 1, exit_usage = 2, exit_could_not_look = 3 };
+
+struct Context {
+  int exit_code = exit_ok;
+};
+
+// Prints "headroom: MESSAGE" and, where there is one, "  next: COMMAND" on stderr; returns `code`.
+int print_error(const Error& error, ExitCode code);
+
+}  // namespace headroom::cli

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "headroom gets machine-learning jobs running, and keeps them running, on an AMD GPU"};
+  app.set_version_flag("--version", "headroom " HEADROOM_VERSION);
+  app.require_subcommand(1);
+  headroom::cli::Context context;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    return app.exit(problem) == 0 ? headroom::cli::exit_ok : headroom::cli::exit_usage;
+  }
+  return context.exit_code;
+}

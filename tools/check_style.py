@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the rules of STYLE.md that clang-format and clang-tidy cannot.   exit 0: clean; 1: one problem a line"""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LINES_MAX = 400
+BANNED_FILE = re.compile(r"(^|_)(util|utils|helper|helpers|common|manager|misc)(_|\.|$)")
+PRINTS = re.compile(r"\b(std::cout|std::cerr|fmt::print|printf|puts)\b")
+MAY_PRINT = re.compile(r"^(src/cli/|src/.*/main\.cpp$|src/.*_test\.cpp$|tests/|bench/)")
+TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!.*https?://)")
+DEAD_CODE = re.compile(r"^\s*//.*[;{}]\s*$")
+ABSOLUTE = re.compile(r"(?<![\w./])/(?:work|root|home/\w+)/")
+
+
+def check(name, text):
+    lines = text.splitlines()
+    if not any("SPDX-License-Identifier: Apache-2.0" in line for line in lines[:3]):
+        yield "the first line must be: SPDX-License-Identifier: Apache-2.0"
+    if len(lines) > LINES_MAX:
+        yield f"{len(lines)} lines; split it below {LINES_MAX} (one room, one job)"
+    if BANNED_FILE.search(pathlib.Path(name).name):
+        yield "name the file after what it does, not util/helper/common/manager"
+    for number, line in enumerate(lines, 1):
+        if ABSOLUTE.search(line):
+            yield f"{number}: a path of one machine"
+        if name.endswith((".h", ".cpp")):
+            if DEAD_CODE.search(line) and "…" not in line and "`" not in line:
+                yield f"{number}: looks like commented-out code"
+            if TODO.search(line):
+                yield f"{number}: a task without a link to where it is tracked"
+            if PRINTS.search(line.split("//")[0]) and not MAY_PRINT.match(name):
+                yield f"{number}: only cli/, the mains and the tests print"
+
+
+def main():
+    tracked = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
+    problems = 0
+    for name in tracked.stdout.splitlines():
+        if not name.endswith((".h", ".cpp", ".py")) or not (ROOT / name).exists():
+            continue
+        for problem in check(name, (ROOT / name).read_text()):
+            problems += 1
+            print(f"{name}: {problem}")
+    print(f"style: {problems} problems", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
