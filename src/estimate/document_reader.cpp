@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/document_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace headroom::estimate {
+
+TableReader::TableReader(const Document& document, std::string pointer,
+                         std::optional<Error>& problem)
+    : document_(document), pointer_(std::move(pointer)), problem_(problem) {
+  const Json::json_pointer place(pointer_);
+  if (!document.value.contains(place)) return;
+  const Json& table = document.value.at(place);
+  if (table.is_object()) {
+    table_ = &table;
+  } else {
+    fail("", Errc::invalid, fmt::format("expected a table, found {}", table.dump()),
+         "write it as a [table] followed by lines such as key = value");
+  }
+}
+
+void TableReader::fail(const std::string& key, Errc code, const std::string& message,
+                       const std::string& next) {
+  if (problem_) return;
+  const std::string pointer = key.empty() ? pointer_ : pointer_ + "/" + key;
+  std::string path = pointer.empty() ? "the job" : pointer.substr(1);
+  std::replace(path.begin(), path.end(), '/', '.');
+  problem_ = Error{code, document_.place(pointer) + path + ": " + message, next};
+}
+
+const Json* TableReader::find(const char* key) {
+  known_.emplace_back(key);
+  if (table_ == nullptr) return nullptr;
+  const auto found = table_->find(key);
+  return found == table_->end() ? nullptr : &*found;
+}
+
+const Json* TableReader::expect(const char* key, bool right, const char* wanted) {
+  const Json& value = table_->at(key);
+  if (right) return &value;
+  fail(key, Errc::invalid, fmt::format("expected {}, found {}", wanted, value.dump()),
+       fmt::format("correct {} in the job", key));
+  return nullptr;
+}
+
+void TableReader::read(const char* key, std::string& out) {
+  const Json* value = find(key);
+  if (value != nullptr && expect(key, value->is_string(), "text")) out = *value;
+}
+
+void TableReader::read(const char* key, std::optional<std::string>& out) {
+  const Json* value = find(key);
+  if (value != nullptr && expect(key, value->is_string(), "text")) out = value->get<std::string>();
+}
+
+void TableReader::read(const char* key, bool& out) {
+  const Json* value = find(key);
+  if (value != nullptr && expect(key, value->is_boolean(), "true or false")) out = *value;
+}
+
+void TableReader::read(const char* key, double& out, double min, double max) {
+  const Json* value = find(key);
+  if (value == nullptr || !expect(key, value->is_number(), "a number")) return;
+  const double number = *value;
+  const std::string wanted = fmt::format("a number from {} to {}", min, max);
+  if (expect(key, number >= min && number <= max, wanted.c_str())) out = number;
+}
+
+void TableReader::read(const char* key, std::uint64_t& out, std::uint64_t min) {
+  const Json* value = find(key);
+  if (value == nullptr) return;
+  const std::string wanted = fmt::format("a whole number of at least {}", min);
+  const bool right = value->is_number_integer() &&
+                     (value->is_number_unsigned() || value->get<std::int64_t>() >= 0) &&
+                     value->get<std::uint64_t>() >= min &&
+                     value->get<std::uint64_t>() <= 1ULL << 40U;
+  if (expect(key, right, wanted.c_str())) out = value->get<std::uint64_t>();
+}
+
+void TableReader::read_or_auto(const char* key, std::optional<std::uint64_t>& out,
+                               std::uint64_t min) {
+  const Json* value = find(key);
+  if (value == nullptr) return;
+  if (*value == "auto") {
+    out.reset();
+    return;
+  }
+  std::uint64_t number = 0;
+  read(key, number, min);
+  if (number != 0) out = number;
+}
+
+void TableReader::read(const char* key, std::optional<Bytes>& out) {
+  const Json* value = find(key);
+  if (value == nullptr || *value == "auto") return;
+  if (value->is_number_unsigned()) {
+    out = Bytes{value->get<std::uint64_t>()};
+    return;
+  }
+  if (!expect(key, value->is_string(), "a size such as \"16GiB\"")) return;
+  const Result<Bytes> size = parse_bytes(value->get<std::string>());
+  if (size) {
+    out = *size;
+  } else {
+    fail(key, size.error().code, size.error().message, size.error().next);
+  }
+}
+
+void TableReader::read(const char* key, std::vector<std::string>& out) {
+  const Json* value = find(key);
+  if (value == nullptr) return;
+  if (value->is_string()) {
+    out = {value->get<std::string>()};
+    return;
+  }
+  const bool texts = value->is_array() && std::all_of(value->begin(), value->end(),
+                                                      [](const Json& v) { return v.is_string(); });
+  if (expect(key, texts, "a text or an array of texts"))
+    out = value->get<std::vector<std::string>>();
+}
+
+std::optional<std::size_t> TableReader::read_position(const char* key,
+                                                      const std::vector<std::string>& names) {
+  const Json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const std::string wanted = "one of " + join(names, ", ");
+  if (!expect(key, value->is_string(), wanted.c_str())) return std::nullopt;
+  const auto name = value->get<std::string>();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  const auto meant = nearest(name, names);
+  fail(key, Errc::invalid, fmt::format("expected {}, found \"{}\"", wanted, name),
+       fmt::format("write {} = \"{}\"", key, meant.value_or(names.front())));
+  return std::nullopt;
+}
+
+void TableReader::read_only(const char* key, const Json& supported) {
+  const Json* value = find(key);
+  if (value == nullptr || *value == supported) return;
+  fail(key, Errc::unsupported,
+       fmt::format("this version knows only {}, found {}", supported.dump(), value->dump()),
+       fmt::format("leave {} out", key));
+}
+
+void TableReader::refuse_unknown() {
+  if (table_ == nullptr) return;
+  for (const auto& [key, value] : table_->items()) {
+    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    const auto meant = nearest(key, known_);
+    fail(key, Errc::invalid, fmt::format("unknown key; known here: {}", join(known_, ", ")),
+         meant ? fmt::format("did you mean {}?", *meant) : fmt::format("remove {}", key));
+    return;
+  }
+}
+
+}  // namespace headroom::estimate

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "estimate/document_reader.h"
+
+namespace headroom::estimate {
+namespace {
+
+// The names stand in the order of the enums' values.
+const std::vector<std::string> dtype_names = {"fp32", "bf16", "fp16"};
+const std::vector<std::string> method_names = {"full", "lora"};
+const std::vector<std::string> attention_names = {"math", "eager", "sdpa-mask", "efficient",
+                                                  "flash"};
+const std::vector<std::string> checkpointing_names = {"none", "layer"};
+const std::vector<std::string> loss_names = {"eager", "chunked"};
+const std::vector<std::string> engine_names = {"headroom", "transformers", "command"};
+const std::vector<std::string> target_names = {"q", "k", "v", "o", "gate", "up", "down"};
+const std::vector<std::string> data_kinds = {"text", "tokens"};
+const std::vector<std::string> allocators = {"headroom", "torch", "torch-expandable"};
+
+template <class Enum>
+std::string_view name_of(Enum value, const std::vector<std::string>& names) {
+  return names.at(static_cast<std::size_t>(value));
+}
+
+class JobParser {
+ public:
+  explicit JobParser(const Document& document) : document_(document) {}
+
+  Result<Job> parse() {
+    TableReader top = table("");
+    for (const char* name : {"model", "method", "compute", "optimizer", "batch", "engine", "device",
+                             "data", "output"}) {
+      top.find(name);
+    }
+    top.refuse_unknown();
+    read_model();
+    read_compute();  // Before method: the weights' dtype defaults to compute's.
+    read_method();
+    read_optimizer();
+    read_batch();
+    read_engine_and_device();
+    read_data_and_output();
+    if (problem_) return *problem_;
+    return job_;
+  }
+
+ private:
+  TableReader table(const char* pointer) { return {document_, pointer, problem_}; }
+
+  void read_model() {
+    TableReader model = table("/model");
+    model.read("name", job_.model.name);
+    const Json* config = model.find("config");
+    if (config != nullptr && config->is_object()) {
+      job_.model.config = *config;
+    } else {
+      model.read("config", job_.model.config_path);
+    }
+    model.refuse_unknown();
+    if (!job_.model.name && config == nullptr) {
+      model.fail("", Errc::invalid, "expected model.config or model.name, found neither",
+                 "add [model] with config = \"folder with config.json\"");
+    }
+  }
+
+  void read_compute() {
+    TableReader compute = table("/compute");
+    compute.read_choice("dtype", job_.compute.dtype, dtype_names);
+    compute.read_only("autocast", false);
+    Attention attention{};
+    if (compute.find("attention") != nullptr) {
+      compute.read_choice("attention", attention, attention_names);
+      job_.compute.attention = attention;
+    }
+    compute.read_choice("checkpointing", job_.compute.checkpointing, checkpointing_names);
+    compute.read("keep_outputs", job_.compute.keep_outputs);
+    compute.read_choice("loss", job_.compute.loss, loss_names);
+    compute.read_only("norm", "eager");
+    const std::string dtype(to_string(job_.compute.dtype));
+    compute.read_only("residual", dtype);
+    compute.read_only("embeddings", dtype);
+    compute.refuse_unknown();
+  }
+
+  void read_method() {
+    TableReader method = table("/method");
+    job_.method.base = job_.compute.dtype;
+    method.read_choice("kind", job_.method.kind, method_names);
+    method.read_choice("base", job_.method.base, dtype_names);
+    method.read("rank", job_.method.rank, 1);
+    job_.method.alpha = 2.0 * static_cast<double>(job_.method.rank);
+    method.read("alpha", job_.method.alpha, 0.0, 1e9);
+    method.read("dropout", job_.method.dropout, 0.0, 0.99);
+    read_targets(method);
+    method.read_choice("adapter_dtype", job_.method.adapter_dtype, dtype_names);
+    method.find("group_size");  // Only quantised weights have groups.
+    method.refuse_unknown();
+  }
+
+  void read_targets(TableReader& method) {
+    std::vector<std::string> names = target_names;
+    method.read("targets", names);
+    job_.method.targets.clear();
+    for (const std::string& name : names) {
+      const auto found = std::find(target_names.begin(), target_names.end(), name);
+      if (found == target_names.end() || names.empty()) {
+        method.fail("targets", Errc::invalid,
+                    fmt::format("expected some of q, k, v, o, gate, up, down, found \"{}\"", name),
+                    "write targets = [\"q\", \"v\"]");
+        return;
+      }
+      job_.method.targets.push_back(static_cast<Target>(found - target_names.begin()));
+    }
+    if (names.empty()) {
+      method.fail("targets", Errc::invalid, "expected at least one projection, found none",
+                  "write targets = [\"q\", \"v\"]");
+    }
+  }
+
+  void read_optimizer() {
+    TableReader optimizer = table("/optimizer");
+    optimizer.read_only("kind", "adamw");
+    optimizer.read("foreach", job_.optimizer.foreach);
+    optimizer.read_only("offload", false);
+    optimizer.read_only("master", "none");
+    optimizer.read("learning_rate", job_.optimizer.learning_rate, 0.0, 10.0);
+    optimizer.read("weight_decay", job_.optimizer.weight_decay, 0.0, 10.0);
+    optimizer.refuse_unknown();
+  }
+
+  void read_batch() {
+    TableReader batch = table("/batch");
+    batch.read_or_auto("micro", job_.batch.micro, 1);
+    batch.read("sequence", job_.batch.sequence, 1);
+    batch.read_or_auto("accumulate", job_.batch.accumulate, 1);
+    std::uint64_t global = 0;
+    batch.read("global", global, 1);
+    if (global != 0) job_.batch.global = global;
+    batch.refuse_unknown();
+    const auto& [micro, sequence, accumulate, wanted] = job_.batch;
+    if (wanted && micro && accumulate && *micro * *accumulate != *wanted) {
+      batch.fail("global", Errc::invalid,
+                 fmt::format("expected micro × accumulate = {} × {} = {}, found {}", *micro,
+                             *accumulate, *micro * *accumulate, *wanted),
+                 "leave one of the three out, or write accumulate = \"auto\"");
+    }
+  }
+
+  void read_engine_and_device() {
+    TableReader engine = table("/engine");
+    engine.read_choice("kind", job_.engine.kind, engine_names);
+    engine.read("transformers", job_.engine.transformers);
+    engine.read("command", job_.engine.command);
+    engine.refuse_unknown();
+
+    TableReader device = table("/device");
+    device.read("capacity", job_.device.capacity);
+    device.read("gpu", job_.device.gpu);
+    if (job_.engine.kind == EngineKind::headroom) job_.device.allocator = "headroom";
+    std::size_t allocator = allocators.size();
+    device.read_choice("allocator", allocator, allocators);
+    if (allocator < allocators.size()) job_.device.allocator = allocators[allocator];
+    device.read("context", job_.device.context);
+    device.refuse_unknown();
+  }
+
+  void read_data_and_output() {
+    TableReader data = table("/data");
+    data.read("path", job_.data.paths);
+    std::size_t kind = 0;
+    data.read_choice("kind", kind, data_kinds);
+    job_.data.kind = data_kinds[kind];
+    data.read("epochs", job_.data.epochs, 1);
+    data.read("seed", job_.data.seed, 0);
+    data.refuse_unknown();
+    TableReader output = table("/output");
+    output.read("folder", job_.output.folder);
+    output.refuse_unknown();
+  }
+
+  const Document& document_;
+  std::optional<Error> problem_;
+  Job job_;
+};
+
+}  // namespace
+
+std::uint64_t size_of(DType dtype) {
+  return dtype == DType::fp32 ? 4 : 2;
+}
+
+std::string_view to_string(DType dtype) {
+  return name_of(dtype, dtype_names);
+}
+std::string_view to_string(MethodKind kind) {
+  return name_of(kind, method_names);
+}
+std::string_view to_string(Attention attention) {
+  return name_of(attention, attention_names);
+}
+std::string_view to_string(Checkpointing value) {
+  return name_of(value, checkpointing_names);
+}
+std::string_view to_string(Loss loss) {
+  return name_of(loss, loss_names);
+}
+std::string_view to_string(EngineKind kind) {
+  return name_of(kind, engine_names);
+}
+std::string_view to_string(Target target) {
+  return name_of(target, target_names);
+}
+
+Result<Job> parse_job(const Document& document) {
+  return JobParser(document).parse();
+}
+
+}  // namespace headroom::estimate
