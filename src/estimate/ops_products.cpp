@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The products: linear, matmul, embedding, fused attention, and the loss.
+#include <utility>
+
+#include "estimate/ops.h"
+
+namespace headroom::estimate::ops {
+
+Tensor linear(Tape& tape, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
+              const std::string& name) {
+  const Meta input = x;
+  const Meta matrix = weight;
+  Meta output = x;
+  output.shape.back() = weight.shape.front();
+  std::vector<Tensor> inputs = {x, weight};
+  if (bias) inputs.push_back(*bias);
+  std::vector<Tensor> saved;
+  if (weight.requires_grad()) saved.push_back(x);
+  if (x.requires_grad()) saved.push_back(weight);
+  const Tensor y = tape.empty(name, output);
+  return tape.connect(
+      y, inputs, std::move(saved),
+      [=](Tape& t, const Tensor&, const Node& node) -> std::vector<Tensor> {
+        std::vector<Tensor> grads(node.inputs.size());
+        if (node.wants(0)) grads[0] = t.empty(name + ".input_grad", input);
+        if (node.wants(1)) grads[1] = t.empty(name + ".weight_grad", matrix);
+        if (grads.size() > 2 && node.wants(2)) {
+          grads[2] = t.empty(name + ".bias_grad", {{output.shape.back()}, output.element});
+        }
+        return grads;
+      });
+}
+
+Tensor matmul(Tape& tape, const Tensor& a, const Tensor& b, Shape shape, const std::string& name) {
+  const Meta left = a;
+  const Meta right = b;
+  std::vector<Tensor> saved;
+  if (b.requires_grad()) saved.push_back(a);
+  if (a.requires_grad()) saved.push_back(b);
+  const Tensor y = tape.empty(name, {std::move(shape), a.element});
+  return tape.connect(y, {a, b}, std::move(saved),
+                      [=](Tape& t, const Tensor&, const Node& node) -> std::vector<Tensor> {
+                        std::vector<Tensor> grads(2);
+                        if (node.wants(0)) grads[0] = t.empty(name + ".left_grad", left);
+                        if (node.wants(1)) grads[1] = t.empty(name + ".right_grad", right);
+                        return grads;
+                      });
+}
+
+Tensor embedding(Tape& tape, const Tensor& ids, const Tensor& weight, const std::string& name) {
+  const Meta table = weight;
+  Meta rows{ids.shape, weight.element};
+  rows.shape.push_back(weight.shape.back());
+  const Tensor y = tape.empty(name, rows);
+  return tape.connect(y, {weight}, {ids},
+                      [table, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
+                        return {t.empty(name + ".weight_grad", table)};
+                      });
+}
+
+Tensor nll_loss(Tape& tape, const Tensor& log_probabilities) {
+  const Meta rows = log_probabilities;
+  const Tensor loss = tape.empty("loss", {{1}, rows.element});
+  const Tensor weight = tape.empty("loss.total_weight", {{1}, rows.element});
+  return tape.connect(loss, {log_probabilities}, {log_probabilities, weight},
+                      [rows](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
+                        return {t.empty("log_probabilities.grad", rows, Component::logits)};
+                      });
+}
+
+Tensor flash_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tensor& v) {
+  const Meta query = q;
+  const Meta key = k;
+  const Tensor out = tape.empty("attention", query);
+  const Meta rows{{q.shape[0], q.shape[1], q.shape[2]}, Element::fp32};
+  const Tensor log_sum_exp = tape.empty("attention.logsumexp", rows);
+  return tape.connect(
+      out, {q, k, v}, {q, k, v, out, log_sum_exp},
+      [=](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
+        const Tensor row_sums = t.empty("attention.softmax_d", rows);
+        const Tensor accumulator = t.empty("attention.dq_accum", {query.shape, Element::fp32});
+        Tensor dq = t.empty("q.grad", query);
+        Tensor dk = t.empty("k.grad", key);
+        Tensor dv = t.empty("v.grad", key);
+        if (query.shape[1] != key.shape[1]) {
+          const Tensor dk_heads = t.empty("k.grad_heads", query);
+          const Tensor dv_heads = t.empty("v.grad_heads", query);
+        }
+        return {dq, dk, dv};
+      });
+}
+
+}  // namespace headroom::estimate::ops

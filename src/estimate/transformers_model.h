@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// One training step of a decoder-only model as eager Hugging Face transformers and PEFT run it,
+// told to a Tape. Llama, Mistral and Qwen2 share it (modeling_llama.py, modeling_qwen2.py;
+// peft/tuners/lora/layer.py).
+#pragma once
+
+#include "estimate/job.h"
+#include "estimate/model_config.h"
+#include "estimate/recorder.h"
+
+namespace headroom::estimate {
+
+// The sequence for `steps` optimizer steps with `micro` samples of `sequence` tokens at a time.
+// Adapters, states and gradients appear when they do in the real run. Requires:
+// job.compute.attention is set; job.batch.micro is set.
+Recording record_transformers(const Job& job, const ModelConfig& model, std::uint64_t steps);
+
+}  // namespace headroom::estimate
