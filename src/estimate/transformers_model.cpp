@@ -272,10 +272,16 @@ class TransformersModel {
 
 }  // namespace
 
-Recording record_transformers(const Job& job, const ModelConfig& model, std::uint64_t steps) {
+Recording record_transformers(const Job& job, const ModelConfig& model, const Device& device,
+                              std::uint64_t steps) {
   Recorder recorder;
   {
     Tape tape(recorder);
+    // One for the thread of the forward, one for autograd's (CUDABlas.cpp,
+    // getCurrentCUDABlasHandle).
+    const Meta workspace{{device.blas_workspace.value}, Element::uint8};
+    const Tensor forward_workspace = tape.empty("blas_workspace", workspace, Component::workspace);
+    const Tensor backward_workspace = tape.empty("blas_workspace", workspace, Component::workspace);
     TransformersModel network(tape, job, model);
     AdamW optimizer(job.optimizer.foreach);
     for (std::uint64_t step = 0; step < steps; ++step) {

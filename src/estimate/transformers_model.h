@@ -4,6 +4,7 @@
 // peft/tuners/lora/layer.py).
 #pragma once
 
+#include "estimate/device.h"
 #include "estimate/job.h"
 #include "estimate/model_config.h"
 #include "estimate/recorder.h"
@@ -13,6 +14,7 @@ namespace headroom::estimate {
 // The sequence for `steps` optimizer steps with `micro` samples of `sequence` tokens at a time.
 // Adapters, states and gradients appear when they do in the real run. Requires:
 // job.compute.attention is set; job.batch.micro is set.
-Recording record_transformers(const Job& job, const ModelConfig& model, std::uint64_t steps);
+Recording record_transformers(const Job& job, const ModelConfig& model, const Device& device,
+                              std::uint64_t steps);
 
 }  // namespace headroom::estimate

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "allocator/policies.h"
+#include "estimate/search.h"
+#include "estimate/step.h"
+
+namespace headroom::estimate {
+namespace {
+
+constexpr std::size_t largest_max = 10;
+constexpr std::uint64_t unlimited = std::uint64_t{1} << 50U;
+
+struct Replays {
+  Recording recording;
+  Peak unhindered;             // With plentiful memory.
+  std::optional<Peak> capped;  // Within the capacity, if there is one.
+
+  bool fits() const { return capped && !capped->failed; }
+};
+
+class Planner {
+ public:
+  Planner(const ModelConfig& model, const Device& device) : model_(model), device_(device) {}
+
+  Result<Replays> run(const Job& job) const {
+    Replays replays;
+    HEADROOM_TRY(replays.recording, record_step(job, model_, device_));
+    HEADROOM_TRY(auto policy, allocator::make_policy(job.device.allocator, unlimited));
+    replays.unhindered = replay(replays.recording, *policy);
+    if (device_.capacity) {
+      const Bytes left = saturating_sub(*device_.capacity, device_.context);
+      HEADROOM_TRY(auto capped, allocator::make_policy(job.device.allocator, left.value));
+      replays.capped = replay(replays.recording, *capped);
+    }
+    return replays;
+  }
+
+  Result<Fit> fit(const Job& job) const {
+    HEADROOM_TRY(const Replays replays, run(job));
+    return Fit{replays.fits() || !device_.capacity, replays.unhindered.usage.live_peak_bytes};
+  }
+
+  Plan describe(const Job& job, const Replays& replays) const {
+    const Peak& peak = replays.unhindered;
+    Plan plan;
+    plan.job = job;
+    plan.allocated_bytes = peak.usage.live_peak_bytes;
+    plan.reserved_bytes = (replays.fits() ? *replays.capped : peak).usage.reserved_peak_bytes;
+    plan.device_bytes = plan.reserved_bytes + device_.context.value;
+    plan.at = peak.at;
+    plan.components = peak.usage.live_at_peak;
+    if (device_.capacity) {
+      plan.capacity_bytes = device_.capacity->value;
+      plan.fits = replays.fits();
+      if (replays.capped->failed)
+        plan.first_failure = replays.recording.tensors[*replays.capped->failed];
+    }
+    for (std::size_t i = 0; i < std::min(largest_max, peak.live.size()); ++i) {
+      plan.largest.push_back(replays.recording.tensors[peak.live[i]]);
+    }
+    count_parameters(replays.recording, plan);
+    return plan;
+  }
+
+ private:
+  static void count_parameters(const Recording& recording, Plan& plan) {
+    std::uint64_t weights = 0;
+    std::uint64_t adapters = 0;
+    for (const TensorRecord& tensor : recording.tensors) {
+      if (tensor.component == Component::weights) weights += tensor.meta.elements();
+      if (tensor.component == Component::adapters) adapters += tensor.meta.elements();
+    }
+    plan.parameters = weights + adapters;
+    plan.trainable_parameters = plan.job.method.kind == MethodKind::full ? weights : adapters;
+  }
+
+  const ModelConfig& model_;
+  const Device& device_;
+};
+
+}  // namespace
+
+Job apply(Job job, const Change& change) {
+  if (change.micro) job.batch.micro = change.micro;
+  if (change.accumulate) job.batch.accumulate = change.accumulate;
+  if (change.checkpointing) job.compute.checkpointing = *change.checkpointing;
+  if (change.attention) job.compute.attention = change.attention;
+  if (change.loss) job.compute.loss = *change.loss;
+  return job;
+}
+
+Result<Plan> make_plan(const Job& given, const ModelConfig& model, const Device& device) {
+  const Planner planner(model, device);
+  const TryJob try_job = [&planner](const Job& job) { return planner.fit(job); };
+  Job job = given;
+  if (!job.compute.attention) job.compute.attention = device.attention;
+  if (*job.compute.attention == Attention::flash && job.compute.dtype == DType::fp32) {
+    job.compute.attention = Attention::efficient;  // FlashAttention has no fp32 kernel.
+  }
+  if (!job.batch.micro || !job.batch.accumulate) {
+    HEADROOM_TRY(job, choose_batch(std::move(job), try_job));
+  }
+  HEADROOM_TRY(const Replays replays, planner.run(job));
+  Plan plan = planner.describe(job, replays);
+  if (plan.fits == false) {
+    HEADROOM_TRY(plan.advice, find_advice(job, model, try_job));
+  }
+  return plan;
+}
+
+}  // namespace headroom::estimate

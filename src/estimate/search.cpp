@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/search.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headroom::estimate {
+namespace {
+
+constexpr std::size_t advice_max = 5;
+constexpr std::uint64_t automatic_micro_max = 256;
+
+// Divisors of the global batch, largest first: the micro-batches that keep it whole.
+std::vector<std::uint64_t> micro_batches(std::uint64_t global, std::uint64_t most) {
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t micro = std::min(global, most); micro > 0; --micro) {
+    if (global % micro == 0) sizes.push_back(micro);
+  }
+  return sizes;
+}
+
+template <class T>
+std::vector<T> with_alternative(T given, T other, bool available) {
+  return available && given != other ? std::vector<T>{given, other} : std::vector<T>{given};
+}
+
+// The kernels that may take the given ones' places. Only our own engine can swap them; what
+// transformers uses follows from the card and the model's code.
+std::vector<Change> kernel_changes(const Job& job) {
+  const bool ours = job.engine.kind == EngineKind::headroom;
+  std::vector<Change> changes;
+  for (const auto attention :
+       with_alternative(*job.compute.attention, Attention::efficient, ours)) {
+    for (const auto loss : with_alternative(job.compute.loss, Loss::chunked, ours)) {
+      for (const auto kept :
+           with_alternative(job.compute.checkpointing, Checkpointing::layer, true)) {
+        Change change;
+        if (attention != *job.compute.attention) change.attention = attention;
+        if (loss != job.compute.loss) change.loss = loss;
+        if (kept != job.compute.checkpointing) change.checkpointing = kept;
+        changes.push_back(change);
+      }
+    }
+  }
+  return changes;
+}
+
+int count(const Change& change) {
+  return int{change.micro.has_value()} + int{change.checkpointing.has_value()} +
+         int{change.attention.has_value()} + int{change.loss.has_value()};
+}
+
+bool better(const Advice& a, const Advice& b) {
+  if (a.relative_speed != b.relative_speed) return a.relative_speed > b.relative_speed;
+  if (count(a.change) != count(b.change)) return count(a.change) < count(b.change);
+  return a.change.micro.value_or(UINT64_MAX) > b.change.micro.value_or(UINT64_MAX);
+}
+
+}  // namespace
+
+double flops_per_sample(const Job& job, const ModelConfig& model) {
+  const auto tokens = static_cast<double>(job.batch.sequence);
+  const auto embedding = static_cast<double>(model.vocabulary * model.hidden);
+  const double layers =
+      static_cast<double>(model.parameters()) - embedding * (model.tied ? 1.0 : 2.0);
+  const double scores = 2.0 * tokens * static_cast<double>(model.query_size() * model.layers);
+  const double layer_forward = tokens * (2.0 * layers + 2.0 * scores);
+  const double forward = layer_forward + tokens * 2.0 * embedding;
+  // Frozen weights need the gradient of their input only.
+  double total = forward * (job.method.kind == MethodKind::full ? 3.0 : 2.0);
+  if (job.compute.checkpointing == Checkpointing::layer) total += layer_forward;
+  const bool recomputes_scores =
+      job.compute.attention == Attention::efficient || job.compute.attention == Attention::flash;
+  if (recomputes_scores) total += tokens * scores;
+  return total;
+}
+
+Result<Job> choose_batch(Job job, const TryJob& try_job) {
+  const std::uint64_t accumulate = job.batch.accumulate.value_or(1);
+  const std::uint64_t global = job.batch.global.value_or(automatic_micro_max * accumulate);
+  if (job.batch.micro) {
+    job.batch.accumulate = std::max<std::uint64_t>(1, global / *job.batch.micro);
+    if (!job.batch.global) job.batch.accumulate = 1;
+    return job;
+  }
+  for (const std::uint64_t micro : micro_batches(global / accumulate, automatic_micro_max)) {
+    job.batch.micro = micro;
+    if (!job.batch.accumulate || job.batch.global)
+      job.batch.accumulate = job.batch.global ? global / micro : 1;
+    HEADROOM_TRY(const Fit fit, try_job(job));
+    if (fit.fits) return job;
+  }
+  return job;
+}
+
+Result<std::vector<Advice>> find_advice(const Job& job, const ModelConfig& model,
+                                        const TryJob& try_job) {
+  const double given = flops_per_sample(job, model);
+  const std::uint64_t global = *job.batch.micro * *job.batch.accumulate;
+  std::vector<Advice> advice;
+  for (Change change : kernel_changes(job)) {
+    for (const std::uint64_t micro : micro_batches(global, *job.batch.micro)) {
+      if (micro != *job.batch.micro) {
+        change.micro = micro;
+        change.accumulate = global / micro;
+      }
+      const Job changed = apply(job, change);
+      HEADROOM_TRY(const Fit fit, try_job(changed));
+      if (!fit.fits) continue;
+      advice.push_back({change, fit.allocated_bytes, given / flops_per_sample(changed, model)});
+      break;  // Smaller micro-batches fit as well, and have nothing to offer.
+    }
+  }
+  std::stable_sort(advice.begin(), advice.end(), better);
+  if (advice.size() > advice_max) advice.resize(advice_max);
+  return advice;
+}
+
+}  // namespace headroom::estimate

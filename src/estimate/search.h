@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search for settings that fit: what may be varied without changing what is learned
+// (micro-batch and accumulation at the same global batch, checkpointing, attention kernel, loss
+// kernel), fastest first.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "estimate/plan.h"
+
+namespace headroom::estimate {
+
+// What a job would take, and whether that fits.
+struct Fit {
+  bool fits = false;
+  std::uint64_t allocated_bytes = 0;
+};
+using TryJob = std::function<Result<Fit>(const Job&)>;
+
+// Floating-point operations for one sample, forward, backward and recomputation: what
+// relative_speed compares. It counts arithmetic only, not the bytes that move.
+double flops_per_sample(const Job& job, const ModelConfig& model);
+
+// The largest micro-batch that fits, at most `most`, and its accumulation for the job's global
+// batch. 1 if not even that fits.
+Result<Job> choose_batch(Job job, const TryJob& try_job);
+
+// At most five changes that make the job fit, fastest first.
+Result<std::vector<Advice>> find_advice(const Job& job, const ModelConfig& model,
+                                        const TryJob& try_job);
+
+}  // namespace headroom::estimate

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/step.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "estimate/transformers_model.h"
+
+namespace headroom::estimate {
+namespace {
+
+constexpr std::uint64_t recorded_steps = 2;
+
+// The tensors that are live right after the event at `position`, largest first.
+std::vector<std::uint32_t> live_after(const Recording& recording, std::size_t position) {
+  std::vector<bool> is_live(recording.tensors.size());
+  for (std::size_t i = 0; i <= position && i < recording.events.size(); ++i) {
+    const Event& event = recording.events[i];
+    if (event.kind != Event::Kind::retag)
+      is_live[event.tensor] = event.kind == Event::Kind::allocate;
+  }
+  std::vector<std::uint32_t> live;
+  for (std::uint32_t tensor = 0; tensor < is_live.size(); ++tensor) {
+    if (is_live[tensor]) live.push_back(tensor);
+  }
+  std::stable_sort(live.begin(), live.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return recording.tensors[a].meta.bytes() > recording.tensors[b].meta.bytes();
+  });
+  return live;
+}
+
+}  // namespace
+
+Peak replay(const Recording& recording, allocator::Policy& policy) {
+  Peak peak;
+  std::vector<allocator::Address> addresses(recording.tensors.size());
+  std::size_t peak_position = 0;
+  for (std::size_t i = 0; i < recording.events.size(); ++i) {
+    const Event& event = recording.events[i];
+    if (event.kind == Event::Kind::release) {
+      policy.free(addresses[event.tensor]);
+    } else if (event.kind == Event::Kind::retag) {
+      policy.retag(addresses[event.tensor], event.component);
+    } else {
+      const std::uint64_t before = policy.usage().live_peak_bytes;
+      const auto address =
+          policy.allocate({recording.tensors[event.tensor].meta.bytes(), event.component, 0});
+      if (!address) {
+        peak.failed = event.tensor;
+        break;
+      }
+      addresses[event.tensor] = *address;
+      if (policy.usage().live_peak_bytes > before) {
+        peak_position = i;
+        peak.at = event.phase;
+      }
+    }
+  }
+  peak.usage = policy.usage();
+  peak.live = live_after(recording, peak_position);
+  return peak;
+}
+
+Result<Recording> record_step(const Job& job, const ModelConfig& model, const Device& device) {
+  switch (job.engine.kind) {
+    case EngineKind::transformers:
+      if (job.compute.loss != Loss::eager) {
+        return Error{
+            Errc::unsupported,
+            "compute.loss: engine transformers is known with \"eager\" only, found \"chunked\"",
+            "write loss = \"eager\", or [engine] kind = \"headroom\""};
+      }
+      return record_transformers(job, model, device, recorded_steps);
+    case EngineKind::headroom:
+    case EngineKind::command:
+      break;
+  }
+  return Error{Errc::unsupported, "engine.kind: a command of your own cannot be planned, only run",
+               "plan it as what it runs: [engine] kind = \"transformers\""};
+}
+
+}  // namespace headroom::estimate

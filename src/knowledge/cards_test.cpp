@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/cards.h"
+
+#include <gtest/gtest.h>
+
+#include "base/document.h"
+#include "knowledge/embedded.h"
+
+namespace headroom::knowledge {
+namespace {
+
+TEST(Cards, are_found_by_the_names_people_use) {
+  for (const char* name : {"MI50", "mi50", "AMD Instinct MI50", "instinct mi-50"}) {
+    const auto card = find_card(name);
+    ASSERT_TRUE(card.has_value()) << name;
+    EXPECT_EQ(card->gfx, "gfx906");
+    EXPECT_EQ(card->attention, "math");
+  }
+  EXPECT_EQ(find_card("Radeon RX 7900 XT")->vram, 20464_MiB);
+}
+
+TEST(Cards, unknown_name_suggests_the_nearest) {
+  const auto card = find_card("RX 7900 XY");
+  ASSERT_FALSE(card.has_value());
+  EXPECT_NE(card.error().next.find("RX 7900 XT"), std::string::npos) << card.error().next;
+}
+
+TEST(Cards, every_card_has_a_target_in_the_table) {
+  const auto tables = parse_toml(embedded("cards"));
+  ASSERT_TRUE(tables.has_value()) << tables.error().message;
+  for (const auto& [name, facts] : tables->value["cards"].items())
+    EXPECT_TRUE(find_card(name).has_value()) << name;
+}
+
+}  // namespace
+}  // namespace headroom::knowledge
