@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a job and the model it names: shared by `plan` and `run`.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "estimate/job.h"
+#include "estimate/model_config.h"
+
+namespace headroom::cli {
+
+struct LoadedJob {
+  estimate::Job job;
+  estimate::ModelConfig model;
+  std::string folder;  // Of the job file: what the job's relative paths start from. "." for stdin.
+};
+
+// `path` is a file, or "-" for standard input. model.config may be a folder or a config.json,
+// relative to the job's folder.
+Result<LoadedJob> load_job(const std::string& path);
+
+}  // namespace headroom::cli

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// `headroom plan`: what a job will take, before it runs.
+#include "estimate/plan.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/job_file.h"
+#include "report/plan_json.h"
+#include "report/plan_text.h"
+
+namespace headroom::cli {
+namespace {
+
+struct Options {
+  std::string spec;
+  bool json = false;
+};
+
+int run_plan(const Options& options) {
+  const auto loaded = load_job(options.spec);
+  if (!loaded) return print_error(loaded.error(), exit_usage);
+  const auto device = estimate::find_device(loaded->job);
+  if (!device) return print_error(device.error(), exit_usage);
+  const auto plan = estimate::make_plan(loaded->job, loaded->model, *device);
+  if (!plan) return print_error(plan.error(), exit_usage);
+  if (options.json) {
+    fmt::print("{}\n", report::to_json(*plan).dump(2));
+  } else {
+    fmt::print("{}", report::to_text(*plan, loaded->model));
+  }
+  return plan->fits == false ? exit_findings : exit_ok;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("plan", "Predict a job's peak memory, and what would fit, before it runs");
+  command
+      ->add_option("--spec,job", options->spec,
+                   "The job: a TOML or JSON file, or - for standard input")
+      ->required();
+  command->add_flag("--json", options->json, "Print JSON (headroom.plan/1)");
+  command->callback([options, &context] { context.exit_code = run_plan(*options); });
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/plan_text.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/text.h"
+
+namespace headroom::report {
+namespace {
+
+using estimate::Plan;
+
+std::string method_of(const Plan& plan) {
+  const auto& method = plan.job.method;
+  if (method.kind == estimate::MethodKind::full) return "full fine-tuning";
+  std::vector<std::string> targets;
+  for (const auto target : method.targets) targets.emplace_back(to_string(target));
+  return fmt::format("LoRA of rank {} on {}", method.rank, join(targets, " "));
+}
+
+std::string headline(const Plan& plan, const estimate::ModelConfig& model) {
+  const auto& [compute, batch] = std::tie(plan.job.compute, plan.job.batch);
+  return fmt::format(
+      "{} in {}, {}\n"
+      "{} layers, hidden size {}, {:.3f} G parameters, {:.3f} M of them trained\n"
+      "micro-batch {} × {} tokens, accumulated {} ×, {} attention, {} checkpointing, engine {}\n",
+      model.family, to_string(plan.job.method.base), method_of(plan), model.layers, model.hidden,
+      static_cast<double>(plan.parameters) / 1e9,
+      static_cast<double>(plan.trainable_parameters) / 1e6, *batch.micro, batch.sequence,
+      *batch.accumulate, to_string(*compute.attention),
+      compute.checkpointing == estimate::Checkpointing::none ? "no" : "layer",
+      to_string(plan.job.engine.kind));
+}
+
+std::string verdict(const Plan& plan) {
+  if (!plan.fits) return "No capacity was given, so whether it fits is open.\n";
+  const Bytes capacity{*plan.capacity_bytes};
+  const Bytes device{plan.device_bytes};
+  if (*plan.fits) {
+    return fmt::format("It fits: {} of {}, {} to spare.\n", to_string(device), to_string(capacity),
+                       to_string(saturating_sub(capacity, device)));
+  }
+  return fmt::format("It does not fit: it needs {} of a device that has {}.\n", to_string(device),
+                     to_string(capacity));
+}
+
+void add_row(std::string& text, std::string_view name, std::uint64_t bytes, std::uint64_t whole) {
+  fmt::format_to(std::back_inserter(text), "  {:<38}{:>12}{:>7.1f} %\n", name,
+                 to_string(Bytes{bytes}),
+                 100.0 * static_cast<double>(bytes) / static_cast<double>(whole));
+}
+
+std::string breakdown(const Plan& plan) {
+  std::string text = fmt::format("\nAt the peak, in the {} phase:\n", to_string(plan.at));
+  for (const auto component : allocator::all_components) {
+    const std::uint64_t bytes = plan.components[component];
+    if (bytes > 0) add_row(text, to_string(component), bytes, plan.allocated_bytes);
+  }
+  const auto total = [&text](const std::string& name, std::uint64_t bytes) {
+    fmt::format_to(std::back_inserter(text), "  {:<38}{:>12}\n", name, to_string(Bytes{bytes}));
+  };
+  total("allocated", plan.allocated_bytes);
+  total(fmt::format("reserved by allocator {}", plan.job.device.allocator), plan.reserved_bytes);
+  if (plan.device_bytes != plan.reserved_bytes)
+    total("on the device, with the driver's context", plan.device_bytes);
+  return text;
+}
+
+std::string row(const estimate::TensorRecord& tensor) {
+  std::vector<std::string> sizes;
+  for (const auto size : tensor.meta.shape) sizes.push_back(std::to_string(size));
+  return fmt::format("  {:>12}  {} [{}] {}\n", to_string(Bytes{tensor.meta.bytes()}), tensor.name,
+                     join(sizes, " × "), to_string(tensor.meta.element));
+}
+
+std::string advice_of(const Plan& plan) {
+  if (plan.fits != false) return "";
+  std::string text = "\nThe first tensor that fails:\n" + row(*plan.first_failure);
+  if (plan.advice.empty()) {
+    return text +
+           "\nNo micro-batch, checkpointing or kernel makes it fit. What is left: a shorter "
+           "sequence, LoRA "
+           "in place of full fine-tuning, a smaller model, or a larger device.\n";
+  }
+  text += "\nWhat would fit, fastest first (speed by arithmetic alone):\n";
+  for (const auto& line : plan.advice) {
+    fmt::format_to(std::back_inserter(text), "  {:>12}  {:>4.0f} % speed  {}\n",
+                   to_string(Bytes{line.allocated_bytes}), 100.0 * line.relative_speed,
+                   to_text(line.change));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const estimate::Change& change) {
+  std::vector<std::string> parts;
+  if (change.micro) parts.push_back(fmt::format("micro = {}", *change.micro));
+  if (change.accumulate) parts.push_back(fmt::format("accumulate = {}", *change.accumulate));
+  if (change.checkpointing)
+    parts.push_back(fmt::format("checkpointing = \"{}\"", to_string(*change.checkpointing)));
+  if (change.attention)
+    parts.push_back(fmt::format("attention = \"{}\"", to_string(*change.attention)));
+  if (change.loss) parts.push_back(fmt::format("loss = \"{}\"", to_string(*change.loss)));
+  return join(parts, ", ");
+}
+
+std::string to_text(const Plan& plan, const estimate::ModelConfig& model) {
+  std::string text = headline(plan, model) + "\n" + verdict(plan) + breakdown(plan);
+  text += "\nThe largest tensors of that moment:\n";
+  for (std::size_t i = 0; i < plan.largest.size() && i < 5; ++i) text += row(plan.largest[i]);
+  return text + advice_of(plan);
+}
+
+}  // namespace headroom::report

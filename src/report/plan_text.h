@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan for people: the verdict first, then what the peak consists of, then what would fit
+// instead.
+#pragma once
+
+#include <string>
+
+#include "estimate/model_config.h"
+#include "estimate/plan.h"
+
+namespace headroom::report {
+
+std::string to_text(const estimate::Plan& plan, const estimate::ModelConfig& model);
+
+// "micro = 2, accumulate = 4, checkpointing = layer": the settings of a change, as a job names
+// them.
+std::string to_text(const estimate::Change& change);
+
+}  // namespace headroom::report
