@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include "base/text.h"
+#include "machine/os_error.h"
+
+namespace headroom::machine {
+namespace {
+
+// Never waits for a device or a pipe, never makes a terminal ours.
+constexpr int careful = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+constexpr std::size_t link_text_max = 4096;
+
+// "" and "/" are the root itself; openat2 wants "." for it.
+std::string relative(std::string_view path) {
+  while (path.starts_with('/')) path.remove_prefix(1);
+  return path.empty() ? "." : std::string(path);
+}
+
+std::string absolute(std::string_view path) {
+  const std::string rest = relative(path);
+  return rest == "." ? "/" : "/" + rest;
+}
+
+Result<std::string> read_descriptor(int fd, const std::string& doing, std::size_t limit) {
+  std::string text;
+  std::array<char, 16384> chunk;
+  for (;;) {
+    const ssize_t count = ::read(fd, chunk.data(), chunk.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return os_error(errno, doing);
+    if (count == 0) return text;
+    text.append(chunk.data(), static_cast<std::size_t>(count));
+    if (text.size() > limit) {
+      return Error{Errc::invalid, fmt::format("{}: longer than {} bytes", doing, limit), ""};
+    }
+  }
+}
+
+// The same folder as "/", by identity: "/", "//" and a bind mount of it are all this system.
+bool is_system_root(int fd) {
+  struct stat root {};
+  struct stat given {};
+  return ::stat("/", &root) == 0 && ::fstat(fd, &given) == 0 && root.st_dev == given.st_dev &&
+         root.st_ino == given.st_ino;
+}
+
+// "a/b/../c" → "a/c"; never climbs above the start.
+std::string without_dots(std::string_view path) {
+  std::vector<std::string> parts;
+  for (const std::string_view part : split(path, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (part != "..") {
+      parts.emplace_back(part);
+    } else if (!parts.empty()) {
+      parts.pop_back();
+    }
+  }
+  return join(parts, "/");
+}
+
+}  // namespace
+
+Result<Files> Files::open(const std::string& root) {
+  Files files;
+  files.root_ = Descriptor(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (files.root_.get() < 0) return os_error(errno, "opening " + root);
+  files.real_ = is_system_root(files.root_.get());
+  if (!files.real_) {
+    if (auto probe = files.open_at("/", O_PATH); !probe) return std::move(probe).error();
+    if (const auto manifest = files.read("/MANIFEST.json", std::size_t{16} << 20U)) {
+      files.recorded_errors_ = parse_recorded_errors(*manifest);
+    }
+  }
+  return files;
+}
+
+int Files::open_raw(const std::string& name, int flags) const {
+  if (real_) {
+    const int fd = ::openat(root_.get(), name.c_str(), flags | careful);
+    return fd >= 0 ? fd : -errno;
+  }
+  // openat2 refuses O_PATH together with flags that say how to read.
+  const bool handle_only = (flags & O_PATH) != 0;
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(flags | (handle_only ? O_CLOEXEC : careful));
+  how.resolve = RESOLVE_IN_ROOT;
+  const long fd = ::syscall(SYS_openat2, root_.get(), name.c_str(), &how, sizeof how);
+  return fd >= 0 ? static_cast<int>(fd) : -errno;
+}
+
+Result<Descriptor> Files::open_at(std::string_view path, int flags) const {
+  const std::string name = relative(path);
+  int fd = open_raw(name, flags);
+  if (fd == -ENOTDIR && !real_) {
+    HEADROOM_TRY(const std::string followed, follow_links(name, true));
+    if (followed != name) fd = open_raw(followed, flags);
+  }
+  if (fd < 0) return explain(os_error(-fd, "reading " + absolute(path)), path);
+  return Descriptor(fd);
+}
+
+// Archives and checkouts that cannot hold links keep each as a small file with the link's text, as
+// git with core.symlinks=false does.
+std::optional<std::string> Files::link_text(const std::string& name) const {
+  const Descriptor link(open_raw(name, O_PATH | O_NOFOLLOW));
+  if (link.get() < 0) return std::nullopt;
+  std::array<char, link_text_max> target;
+  const ssize_t length = ::readlinkat(link.get(), "", target.data(), target.size());
+  if (length >= 0) return std::string(target.data(), static_cast<std::size_t>(length));
+  struct stat status {};
+  const bool may_be_text = !real_ && ::fstat(link.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+                           status.st_size > 1 && status.st_size < static_cast<off_t>(link_text_max);
+  if (!may_be_text) return std::nullopt;
+  const Descriptor file(open_raw(name, O_RDONLY));
+  if (file.get() < 0) return std::nullopt;
+  auto text = read_descriptor(file.get(), name, link_text_max);
+  const bool is_link = text && (text->starts_with("../") || text->starts_with('/')) &&
+                       text->find_first_of("\n ") == std::string::npos;
+  return is_link ? std::optional(*std::move(text)) : std::nullopt;
+}
+
+Result<std::string> Files::follow_links(std::string path, bool whole) const {
+  constexpr int links_max = 40;  // As the kernel's own limit.
+  for (int links = 0; links < links_max; ++links) {
+    bool changed = false;
+    std::size_t end = path.find('/');
+    while (!changed && (whole || end != std::string::npos)) {
+      const std::string head = path.substr(0, end);
+      if (const auto target = link_text(head)) {
+        const std::size_t slash = head.rfind('/');
+        const bool from_root = target->starts_with('/') || slash == std::string::npos;
+        const std::string rest = end == std::string::npos ? "" : path.substr(end);
+        path = without_dots((from_root ? "" : head.substr(0, slash + 1)) + *target + rest);
+        changed = true;
+      }
+      if (end == std::string::npos) break;
+      end = path.find('/', end + 1);
+    }
+    if (!changed) return path;
+  }
+  return os_error(ELOOP, "reading " + absolute(path));
+}
+
+Error Files::explain(Error error, std::string_view path) const {
+  if (error.code != Errc::not_found || recorded_errors_.empty()) return error;
+  std::string name = relative(path);
+  for (std::size_t end = name.size(); end != std::string::npos && end > 0;
+       end = name.rfind('/', end - 1)) {
+    const auto recorded = recorded_errors_.find(name.substr(0, end));
+    if (recorded == recorded_errors_.end()) continue;
+    return {
+        recorded->second,
+        fmt::format("reading {}: failed on the machine too, as the capture says", absolute(path)),
+        ""};
+  }
+  return error;
+}
+
+Result<std::string> Files::read(std::string_view path, std::size_t limit) const {
+  HEADROOM_TRY(const Descriptor file, open_at(path, O_RDONLY));
+  const std::string doing = "reading " + absolute(path);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return os_error(errno, doing);
+  if (!S_ISREG(status.st_mode)) {
+    return Error{Errc::invalid, doing + ": not a regular file", ""};
+  }
+  return read_descriptor(file.get(), doing, limit);
+}
+
+Result<std::vector<std::string>> Files::list(std::string_view path) const {
+  HEADROOM_TRY(Descriptor folder, open_at(path, O_RDONLY | O_DIRECTORY));
+  const std::string doing = "listing " + absolute(path);
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(folder.get()), ::closedir);
+  if (!entries) return os_error(errno, doing);
+  folder.release();
+  std::vector<std::string> names;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(entries.get());  // NOLINT(concurrency-mt-unsafe): own stream.
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) return os_error(errno, doing);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::string> Files::read_link(std::string_view path) const {
+  HEADROOM_TRY(const std::string name, follow_links(relative(path), false));
+  if (auto target = link_text(name)) return *std::move(target);
+  const int code = exists(name) ? EINVAL : ENOENT;
+  return explain(os_error(code, "reading the link " + absolute(path)), path);
+}
+
+Result<std::string> Files::resolve(std::string_view path) const {
+  HEADROOM_TRY(const std::string name, follow_links(relative(path), true));
+  if (!exists(name)) return explain(os_error(ENOENT, "resolving " + absolute(path)), path);
+  return absolute(name);
+}
+
+bool Files::exists(std::string_view path) const {
+  return open_at(path, O_PATH).has_value();
+}
+
+Result<bool> Files::may_use(std::string_view path) const {
+  if (!real_) {
+    return Error{Errc::not_this_system, absolute(path) + ": asked of a captured machine", ""};
+  }
+  if (::faccessat(root_.get(), relative(path).c_str(), R_OK | W_OK, AT_EACCESS) == 0) return true;
+  if (errno == EACCES || errno == EPERM) return false;
+  return os_error(errno, "asking for access to " + absolute(path));
+}
+
+}  // namespace headroom::machine

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/user_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "machine/descriptor.h"
+#include "machine/os_error.h"
+
+namespace headroom::machine {
+namespace {
+
+Status write_all(int fd, std::string_view text, const std::string& doing) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(fd, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return os_error(errno, doing);
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  if (::fsync(fd) != 0) return os_error(errno, doing);
+  return Done{};
+}
+
+// The rename itself is on disk once the folder is.
+Status sync_folder_of(const std::string& path, const std::string& doing) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() < 0 || ::fsync(fd.get()) != 0) return os_error(errno, doing);
+  return Done{};
+}
+
+// The permissions the file has now, or the usual ones.
+mode_t mode_for(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_mode & 07777U : 0644U;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+  const std::string doing = "reading " + path;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.get() < 0) return os_error(errno, doing);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return os_error(errno, doing);
+  if (!S_ISREG(status.st_mode)) return Error{Errc::invalid, doing + ": not a file", ""};
+  std::string text;
+  std::array<char, 65536> chunk;
+  for (;;) {
+    const ssize_t count = ::read(file.get(), chunk.data(), chunk.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return os_error(errno, doing);
+    if (count == 0) return text;
+    text.append(chunk.data(), static_cast<std::size_t>(count));
+    if (text.size() > limit) {
+      return Error{Errc::invalid, fmt::format("{}: longer than {} bytes", doing, limit), ""};
+    }
+  }
+}
+
+Status write_file_atomic(const std::string& path, std::string_view text) {
+  const std::string doing = "writing " + path;
+  std::string beside = path + ".XXXXXX";
+  const Descriptor file(::mkostemp(beside.data(), O_CLOEXEC));
+  if (file.get() < 0) return os_error(errno, doing);
+  Status written = write_all(file.get(), text, doing);
+  if (written && ::fchmod(file.get(), mode_for(path)) != 0) written = os_error(errno, doing);
+  if (written && ::rename(beside.c_str(), path.c_str()) != 0) written = os_error(errno, doing);
+  if (!written) {
+    ::unlink(beside.c_str());
+    return written;
+  }
+  return sync_folder_of(path, doing);
+}
+
+}  // namespace headroom::machine

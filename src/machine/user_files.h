@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ordinary files that the user names: a job, a configuration, a report. Paths are as typed,
+// relative to the current folder.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace headroom::machine {
+
+// The whole file; invalid if it is longer than `limit` or is not a file.
+Result<std::string> read_file(const std::string& path, std::size_t limit = std::size_t{64} << 20U);
+
+// Replaces the file or leaves it as it was: writes beside it, fsyncs, renames, fsyncs the folder.
+// On any failure, a full disk included (no_space), nothing of it remains and the old file is
+// untouched.
+Status write_file_atomic(const std::string& path, std::string_view text);
+
+}  // namespace headroom::machine
