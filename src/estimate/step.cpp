@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "estimate/step.h"
 
-#include <algorithm>
-#include <unordered_map>
+#include <fmt/format.h>
 
+#include <algorithm>
+
+#include "estimate/headroom_engine.h"
 #include "estimate/transformers_model.h"
 
 namespace headroom::estimate {

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/headroom_engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "estimate/headroom_ops.h"
+#include "estimate/headroom_parameters.h"
+#include "estimate/tape.h"
+
+namespace headroom::estimate {
+namespace {
+
+using ours::Layer;
+using ours::Parameter;
+
+// What forward leaves for backward (trainer/layer.h).
+struct LayerSaved {
+  Tensor x, h;
+  ours::RmsNormResult norm1, norm2;
+  ours::Qkv qkv;
+  ours::AttentionResult attention;
+  Tensor gate, up, act;
+  std::array<ours::LinearSaved, ours::projection_count> projections;
+
+  ours::LinearSaved& of(Target target) { return projections[static_cast<std::size_t>(target)]; }
+};
+
+struct Keep {
+  bool anything = false;
+  bool input_gradient = false;
+};
+
+class LayerRun {
+ public:
+  LayerRun(const ours::Ops& ops, const Layer& layer, Keep keep, LayerSaved& saved)
+      : ops_(ops),
+        layer_(layer),
+        keep_(keep),
+        saved_(saved),
+        attention_runs_back_(keep.anything && (keep.input_gradient || layer.attention_trains())) {}
+
+  Tensor forward(const Tensor& x) {
+    if (attention_runs_back_) saved_.x = x;
+    Tensor h = attention_half(x);
+    Tensor out = mlp_half(h);
+    if (keep_.anything) saved_.h = std::move(h);
+    return out;
+  }
+
+  void backward(const Tensor& grad) {
+    mlp_half_backward(grad);
+    if (attention_runs_back_) attention_half_backward(grad);
+    saved_ = {};
+  }
+
+ private:
+  Tensor project(Target target, const Tensor& x) {
+    return ops_.linear(layer_[target], x, saved_.of(target));
+  }
+
+  void project_backward(Target target, const Tensor& grad, const Tensor& x, Tensor* dx) {
+    ops_.linear_backward(layer_[target], grad, x, saved_.of(target), dx);
+  }
+
+  void forget(std::initializer_list<Target> targets) {
+    for (const Target target : targets) saved_.of(target) = {};
+  }
+
+  Tensor attention_half(const Tensor& x) {
+    saved_.norm1 = ops_.rms_norm(x);
+    saved_.qkv.q = project(Target::q, saved_.norm1.out);
+    saved_.qkv.k = project(Target::k, saved_.norm1.out);
+    saved_.qkv.v = project(Target::v, saved_.norm1.out);
+    if (!attention_runs_back_) saved_.norm1 = {};
+    if (!layer_.any_trains({Target::q, Target::k, Target::v})) saved_.norm1.out = {};
+    ops_.rotary(saved_.qkv.q);
+    ops_.rotary(saved_.qkv.k);
+    saved_.attention = ops_.attention(saved_.qkv);
+    if (!attention_runs_back_) {
+      saved_.qkv = {};
+      saved_.attention.saved = {};
+    }
+    Tensor h = project(Target::o, saved_.attention.out);
+    if (!attention_runs_back_) {
+      saved_.attention = {};
+      forget({Target::q, Target::k, Target::v, Target::o});
+    }
+    return h;  // x is added in place.
+  }
+
+  Tensor mlp_half(const Tensor& h) {
+    saved_.norm2 = ops_.rms_norm(h);
+    saved_.gate = project(Target::gate, saved_.norm2.out);
+    saved_.up = project(Target::up, saved_.norm2.out);
+    if (!keep_.anything) saved_.norm2 = {};
+    if (!layer_.any_trains({Target::gate, Target::up})) saved_.norm2.out = {};
+    saved_.act = ops_.swiglu(saved_.gate);
+    if (!keep_.anything) saved_.gate = saved_.up = {};
+    Tensor out = project(Target::down, saved_.act);
+    if (!keep_.anything || !layer_[Target::down].trains()) saved_.act = {};
+    if (!keep_.anything) forget({Target::gate, Target::up, Target::down});
+    return out;
+  }
+
+  void mlp_half_backward(const Tensor& grad) {
+    Tensor gate_grad;
+    project_backward(Target::down, grad, saved_.act, &gate_grad);
+    saved_.act = {};
+    Tensor up_grad = ops_.swiglu_backward(saved_.gate);
+    saved_.gate = saved_.up = {};
+    Tensor norm_grad;
+    const bool wanted = attention_runs_back_ || layer_.post_attention_norm->trainable;
+    project_backward(Target::gate, gate_grad, saved_.norm2.out, wanted ? &norm_grad : nullptr);
+    gate_grad = {};
+    project_backward(Target::up, up_grad, saved_.norm2.out, wanted ? &norm_grad : nullptr);
+    up_grad = {};
+    saved_.norm2.out = {};
+    if (!wanted) return;
+    ops_.rms_norm_backward(saved_.h, *layer_.post_attention_norm);
+    saved_.norm2.rstd = {};
+    saved_.h = {};
+  }
+
+  void attention_half_backward(const Tensor& grad) {
+    Tensor out_grad;
+    project_backward(Target::o, grad, saved_.attention.out, &out_grad);
+    ours::Qkv grads = ops_.attention_backward(saved_.qkv);
+    out_grad = {};
+    saved_.qkv = {};
+    saved_.attention = {};
+    ops_.rotary(grads.q);
+    ops_.rotary(grads.k);
+    Tensor norm_grad;
+    const bool wanted = keep_.input_gradient || layer_.input_norm->trainable;
+    for (const auto& [target, tensor] :
+         {std::pair{Target::q, &grads.q}, {Target::k, &grads.k}, {Target::v, &grads.v}}) {
+      project_backward(target, *tensor, saved_.norm1.out, wanted ? &norm_grad : nullptr);
+      *tensor = {};
+    }
+    saved_.norm1.out = {};
+    if (wanted) ops_.rms_norm_backward(saved_.x, *layer_.input_norm);
+  }
+
+  const ours::Ops& ops_;
+  const Layer& layer_;
+  Keep keep_;
+  LayerSaved& saved_;
+  bool attention_runs_back_;
+};
+
+class HeadroomStep {
+ public:
+  HeadroomStep(Tape& tape, const Job& job, const ModelConfig& model)
+      : tape_(tape), job_(job), parameters_(tape, job, model), ops_(tape, job, model) {
+    const Meta table{{job.batch.sequence, model.head_dim / 2}, element_of(job.method.base)};
+    cos_ = tape.empty("rotary.cos", table, Component::other);
+    sin_ = tape.empty("rotary.sin", table, Component::other);
+    bool below = parameters_.embedding->trainable;
+    for (const Layer& layer : parameters_.layers) {
+      const bool trains = layer.attention_trains() || layer.mlp_trains();
+      keeps_.push_back({below || trains, below});
+      below = below || trains;
+    }
+  }
+
+  // trainer/step.cpp, train_micro_batch.
+  void run_micro_batch() {
+    const std::uint64_t rows = *job_.batch.micro * job_.batch.sequence;
+    const Tensor ids = tape_.empty("ids", {{rows}, Element::int64}, Component::other);
+    const Tensor targets = tape_.empty("targets", {{rows}, Element::int64}, Component::other);
+    tape_.set_phase(Phase::forward);
+    std::vector<LayerSaved> saved(keeps_.size());
+    Tensor grad = head_and_loss(forward(saved, rows));
+    tape_.set_phase(Phase::backward);
+    for (std::size_t i = keeps_.size(); i-- > 0 && keeps_[i].anything;) {
+      const Scope scope(tape_, fmt::format("layers.{}", i));
+      LayerRun run(ops_, parameters_.layers[i], keeps_[i], saved[i]);
+      if (checkpointed()) const Tensor again = run.forward(Tensor(saved[i].x));
+      run.backward(grad);
+    }
+    Parameter& embedding = *parameters_.embedding;
+    if (embedding.trainable && !embedding.grad.defined()) {
+      embedding.grad = tape_.empty("embedding.grad", embedding.value, Component::gradients);
+    }
+  }
+
+  // trainer/adamw.cpp: states from the first step on; otherwise chunk by chunk.
+  void run_optimizer() {
+    tape_.set_phase(Phase::optimizer);
+    for (Parameter& parameter : parameters_.trainable()) {
+      if (first_step_) {
+        states_.push_back(tape_.empty("optimizer.exp_avg", parameter.value, Component::optimizer));
+        states_.push_back(
+            tape_.empty("optimizer.exp_avg_sq", parameter.value, Component::optimizer));
+      }
+      const Meta chunk{{std::min(block_elements, parameter.value.elements())}, Element::fp32};
+      const Tensor first = tape_.empty("optimizer.chunk", chunk, Component::workspace);
+      const Tensor second = tape_.empty("optimizer.chunk", chunk, Component::workspace);
+    }
+    first_step_ = false;
+    for (Parameter& parameter : parameters_.trainable()) parameter.grad = {};
+  }
+
+ private:
+  bool checkpointed() const { return job_.compute.checkpointing == Checkpointing::layer; }
+
+  Tensor forward(std::vector<LayerSaved>& saved, std::uint64_t rows) {
+    const Tensor& table = parameters_.embedding->value;
+    Tensor hidden = tape_.empty("embedded", {{rows, table.shape[1]}, table.element});
+    for (std::size_t i = 0; i < keeps_.size(); ++i) {
+      const Scope scope(tape_, fmt::format("layers.{}", i));
+      const Keep keep = checkpointed() ? Keep{} : keeps_[i];
+      Tensor out = LayerRun(ops_, parameters_.layers[i], keep, saved[i]).forward(hidden);
+      if (checkpointed() && keeps_[i].anything) saved[i].x = hidden;
+      hidden = std::move(out);
+    }
+    return hidden;
+  }
+
+  Tensor head_and_loss(const Tensor& hidden) {
+    const Scope scope(tape_, "head");
+    ours::RmsNormResult normed = ops_.rms_norm(hidden);
+    Tensor grad = ops_.loss(normed.out, *parameters_.head);
+    normed.out = {};
+    ops_.rms_norm_backward(hidden, *parameters_.final_norm);
+    return grad;
+  }
+
+  Tape& tape_;
+  const Job& job_;
+  ours::Parameters parameters_;
+  ours::Ops ops_;
+  Tensor cos_, sin_;
+  std::vector<Keep> keeps_;
+  std::vector<Tensor> states_;
+  bool first_step_ = true;
+};
+
+}  // namespace
+
+Recording record_headroom(const Job& job, const ModelConfig& model, std::uint64_t steps) {
+  Recorder recorder;
+  {
+    Tape tape(recorder);
+    HeadroomStep step(tape, job, model);
+    for (std::uint64_t i = 0; i < steps; ++i) {
+      // From the second micro-batch on, the gradients are there from the start: more change
+      // nothing.
+      for (std::uint64_t j = 0; j < std::min<std::uint64_t>(job.batch.accumulate.value_or(1), 2);
+           ++j) {
+        step.run_micro_batch();
+      }
+      step.run_optimizer();
+    }
+  }
+  return recorder.take();
+}
+
+}  // namespace headroom::estimate

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/headroom_ops.h"
+
+#include <algorithm>
+
+#include "estimate/headroom_engine.h"
+
+namespace headroom::estimate::ours {
+namespace {
+
+std::uint64_t rows_per_block(std::uint64_t rows, std::uint64_t width) {
+  return std::min(rows,
+                  std::max<std::uint64_t>(1, block_elements / std::max<std::uint64_t>(1, width)));
+}
+
+}  // namespace
+
+Ops::Ops(Tape& tape, const Job& job, const ModelConfig& model)
+    : tape_(tape),
+      job_(job),
+      model_(model),
+      element_(element_of(job.method.base)),
+      narrow_(element_ != Element::fp32) {}
+
+Tensor Ops::temporary(const char* name, Shape shape, Element element) const {
+  return tape_.empty(name, {std::move(shape), element}, Component::workspace);
+}
+
+Tensor Ops::widened(const char* name, const Shape& shape) const {
+  return narrow_ ? temporary(name, shape) : Tensor{};
+}
+
+RmsNormResult Ops::rms_norm(const Tensor& x) const {
+  RmsNormResult result{tape_.empty("norm", x),
+                       tape_.empty("norm.rstd", {{x.shape[0], 1}, Element::fp32})};
+  const Tensor block = widened("norm.block", {rows_per_block(x.shape[0], x.shape[1]), x.shape[1]});
+  return result;
+}
+
+void Ops::rms_norm_backward(const Tensor& x, Parameter& weight) const {
+  const std::uint64_t width = x.shape[1];
+  const Shape block = {rows_per_block(x.shape[0], width), width};
+  const Tensor scale = widened("norm.scale", {width});
+  Tensor weight_grad;
+  if (weight.trainable) weight_grad = temporary("norm.weight_grad", {width});
+  {
+    const Tensor wide_x = widened("norm.x", block);
+    const Tensor normed = temporary("norm.normed", block);
+    const Tensor wide_grad = widened("norm.grad", block);
+    const Tensor product = temporary("norm.product", block);
+    const Tensor mean = temporary("norm.mean", {block[0]});
+  }
+  if (weight.trainable && !weight.grad.defined()) {
+    weight.grad = tape_.empty("norm.weight.grad", weight.value, Component::gradients);
+  }
+}
+
+void Ops::rotary(const Tensor& x) const {
+  const Tensor moved = temporary("rotary.moved", {x.shape[0], x.shape[1] / 2}, element_);
+}
+
+Tensor Ops::swiglu(const Tensor& gate) const {
+  return tape_.empty("act", gate);
+}
+
+Tensor Ops::swiglu_backward(const Tensor& gate) const {
+  return tape_.empty("up.grad", gate, Component::workspace);
+}
+
+void Ops::adapter_temporaries(const Linear& layer, Tensor& a, Tensor& b) const {
+  if (layer.lora_a->value.element == element_) return;
+  a = temporary("lora_A.cast", layer.lora_a->value.shape, element_);
+  b = temporary("lora_B.cast", layer.lora_b->value.shape, element_);
+}
+
+Tensor Ops::linear(const Linear& layer, const Tensor& x, LinearSaved& saved) const {
+  const Meta output{{x.shape[0], layer.weight->value.shape[0]}, element_};
+  Tensor y = tape_.empty("projected", output);
+  if (layer.lora_a == nullptr) return y;
+  Tensor kept;
+  if (job_.method.dropout > 0) {
+    saved.dropped = tape_.empty("dropout_mask", {x.shape, Element::uint8});
+    kept = temporary("dropped", x.shape, element_);
+  }
+  Tensor a, b;
+  adapter_temporaries(layer, a, b);
+  saved.reduced = tape_.empty("lora_A", {{x.shape[0], job_.method.rank}, element_});
+  return y;
+}
+
+void Ops::add_product_to_gradient(Parameter& parameter, Element factors) const {
+  Tensor product;
+  if (factors != parameter.value.element)
+    product = temporary("gradient_product", parameter.value.shape, factors);
+  if (!parameter.grad.defined()) {
+    parameter.grad = tape_.empty("grad", parameter.value, Component::gradients);
+  }
+}
+
+void Ops::linear_backward(const Linear& layer, const Tensor& grad, const Tensor& x,
+                          LinearSaved& saved, Tensor* dx) const {
+  if (layer.weight->trainable) add_product_to_gradient(*layer.weight, element_);
+  if (layer.bias != nullptr && layer.bias->trainable && !layer.bias->grad.defined()) {
+    layer.bias->grad = tape_.empty("bias.grad", layer.bias->value, Component::gradients);
+  }
+  const Shape input = {grad.shape[0], layer.weight->value.shape[1]};
+  if (dx != nullptr && !dx->defined()) *dx = temporary("input.grad", input, element_);
+  if (layer.lora_a != nullptr) {
+    Tensor a, b;
+    adapter_temporaries(layer, a, b);
+    add_product_to_gradient(*layer.lora_b, element_);
+    const Tensor reduced_grad = temporary("lora_A.grad", saved.reduced.shape, element_);
+    {
+      Tensor kept;
+      if (saved.dropped.defined()) kept = temporary("dropped", x.shape, element_);
+      add_product_to_gradient(*layer.lora_a, element_);
+    }
+    if (dx != nullptr && saved.dropped.defined())
+      const Tensor through = temporary("through", input, element_);
+  }
+  saved = {};
+}
+
+AttentionResult Ops::attention(const Qkv& in) const {
+  const std::uint64_t batch = *job_.batch.micro;
+  const std::uint64_t length = in.q.shape[0] / batch;
+  const Shape head = {length, model_.head_dim};
+  AttentionResult result;
+  result.out = tape_.empty("attention", in.q);
+  if (*job_.compute.attention == Attention::math) {
+    result.saved = tape_.empty("probabilities", {{batch * model_.heads, length, length}, element_});
+    const Tensor future = temporary("future", {length, length}, Element::uint8);
+    const Tensor copy = widened("scores", {length, length});
+    const Tensor k = widened("k.wide", head), v = widened("v.wide", head),
+                 q = widened("q.wide", head);
+    const Tensor largest = temporary("row_maximum", {length, 1});
+    return result;
+  }
+  result.saved = tape_.empty("logsumexp", {{batch * model_.heads, length, 1}, Element::fp32});
+  const std::uint64_t rows = std::min(attention_rows, length);
+  const Tensor future = temporary("future", {rows, rows}, Element::uint8);
+  const Tensor scores = temporary("scores", {rows * length});
+  const Tensor k = widened("k.wide", head), v = widened("v.wide", head);
+  const Tensor q = widened("q.wide", {rows, model_.head_dim});
+  const Tensor largest = temporary("row_maximum", {rows, 1});
+  const Tensor sum = temporary("row_sum", {rows, 1});
+  return result;
+}
+
+Qkv Ops::attention_backward(const Qkv& in) const {
+  const std::uint64_t length = in.q.shape[0] / *job_.batch.micro;
+  const bool math = *job_.compute.attention == Attention::math;
+  const std::uint64_t rows = math ? length : std::min(attention_rows, length);
+  const Shape head = {length, model_.head_dim};
+  const Shape block = {rows, model_.head_dim};
+  Qkv grads{tape_.empty("q.grad", in.q, Component::workspace),
+            tape_.empty("k.grad", in.k, Component::workspace),
+            tape_.empty("v.grad", in.v, Component::workspace)};
+  Tensor future, scores;
+  if (!math) {
+    future = temporary("future", {rows, rows}, Element::uint8);
+    scores = temporary("scores", {rows * length});
+  }
+  const Tensor dscores = temporary("scores.grad", {rows * length});
+  const Tensor k = widened("k.wide", head), v = widened("v.wide", head);
+  const Tensor dk = widened("k.grad_wide", head), dv = widened("v.grad_wide", head);
+  const Tensor q = widened("q.wide", block), dout = widened("out.grad_wide", block);
+  if (math) scores = widened("probabilities.wide", {length, length});
+  const Tensor product = temporary("out_times_grad", block);
+  const Tensor sum = temporary("row_sum", {rows, 1});
+  return grads;
+}
+
+void Ops::cross_entropy(const Tensor& logits) const {
+  const std::uint64_t rows = rows_per_block(logits.shape[0], logits.shape[1]);
+  const Tensor block = widened("logits.block", {rows, logits.shape[1]});
+  const Tensor index = temporary("targets.clamped", {rows, 1}, Element::int64);
+  std::vector<Tensor> columns;
+  for (int i = 0; i < 8; ++i) columns.push_back(temporary("loss.column", {rows, 1}));
+}
+
+Tensor Ops::loss(const Tensor& x, Parameter& head) const {
+  const std::uint64_t vocabulary = head.value.shape[0];
+  const bool chunked = job_.compute.loss == Loss::chunked;
+  Tensor dx;
+  if (chunked) dx = temporary("hidden.grad", x.shape, element_);
+  const std::uint64_t rows = x.shape[0];
+  const std::uint64_t chunk = chunked ? loss_chunk_rows(rows, x.shape[1], vocabulary) : rows;
+  for (std::uint64_t first = 0; first < rows; first += chunk) {
+    const Meta part{{std::min(chunk, rows - first), vocabulary}, element_};
+    const Tensor logits = tape_.empty("logits", part, Component::logits);
+    cross_entropy(logits);
+    if (head.trainable) add_product_to_gradient(head, element_);
+    if (!chunked) dx = temporary("hidden.grad", x.shape, element_);
+  }
+  return dx;
+}
+
+}  // namespace headroom::estimate::ours

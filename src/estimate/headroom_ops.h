@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operations of src/trainer/ops allocate, forward and backward: the "Memory:" comments
+// there, as code.
+#pragma once
+
+#include "estimate/headroom_parameters.h"
+#include "estimate/job.h"
+#include "estimate/tape.h"
+
+namespace headroom::estimate::ours {
+
+struct RmsNormResult {
+  Tensor out;   // [N, H]
+  Tensor rstd;  // [N, 1]
+};
+
+struct Qkv {
+  Tensor q, k, v;
+};
+
+struct AttentionResult {
+  Tensor out;    // [N, heads·D]
+  Tensor saved;  // math: probabilities; efficient: log-sum-exp
+};
+
+struct LinearSaved {
+  Tensor reduced;  // x·Aᵀ
+  Tensor dropped;  // The dropout mask.
+};
+
+// Reads the job and the model once; every method allocates on the tape it was made with.
+class Ops {
+ public:
+  Ops(Tape& tape, const Job& job, const ModelConfig& model);
+
+  RmsNormResult rms_norm(const Tensor& x) const;
+  void rms_norm_backward(const Tensor& x, Parameter& weight) const;
+  void rotary(const Tensor& x) const;  // In place; its backward is the same.
+  Tensor swiglu(const Tensor& gate) const;
+  Tensor swiglu_backward(const Tensor& gate) const;  // d up; d gate takes the place of d act.
+  Tensor linear(const Linear& layer, const Tensor& x, LinearSaved& saved) const;
+  void linear_backward(const Linear& layer, const Tensor& grad, const Tensor& x, LinearSaved& saved,
+                       Tensor* dx) const;
+  AttentionResult attention(const Qkv& in) const;
+  Qkv attention_backward(const Qkv& in) const;
+  Tensor loss(const Tensor& x, Parameter& head) const;  // d x
+  void add_product_to_gradient(Parameter& parameter, Element factors) const;
+
+ private:
+  Tensor temporary(const char* name, Shape shape, Element element = Element::fp32) const;
+  Tensor widened(const char* name, const Shape& shape) const;  // Undefined in fp32.
+  void adapter_temporaries(const Linear& layer, Tensor& a, Tensor& b) const;
+  void cross_entropy(const Tensor& logits) const;
+
+  Tape& tape_;
+  const Job& job_;
+  const ModelConfig& model_;
+  Element element_;
+  bool narrow_;  // Half types: sums are taken in fp32 copies.
+};
+
+}  // namespace headroom::estimate::ours

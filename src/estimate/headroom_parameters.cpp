@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/headroom_parameters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace headroom::estimate::ours {
+namespace {
+
+class Builder {
+ public:
+  Builder(Tape& tape, const Job& job, const ModelConfig& model, Parameters& parameters)
+      : tape_(tape),
+        job_(job),
+        model_(model),
+        to_(parameters),
+        lora_(job.method.kind == MethodKind::lora) {}
+
+  Parameter* add(const std::string& name, Shape shape) {
+    const Meta meta{std::move(shape), element_of(job_.method.base)};
+    to_.base.push_back({tape_.empty(name, meta, Component::weights), {}, !lora_});
+    return &to_.base.back();
+  }
+
+  void add_layer(std::uint64_t index) {
+    const Scope scope(tape_, fmt::format("model.layers.{}", index));
+    Layer& layer = to_.layers.emplace_back();
+    const std::uint64_t h = model_.hidden;
+    const std::uint64_t i = model_.intermediate;
+    add_projection(layer, Target::q, model_.query_size(), h, model_.qkv_bias);
+    add_projection(layer, Target::k, model_.kv_size(), h, model_.qkv_bias);
+    add_projection(layer, Target::v, model_.kv_size(), h, model_.qkv_bias);
+    add_projection(layer, Target::o, h, model_.query_size(), model_.o_bias);
+    add_projection(layer, Target::gate, i, h, model_.mlp_bias);
+    add_projection(layer, Target::up, i, h, model_.mlp_bias);
+    add_projection(layer, Target::down, h, i, model_.mlp_bias);
+    layer.input_norm = add("input_layernorm.weight", {h});
+    layer.post_attention_norm = add("post_attention_layernorm.weight", {h});
+  }
+
+ private:
+  void add_projection(Layer& layer, Target target, std::uint64_t out, std::uint64_t in, bool bias) {
+    const std::string name = fmt::format("{}_proj", to_string(target));
+    Linear& linear = layer.projections[static_cast<std::size_t>(target)];
+    linear.weight = add(name + ".weight", {out, in});
+    if (bias) linear.bias = add(name + ".bias", {out});
+    const auto& targets = job_.method.targets;
+    if (!lora_ || std::find(targets.begin(), targets.end(), target) == targets.end()) return;
+    linear.lora_a = add_adapter(name + ".lora_A.weight", {job_.method.rank, in});
+    linear.lora_b = add_adapter(name + ".lora_B.weight", {out, job_.method.rank});
+  }
+
+  Parameter* add_adapter(const std::string& name, Shape shape) {
+    const Meta meta{std::move(shape), element_of(job_.method.adapter_dtype)};
+    to_.adapters.push_back({tape_.empty(name, meta, Component::adapters), {}, true});
+    return &to_.adapters.back();
+  }
+
+  Tape& tape_;
+  const Job& job_;
+  const ModelConfig& model_;
+  Parameters& to_;
+  bool lora_;
+};
+
+}  // namespace
+
+bool Layer::any_trains(std::initializer_list<Target> targets) const {
+  return std::any_of(targets.begin(), targets.end(),
+                     [this](Target t) { return (*this)[t].trains(); });
+}
+
+bool Layer::attention_trains() const {
+  return input_norm->trainable || any_trains({Target::q, Target::k, Target::v, Target::o});
+}
+
+bool Layer::mlp_trains() const {
+  return post_attention_norm->trainable || any_trains({Target::gate, Target::up, Target::down});
+}
+
+Parameters::Parameters(Tape& tape, const Job& job, const ModelConfig& model) {
+  Builder builder(tape, job, model, *this);
+  embedding = builder.add("model.embed_tokens.weight", {model.vocabulary, model.hidden});
+  layers.reserve(model.layers);
+  for (std::uint64_t i = 0; i < model.layers; ++i) builder.add_layer(i);
+  final_norm = builder.add("model.norm.weight", {model.hidden});
+  head = model.tied ? embedding : builder.add("lm_head.weight", {model.vocabulary, model.hidden});
+}
+
+}  // namespace headroom::estimate::ours

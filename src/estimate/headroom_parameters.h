@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parameters of a model as headroom-train holds them, and how their gradients come about.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimate/job.h"
+#include "estimate/model_config.h"
+#include "estimate/tape.h"
+
+namespace headroom::estimate::ours {
+
+inline constexpr std::size_t projection_count = 7;
+
+struct Parameter {
+  Tensor value;
+  Tensor grad;  // Undefined until the first micro-batch of a step reaches it.
+  bool trainable = false;
+};
+
+struct Linear {
+  Parameter* weight = nullptr;  // [out, in]
+  Parameter* bias = nullptr;
+  Parameter* lora_a = nullptr;  // [rank, in]
+  Parameter* lora_b = nullptr;  // [out, rank]
+
+  bool trains() const { return weight->trainable || lora_a != nullptr; }
+};
+
+struct Layer {
+  Parameter* input_norm = nullptr;
+  Parameter* post_attention_norm = nullptr;
+  std::array<Linear, projection_count> projections;
+
+  const Linear& operator[](Target t) const { return projections[static_cast<std::size_t>(t)]; }
+  bool any_trains(std::initializer_list<Target> targets) const;
+  bool attention_trains() const;
+  bool mlp_trains() const;
+};
+
+struct Parameters {
+  Parameters(Tape& tape, const Job& job, const ModelConfig& model);
+  Parameters(const Parameters&) = delete;
+  Parameters& operator=(const Parameters&) = delete;
+
+  std::deque<Parameter> base;
+  std::deque<Parameter> adapters;
+  Parameter* embedding = nullptr;
+  std::vector<Layer> layers;
+  Parameter* final_norm = nullptr;
+  Parameter* head = nullptr;
+
+  std::deque<Parameter>& trainable() { return adapters.empty() ? base : adapters; }
+};
+
+}  // namespace headroom::estimate::ours
