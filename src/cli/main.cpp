@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   headroom::cli::Context context;
   headroom::cli::add_plan(app, context);
+  headroom::cli::add_run(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "cli/commands.h"
-#include "cli/job_file.h"
 #include "report/plan_json.h"
 #include "report/plan_text.h"
+#include "run/job_file.h"
 
 namespace headroom::cli {
 namespace {
@@ -21,7 +21,7 @@ struct Options {
 };
 
 int run_plan(const Options& options) {
-  const auto loaded = load_job(options.spec);
+  const auto loaded = run::load_job(options.spec);
   if (!loaded) return print_error(loaded.error(), exit_usage);
   const auto device = estimate::find_device(loaded->job);
   if (!device) return print_error(device.error(), exit_usage);

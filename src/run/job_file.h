@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a job and the model it names: shared by `plan` and `run`.
+// Reads a job and the model it names: shared by `headroom plan`, `headroom run` and headroom-train.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 #include "estimate/job.h"
 #include "estimate/model_config.h"
 
-namespace headroom::cli {
+namespace headroom::run {
 
 struct LoadedJob {
   estimate::Job job;
@@ -20,4 +20,4 @@ struct LoadedJob {
 // relative to the job's folder.
 Result<LoadedJob> load_job(const std::string& path);
 
-}  // namespace headroom::cli
+}  // namespace headroom::run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/job_file.h"
+#include "run/job_file.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "base/document.h"
 #include "machine/user_files.h"
 
-namespace headroom::cli {
+namespace headroom::run {
 namespace {
 
 std::string folder_of(const std::string& path) {
@@ -59,4 +59,4 @@ Result<LoadedJob> load_job(const std::string& path) {
   return LoadedJob{*job, *model, folder};
 }
 
-}  // namespace headroom::cli
+}  // namespace headroom::run

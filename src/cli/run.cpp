@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// `headroom run`: plans a job, refuses what cannot fit, and runs what can.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "cli/commands.h"
+#include "estimate/plan.h"
+#include "machine/program.h"
+#include "report/plan_text.h"
+#include "run/job_file.h"
+
+namespace headroom::cli {
+namespace {
+
+struct Options {
+  std::string job;
+  std::string output;
+  std::string trace;
+  bool resume = false;
+  bool quiet = false;
+};
+
+Result<estimate::Plan> plan_job(const run::LoadedJob& loaded) {
+  if (loaded.job.engine.kind != estimate::EngineKind::headroom) {
+    return Error{Errc::unsupported,
+                 fmt::format("engine.kind: expected \"headroom\", found \"{}\"; this version runs "
+                             "only its own trainer",
+                             to_string(loaded.job.engine.kind)),
+                 "write [engine] kind = \"headroom\", or plan it with: headroom plan --spec JOB"};
+  }
+  HEADROOM_TRY(const estimate::Device device, estimate::find_device(loaded.job));
+  return estimate::make_plan(loaded.job, loaded.model, device);
+}
+
+int start_trainer(const Options& options) {
+  const auto folder = machine::program_folder();
+  if (!folder) return print_error(folder.error(), exit_could_not_look);
+  std::vector<std::string> argv = {*folder + "/headroom-train", options.job};
+  if (!options.output.empty()) argv.insert(argv.end(), {"--output", options.output});
+  if (!options.trace.empty()) argv.insert(argv.end(), {"--trace", options.trace});
+  if (options.resume) argv.emplace_back("--resume");
+  if (options.quiet) argv.emplace_back("--quiet");
+  const auto status = machine::run_program(argv);
+  if (status) return *status;
+  Error error = status.error();
+  error.next = "build headroom-train beside headroom: ./dev build";
+  return print_error(error, exit_could_not_look);
+}
+
+int run_job(const Options& options) {
+  const auto loaded = run::load_job(options.job);
+  if (!loaded) return print_error(loaded.error(), exit_usage);
+  const auto plan = plan_job(*loaded);
+  if (!plan) return print_error(plan.error(), exit_usage);
+  if (plan->fits == false) {
+    fmt::print(stderr, "{}\nheadroom: not started, because it would run out of memory.\n",
+               report::to_text(*plan, loaded->model));
+    return exit_findings;
+  }
+  if (!options.quiet) {
+    fmt::print(stderr, "headroom: planned peak {}{}\n", to_string(Bytes{plan->device_bytes}),
+               plan->capacity_bytes ? " of " + to_string(Bytes{*plan->capacity_bytes}) : "");
+  }
+  return start_trainer(options);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("run", "Plan a training job, refuse it if it cannot fit, and run it");
+  command->add_option("job", options->job, "The job, a TOML or JSON file")->required();
+  command->add_option("--output", options->output, "Folder for everything the run writes");
+  command->add_option("--trace", options->trace,
+                      "Record every allocation into this file, for headroom replay");
+  command->add_flag("--resume", options->resume, "Go on from the checkpoint in the output folder");
+  command->add_flag("--quiet", options->quiet, "Say nothing but what went wrong");
+  command->callback([options, &context] { context.exit_code = run_job(*options); });
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/program.h"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "machine/os_error.h"
+
+namespace headroom::machine {
+namespace {
+
+// The signals we wait for while the program runs: blocked here, as they were in the program.
+class WaitedSignals {
+ public:
+  WaitedSignals() {
+    sigemptyset(&waited_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&waited_, signal);
+    pthread_sigmask(SIG_BLOCK, &waited_, &before_);
+  }
+  ~WaitedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WaitedSignals(const WaitedSignals&) = delete;
+  WaitedSignals& operator=(const WaitedSignals&) = delete;
+
+  const sigset_t& before() const { return before_; }
+  siginfo_t next() const {
+    siginfo_t info{};
+    while (sigwaitinfo(&waited_, &info) < 0 && errno == EINTR) {
+    }
+    return info;
+  }
+
+ private:
+  sigset_t waited_{};
+  sigset_t before_{};
+};
+
+Result<pid_t> spawn(const std::vector<std::string>& argv, const sigset_t& mask) {
+  std::vector<char*> words;
+  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &mask);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t child = 0;
+  const int failure = posix_spawnp(&child, words[0], nullptr, &attributes, words.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  if (failure != 0) return os_error(failure, fmt::format("starting {}", argv[0]));
+  return child;
+}
+
+}  // namespace
+
+Result<int> run_program(const std::vector<std::string>& argv) {
+  const WaitedSignals signals;
+  HEADROOM_TRY(const pid_t child, spawn(argv, signals.before()));
+  for (;;) {
+    int status = 0;
+    const pid_t ended = ::waitpid(child, &status, WNOHANG);
+    if (ended < 0) return os_error(errno, fmt::format("waiting for {}", argv[0]));
+    if (ended == child) return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    const siginfo_t info = signals.next();
+    // What a terminal sends goes to the program as well: only what was meant for us alone is passed
+    // on.
+    if (info.si_signo != SIGCHLD && info.si_code != SI_KERNEL) ::kill(child, info.si_signo);
+  }
+}
+
+Result<std::string> program_folder() {
+  std::array<char, 4096> path{};
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
+  if (length <= 0) return os_error(errno, "reading /proc/self/exe");
+  const std::string whole(path.data(), static_cast<std::size_t>(length));
+  return whole.substr(0, whole.rfind('/'));
+}
+
+}  // namespace headroom::machine

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running another program in the foreground.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace headroom::machine {
+
+// Runs argv[0] (a path, or a name looked up in PATH) with our standard streams and environment, and
+// waits. SIGINT, SIGTERM and SIGHUP that reach us meanwhile are passed on. Returns its exit status,
+// or 128 + the number of the signal that ended it, as a shell does. Requires: one thread calls it
+// at a time.
+Result<int> run_program(const std::vector<std::string>& argv);
+
+// The folder of the running program, without a slash at its end.
+Result<std::string> program_folder();
+
+}  // namespace headroom::machine

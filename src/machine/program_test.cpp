@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/program.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <thread>
+
+namespace headroom::machine {
+namespace {
+
+TEST(Program, its_exit_status_is_returned) {
+  EXPECT_EQ(*run_program({"sh", "-c", "exit 7"}), 7);
+  EXPECT_EQ(*run_program({"true"}), 0);
+}
+
+TEST(Program, a_signal_is_128_and_its_number) {
+  EXPECT_EQ(*run_program({"sh", "-c", "kill -9 $$"}), 137);
+}
+
+TEST(Program, what_cannot_be_started_is_named) {
+  const auto result = run_program({"/no/such/program"});
+  ASSERT_FALSE(result.has_value());
+  EXPECT_NE(result.error().message.find("/no/such/program"), std::string::npos);
+}
+
+TEST(Program, a_signal_to_us_reaches_it) {
+  // The program sends the signal to its parent, us, and ends with 3 only if it comes back.
+  EXPECT_EQ(*run_program({"sh", "-c", "trap 'exit 3' TERM; kill -TERM $PPID; sleep 5 & wait"}), 3);
+}
+
+TEST(Program, our_folder_is_where_the_test_program_is) {
+  const auto folder = program_folder();
+  ASSERT_TRUE(folder.has_value());
+  EXPECT_EQ(::access((*folder + "/machine_test").c_str(), X_OK), 0);
+}
+
+}  // namespace
+}  // namespace headroom::machine
