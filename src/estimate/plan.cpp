@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "allocator/policies.h"
+#include "allocator/make_policy.h"
 #include "estimate/search.h"
 #include "estimate/step.h"
 
