@@ -12,7 +12,6 @@ namespace headroom::estimate {
 namespace {
 
 constexpr std::size_t largest_max = 10;
-constexpr std::uint64_t unlimited = std::uint64_t{1} << 50U;
 
 struct Replays {
   Recording recording;
@@ -29,7 +28,7 @@ class Planner {
   Result<Replays> run(const Job& job) const {
     Replays replays;
     HEADROOM_TRY(replays.recording, record_step(job, model_, device_));
-    HEADROOM_TRY(auto policy, allocator::make_policy(job.device.allocator, unlimited));
+    HEADROOM_TRY(auto policy, allocator::make_policy(job.device.allocator));
     replays.unhindered = replay(replays.recording, *policy);
     if (device_.capacity) {
       const Bytes left = saturating_sub(*device_.capacity, device_.context);

@@ -74,6 +74,16 @@ Result<Recording> record_step(const Job& job, const ModelConfig& model, const De
       }
       return record_transformers(job, model, device, recorded_steps);
     case EngineKind::headroom:
+      if (*job.compute.attention != Attention::math &&
+          *job.compute.attention != Attention::efficient) {
+        return Error{
+            Errc::unsupported,
+            fmt::format(
+                "compute.attention: engine headroom has \"math\" and \"efficient\", found \"{}\"",
+                to_string(*job.compute.attention)),
+            "write attention = \"efficient\", or leave it out"};
+      }
+      return record_headroom(job, model, recorded_steps);
     case EngineKind::command:
       break;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One training step of a decoder-only model as eager Hugging Face transformers and PEFT run it,
-// told to a Tape. Llama, Mistral and Qwen2 share it (modeling_llama.py, modeling_qwen2.py;
-// peft/tuners/lora/layer.py).
+// told to a Tape. Llama, Mistral and Qwen2 share it (sources: modeling_llama.py and
+// modeling_qwen2.py there, tuners/lora/layer.py in PEFT).
 #pragma once
 
 #include "estimate/device.h"
