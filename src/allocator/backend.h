@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "allocator/policy.h"
 #include "base/result.h"
 
 namespace headroom::allocator {
@@ -17,6 +18,9 @@ using PageHandle = std::uint32_t;
 
 class Backend {
  public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
   virtual ~Backend() = default;
 
   // An unused address range, aligned to page_bytes; `bytes` is a multiple of it. The backend owns
@@ -35,6 +39,11 @@ class Backend {
 
   // Requires: exactly one page is mapped at `address`. The range stays reserved.
   virtual Status unmap(std::uint64_t address) = 0;
+
+  // Returns when no work queued on the stream so far can touch memory any more. Called before pages
+  // that such work may use are unmapped, or given to another stream. A backend whose work is done
+  // when its calls return has nothing to wait for.
+  virtual Status wait_for(StreamId stream) = 0;
 };
 
 }  // namespace headroom::allocator

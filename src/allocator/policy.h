@@ -31,6 +31,7 @@ struct Usage {
   std::uint64_t reserved_peak_bytes = 0;
   ByComponent live;          // Adds up to live_bytes.
   ByComponent live_at_peak;  // Adds up to live_peak_bytes; the first moment that reached the peak.
+  std::uint64_t device_calls = 0;  // Asked of the device so far: allocate, free, create, map, …
 };
 
 class Policy {

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Address of a live block → its segment. An open-addressing table with linear probing, because
+// every free looks up here and a node-based map would cost more than the rest of the free.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "allocator/segment.h"
+
+namespace headroom::allocator {
+
+class AddressMap {
+ public:
+  AddressMap() : slots_(initial_slots) {}
+
+  // Requires: `address` is not 0 and not in the map.
+  void insert(Address address, SegmentId segment) {
+    if ((size_ + 1) * 2 > slots_.size()) grow();
+    place(address, segment);
+    ++size_;
+  }
+
+  // no_segment if there is none.
+  SegmentId find(Address address) const {
+    for (std::size_t i = home(address);; i = next(i)) {
+      if (slots_[i].address == address) return slots_[i].segment;
+      if (slots_[i].address == 0) return no_segment;
+    }
+  }
+
+  // Requires: `address` is in the map. What was displaced past it moves back, so that no
+  // tombstones pile up.
+  void erase(Address address) {
+    std::size_t gap = home(address);
+    while (slots_[gap].address != address) gap = next(gap);
+    for (std::size_t i = next(gap); slots_[i].address != 0; i = next(i)) {
+      const std::size_t wanted = home(slots_[i].address);
+      const bool reaches_gap = ((i - wanted) & mask()) >= ((i - gap) & mask());
+      if (!reaches_gap) continue;
+      slots_[gap] = slots_[i];
+      gap = i;
+    }
+    slots_[gap] = {};
+    --size_;
+  }
+
+  std::size_t size() const { return size_; }
+
+ private:
+  static constexpr std::size_t initial_slots = 1024;  // A power of two, as every size.
+
+  struct Slot {
+    Address address = 0;
+    SegmentId segment = no_segment;
+  };
+
+  std::size_t mask() const { return slots_.size() - 1; }
+  std::size_t next(std::size_t i) const { return (i + 1) & mask(); }
+  std::size_t home(Address address) const {
+    // Fibonacci hashing of the granule number.
+    return static_cast<std::size_t>(((address / granule_bytes) * 0x9E3779B97F4A7C15U) >> 32U) &
+           mask();
+  }
+  void place(Address address, SegmentId segment) {
+    std::size_t i = home(address);
+    while (slots_[i].address != 0) i = next(i);
+    slots_[i] = {address, segment};
+  }
+  void grow() {
+    std::vector<Slot> old(slots_.size() * 2);
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (slot.address != 0) place(slot.address, slot.segment);
+    }
+  }
+
+  std::vector<Slot> slots_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace headroom::allocator

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/backends/host.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "base/bytes.h"
+
+namespace headroom::allocator {
+namespace {
+
+constexpr int reservation_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+// Addresses are numbers at the seam, because on a GPU they point to nothing that the CPU can read.
+void* pointer(std::uint64_t address) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+}
+
+std::uint64_t number(void* pointer) {
+  return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(pointer));
+}
+
+off_t offset_of(std::uint64_t page) {
+  return static_cast<off_t>(page * page_bytes);
+}
+
+Error failed(std::string_view doing, int code, std::string next) {
+  const bool memory = code == ENOMEM || code == ENOSPC;
+  return {memory ? Errc::out_of_memory : Errc::io,
+          fmt::format("{}: {}", doing, std::generic_category().message(code)), std::move(next)};
+}
+
+Error failed_to_map(std::string_view doing, int code, std::uint64_t mapped) {
+  return failed(fmt::format("{} with {} pages mapped", doing, mapped), code,
+                fmt::format("if wc -l < /proc/{}/maps is near sysctl vm.max_map_count, raise it: "
+                            "sysctl -w vm.max_map_count=1048576; else see free -h",
+                            ::getpid()));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HostBackend>> HostBackend::create() {
+  const int file = ::memfd_create("headroom", MFD_CLOEXEC);
+  if (file < 0)
+    return failed("creating the memory file (memfd_create)", errno,
+                  "ulimit -n shows how many files this process may have open");
+  return std::unique_ptr<HostBackend>(new HostBackend(file, ::getpid()));
+}
+
+HostBackend::~HostBackend() {
+  for (const PageTable::Range& range : table_.ranges())
+    ::munmap(pointer(range.address), range.bytes);
+  ::close(file_);
+}
+
+Status HostBackend::check_owner() const {
+  if (::getpid() == owner_) return Done{};
+  return Error{Errc::unsupported,
+               fmt::format("process {} was forked from process {}, whose memory this is",
+                           ::getpid(), owner_),
+               "make the allocator after the fork, or start the child with exec"};
+}
+
+Result<std::uint64_t> HostBackend::reserve_range(std::uint64_t bytes) {
+  HEADROOM_CHECK(check_owner());
+  HEADROOM_CHECK(PageTable::check_range(bytes));
+  const std::uint64_t padded = bytes + page_bytes;  // Room to align in.
+  void* start =
+      padded < bytes ? MAP_FAILED : ::mmap(nullptr, padded, PROT_NONE, reservation_flags, -1, 0);
+  if (start == MAP_FAILED)
+    return failed(fmt::format("reserving {} of addresses", to_string(Bytes{bytes})), ENOMEM,
+                  "ulimit -v shows the limit on addresses; ulimit -v unlimited lifts it");
+  const std::uint64_t address = round_up(number(start), page_bytes);
+  const std::uint64_t head = address - number(start);
+  if (head > 0) ::munmap(start, head);
+  ::munmap(pointer(address + bytes), page_bytes - head);
+  table_.add_range(address, bytes);
+  return address;
+}
+
+// In steps, since each is a system call; the file is sparse, so its size costs nothing.
+Status HostBackend::grow_file(std::uint64_t pages) {
+  if (pages <= file_pages_) return Done{};
+  std::uint64_t wanted = std::max(pages, file_pages_ * 2);
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    // Beyond this limit the kernel sends SIGXFSZ.
+    wanted = std::min<std::uint64_t>(wanted, limit.rlim_cur / page_bytes);
+    if (wanted < pages)
+      return failed(fmt::format("growing the memory file over its size limit of {}",
+                                to_string(Bytes{limit.rlim_cur})),
+                    ENOSPC, "ulimit -f unlimited");
+  }
+  if (::ftruncate(file_, offset_of(wanted)) != 0)
+    return failed("growing the memory file", errno, "free -h shows what memory is left");
+  file_pages_ = wanted;
+  return Done{};
+}
+
+Result<PageHandle> HostBackend::create_page() {
+  HEADROOM_CHECK(check_owner());
+  const PageHandle page = table_.next_page();
+  HEADROOM_CHECK(grow_file(std::uint64_t{page} + 1));
+  int code = 0;
+  do {
+    code = ::fallocate(file_, 0, offset_of(page), static_cast<off_t>(page_bytes)) == 0 ? 0 : errno;
+  } while (code == EINTR);
+  if (code != 0)
+    return failed(fmt::format("taking 2 MiB of host memory on top of {}",
+                              to_string(Bytes{table_.pages() * page_bytes})),
+                  code, "free -h shows what memory is left; set a smaller [device] capacity");
+  table_.add_page();
+  return page;
+}
+
+Status HostBackend::destroy_page(PageHandle page) {
+  HEADROOM_CHECK(check_owner());
+  HEADROOM_CHECK(table_.remove_page(page));
+  if (::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset_of(page),
+                  static_cast<off_t>(page_bytes)) != 0)
+    return failed("returning 2 MiB of host memory", errno, "");
+  return Done{};
+}
+
+Status HostBackend::map(std::uint64_t address, PageHandle page) {
+  HEADROOM_CHECK(check_owner());
+  HEADROOM_CHECK(table_.map(address, page));
+  void* place = pointer(address);
+  const bool mapped = ::mmap(place, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                             file_, offset_of(page)) == place;
+  if (mapped && ::madvise(place, page_bytes, MADV_DONTFORK) == 0) return Done{};
+  const int code = errno;
+  if (mapped) ::mmap(place, page_bytes, PROT_NONE, reservation_flags | MAP_FIXED, -1, 0);
+  HEADROOM_CHECK(table_.unmap(address));
+  return failed_to_map("mapping a page", code, table_.mapped_pages());
+}
+
+Status HostBackend::unmap(std::uint64_t address) {
+  HEADROOM_CHECK(check_owner());
+  HEADROOM_TRY(const PageHandle page, table_.unmap(address));
+  void* place = pointer(address);
+  if (::mmap(place, page_bytes, PROT_NONE, reservation_flags | MAP_FIXED, -1, 0) == place)
+    return Done{};
+  const int code = errno;
+  HEADROOM_CHECK(table_.map(address, page));
+  return failed_to_map("unmapping a page", code, table_.mapped_pages());
+}
+
+Status HostBackend::wait_for(StreamId /*stream*/) {
+  return Done{};  // The CPU's work is done when its calls return.
+}
+
+}  // namespace headroom::allocator

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host memory as a device: one memfd holds all pages, a handle is its offset in 2 MiB, and mapping
+// is mmap(MAP_FIXED) of that offset over a reserved range. So the whole allocator runs, and its
+// contents can be checked, without a GPU.
+//
+// A page is filled (zeroed) when it is created, so that memory that does not exist is an Error then
+// and not a signal at the first touch. Destroying it punches a hole in the file.
+//
+// Fork: a child does not have the pages (MADV_DONTFORK), because writes to shared pages would reach
+// the parent; touching a block there is a segmentation fault, and calls are refused. fork + exec is
+// fine.
+//
+// Not thread-safe: the allocator's lock protects it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "allocator/backend.h"
+#include "allocator/page_table.h"
+
+namespace headroom::allocator {
+
+class HostBackend final : public Backend {
+ public:
+  static Result<std::unique_ptr<HostBackend>> create();
+  ~HostBackend() override;
+
+  Result<std::uint64_t> reserve_range(std::uint64_t bytes) override;
+  Result<PageHandle> create_page() override;
+  Status destroy_page(PageHandle page) override;
+  Status map(std::uint64_t address, PageHandle page) override;
+  Status unmap(std::uint64_t address) override;
+  Status wait_for(StreamId stream) override;
+
+ private:
+  HostBackend(int file, int owner) : file_(file), owner_(owner) {}
+  Status check_owner() const;
+  Status grow_file(std::uint64_t pages);
+
+  int file_;
+  int owner_;  // The process that made it.
+  std::uint64_t file_pages_ = 0;
+  PageTable table_;
+};
+
+}  // namespace headroom::allocator

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device for the models of other allocators: it grants and takes back amounts, up to a capacity
+// of whole 2 MiB units, and counts the calls.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+
+namespace headroom::allocator {
+
+class CountingDevice {
+ public:
+  static constexpr std::uint64_t unit_bytes = std::uint64_t{2} << 20U;
+
+  explicit CountingDevice(std::uint64_t capacity_bytes)
+      : capacity_(round_down(capacity_bytes, unit_bytes)) {}
+
+  // False, and nothing taken, where the capacity does not allow it.
+  bool take(std::uint64_t bytes) {
+    ++calls_;
+    if (bytes > capacity_ - used_) return false;
+    used_ += bytes;
+    return true;
+  }
+  void give_back(std::uint64_t bytes) {
+    ++calls_;
+    used_ -= bytes;
+  }
+
+  std::uint64_t capacity_bytes() const { return capacity_; }
+  std::uint64_t used_bytes() const { return used_; }
+  std::uint64_t calls() const { return calls_; }
+
+ private:
+  std::uint64_t capacity_;
+  std::uint64_t used_ = 0;
+  std::uint64_t calls_ = 0;
+};
+
+}  // namespace headroom::allocator

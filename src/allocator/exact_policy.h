@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sum of what is live and nothing else: no fragmentation, no pages. No allocator can need less,
+// so this is what the others are compared with.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "allocator/policy.h"
+#include "allocator/usage_tracker.h"
+
+namespace headroom::allocator {
+
+class ExactPolicy final : public Policy {
+ public:
+  explicit ExactPolicy(std::uint64_t capacity_bytes) : capacity_(capacity_bytes) {}
+
+  std::optional<Address> allocate(const Request& request) override;
+  void free(Address address) override;
+  void retag(Address address, Component tag) override;
+  void synchronize(StreamId stream) override;
+  const Usage& usage() const override { return tracker_.usage(); }
+  std::string_view name() const override { return "exact"; }
+
+ private:
+  struct Block {
+    std::uint64_t bytes;
+    Component tag;
+  };
+
+  std::uint64_t capacity_;
+  Address next_address_ = 512;
+  std::unordered_map<Address, Block> blocks_;
+  UsageTracker tracker_;
+};
+
+}  // namespace headroom::allocator

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/make_policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "allocator/exact_policy.h"
+#include "allocator/headroom_allocator.h"
+#include "allocator/simulated_backend.h"
+#include "allocator/torch_expandable_policy.h"
+#include "allocator/torch_policy.h"
+#include "base/text.h"
+
+namespace headroom::allocator {
+
+const std::vector<std::string>& policy_names() {
+  static const std::vector<std::string> names = {"headroom", "torch", "torch-expandable", "exact"};
+  return names;
+}
+
+Result<std::unique_ptr<Policy>> make_policy(std::string_view name, std::uint64_t capacity_bytes) {
+  const std::uint64_t capacity = std::min(capacity_bytes, unlimited_capacity_bytes);
+  std::unique_ptr<Policy> policy;
+  if (name == "headroom")
+    policy = std::make_unique<HeadroomAllocator>(std::make_unique<SimulatedBackend>(), capacity);
+  if (name == "torch") policy = std::make_unique<TorchPolicy>(capacity);
+  if (name == "torch-expandable") policy = std::make_unique<TorchExpandablePolicy>(capacity);
+  if (name == "exact") policy = std::make_unique<ExactPolicy>(capacity);
+  if (policy == nullptr) {
+    const auto meant = nearest(name, policy_names());
+    return Error{Errc::not_found,
+                 fmt::format("no allocation policy is called \"{}\"; there are {}", name,
+                             join(policy_names(), ", ")),
+                 meant ? fmt::format("--policy {}", *meant) : "--policy headroom"};
+  }
+  return policy;
+}
+
+}  // namespace headroom::allocator

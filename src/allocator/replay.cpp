@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/replay.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "allocator/exact_policy.h"
+#include "allocator/make_policy.h"
+
+namespace headroom::allocator {
+namespace {
+
+constexpr std::uint64_t grid_per_peak = 1000;
+
+// Where step k of the grid lies. A peak below 2^46 times a k below 2^17 does not overflow.
+std::uint64_t grid_capacity(std::uint64_t live_peak, std::uint64_t step) {
+  return live_peak + (live_peak * step + grid_per_peak - 1) / grid_per_peak;
+}
+
+// The largest step whose capacity is below `capacity`, if there is one.
+std::optional<std::uint64_t> step_below(std::uint64_t live_peak, std::uint64_t capacity) {
+  if (capacity <= live_peak) return std::nullopt;
+  std::uint64_t step = (capacity - live_peak) * grid_per_peak / live_peak;
+  while (step > 0 && grid_capacity(live_peak, step) >= capacity) --step;
+  return step;
+}
+
+}  // namespace
+
+ReplayResult replay(const Trace& trace, Policy& policy) {
+  ReplayResult result;
+  std::vector<Address> addresses(trace.objects);
+  for (const Event& event : trace.events) {
+    ++result.events;
+    switch (event.kind) {
+      case EventKind::allocate: {
+        const auto address = policy.allocate({event.bytes, event.tag, event.stream});
+        if (!address) {
+          result.failed_at = result.events;
+          result.usage = policy.usage();
+          return result;
+        }
+        addresses[event.object] = *address;
+        break;
+      }
+      case EventKind::free:
+        policy.free(addresses[event.object]);
+        break;
+      case EventKind::synchronize:
+        policy.synchronize(event.stream);
+        break;
+    }
+  }
+  result.completed = true;
+  result.usage = policy.usage();
+  return result;
+}
+
+std::optional<std::uint64_t> find_min_capacity(const Trace& trace, const PolicyMaker& make) {
+  ExactPolicy exact(unlimited_capacity_bytes);
+  const std::uint64_t live_peak = replay(trace, exact).usage.live_peak_bytes;
+  if (live_peak == 0) return 0;
+  std::uint64_t finishes = unlimited_capacity_bytes;
+  std::optional<std::uint64_t> smallest;
+  for (;;) {
+    const auto policy = make(finishes);
+    const ReplayResult run = replay(trace, *policy);
+    if (!run.completed) return smallest;
+    // Everything from here down to what was reserved finishes as well; the grid point just above
+    // (or at) the reserved peak is the smallest of them.
+    const std::uint64_t reserved = std::max(run.usage.reserved_peak_bytes, live_peak);
+    const auto below = step_below(live_peak, reserved);
+    smallest = grid_capacity(live_peak, below ? *below + 1 : 0);
+    if (!below) return smallest;
+    finishes = grid_capacity(live_peak, *below);
+  }
+}
+
+}  // namespace headroom::allocator

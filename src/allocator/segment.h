@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The allocator's metadata, out of band: every reserved address range is a list of segments that
+// tile it. A segment is a block in use, free bytes on mapped pages, or a hole with no pages behind
+// it. Segments are named by index, so that the table can grow and nothing points into device
+// memory.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "allocator/component.h"
+#include "allocator/policy.h"
+
+namespace headroom::allocator {
+
+using SegmentId = std::uint32_t;
+inline constexpr SegmentId no_segment = std::numeric_limits<SegmentId>::max();
+
+// The mark of free bytes that no queued work can touch any more: every stream may have them.
+inline constexpr StreamId any_stream = std::numeric_limits<StreamId>::max();
+
+inline constexpr std::uint64_t granule_bytes = 512;
+
+enum class SegmentState : std::uint8_t { used, free, hole };
+
+struct Segment {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  SegmentId prev = no_segment;  // Neighbours by address, within the range.
+  SegmentId next = no_segment;
+  SegmentId left = no_segment;  // Children in the FreeIndex that the segment is in.
+  SegmentId right = no_segment;
+  std::uint32_t range = 0;
+  StreamId stream = any_stream;  // Used: its stream. Free: whose queued work may still touch it.
+  SegmentState state = SegmentState::hole;
+  Component tag = Component::other;
+  std::uint8_t heap = 0;  // Which of the allocator's heaps it is in.
+
+  std::uint64_t end() const { return address + bytes; }
+};
+
+class SegmentTable {
+ public:
+  Segment& operator[](SegmentId id) { return segments_[id]; }
+  const Segment& operator[](SegmentId id) const { return segments_[id]; }
+
+  SegmentId create(const Segment& segment) {
+    if (unused_.empty()) {
+      segments_.push_back(segment);
+      return static_cast<SegmentId>(segments_.size() - 1);
+    }
+    const SegmentId id = unused_.back();
+    unused_.pop_back();
+    segments_[id] = segment;
+    return id;
+  }
+
+  void destroy(SegmentId id) { unused_.push_back(id); }
+
+ private:
+  std::vector<Segment> segments_;
+  std::vector<SegmentId> unused_;
+};
+
+}  // namespace headroom::allocator

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/torch_policy.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace headroom::allocator {
+namespace {
+
+// The constants of CUDACachingAllocator.cpp.
+constexpr std::uint64_t min_block = 512;
+constexpr std::uint64_t small_limit = std::uint64_t{1} << 20U;
+constexpr std::uint64_t small_segment = std::uint64_t{2} << 20U;
+constexpr std::uint64_t large_segment = std::uint64_t{20} << 20U;
+constexpr std::uint64_t own_segment_from = std::uint64_t{10} << 20U;
+constexpr std::uint64_t own_segment_multiple = std::uint64_t{2} << 20U;
+
+std::uint64_t segment_for(std::uint64_t bytes) {
+  if (bytes <= small_limit) return small_segment;
+  if (bytes < own_segment_from) return large_segment;
+  return round_up(bytes, own_segment_multiple);
+}
+
+}  // namespace
+
+bool TorchPolicy::BySize::operator()(const Block* a, const Block* b) const {
+  return std::tie(a->stream, a->bytes, a->address) < std::tie(b->stream, b->bytes, b->address);
+}
+
+bool TorchPolicy::ByAddress::operator()(const Block* a, const Block* b) const {
+  return std::tie(a->stream, a->address) < std::tie(b->stream, b->address);
+}
+
+std::optional<Address> TorchPolicy::allocate(const Request& request) {
+  if (request.bytes > device_.capacity_bytes()) return std::nullopt;
+  const std::uint64_t bytes = round_up(std::max(request.bytes, min_block), min_block);
+  Pool& pool = bytes <= small_limit ? small_ : large_;
+  Block* block = best_fit(pool, bytes, request.stream);
+  if (block != nullptr) {
+    pool.free.erase(block);
+  } else {
+    block = block_from_device(pool, bytes, request.stream);
+    if (block == nullptr) {
+      release_cached(large_);
+      release_cached(small_);
+      block = block_from_device(pool, bytes, request.stream);
+    }
+    note_device();
+    if (block == nullptr) return std::nullopt;
+  }
+  if (splits(*block, bytes)) {
+    Block* rest = block;
+    block = split_front(rest, bytes);
+    pool.free.insert(rest);
+  }
+  block->allocated = true;
+  block->tag = request.tag;
+  live_.emplace(block->address, block);
+  tracker_.add_live(block->tag, block->bytes);
+  return block->address;
+}
+
+void TorchPolicy::free(Address address) {
+  const auto found = live_.find(address);
+  if (found == live_.end()) return;
+  Block* block = found->second;
+  live_.erase(found);
+  tracker_.remove_live(block->tag, block->bytes);
+  block->allocated = false;
+  Pool& pool = pool_of(*block);
+  merge(pool, block, block->prev);
+  merge(pool, block, block->next);
+  pool.free.insert(block);
+}
+
+void TorchPolicy::retag(Address address, Component tag) {
+  const auto found = live_.find(address);
+  if (found == live_.end()) return;
+  tracker_.move_live(found->second->tag, tag, found->second->bytes);
+  found->second->tag = tag;
+}
+
+void TorchPolicy::synchronize(StreamId /*stream*/) {}
+
+void TorchPolicy::note_device() {
+  tracker_.set_reserved(device_.used_bytes());
+  tracker_.set_device_calls(device_.calls());
+}
+
+TorchPolicy::Block* TorchPolicy::first_of(Pool& pool, std::uint64_t bytes, StreamId stream) {
+  Block key;
+  key.bytes = bytes;
+  key.stream = stream;
+  const auto found = pool.free.lower_bound(&key);
+  return found == pool.free.end() || (*found)->stream != stream ? nullptr : *found;
+}
+
+TorchPolicy::Block* TorchPolicy::best_fit(Pool& pool, std::uint64_t bytes, StreamId stream) {
+  return first_of(pool, bytes, stream);
+}
+
+TorchPolicy::Block* TorchPolicy::block_from_device(Pool& pool, std::uint64_t bytes,
+                                                   StreamId stream) {
+  const std::uint64_t segment = segment_for(bytes);
+  if (!device_.take(segment)) return nullptr;
+  Block block;
+  block.address = next_address_;
+  block.bytes = segment;
+  block.stream = stream;
+  block.small = pool.small;
+  next_address_ += segment;
+  return make_block(block);
+}
+
+bool TorchPolicy::splits(const Block& block, std::uint64_t bytes) const {
+  const std::uint64_t rest = block.bytes - bytes;
+  return block.small ? rest >= min_block : rest > small_limit;
+}
+
+void TorchPolicy::release_cached(Pool& pool) {
+  for (auto it = pool.free.begin(); it != pool.free.end();) {
+    Block* block = *it;
+    if (block->prev != nullptr || block->next != nullptr) {
+      ++it;
+      continue;
+    }
+    device_.give_back(block->bytes);
+    it = pool.free.erase(it);
+    drop_block(block);
+  }
+}
+
+TorchPolicy::Block* TorchPolicy::make_block(const Block& block) {
+  if (dropped_.empty()) return &blocks_.emplace_back(block);
+  Block* made = dropped_.back();
+  dropped_.pop_back();
+  *made = block;
+  return made;
+}
+
+void TorchPolicy::drop_block(Block* block) {
+  dropped_.push_back(block);
+}
+
+TorchPolicy::Block* TorchPolicy::split_front(Block* block, std::uint64_t bytes) {
+  Block front = *block;
+  front.bytes = bytes;
+  front.next = block;
+  Block* made = make_block(front);
+  if (made->prev != nullptr) made->prev->next = made;
+  block->prev = made;
+  block->address += bytes;
+  block->bytes -= bytes;
+  return made;
+}
+
+void TorchPolicy::merge(Pool& pool, Block* block, Block* neighbour) {
+  if (neighbour == nullptr || neighbour->allocated || neighbour->mapped != block->mapped) return;
+  if (neighbour->mapped)
+    pool.free.erase(neighbour);
+  else
+    pool.unmapped.erase(neighbour);
+  if (neighbour == block->prev) {
+    block->address = neighbour->address;
+    block->prev = neighbour->prev;
+    if (block->prev != nullptr) block->prev->next = block;
+  } else {
+    block->next = neighbour->next;
+    if (block->next != nullptr) block->next->prev = block;
+  }
+  block->bytes += neighbour->bytes;
+  drop_block(neighbour);
+}
+
+}  // namespace headroom::allocator
