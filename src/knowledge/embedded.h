@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of data/*.toml, embedded in the program by cmake/Embed.cmake.
+// The tables of data/*.toml, compiled in by cmake/Embed.cmake: embedded("gpus") is data/gpus.toml.
 #pragma once
 
 #include <string_view>
 
 namespace headroom::knowledge {
 
-// The text of data/<name>.toml; empty if there is no such table.
+// Empty for a name that no table has.
 std::string_view embedded(std::string_view name);
 
 }  // namespace headroom::knowledge

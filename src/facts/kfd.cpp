@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "facts/kfd.h"
+
+#include <fmt/format.h>
+
+namespace headroom::facts {
+namespace {
+
+Fact<Bytes> find_gpu_bank(const std::vector<Text>& banks) {
+  Fact<Bytes> seen{Missing{Why::not_present, "no memory bank"}, Source{}};
+  for (const Text& bank : banks) {
+    const auto heap = find_number(bank, "heap_type");
+    const auto size = find_number(bank, "size_in_bytes");
+    if (!heap || !size) {
+      seen = (heap ? size : heap).absent<Bytes>();
+      continue;
+    }
+    const bool frame_buffer = *heap == 1 || *heap == 2;  // CPU-visible, or behind a small BAR.
+    if (frame_buffer) return {Bytes{*size}, size.source()};
+  }
+  return seen;
+}
+
+}  // namespace
+
+KfdNode parse_kfd_node(int index, const Text& gpu_id, const Text& properties,
+                       const std::vector<Text>& banks) {
+  KfdNode node;
+  node.index = index;
+  node.gpu_id = parse_number(gpu_id);
+  node.simd_count = find_number(properties, "simd_count");
+  node.gfx_target_version = find_number(properties, "gfx_target_version");
+  node.device_id = find_number(properties, "device_id");
+  node.location_id = find_number(properties, "location_id");
+  node.domain = find_number(properties, "domain");
+  node.render_minor = find_number(properties, "drm_render_minor");
+  node.bank = find_gpu_bank(banks);
+  return node;
+}
+
+Fact<std::string> pci_address(const KfdNode& node) {
+  if (!node.location_id) return node.location_id.absent<std::string>();
+  const std::uint64_t location = *node.location_id;
+  const std::uint64_t domain = node.domain ? *node.domain : 0;
+  return {fmt::format("{:04x}:{:02x}:{:02x}.{:x}", domain, location >> 8U & 0xffU,
+                      location >> 3U & 0x1fU, location & 7U),
+          node.location_id.source()};
+}
+
+}  // namespace headroom::facts

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compute driver's view: topology nodes and processes under /sys/class/kfd/kfd
+// (amdkfd/kfd_topology.c, kfd_process.c). Parsed by name, never by line: the key set grew from 4.18
+// to today, and old kernels lack even gfx_target_version.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "facts/text_facts.h"
+
+namespace headroom::facts {
+
+struct KfdNode {
+  int index = 0;  // nodes/N; sorted as numbers.
+  Fact<std::uint64_t> gpu_id;
+  Fact<std::uint64_t> simd_count;
+  Fact<std::uint64_t> gfx_target_version;
+  Fact<std::uint64_t> device_id;
+  Fact<std::uint64_t> location_id;  // bus << 8 | device << 3 | function, without the domain.
+  Fact<std::uint64_t> domain;
+  Fact<std::uint64_t> render_minor;
+  Fact<Bytes> bank;  // The heap of a GPU: what ROCm offers to hipMalloc.
+
+  // A GPU, or CPU and GPU in one node as old kernels built for APUs. Unknown nodes are neither.
+  bool is_gpu() const { return simd_count && *simd_count > 0; }
+  bool is_readable() const { return simd_count.known(); }
+};
+
+// `properties` is nodes/N/properties; `banks` the texts of nodes/N/mem_banks/M/properties in order,
+// of which the first GPU heap (heap_type 1 or 2) counts.
+KfdNode parse_kfd_node(int index, const Text& gpu_id, const Text& properties,
+                       const std::vector<Text>& banks);
+
+// "0000:03:00.0" of a node; old kernels print no domain, which then is 0.
+Fact<std::string> pci_address(const KfdNode& node);
+
+// proc/PID: which memory a process has in the compute driver. The directory is named by the host's
+// PID, also inside a container.
+struct KfdProcess {
+  std::uint64_t pid = 0;
+  Fact<std::uint64_t> pasid;
+  std::map<std::uint64_t, Fact<Bytes>> vram;  // By gpu_id. On an APU this includes memory in GTT.
+};
+
+}  // namespace headroom::facts

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "facts/machine_facts.h"
+
+namespace headroom::facts {
+
+const ModuleOption* MachineFacts::option(std::string_view module, std::string_view key) const {
+  const ModuleOption* last = nullptr;
+  for (const ModuleOption& option : options) {
+    if (option.module == module && option.key == key) last = &option;
+  }
+  return last;
+}
+
+}  // namespace headroom::facts

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is true of the machine around its GPUs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "facts/kernel_text.h"
+#include "facts/text_facts.h"
+
+namespace headroom::facts {
+
+struct CgroupLimits {
+  Fact<Bytes> memory_max;  // The smallest limit from this process's group up to the root.
+  Fact<Bytes> memory_used;
+  Text dmem_max;  // Text of dmem.max, one line per device and region.
+  Text dmem_current;
+};
+
+struct MachineFacts {
+  bool live = false;               // Root "/": true of this system now.
+  bool processes_visible = false;  // At least one /proc/PID.
+  bool dev_visible = false;        // /dev holds anything; captures often leave it out.
+  Text kernel;                     // "6.14.0-37-generic".
+  Text distribution;               // PRETTY_NAME.
+  Text distribution_id;            // ID and ID_LIKE, in one text: "ubuntu debian".
+  Meminfo memory;
+  Text container;  // "docker", "podman", …; not_present outside a container.
+
+  std::string ttm_module = "ttm";  // "amdttm" with AMD's DKMS driver.
+  Fact<Bytes> pages_limit;  // TTM's limit now; may have been written after the driver loaded.
+  Fact<Bytes> gttsize;      // amdgpu.gttsize in force; not_limited for -1 (automatic).
+  std::vector<ModuleOption> options;  // modprobe.d first, then the command line; later entries win.
+
+  Fact<bool> dev_kfd;     // /dev/kfd exists.
+  Fact<bool> kfd_usable;  // This user may open /dev/kfd; only known live.
+  CgroupLimits cgroup;
+  std::vector<ModuleOption> overrides;  // Places that set HSA_OVERRIDE_GFX_VERSION (module empty).
+
+  // The option that counts for module.key: the last one that sets it; nullptr if none does.
+  const ModuleOption* option(std::string_view module, std::string_view key) const;
+  bool in_container() const { return container.known(); }
+};
+
+}  // namespace headroom::facts

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/gpu_tables.h"
+
+#include <gtest/gtest.h>
+
+namespace headroom::knowledge {
+namespace {
+
+const GpuTables& tables() {
+  static const GpuTables loaded = *load_gpu_tables();
+  return loaded;
+}
+
+Support support(const char* gfx) {
+  return support_of(*tables().target(gfx));
+}
+
+TEST(GpuTables, the_embedded_tables_are_whole) {
+  const auto loaded = load_gpu_tables();
+  ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
+  for (const auto& [gfx, target] : loaded->targets) {
+    EXPECT_TRUE(target.wavefront == 32 || target.wavefront == 64) << gfx;
+    if (support_of(target) == Support::dropped) {
+      EXPECT_NE(loaded->stack(gfx), nullptr) << gfx << " is dropped and no stack carries it";
+    }
+  }
+}
+
+TEST(GpuTables, support_follows_from_the_columns) {
+  EXPECT_EQ(support("gfx1100"), Support::official);
+  EXPECT_EQ(support("gfx942"), Support::official);
+  EXPECT_EQ(support("gfx906"), Support::dropped);
+  EXPECT_EQ(support("gfx803"), Support::dropped);
+  EXPECT_EQ(support("gfx1031"), Support::community);
+  EXPECT_EQ(support("gfx1033"), Support::community);
+  EXPECT_EQ(support("gfx904"), Support::override);
+  EXPECT_EQ(support("gfx90c"), Support::unsupported);
+  EXPECT_EQ(support("gfx902"), Support::unsupported);
+  EXPECT_EQ(support("gfx1013"), Support::unsupported);
+}
+
+TEST(GpuTables, target_versions_print_minor_and_stepping_as_hexadecimal) {
+  EXPECT_EQ(gfx_name(90012), "gfx90c");
+  EXPECT_EQ(gfx_name(90010), "gfx90a");
+  EXPECT_EQ(gfx_name(90402), "gfx942");
+  EXPECT_EQ(gfx_name(80003), "gfx803");
+  EXPECT_EQ(gfx_name(110501), "gfx1151");
+  EXPECT_EQ(gfx_name(0), std::nullopt);
+  EXPECT_EQ(gfx_name(91699), std::nullopt);
+  EXPECT_EQ(gfx_name(UINT64_MAX), std::nullopt);
+}
+
+TEST(GpuTables, an_override_of_the_own_target_is_no_override) {
+  EXPECT_EQ(override_risk(*tables().target("gfx1151"), "11.5.1"), std::nullopt);
+  EXPECT_EQ(override_risk(*tables().target("gfx906"), "9.0.6"), std::nullopt);
+  EXPECT_EQ(override_risk(*tables().target("gfx906"), "10.3.0"), Risk::dangerous);
+  EXPECT_EQ(override_risk(*tables().target("gfx1031"), "10.3.0"), Risk::low);
+  EXPECT_EQ(override_risk(*tables().target("gfx1010"), "10.3.0"), Risk::dangerous);
+  EXPECT_EQ(override_risk(*tables().target("gfx1100"), ""), Risk::dangerous);
+}
+
+TEST(GpuTables, devices_know_their_target_and_name) {
+  const Device* xt = tables().device(0x744c);
+  ASSERT_NE(xt, nullptr);
+  EXPECT_EQ(xt->gfx, "gfx1100");
+  EXPECT_EQ(xt->revisions.at(0xcc), "Radeon RX 7900 XT");
+  EXPECT_EQ(tables().device(0x74a0)->integrated, true);
+  EXPECT_EQ(tables().device(0x74a1)->integrated, false);
+  EXPECT_EQ(tables().device(0xffff), nullptr);
+}
+
+TEST(GpuTables, a_mistake_in_a_table_names_its_line) {
+  const std::string row =
+      "rocm = \"10.0\"\n[[target]]\ngfx = \"gfx1\"\nfamily = \"F\"\nchip = \"C\"\n"
+      "cards = \"X\"\nwave = 64\n";
+  const auto bad_kind = parse_gpu_tables(row + "kind = \"round\"\n", "", "");
+  ASSERT_FALSE(bad_kind.has_value());
+  EXPECT_NE(bad_kind.error().message.find("line 8"), std::string::npos) << bad_kind.error().message;
+  const auto unknown = parse_gpu_tables(row + "kind = \"both\"\nwaves = 1\n", "", "");
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_NE(unknown.error().message.find("line 9"), std::string::npos) << unknown.error().message;
+  EXPECT_FALSE(parse_gpu_tables(row + "kind = \"both\"\n",
+                                "[device]\n\"1\" = { gfx = \"gfx2\", name = \"N\" }\n", "")
+                   .has_value());
+}
+
+}  // namespace
+}  // namespace headroom::knowledge

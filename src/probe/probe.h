@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machine → Facts: reads what check needs and nothing else, and never writes. It opens no device
+// node and no debugfs file (some of those reset the GPU when read), and reads no file that wakes a
+// sleeping GPU.
+#pragma once
+
+#include "facts/facts.h"
+#include "knowledge/gpu_tables.h"
+#include "machine/files.h"
+
+namespace headroom::probe {
+
+// Fails with not_found only if the root is no machine: neither /proc nor /sys is in it. Anything
+// else that cannot be read is a fact that is missing.
+Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTables& tables);
+
+}  // namespace headroom::probe

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/read_processes.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "probe/read_text.h"
+
+namespace headroom::probe {
+namespace {
+
+using facts::KfdProcess;
+using facts::Process;
+using machine::Files;
+
+bool is_gpu_node(std::string_view target) {
+  return target.starts_with("/dev/dri/") || target == "/dev/kfd";
+}
+
+// comm is cut to 15 characters; the program's own name is better where it can be read. Arguments
+// may hold secrets and are not kept.
+std::string read_command(const Files& files, const std::string& folder) {
+  const auto comm = files.read(folder + "/comm");
+  const std::string name(comm ? trim(*comm) : "");
+  if (comm && name.size() < 15) return name;
+  const auto cmdline = files.read(folder + "/cmdline");
+  if (!cmdline || cmdline->empty()) return name;
+  const std::string program = cmdline->substr(0, cmdline->find('\0'));
+  return program.substr(program.rfind('/') + 1);
+}
+
+// The descriptors that may be DRM clients: those whose link leads to a GPU; where links cannot be
+// seen (captures leave them out), all.
+std::vector<std::string> find_descriptors(const Files& files, const std::string& folder,
+                                          Process& process, bool& complete) {
+  std::vector<std::string> candidates;
+  const auto descriptors = files.list(folder + "/fd");
+  if (!descriptors) {
+    if (descriptors.error().code == Errc::no_permission) complete = false;
+    const auto infos = files.list(folder + "/fdinfo");
+    return infos ? *infos : candidates;
+  }
+  for (const std::string& fd : *descriptors) {
+    const auto target = files.read_link(folder + "/fd/" + fd);
+    if (!target || !is_gpu_node(*target)) continue;
+    process.opens_gpu = true;
+    if (*target != "/dev/kfd") candidates.push_back(fd);
+  }
+  return candidates;
+}
+
+// What one process has open of GPUs; its name is read only if that is anything.
+Process read_process(const Files& files, std::uint64_t pid, bool& complete) {
+  const std::string folder = fmt::format("/proc/{}", pid);
+  Process process;
+  process.pid = pid;
+  for (const std::string& fd : find_descriptors(files, folder, process, complete)) {
+    const auto info = files.read(folder + "/fdinfo/" + fd);
+    auto client = info ? facts::parse_fdinfo(*info) : std::nullopt;
+    if (client) process.clients.push_back(*std::move(client));
+  }
+  if (!process.clients.empty()) process.opens_gpu = true;
+  return process;
+}
+
+void name_process(const Files& files, Process& process) {
+  const std::string folder = fmt::format("/proc/{}", process.pid);
+  process.command = read_command(files, folder);
+  if (const auto cgroup = files.read(folder + "/cgroup")) {
+    process.membership = facts::parse_membership(*cgroup);
+  }
+}
+
+std::vector<KfdProcess> read_kfd_processes(const Files& files) {
+  const std::string folder = "/sys/class/kfd/kfd/proc";
+  std::vector<KfdProcess> processes;
+  const auto pids = files.list(folder);
+  for (const std::string& name : pids ? *pids : std::vector<std::string>{}) {
+    const auto pid = parse_u64(name);
+    if (!pid) continue;
+    KfdProcess process;
+    process.pid = *pid;
+    const std::string own = folder + "/" + name;
+    process.pasid = facts::parse_number(read_text(files, own + "/pasid"));
+    const auto entries = files.list(own);
+    for (const std::string& entry : entries ? *entries : std::vector<std::string>{}) {
+      const auto gpu = entry.starts_with("vram_") ? parse_u64(entry.substr(5)) : std::nullopt;
+      if (gpu) process.vram[*gpu] = facts::parse_byte_count(read_text(files, own + "/" + entry));
+    }
+    processes.push_back(std::move(process));
+  }
+  return processes;
+}
+
+}  // namespace
+
+facts::Processes read_processes(const Files& files) {
+  facts::Processes processes;
+  processes.kfd = read_kfd_processes(files);
+  const auto pids = files.list("/proc");
+  bool complete = true;
+  bool any = false;
+  for (const std::string& name : pids ? *pids : std::vector<std::string>{}) {
+    const auto pid = parse_u64(name);
+    if (!pid) continue;
+    any = true;
+    Process process = read_process(files, *pid, complete);
+    bool in_kfd = false;
+    for (const KfdProcess& kfd : processes.kfd) in_kfd = in_kfd || kfd.pid == *pid;
+    if (!process.opens_gpu && !in_kfd) continue;
+    name_process(files, process);
+    processes.visible.push_back(std::move(process));
+  }
+  processes.complete = complete && any;
+  return processes;
+}
+
+}  // namespace headroom::probe

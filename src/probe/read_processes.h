@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes that have a GPU open, by /proc and by KFD.
+#pragma once
+
+#include "facts/holder.h"
+#include "machine/files.h"
+
+namespace headroom::probe {
+
+facts::Processes read_processes(const machine::Files& files);
+
+}  // namespace headroom::probe

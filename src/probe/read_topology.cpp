@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "probe/read_gpus.h"
+#include "probe/read_text.h"
+
+namespace headroom::probe {
+namespace {
+
+using facts::Missing;
+using facts::Source;
+using facts::Text;
+using facts::Why;
+using machine::Files;
+
+constexpr const char* kfd_folder = "/sys/class/kfd/kfd";
+
+// Sorted as text, 10 would come before 2.
+std::vector<int> find_numbers(const std::vector<std::string>& names) {
+  std::vector<int> numbers;
+  for (const std::string& name : names) {
+    const auto number = parse_u64(name);
+    if (number && *number <= 1'000'000) numbers.push_back(static_cast<int>(*number));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+facts::KfdNode read_node(const Files& files, int index) {
+  const std::string folder = fmt::format("{}/topology/nodes/{}", kfd_folder, index);
+  const Text properties = read_text(files, folder + "/properties");
+  std::vector<Text> banks;
+  const auto listed = files.list(folder + "/mem_banks");
+  for (const int bank : find_numbers(listed ? *listed : std::vector<std::string>{})) {
+    banks.push_back(read_text(files, fmt::format("{}/mem_banks/{}/properties", folder, bank)));
+  }
+  if (banks.empty()) {
+    const Source source{folder + "/mem_banks", 0, ""};
+    banks.push_back({listed ? Missing{Why::not_present, ""} : to_missing(listed.error()), source});
+  }
+  return parse_kfd_node(index, read_text(files, folder + "/gpu_id"), properties, banks);
+}
+
+}  // namespace
+
+Topology read_topology(const Files& files) {
+  Topology topology;
+  topology.present = {files.exists(kfd_folder), Source{kfd_folder, 0, ""}};
+  const auto listed = files.list(fmt::format("{}/topology/nodes", kfd_folder));
+  if (!listed) {
+    topology.no_node = to_missing(listed.error());
+    return topology;
+  }
+  topology.no_node = {Why::not_present, "KFD has no node for this device"};
+  for (const int index : find_numbers(*listed)) {
+    facts::KfdNode node = read_node(files, index);
+    if (!node.is_readable()) {
+      ++topology.withheld;
+      topology.no_node = node.simd_count.missing();
+      if (topology.no_node.why == Why::no_permission) {
+        topology.no_node.text = "the container's device rules withhold this GPU";
+      }
+    }
+    topology.nodes.push_back(std::move(node));
+  }
+  return topology;
+}
+
+}  // namespace headroom::probe
