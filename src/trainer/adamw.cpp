@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/adamw.h"
+
+#include <cmath>
+
+#include <ATen/ATen.h>
+
+#include "trainer/ops/row_blocks.h"
+#include "trainer/torch_memory.h"
+
+namespace headroom::trainer {
+
+using allocator::Component;
+
+void AdamW::allocate_states() {
+  const TagScope scope(Component::optimizer);
+  for (std::size_t i = states_.size(); i < parameters_.size(); ++i) {
+    states_.push_back(
+        {at::zeros_like(parameters_[i].value), at::zeros_like(parameters_[i].value)});
+  }
+}
+
+void AdamW::step() {
+  allocate_states();
+  ++steps_;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    update(parameters_[i], states_[i]);
+    parameters_[i].grad.reset();
+  }
+}
+
+void AdamW::update(Parameter& parameter, State& state) const {
+  const TagScope scope(Component::workspace);
+  const auto t = static_cast<double>(steps_);
+  const double rate = settings_.learning_rate / (1 - std::pow(settings_.beta1, t));
+  const double root = std::sqrt(1 - std::pow(settings_.beta2, t));
+
+  const at::Tensor value = parameter.value.view({-1});
+  const at::Tensor grad = parameter.grad.view({-1});
+  const at::Tensor mean = state.mean.view({-1});
+  const at::Tensor variance = state.variance.view({-1});
+  const at::ScalarType sums = ops::wide(value.scalar_type());
+  const std::int64_t block = std::min(value.numel(), ops::block_elements);
+  const at::Tensor first = at::empty({block}, value.options().dtype(sums));
+  const at::Tensor second = at::empty({block}, value.options().dtype(sums));
+
+  // Everything is computed in the two fp32 blocks, so that bf16 states are rounded once per step.
+  ops::for_row_blocks(value.numel(), block, [&](std::int64_t start, std::int64_t count) {
+    const auto part = [&](const at::Tensor& whole) { return whole.narrow(0, start, count); };
+    const at::Tensor a = first.narrow(0, 0, count);
+    const at::Tensor b = second.narrow(0, 0, count);
+    a.copy_(part(grad));
+    b.copy_(part(mean));
+    b.lerp_(a, 1 - settings_.beta1);
+    part(mean).copy_(b);
+
+    a.mul_(a);
+    b.copy_(part(variance));
+    b.lerp_(a, 1 - settings_.beta2);
+    part(variance).copy_(b);
+
+    b.sqrt_().div_(root).add_(settings_.epsilon);
+    a.copy_(part(mean));
+    a.div_(b);
+    b.copy_(part(value));
+    b.mul_(1 - settings_.learning_rate * settings_.weight_decay).add_(a, -rate);
+    part(value).copy_(b);
+  });
+}
+
+}  // namespace headroom::trainer

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/layer.h"
+
+#include <ATen/ATen.h>
+
+#include "trainer/ops/swiglu.h"
+#include "trainer/torch_memory.h"
+
+namespace headroom::trainer {
+namespace {
+
+using allocator::Component;
+using estimate::Attention;
+using estimate::Target;
+
+std::size_t index(Target target) {
+  return static_cast<std::size_t>(target);
+}
+
+// One projection in the forward pass. Its saved part stays only where a gradient will ask for it.
+at::Tensor project(const Layer& layer, Target target, const at::Tensor& x, const Pass& pass,
+                   LayerSaved& saved) {
+  std::optional<std::uint64_t> seed;
+  if (pass.dropout_seed) seed = *pass.dropout_seed * projection_count + index(target);
+  return ops::linear(layer[target], x, saved.projections[index(target)], seed);
+}
+
+// The reverse of project(): adds to `dx`, if given, and forgets the saved part.
+void project_backward(const Layer& layer, Target target, LayerSaved& saved, const at::Tensor& grad,
+                      std::array<at::Tensor*, 2> x_and_dx) {
+  ops::linear_backward(layer[target], grad, *x_and_dx[0], saved.projections[index(target)],
+                       x_and_dx[1]);
+  saved.projections[index(target)] = {};
+}
+
+void forget(LayerSaved& saved, std::initializer_list<Target> targets) {
+  for (const Target target : targets) saved.projections[index(target)] = {};
+}
+
+bool any_trains(const Layer& layer, std::initializer_list<Target> targets) {
+  for (const Target target : targets) {
+    if (layer[target].trains()) return true;
+  }
+  return false;
+}
+
+ops::AttentionResult attend(const ops::Qkv& qkv, const Pass& pass) {
+  return pass.attention == Attention::math ? ops::attention_math(qkv, pass.shape)
+                                           : ops::attention_efficient(qkv, pass.shape);
+}
+
+ops::Qkv attend_backward(const at::Tensor& grad, const LayerSaved& saved, const Pass& pass) {
+  return pass.attention == Attention::math
+             ? ops::attention_math_backward(grad, saved.qkv, saved.attention, pass.shape)
+             : ops::attention_efficient_backward(grad, saved.qkv, saved.attention, pass.shape);
+}
+
+// Whether the half's backward runs at all.
+bool attention_backward_runs(const Layer& layer, Keep keep) {
+  return keep.anything && (keep.input_gradient || layer.attention_trains());
+}
+
+at::Tensor attention_half(const Layer& layer, const at::Tensor& x, const Pass& pass, Keep keep,
+                          LayerSaved& saved) {
+  const bool kept = attention_backward_runs(layer, keep);
+  saved.norm1 = ops::rms_norm(x, layer.input_norm->value, pass.norm_eps);
+  saved.qkv.q = project(layer, Target::q, saved.norm1.out, pass, saved);
+  saved.qkv.k = project(layer, Target::k, saved.norm1.out, pass, saved);
+  saved.qkv.v = project(layer, Target::v, saved.norm1.out, pass, saved);
+  if (!kept) saved.norm1.rstd.reset();
+  if (!kept || !any_trains(layer, {Target::q, Target::k, Target::v})) saved.norm1.out.reset();
+
+  ops::rotary_(saved.qkv.q, pass.rotary, pass.shape.sequence);
+  ops::rotary_(saved.qkv.k, pass.rotary, pass.shape.sequence);
+  saved.attention = attend(saved.qkv, pass);
+  if (!kept) {
+    saved.qkv = {};
+    saved.attention.saved.reset();
+  }
+  at::Tensor h = project(layer, Target::o, saved.attention.out, pass, saved);
+  if (!kept) {
+    saved.attention.out.reset();
+    forget(saved, {Target::q, Target::k, Target::v, Target::o});
+  }
+  return h.add_(x);
+}
+
+at::Tensor mlp_half(const Layer& layer, const at::Tensor& h, const Pass& pass, Keep keep,
+                    LayerSaved& saved) {
+  saved.norm2 = ops::rms_norm(h, layer.post_attention_norm->value, pass.norm_eps);
+  saved.gate = project(layer, Target::gate, saved.norm2.out, pass, saved);
+  saved.up = project(layer, Target::up, saved.norm2.out, pass, saved);
+  if (!keep.anything) saved.norm2.rstd.reset();
+  if (!keep.anything || !any_trains(layer, {Target::gate, Target::up})) saved.norm2.out.reset();
+
+  saved.act = ops::swiglu(saved.gate, saved.up);
+  if (!keep.anything) {
+    saved.gate.reset();
+    saved.up.reset();
+  }
+  at::Tensor out = project(layer, Target::down, saved.act, pass, saved);
+  if (!keep.anything || !layer[Target::down].trains()) saved.act.reset();
+  if (!keep.anything) forget(saved, {Target::gate, Target::up, Target::down});
+  return out.add_(h);
+}
+
+// `through`: whether anything in front of the half asks for the gradient of h.
+void mlp_half_backward(const Layer& layer, bool through, LayerSaved& saved, at::Tensor& grad) {
+  at::Tensor gate_grad;  // d act, until swiglu_backward_ turns it into d gate.
+  project_backward(layer, Target::down, saved, grad, {&saved.act, &gate_grad});
+  saved.act.reset();
+  at::Tensor up_grad = ops::swiglu_backward_(gate_grad, saved.gate, saved.up);
+  saved.gate.reset();
+  saved.up.reset();
+
+  at::Tensor norm_grad;
+  at::Tensor* target = through || layer.post_attention_norm->trainable ? &norm_grad : nullptr;
+  project_backward(layer, Target::gate, saved, gate_grad, {&saved.norm2.out, target});
+  gate_grad.reset();
+  project_backward(layer, Target::up, saved, up_grad, {&saved.norm2.out, target});
+  up_grad.reset();
+  saved.norm2.out.reset();
+  if (target == nullptr) return;
+  ops::rms_norm_backward_(norm_grad, saved.h, saved.norm2.rstd, *layer.post_attention_norm);
+  saved.norm2.rstd.reset();
+  saved.h.reset();
+  if (through) grad.add_(norm_grad);
+}
+
+void attention_half_backward(const Layer& layer, const Pass& pass, bool input_gradient,
+                             LayerSaved& saved, at::Tensor& grad) {
+  at::Tensor out_grad;
+  project_backward(layer, Target::o, saved, grad, {&saved.attention.out, &out_grad});
+  ops::Qkv grads = attend_backward(out_grad, saved, pass);
+  out_grad.reset();
+  saved.qkv = {};
+  saved.attention = {};
+  ops::rotary_backward_(grads.q, pass.rotary, pass.shape.sequence);
+  ops::rotary_backward_(grads.k, pass.rotary, pass.shape.sequence);
+
+  at::Tensor norm_grad;
+  at::Tensor* target = input_gradient || layer.input_norm->trainable ? &norm_grad : nullptr;
+  project_backward(layer, Target::q, saved, grads.q, {&saved.norm1.out, target});
+  grads.q.reset();
+  project_backward(layer, Target::k, saved, grads.k, {&saved.norm1.out, target});
+  grads.k.reset();
+  project_backward(layer, Target::v, saved, grads.v, {&saved.norm1.out, target});
+  grads.v.reset();
+  saved.norm1.out.reset();
+  if (target == nullptr) return;
+  ops::rms_norm_backward_(norm_grad, saved.x, saved.norm1.rstd, *layer.input_norm);
+  if (input_gradient) grad.add_(norm_grad);
+}
+
+}  // namespace
+
+bool Layer::attention_trains() const {
+  return input_norm->trainable ||
+         any_trains(*this, {Target::q, Target::k, Target::v, Target::o});
+}
+
+bool Layer::mlp_trains() const {
+  return post_attention_norm->trainable ||
+         any_trains(*this, {Target::gate, Target::up, Target::down});
+}
+
+at::Tensor forward(const Layer& layer, const at::Tensor& x, const Pass& pass, Keep keep,
+                   LayerSaved& saved) {
+  const TagScope scope(Component::activations);
+  if (attention_backward_runs(layer, keep)) saved.x = x;
+  at::Tensor h = attention_half(layer, x, pass, keep, saved);
+  at::Tensor out = mlp_half(layer, h, pass, keep, saved);
+  if (keep.anything) saved.h = std::move(h);
+  return out;
+}
+
+void backward(const Layer& layer, const Pass& pass, Keep keep, LayerSaved& saved,
+              at::Tensor& grad) {
+  const TagScope scope(Component::workspace);
+  const bool continues = attention_backward_runs(layer, keep);
+  mlp_half_backward(layer, continues, saved, grad);
+  if (continues) {
+    attention_half_backward(layer, pass, keep.input_gradient, saved, grad);
+  }
+  saved = {};
+}
+
+}  // namespace headroom::trainer

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// One decoder layer, forward and backward, written out: what is kept for the backward pass stands in
+// LayerSaved, and every tensor dies at a line that can be pointed at. That makes the order and the
+// sizes of a step's allocations a property of this file, not of an autograd engine's version.
+//
+//   h   = x + o(attention(rotary(q(n1), k(n1)), v(n1)))     n1 = rms_norm(x)
+//   out = h + down(swiglu(gate(n2), up(n2)))                n2 = rms_norm(h)
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include <ATen/core/Tensor.h>
+
+#include "estimate/job.h"
+#include "trainer/ops/attention.h"
+#include "trainer/ops/linear.h"
+#include "trainer/ops/rms_norm.h"
+#include "trainer/ops/rotary.h"
+#include "trainer/parameter.h"
+
+namespace headroom::trainer {
+
+inline constexpr std::size_t projection_count = 7;
+
+struct Layer {
+  Parameter* input_norm = nullptr;
+  Parameter* post_attention_norm = nullptr;
+  std::array<ops::Linear, projection_count> projections;  // Indexed by estimate::Target.
+
+  ops::Linear& operator[](estimate::Target t) { return projections[static_cast<std::size_t>(t)]; }
+  const ops::Linear& operator[](estimate::Target t) const {
+    return projections[static_cast<std::size_t>(t)];
+  }
+  bool attention_trains() const;
+  bool mlp_trains() const;
+};
+
+// What all layers share during one pass over a micro-batch.
+struct Pass {
+  ops::AttentionShape shape;
+  const ops::RotaryTables& rotary;
+  double norm_eps = 1e-6;
+  estimate::Attention attention = estimate::Attention::efficient;
+  std::optional<std::uint64_t> dropout_seed;  // Of the layer's masks; none: no dropout.
+};
+
+// What forward leaves for backward. Rows are batch·sequence; what training does not need is
+// undefined.
+struct LayerSaved {
+  at::Tensor x;                          // [N, H]
+  ops::RmsNormResult norm1;              // [N, H], [N, 1]
+  ops::Qkv qkv;                          // after rotary
+  ops::AttentionResult attention;        // [N, heads·D] and logsumexp or probabilities
+  at::Tensor h;                          // [N, H]
+  ops::RmsNormResult norm2;              // [N, H], [N, 1]
+  at::Tensor gate, up;                   // [N, I]
+  at::Tensor act;                        // [N, I]
+  std::array<ops::LinearSaved, projection_count> projections;
+};
+
+// What has to be kept: nothing (the layer is computed again, or nothing trains), or what the
+// gradients of the layer's own parameters and, with `input_gradient`, of x need.
+struct Keep {
+  bool anything = false;
+  bool input_gradient = false;
+};
+
+// Returns out [N, H].
+at::Tensor forward(const Layer& layer, const at::Tensor& x, const Pass& pass, Keep keep,
+                   LayerSaved& saved);
+
+// `grad` [N, H] holds d loss / d out on entry and d loss / d x on return (if keep.input_gradient;
+// else it is left unfinished). Uses up `saved`.
+void backward(const Layer& layer, const Pass& pass, Keep keep, LayerSaved& saved, at::Tensor& grad);
+
+}  // namespace headroom::trainer

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/model.h"
+
+#include <array>
+#include <cmath>
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <fmt/format.h>
+
+#include "trainer/torch_memory.h"
+
+namespace headroom::trainer {
+namespace {
+
+using allocator::Component;
+using estimate::ModelConfig;
+using estimate::Target;
+
+constexpr std::array<Target, projection_count> all_targets = {
+    Target::q, Target::k, Target::v, Target::o, Target::gate, Target::up, Target::down};
+
+std::int64_t signed_size(std::uint64_t size) {
+  return static_cast<std::int64_t>(size);
+}
+
+struct ProjectionShape {
+  std::int64_t out = 0;
+  std::int64_t in = 0;
+};
+
+ProjectionShape projection_shape(const ModelConfig& config, Target target) {
+  const std::int64_t hidden = signed_size(config.hidden);
+  const std::int64_t inner = signed_size(config.intermediate);
+  const std::int64_t query = signed_size(config.query_size());
+  const std::int64_t kv = signed_size(config.kv_size());
+  switch (target) {
+    case Target::q:
+      return {query, hidden};
+    case Target::k:
+    case Target::v:
+      return {kv, hidden};
+    case Target::o:
+      return {hidden, query};
+    case Target::gate:
+    case Target::up:
+      return {inner, hidden};
+    case Target::down:
+      return {hidden, inner};
+  }
+  return {};
+}
+
+bool has_bias(const ModelConfig& config, Target target) {
+  if (target == Target::o) return config.o_bias;
+  return target < Target::o ? config.qkv_bias : config.mlp_bias;
+}
+
+bool writes_residual(const std::string& name) {
+  return name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight");
+}
+
+}  // namespace
+
+std::string projection_name(Target target) {
+  return fmt::format("{}_proj", to_string(target));
+}
+
+std::string module_name(Target target) {
+  return (target <= Target::o ? "self_attn." : "mlp.") + projection_name(target);
+}
+
+std::uint64_t mix_seed(std::uint64_t seed, std::uint64_t use) {
+  std::uint64_t z = seed + 0x9e3779b97f4a7c15U * (use + 1);
+  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31U);
+}
+
+Model::Model(const ModelConfig& config, ModelOptions options)
+    : config_(config), options_(std::move(options)) {
+  {
+    const TagScope scope(Component::weights);
+    embedding_ = add("model.embed_tokens.weight",
+                     {signed_size(config.vocabulary), signed_size(config.hidden)});
+    layers_.reserve(config.layers);
+    for (std::int64_t i = 0; i < signed_size(config.layers); ++i) add_layer(i);
+    final_norm_ = add("model.norm.weight", {signed_size(config.hidden)});
+    head_ = config.tied ? embedding_
+                        : add("lm_head.weight",
+                              {signed_size(config.vocabulary), signed_size(config.hidden)});
+  }
+  rotary_ = ops::rotary_tables(options_.longest, signed_size(config.head_dim), config.rope_theta,
+                               options_.dtype);
+}
+
+Parameter* Model::add(const std::string& name, at::IntArrayRef shape) {
+  base_.push_back({name, at::empty(shape, options_.dtype), {}, !options_.lora.has_value()});
+  return &base_.back();
+}
+
+void Model::add_layer(std::int64_t index) {
+  const std::string prefix = fmt::format("model.layers.{}.", index);
+  Layer& layer = layers_.emplace_back();
+  for (const Target target : all_targets) {
+    add_projection(layer, target, prefix + module_name(target), has_bias(config_, target));
+  }
+  layer.input_norm = add(prefix + "input_layernorm.weight", {signed_size(config_.hidden)});
+  layer.post_attention_norm =
+      add(prefix + "post_attention_layernorm.weight", {signed_size(config_.hidden)});
+}
+
+void Model::add_projection(Layer& layer, Target target, const std::string& prefix, bool bias) {
+  const auto [out, in] = projection_shape(config_, target);
+  ops::Linear& linear = layer[target];
+  linear.weight = add(prefix + ".weight", {out, in});
+  if (bias) linear.bias = add(prefix + ".bias", {out});
+  if (!options_.lora) return;
+  const LoraOptions& lora = *options_.lora;
+  if (std::find(lora.targets.begin(), lora.targets.end(), target) == lora.targets.end()) return;
+  const TagScope scope(Component::adapters);
+  adapters_.push_back(
+      {prefix + ".lora_A.weight", at::empty({lora.rank, in}, lora.dtype), {}, true});
+  Parameter* a = &adapters_.back();
+  adapters_.push_back(
+      {prefix + ".lora_B.weight", at::empty({out, lora.rank}, lora.dtype), {}, true});
+  linear.adapter = ops::Adapter{a, &adapters_.back(), lora.alpha / static_cast<double>(lora.rank),
+                                lora.dropout};
+}
+
+void Model::initialise_base(std::uint64_t seed) {
+  const double residual = 1.0 / std::sqrt(2.0 * static_cast<double>(config_.layers));
+  std::uint64_t use = 0;
+  for (Parameter& parameter : base_) {
+    ++use;
+    if (parameter.name.ends_with("norm.weight")) {
+      parameter.value.fill_(1);
+    } else if (parameter.name.ends_with(".bias")) {
+      parameter.value.zero_();
+    } else {
+      const double deviation = writes_residual(parameter.name) ? 0.02 * residual : 0.02;
+      parameter.value.normal_(0, deviation, at::detail::createCPUGenerator(mix_seed(seed, use)));
+    }
+  }
+}
+
+void Model::initialise_adapters(std::uint64_t seed) {
+  std::uint64_t use = 0;
+  for (Parameter& parameter : adapters_) {
+    ++use;
+    if (parameter.name.ends_with("lora_B.weight")) {
+      parameter.value.zero_();
+      continue;
+    }
+    const double bound = 1.0 / std::sqrt(static_cast<double>(parameter.value.size(1)));
+    parameter.value.uniform_(-bound, bound,
+                             at::detail::createCPUGenerator(mix_seed(seed, use)));
+  }
+}
+
+ParameterBytes parameter_bytes(const ModelConfig& config, const ModelOptions& options) {
+  ParameterBytes bytes;
+  bytes.weights = config.parameters() * c10::elementSize(options.dtype);
+  if (!options.lora) return bytes;
+  for (const Target target : options.lora->targets) {
+    const auto [out, in] = projection_shape(config, target);
+    bytes.adapters += config.layers * static_cast<std::uint64_t>(options.lora->rank * (out + in)) *
+                      c10::elementSize(options.lora->dtype);
+  }
+  return bytes;
+}
+
+}  // namespace headroom::trainer

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// A decoder-only transformer of the Llama and Qwen2 families: its parameters, named as in Hugging
+// Face, and how they are wired into layers. What a step does with them is in step.h.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "estimate/job.h"
+#include "estimate/model_config.h"
+#include "trainer/layer.h"
+#include "trainer/ops/rotary.h"
+#include "trainer/parameter.h"
+
+namespace headroom::trainer {
+
+struct LoraOptions {
+  std::int64_t rank = 8;
+  double alpha = 16;
+  double dropout = 0;
+  std::vector<estimate::Target> targets;
+  at::ScalarType dtype = at::kFloat;  // Of the adapter's matrices.
+};
+
+struct ModelOptions {
+  at::ScalarType dtype = at::kFloat;  // Of the weights and of the hidden states.
+  std::optional<LoraOptions> lora;    // Without it, every weight trains.
+  estimate::Attention attention = estimate::Attention::efficient;  // Or math.
+  estimate::Checkpointing checkpointing = estimate::Checkpointing::none;
+  estimate::Loss loss = estimate::Loss::eager;
+  std::int64_t longest = 1024;  // Positions that the rotary tables cover.
+};
+
+// Owns its parameters; layers point into it, so it is neither copied nor moved.
+class Model {
+ public:
+  // Allocates every parameter (tags weights, adapters; the rotary tables: other), uninitialised.
+  Model(const estimate::ModelConfig& config, ModelOptions options);
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  const estimate::ModelConfig& config() const { return config_; }
+  const ModelOptions& options() const { return options_; }
+  const ops::RotaryTables& rotary() const { return rotary_; }
+
+  Parameter& embedding() { return *embedding_; }
+  const std::vector<Layer>& layers() const { return layers_; }
+  Parameter& final_norm() { return *final_norm_; }
+  Parameter& head() { return *head_; }  // The embedding itself if the head is tied.
+
+  std::deque<Parameter>& base() { return base_; }          // In Hugging Face's order.
+  std::deque<Parameter>& adapters() { return adapters_; }  // lora_A before lora_B, layer by layer.
+  // What the optimizer moves: the adapters if there are any, else the base.
+  std::deque<Parameter>& trainable() { return options_.lora ? adapters_ : base_; }
+
+  // As Hugging Face and PEFT begin: base weights N(0, 0.02²), those of the projections that write to
+  // the residual stream divided by √(2·layers), norms 1, biases 0; adapters A uniform in ±1/√in and
+  // B zero. The same seed gives the same values.
+  void initialise_base(std::uint64_t seed);
+  void initialise_adapters(std::uint64_t seed);
+
+ private:
+  Parameter* add(const std::string& name, at::IntArrayRef shape);
+  void add_layer(std::int64_t index);
+  void add_projection(Layer& layer, estimate::Target target, const std::string& prefix, bool bias);
+
+  estimate::ModelConfig config_;
+  ModelOptions options_;
+  std::deque<Parameter> base_;
+  std::deque<Parameter> adapters_;
+  Parameter* embedding_ = nullptr;
+  std::vector<Layer> layers_;
+  Parameter* final_norm_ = nullptr;
+  Parameter* head_ = nullptr;
+  ops::RotaryTables rotary_;
+};
+
+// "self_attn.q_proj", "mlp.gate_proj", …
+std::string module_name(estimate::Target target);
+// "q_proj": as PEFT lists it in target_modules.
+std::string projection_name(estimate::Target target);
+
+// Bytes of the parameters that such a model allocates; what any training of it needs at least.
+struct ParameterBytes {
+  std::uint64_t weights = 0;
+  std::uint64_t adapters = 0;
+};
+ParameterBytes parameter_bytes(const estimate::ModelConfig& config, const ModelOptions& options);
+
+// Mixes numbers into one seed, so that different uses of a job's seed are independent (splitmix64).
+std::uint64_t mix_seed(std::uint64_t seed, std::uint64_t use);
+
+}  // namespace headroom::trainer

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Causal self-attention with grouped key/value heads, in two variants of one interface: `math` keeps
+// every probability, `efficient` keeps one number per row and computes the rest again.
+//
+// Samples are padded on the right. A padded key stands behind every real query, so the causal mask
+// already hides it, and no mask of its own is needed; what padded queries yield is dropped by the
+// loss, and their gradient is zero.
+//
+// Memory. N = batch·sequence rows, A heads, G key/value heads of D; S = sequence; wide = fp32 (fp64
+// for fp64). "Copies": for bf16 only, K, V [S,D] and blocks of rows [C,D] in fp32.
+//   math       forward allocates out [N,A·D] and probabilities [batch·A,S,S] in the dtype of q.
+//              Temporaries: mask [S,S] bool, rows [S,1] wide; for bf16 scores [S,S] fp32, copies.
+//              Backward allocates dq, dk, dv of the sizes of q, k, v. Temporaries: [S,S] wide, rows
+//              of [S,D] and [S,1] wide; for bf16 one more [S,S] fp32, copies, and dk, dv of one
+//              head.
+//   efficient  forward allocates out [N,A·D] and logsumexp [batch·A,S,1] wide. Temporaries: scores
+//              [C,S] wide, mask [C,C] bool, rows of [C,1], with C = attention_rows; for bf16
+//              copies. Backward allocates dq, dk, dv. Temporaries: two [C,S], mask [C,C], rows of
+//              [C,D] and [C,1]; for bf16 copies, and dk, dv of one head.
+//   saved      q, k, v, out, and probabilities or logsumexp (by the caller).
+#pragma once
+
+#include <cstdint>
+
+#include <ATen/core/Tensor.h>
+
+namespace headroom::trainer::ops {
+
+inline constexpr std::int64_t attention_rows = 128;  // Query rows that `efficient` scores at once.
+
+struct AttentionShape {
+  std::int64_t batch = 0;
+  std::int64_t sequence = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;
+};
+
+struct Qkv {
+  at::Tensor q;  // [batch·sequence, heads·head_dim]
+  at::Tensor k;  // [batch·sequence, kv_heads·head_dim]
+  at::Tensor v;
+};
+
+struct AttentionResult {
+  at::Tensor out;    // [batch·sequence, heads·head_dim]
+  at::Tensor saved;  // math: probabilities; efficient: logsumexp of the scaled scores
+};
+
+AttentionResult attention_math(const Qkv& in, const AttentionShape& shape);
+Qkv attention_math_backward(const at::Tensor& grad, const Qkv& in, const AttentionResult& result,
+                            const AttentionShape& shape);
+
+AttentionResult attention_efficient(const Qkv& in, const AttentionShape& shape);
+Qkv attention_efficient_backward(const at::Tensor& grad, const Qkv& in,
+                                 const AttentionResult& result, const AttentionShape& shape);
+
+}  // namespace headroom::trainer::ops

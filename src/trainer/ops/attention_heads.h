@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// What both attention variants share: the walk over heads, and one head of one sample as a strided
+// [sequence, head_dim] view that products read and write, so that no head is ever copied to make it
+// contiguous.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include <ATen/ATen.h>
+
+#include "trainer/ops/attention.h"
+#include "trainer/ops/row_blocks.h"
+
+namespace headroom::trainer::ops {
+
+inline at::Tensor head_view(const at::Tensor& rows, const AttentionShape& shape,
+                            std::int64_t sample, std::int64_t head) {
+  const std::int64_t width = rows.size(1);
+  return rows.as_strided({shape.sequence, shape.head_dim}, {width, 1},
+                         sample * shape.sequence * width + head * shape.head_dim);
+}
+
+inline double score_scale(const AttentionShape& shape) {
+  return 1.0 / std::sqrt(static_cast<double>(shape.head_dim));
+}
+
+// True above the diagonal: the keys that a query may not see. [rows, rows]
+inline at::Tensor future_mask(std::int64_t rows) {
+  return at::ones({rows, rows}, at::TensorOptions().dtype(at::kBool)).triu_(1);
+}
+
+// target = alpha · left · right, whatever target's strides; wide factors into a narrow target go
+// through a temporary of target's size.
+inline void write_product(const at::Tensor& target, const at::Tensor& left, const at::Tensor& right,
+                          double alpha) {
+  if (target.scalar_type() == left.scalar_type()) {
+    target.addmm_(left, right, 0, alpha);
+  } else {
+    target.copy_(at::mm(left, right).mul_(alpha));
+  }
+}
+
+// One query head's rows in the tensors of a pass.
+struct QueryHead {
+  at::Tensor q;      // [sequence, head_dim]
+  at::Tensor out;    // [sequence, head_dim]
+  at::Tensor saved;  // math: probabilities [sequence, sequence]; efficient: [sequence, 1]
+};
+
+inline QueryHead query_head(const Qkv& in, const AttentionResult& result,
+                            const AttentionShape& shape, std::int64_t sample, std::int64_t head) {
+  return {head_view(in.q, shape, sample, head), head_view(result.out, shape, sample, head),
+          result.saved.select(0, sample * shape.heads + head)};
+}
+
+// One key/value head, wide: views in fp32 and fp64, copies in bf16. [sequence, head_dim]
+struct KvHead {
+  at::Tensor k;
+  at::Tensor v;
+};
+
+inline KvHead kv_head(const Qkv& in, const AttentionShape& shape, std::int64_t sample,
+                      std::int64_t head) {
+  return {widen(head_view(in.k, shape, sample, head)), widen(head_view(in.v, shape, sample, head))};
+}
+
+// The gradients of one key/value head, added up over its query heads. In fp32 and fp64 they are
+// views into dk and dv; in bf16 they are temporaries that store() rounds once.
+class KvGradient {
+ public:
+  KvGradient(const Qkv& grads, const AttentionShape& shape, std::int64_t sample, std::int64_t head)
+      : k_rows_(head_view(grads.k, shape, sample, head)),
+        v_rows_(head_view(grads.v, shape, sample, head)),
+        sum_{start(k_rows_), start(v_rows_)} {}
+
+  const KvHead& sum() const { return sum_; }
+
+  void store() const {
+    if (sum_.k.is_alias_of(k_rows_)) return;
+    k_rows_.copy_(sum_.k);
+    v_rows_.copy_(sum_.v);
+  }
+
+ private:
+  static at::Tensor start(const at::Tensor& rows) {
+    const at::ScalarType sums = wide(rows.scalar_type());
+    if (rows.scalar_type() == sums) return rows.zero_();
+    return at::zeros(rows.sizes(), rows.options().dtype(sums));
+  }
+
+  at::Tensor k_rows_;
+  at::Tensor v_rows_;
+  KvHead sum_;
+};
+
+// Calls work(sample, key/value head, first query head of its group, end of the group).
+template <class Work>
+void for_kv_heads(const AttentionShape& shape, const Work& work) {
+  const std::int64_t group = shape.heads / shape.kv_heads;
+  for (std::int64_t sample = 0; sample < shape.batch; ++sample) {
+    for (std::int64_t head = 0; head < shape.kv_heads; ++head) {
+      work(sample, head, head * group, (head + 1) * group);
+    }
+  }
+}
+
+}  // namespace headroom::trainer::ops

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A projection y = x · Wᵀ (+ b), and with a LoRA adapter (Hu et al. 2021) also
+// + scale · dropout(x) · Aᵀ · Bᵀ; adapter matrices of another dtype are cast to x's for the products.
+//
+// Memory. With N rows, [out, in] the shape of W, r the rank:
+//   forward    allocates y [N,out]. With an adapter also x·Aᵀ [N,r]; with dropout its mask [N,in]
+//              bool, and a temporary (workspace) [N,in]. Casts (workspace): A [r,in], B [out,r].
+//   saved      x if W or the adapter trains (by the caller); with an adapter x·Aᵀ and the mask.
+//   backward   allocates d x [N,in] (workspace) unless it adds to one that is there, and what
+//              parameter.h says for each trained gradient. With an adapter: temporary [N,r]; with
+//              dropout two of [N,in], one after the other; casts as in forward.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <ATen/core/Tensor.h>
+
+#include "trainer/parameter.h"
+
+namespace headroom::trainer::ops {
+
+struct Adapter {
+  Parameter* a = nullptr;  // [rank, in]
+  Parameter* b = nullptr;  // [out, rank]
+  double scale = 1;        // alpha / rank
+  double dropout = 0;
+};
+
+struct Linear {
+  Parameter* weight = nullptr;  // [out, in]; never null
+  Parameter* bias = nullptr;    // [out], or null
+  std::optional<Adapter> adapter;
+
+  bool trains() const { return weight->trainable || adapter.has_value(); }
+};
+
+struct LinearSaved {
+  at::Tensor reduced;  // x · Aᵀ [N, rank]
+  at::Tensor dropped;  // [N, in] bool, true where dropout zeroed x
+};
+
+// `seed` decides the dropout mask: the same seed gives the same mask again; without one nothing is
+// dropped.
+at::Tensor linear(const Linear& layer, const at::Tensor& x, LinearSaved& saved,
+                  std::optional<std::uint64_t> seed);
+
+// Adds to the gradients of what trains. If `dx` is not null, adds d loss / d x to it, or sets it if
+// it is undefined. `x` may be undefined if nothing of the layer trains.
+void linear_backward(const Linear& layer, const at::Tensor& grad, const at::Tensor& x,
+                     const LinearSaved& saved, at::Tensor* dx);
+
+}  // namespace headroom::trainer::ops

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/ops/loss.h"
+
+#include <ATen/ATen.h>
+
+#include "trainer/ops/row_blocks.h"
+#include "trainer/torch_memory.h"
+
+namespace headroom::trainer::ops {
+namespace {
+
+using allocator::Component;
+
+at::Tensor logits_of(const at::Tensor& x, const at::Tensor& weight) {
+  const TagScope scope(Component::logits);
+  return at::mm(x, weight.t());
+}
+
+}  // namespace
+
+std::int64_t loss_chunk_rows(std::int64_t rows, std::int64_t hidden, std::int64_t vocabulary) {
+  return std::min(rows, std::max<std::int64_t>(128, rows * hidden / vocabulary));
+}
+
+double cross_entropy_(at::Tensor& logits, const at::Tensor& targets, double scale) {
+  const TagScope scope(Component::workspace);
+  double total = 0;
+  for_row_blocks(
+      logits.size(0), rows_per_block(logits.size(1)), [&](std::int64_t first, std::int64_t count) {
+        at::Tensor narrow = logits.narrow(0, first, count);
+        at::Tensor block = widen(narrow);
+        const at::Tensor target = targets.narrow(0, first, count).unsqueeze(1);
+        const at::Tensor counts = (target != ignored_target).to(block.scalar_type());
+        const at::Tensor index = target.clamp_min(0);
+
+        const at::Tensor largest = block.amax(1, /*keepdim=*/true);
+        const at::Tensor chosen = block.gather(1, index);
+        const at::Tensor sum = block.sub_(largest).exp_().sum(1, /*keepdim=*/true);
+        const at::Tensor loss = sum.log().add_(largest).sub_(chosen).mul_(counts);
+        total += loss.sum().item<double>();
+
+        // softmax − one at the target, times scale; zero in rows that do not count.
+        const at::Tensor factor = counts * scale;
+        block.mul_(factor / sum);
+        block.scatter_add_(1, index, factor.neg());
+        if (!block.is_alias_of(narrow)) narrow.copy_(block);
+      });
+  return total;
+}
+
+LossResult eager_loss(const LossInput& in, Parameter& head) {
+  LossResult result;
+  at::Tensor logits = logits_of(in.x, head.value);
+  result.sum = cross_entropy_(logits, in.targets, in.scale);
+  if (head.trainable) add_product_to_gradient(head, logits.t(), in.x);
+  const TagScope scope(Component::workspace);
+  result.dx = at::mm(logits, head.value);
+  return result;
+}
+
+LossResult chunked_loss(const LossInput& in, Parameter& head) {
+  LossResult result;
+  {
+    const TagScope scope(Component::workspace);
+    result.dx = at::empty_like(in.x);
+  }
+  const std::int64_t rows = in.x.size(0);
+  const std::int64_t chunk = loss_chunk_rows(rows, in.x.size(1), head.value.size(0));
+  for_row_blocks(rows, chunk, [&](std::int64_t first, std::int64_t count) {
+    const at::Tensor x = in.x.narrow(0, first, count);
+    at::Tensor logits = logits_of(x, head.value);
+    result.sum += cross_entropy_(logits, in.targets.narrow(0, first, count), in.scale);
+    if (head.trainable) add_product_to_gradient(head, logits.t(), x);
+    at::Tensor dx = result.dx.narrow(0, first, count);
+    at::mm_out(dx, logits, head.value);
+  });
+  return result;
+}
+
+double evaluate_loss(const LossInput& in, const Parameter& head) {
+  double sum = 0;
+  const std::int64_t rows = in.x.size(0);
+  const std::int64_t chunk = loss_chunk_rows(rows, in.x.size(1), head.value.size(0));
+  for_row_blocks(rows, chunk, [&](std::int64_t first, std::int64_t count) {
+    at::Tensor logits = logits_of(in.x.narrow(0, first, count), head.value);
+    sum += cross_entropy_(logits, in.targets.narrow(0, first, count), in.scale);
+  });
+  return sum;
+}
+
+}  // namespace headroom::trainer::ops

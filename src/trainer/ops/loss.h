@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output head and the cross-entropy of its logits, forward and backward in one go: the gradient
+// of the logits needs nothing but the logits, so it takes their place.
+//
+// Memory. N rows of H, vocabulary V; the head's weight is [V,H].
+//   eager     allocates logits [N,V] (tag logits), d x [N,H] (workspace) and the head's gradient, if
+//             it trains and has none yet. Logits are freed on return.
+//   chunked   the same, with logits [chunk,V], one chunk after the other; chunk = loss_chunk_rows().
+//   both      temporaries (workspace): rows of [C,1]; for bf16 also blocks [C,V] fp32, with
+//             C = rows_per_block(V) (row_blocks.h).
+#pragma once
+
+#include <cstdint>
+
+#include <ATen/core/Tensor.h>
+
+#include "trainer/parameter.h"
+
+namespace headroom::trainer::ops {
+
+inline constexpr std::int64_t ignored_target = -100;  // As in PyTorch and transformers.
+
+struct LossInput {
+  at::Tensor x;        // [N, H]
+  at::Tensor targets;  // [N] int64; rows with ignored_target count for nothing
+  double scale = 1;    // What multiplies the summed loss: 1 / tokens of the optimizer step.
+};
+
+struct LossResult {
+  double sum = 0;  // Of −log p(target) over the rows that count; not scaled.
+  at::Tensor dx;   // [N, H], scaled
+};
+
+LossResult eager_loss(const LossInput& in, Parameter& head);
+LossResult chunked_loss(const LossInput& in, Parameter& head);
+
+// The sum alone, without gradients, by chunks.
+double evaluate_loss(const LossInput& in, const Parameter& head);
+
+// Rows of logits that `chunked` holds: as many as make their size that of x, but at least 128.
+std::int64_t loss_chunk_rows(std::int64_t rows, std::int64_t hidden, std::int64_t vocabulary);
+
+// Overwrites logits [R, V] with d (scale · summed loss) / d logits; returns the sum.
+double cross_entropy_(at::Tensor& logits, const at::Tensor& targets, double scale);
+
+}  // namespace headroom::trainer::ops

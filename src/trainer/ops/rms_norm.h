@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Root mean square layer normalisation (Zhang and Sennrich 2019): out = x · rstd · weight with
+// rstd = 1/√(mean(x²) + eps) per row, computed in fp32 and cast before the weight, as in
+// transformers' LlamaRMSNorm.
+//
+// Memory. With N rows of H, and C = block rows (row_blocks.h):
+//   forward    allocates out [N,H] and rstd [N,1] fp32. Temporaries (workspace): rows of [C,1]; for
+//              bf16 also [C,H] fp32.
+//   saved      x, rstd (by the caller).
+//   backward   overwrites the incoming gradient [N,H] with the gradient of x. Temporaries: two
+//              [C,H] fp32 (four for bf16), [H] fp32.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "trainer/parameter.h"
+
+namespace headroom::trainer::ops {
+
+struct RmsNormResult {
+  at::Tensor out;   // [N, H], dtype of x
+  at::Tensor rstd;  // [N, 1], fp32
+};
+
+RmsNormResult rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps);
+
+// `grad` [N, H] holds d loss / d out on entry and d loss / d x on return. Adds to weight.grad if
+// the weight is trainable.
+void rms_norm_backward_(at::Tensor& grad, const at::Tensor& x, const at::Tensor& rstd,
+                        Parameter& weight);
+
+}  // namespace headroom::trainer::ops

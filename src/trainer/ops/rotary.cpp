@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/ops/rotary.h"
+
+#include <ATen/ATen.h>
+
+#include "trainer/torch_memory.h"
+
+namespace headroom::trainer::ops {
+namespace {
+
+using allocator::Component;
+
+void rotate_(at::Tensor& x, const RotaryTables& tables, std::int64_t sequence, double direction) {
+  const TagScope scope(Component::workspace);
+  const std::int64_t half = tables.cos.size(1);
+  const at::Tensor heads = x.view({-1, sequence, x.size(1) / (2 * half), 2 * half});
+  at::Tensor first = heads.narrow(3, 0, half);
+  at::Tensor second = heads.narrow(3, half, half);
+  const at::Tensor cos = tables.cos.narrow(0, 0, sequence).unsqueeze(1);
+  const at::Tensor sin = tables.sin.narrow(0, 0, sequence).unsqueeze(1);
+  const at::Tensor moved = first * sin;
+  first.mul_(cos).addcmul_(second, sin, -direction);
+  second.mul_(cos).add_(moved, direction);
+}
+
+}  // namespace
+
+RotaryTables rotary_tables(std::int64_t longest, std::int64_t head_dim, double theta,
+                           at::ScalarType dtype) {
+  // Angles in fp64: at position 10⁵ an fp32 product is off by more than the cosine's own precision.
+  const auto options = at::TensorOptions().dtype(at::kDouble);
+  const at::Tensor exponent = at::arange(0, head_dim, 2, options) / static_cast<double>(head_dim);
+  const at::Tensor frequency = at::pow(theta, exponent).reciprocal_();
+  const at::Tensor angle = at::outer(at::arange(longest, options), frequency);
+  return {at::cos(angle).to(dtype), at::sin(angle).to(dtype)};
+}
+
+void rotary_(at::Tensor& x, const RotaryTables& tables, std::int64_t sequence) {
+  rotate_(x, tables, sequence, 1);
+}
+
+void rotary_backward_(at::Tensor& grad, const RotaryTables& tables, std::int64_t sequence) {
+  rotate_(grad, tables, sequence, -1);
+}
+
+}  // namespace headroom::trainer::ops

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A named tensor of the model, and the gradient that a step adds up for it.
+#pragma once
+
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+#include "allocator/component.h"
+
+namespace headroom::trainer {
+
+struct Parameter {
+  std::string name;  // As in Hugging Face: "model.layers.0.self_attn.q_proj.weight".
+  at::Tensor value;
+  at::Tensor grad;  // Undefined until the first micro-batch of a step reaches it.
+  bool trainable = false;
+};
+
+// grad += alpha · left · right, for grad of the shape [rows of left, columns of right].
+//
+// Memory: if grad is undefined, it is allocated in `parameter`'s dtype under the tag `gradients`
+// and written by one matrix product; else the product is added in place by BLAS. Only where the
+// factors' dtype differs from the parameter's is the product a temporary (workspace).
+void add_product_to_gradient(Parameter& parameter, const at::Tensor& left, const at::Tensor& right,
+                             double alpha = 1.0);
+
+// grad += rows summed: [N, W] → [W]. Memory: grad if it is undefined, else a temporary of [W].
+void add_row_sum_to_gradient(Parameter& parameter, const at::Tensor& rows);
+
+// grad += addend, of the parameter's shape. Memory: grad if it is undefined.
+void add_to_gradient(Parameter& parameter, const at::Tensor& addend);
+
+}  // namespace headroom::trainer

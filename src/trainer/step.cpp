@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/step.h"
+
+#include <ATen/ATen.h>
+
+#include "trainer/ops/loss.h"
+#include "trainer/torch_memory.h"
+
+namespace headroom::trainer {
+namespace {
+
+using allocator::Component;
+using estimate::Checkpointing;
+using estimate::Loss;
+
+Pass make_pass(const Model& model, const MicroBatch& batch,
+               std::optional<std::uint64_t> dropout_seed) {
+  const estimate::ModelConfig& config = model.config();
+  return {.shape = {.batch = batch.batch,
+                    .sequence = batch.sequence,
+                    .heads = static_cast<std::int64_t>(config.heads),
+                    .kv_heads = static_cast<std::int64_t>(config.kv_heads),
+                    .head_dim = static_cast<std::int64_t>(config.head_dim)},
+          .rotary = model.rotary(),
+          .norm_eps = config.rms_norm_eps,
+          .attention = model.options().attention,
+          .dropout_seed = dropout_seed};
+}
+
+// For each layer, what its backward pass needs; nothing below the lowest trained parameter.
+std::vector<Keep> plan_keeping(Model& model) {
+  std::vector<Keep> keeps;
+  bool below = model.embedding().trainable;
+  for (const Layer& layer : model.layers()) {
+    const bool trains = layer.attention_trains() || layer.mlp_trains();
+    keeps.push_back({.anything = below || trains, .input_gradient = below});
+    below = below || trains;
+  }
+  return keeps;
+}
+
+// The layers' part of one micro-batch: forward leaves behind what backward takes.
+class LayerStack {
+ public:
+  LayerStack(Model& model, const MicroBatch& batch, std::uint64_t seed)
+      : model_(model),
+        batch_(batch),
+        seed_(seed),
+        checkpointed_(model.options().checkpointing == Checkpointing::layer),
+        keeps_(plan_keeping(model)),
+        saved_(keeps_.size()) {}
+
+  at::Tensor forward(at::Tensor hidden) {
+    for (std::size_t i = 0; i < keeps_.size(); ++i) {
+      const Keep keep = checkpointed_ ? Keep{} : keeps_[i];
+      at::Tensor out = run(i, hidden, keep);
+      // A checkpointed layer keeps its input alone.
+      if (checkpointed_ && keeps_[i].anything) saved_[i].x = hidden;
+      hidden = std::move(out);
+    }
+    return hidden;
+  }
+
+  // Returns d loss / d embedding if the embedding trains.
+  void backward(at::Tensor& grad) {
+    for (std::size_t i = keeps_.size(); i-- > 0 && keeps_[i].anything;) {
+      if (checkpointed_) run(i, at::Tensor(saved_[i].x), keeps_[i]);
+      trainer::backward(model_.layers()[i], pass(i), keeps_[i], saved_[i], grad);
+    }
+  }
+
+ private:
+  Pass pass(std::size_t layer) const { return make_pass(model_, batch_, mix_seed(seed_, layer)); }
+
+  at::Tensor run(std::size_t layer, const at::Tensor& hidden, Keep keep) {
+    return trainer::forward(model_.layers()[layer], hidden, pass(layer), keep, saved_[layer]);
+  }
+
+  Model& model_;
+  const MicroBatch& batch_;
+  std::uint64_t seed_;
+  bool checkpointed_;
+  std::vector<Keep> keeps_;
+  std::vector<LayerSaved> saved_;
+};
+
+at::Tensor embed(Model& model, const MicroBatch& batch) {
+  const TagScope scope(Component::activations);
+  return at::index_select(model.embedding().value, 0, batch.ids);
+}
+
+void embedding_backward(Parameter& embedding, const at::Tensor& ids, const at::Tensor& grad) {
+  if (!embedding.grad.defined()) {
+    const TagScope scope(Component::gradients);
+    embedding.grad = at::zeros_like(embedding.value);
+  }
+  embedding.grad.index_add_(0, ids, grad);
+}
+
+// Head, loss and their backward pass. Takes `hidden`; returns d (scale · loss) / d hidden.
+ops::LossResult head_and_loss(Model& model, at::Tensor hidden, const at::Tensor& targets,
+                              double scale) {
+  const TagScope scope(Component::activations);
+  ops::RmsNormResult normed =
+      ops::rms_norm(hidden, model.final_norm().value, model.config().rms_norm_eps);
+  const auto loss = model.options().loss == Loss::chunked ? ops::chunked_loss : ops::eager_loss;
+  ops::LossResult result = loss({normed.out, targets, scale}, model.head());
+  normed.out.reset();
+  ops::rms_norm_backward_(result.dx, hidden, normed.rstd, model.final_norm());
+  return result;
+}
+
+}  // namespace
+
+double train_micro_batch(Model& model, const MicroBatch& batch, double scale, std::uint64_t seed) {
+  LayerStack layers(model, batch, seed);
+  ops::LossResult loss =
+      head_and_loss(model, layers.forward(embed(model, batch)), batch.targets, scale);
+  layers.backward(loss.dx);
+  if (model.embedding().trainable) embedding_backward(model.embedding(), batch.ids, loss.dx);
+  return loss.sum;
+}
+
+double evaluate_micro_batch(Model& model, const MicroBatch& batch) {
+  const Pass pass = make_pass(model, batch, std::nullopt);
+  at::Tensor hidden = embed(model, batch);
+  for (const Layer& layer : model.layers()) {
+    LayerSaved saved;
+    hidden = forward(layer, hidden, pass, {}, saved);
+  }
+  const TagScope scope(Component::activations);
+  const ops::RmsNormResult normed =
+      ops::rms_norm(hidden, model.final_norm().value, model.config().rms_norm_eps);
+  return ops::evaluate_loss({normed.out, batch.targets, 1}, model.head());
+}
+
+}  // namespace headroom::trainer

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models and batches small enough for exact comparison, and the plainest possible implementation of
+// the same model on libtorch's autograd: one graph, no custom operation, one sample at a time
+// without padding.
+#pragma once
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "trainer/model.h"
+#include "trainer/ops/loss.h"
+#include "trainer/step.h"
+
+namespace headroom::trainer::testing {
+
+// Grouped heads, a bias on q, k and v, an untied head.
+inline estimate::ModelConfig tiny_config() {
+  estimate::ModelConfig config;
+  config.family = "qwen2";
+  config.hidden = 12;
+  config.intermediate = 20;
+  config.layers = 3;
+  config.heads = 4;
+  config.kv_heads = 2;
+  config.head_dim = 6;
+  config.vocabulary = 17;
+  config.qkv_bias = true;
+  return config;
+}
+
+inline ModelOptions fp64_options() {
+  ModelOptions options;
+  options.dtype = at::kDouble;
+  options.longest = 300;
+  return options;
+}
+
+inline LoraOptions fp64_lora() {
+  using estimate::Target;
+  return {.rank = 3,
+          .alpha = 5,
+          .dropout = 0,
+          .targets = {Target::q, Target::v, Target::o, Target::gate, Target::down},
+          .dtype = at::kDouble};
+}
+
+// Every parameter random and far from its initial value, so that no term of a gradient is zero.
+inline std::unique_ptr<Model> random_model(const estimate::ModelConfig& config,
+                                           const ModelOptions& options) {
+  auto model = std::make_unique<Model>(config, options);
+  at::manual_seed(7);
+  for (auto* parameters : {&model->base(), &model->adapters()}) {
+    for (Parameter& parameter : *parameters) {
+      const bool norm = parameter.name.ends_with("norm.weight");
+      parameter.value.normal_(norm ? 1 : 0, 0.3);
+    }
+  }
+  return model;
+}
+
+using Sample = std::vector<std::int64_t>;
+
+inline std::vector<Sample> random_samples(const std::vector<std::size_t>& lengths,
+                                          std::uint64_t vocabulary) {
+  std::mt19937 random(3);
+  std::vector<Sample> samples;
+  for (const std::size_t length : lengths) {
+    Sample& sample = samples.emplace_back();
+    while (sample.size() < length) {
+      sample.push_back(static_cast<std::int64_t>(random() % vocabulary));
+    }
+  }
+  return samples;
+}
+
+inline MicroBatch pad(const std::vector<Sample>& samples) {
+  std::size_t longest = 0;
+  for (const Sample& sample : samples) longest = std::max(longest, sample.size());
+  std::vector<std::int64_t> ids;
+  std::vector<std::int64_t> targets;
+  for (const Sample& sample : samples) {
+    for (std::size_t i = 0; i < longest; ++i) {
+      ids.push_back(i < sample.size() ? sample[i] : 0);
+      targets.push_back(i + 1 < sample.size() ? sample[i + 1] : ops::ignored_target);
+    }
+  }
+  const auto options = at::TensorOptions().dtype(at::kLong);
+  const auto count = static_cast<std::int64_t>(ids.size());
+  return {at::from_blob(ids.data(), {count}, options).clone(),
+          at::from_blob(targets.data(), {count}, options).clone(),
+          static_cast<std::int64_t>(samples.size()), static_cast<std::int64_t>(longest)};
+}
+
+// Loss (summed over all next tokens) and gradients by name, from autograd.
+struct Reference {
+  double loss = 0;
+  std::map<std::string, at::Tensor> gradients;
+};
+
+class ReferenceModel {
+ public:
+  explicit ReferenceModel(Model& model) : config_(model.config()), options_(model.options()) {
+    for (auto* parameters : {&model.base(), &model.adapters()}) {
+      for (const Parameter& parameter : *parameters) {
+        weights_[parameter.name] =
+            parameter.value.detach().clone().set_requires_grad(parameter.trainable);
+      }
+    }
+    if (config_.tied) weights_["lm_head.weight"] = weights_["model.embed_tokens.weight"];
+  }
+
+  Reference run(const std::vector<Sample>& samples, double scale) {
+    at::Tensor total = at::zeros({}, options_.dtype);
+    for (const Sample& sample : samples) {
+      std::vector<std::int64_t> ids = sample;
+      const at::Tensor tokens =
+          at::from_blob(ids.data(), {static_cast<std::int64_t>(ids.size())}, at::kLong).clone();
+      const at::Tensor all = at::log_softmax(logits(tokens), -1);
+      const std::int64_t last = tokens.size(0) - 1;
+      total = total - all.narrow(0, 0, last).gather(1, tokens.narrow(0, 1, last).unsqueeze(1)).sum();
+    }
+    (total * scale).backward();
+    Reference result{total.item<double>(), {}};
+    if (config_.tied) weights_.erase("lm_head.weight");
+    for (const auto& [name, weight] : weights_) {
+      if (weight.grad().defined()) result.gradients[name] = weight.grad();
+    }
+    return result;
+  }
+
+ private:
+  at::Tensor logits(const at::Tensor& tokens) {
+    at::Tensor x = weights_["model.embed_tokens.weight"].index({tokens});
+    for (std::uint64_t i = 0; i < config_.layers; ++i) {
+      const std::string prefix = fmt::format("model.layers.{}.", i);
+      x = x + attention(norm(x, prefix + "input_layernorm"), prefix + "self_attn.");
+      const at::Tensor n = norm(x, prefix + "post_attention_layernorm");
+      x = x + linear(at::silu(linear(n, prefix + "mlp.gate_proj")) * linear(n, prefix + "mlp.up_proj"),
+                     prefix + "mlp.down_proj");
+    }
+    return at::matmul(norm(x, "model.norm"), weights_["lm_head.weight"].t());
+  }
+
+  at::Tensor norm(const at::Tensor& x, const std::string& name) {
+    const at::Tensor variance = (x * x).mean(-1, true);
+    return x * at::rsqrt(variance + config_.rms_norm_eps) * weights_[name + ".weight"];
+  }
+
+  at::Tensor linear(const at::Tensor& x, const std::string& name) {
+    at::Tensor y = at::matmul(x, weights_[name + ".weight"].t());
+    if (weights_.contains(name + ".bias")) y = y + weights_[name + ".bias"];
+    if (weights_.contains(name + ".lora_A.weight")) {
+      const double scale = options_.lora->alpha / static_cast<double>(options_.lora->rank);
+      const at::Tensor a = weights_[name + ".lora_A.weight"].t();
+      y = y + at::matmul(at::matmul(x, a), weights_[name + ".lora_B.weight"].t()) * scale;
+    }
+    return y;
+  }
+
+  at::Tensor rotate(const at::Tensor& x) const {  // [heads, sequence, head_dim]
+    const auto dim = static_cast<std::int64_t>(config_.head_dim);
+    const at::Tensor i = at::arange(dim / 2, options_.dtype);
+    const at::Tensor angles = at::arange(x.size(1), options_.dtype).unsqueeze(1) *
+                              at::pow(config_.rope_theta, i * (-2.0 / static_cast<double>(dim)));
+    const at::Tensor both = at::cat({angles, angles}, -1);
+    const at::Tensor turned =
+        at::cat({x.narrow(-1, dim / 2, dim / 2).neg(), x.narrow(-1, 0, dim / 2)}, -1);
+    return x * both.cos() + turned * both.sin();
+  }
+
+  at::Tensor attention(const at::Tensor& x, const std::string& prefix) {
+    const auto dim = static_cast<std::int64_t>(config_.head_dim);
+    const std::int64_t length = x.size(0);
+    const auto split = [&](const at::Tensor& rows) {
+      return rows.view({length, -1, dim}).transpose(0, 1);
+    };
+    const auto group = static_cast<std::int64_t>(config_.heads / config_.kv_heads);
+    const at::Tensor q = rotate(split(linear(x, prefix + "q_proj")));
+    const at::Tensor k = rotate(split(linear(x, prefix + "k_proj"))).repeat_interleave(group, 0);
+    const at::Tensor v = split(linear(x, prefix + "v_proj")).repeat_interleave(group, 0);
+    const at::Tensor future = at::ones({length, length}, at::kBool).triu(1);
+    const at::Tensor scores = at::matmul(q, k.transpose(1, 2)) / std::sqrt(static_cast<double>(dim));
+    const at::Tensor weights = at::softmax(scores.masked_fill(future, -INFINITY), -1);
+    const at::Tensor out = at::matmul(weights, v).transpose(0, 1).reshape({length, -1});
+    return linear(out, prefix + "o_proj");
+  }
+
+  estimate::ModelConfig config_;
+  ModelOptions options_;
+  std::map<std::string, at::Tensor> weights_;
+};
+
+}  // namespace headroom::trainer::testing
