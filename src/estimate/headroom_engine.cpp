@@ -188,21 +188,22 @@ class HeadroomStep {
     }
   }
 
-  // trainer/adamw.cpp: states from the first step on; otherwise chunk by chunk.
+  // trainer/adamw.cpp: all states at the first step; otherwise one parameter's blocks after the
+  // other's.
   void run_optimizer() {
     tape_.set_phase(Phase::optimizer);
     for (Parameter& parameter : parameters_.trainable()) {
-      if (first_step_) {
-        states_.push_back(tape_.empty("optimizer.exp_avg", parameter.value, Component::optimizer));
-        states_.push_back(
-            tape_.empty("optimizer.exp_avg_sq", parameter.value, Component::optimizer));
-      }
-      const Meta chunk{{std::min(block_elements, parameter.value.elements())}, Element::fp32};
-      const Tensor first = tape_.empty("optimizer.chunk", chunk, Component::workspace);
-      const Tensor second = tape_.empty("optimizer.chunk", chunk, Component::workspace);
+      if (!first_step_) break;
+      states_.push_back(tape_.empty("optimizer.mean", parameter.value, Component::optimizer));
+      states_.push_back(tape_.empty("optimizer.variance", parameter.value, Component::optimizer));
+    }
+    for (Parameter& parameter : parameters_.trainable()) {
+      const Meta block{{std::min(block_elements, parameter.value.elements())}, Element::fp32};
+      const Tensor first = tape_.empty("optimizer.block", block, Component::workspace);
+      const Tensor second = tape_.empty("optimizer.block", block, Component::workspace);
+      parameter.grad = {};
     }
     first_step_ = false;
-    for (Parameter& parameter : parameters_.trainable()) parameter.grad = {};
   }
 
  private:

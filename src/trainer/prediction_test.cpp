@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// The planner's description of a step (estimate/headroom_engine.cpp) against what the trainer
+// really allocates. Where one of the two changes, this test says so.
+#include <gtest/gtest.h>
+
+#include "allocator/make_policy.h"
+#include "estimate/headroom_engine.h"
+#include "estimate/step.h"
+#include "trainer/adamw.h"
+#include "trainer/testing/plain_memory.h"
+#include "trainer/testing/tiny_models.h"
+#include "trainer/torch_memory.h"
+
+namespace headroom::trainer {
+namespace {
+
+using allocator::Usage;
+using estimate::Attention;
+using estimate::Checkpointing;
+using estimate::DType;
+using estimate::Job;
+using estimate::Loss;
+using estimate::MethodKind;
+using testing::PlainMemory;
+
+at::ScalarType scalar_type(DType dtype) {
+  return dtype == DType::bf16 ? at::kBFloat16 : at::kFloat;
+}
+
+ModelOptions options_of(const Job& job) {
+  ModelOptions options;
+  options.dtype = scalar_type(job.method.base);
+  options.attention = *job.compute.attention;
+  options.checkpointing = job.compute.checkpointing;
+  options.loss = job.compute.loss;
+  options.longest = static_cast<std::int64_t>(job.batch.sequence);
+  if (job.method.kind == MethodKind::lora) {
+    options.lora =
+        LoraOptions{static_cast<std::int64_t>(job.method.rank), job.method.alpha,
+                    job.method.dropout, job.method.targets, scalar_type(job.method.adapter_dtype)};
+  }
+  return options;
+}
+
+// Two optimizer steps on random tokens, all samples of the full length.
+Usage measure(const Job& job, const estimate::ModelConfig& config) {
+  PlainMemory memory;
+  {
+    const TorchMemory hook(memory);
+    Model model(config, options_of(job));
+    model.initialise_base(1);
+    model.initialise_adapters(1);
+    AdamW optimizer(model.trainable(), {});
+    const std::vector<std::size_t> lengths(*job.batch.micro, job.batch.sequence);
+    for (int step = 0; step < 2; ++step) {
+      for (std::uint64_t i = 0; i < *job.batch.accumulate; ++i) {
+        train_micro_batch(model, testing::pad(testing::random_samples(lengths, config.vocabulary)),
+                          0.01, i);
+      }
+      optimizer.step();
+    }
+  }
+  return memory.usage();
+}
+
+Usage predict(const Job& job, const estimate::ModelConfig& config) {
+  const auto policy = allocator::make_policy("exact");
+  return estimate::replay(estimate::record_headroom(job, config, 2), **policy).usage;
+}
+
+void expect_agreement(const Job& job, const estimate::ModelConfig& config,
+                      const std::string& what) {
+  const Usage measured = measure(job, config);
+  const Usage predicted = predict(job, config);
+  const auto close = [&](std::uint64_t a, std::uint64_t b, double tolerance) {
+    return std::abs(static_cast<double>(a) - static_cast<double>(b)) <=
+           tolerance * static_cast<double>(measured.live_peak_bytes);
+  };
+  EXPECT_TRUE(close(predicted.live_peak_bytes, measured.live_peak_bytes, 0.01))
+      << what << ": predicted " << predicted.live_peak_bytes << ", measured "
+      << measured.live_peak_bytes;
+  for (const auto component : allocator::all_components) {
+    EXPECT_TRUE(close(predicted.live_at_peak[component], measured.live_at_peak[component], 0.02))
+        << what << ": " << to_string(component) << " predicted "
+        << predicted.live_at_peak[component] << ", measured " << measured.live_at_peak[component];
+  }
+}
+
+Job base_job() {
+  Job job;
+  job.engine.kind = estimate::EngineKind::headroom;
+  job.compute.dtype = job.method.base = DType::fp32;
+  job.compute.attention = Attention::efficient;
+  job.batch.micro = 3;
+  job.batch.sequence = 200;
+  return job;
+}
+
+estimate::ModelConfig small_config(bool tied, bool bias) {
+  estimate::ModelConfig config;
+  config.family = bias ? "qwen2" : "llama";
+  config.hidden = 96;
+  config.intermediate = 256;
+  config.layers = 3;
+  config.heads = 6;
+  config.kv_heads = 2;
+  config.head_dim = 16;
+  config.vocabulary = 500;
+  config.tied = tied;
+  config.qkv_bias = bias;
+  return config;
+}
+
+TEST(Prediction, full_fine_tuning_with_every_kernel) {
+  for (const auto attention : {Attention::efficient, Attention::math}) {
+    for (const auto loss : {Loss::eager, Loss::chunked}) {
+      for (const auto checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+        Job job = base_job();
+        job.compute.attention = attention;
+        job.compute.loss = loss;
+        job.compute.checkpointing = checkpointing;
+        expect_agreement(job, small_config(true, false),
+                         fmt::format("{}, {}, {}", to_string(attention), to_string(loss),
+                                     to_string(checkpointing)));
+      }
+    }
+  }
+}
+
+TEST(Prediction, untied_head_biases_and_accumulation) {
+  Job job = base_job();
+  job.batch.accumulate = 3;
+  expect_agreement(job, small_config(false, true), "untied, bias, accumulated");
+}
+
+TEST(Prediction, lora_with_and_without_dropout_and_checkpointing) {
+  for (const double dropout : {0.0, 0.1}) {
+    for (const auto checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+      Job job = base_job();
+      job.method.kind = MethodKind::lora;
+      job.method.dropout = dropout;
+      job.compute.checkpointing = checkpointing;
+      expect_agreement(job, small_config(true, true),
+                       fmt::format("lora, dropout {}, {}", dropout, to_string(checkpointing)));
+    }
+  }
+}
+
+TEST(Prediction, lora_on_some_projections) {
+  Job job = base_job();
+  job.method.kind = MethodKind::lora;
+  job.method.targets = {estimate::Target::q, estimate::Target::v};
+  expect_agreement(job, small_config(false, false), "lora on q and v");
+}
+
+TEST(Prediction, bf16_with_fp32_adapters) {
+  for (const auto kind : {MethodKind::full, MethodKind::lora}) {
+    for (const auto attention : {Attention::efficient, Attention::math}) {
+      Job job = base_job();
+      job.compute.dtype = job.method.base = DType::bf16;
+      job.compute.attention = attention;
+      job.method.kind = kind;
+      expect_agreement(job, small_config(true, false),
+                       fmt::format("bf16 {} {}", to_string(kind), to_string(attention)));
+    }
+  }
+}
+
+TEST(Prediction, wide_model_and_long_sequence) {
+  Job job = base_job();
+  job.batch.micro = 2;
+  job.batch.sequence = 700;
+  estimate::ModelConfig config = small_config(true, false);
+  config.hidden = 192;
+  config.head_dim = 32;
+  config.intermediate = 700;
+  config.vocabulary = 3000;
+  expect_agreement(job, config, "wide and long");
+}
+
+}  // namespace
+}  // namespace headroom::trainer
