@@ -75,7 +75,7 @@ void Ops::adapter_temporaries(const Linear& layer, Tensor& a, Tensor& b) const {
 
 Tensor Ops::linear(const Linear& layer, const Tensor& x, LinearSaved& saved) const {
   const Meta output{{x.shape[0], layer.weight->value.shape[0]}, element_};
-  Tensor y = tape_.empty("projected", output);
+  Tensor y = tape_.empty(layer.name, output);
   if (layer.lora_a == nullptr) return y;
   Tensor kept;
   if (job_.method.dropout > 0) {

@@ -43,6 +43,7 @@ class Builder {
   void add_projection(Layer& layer, Target target, std::uint64_t out, std::uint64_t in, bool bias) {
     const std::string name = fmt::format("{}_proj", to_string(target));
     Linear& linear = layer.projections[static_cast<std::size_t>(target)];
+    linear.name = name;
     linear.weight = add(name + ".weight", {out, in});
     if (bias) linear.bias = add(name + ".bias", {out});
     const auto& targets = job_.method.targets;

@@ -22,15 +22,21 @@ std::string method_of(const Plan& plan) {
   return fmt::format("LoRA of rank {} on {}", method.rank, join(targets, " "));
 }
 
+// "3.10 G", "4.79 M": how many parameters.
+std::string to_count(std::uint64_t number) {
+  const auto amount = static_cast<double>(number);
+  if (amount >= 1e9) return fmt::format("{:.2f} G", amount / 1e9);
+  return amount >= 1e6 ? fmt::format("{:.2f} M", amount / 1e6) : fmt::format("{}", number);
+}
+
 std::string headline(const Plan& plan, const estimate::ModelConfig& model) {
   const auto& [compute, batch] = std::tie(plan.job.compute, plan.job.batch);
   return fmt::format(
       "{} in {}, {}\n"
-      "{} layers, hidden size {}, {:.3f} G parameters, {:.3f} M of them trained\n"
+      "{} layers, hidden size {}, {} parameters, {} of them trained\n"
       "micro-batch {} × {} tokens, accumulated {} ×, {} attention, {} checkpointing, engine {}\n",
       model.family, to_string(plan.job.method.base), method_of(plan), model.layers, model.hidden,
-      static_cast<double>(plan.parameters) / 1e9,
-      static_cast<double>(plan.trainable_parameters) / 1e6, *batch.micro, batch.sequence,
+      to_count(plan.parameters), to_count(plan.trainable_parameters), *batch.micro, batch.sequence,
       *batch.accumulate, to_string(*compute.attention),
       compute.checkpointing == estimate::Checkpointing::none ? "no" : "layer",
       to_string(plan.job.engine.kind));
