@@ -58,7 +58,9 @@ ReplayResult replay(const Trace& trace, Policy& policy) {
 
 std::optional<std::uint64_t> find_min_capacity(const Trace& trace, const PolicyMaker& make) {
   ExactPolicy exact(unlimited_capacity_bytes);
-  const std::uint64_t live_peak = replay(trace, exact).usage.live_peak_bytes;
+  const ReplayResult ideal = replay(trace, exact);
+  if (!ideal.completed) return std::nullopt;
+  const std::uint64_t live_peak = ideal.usage.live_peak_bytes;
   if (live_peak == 0) return 0;
   std::uint64_t finishes = unlimited_capacity_bytes;
   std::optional<std::uint64_t> smallest;

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/free_index.h"
+
+#include <random>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "allocator/address_map.h"
+
+namespace headroom::allocator {
+namespace {
+
+class Index : public testing::Test {
+ protected:
+  SegmentId add(std::uint64_t bytes, std::uint64_t address) {
+    Segment segment;
+    segment.bytes = bytes;
+    segment.address = address;
+    const SegmentId id = segments_.create(segment);
+    index_.insert(id);
+    return id;
+  }
+
+  SegmentTable segments_;
+  FreeIndex index_{segments_};
+};
+
+TEST_F(Index, finds_the_smallest_that_is_large_enough_and_the_lowest_of_equals) {
+  add(4096, 0x9000);
+  const SegmentId low = add(2048, 0x1000);
+  add(2048, 0x5000);
+  EXPECT_EQ(index_.best_fit(1024), low);
+  EXPECT_EQ(index_.best_fit(2048), low);
+  EXPECT_EQ(segments_[index_.best_fit(2560)].bytes, 4096U);
+  EXPECT_EQ(index_.best_fit(8192), no_segment);
+}
+
+TEST_F(Index, looks_past_the_too_small_ones_of_the_same_bin) {
+  const std::uint64_t gib = std::uint64_t{1} << 30U;
+  add(gib, 0x1000);
+  const SegmentId second = add(gib + 512, 0x200000000);
+  EXPECT_EQ(index_.best_fit(gib + 512), second);
+  EXPECT_EQ(index_.best_fit(gib + 1024), no_segment);
+}
+
+TEST_F(Index, agrees_with_an_ordered_set_on_any_history) {
+  std::mt19937_64 random(3);
+  std::set<std::tuple<std::uint64_t, std::uint64_t, SegmentId>> model;
+  for (int i = 0; i < 30000; ++i) {
+    const unsigned shift = static_cast<unsigned>(random() % 34);
+    const std::uint64_t bytes = (1 + (random() & ((std::uint64_t{1} << shift) - 1))) * 512;
+    if (random() % 5 < 2 && !model.empty()) {
+      auto victim = model.lower_bound({bytes, 0, 0});
+      if (victim == model.end()) victim = model.begin();
+      index_.erase(std::get<2>(*victim));
+      segments_.destroy(std::get<2>(*victim));
+      model.erase(victim);
+      continue;
+    }
+    const std::uint64_t address = static_cast<std::uint64_t>(i + 1) * 512;
+    model.insert({bytes, address, add(bytes, address)});
+    const auto expected = model.lower_bound({bytes / 2, 0, 0});
+    ASSERT_EQ(index_.best_fit(bytes / 2), std::get<2>(*expected));
+    ASSERT_EQ(segments_[index_.largest()].bytes, std::get<0>(*model.rbegin()));
+  }
+  std::size_t visited = 0;
+  index_.for_each_from(512 * 1000, [&](SegmentId) { ++visited; });
+  EXPECT_EQ(visited, static_cast<std::size_t>(std::distance(
+                         model.lower_bound({512 * 1000, 0, 0}), model.end())));
+}
+
+TEST(AddressMap, finds_what_was_inserted_and_nothing_that_was_erased) {
+  std::mt19937_64 random(5);
+  AddressMap map;
+  std::vector<Address> live;
+  for (SegmentId i = 0; i < 50000; ++i) {
+    if (random() % 3 == 0 && !live.empty()) {
+      std::swap(live[random() % live.size()], live.back());
+      map.erase(live.back());
+      ASSERT_EQ(map.find(live.back()), no_segment);
+      live.pop_back();
+    } else {
+      live.push_back((std::uint64_t{i} + 1) * 512 * (1 + i % 7 * 4096));
+      if (map.find(live.back()) != no_segment) {
+        live.pop_back();
+        continue;
+      }
+      map.insert(live.back(), i);
+      ASSERT_EQ(map.find(live.back()), i);
+    }
+  }
+  for (const Address address : live) ASSERT_NE(map.find(address), no_segment);
+  EXPECT_EQ(map.size(), live.size());
+}
+
+}  // namespace
+}  // namespace headroom::allocator
