@@ -2,6 +2,7 @@
 #include "estimate/device.h"
 
 #include "knowledge/cards.h"
+#include "knowledge/gpu_tables.h"
 
 namespace headroom::estimate {
 namespace {
@@ -27,7 +28,10 @@ Result<Device> find_device(const Job& job) {
     HEADROOM_TRY(const knowledge::Card card, knowledge::find_card(*job.device.gpu));
     if (!device.capacity) device.capacity = card.vram;
     device.blas_workspace = card.blas_workspace;
-    device.attention = card.attention == "flash" ? Attention::flash : Attention::math;
+    HEADROOM_TRY(const knowledge::GpuTables tables, knowledge::load_gpu_tables());
+    const knowledge::Target* target = tables.target(card.gfx);
+    const bool fused = target != nullptr && target->attention != knowledge::Attention::none;
+    device.attention = fused ? Attention::flash : Attention::math;
   }
   if (job.device.context) device.context = *job.device.context;
   return device;

@@ -28,10 +28,9 @@ Result<Card> find_card(std::string_view name) {
   std::vector<std::string> names;
   for (const auto& [card, facts] : tables.value.at("cards").items()) {
     if (plain(card) == plain(name)) {
-      const Json& target = tables.value.at("targets").at(facts.at("gfx").get<std::string>());
-      return Card{card, facts.at("gfx"), 1_MiB * facts.at("vram_mib").get<std::uint64_t>(),
-                  target.at("attention"),
-                  1_MiB * target.at("blas_workspace_mib").get<std::uint64_t>()};
+      const std::string gfx = facts.at("gfx");
+      const std::uint64_t workspace = tables.value.at("blas_workspace_mib").value(gfx, 32U);
+      return Card{card, gfx, 1_MiB * facts.at("vram_mib").get<std::uint64_t>(), 1_MiB * workspace};
     }
     names.push_back(card);
   }

@@ -14,8 +14,7 @@ struct Card {
   std::string name;
   std::string gfx;
   Bytes vram;
-  std::string attention;  // "flash" or "math": the best kernel PyTorch has for the target.
-  Bytes blas_workspace;   // Per handle.
+  Bytes blas_workspace;  // Per handle.
 };
 
 // By name without regard to case, blanks and the words AMD, Radeon and Instinct: "mi50",

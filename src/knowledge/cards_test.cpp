@@ -5,6 +5,7 @@
 
 #include "base/document.h"
 #include "knowledge/embedded.h"
+#include "knowledge/gpu_tables.h"
 
 namespace headroom::knowledge {
 namespace {
@@ -14,9 +15,10 @@ TEST(Cards, are_found_by_the_names_people_use) {
     const auto card = find_card(name);
     ASSERT_TRUE(card.has_value()) << name;
     EXPECT_EQ(card->gfx, "gfx906");
-    EXPECT_EQ(card->attention, "math");
+    EXPECT_EQ(card->blas_workspace, 32_MiB);
   }
   EXPECT_EQ(find_card("Radeon RX 7900 XT")->vram, 20464_MiB);
+  EXPECT_EQ(find_card("MI300X")->blas_workspace, 128_MiB);
 }
 
 TEST(Cards, unknown_name_suggests_the_nearest) {
@@ -28,8 +30,10 @@ TEST(Cards, unknown_name_suggests_the_nearest) {
 TEST(Cards, every_card_has_a_target_in_the_table) {
   const auto tables = parse_toml(embedded("cards"));
   ASSERT_TRUE(tables.has_value()) << tables.error().message;
-  for (const auto& [name, facts] : tables->value["cards"].items())
+  for (const auto& [name, facts] : tables->value["cards"].items()) {
     EXPECT_TRUE(find_card(name).has_value()) << name;
+    EXPECT_NE(load_gpu_tables()->target(facts["gfx"].get<std::string>()), nullptr) << name;
+  }
 }
 
 }  // namespace
