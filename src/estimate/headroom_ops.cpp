@@ -175,8 +175,7 @@ void Ops::cross_entropy(const Tensor& logits) const {
   const std::uint64_t rows = rows_per_block(logits.shape[0], logits.shape[1]);
   const Tensor block = widened("logits.block", {rows, logits.shape[1]});
   const Tensor index = temporary("targets.clamped", {rows, 1}, Element::int64);
-  std::vector<Tensor> columns;
-  for (int i = 0; i < 8; ++i) columns.push_back(temporary("loss.column", {rows, 1}));
+  const Tensor columns = temporary("loss.columns", {rows, 8});  // Eight of [rows, 1].
 }
 
 Tensor Ops::loss(const Tensor& x, Parameter& head) const {

@@ -24,12 +24,12 @@ Tensor reduce_to(Tape& tape, Tensor grad, const Meta& operand) {
 
 // A node whose backward makes one new tensor like its input.
 Tensor pointwise(Tape& tape, const Tensor& x, const std::string& name, bool saves_input) {
-  const Meta meta = x;
+  const Meta meta = x.meta();
   Tensor y = tape.empty(name, meta);
   std::vector<Tensor> saved;
   if (saves_input) saved.push_back(x);
   return tape.connect(y, {x}, std::move(saved),
-                      [meta, name](Tape& t, Tensor, const Node&) -> std::vector<Tensor> {
+                      [meta, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
                         return {t.empty(name + ".grad", meta)};
                       });
 }
@@ -38,28 +38,29 @@ Tensor pointwise(Tape& tape, const Tensor& x, const std::string& name, bool save
 
 Tensor cast(Tape& tape, const Tensor& x, Element element, const std::string& name) {
   if (x.element == element) return x;
-  const Meta from = x;
+  const Meta from = x.meta();
   return tape.connect(tape.empty(name, {x.shape, element}), {x}, {},
-                      [from, name](Tape& t, Tensor, const Node&) -> std::vector<Tensor> {
+                      [from, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
                         return {t.empty(name + ".grad", from)};
                       });
 }
 
 Tensor add(Tape& tape, const Tensor& a, const Tensor& b, const std::string& name) {
-  const Meta left = a;
-  const Meta right = b;
-  return tape.connect(tape.empty(name, broadcast(a, b)), {a, b}, {},
-                      [left, right](Tape& t, Tensor grad, const Node& node) -> std::vector<Tensor> {
-                        std::vector<Tensor> grads(2);
-                        if (node.wants(0)) grads[0] = reduce_to(t, grad, left);
-                        if (node.wants(1)) grads[1] = reduce_to(t, grad, right);
-                        return grads;
-                      });
+  const Meta left = a.meta();
+  const Meta right = b.meta();
+  return tape.connect(
+      tape.empty(name, broadcast(a, b)), {a, b}, {},
+      [left, right](Tape& t, const Tensor& grad, const Node& node) -> std::vector<Tensor> {
+        std::vector<Tensor> grads(2);
+        if (node.wants(0)) grads[0] = reduce_to(t, grad, left);
+        if (node.wants(1)) grads[1] = reduce_to(t, grad, right);
+        return grads;
+      });
 }
 
 Tensor mul(Tape& tape, const Tensor& a, const Tensor& b, const std::string& name) {
-  const Meta left = a;
-  const Meta right = b;
+  const Meta left = a.meta();
+  const Meta right = b.meta();
   const Meta whole = broadcast(a, b);
   std::vector<Tensor> saved;
   if (b.requires_grad()) saved.push_back(a);
@@ -85,7 +86,7 @@ Tensor silu(Tape& tape, const Tensor& x, const std::string& name) {
 
 // pow_backward: grad * (2 * x^1), two temporaries before the result.
 Tensor square(Tape& tape, const Tensor& x, const std::string& name) {
-  const Meta meta = x;
+  const Meta meta = x.meta();
   return tape.connect(tape.empty(name, meta), {x}, {x},
                       [meta, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
                         Tensor power = t.empty(name + ".power", meta);
@@ -96,7 +97,7 @@ Tensor square(Tape& tape, const Tensor& x, const std::string& name) {
 }
 
 Tensor rsqrt(Tape& tape, const Tensor& x, const std::string& name) {
-  const Meta meta = x;
+  const Meta meta = x.meta();
   const Tensor y = tape.empty(name, meta);
   return tape.connect(y, {x}, {y},
                       [meta, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
@@ -107,7 +108,7 @@ Tensor rsqrt(Tape& tape, const Tensor& x, const std::string& name) {
 // native_dropout: the output, and a mask of one byte per element.
 Tensor dropout(Tape& tape, const Tensor& x, double probability, const std::string& name) {
   if (probability == 0) return x;
-  const Meta meta = x;
+  const Meta meta = x.meta();
   const Tensor y = tape.empty(name, meta);
   const Tensor mask = tape.empty(name + ".mask", {x.shape, Element::uint8});
   return tape.connect(y, {x}, {mask},
@@ -117,8 +118,8 @@ Tensor dropout(Tape& tape, const Tensor& x, double probability, const std::strin
 }
 
 Tensor mean_last(Tape& tape, const Tensor& x, const std::string& name) {
-  const Meta whole = x;
-  Meta reduced = x;
+  const Meta whole = x.meta();
+  Meta reduced = x.meta();
   reduced.shape.back() = 1;
   return tape.connect(tape.empty(name, reduced), {x}, {},
                       [whole, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
@@ -127,7 +128,7 @@ Tensor mean_last(Tape& tape, const Tensor& x, const std::string& name) {
 }
 
 Tensor softmax(Tape& tape, const Tensor& x, const std::string& name) {
-  const Meta meta = x;
+  const Meta meta = x.meta();
   const Tensor y = tape.empty(name, meta);
   return tape.connect(y, {x}, {y},
                       [meta, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
@@ -136,7 +137,7 @@ Tensor softmax(Tape& tape, const Tensor& x, const std::string& name) {
 }
 
 Tensor narrow_last(const Tape& tape, const Tensor& x, std::uint64_t size) {
-  const Meta whole = x;
+  const Meta whole = x.meta();
   Tensor part = x;
   part.shape.back() = size;
   part.node = nullptr;
@@ -147,9 +148,9 @@ Tensor narrow_last(const Tape& tape, const Tensor& x, std::uint64_t size) {
 }
 
 Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, const std::string& name) {
-  const Meta left = a;
-  const Meta right = b;
-  Meta whole = a;
+  const Meta left = a.meta();
+  const Meta right = b.meta();
+  Meta whole = a.meta();
   whole.shape.back() += b.shape.back();
   return tape.connect(tape.empty(name, whole), {a, b}, {},
                       [left, right](Tape&, const Tensor& grad, const Node&) -> std::vector<Tensor> {
@@ -162,8 +163,8 @@ Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, const std::stri
 }
 
 Tensor copy(Tape& tape, const Tensor& x, Shape shape, const std::string& name) {
-  const Meta from = x;
-  Meta to = x;
+  const Meta from = x.meta();
+  Meta to = x.meta();
   to.shape = std::move(shape);
   const bool whole = from.elements() == to.elements();
   return tape.connect(tape.empty(name, to), {x}, {},
@@ -175,8 +176,8 @@ Tensor copy(Tape& tape, const Tensor& x, Shape shape, const std::string& name) {
 }
 
 Tensor repeat_heads(Tape& tape, const Tensor& x, Shape repeated, const std::string& name) {
-  const Meta from = x;
-  Meta to = x;
+  const Meta from = x.meta();
+  Meta to = x.meta();
   to.shape = std::move(repeated);
   if (to.elements() == from.elements()) return x;
   return tape.connect(tape.empty(name, to), {x}, {},

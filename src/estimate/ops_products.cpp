@@ -8,9 +8,9 @@ namespace headroom::estimate::ops {
 
 Tensor linear(Tape& tape, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
               const std::string& name) {
-  const Meta input = x;
-  const Meta matrix = weight;
-  Meta output = x;
+  const Meta input = x.meta();
+  const Meta matrix = weight.meta();
+  Meta output = x.meta();
   output.shape.back() = weight.shape.front();
   std::vector<Tensor> inputs = {x, weight};
   if (bias) inputs.push_back(*bias);
@@ -32,8 +32,8 @@ Tensor linear(Tape& tape, const Tensor& x, const Tensor& weight, const std::opti
 }
 
 Tensor matmul(Tape& tape, const Tensor& a, const Tensor& b, Shape shape, const std::string& name) {
-  const Meta left = a;
-  const Meta right = b;
+  const Meta left = a.meta();
+  const Meta right = b.meta();
   std::vector<Tensor> saved;
   if (b.requires_grad()) saved.push_back(a);
   if (a.requires_grad()) saved.push_back(b);
@@ -48,7 +48,7 @@ Tensor matmul(Tape& tape, const Tensor& a, const Tensor& b, Shape shape, const s
 }
 
 Tensor embedding(Tape& tape, const Tensor& ids, const Tensor& weight, const std::string& name) {
-  const Meta table = weight;
+  const Meta table = weight.meta();
   Meta rows{ids.shape, weight.element};
   rows.shape.push_back(weight.shape.back());
   const Tensor y = tape.empty(name, rows);
@@ -59,7 +59,7 @@ Tensor embedding(Tape& tape, const Tensor& ids, const Tensor& weight, const std:
 }
 
 Tensor nll_loss(Tape& tape, const Tensor& log_probabilities) {
-  const Meta rows = log_probabilities;
+  const Meta rows = log_probabilities.meta();
   const Tensor loss = tape.empty("loss", {{1}, rows.element});
   const Tensor weight = tape.empty("loss.total_weight", {{1}, rows.element});
   return tape.connect(loss, {log_probabilities}, {log_probabilities, weight},
@@ -69,8 +69,8 @@ Tensor nll_loss(Tape& tape, const Tensor& log_probabilities) {
 }
 
 Tensor flash_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tensor& v) {
-  const Meta query = q;
-  const Meta key = k;
+  const Meta query = q.meta();
+  const Meta key = k.meta();
   const Tensor out = tape.empty("attention", query);
   const Meta rows{{q.shape[0], q.shape[1], q.shape[2]}, Element::fp32};
   const Tensor log_sum_exp = tape.empty("attention.logsumexp", rows);

@@ -16,7 +16,7 @@ void Projection::attach_adapter(Tape& tape, const Job::Method& method) {
 }
 
 Tensor Projection::apply(Tape& tape, const Job::Method& method, const Tensor& x) const {
-  const Tensor base = ops::linear(tape, x, weight, bias, name);
+  Tensor base = ops::linear(tape, x, weight, bias, name);
   if (!lora_a) return base;
   const Scope scope(tape, name);
   const Tensor input = ops::cast(tape, x, lora_a->element, "lora_input");

@@ -32,6 +32,7 @@ struct Tensor : Meta {
   std::shared_ptr<Storage> storage;  // Views share it. Null only in a tensor that was moved from.
   std::shared_ptr<Node> node;        // Null if no gradient flows to this tensor.
 
+  Meta meta() const { return {shape, element}; }
   bool requires_grad() const { return node != nullptr; }
   bool defined() const { return storage != nullptr; }
 };
