@@ -7,6 +7,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "headroom " HEADROOM_VERSION);
   app.require_subcommand(1);
   headroom::cli::Context context;
+  headroom::cli::add_check(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
