@@ -10,7 +10,9 @@ namespace headroom::findings {
 
 std::optional<ApuLimit> find_apu_limit(const facts::Gpu& gpu, const facts::MachineFacts& machine) {
   const facts::Rung* binding = gpu.ladder.binding();
-  const bool system_memory = on_gtt(gpu) && gpu.integrated && *gpu.integrated;
+  // More memory does not make an unsupported GPU usable.
+  const bool usable = !gpu.support || *gpu.support != knowledge::Support::unsupported;
+  const bool system_memory = usable && on_gtt(gpu) && gpu.integrated && *gpu.integrated;
   if (!system_memory || binding == nullptr || !machine.memory.total) return std::nullopt;
   const std::string& name = binding->name;
   const bool movable = name == "ttm" || name == "gtt" || name == "pool" || name == "kfd-ttm";
@@ -37,7 +39,7 @@ void show_limits(const facts::Gpu& gpu, const facts::MachineFacts& machine, Find
     const auto* option = machine.option(module, key);
     if (option == nullptr) return;
     finding.evidence.push_back({option->source.path, option->source.line, option->source.text,
-                                fmt::format("sets {}.{}", module, key)});
+                                fmt::format("asks for {}.{}", module, key)});
   };
   add_option(machine.ttm_module, "pages_limit");
   add_option("amdgpu", "gttsize");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/diagnosis.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace headroom::findings {
@@ -17,12 +19,19 @@ bool integrated(const Gpu& gpu) {
   return gpu.integrated && *gpu.integrated;
 }
 
+// Handed to something else on purpose: another driver (a virtual machine's), or not to this
+// container.
+bool out_of_reach(const Gpu& gpu) {
+  const bool other_driver = gpu.driver && *gpu.driver != "amdgpu" && *gpu.driver != "radeon";
+  return other_driver || (!gpu.kfd_id && gpu.kfd_id.missing().why == facts::Why::no_permission);
+}
+
 // The GPUs that a job would be run on: usable cards; without one usable APUs; without one all.
 std::vector<const Gpu*> choose_primary(const Facts& facts) {
   std::vector<const Gpu*> cards, apus, all;
   for (const Gpu& gpu : facts.gpus) {
     all.push_back(&gpu);
-    if (usable(gpu)) (integrated(gpu) ? apus : cards).push_back(&gpu);
+    if (usable(gpu) && !out_of_reach(gpu)) (integrated(gpu) ? apus : cards).push_back(&gpu);
   }
   if (!cards.empty()) return cards;
   return apus.empty() ? all : apus;
@@ -103,6 +112,10 @@ std::optional<Cause> choose_cause(const std::vector<Finding>& findings) {
           });
       if (!known) cause.evidence.push_back(evidence);
     }
+  }
+  if (cause.gpus.size() > 1) {
+    cause.title += fmt::format(", and {} more GPU{} likewise", cause.gpus.size() - 1,
+                               cause.gpus.size() > 2 ? "s" : "");
   }
   return cause;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A finding: something about a machine that its owner should know, with the facts that show it and
-// what to do. A finding that explains why jobs fail or get less than they could also makes a claim;
-// the root cause is chosen among the claims.
+// what to do. One that explains why jobs fail, or get less than they could, also makes a claim: the
+// root cause is chosen among the claims.
 #pragma once
 
 #include <optional>

@@ -22,8 +22,10 @@ void name_stack(const knowledge::Target& target, const knowledge::Stack& stack, 
   finding.reasons.push_back(
       fmt::format("The card works with the stack that still carries {}: ROCm {}. {}.", target.gfx,
                   stack.rocm, stack.evidence));
-  finding.fix.push_back(fmt::format("pip install {}   (from PyTorch's wheel index {}; Python {})",
-                                    stack.torch, stack.index, stack.python));
+  finding.fix.push_back(fmt::format("pip install {} --index-url URL/{}", stack.torch, stack.index));
+  finding.fix.push_back(fmt::format(
+      "(URL is PyTorch's wheel index, under \"previous versions\" on pytorch.org; Python {})",
+      stack.python));
   if (!stack.also.empty()) finding.fix.push_back("also carried by: " + stack.also);
 }
 

@@ -37,7 +37,7 @@ Finding make_switched(const facts::Gpu& gpu, const facts::MachineFacts& machine,
       start(gpu, fmt::format("amdgpu.gttsize makes {} use {} of RAM instead of its {} carve-out",
                              title_of(gpu), to_string(limit.limit), to_string(*gpu.vram_total)));
   finding.reasons = {
-      "The driver puts hipMalloc into system memory if the carve-out is smaller than GTT. gttsize "
+      "hipMalloc takes system memory if the carve-out is smaller than GTT. gttsize "
       "made GTT "
       "the larger one, but the pool's size is TTM's limit, which is far smaller than the "
       "carve-out."};

@@ -16,6 +16,7 @@ constexpr std::array table = {
     Rule{"vram-orphaned", find_vram_orphaned},
     Rule{"vram-held-by-other", find_vram_held},
     Rule{"gfx-target-dropped", find_gfx_target_dropped},
+    Rule{"kernel-too-old", find_carve_out_ignored},
     Rule{"gttsize-cap", find_gttsize_cap},
     Rule{"ttm-cap", find_ttm_cap},
     Rule{"uma-carveout-small", find_uma_carveout_small},

@@ -34,6 +34,7 @@ std::vector<Finding> find_gfx_override(const Subject&);
 std::vector<Finding> find_vram_orphaned(const Subject&);
 std::vector<Finding> find_vram_held(const Subject&);
 std::vector<Finding> find_gfx_target_dropped(const Subject&);
+std::vector<Finding> find_carve_out_ignored(const Subject&);
 std::vector<Finding> find_gttsize_cap(const Subject&);
 std::vector<Finding> find_ttm_cap(const Subject&);
 std::vector<Finding> find_uma_carveout_small(const Subject&);

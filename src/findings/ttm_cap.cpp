@@ -29,13 +29,6 @@ std::vector<std::string> explain(const facts::Gpu& gpu, const facts::MachineFact
                     "pool was fixed before.",
                     to_string(*machine.pages_limit)));
   }
-  if (gpu.vram_total && *gpu.vram_total > limit.limit) {
-    reasons.push_back(
-        fmt::format("The BIOS keeps {} as the GPU's carve-out, which hipMalloc does not use on "
-                    "this route: a newer kernel "
-                    "(6.16.9 or later) uses it, or make the carve-out small and raise TTM's limit.",
-                    to_string(*gpu.vram_total)));
-  }
   return reasons;
 }
 
@@ -69,11 +62,6 @@ std::vector<Finding> find_ttm_cap(const Subject& subject) {
     }
     finding.next = "headroom check";
     finding.claim = Claim{Verdict::limited, 0.95, {}};
-    if (gpu.vram_total && *gpu.vram_total > limit->limit) {
-      finding.claim->confidence = 0.6;
-      finding.claim->alternatives = {
-          {"kernel-too-old", 0.35, "boot a kernel from 6.16.9 on, then: headroom check"}};
-    }
     findings.push_back(std::move(finding));
   }
   return findings;

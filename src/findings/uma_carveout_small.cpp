@@ -27,7 +27,8 @@ std::vector<Finding> find_uma_carveout_small(const Subject& subject) {
   if (!machine.memory.total) return findings;
   for (const facts::Gpu& gpu : facts.gpus) {
     const facts::Rung* binding = gpu.ladder.binding();
-    if (!on_carve_out(gpu) || binding == nullptr || !gpu.gtt_total) continue;
+    const bool usable = !gpu.support || *gpu.support != knowledge::Support::unsupported;
+    if (!usable || !on_carve_out(gpu) || binding == nullptr || !gpu.gtt_total) continue;
     const Bytes limit = *binding->limit;
     const Bytes installed = *machine.memory.total + limit;
     if (*gpu.gtt_total <= limit || share(sum_of_pools(facts), installed) >= 0.5) continue;
@@ -37,6 +38,9 @@ std::vector<Finding> find_uma_carveout_small(const Subject& subject) {
     finding.gpu = gpu.pci;
     finding.title = fmt::format("{} can only use its {} carve-out of {} memory", title_of(gpu),
                                 to_string(limit), to_string(installed));
+    finding.reasons = {
+        "On this kernel hipMalloc takes an APU's memory from the BIOS carve-out alone; the rest of "
+        "the RAM, which graphics reaches through GTT, is out of ROCm's reach."};
     finding.evidence = {show(gpu.vram_total, "the BIOS carve-out: " + to_string(limit)),
                         show(gpu.gtt_total, "GTT, which hipMalloc does not use here: " +
                                                 to_string(*gpu.gtt_total))};

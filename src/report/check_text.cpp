@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "report/ladder_text.h"
 
@@ -113,9 +115,12 @@ std::string cause_text(const Diagnosis& diagnosis, const Style& style) {
 
 std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
   std::string text;
+  std::vector<std::string> said;  // The same of several GPUs is said once.
   for (const findings::Finding& finding : diagnosis.findings) {
-    const bool said = diagnosis.cause && finding.claim && finding.id == diagnosis.cause->id;
-    if (said) continue;
+    const bool is_cause = diagnosis.cause && finding.claim && finding.id == diagnosis.cause->id;
+    const bool again = std::find(said.begin(), said.end(), finding.title) != said.end();
+    if (is_cause || again) continue;
+    said.push_back(finding.title);
     std::string mark = style.dim("note");
     if (finding.severity == Severity::warning) mark = style.yellow("warning");
     if (finding.severity == Severity::error) mark = style.red("error");

@@ -17,13 +17,13 @@ std::string amount(const std::optional<Bytes>& bytes) {
   return bytes ? to_string(*bytes) : "-";
 }
 
-std::string_view explain(std::string_view rung) {
+std::string_view explain(std::string_view rung, bool integrated) {
   struct Words {
     std::string_view rung, text;
   };
   constexpr Words words[] = {
       {"ram", "RAM, without the carve-out"},
-      {"vram", "the card's own memory, or an APU's carve-out"},
+      {"vram", "the card's own memory"},
       {"ttm", "the kernel's limit on system memory for GPUs"},
       {"gtt", "system memory that graphics may map"},
       {"prefer-gtt", "whether hipMalloc takes system memory"},
@@ -37,6 +37,7 @@ std::string_view explain(std::string_view rung) {
       {"hip", "the largest single allocation"},
       {"framework", "what the framework has reserved"},
   };
+  if (integrated && rung == "vram") return "what the BIOS sets aside for the GPU (carve-out)";
   for (const Words& one : words) {
     if (one.rung == rung) return one.text;
   }
@@ -145,7 +146,7 @@ std::string ladder_table(const facts::Gpu& gpu, Detail detail, const Style& styl
   std::vector<bool> binding = {false};
   for (const facts::Rung& rung : gpu.ladder.rungs) {
     if (!shown(rung, detail)) continue;
-    std::string what(explain(rung.name));
+    std::string what(explain(rung.name, gpu.integrated && *gpu.integrated));
     if (rung.kind == facts::RungKind::capacity && rung.binding) what += "  <- binds";
     if (detail == Detail::verbose) what = origin(rung) + (rung.binding ? "  <- binds" : "");
     rows.push_back({rung.binding ? ">" : " ", rung.name, amount(rung.limit), amount(rung.used),
@@ -179,8 +180,12 @@ std::string holders_table(const facts::Gpu& gpu, const Style& style) {
                     printable(where)});
   }
   if (gpu.unattributed) {
-    rows.push_back({"(no holder)", "", to_string(*gpu.unattributed), "",
-                    "the driver itself, the display, and what cannot be seen from here"});
+    // On an APU the figure is VRAM and GTT together.
+    const bool both = gpu.integrated && *gpu.integrated;
+    const std::string figure = to_string(*gpu.unattributed);
+    rows.push_back({"(no holder)", "", both ? "" : figure, "",
+                    (both ? figure + " in all: " : "") +
+                        "the driver itself, the display, and what is out of sight"});
   }
   if (rows.size() == 1) return "";
   const auto lines =
