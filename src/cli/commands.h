@@ -19,8 +19,11 @@ struct Context {
 // Prints "headroom: MESSAGE" and, where there is one, "  next: COMMAND" on stderr; returns `code`.
 int print_error(const Error& error, ExitCode code);
 
-// Each adds one command to the App.
+// Each adds one command to the App; `context` must outlive the parse.
+void add_check(CLI::App& app, Context& context);
 void add_plan(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
+void add_replay(CLI::App& app, Context& context);
+
 
 }  // namespace headroom::cli

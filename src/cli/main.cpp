@@ -7,8 +7,10 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "headroom " HEADROOM_VERSION);
   app.require_subcommand(1);
   headroom::cli::Context context;
+  headroom::cli::add_check(app, context);
   headroom::cli::add_plan(app, context);
   headroom::cli::add_run(app, context);
+  headroom::cli::add_replay(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {

@@ -44,6 +44,8 @@ struct Gpu : PciGpu {
   Fact<std::uint64_t>
       kfd_id;        // gpu_id: names this GPU under KFD's processes. Not stable over boots.
   Fact<Bytes> pool;  // What ROCm offers to hipMalloc: the KFD memory bank.
+  // Several KFD nodes share its PCI device, whose counters are the whole card's.
+  bool partition = false;
   Ladder ladder;
   std::vector<Holder> holders;
   Fact<Bytes> unattributed;  // In use and not held by any holder that can be seen.

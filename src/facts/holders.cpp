@@ -53,6 +53,12 @@ const Process* find_process(const std::vector<Process>& visible, const KfdProces
   return nullptr;
 }
 
+bool in_kfd(const Process& process, const Processes& processes, bool in_container) {
+  return std::any_of(processes.kfd.begin(), processes.kfd.end(), [&](const KfdProcess& kfd) {
+    return find_process(processes.visible, kfd, in_container) == &process;
+  });
+}
+
 // Both witnesses may know the same allocation; the larger figure holds it all.
 void merge(std::optional<Bytes>& have, const Bytes& kfd) {
   have = have ? std::max(*have, kfd) : kfd;
@@ -65,6 +71,8 @@ std::vector<Holder> find_holders(const Gpu& gpu, const Processes& processes, boo
   std::vector<Holder> holders;
   std::set<std::uint64_t> seen_clients;
   for (const Process& process : processes.visible) {
+    // DRM clients name the card, not the partition, which only KFD tells.
+    if (gpu.partition && in_kfd(process, processes, in_container)) continue;
     if (auto holder = from_clients(gpu, process, seen_clients)) {
       holders.push_back(*std::move(holder));
     }

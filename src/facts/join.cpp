@@ -103,23 +103,37 @@ Gpu make_gpu(const PciGpu& device, const KfdNode* node, const Missing& no_node,
   return gpu;
 }
 
+// The card's counters say nothing of one partition; AMD's DKMS driver counts per memory bank.
+void mark_partition(Gpu& gpu, const KfdNode& node) {
+  gpu.partition = true;
+  const Missing whole{Why::not_applicable, "sysfs counts the whole card, not the partition"};
+  gpu.vram_used = node.bank_used ? node.bank_used : Fact<Bytes>(whole, gpu.vram_used.source());
+}
+
+std::vector<const PciGpu*> find_devices(const std::vector<PciGpu>& devices,
+                                        const std::vector<KfdNode>& nodes) {
+  std::vector<const PciGpu*> found;
+  for (const KfdNode& node : nodes) {
+    found.push_back(node.is_gpu() ? find_device(devices, node) : nullptr);
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<Gpu> join_gpus(const std::vector<PciGpu>& devices, const std::vector<KfdNode>& nodes,
                            const Missing& no_node, const knowledge::GpuTables& tables) {
   std::vector<Gpu> gpus;
-  std::vector<const PciGpu*> joined;
-  for (const KfdNode& node : nodes) {
-    if (!node.is_gpu()) continue;
-    const PciGpu* device = find_device(devices, node);
-    if (device != nullptr) {
-      gpus.push_back(make_gpu(*device, &node, no_node, tables));
-      joined.push_back(device);
-      continue;
-    }
+  const auto joined = find_devices(devices, nodes);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!nodes[i].is_gpu()) continue;
     PciGpu unseen;  // KFD shows it, PCI and DRM do not: a capture without them.
-    unseen.vendor = {amd_vendor, node.device_id.source()};
-    gpus.push_back(make_gpu(unseen, &node, no_node, tables));
+    unseen.vendor = {amd_vendor, nodes[i].device_id.source()};
+    const PciGpu& device = joined[i] != nullptr ? *joined[i] : unseen;
+    gpus.push_back(make_gpu(device, &nodes[i], no_node, tables));
+    const bool shared =
+        joined[i] != nullptr && std::count(joined.begin(), joined.end(), joined[i]) > 1;
+    if (shared) mark_partition(gpus.back(), nodes[i]);
   }
   for (const PciGpu& device : devices) {
     const bool amd = device.vendor && *device.vendor == amd_vendor;

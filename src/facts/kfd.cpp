@@ -6,25 +6,27 @@
 namespace headroom::facts {
 namespace {
 
-Fact<Bytes> find_gpu_bank(const std::vector<Text>& banks) {
-  Fact<Bytes> seen{Missing{Why::not_present, "no memory bank"}, Source{}};
-  for (const Text& bank : banks) {
-    const auto heap = find_number(bank, "heap_type");
-    const auto size = find_number(bank, "size_in_bytes");
+void read_gpu_bank(const std::vector<KfdBankText>& banks, KfdNode& node) {
+  node.bank = {Missing{Why::not_present, "no memory bank"}, Source{}};
+  for (const KfdBankText& bank : banks) {
+    const auto heap = find_number(bank.properties, "heap_type");
+    const auto size = find_number(bank.properties, "size_in_bytes");
     if (!heap || !size) {
-      seen = (heap ? size : heap).absent<Bytes>();
+      node.bank = (heap ? size : heap).absent<Bytes>();
       continue;
     }
     const bool frame_buffer = *heap == 1 || *heap == 2;  // CPU-visible, or behind a small BAR.
-    if (frame_buffer) return {Bytes{*size}, size.source()};
+    if (!frame_buffer) continue;
+    node.bank = {Bytes{*size}, size.source()};
+    node.bank_used = parse_byte_count(bank.used);
+    return;
   }
-  return seen;
 }
 
 }  // namespace
 
 KfdNode parse_kfd_node(int index, const Text& gpu_id, const Text& properties,
-                       const std::vector<Text>& banks) {
+                       const std::vector<KfdBankText>& banks) {
   KfdNode node;
   node.index = index;
   node.gpu_id = parse_number(gpu_id);
@@ -34,7 +36,7 @@ KfdNode parse_kfd_node(int index, const Text& gpu_id, const Text& properties,
   node.location_id = find_number(properties, "location_id");
   node.domain = find_number(properties, "domain");
   node.render_minor = find_number(properties, "drm_render_minor");
-  node.bank = find_gpu_bank(banks);
+  read_gpu_bank(banks, node);
   return node;
 }
 

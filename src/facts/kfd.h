@@ -23,17 +23,24 @@ struct KfdNode {
   Fact<std::uint64_t> location_id;  // bus << 8 | device << 3 | function, without the domain.
   Fact<std::uint64_t> domain;
   Fact<std::uint64_t> render_minor;
-  Fact<Bytes> bank;  // The heap of a GPU: what ROCm offers to hipMalloc.
+  Fact<Bytes> bank;       // The heap of a GPU: what ROCm offers to hipMalloc.
+  Fact<Bytes> bank_used;  // AMD's DKMS driver only.
 
   // A GPU, or CPU and GPU in one node as old kernels built for APUs. Unknown nodes are neither.
   bool is_gpu() const { return simd_count && *simd_count > 0; }
   bool is_readable() const { return simd_count.known(); }
 };
 
-// `properties` is nodes/N/properties; `banks` the texts of nodes/N/mem_banks/M/properties in order,
-// of which the first GPU heap (heap_type 1 or 2) counts.
+// One memory bank: mem_banks/M/properties and, where it exists, mem_banks/M/used_memory.
+struct KfdBankText {
+  Text properties;
+  Text used;
+};
+
+// `properties` is nodes/N/properties; of `banks`, in order, the first GPU heap (heap_type 1 or 2)
+// counts.
 KfdNode parse_kfd_node(int index, const Text& gpu_id, const Text& properties,
-                       const std::vector<Text>& banks);
+                       const std::vector<KfdBankText>& banks);
 
 // "0000:03:00.0" of a node; old kernels print no domain, which then is 0.
 Fact<std::string> pci_address(const KfdNode& node);

@@ -25,6 +25,7 @@ struct MachineFacts {
   Text kernel;                     // "6.14.0-37-generic".
   Text distribution;               // PRETTY_NAME.
   Text distribution_id;            // ID and ID_LIKE, in one text: "ubuntu debian".
+  Text rocm;                       // "6.3.2-66", of the ROCm under /opt/rocm.
   Meminfo memory;
   Text container;  // "docker", "podman", …; not_present outside a container.
 

@@ -161,6 +161,7 @@ MachineFacts read_machine(const Files& files) {
   machine.dev_visible = dev && !dev->empty();
   machine.kernel = facts::parse_word(read_text(files, "/proc/sys/kernel/osrelease"));
   read_distribution(files, machine);
+  machine.rocm = facts::parse_word(read_text(files, "/opt/rocm/.info/version"));
   machine.memory = facts::parse_meminfo(read_text(files, "/proc/meminfo"));
   machine.container = find_container(files);
   machine.ttm_module = find_ttm_module(files);

@@ -32,14 +32,17 @@ std::vector<int> find_numbers(const std::vector<std::string>& names) {
 facts::KfdNode read_node(const Files& files, int index) {
   const std::string folder = fmt::format("{}/topology/nodes/{}", kfd_folder, index);
   const Text properties = read_text(files, folder + "/properties");
-  std::vector<Text> banks;
+  std::vector<facts::KfdBankText> banks;
   const auto listed = files.list(folder + "/mem_banks");
   for (const int bank : find_numbers(listed ? *listed : std::vector<std::string>{})) {
-    banks.push_back(read_text(files, fmt::format("{}/mem_banks/{}/properties", folder, bank)));
+    const std::string bank_folder = fmt::format("{}/mem_banks/{}", folder, bank);
+    banks.push_back({read_text(files, bank_folder + "/properties"),
+                     read_text(files, bank_folder + "/used_memory")});
   }
   if (banks.empty()) {
     const Source source{folder + "/mem_banks", 0, ""};
-    banks.push_back({listed ? Missing{Why::not_present, ""} : to_missing(listed.error()), source});
+    const Text none{listed ? Missing{Why::not_present, ""} : to_missing(listed.error()), source};
+    banks.push_back({none, none});
   }
   return parse_kfd_node(index, read_text(files, folder + "/gpu_id"), properties, banks);
 }

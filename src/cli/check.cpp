@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// headroom check: looks at a machine and says what its GPUs can use, what is in the way, and what
+// to do.
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "findings/diagnosis.h"
+#include "knowledge/gpu_tables.h"
+#include "machine/files.h"
+#include "machine/terminal.h"
+#include "probe/probe.h"
+#include "report/check_json.h"
+#include "report/check_text.h"
+
+namespace headroom::cli {
+namespace {
+
+struct CheckOptions {
+  std::string root = "/";
+  bool json = false;
+  bool quiet = false;
+  bool verbose = false;
+};
+
+int run_check(const CheckOptions& options) {
+  const auto could_not_look = [&options](Error error) {
+    if (options.root != "/") error = std::move(error).in("checking " + options.root);
+    if (error.next.empty()) error.next = "headroom check --help";
+    return print_error(error, exit_could_not_look);
+  };
+  const auto tables = knowledge::load_gpu_tables();
+  if (!tables) return could_not_look(tables.error());
+  const auto files = machine::Files::open(options.root);
+  if (!files) return could_not_look(files.error());
+  const auto facts = probe::probe(*files, *tables);
+  if (!facts) return could_not_look(facts.error());
+  const auto diagnosis = findings::diagnose({*facts, *tables});
+  if (options.json) {
+    fmt::print("{}\n", report::to_json(*facts, diagnosis)
+                           .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    report::Detail detail = report::Detail::normal;
+    if (options.quiet) detail = report::Detail::quiet;
+    if (options.verbose) detail = report::Detail::verbose;
+    const report::Style style{machine::stdout_shows_colour()};
+    fmt::print("{}", report::to_text(*facts, diagnosis, detail, style));
+  }
+  return findings::exit_code(diagnosis);
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Context& context) {
+  auto options = std::make_shared<CheckOptions>();
+  CLI::App* command = app.add_subcommand(
+      "check", "Look at this machine: what its GPUs can use, what is in the way, and what to do");
+  command->add_option("--root", options->root,
+                      "A captured machine: a folder that mirrors its /sys, /proc, /etc and /dev");
+  auto* json = command->add_flag("--json", options->json, "For programs: schema headroom.check/1");
+  auto* quiet = command->add_flag("--quiet,-q", options->quiet, "The verdict line alone");
+  command->add_flag("--verbose,-v", options->verbose, "Every fact with its source")
+      ->excludes(json)
+      ->excludes(quiet);
+  command->footer(
+      "Exit: 0 nothing wrong, 1 something found, 2 wrong usage, 3 could not look.\n"
+      "Reads only; wakes no sleeping GPU; needs no root (with root it sees every process).");
+  command->callback([options, &context] { context.exit_code = run_check(*options); });
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace headroom::findings {
+namespace {
+
+using facts::MachineFacts;
+
+enum class Family { debian, fedora, ostree, arch, suse, nixos, other };
+
+// By ID, then by what ID_LIKE says it resembles.
+Family family_of(const MachineFacts& machine) {
+  struct Member {
+    std::string_view id;
+    Family family;
+  };
+  constexpr std::array members = {
+      Member{"bazzite", Family::ostree}, Member{"debian", Family::debian},
+      Member{"ubuntu", Family::debian},  Member{"fedora", Family::fedora},
+      Member{"rhel", Family::fedora},    Member{"centos", Family::fedora},
+      Member{"arch", Family::arch},      Member{"cachyos", Family::arch},
+      Member{"suse", Family::suse},      Member{"opensuse", Family::suse},
+      Member{"nixos", Family::nixos},
+  };
+  if (!machine.distribution_id) return Family::other;
+  // SteamOS resembles Arch, but its system image is read-only.
+  if (machine.distribution_id->starts_with("steamos")) return Family::other;
+  for (const std::string_view word : split_words(*machine.distribution_id)) {
+    for (const Member& member : members) {
+      if (word == member.id) return member.family;
+    }
+  }
+  return Family::other;
+}
+
+std::string initramfs_command(Family family) {
+  switch (family) {
+    case Family::debian:
+      return "sudo update-initramfs -u -k all";
+    case Family::arch:
+      return "sudo mkinitcpio -P";
+    default:
+      return "sudo dracut --force --regenerate-all";
+  }
+}
+
+std::string boot_menu_command(Family family) {
+  switch (family) {
+    case Family::debian:
+      return "sudo update-grub";
+    case Family::suse:
+      return "sudo grub2-mkconfig -o /boot/grub2/grub.cfg";
+    default:
+      return "sudo grub-mkconfig -o /boot/grub/grub.cfg";
+  }
+}
+
+bool on_command_line(const MachineFacts& machine, const std::string& module,
+                     const std::string& key) {
+  const auto* option = machine.option(module, key);
+  return option != nullptr && option->source.path == "/proc/cmdline";
+}
+
+void edit_command_line(std::vector<std::string>& steps, Family family, const std::string& change) {
+  steps.push_back(
+      fmt::format("{} on the kernel command line (for GRUB: GRUB_CMDLINE_LINUX_DEFAULT in "
+                  "/etc/default/grub)",
+                  change));
+  if (family != Family::other) steps.push_back(boot_menu_command(family));
+}
+
+void finish(std::vector<std::string>& steps, const MachineFacts& machine) {
+  steps.emplace_back("sudo reboot");
+  steps.emplace_back("headroom check");
+  if (!machine.in_container()) return;
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) steps[i] = "on the host: " + steps[i];
+}
+
+}  // namespace
+
+std::vector<std::string> steps_to_set(const MachineFacts& machine, const std::string& module,
+                                      const std::string& key, const std::string& value) {
+  const Family family = family_of(machine);
+  const std::string name = module + "." + key;
+  const std::string argument = name + "=" + value;
+  std::vector<std::string> steps;
+  if (family == Family::fedora) {
+    steps.push_back(fmt::format("sudo grubby --update-kernel=ALL --args=\"{}\"", argument));
+  } else if (family == Family::ostree) {
+    steps.push_back(
+        fmt::format("sudo rpm-ostree kargs --delete-if-present={} --append={}", name, argument));
+  } else if (family == Family::nixos) {
+    steps.push_back(fmt::format("in configuration.nix: boot.kernelParams = [ \"{}\" ];", argument));
+    steps.emplace_back("sudo nixos-rebuild boot");
+  } else if (family == Family::other || on_command_line(machine, module, key)) {
+    edit_command_line(steps, family, "put " + argument);
+  } else {
+    steps.push_back(
+        fmt::format("echo 'options {} {}={}' | sudo tee /etc/modprobe.d/headroom-{}.conf", module,
+                    key, value, module));
+    steps.push_back(initramfs_command(family));
+  }
+  finish(steps, machine);
+  return steps;
+}
+
+std::vector<std::string> steps_to_drop(const MachineFacts& machine, const std::string& module,
+                                       const std::string& key) {
+  const Family family = family_of(machine);
+  const std::string name = module + "." + key;
+  const auto* option = machine.option(module, key);
+  std::vector<std::string> steps;
+  if (option != nullptr && option->source.path != "/proc/cmdline") {
+    steps.push_back(fmt::format("take {}={} out of {} (line {})", key, option->value,
+                                option->source.path, option->source.line));
+    if (family != Family::other) steps.push_back(initramfs_command(family));
+  } else if (family == Family::fedora) {
+    steps.push_back(fmt::format("sudo grubby --update-kernel=ALL --remove-args={}", name));
+  } else if (family == Family::ostree) {
+    steps.push_back(fmt::format("sudo rpm-ostree kargs --delete-if-present={}", name));
+  } else {
+    edit_command_line(steps, family, "drop " + name);
+  }
+  finish(steps, machine);
+  return steps;
+}
+
+std::string vulkan_command(const MachineFacts& machine) {
+  switch (family_of(machine)) {
+    case Family::debian:
+      return "sudo apt install mesa-vulkan-drivers vulkan-tools && vulkaninfo --summary";
+    case Family::fedora:
+      return "sudo dnf install mesa-vulkan-drivers vulkan-tools && vulkaninfo --summary";
+    case Family::arch:
+      return "sudo pacman -S vulkan-radeon vulkan-tools && vulkaninfo --summary";
+    case Family::suse:
+      return "sudo zypper install libvulkan_radeon vulkan-tools && vulkaninfo --summary";
+    default:
+      return "vulkaninfo --summary   (from the package vulkan-tools, with Mesa's Vulkan driver)";
+  }
+}
+
+std::string pass_devices_command(const std::string& engine) {
+  if (engine == "podman") {
+    return "podman run --device /dev/kfd --device /dev/dri --group-add keep-groups …   (in a "
+           "quadlet: "
+           "AddDevice=/dev/kfd, AddDevice=/dev/dri, GroupAdd=keep-groups)";
+  }
+  if (engine == "kubernetes") {
+    return "ask for the GPU in the pod: resources.limits: { amd.com/gpu: 1 }, with AMD's device "
+           "plugin "
+           "on the node";
+  }
+  if (engine == "lxc") {
+    return "in the container's configuration on the host, pass /dev/kfd and /dev/dri/renderD* "
+           "(Proxmox: dev0: /dev/kfd,gid=RENDER; dev1: /dev/dri/renderD128,gid=RENDER)";
+  }
+  if (engine == "singularity" || engine == "apptainer") return "singularity exec --rocm …";
+  return "docker run --device /dev/kfd --device /dev/dri --group-add video --group-add \"$(getent "
+         "group "
+         "render | cut -d: -f3)\" …   (in compose: devices: [/dev/kfd, /dev/dri])";
+}
+
+}  // namespace headroom::findings

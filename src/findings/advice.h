@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exact commands of this machine's distribution, as text for people to read and type.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "facts/machine_facts.h"
+
+namespace headroom::findings {
+
+// Steps that give a module parameter a value from the next boot on, the reboot included. Where the
+// kernel command line sets it already, the steps change it there, because the command line wins.
+std::vector<std::string> steps_to_set(const facts::MachineFacts& machine, const std::string& module,
+                                      const std::string& key, const std::string& value);
+// Steps that take a module parameter back to its default.
+std::vector<std::string> steps_to_drop(const facts::MachineFacts& machine,
+                                       const std::string& module, const std::string& key);
+// Installs and tries Vulkan, the road that needs no ROCm.
+std::string vulkan_command(const facts::MachineFacts& machine);
+// How to hand this engine's container the GPU's device nodes.
+std::string pass_devices_command(const std::string& engine);
+
+}  // namespace headroom::findings

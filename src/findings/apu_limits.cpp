@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/apu_limits.h"
+
+#include <fmt/format.h>
+
+#include "findings/advice.h"
+#include "findings/memory_use.h"
+
+namespace headroom::findings {
+
+std::optional<ApuLimit> find_apu_limit(const facts::Gpu& gpu, const facts::MachineFacts& machine) {
+  const facts::Rung* binding = gpu.ladder.binding();
+  // More memory does not make an unsupported GPU usable.
+  const bool usable = !gpu.support || *gpu.support != knowledge::Support::unsupported;
+  const bool system_memory = usable && on_gtt(gpu) && gpu.integrated && *gpu.integrated;
+  if (!system_memory || binding == nullptr || !machine.memory.total) return std::nullopt;
+  const std::string& name = binding->name;
+  const bool movable = name == "ttm" || name == "gtt" || name == "pool" || name == "kfd-ttm";
+  if (!movable) return std::nullopt;
+  const Bytes ram = *machine.memory.total;
+  return ApuLimit{*binding->limit, advised_gpu_limit(ram), ram, name == "gtt"};
+}
+
+bool limit_was_set(const ApuLimit& limit) {
+  if (limit.by_gtt) return true;  // By itself GTT follows TTM's limit.
+  return !is_half_of_ram(limit.limit, limit.ram);
+}
+
+void show_limits(const facts::Gpu& gpu, const facts::MachineFacts& machine, Finding& finding) {
+  const auto add = [&finding](const auto& fact, const std::string& what) {
+    if (fact) finding.evidence.push_back(show(fact, what + to_string(*fact)));
+  };
+  add(machine.pages_limit, "TTM's limit, in pages of 4 KiB: ");
+  add(machine.memory.total, "RAM: ");
+  add(gpu.gtt_total, "GTT, what graphics may use: ");
+  add(gpu.pool, "the pool, what ROCm offers to hipMalloc: ");
+  if (machine.gttsize) add(machine.gttsize, "amdgpu.gttsize, in MiB: ");
+  const auto add_option = [&](const std::string& module, const std::string& key) {
+    const auto* option = machine.option(module, key);
+    if (option == nullptr) return;
+    finding.evidence.push_back({option->source.path, option->source.line, option->source.text,
+                                fmt::format("asks for {}.{}", module, key)});
+  };
+  add_option(machine.ttm_module, "pages_limit");
+  add_option("amdgpu", "gttsize");
+}
+
+std::vector<std::string> steps_to_raise(const ApuLimit& limit, const facts::MachineFacts& machine) {
+  constexpr std::uint64_t page_bytes = 4096;
+  const std::uint64_t pages = limit.advised.value / page_bytes;
+  return steps_to_set(machine, machine.ttm_module, "pages_limit", std::to_string(pages));
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernel-too-old, for APUs: kernels from 6.10 to about 6.15 put hipMalloc into system memory even
+// where the BIOS carve-out is the larger of the two, and so waste it. Later ones compare first.
+#include <fmt/format.h>
+
+#include "findings/apu_limits.h"
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+
+std::vector<Finding> find_carve_out_ignored(const Subject& subject) {
+  const facts::MachineFacts& machine = subject.facts.machine;
+  std::vector<Finding> findings;
+  for (const facts::Gpu& gpu : subject.facts.gpus) {
+    const auto limit = find_apu_limit(gpu, machine);
+    if (!limit || !gpu.vram_total || !gpu.gtt_total) continue;
+    // A driver that compares would have taken the carve-out here.
+    if (*gpu.vram_total < *gpu.gtt_total || *gpu.vram_total <= limit->limit) continue;
+    Finding finding;
+    finding.id = "kernel-too-old";
+    finding.severity = Severity::warning;
+    finding.gpu = gpu.pci;
+    finding.title = fmt::format("{} gets {} of RAM while its {} carve-out lies idle", title_of(gpu),
+                                to_string(limit->limit), to_string(*gpu.vram_total));
+    finding.reasons = {fmt::format(
+        "This kernel lets hipMalloc take system memory without comparing: TTM's limit there is {}, "
+        "of the RAM that the carve-out left. Newer kernels take the larger of the two.",
+        to_string(limit->limit))};
+    show_limits(gpu, machine, finding);
+    finding.evidence.push_back(
+        show(gpu.vram_total, "the BIOS carve-out: " + to_string(*gpu.vram_total)));
+    if (machine.kernel) finding.evidence.push_back(show(machine.kernel, "the kernel that runs"));
+    finding.fix = {
+        "boot kernel 6.16.9 or later: hipMalloc then takes the carve-out",
+        "or set the carve-out to 512 MiB in the BIOS and raise TTM's limit: check says how"};
+    finding.next = "headroom check";
+    finding.claim = Claim{
+        Verdict::limited, 0.85, {{"ttm-cap", 0.1, "uname -r   (6.16.9 or later: it is ttm-cap)"}}};
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// community-target: what to know about a target that AMD does not list but that can be used, or
+// that our table does not know. Said, not blamed.
+#include <fmt/format.h>
+
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+namespace {
+
+Finding make_unknown(const facts::Gpu& gpu) {
+  Finding finding;
+  finding.id = "unknown-target";
+  finding.gpu = gpu.pci;
+  finding.title = fmt::format("whether ROCm supports {} is not known here", title_of(gpu));
+  finding.evidence = {show(gpu.support, "no row in the table of targets")};
+  finding.fix = {"look it up in ROCm's list of supported GPUs"};
+  finding.next = "headroom check --verbose";
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Finding> find_community_target(const Subject& subject) {
+  std::vector<Finding> findings;
+  for (const facts::Gpu& gpu : subject.facts.gpus) {
+    if (!gpu.support) {
+      findings.push_back(make_unknown(gpu));
+      continue;
+    }
+    const bool community = *gpu.support == knowledge::Support::community;
+    if (!community && *gpu.support != knowledge::Support::override) continue;
+    Finding finding;
+    finding.id = "community-target";
+    finding.gpu = gpu.pci;
+    finding.title =
+        community ? fmt::format("{} is not on AMD's list; TheRock builds ROCm and PyTorch for it",
+                                title_of(gpu))
+                  : fmt::format("{} only works by running a near target's code", title_of(gpu));
+    finding.evidence = {show(gpu.gfx, "the target is " + *gpu.gfx)};
+    if (community) {
+      finding.fix = {fmt::format(
+          "use TheRock's PyTorch wheels for {}; PyTorch's own ROCm wheels do not carry it",
+          *gpu.gfx)};
+    }
+    const auto* target = subject.tables.target(*gpu.gfx);
+    for (const auto& [value, risk] : target->overrides) {
+      if (risk == knowledge::Risk::dangerous) continue;
+      finding.fix.push_back(fmt::format(
+          "with PyTorch's own wheels, HSA_OVERRIDE_GFX_VERSION={} usually works (risk: {})", value,
+          risk == knowledge::Risk::low ? "low" : "medium"));
+    }
+    finding.next = "headroom plan --spec JOB.toml";
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// device-permission: the GPU's device nodes exist and this user or container may not use them.
+// Known only of the running system, or where a container's device rules hide a GPU's KFD node.
+#include <fmt/format.h>
+
+#include "findings/advice.h"
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+namespace {
+
+Finding make(std::string gpu, std::string title) {
+  Finding finding;
+  finding.id = "device-permission";
+  finding.severity = Severity::error;
+  finding.gpu = std::move(gpu);
+  finding.title = std::move(title);
+  finding.next = "headroom check";
+  finding.claim = Claim{Verdict::broken, 0.9, {}};
+  return finding;
+}
+
+// Withheld on purpose from a container that has other GPUs, it is worth a word and no more.
+Finding make_withheld(const facts::Gpu& gpu, const facts::MachineFacts& machine, bool others) {
+  Finding finding = make(gpu.pci, fmt::format("{} is withheld from this {}", title_of(gpu),
+                                              machine.in_container() ? "container" : "session"));
+  finding.evidence = {show(gpu.kfd_id, "KFD lists a GPU whose node may not be read here")};
+  if (gpu.render_node && !*gpu.render_node) {
+    finding.evidence.push_back(
+        {gpu.render_node.source().path, 0, "not there", "its render node was not passed"});
+  }
+  finding.fix = {machine.in_container()
+                     ? "on the host: " + pass_devices_command(*machine.container)
+                     : "run outside the service or slice whose DevicePolicy forbids the device"};
+  if (others) {
+    finding.severity = Severity::info;
+    finding.claim.reset();
+  } else {
+    finding.claim->confidence = 0.8;
+  }
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Finding> find_device_permission(const Subject& subject) {
+  const facts::Facts& facts = subject.facts;
+  std::vector<Finding> findings;
+  const auto& kfd = facts.machine.kfd_usable;
+  if (kfd && !*kfd && !facts.gpus.empty()) {
+    Finding finding = make("", "you may not open /dev/kfd, which ROCm needs");
+    finding.evidence = {
+        {"/dev/kfd", 0, "no permission", "reading and writing it is refused to you"}};
+    finding.fix = {"sudo usermod -aG render,video \"$USER\"", "log out and in again",
+                   "headroom check"};
+    if (facts.machine.in_container()) {
+      finding.fix = {
+          "on the host: " + pass_devices_command(*facts.machine.container),
+          "a rootless container also needs the host's render group: --group-add keep-groups"};
+    }
+    findings.push_back(std::move(finding));
+  }
+  bool readable = false;
+  for (const facts::Gpu& gpu : facts.gpus) readable = readable || gpu.kfd_id.known();
+  for (const facts::Gpu& gpu : facts.gpus) {
+    const bool withheld = !gpu.kfd_id && facts.kfd_nodes_withheld > 0 &&
+                          gpu.kfd_id.missing().why == facts::Why::no_permission;
+    if (withheld) findings.push_back(make_withheld(gpu, facts.machine, readable));
+    const bool refused = gpu.render_usable && !*gpu.render_usable && kfd && *kfd;
+    if (!refused) continue;
+    Finding finding =
+        make(gpu.pci, fmt::format("you may not open the render node of {}", title_of(gpu)));
+    finding.evidence = {{gpu.render_usable.source().path, 0, "no permission", "refused to you"}};
+    finding.fix = {"sudo usermod -aG render,video \"$USER\"", "log out and in again",
+                   "headroom check"};
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace headroom::findings

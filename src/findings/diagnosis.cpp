@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/diagnosis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace headroom::findings {
+namespace {
+
+using facts::Facts;
+using facts::Gpu;
+
+bool usable(const Gpu& gpu) {
+  return !gpu.support || *gpu.support != knowledge::Support::unsupported;
+}
+
+bool integrated(const Gpu& gpu) {
+  return gpu.integrated && *gpu.integrated;
+}
+
+// Handed to something else on purpose: another driver (a virtual machine's), or not to this
+// container.
+bool out_of_reach(const Gpu& gpu) {
+  const bool other_driver = gpu.driver && *gpu.driver != "amdgpu" && *gpu.driver != "radeon";
+  return other_driver || (!gpu.kfd_id && gpu.kfd_id.missing().why == facts::Why::no_permission);
+}
+
+// The GPUs that a job would be run on: usable cards; without one usable APUs; without one all.
+std::vector<const Gpu*> choose_primary(const Facts& facts) {
+  std::vector<const Gpu*> cards, apus, all;
+  for (const Gpu& gpu : facts.gpus) {
+    all.push_back(&gpu);
+    if (usable(gpu) && !out_of_reach(gpu)) (integrated(gpu) ? apus : cards).push_back(&gpu);
+  }
+  if (!cards.empty()) return cards;
+  return apus.empty() ? all : apus;
+}
+
+bool concerns(const Finding& finding, const Gpu& gpu) {
+  return finding.gpu.empty() || finding.gpu == gpu.pci;
+}
+
+// How bad: a GPU that no setting makes usable outweighs a broken one, that a limited one.
+int weight(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::unsuitable:
+      return 3;
+    case Verdict::broken:
+      return 2;
+    case Verdict::limited:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+Verdict verdict_of(const Gpu& gpu, const std::vector<Finding>& findings) {
+  Verdict worst = gpu.ladder.binding() != nullptr ? Verdict::ok : Verdict::unknown;
+  for (const Finding& finding : findings) {
+    if (!finding.claim || !concerns(finding, gpu)) continue;
+    if (weight(finding.claim->verdict) > weight(worst)) worst = finding.claim->verdict;
+  }
+  return worst;
+}
+
+// One GPU that works leaves a machine limited, however bad the others are.
+Verdict combine(const Facts& facts, const std::vector<const Gpu*>& primary,
+                const std::vector<Finding>& findings) {
+  if (facts.gpus.empty()) return facts.looked ? Verdict::no_gpu : Verdict::unknown;
+  Verdict worst = Verdict::ok;
+  bool any_works = false;
+  bool any_unknown = false;
+  for (const Gpu* gpu : primary) {
+    const Verdict verdict = verdict_of(*gpu, findings);
+    any_works = any_works || verdict == Verdict::ok || verdict == Verdict::limited;
+    any_unknown = any_unknown || verdict == Verdict::unknown;
+    if (weight(verdict) > weight(worst)) worst = verdict;
+  }
+  if (weight(worst) > weight(Verdict::limited) && any_works) return Verdict::limited;
+  return worst == Verdict::ok && any_unknown ? Verdict::unknown : worst;
+}
+
+template <class T>
+void append_new(std::vector<T>& all, const std::vector<T>& more) {
+  for (const T& one : more) {
+    if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+  }
+}
+
+// The weightiest claim; of equals, the one whose rule comes first. The same cause on other GPUs
+// joins it.
+std::optional<Cause> choose_cause(const std::vector<Finding>& findings) {
+  const Finding* best = nullptr;
+  for (const Finding& finding : findings) {
+    if (!finding.claim) continue;
+    if (best == nullptr || weight(finding.claim->verdict) > weight(best->claim->verdict)) {
+      best = &finding;
+    }
+  }
+  if (best == nullptr) return std::nullopt;
+  Cause cause{best->id, best->title, best->claim->confidence, {}, {}, {}, {}};
+  for (const Finding& finding : findings) {
+    if (!finding.claim || finding.id != best->id) continue;
+    if (!finding.gpu.empty()) cause.gpus.push_back(finding.gpu);
+    append_new(cause.reasons, finding.reasons);
+    append_new(cause.fix, finding.fix);
+    for (const Evidence& evidence : finding.evidence) {
+      const bool known =
+          std::any_of(cause.evidence.begin(), cause.evidence.end(), [&](const Evidence& other) {
+            return other.source == evidence.source && other.line == evidence.line;
+          });
+      if (!known) cause.evidence.push_back(evidence);
+    }
+  }
+  if (cause.gpus.size() > 1) {
+    cause.title += fmt::format(", and {} more GPU{} likewise", cause.gpus.size() - 1,
+                               cause.gpus.size() > 2 ? "s" : "");
+  }
+  return cause;
+}
+
+std::vector<Alternative> choose_runners_up(const std::vector<Finding>& findings,
+                                           const std::string& cause) {
+  std::vector<Alternative> runners;
+  const auto add = [&](const Alternative& alternative) {
+    const auto known = std::find_if(runners.begin(), runners.end(), [&](const Alternative& other) {
+      return other.id == alternative.id;
+    });
+    if (alternative.id != cause && known == runners.end()) runners.push_back(alternative);
+  };
+  for (const Finding& finding : findings) {
+    if (!finding.claim) continue;
+    if (finding.id == cause) {
+      for (const Alternative& alternative : finding.claim->alternatives) add(alternative);
+    } else {
+      // It holds too; it only matters less than the cause.
+      add({finding.id, finding.claim->confidence / 2, finding.next});
+    }
+  }
+  std::stable_sort(runners.begin(), runners.end(), [](const Alternative& a, const Alternative& b) {
+    return a.confidence > b.confidence;
+  });
+  return runners;
+}
+
+}  // namespace
+
+Diagnosis diagnose(const Subject& subject) {
+  Diagnosis diagnosis;
+  for (const Rule& rule : rules()) {
+    auto found = rule.find(subject);
+    std::move(found.begin(), found.end(), std::back_inserter(diagnosis.findings));
+  }
+  const auto primary = choose_primary(subject.facts);
+  for (Finding& finding : diagnosis.findings) {
+    const bool decides =
+        finding.gpu.empty() || std::any_of(primary.begin(), primary.end(),
+                                           [&](const Gpu* gpu) { return gpu->pci == finding.gpu; });
+    if (decides) continue;
+    finding.severity = Severity::info;
+    finding.claim.reset();
+  }
+  diagnosis.verdict = combine(subject.facts, primary, diagnosis.findings);
+  diagnosis.cause = choose_cause(diagnosis.findings);
+  diagnosis.runners_up =
+      choose_runners_up(diagnosis.findings, diagnosis.cause ? diagnosis.cause->id : "");
+  std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+  return diagnosis;
+}
+
+int exit_code(const Diagnosis& diagnosis) {
+  if (diagnosis.verdict == Verdict::unknown) return 3;
+  const bool wrong =
+      diagnosis.cause ||
+      std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(),
+                  [](const Finding& finding) { return finding.severity != Severity::info; });
+  return wrong ? 1 : 0;
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// driver-not-loaded: an AMD GPU sits on PCI and amdgpu does not drive it.
+#include <fmt/format.h>
+
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+namespace {
+
+// Captures may lack the link that names the driver; memory counters and a KFD node prove amdgpu as
+// well.
+bool has_driver(const facts::Gpu& gpu) {
+  if (gpu.folder.empty() || gpu.vram_total || gpu.kfd_id) return true;
+  if (gpu.driver) return *gpu.driver == "amdgpu" || *gpu.driver == "radeon";
+  return gpu.driver.missing().why != facts::Why::not_present;
+}
+
+void add_blacklist(const facts::MachineFacts& machine, Finding& finding) {
+  const auto* option = machine.option("modprobe", "blacklist");
+  if (option == nullptr || option->value.find("amdgpu") == std::string::npos) return;
+  finding.evidence.push_back({option->source.path, option->source.line, option->source.text,
+                              "the kernel command line forbids amdgpu"});
+  finding.fix.insert(finding.fix.begin(),
+                     "take " + option->source.text + " off the kernel command line");
+}
+
+}  // namespace
+
+std::vector<Finding> find_driver_not_loaded(const Subject& subject) {
+  std::vector<Finding> findings;
+  for (const facts::Gpu& gpu : subject.facts.gpus) {
+    if (has_driver(gpu)) continue;
+    Finding finding;
+    finding.id = "driver-not-loaded";
+    finding.severity = Severity::error;
+    finding.gpu = gpu.pci;
+    finding.claim = Claim{Verdict::broken, 0.95, {}};
+    finding.next = "headroom check";
+    if (gpu.driver) {
+      finding.title =
+          fmt::format("{} belongs to the driver {}, not to amdgpu", title_of(gpu), *gpu.driver);
+      finding.evidence.push_back(show(gpu.driver, "who drives the device"));
+      finding.fix = {fmt::format("{}give it back: take its id out of {}'s options, then reboot",
+                                 *gpu.driver == "vfio-pci"
+                                     ? "it is reserved for a virtual machine; run headroom in that "
+                                       "machine, or "
+                                     : "",
+                                 *gpu.driver)};
+    } else {
+      finding.title = fmt::format("no driver has {}: amdgpu is not loaded for it", title_of(gpu));
+      finding.evidence.push_back(show(gpu.driver, "the device is on PCI and no driver is bound"));
+      finding.fix = {
+          "sudo modprobe amdgpu",
+          "sudo dmesg | grep -iE 'amdgpu|secure boot|lockdown'   (says why, if it fails: a "
+          "DKMS module that was not built or not signed, firmware missing, a kernel too old)"};
+      finding.claim->alternatives = {
+          {"kernel-too-old", 0.2, "sudo dmesg | grep -iE 'amdgpu.*(unknown|unsupported|fail)'"}};
+    }
+    add_blacklist(subject.facts.machine, finding);
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A finding: something about a machine that its owner should know, with the facts that show it and
+// what to do. One that explains why jobs fail, or get less than they could, also makes a claim: the
+// root cause is chosen among the claims.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "facts/fact.h"
+
+namespace headroom::findings {
+
+enum class Severity { info, warning, error };
+
+// contracts.md, `verdict`. In the order of how much is left: ok, limited, broken, unsuitable.
+enum class Verdict { ok, limited, broken, unsuitable, no_gpu, unknown };
+
+struct Evidence {
+  std::string source;   // A path of the machine, or "computed".
+  int line = 0;         // From 1; 0 where lines have no meaning.
+  std::string text;     // The line as read, or the computation.
+  std::string meaning;  // What it says in people's units.
+};
+
+// Another explanation of the same picture, and what would tell the two apart.
+struct Alternative {
+  std::string id;
+  double confidence = 0;
+  std::string would_tell;
+};
+
+struct Claim {
+  Verdict verdict = Verdict::limited;
+  double confidence = 0;  // 0 to 1.
+  std::vector<Alternative> alternatives;
+};
+
+struct Finding {
+  std::string id;  // causes.md's where it claims; its rule's own otherwise.
+  Severity severity = Severity::info;
+  std::string gpu;  // PCI address; empty: the machine.
+  std::string title;
+  std::vector<std::string> reasons;  // Sentences that lead from the evidence to the title.
+  std::vector<Evidence> evidence;
+  std::vector<std::string> fix;  // Commands and sentences, in order.
+  std::string next;              // The headroom command to type next.
+  std::optional<Claim> claim;
+};
+
+// A fact as evidence: its source and line, and what it means.
+template <class T>
+Evidence show(const facts::Fact<T>& fact, std::string meaning) {
+  const facts::Source& source = fact.source();
+  return {source.path, source.line, fact.known() ? source.text : to_string(fact.missing()),
+          std::move(meaning)};
+}
+
+std::string_view to_string(Severity severity);
+std::string_view to_string(Verdict verdict);
+
+}  // namespace headroom::findings

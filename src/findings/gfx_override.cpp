@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// gfx-override-wrong: HSA_OVERRIDE_GFX_VERSION is set for everything on this machine and names a
+// target whose code this GPU cannot run safely. Harmless ones are said and not blamed.
+#include <fmt/format.h>
+
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+namespace {
+
+Finding make(const facts::Gpu& gpu, const facts::ModuleOption& setting, knowledge::Risk risk,
+             bool needed) {
+  Finding finding;
+  finding.id = "gfx-override-wrong";
+  finding.gpu = gpu.pci;
+  finding.evidence = {{setting.source.path, setting.source.line, setting.source.text,
+                       "set for everything that starts here"},
+                      show(gpu.gfx, "the GPU's own target is " + *gpu.gfx)};
+  finding.next = "headroom check";
+  if (risk == knowledge::Risk::dangerous) {
+    finding.severity = Severity::error;
+    finding.title = fmt::format("HSA_OVERRIDE_GFX_VERSION={} makes {} run code of another chip",
+                                setting.value, title_of(gpu));
+    finding.reasons = {
+        "The two differ in instructions or in the number of registers. The result is memory "
+        "access faults, hangs and GPU resets that look like broken hardware."};
+    finding.claim = Claim{Verdict::broken, 0.85, {}};
+  } else {
+    finding.id = "gfx-override";
+    finding.severity = Severity::info;
+    finding.title = fmt::format("HSA_OVERRIDE_GFX_VERSION={} is set; it usually works on {}",
+                                setting.value, title_of(gpu));
+    if (needed) return finding;
+  }
+  finding.fix = {fmt::format("take HSA_OVERRIDE_GFX_VERSION out of {}, and log in again",
+                             setting.source.path)};
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Finding> find_gfx_override(const Subject& subject) {
+  std::vector<Finding> findings;
+  for (const facts::Gpu& gpu : subject.facts.gpus) {
+    const auto* target = gpu.gfx ? subject.tables.target(*gpu.gfx) : nullptr;
+    if (target == nullptr) continue;
+    for (const facts::ModuleOption& setting : subject.facts.machine.overrides) {
+      const auto risk = knowledge::override_risk(*target, setting.value);
+      if (!risk) continue;
+      const bool needed = gpu.support && *gpu.support != knowledge::Support::official;
+      findings.push_back(make(gpu, setting, *risk, needed));
+    }
+  }
+  return findings;
+}
+
+}  // namespace headroom::findings

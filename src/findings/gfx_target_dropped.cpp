@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// gfx-target-dropped: an older ROCm carried this target; the installed one, or today's where none
+// is installed, does not. The card still works with the stack that carries it, and that stack is
+// named.
+#include <fmt/format.h>
+
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+namespace {
+
+bool carried_by_installed(const facts::MachineFacts& machine, const knowledge::Target& target) {
+  if (!machine.rocm || !target.rocm_last) return false;
+  const auto installed = facts::parse_kernel_version(*machine.rocm);
+  const auto last = facts::parse_kernel_version(*target.rocm_last);
+  if (!installed || !last) return false;
+  return std::pair((*installed)[0], (*installed)[1]) <= std::pair((*last)[0], (*last)[1]);
+}
+
+void name_stack(const knowledge::Target& target, const knowledge::Stack& stack, Finding& finding) {
+  finding.reasons.push_back(
+      fmt::format("The card works with the stack that still carries {}: ROCm {}. {}.", target.gfx,
+                  stack.rocm, stack.evidence));
+  finding.fix.push_back(fmt::format("pip install {} --index-url URL/{}", stack.torch, stack.index));
+  finding.fix.push_back(fmt::format(
+      "(URL is PyTorch's wheel index, under \"previous versions\" on pytorch.org; Python {})",
+      stack.python));
+  if (!stack.also.empty()) finding.fix.push_back("also carried by: " + stack.also);
+}
+
+}  // namespace
+
+std::vector<Finding> find_gfx_target_dropped(const Subject& subject) {
+  const facts::MachineFacts& machine = subject.facts.machine;
+  std::vector<Finding> findings;
+  for (const facts::Gpu& gpu : subject.facts.gpus) {
+    if (!gpu.support || *gpu.support != knowledge::Support::dropped) continue;
+    const auto* target = subject.tables.target(*gpu.gfx);
+    if (carried_by_installed(machine, *target)) continue;
+    Finding finding;
+    finding.id = "gfx-target-dropped";
+    finding.severity = Severity::warning;
+    finding.gpu = gpu.pci;
+    finding.title = fmt::format(
+        "ROCm {} was the last to support {}; {} no longer does", *target->rocm_last, title_of(gpu),
+        machine.rocm ? "the installed " + *machine.rocm : "today's " + subject.tables.current_rocm);
+    finding.evidence = {show(gpu.gfx, "the target is " + *gpu.gfx)};
+    if (machine.rocm) finding.evidence.push_back(show(machine.rocm, "the installed ROCm"));
+    if (const auto* stack = subject.tables.stack(*gpu.gfx)) name_stack(*target, *stack, finding);
+    finding.fix.push_back("leave HSA_OVERRIDE_GFX_VERSION unset: a wheel that carries " + *gpu.gfx +
+                          " needs none, and another chip's code faults here");
+    finding.fix.emplace_back(
+        "python3 -c \"import torch; print(torch.cuda.get_arch_list())\"   (must name " + *gpu.gfx +
+        ")");
+    if (target->attention == knowledge::Attention::none) {
+      finding.reasons.push_back(
+          "PyTorch ships no fused attention kernels for it, so attention needs memory that grows "
+          "with the "
+          "square of the sequence; plan with attention = \"math\".");
+    }
+    finding.next = "headroom plan --spec JOB.toml";
+    finding.claim = Claim{Verdict::limited, 0.9, {}};
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace headroom::findings

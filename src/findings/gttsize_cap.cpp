@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// gttsize-cap: somebody set a limit on an APU's memory (amdgpu.gttsize or TTM's pages_limit), and
+// that is what binds: too small a number, or a gttsize that switched the pool away from a larger
+// carve-out.
+#include <fmt/format.h>
+
+#include "findings/advice.h"
+#include "findings/apu_limits.h"
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+namespace {
+
+Finding start(const facts::Gpu& gpu, std::string title) {
+  Finding finding;
+  finding.id = "gttsize-cap";
+  finding.severity = Severity::warning;
+  finding.gpu = gpu.pci;
+  finding.title = std::move(title);
+  finding.next = "headroom check";
+  finding.claim = Claim{Verdict::limited, 0.9, {}};
+  return finding;
+}
+
+// The driver compares the carve-out with gttsize to choose the pool, but sizes it by TTM's limit: a
+// large gttsize beside a large carve-out gives up the carve-out for half of what RAM is left.
+bool lost_carve_out(const facts::Gpu& gpu, const facts::MachineFacts& machine,
+                    const ApuLimit& limit) {
+  return machine.gttsize && gpu.vram_total && *gpu.vram_total > limit.limit &&
+         *machine.gttsize > *gpu.vram_total;
+}
+
+Finding make_switched(const facts::Gpu& gpu, const facts::MachineFacts& machine,
+                      const ApuLimit& limit) {
+  Finding finding =
+      start(gpu, fmt::format("amdgpu.gttsize makes {} use {} of RAM instead of its {} carve-out",
+                             title_of(gpu), to_string(limit.limit), to_string(*gpu.vram_total)));
+  finding.reasons = {
+      "hipMalloc takes system memory if the carve-out is smaller than GTT. gttsize "
+      "made GTT "
+      "the larger one, but the pool's size is TTM's limit, which is far smaller than the "
+      "carve-out."};
+  finding.fix = steps_to_drop(machine, "amdgpu", "gttsize");
+  return finding;
+}
+
+Finding make_small(const facts::Gpu& gpu, const facts::MachineFacts& machine,
+                   const ApuLimit& limit) {
+  const char* knob = limit.by_gtt ? "amdgpu.gttsize" : "TTM's pages_limit";
+  Finding finding =
+      start(gpu, fmt::format("{} gets {} of {} RAM: {} was set to that", title_of(gpu),
+                             to_string(limit.limit), to_string(limit.ram), knob));
+  finding.reasons = {fmt::format("The RAM would allow {}, with {} left to the system.",
+                                 to_string(limit.advised), to_string(limit.ram - limit.advised))};
+  if (limit.by_gtt) {
+    finding.reasons.emplace_back("gttsize is deprecated: without it GTT follows TTM's limit.");
+    finding.fix = steps_to_drop(machine, "amdgpu", "gttsize");
+    finding.fix.emplace_back(
+        "if check then still shows less than you need, it says how to raise TTM's limit");
+    return finding;
+  }
+  finding.fix = steps_to_raise(limit, machine);
+  finding.claim->alternatives = {
+      {"ttm-cap", 0.1,
+       "grep -r pages_limit /proc/cmdline /etc/modprobe.d   (nothing: nobody set it)"}};
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Finding> find_gttsize_cap(const Subject& subject) {
+  const facts::MachineFacts& machine = subject.facts.machine;
+  std::vector<Finding> findings;
+  for (const facts::Gpu& gpu : subject.facts.gpus) {
+    const auto limit = find_apu_limit(gpu, machine);
+    if (!limit) continue;
+    const bool switched = lost_carve_out(gpu, machine, *limit);
+    const bool small = limit_was_set(*limit) && share(limit->limit, limit->advised) < worth_raising;
+    if (!switched && !small) continue;
+    Finding finding =
+        switched ? make_switched(gpu, machine, *limit) : make_small(gpu, machine, *limit);
+    show_limits(gpu, machine, finding);
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// kfd-not-passed: the host has the compute driver and this container was not given its device node.
+// Graphics works through the render node alone, so everything looks fine until ROCm starts.
+#include "findings/advice.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+
+std::vector<Finding> find_kfd_not_passed(const Subject& subject) {
+  const facts::Facts& facts = subject.facts;
+  const facts::MachineFacts& machine = facts.machine;
+  const bool host_has_it = facts.kfd_present && *facts.kfd_present;
+  const bool passed = machine.dev_kfd && *machine.dev_kfd;
+  if (!machine.in_container() || !machine.dev_visible || !host_has_it || passed ||
+      facts.gpus.empty()) {
+    return {};
+  }
+  Finding finding;
+  finding.id = "kfd-not-passed";
+  finding.severity = Severity::error;
+  finding.title = "this container was not given /dev/kfd, which ROCm needs";
+  finding.evidence = {
+      show(machine.container, "this is a " + *machine.container + " container"),
+      {facts.kfd_present.source().path, 0, "there", "the host's kernel has the compute driver"},
+      {"/dev/kfd", 0, "not there", "the container has no node for it"},
+  };
+  for (const facts::Gpu& gpu : facts.gpus) {
+    if (gpu.render_node && *gpu.render_node) {
+      finding.evidence.push_back({gpu.render_node.source().path, 0, "there",
+                                  "the render node was passed, which is enough for graphics only"});
+    }
+  }
+  finding.fix = {"on the host: " + pass_devices_command(*machine.container), "headroom check"};
+  finding.next = "headroom check";
+  finding.claim = Claim{Verdict::broken, 0.95, {}};
+  return {finding};
+}
+
+}  // namespace headroom::findings

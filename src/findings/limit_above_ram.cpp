@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// limit-above-ram: an APU's pool is larger than the RAM there is. hipMalloc then succeeds until the
+// kernel kills a process, often an innocent one, because GPU memory is charged to no control group.
+#include <fmt/format.h>
+
+#include "findings/apu_limits.h"
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+
+std::vector<Finding> find_limit_above_ram(const Subject& subject) {
+  const facts::MachineFacts& machine = subject.facts.machine;
+  std::vector<Finding> findings;
+  for (const facts::Gpu& gpu : subject.facts.gpus) {
+    if (!on_gtt(gpu) || !gpu.pool || !machine.memory.total) continue;
+    const Bytes ram = *machine.memory.total;
+    if (*gpu.pool <= ram) continue;
+    Finding finding;
+    finding.id = "limit-above-ram";
+    finding.severity = Severity::warning;
+    finding.gpu = gpu.pci;
+    finding.title = fmt::format("{} is offered {}, more than the {} of RAM there is", title_of(gpu),
+                                to_string(*gpu.pool), to_string(ram));
+    finding.reasons = {
+        "The limit was set for more RAM, for instance before the BIOS carve-out grew. A job that "
+        "believes it "
+        "fills the RAM, and the kernel then kills processes."};
+    show_limits(gpu, machine, finding);
+    finding.fix = steps_to_raise({*gpu.pool, advised_gpu_limit(ram), ram, false}, machine);
+    finding.next = "headroom check";
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace headroom::findings

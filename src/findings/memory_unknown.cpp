@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// memory-unknown: a GPU of which no limit could be read. Said, so that silence is not taken for
+// health.
+#include <fmt/format.h>
+
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+
+std::vector<Finding> find_memory_unknown(const Subject& subject) {
+  std::vector<Finding> findings;
+  for (const facts::Gpu& gpu : subject.facts.gpus) {
+    if (gpu.ladder.binding() != nullptr) continue;
+    Finding finding;
+    finding.id = "memory-unknown";
+    finding.gpu = gpu.pci;
+    finding.title = fmt::format("no memory limit of {} could be read", title_of(gpu));
+    finding.evidence = {show(gpu.vram_total, "VRAM"), show(gpu.pool, "the pool")};
+    finding.next = "headroom check --verbose";
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPU that amdgpu drives and KFD does not know: graphics works, ROCm does not see it. For most
+// consumer chips the reason is PCIe atomics (pcie-atomics); otherwise the kernel's KFD does not
+// know the chip or is not there at all (kernel-too-old).
+#include <fmt/format.h>
+
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+namespace {
+
+constexpr const char* ask_the_log =
+    "sudo dmesg | grep -iE 'kfd|atomics'   (\"PCI rejects atomics\", or \"not supported in kfd\")";
+
+bool driven(const facts::Gpu& gpu) {
+  return gpu.vram_total || (gpu.driver && *gpu.driver == "amdgpu");
+}
+
+void blame_atomics(const knowledge::Target& target, Finding& finding) {
+  finding.id = "pcie-atomics";
+  finding.reasons = {
+      fmt::format("KFD skips {} where the slot or a switch above it rejects PCIe atomics and the "
+                  "card's firmware is "
+                  "too old to do without. Slots of the chipset and risers often do.",
+                  target.gfx)};
+  finding.fix = {
+      ask_the_log, "move the card to a slot that is wired to the CPU",
+      "update linux-firmware, then reboot: newer firmware needs no atomics on gfx11 and gfx12"};
+  finding.claim = Claim{Verdict::broken, 0.7, {{"kernel-too-old", 0.25, ask_the_log}}};
+}
+
+void blame_kernel(const facts::Facts& facts, bool kfd_there, Finding& finding) {
+  finding.id = "kernel-too-old";
+  const std::string kernel = facts.machine.kernel ? *facts.machine.kernel : "this kernel";
+  finding.reasons = {kfd_there ? "The compute driver of " + kernel + " does not take this chip."
+                               : kernel + " has no compute driver (CONFIG_HSA_AMD)."};
+  finding.fix = {ask_the_log, "boot a newer kernel of your distribution"};
+  finding.claim = Claim{Verdict::broken, 0.6, {{"pcie-atomics", 0.2, ask_the_log}}};
+}
+
+}  // namespace
+
+std::vector<Finding> find_no_kfd_node(const Subject& subject) {
+  const facts::Facts& facts = subject.facts;
+  const bool kfd_there = facts.kfd_present && *facts.kfd_present;
+  // A capture without /dev may simply lack this folder too.
+  const bool kfd_missing = !kfd_there && facts.machine.dev_visible && !facts.machine.in_container();
+  std::vector<Finding> findings;
+  for (const facts::Gpu& gpu : facts.gpus) {
+    const bool without = !gpu.kfd_id && gpu.kfd_id.missing().why == facts::Why::not_present;
+    if (!without || !driven(gpu) || facts.kfd_nodes_withheld > 0) continue;
+    if (!kfd_there && !kfd_missing) continue;
+    Finding finding;
+    finding.severity = Severity::error;
+    finding.gpu = gpu.pci;
+    finding.title = kfd_there ? fmt::format("the compute driver skipped {}", title_of(gpu))
+                              : "the kernel has no compute driver (KFD)";
+    finding.evidence = {show(gpu.kfd_id, "no compute node for this GPU")};
+    if (gpu.vram_total) {
+      finding.evidence.push_back(show(gpu.vram_total, "amdgpu itself runs the card"));
+    }
+    const auto* target = gpu.gfx ? subject.tables.target(*gpu.gfx) : nullptr;
+    if (kfd_there && target != nullptr && target->pcie_atomics) {
+      blame_atomics(*target, finding);
+    } else {
+      blame_kernel(facts, kfd_there, finding);
+    }
+    finding.next = "headroom check";
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace headroom::findings

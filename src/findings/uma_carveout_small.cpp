@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// uma-carveout-small: an APU whose hipMalloc can only take the BIOS carve-out, and that is small.
+// Kernels before 6.10 work so whatever GTT says.
+#include <fmt/format.h>
+
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+namespace {
+
+// An MI300A's pool is its share of the node's memory, so the shares of all its neighbours count.
+Bytes sum_of_pools(const facts::Facts& facts) {
+  Bytes sum;
+  for (const facts::Gpu& gpu : facts.gpus) {
+    if (on_carve_out(gpu) && gpu.pool) sum += *gpu.pool;
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::vector<Finding> find_uma_carveout_small(const Subject& subject) {
+  const facts::Facts& facts = subject.facts;
+  const facts::MachineFacts& machine = facts.machine;
+  std::vector<Finding> findings;
+  if (!machine.memory.total) return findings;
+  for (const facts::Gpu& gpu : facts.gpus) {
+    const facts::Rung* binding = gpu.ladder.binding();
+    const bool usable = !gpu.support || *gpu.support != knowledge::Support::unsupported;
+    if (!usable || !on_carve_out(gpu) || binding == nullptr || !gpu.gtt_total) continue;
+    const Bytes limit = *binding->limit;
+    const Bytes installed = *machine.memory.total + limit;
+    if (*gpu.gtt_total <= limit || share(sum_of_pools(facts), installed) >= 0.5) continue;
+    Finding finding;
+    finding.id = "uma-carveout-small";
+    finding.severity = Severity::warning;
+    finding.gpu = gpu.pci;
+    finding.title = fmt::format("{} can only use its {} carve-out of {} memory", title_of(gpu),
+                                to_string(limit), to_string(installed));
+    finding.reasons = {
+        "On this kernel hipMalloc takes an APU's memory from the BIOS carve-out alone; the rest of "
+        "the RAM, which graphics reaches through GTT, is out of ROCm's reach."};
+    finding.evidence = {show(gpu.vram_total, "the BIOS carve-out: " + to_string(limit)),
+                        show(gpu.gtt_total, "GTT, which hipMalloc does not use here: " +
+                                                to_string(*gpu.gtt_total))};
+    if (gpu.pool) {
+      finding.evidence.insert(
+          finding.evidence.begin(),
+          show(gpu.pool, "the pool, what ROCm offers to hipMalloc: " + to_string(*gpu.pool)));
+    }
+    if (machine.kernel) {
+      finding.evidence.push_back(
+          show(machine.kernel, "kernels before 6.10 offer ROCm the carve-out alone"));
+    }
+    finding.fix = {
+        "boot a kernel from 6.10 on (6.16.9 or later is best): the pool then comes from system "
+        "memory",
+        "or give the GPU more in the BIOS: UMA Frame Buffer Size",
+        "or use Vulkan, which uses the carve-out and GTT together"};
+    finding.next = "headroom check";
+    finding.claim =
+        Claim{Verdict::limited, 0.85, {{"kernel-too-old", 0.4, "uname -r   (below 6.10)"}}};
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace headroom::findings

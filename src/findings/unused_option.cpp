@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// unused-option: pages_limit is set for a TTM that the driver does not use. AMD's DKMS driver
+// brings its own, amdttm; an option for ttm then changes nothing, without any message.
+#include <fmt/format.h>
+
+#include "findings/rules.h"
+
+namespace headroom::findings {
+
+std::vector<Finding> find_unused_option(const Subject& subject) {
+  const facts::MachineFacts& machine = subject.facts.machine;
+  const std::string other = machine.ttm_module == "ttm" ? "amdttm" : "ttm";
+  const auto* unused = machine.option(other, "pages_limit");
+  const bool also_right = machine.option(machine.ttm_module, "pages_limit") != nullptr;
+  if (unused == nullptr || also_right || !machine.pages_limit || subject.facts.gpus.empty())
+    return {};
+  Finding finding;
+  finding.id = "unused-option";
+  finding.severity = Severity::warning;
+  finding.title =
+      fmt::format("{}.pages_limit is set, but the driver uses {}", other, machine.ttm_module);
+  finding.evidence = {{unused->source.path, unused->source.line, unused->source.text, "the option"},
+                      show(machine.pages_limit, "the limit in force, of " + machine.ttm_module +
+                                                    ": " + to_string(*machine.pages_limit))};
+  finding.fix = {
+      fmt::format("name it {}.pages_limit={}, then reboot", machine.ttm_module, unused->value)};
+  finding.next = "headroom check";
+  return {finding};
+}
+
+}  // namespace headroom::findings

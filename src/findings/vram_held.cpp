@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// vram-held-by-other: living processes really hold the memory. The one mistake to prevent is
+// calling this fragmentation: nothing inside the new job can help, only the holder can.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+namespace {
+
+Bytes of(const facts::Holder& holder, bool in_gtt) {
+  const auto& amount = in_gtt ? holder.gtt : holder.vram;
+  return amount ? *amount : Bytes{};
+}
+
+// Holders too small to matter are shown in the table, not blamed.
+bool matters(const facts::Holder& holder, bool in_gtt, const MemoryUse& use) {
+  return share(of(holder, in_gtt), use.capacity) >= 0.05;
+}
+
+std::string name_of(const facts::Holder& holder) {
+  const std::string pid = fmt::format("PID {}", holder.pid);
+  return holder.command.empty() ? pid : holder.command + " (" + pid + ")";
+}
+
+std::string ask_to_stop(const facts::Holder& holder) {
+  if (!holder.container.empty()) {
+    return fmt::format("stop its container: docker stop {0}   (podman: podman stop {0})",
+                       holder.container);
+  }
+  if (holder.unit.ends_with(".service")) return "sudo systemctl stop " + holder.unit;
+  return fmt::format("kill {}   ({}; it ends, and its memory comes back)", holder.pid,
+                     holder.command);
+}
+
+std::string join_names(const std::vector<std::string>& names) {
+  return names.size() <= 3 ? join(names, ", ")
+                           : fmt::format("{} and {} more", names[0], names.size() - 1);
+}
+
+struct Holders {
+  std::vector<std::string> names;
+  std::vector<std::string> pids;
+  Bytes inside, outside;  // Held by processes that are in sight, and by those that are not.
+  std::vector<std::string> fixes;
+};
+
+Holders sum_up(const facts::Gpu& gpu, const MemoryUse& use, Finding& finding) {
+  Holders holders;
+  const bool in_gtt = on_gtt(gpu);
+  for (const facts::Holder& holder : gpu.holders) {
+    (holder.visible ? holders.inside : holders.outside) += of(holder, in_gtt);
+    if (!matters(holder, in_gtt, use)) continue;
+    finding.evidence.push_back(
+        {holder.source.path, holder.source.line, holder.source.text,
+         fmt::format("{} holds {}", name_of(holder), to_string(of(holder, in_gtt)))});
+    if (holder.visible) {
+      holders.names.push_back(name_of(holder));
+      holders.fixes.push_back(ask_to_stop(holder));
+    } else {
+      holders.pids.push_back(std::to_string(holder.pid));
+    }
+  }
+  return holders;
+}
+
+void explain_outside(const facts::Gpu& gpu, const Holders& holders, Finding& finding) {
+  finding.reasons.emplace_back(
+      "The holders run outside this container: its /proc does not show them, so looking for "
+      "processes, "
+      "killing python, or cleaning up from in here finds nothing and changes nothing.");
+  if (!holders.pids.empty()) {
+    finding.fix.push_back(
+        fmt::format("on the host: ps -o pid,user,unit,args -p {}   (these are the host's PIDs)",
+                    join(holders.pids, ",")));
+    finding.fix.push_back("on the host: stop that service, or: kill " + join(holders.pids, " "));
+  } else {
+    finding.fix.push_back(fmt::format(
+        "on the host: sudo fuser -v /dev/kfd /dev/dri/renderD{}   (shows who has it open)",
+        gpu.render_minor ? std::to_string(*gpu.render_minor) : "*"));
+  }
+}
+
+Claim make_claim(const facts::Facts& facts, const MemoryUse& use, const Holders& holders) {
+  const bool named = holders.inside + holders.outside >= Bytes{use.used->value / 2};
+  Claim claim;
+  claim.verdict = share(*use.used, use.capacity) >= full_share ? Verdict::broken : Verdict::limited;
+  claim.confidence = named ? 0.95 : 0.55;
+  if (!holders.pids.empty()) {
+    claim.alternatives.push_back(
+        {"vram-orphaned", 0.05,
+         "on the host: ls -d /proc/" + holders.pids.front() + "   (gone: it is orphaned)"});
+  } else if (!named) {
+    claim.alternatives.push_back({"vram-orphaned", 0.35,
+                                  facts.machine.in_container()
+                                      ? "on the host: sudo fuser -v /dev/kfd /dev/dri/*"
+                                      : "sudo fuser -v /dev/kfd /dev/dri/*"});
+  }
+  return claim;
+}
+
+std::string make_title(const facts::Facts& facts, const facts::Gpu& gpu, const MemoryUse& use,
+                       const Holders& holders) {
+  std::string who = "holders that cannot be seen from here";
+  if (!holders.names.empty() && holders.inside >= holders.outside) {
+    who = join_names(holders.names);
+  } else if (facts.machine.in_container()) {
+    who = "processes outside this container";
+    if (!holders.pids.empty()) who += " (host PID " + join(holders.pids, ", ") + ")";
+  }
+  return fmt::format("{} of {} on {} is held by {}", to_string(*use.used), to_string(use.capacity),
+                     title_of(gpu), who);
+}
+
+}  // namespace
+
+std::vector<Finding> find_vram_held(const Subject& subject) {
+  const facts::Facts& facts = subject.facts;
+  std::vector<Finding> findings;
+  for (const facts::Gpu& gpu : facts.gpus) {
+    const auto use = memory_use(gpu);
+    if (!use || share(*use->used, use->capacity) < crowded_share) continue;
+    // A desktop fills a small carve-out by itself; that is the carve-out's fault.
+    if (use->capacity < 2_GiB) continue;
+    Finding finding;
+    finding.id = "vram-held-by-other";
+    finding.gpu = gpu.pci;
+    finding.evidence = {show(use->used, fmt::format("{} of {} in use", to_string(*use->used),
+                                                    to_string(use->capacity)))};
+    const Holders holders = sum_up(gpu, *use, finding);
+    finding.title = make_title(facts, gpu, *use, holders);
+    finding.reasons = {
+        fmt::format("This is not fragmentation. Fragmentation is memory that the failing process "
+                    "itself has reserved and "
+                    "cannot use; it ends with that process. These {} are counted by the driver as "
+                    "in use before a new "
+                    "job starts, so no allocator setting can give them back.",
+                    to_string(*use->used))};
+    if (facts.machine.in_container() &&
+        holders.inside < holders.outside + Bytes{use->used->value / 2}) {
+      explain_outside(gpu, holders, finding);
+    }
+    finding.fix.insert(finding.fix.end(), holders.fixes.begin(), holders.fixes.end());
+    if (finding.fix.empty()) {
+      finding.fix = {"sudo headroom check   (root sees every process)",
+                     "sudo fuser -v /dev/kfd /dev/dri/*"};
+    }
+    finding.next = "headroom check";
+    finding.claim = make_claim(facts, *use, holders);
+    finding.severity =
+        finding.claim->verdict == Verdict::broken ? Severity::error : Severity::warning;
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace headroom::findings

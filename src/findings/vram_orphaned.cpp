@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// vram-orphaned: memory in use whose owner is gone. Direct evidence is a KFD process directory
+// whose PID no longer exists; weaker evidence is memory that no process accounts for although all
+// could be asked. Neither can be told from inside a container, where the host's processes are out
+// of sight.
+#include <fmt/format.h>
+
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+namespace {
+
+Bytes of(const facts::Holder& holder) {
+  return (holder.vram ? *holder.vram : Bytes{}) + (holder.gtt ? *holder.gtt : Bytes{});
+}
+
+std::vector<std::string> ways_out(const facts::Gpu& gpu) {
+  const std::string node =
+      gpu.render_minor ? fmt::format("/dev/dri/renderD{}", *gpu.render_minor) : "/dev/dri/renderD*";
+  return {
+      fmt::format(
+          "sudo fuser -v {} /dev/kfd   (a forked worker, a debugger or a monitoring service may "
+          "still have it open: stop that)",
+          node),
+      "wait half a minute: the driver frees a dead process's memory in the background",
+      "if it stays: reboot, the one way that always frees it"};
+}
+
+Finding start(const facts::Gpu& gpu, const MemoryUse& use, std::string title) {
+  Finding finding;
+  finding.id = "vram-orphaned";
+  finding.severity = Severity::error;
+  finding.gpu = gpu.pci;
+  finding.title = std::move(title);
+  finding.evidence = {show(
+      use.used, fmt::format("{} of {} in use", to_string(*use.used), to_string(use.capacity)))};
+  finding.fix = ways_out(gpu);
+  finding.next = "headroom check";
+  return finding;
+}
+
+Verdict verdict_of(const MemoryUse& use) {
+  return share(*use.used, use.capacity) >= full_share ? Verdict::broken : Verdict::limited;
+}
+
+// Processes that KFD still lists and that no longer exist.
+std::optional<Finding> find_dead(const facts::Facts& facts, const facts::Gpu& gpu,
+                                 const MemoryUse& use) {
+  Bytes dead;
+  std::vector<Evidence> evidence;
+  for (const facts::Holder& holder : gpu.holders) {
+    if (holder.visible) continue;
+    dead += of(holder);
+    evidence.push_back({holder.source.path, holder.source.line, holder.source.text,
+                        fmt::format("{} held by PID {}, which is not in /proc any more",
+                                    to_string(of(holder)), holder.pid)});
+  }
+  if (dead < 256_MiB) return std::nullopt;
+  Finding finding = start(gpu, use,
+                          fmt::format("{} of {} is held by processes that no longer exist",
+                                      to_string(dead), title_of(gpu)));
+  finding.evidence.insert(finding.evidence.end(), evidence.begin(), evidence.end());
+  finding.reasons = {
+      "The driver keeps a process's memory until its release has finished; here that is "
+      "stuck. Nothing inside a new job (empty_cache, allocator settings) can free it."};
+  finding.severity = Severity::warning;
+  if (share(*use.used, use.capacity) < crowded_share || dead.value < use.used->value / 2) {
+    return finding;
+  }
+  finding.severity = Severity::error;
+  // With hidepid, or without root, a living process of another user may be out of sight.
+  finding.claim = Claim{verdict_of(use),
+                        facts.holders_complete ? 0.9 : 0.65,
+                        {{"vram-held-by-other", facts.holders_complete ? 0.05 : 0.3,
+                          "sudo headroom check   (root sees every process)"}}};
+  return finding;
+}
+
+std::optional<Finding> find_unowned(const facts::Facts& facts, const facts::Gpu& gpu,
+                                    const MemoryUse& use) {
+  if (!facts.holders_complete || !gpu.unattributed) return std::nullopt;
+  const Bytes unowned = *gpu.unattributed;
+  const bool much = unowned >= 1_GiB && share(unowned, use.capacity) >= 0.25;
+  if (!much || share(*use.used, use.capacity) < crowded_share) return std::nullopt;
+  Finding finding = start(
+      gpu, use,
+      fmt::format("{} of {} is in use and no process holds it", to_string(unowned), title_of(gpu)));
+  finding.evidence.push_back(show(gpu.unattributed, to_string(unowned) + " without a holder"));
+  finding.reasons = {
+      "Every process on this machine was asked, and all of them together hold far less than "
+      "the driver counts. What a driver keeps for itself is some hundred MiB."};
+  finding.claim = Claim{
+      verdict_of(use), 0.7, {{"vram-held-by-other", 0.2, "sudo fuser -v /dev/kfd /dev/dri/*"}}};
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Finding> find_vram_orphaned(const Subject& subject) {
+  const facts::Facts& facts = subject.facts;
+  std::vector<Finding> findings;
+  if (facts.machine.in_container() || !facts.machine.processes_visible) return findings;
+  for (const facts::Gpu& gpu : facts.gpus) {
+    const auto use = memory_use(gpu);
+    if (!use) continue;
+    auto finding = find_dead(facts, gpu, *use);
+    if (!finding) finding = find_unowned(facts, gpu, *use);
+    if (finding) findings.push_back(*std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace headroom::findings

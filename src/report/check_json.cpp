@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/check_json.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace headroom::report {
+namespace {
+
+using Ordered = nlohmann::ordered_json;
+using facts::Fact;
+
+// Builds the document and collects why its nulls are null.
+class Writer {
+ public:
+  Ordered write(const facts::Facts& facts, const findings::Diagnosis& diagnosis) {
+    Ordered document;
+    document["schema"] = "headroom.check/1";
+    document["machine"] = machine(facts.machine);
+    document["verdict"] = to_string(diagnosis.verdict);
+    document["cause"] = cause(diagnosis);
+    document["runners_up"] = runners_up(diagnosis);
+    document["findings"] = Ordered::array();
+    for (const auto& finding : diagnosis.findings) {
+      document["findings"].push_back(write_finding(finding));
+    }
+    document["gpus"] = Ordered::array();
+    for (const facts::Gpu& gpu : facts.gpus) {
+      document["gpus"].push_back(write_gpu(gpu, fmt::format("/gpus/{}", document["gpus"].size())));
+    }
+    document["other_gpus"] = Ordered::array();
+    for (const facts::OtherGpu& gpu : facts.other_gpus) {
+      document["other_gpus"].push_back(
+          write_other(gpu, fmt::format("/other_gpus/{}", document["other_gpus"].size())));
+    }
+    document["missing"] = std::move(missing_);
+    return document;
+  }
+
+ private:
+  template <class T, class Convert>
+  Ordered value(const Fact<T>& fact, const std::string& pointer, Convert convert) {
+    if (fact) return convert(*fact);
+    const std::string& path = fact.source().path;
+    missing_[pointer] = (path.empty() ? "" : path + ": ") + to_string(fact.missing());
+    return nullptr;
+  }
+  Ordered bytes(const Fact<Bytes>& fact, const std::string& pointer) {
+    return value(fact, pointer, [](Bytes amount) { return amount.value; });
+  }
+  Ordered text(const facts::Text& fact, const std::string& pointer) {
+    return value(fact, pointer, [](const std::string& word) { return word; });
+  }
+  Ordered hex(const Fact<std::uint64_t>& fact, const std::string& pointer) {
+    return value(fact, pointer, [](std::uint64_t id) { return fmt::format("{:#06x}", id); });
+  }
+  static Ordered optional_text(const std::string& word) {
+    return word.empty() ? Ordered(nullptr) : Ordered(word);
+  }
+
+  Ordered machine(const facts::MachineFacts& facts) {
+    Ordered object;
+    object["kernel"] = text(facts.kernel, "/machine/kernel");
+    object["distribution"] = text(facts.distribution, "/machine/distribution");
+    object["ram_bytes"] = bytes(facts.memory.total, "/machine/ram_bytes");
+    // Null says that it is no container, which is known.
+    object["container"] = facts.container ? Ordered(*facts.container) : Ordered(nullptr);
+    object["live"] = facts.live;
+    return object;
+  }
+
+  static Ordered write_evidence(const std::vector<findings::Evidence>& evidence) {
+    Ordered list = Ordered::array();
+    for (const auto& one : evidence) {
+      list.push_back({{"source", one.source},
+                      {"line", one.line > 0 ? Ordered(one.line) : Ordered(nullptr)},
+                      {"text", one.text},
+                      {"meaning", one.meaning}});
+    }
+    return list;
+  }
+
+  // Two digits: a rule's confidence is no measurement.
+  static double rounded(double confidence) { return std::round(confidence * 100) / 100; }
+
+  static Ordered cause(const findings::Diagnosis& diagnosis) {
+    if (!diagnosis.cause) return nullptr;
+    const findings::Cause& cause = *diagnosis.cause;
+    return {{"id", cause.id},
+            {"title", cause.title},
+            {"confidence", rounded(cause.confidence)},
+            {"reasons", cause.reasons},
+            {"evidence", write_evidence(cause.evidence)},
+            {"fix", cause.fix}};
+  }
+
+  static Ordered runners_up(const findings::Diagnosis& diagnosis) {
+    Ordered list = Ordered::array();
+    for (const auto& runner : diagnosis.runners_up) {
+      list.push_back({{"id", runner.id},
+                      {"confidence", rounded(runner.confidence)},
+                      {"would_tell", runner.would_tell}});
+    }
+    return list;
+  }
+
+  static Ordered write_finding(const findings::Finding& finding) {
+    return {{"id", finding.id},
+            {"severity", to_string(finding.severity)},
+            {"gpu", optional_text(finding.gpu)},
+            {"title", finding.title},
+            {"reasons", finding.reasons},
+            {"evidence", write_evidence(finding.evidence)},
+            {"fix", finding.fix},
+            {"next", finding.next}};
+  }
+
+  Ordered write_gpu(const facts::Gpu& gpu, const std::string& at) {
+    Ordered object;
+    object["pci"] = gpu.pci;
+    object["vendor"] = hex(gpu.vendor, at + "/vendor");
+    object["device"] = hex(gpu.device, at + "/device");
+    object["name"] = gpu.name;
+    object["gfx"] = text(gpu.gfx, at + "/gfx");
+    object["integrated"] = value(gpu.integrated, at + "/integrated", [](bool is) { return is; });
+    object["vram_total_bytes"] = bytes(gpu.vram_total, at + "/vram_total_bytes");
+    object["vram_used_bytes"] = bytes(gpu.vram_used, at + "/vram_used_bytes");
+    object["gtt_total_bytes"] = bytes(gpu.gtt_total, at + "/gtt_total_bytes");
+    object["gtt_used_bytes"] = bytes(gpu.gtt_used, at + "/gtt_used_bytes");
+    object["pool_bytes"] = bytes(gpu.pool, at + "/pool_bytes");
+    object["support"] = value(gpu.support, at + "/support",
+                              [](knowledge::Support support) { return to_string(support); });
+    object["ladder"] = Ordered::array();
+    for (const facts::Rung& rung : gpu.ladder.rungs) {
+      object["ladder"].push_back(
+          write_rung(rung, fmt::format("{}/ladder/{}", at, object["ladder"].size())));
+    }
+    object["holders"] = Ordered::array();
+    for (const facts::Holder& holder : gpu.holders) {
+      object["holders"].push_back(
+          write_holder(holder, fmt::format("{}/holders/{}", at, object["holders"].size())));
+    }
+    object["unattributed_bytes"] = bytes(gpu.unattributed, at + "/unattributed_bytes");
+    return object;
+  }
+
+  Ordered write_rung(const facts::Rung& rung, const std::string& at) {
+    Ordered object;
+    object["rung"] = rung.name;
+    object["limit_bytes"] = bytes(rung.limit, at + "/limit_bytes");
+    object["used_bytes"] = bytes(rung.used, at + "/used_bytes");
+    object["fixed_at"] = to_string(rung.fixed_at);
+    object["source"] = optional_text(rung.limit.source().path);
+    object["applies"] = rung.applies;
+    object["kind"] = to_string(rung.kind);
+    object["binding"] = rung.binding;
+    object["missing"] = rung.limit ? Ordered(nullptr) : Ordered(to_string(rung.limit.missing()));
+    return object;
+  }
+
+  Ordered write_holder(const facts::Holder& holder, const std::string& at) {
+    const auto amount = [&](const std::optional<Bytes>& bytes, const char* key) -> Ordered {
+      if (bytes) return bytes->value;
+      missing_[at + "/" + key] =
+          holder.visible ? "its descriptors do not say" : "the process is out of sight";
+      return nullptr;
+    };
+    Ordered object;
+    object["pid"] = holder.pid;
+    object["command"] = optional_text(holder.command);
+    if (holder.command.empty()) missing_[at + "/command"] = "the process is out of sight";
+    object["container"] = optional_text(holder.container);
+    object["unit"] = optional_text(holder.unit);
+    object["vram_bytes"] = amount(holder.vram, "vram_bytes");
+    object["gtt_bytes"] = amount(holder.gtt, "gtt_bytes");
+    object["visible"] = holder.visible;
+    return object;
+  }
+
+  Ordered write_other(const facts::OtherGpu& gpu, const std::string& at) {
+    Ordered object;
+    object["pci"] = gpu.pci;
+    object["vendor"] = hex(gpu.vendor, at + "/vendor");
+    object["device"] = hex(gpu.device, at + "/device");
+    object["name"] = gpu.name;
+    object["driver"] = text(gpu.driver, at + "/driver");
+    return object;
+  }
+
+  Ordered missing_ = Ordered::object();
+};
+
+}  // namespace
+
+Ordered to_json(const facts::Facts& facts, const findings::Diagnosis& diagnosis) {
+  return Writer().write(facts, diagnosis);
+}
+
+}  // namespace headroom::report

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/check_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "report/ladder_text.h"
+
+namespace headroom::report {
+namespace {
+
+using findings::Diagnosis;
+using findings::Severity;
+using findings::Verdict;
+
+std::string painted_verdict(Verdict verdict, const Style& style) {
+  const std::string word(to_string(verdict));
+  switch (verdict) {
+    case Verdict::ok:
+      return style.green(word);
+    case Verdict::limited:
+      return style.yellow(word);
+    case Verdict::broken:
+    case Verdict::unsuitable:
+      return style.red(word);
+    default:
+      return style.bold(word);
+  }
+}
+
+std::string list_others(const facts::Facts& facts) {
+  std::vector<std::string> names;
+  for (const facts::OtherGpu& gpu : facts.other_gpus) names.push_back(printable(gpu.name));
+  return join(names, ", ");
+}
+
+// One sentence: what the verdict means here.
+std::string summary(const facts::Facts& facts, const Diagnosis& diagnosis) {
+  if (diagnosis.cause) return printable(diagnosis.cause->title);
+  switch (diagnosis.verdict) {
+    case Verdict::no_gpu:
+      return facts.other_gpus.empty()
+                 ? "no GPU here; jobs run on the CPU"
+                 : "no AMD GPU here (" + list_others(facts) + "); headroom is about AMD's";
+    case Verdict::unknown:
+      return facts.gpus.empty() ? "whether there is a GPU could not be seen"
+                                : "what memory the GPU has could not be read";
+    default:
+      break;
+  }
+  std::vector<std::string> parts;
+  for (const facts::Gpu& gpu : facts.gpus) {
+    const facts::Rung* binding = gpu.ladder.binding();
+    if (binding == nullptr) continue;
+    const std::string part =
+        fmt::format("{} can use {}", printable(gpu.name), to_string(*binding->limit));
+    if (parts.empty() || parts.back() != part) parts.push_back(part);
+  }
+  std::string text = parts.empty() ? "nothing wrong was found" : join(parts, "; ");
+  if (facts.gpus.size() > parts.size() && parts.size() == 1) {
+    text = fmt::format("{} GPUs; each {}", facts.gpus.size(), text);
+  }
+  return text;
+}
+
+// Where and what: "/proc/meminfo:1  MemTotal: …", and below it what it means.
+std::string evidence_text(const std::vector<findings::Evidence>& evidence, const Style& style) {
+  std::string text;
+  for (const findings::Evidence& one : evidence) {
+    const std::string place =
+        one.line > 0 ? fmt::format("{}:{}", one.source, one.line) : one.source;
+    text += "    " + printable(one.meaning) + "\n";
+    text += style.dim(fmt::format("      {}  {}", place, printable(one.text))) + "\n";
+  }
+  return text;
+}
+
+bool is_command(const std::string& step) {
+  for (const char* start : {"sudo ", "headroom ", "pip ", "echo ", "python3 ", "export ", "kill ",
+                            "on the host: sudo", "on the host: echo"}) {
+    if (step.starts_with(start)) return true;
+  }
+  return false;
+}
+
+// Commands are printed whole, so that they can be copied; sentences are folded.
+std::string steps_text(const std::vector<std::string>& steps, const Style& style) {
+  std::string text;
+  int number = 0;
+  for (const std::string& step : steps) {
+    const std::string head = fmt::format("  {:>2}. ", ++number);
+    text += is_command(step) ? head + style.bold(printable(step)) + "\n"
+                             : fold(printable(step), head, style.width);
+  }
+  return text;
+}
+
+std::string cause_text(const Diagnosis& diagnosis, const Style& style) {
+  if (!diagnosis.cause) return "";
+  const findings::Cause& cause = *diagnosis.cause;
+  std::string text = "\n" + style.bold("Root cause: " + cause.id) +
+                     style.dim(fmt::format("  ({:.0f} % sure)", cause.confidence * 100)) + "\n";
+  for (const std::string& reason : cause.reasons)
+    text += fold(printable(reason), "  ", style.width);
+  text += "  " + style.bold("Evidence") + "\n" + evidence_text(cause.evidence, style);
+  for (const findings::Alternative& other : diagnosis.runners_up) {
+    text += style.dim(fmt::format("  Could also be {} ({:.0f} %); to tell: {}", other.id,
+                                  other.confidence * 100, printable(other.would_tell))) +
+            "\n";
+  }
+  return text;
+}
+
+std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
+  std::string text;
+  std::vector<std::string> said;  // The same of several GPUs is said once.
+  for (const findings::Finding& finding : diagnosis.findings) {
+    const bool is_cause = diagnosis.cause && finding.claim && finding.id == diagnosis.cause->id;
+    const bool again = std::find(said.begin(), said.end(), finding.title) != said.end();
+    if (is_cause || again) continue;
+    said.push_back(finding.title);
+    std::string mark = style.dim("note");
+    if (finding.severity == Severity::warning) mark = style.yellow("warning");
+    if (finding.severity == Severity::error) mark = style.red("error");
+    text += fmt::format("  {}: {}\n", mark, printable(finding.title));
+    for (const std::string& step : finding.fix)
+      text += fold(printable(step), "      ", style.width);
+  }
+  return text.empty() ? "" : "\n" + style.bold("Also found") + "\n" + text;
+}
+
+// GPUs of a kind with the same ladder are shown once: eight of them say no more than one.
+bool same_picture(const facts::Gpu& a, const facts::Gpu& b) {
+  if (!a.holders.empty() || !b.holders.empty() || a.name != b.name) return false;
+  for (std::size_t i = 0; i < a.ladder.rungs.size(); ++i) {
+    if (a.ladder.rungs[i].limit.optional() != b.ladder.rungs[i].limit.optional()) return false;
+  }
+  return true;
+}
+
+std::string gpus_text(const facts::Facts& facts, Detail detail, const Style& style) {
+  std::string text;
+  const facts::Gpu* before = nullptr;
+  for (const facts::Gpu& gpu : facts.gpus) {
+    text += before != nullptr && same_picture(*before, gpu) ? "" : "\n";
+    text += gpu_heading(gpu, style);
+    if (before == nullptr || !same_picture(*before, gpu)) {
+      text += ladder_table(gpu, detail, style);
+      text += holders_table(gpu, style);
+    } else {
+      text += style.dim("  as above") + "\n";
+    }
+    before = &gpu;
+  }
+  return text;
+}
+
+std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style) {
+  if (diagnosis.cause) {
+    return "\n" + style.bold("What to do") + "\n" + steps_text(diagnosis.cause->fix, style);
+  }
+  if (diagnosis.verdict == Verdict::ok || diagnosis.verdict == Verdict::no_gpu) {
+    const char* why = facts.gpus.empty() ? "says what a job needs" : "says whether a job fits";
+    return fmt::format("\nNext: {}   ({} before it runs)\n",
+                       style.bold("headroom plan --spec JOB.toml"), why);
+  }
+  return fmt::format("\nNext: {}   (every fact, and why it is missing)\n",
+                     style.bold("headroom check --verbose"));
+}
+
+std::string machine_line(const facts::MachineFacts& machine) {
+  std::vector<std::string> parts;
+  if (machine.distribution) parts.push_back(printable(*machine.distribution));
+  if (machine.kernel) parts.push_back("Linux " + printable(*machine.kernel));
+  if (machine.memory.total) parts.push_back(to_string(*machine.memory.total) + " RAM");
+  if (machine.container) parts.push_back("in a " + printable(*machine.container) + " container");
+  if (!machine.live) parts.emplace_back("captured");
+  return join(parts, ", ");
+}
+
+}  // namespace
+
+std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detail detail,
+                    const Style& style) {
+  const std::string head = fold(summary(facts, diagnosis),
+                                painted_verdict(diagnosis.verdict, Style{}) + ": ", style.width);
+  // Folded by its plain width, painted after.
+  const std::string word(to_string(diagnosis.verdict));
+  std::string text = painted_verdict(diagnosis.verdict, style) + head.substr(word.size());
+  if (detail == Detail::quiet) return text;
+  const std::string machine = machine_line(facts.machine);
+  if (!machine.empty()) text += style.dim(machine) + "\n";
+  text += cause_text(diagnosis, style);
+  text += gpus_text(facts, detail, style);
+  text += findings_text(diagnosis, style);
+  if (detail == Detail::verbose) {
+    text += "\n" + style.bold("Facts") + "\n" + fact_list(facts, style);
+  }
+  return text + next_text(facts, diagnosis, style);
+}
+
+}  // namespace headroom::report

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// `headroom check` for people: the verdict first, then the root cause with its evidence, each GPU's
+// memory ladder with the rung that binds, who holds memory, and what to do next.
+#pragma once
+
+#include <string>
+
+#include "facts/facts.h"
+#include "findings/diagnosis.h"
+#include "report/style.h"
+
+namespace headroom::report {
+
+enum class Detail {
+  quiet,  // The verdict line alone.
+  normal,
+  verbose,  // Every fact with its source, and the rungs that do not apply.
+};
+
+std::string to_text(const facts::Facts& facts, const findings::Diagnosis& diagnosis, Detail detail,
+                    const Style& style);
+
+}  // namespace headroom::report

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/ladder_text.h"
+
+#include <fmt/format.h>
+
+namespace headroom::report {
+namespace {
+
+using facts::Fact;
+
+std::string amount(const Fact<Bytes>& fact) {
+  if (fact) return to_string(*fact);
+  return fact.missing().why == facts::Why::not_limited ? "no limit" : "-";
+}
+
+std::string amount(const std::optional<Bytes>& bytes) {
+  return bytes ? to_string(*bytes) : "-";
+}
+
+std::string_view explain(std::string_view rung, bool integrated) {
+  struct Words {
+    std::string_view rung, text;
+  };
+  constexpr Words words[] = {
+      {"ram", "RAM, without the carve-out"},
+      {"vram", "the card's own memory"},
+      {"ttm", "the kernel's limit on system memory for GPUs"},
+      {"gtt", "system memory that graphics may map"},
+      {"prefer-gtt", "whether hipMalloc takes system memory"},
+      {"pool", "what ROCm offers to hipMalloc"},
+      {"kfd-system", "the compute driver's limit on RAM"},
+      {"kfd-ttm", "the compute driver's copy of TTM's limit"},
+      {"kfd-free", "what the compute driver calls free"},
+      {"ram-free", "RAM that is free now"},
+      {"cgroup", "the control group's memory (not charged for hipMalloc)"},
+      {"dmem", "the control group's VRAM"},
+      {"hip", "the largest single allocation"},
+      {"framework", "what the framework has reserved"},
+  };
+  if (integrated && rung == "vram") return "what the BIOS sets aside for the GPU (carve-out)";
+  for (const Words& one : words) {
+    if (one.rung == rung) return one.text;
+  }
+  return "";
+}
+
+std::string support_words(const facts::Gpu& gpu) {
+  if (!gpu.support) return "support not known";
+  switch (*gpu.support) {
+    case knowledge::Support::official:
+      return "officially supported";
+    case knowledge::Support::community:
+      return "supported by the community";
+    case knowledge::Support::override:
+      return "only with an override";
+    case knowledge::Support::dropped:
+      return "no longer supported";
+    case knowledge::Support::unsupported:
+      break;
+  }
+  return "never supported";
+}
+
+// Rungs that do not apply, or that nothing is known of, are for --verbose.
+bool shown(const facts::Rung& rung, Detail detail) {
+  return detail == Detail::verbose || (rung.applies && rung.limit);
+}
+
+std::string origin(const facts::Rung& rung) {
+  if (!rung.limit) return to_string(rung.limit.missing());
+  const facts::Source& source = rung.limit.source();
+  return source.path == "computed" ? source.text : source.path;
+}
+
+// One row of the list of facts: what, value or why not, where from.
+using Row = std::vector<std::string>;
+
+template <class T, class Convert>
+Row fact_row(std::string name, const Fact<T>& fact, Convert convert) {
+  const facts::Source& source = fact.source();
+  std::string place = source.path;
+  if (source.line > 0) place += fmt::format(":{}", source.line);
+  return {std::move(name), fact ? convert(*fact) : "- (" + to_string(fact.missing()) + ")",
+          std::move(place)};
+}
+
+void add_machine(const facts::MachineFacts& machine, std::vector<Row>& rows) {
+  const auto text = [](const std::string& word) { return printable(word); };
+  const auto bytes = [](Bytes value) { return to_string(value); };
+  const auto yes = [](bool is) { return std::string(is ? "yes" : "no"); };
+  rows.push_back(fact_row("kernel", machine.kernel, text));
+  rows.push_back(fact_row("distribution", machine.distribution, text));
+  rows.push_back(fact_row("container", machine.container, text));
+  rows.push_back(fact_row("ROCm", machine.rocm, text));
+  rows.push_back(fact_row("RAM", machine.memory.total, bytes));
+  rows.push_back(fact_row("RAM available", machine.memory.available, bytes));
+  rows.push_back(fact_row(machine.ttm_module + " pages_limit", machine.pages_limit, bytes));
+  rows.push_back(fact_row("amdgpu gttsize", machine.gttsize, bytes));
+  rows.push_back(fact_row("/dev/kfd", machine.dev_kfd, yes));
+  rows.push_back(fact_row("memory cgroup", machine.cgroup.memory_max, bytes));
+  for (const facts::ModuleOption& option : machine.options) {
+    const bool ours =
+        option.module == "amdgpu" || option.module == "ttm" || option.module == "amdttm";
+    if (!ours) continue;
+    rows.push_back({option.module + "." + option.key, printable(option.value), option.source.path});
+  }
+}
+
+void add_gpu(const facts::Gpu& gpu, std::vector<Row>& rows) {
+  const auto text = [](const std::string& word) { return printable(word); };
+  const auto bytes = [](Bytes value) { return to_string(value); };
+  const auto yes = [](bool is) { return std::string(is ? "yes" : "no"); };
+  const auto number = [](std::uint64_t value) { return std::to_string(value); };
+  const auto id = [](std::uint64_t value) { return fmt::format("{:#06x}", value); };
+  rows.push_back({gpu.pci, printable(gpu.name), gpu.folder});
+  rows.push_back(fact_row("  device", gpu.device, id));
+  rows.push_back(fact_row("  driver", gpu.driver, text));
+  rows.push_back(fact_row("  power state", gpu.power_state, text));
+  rows.push_back(fact_row("  target", gpu.gfx, text));
+  rows.push_back(fact_row("  integrated", gpu.integrated, yes));
+  rows.push_back(fact_row("  VRAM", gpu.vram_total, bytes));
+  rows.push_back(fact_row("  VRAM in use", gpu.vram_used, bytes));
+  rows.push_back(fact_row("  GTT", gpu.gtt_total, bytes));
+  rows.push_back(fact_row("  GTT in use", gpu.gtt_used, bytes));
+  rows.push_back(fact_row("  pool", gpu.pool, bytes));
+  rows.push_back(fact_row("  KFD id", gpu.kfd_id, number));
+  rows.push_back(fact_row("  render node", gpu.render_node, yes));
+}
+
+}  // namespace
+
+std::string gpu_heading(const facts::Gpu& gpu, const Style& style) {
+  std::string kind = "integrated or discrete is not known";
+  if (gpu.integrated) kind = *gpu.integrated ? "integrated" : "discrete";
+  std::string heading = style.bold(printable(gpu.name)) + "  " +
+                        fmt::format("{}, {}, {}  ", gpu.gfx ? *gpu.gfx : "target not known", kind,
+                                    support_words(gpu)) +
+                        style.dim(gpu.pci);
+  if (gpu.asleep()) heading += "  (asleep, and left so)";
+  return heading + "\n";
+}
+
+std::string ladder_table(const facts::Gpu& gpu, Detail detail, const Style& style) {
+  std::vector<Row> rows = {{"", "rung", "limit", "in use", "fixed at",
+                            detail == Detail::verbose ? "from" : "what it is"}};
+  std::vector<bool> binding = {false};
+  for (const facts::Rung& rung : gpu.ladder.rungs) {
+    if (!shown(rung, detail)) continue;
+    std::string what(explain(rung.name, gpu.integrated && *gpu.integrated));
+    if (rung.kind == facts::RungKind::capacity && rung.binding) what += "  <- binds";
+    if (detail == Detail::verbose) what = origin(rung) + (rung.binding ? "  <- binds" : "");
+    rows.push_back({rung.binding ? ">" : " ", rung.name, amount(rung.limit), amount(rung.used),
+                    std::string(to_string(rung.fixed_at)), what});
+    binding.push_back(rung.binding);
+  }
+  if (rows.size() == 1) return "  no limit of it could be read\n";
+  const auto lines =
+      align(rows, {Align::left, Align::left, Align::right, Align::right, Align::left, Align::left});
+  std::string table;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string line = "  " + lines[i];
+    if (i == 0) {
+      table += style.dim(line);
+    } else {
+      table += binding[i] ? style.bold(line) : line;
+    }
+    table += "\n";
+  }
+  return table;
+}
+
+std::string holders_table(const facts::Gpu& gpu, const Style& style) {
+  std::vector<Row> rows = {{"held by", "PID", "VRAM", "GTT", "where"}};
+  for (const facts::Holder& holder : gpu.holders) {
+    std::string where = holder.unit;
+    if (!holder.container.empty()) where = "container " + holder.container;
+    if (!holder.visible) where = "out of sight: a PID of the host, or a process that is gone";
+    rows.push_back({holder.command.empty() ? "?" : printable(holder.command),
+                    std::to_string(holder.pid), amount(holder.vram), amount(holder.gtt),
+                    printable(where)});
+  }
+  if (gpu.unattributed) {
+    // On an APU the figure is VRAM and GTT together.
+    const bool both = gpu.integrated && *gpu.integrated;
+    const std::string figure = to_string(*gpu.unattributed);
+    rows.push_back({"(no holder)", "", both ? "" : figure, "",
+                    (both ? figure + " in all: " : "") +
+                        "the driver itself, the display, and what is out of sight"});
+  }
+  if (rows.size() == 1) return "";
+  const auto lines =
+      align(rows, {Align::left, Align::right, Align::right, Align::right, Align::left});
+  std::string table;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    table += (i == 0 ? style.dim("    " + lines[i]) : "    " + lines[i]) + "\n";
+  }
+  return table;
+}
+
+std::string fact_list(const facts::Facts& facts, const Style& style) {
+  std::vector<Row> rows = {{"fact", "value", "from"}};
+  add_machine(facts.machine, rows);
+  for (const facts::Gpu& gpu : facts.gpus) add_gpu(gpu, rows);
+  const auto lines = align(rows, {Align::left, Align::left, Align::left});
+  std::string list;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    list += (i == 0 ? style.dim("  " + lines[i]) : "  " + lines[i]) + "\n";
+  }
+  return list;
+}
+
+}  // namespace headroom::report
