@@ -22,5 +22,6 @@ int print_error(const Error& error, ExitCode code);
 // Each adds one command to the App.
 void add_plan(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
+void add_replay(CLI::App& app, Context& context);
 
 }  // namespace headroom::cli

@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
   headroom::cli::Context context;
   headroom::cli::add_plan(app, context);
   headroom::cli::add_run(app, context);
+  headroom::cli::add_replay(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
