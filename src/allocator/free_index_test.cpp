@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/free_index.h"
 
+#include <gtest/gtest.h>
+
 #include <random>
 #include <set>
 #include <tuple>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "allocator/address_map.h"
 
@@ -68,8 +68,8 @@ TEST_F(Index, agrees_with_an_ordered_set_on_any_history) {
   }
   std::size_t visited = 0;
   index_.for_each_from(512 * 1000, [&](SegmentId) { ++visited; });
-  EXPECT_EQ(visited, static_cast<std::size_t>(std::distance(
-                         model.lower_bound({512 * 1000, 0, 0}), model.end())));
+  EXPECT_EQ(visited, static_cast<std::size_t>(
+                         std::distance(model.lower_bound({512 * 1000, 0, 0}), model.end())));
 }
 
 TEST(AddressMap, finds_what_was_inserted_and_nothing_that_was_erased) {

@@ -37,6 +37,7 @@ ReplayResult replay(const Trace& trace, Policy& policy) {
         const auto address = policy.allocate({event.bytes, event.tag, event.stream});
         if (!address) {
           result.failed_at = result.events;
+          result.failed_bytes = event.bytes;
           result.usage = policy.usage();
           return result;
         }

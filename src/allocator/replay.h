@@ -16,6 +16,7 @@ namespace headroom::allocator {
 struct ReplayResult {
   bool completed = false;
   std::optional<std::uint64_t> failed_at;  // The number of the event, from 1; comments not counted.
+  std::uint64_t failed_bytes = 0;          // What that event asked for.
   std::uint64_t events = 0;                // That were replayed, the failed one included.
   Usage usage;                             // At the end, or at the failure.
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/replay.h"
 
-#include <string>
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "allocator/exact_policy.h"
 #include "allocator/make_policy.h"
@@ -18,8 +18,8 @@ namespace {
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
 TEST(Trace, reads_every_event_with_and_without_stream_and_tag) {
-  const auto trace =
-      parse_trace("# a comment\n\na 7 1000\na 8 5 3\r\n  a 9 6 2 gradients\nf 8\ns 3\na 8 1 0 mine");
+  const auto trace = parse_trace(
+      "# a comment\n\na 7 1000\na 8 5 3\r\n  a 9 6 2 gradients\nf 8\ns 3\na 8 1 0 mine");
   ASSERT_TRUE(trace.has_value()) << trace.error().message;
   ASSERT_EQ(trace->events.size(), 6U);
   EXPECT_EQ(trace->objects, 3U);
@@ -130,8 +130,7 @@ TEST(TraceRecorder, what_it_records_replays_to_the_same_peak) {
   recorder.free(*second);
   recorder.synchronize(1);
   recorder.free(*first);
-  EXPECT_EQ(text,
-            "a 1 5242880 0 weights\na 2 3145728 1 activations\nf 2\ns 1\nf 1\n");
+  EXPECT_EQ(text, "a 1 5242880 0 weights\na 2 3145728 1 activations\nf 2\ns 1\nf 1\n");
   const auto again = *make_policy("headroom", 64 * mib);
   const ReplayResult result = replay(*parse_trace(text), *again);
   EXPECT_TRUE(result.completed);

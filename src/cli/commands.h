@@ -25,5 +25,4 @@ void add_plan(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_replay(CLI::App& app, Context& context);
 
-
 }  // namespace headroom::cli

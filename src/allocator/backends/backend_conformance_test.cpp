@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One suite for every backend: what Backend promises, and what the allocator on top of it keeps.
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,8 +11,6 @@
 #include <random>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "allocator/backend.h"
 #include "allocator/backends/host.h"
@@ -141,7 +140,8 @@ class Patterns {
   };
 
   void write(const Block& block) const {
-    if (has_contents_) visit(block, [](std::uint64_t* word, std::uint64_t value) { *word = value; });
+    if (has_contents_)
+      visit(block, [](std::uint64_t* word, std::uint64_t value) { *word = value; });
   }
   bool holds(const Block& block) const {
     bool good = true;

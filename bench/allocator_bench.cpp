@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one event (an allocation or a free) costs: headroom's allocator, the model of PyTorch's and
+// the C library's malloc on the same generated training steps, with `vs_malloc` as the ratio.
+// Time is taken over whole replays, since reading a clock costs as much as a third of an event.
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "allocator/backends/host.h"
+#include "allocator/exact_policy.h"
+#include "allocator/headroom_allocator.h"
+#include "allocator/make_policy.h"
+#include "allocator/replay.h"
+#include "allocator/trace.h"
+
+namespace headroom::allocator {
+namespace {
+
+constexpr std::uint64_t kib = 1024;
+
+// Steps of a decoder with lengths that vary: activations live from forward to backward, each
+// operator has temporaries, and small blocks lie between the large ones.
+class Steps {
+ public:
+  explicit Steps(int steps) {
+    for (int i = 0; i < 200; ++i) allocate(64 * kib + random_() % (512 * kib));  // Weights.
+    for (int i = 0; i < steps; ++i) step(32 + random_() % 96);
+    trace_.objects = next_object_;
+  }
+  const Trace& trace() const { return trace_; }
+
+ private:
+  std::uint32_t allocate(std::uint64_t bytes) {
+    trace_.events.push_back({EventKind::allocate, Component::other, 0, next_object_, bytes});
+    return next_object_++;
+  }
+  void free(std::uint32_t object) {
+    trace_.events.push_back({EventKind::free, Component::other, 0, object, 0});
+  }
+  void with_temporaries(std::uint64_t length) {
+    const std::uint32_t scores = allocate(length * length * 8);
+    free(allocate(512 + random_() % 4096));
+    free(scores);
+  }
+  void step(std::uint64_t length) {
+    std::vector<std::uint32_t> saved;
+    for (int layer = 0; layer < 24; ++layer) {
+      for (int op = 0; op < 8; ++op) {
+        saved.push_back(allocate(length * kib * (op % 3 == 0 ? 4 : 1)));
+        saved.push_back(allocate(length * 4));
+        with_temporaries(length);
+      }
+    }
+    for (; !saved.empty(); saved.pop_back()) {
+      with_temporaries(length);
+      free(saved.back());
+    }
+  }
+
+  Trace trace_;
+  std::uint32_t next_object_ = 0;
+  std::mt19937_64 random_{1};
+};
+
+// The C library as a policy: it knows addresses and nothing else.
+class Malloc final : public Policy {
+ public:
+  std::optional<Address> allocate(const Request& request) override {
+    return reinterpret_cast<Address>(std::malloc(request.bytes));
+  }
+  void free(Address address) override { std::free(reinterpret_cast<void*>(address)); }
+  void retag(Address /*address*/, Component /*tag*/) override {}
+  void synchronize(StreamId /*stream*/) override {}
+  const Usage& usage() const override { return usage_; }
+  std::string_view name() const override { return "malloc"; }
+
+ private:
+  Usage usage_;
+};
+
+void give_back(const Trace& trace, Policy& policy, std::vector<Address>& addresses) {
+  for (std::uint32_t object = 0; object < trace.objects; ++object) {
+    if (addresses[object] != 0) policy.free(addresses[object]);
+    addresses[object] = 0;
+  }
+}
+
+// Replays the whole trace, then frees what it left live; the events that it took.
+std::uint64_t run(const Trace& trace, Policy& policy, std::vector<Address>& addresses) {
+  for (const Event& event : trace.events) {
+    if (event.kind == EventKind::allocate) {
+      addresses[event.object] = *policy.allocate({event.bytes, event.tag, event.stream});
+    } else {
+      policy.free(addresses[event.object]);
+      addresses[event.object] = 0;
+    }
+  }
+  give_back(trace, policy, addresses);
+  return trace.events.size();
+}
+
+// Of processor time, so that other programs on the machine do not count.
+class Stopwatch {
+ public:
+  double ns() const {
+    return 1e9 * static_cast<double>(std::clock() - start_) / static_cast<double>(CLOCKS_PER_SEC);
+  }
+
+ private:
+  std::clock_t start_ = std::clock();
+};
+
+double malloc_ns_per_event(const Trace& trace) {
+  Malloc c_library;
+  std::vector<Address> addresses(trace.objects);
+  run(trace, c_library, addresses);
+  std::uint64_t events = 0;
+  const Stopwatch watch;
+  for (int i = 0; i < 30; ++i) events += run(trace, c_library, addresses);
+  return watch.ns() / static_cast<double>(events);
+}
+
+void measure(benchmark::State& state, Policy& policy, const Trace& trace) {
+  const double malloc_ns = malloc_ns_per_event(trace);
+  std::vector<Address> addresses(trace.objects);
+  run(trace, policy, addresses);
+  const std::uint64_t warm_calls = policy.usage().device_calls;
+  std::uint64_t events = 0;
+  const Stopwatch watch;
+  for (auto _ : state) events += run(trace, policy, addresses);
+  const double ns = watch.ns() / static_cast<double>(events);
+  state.counters["ns/event"] = ns;
+  state.counters["vs_malloc"] = ns / malloc_ns;
+  state.counters["warm_calls"] = static_cast<double>(policy.usage().device_calls - warm_calls);
+}
+
+void bench_policy(benchmark::State& state, const std::string& name) {
+  const auto policy = *make_policy(name);
+  measure(state, *policy, Steps(20).trace());
+}
+
+// With real pages behind it, in 2 % above the live peak.
+void bench_headroom_on_host_memory(benchmark::State& state) {
+  const Steps steps(20);
+  ExactPolicy exact(unlimited_capacity_bytes);
+  const std::uint64_t peak = replay(steps.trace(), exact).usage.live_peak_bytes;
+  auto backend = HostBackend::create();
+  if (!backend) return state.SkipWithError(backend.error().message.c_str());
+  HeadroomAllocator allocator(**backend, peak + peak / 50);
+  measure(state, allocator, steps.trace());
+}
+
+void bench_malloc(benchmark::State& state) {
+  Malloc c_library;
+  measure(state, c_library, Steps(20).trace());
+}
+
+BENCHMARK_CAPTURE(bench_policy, headroom, std::string("headroom"));
+BENCHMARK_CAPTURE(bench_policy, torch, std::string("torch"));
+BENCHMARK_CAPTURE(bench_policy, torch_expandable, std::string("torch-expandable"));
+BENCHMARK(bench_headroom_on_host_memory);
+BENCHMARK(bench_malloc);
+
+}  // namespace
+}  // namespace headroom::allocator

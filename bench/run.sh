@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Runs every benchmark in a folder of programs: bench/run.sh build/release/bin
+set -euo pipefail
+for program in "${1:?the folder of the programs, such as build/release/bin}"/*_bench; do
+  echo "== $(basename "$program")"
+  "$program" --benchmark_counters_tabular=true
+done

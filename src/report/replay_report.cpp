@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/replay_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/bytes.h"
+
+namespace headroom::report {
+namespace {
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::string percent_above(std::uint64_t bytes, std::uint64_t base) {
+  if (base == 0) return "";
+  const double ratio = static_cast<double>(bytes) / static_cast<double>(base);
+  return fmt::format("{:+.1f} %", (ratio - 1) * 100);
+}
+
+std::string min_capacity(const TraceFacts& trace, const ReplayRow& row) {
+  if (!row.min_capacity_wanted) return "";
+  if (!row.min_capacity_bytes) return "none will do";
+  return fmt::format("{} ({})", to_string(Bytes{*row.min_capacity_bytes}),
+                     percent_above(*row.min_capacity_bytes, trace.peak_live_bytes));
+}
+
+std::string outcome(const ReplayRow& row) {
+  if (row.result.completed) return "completed";
+  return fmt::format("out of memory at {}", *row.result.failed_at);
+}
+
+using Cells = std::vector<std::string>;
+
+Cells cells_of(const TraceFacts& trace, const ReplayRow& row) {
+  const allocator::Usage& usage = row.result.usage;
+  return {row.policy,
+          outcome(row),
+          to_string(Bytes{usage.reserved_peak_bytes}),
+          percent_above(usage.reserved_peak_bytes, trace.peak_live_bytes),
+          fmt::format("{}", usage.device_calls),
+          fmt::format("{:.0f}", row.ns_per_event),
+          min_capacity(trace, row)};
+}
+
+std::string lay_out(const std::vector<Cells>& table) {
+  std::vector<std::size_t> widths(table[0].size());
+  for (const Cells& row : table) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Cells& row : table) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool words = i < 2;  // Numbers are aligned to the right.
+      if (widths[i] == 0) continue;
+      line += words ? fmt::format("  {:<{}}", row[i], widths[i])
+                    : fmt::format("  {:>{}}", row[i], widths[i]);
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+std::string what_failed_first(const std::vector<ReplayRow>& rows) {
+  std::string text;
+  for (const ReplayRow& row : rows) {
+    if (row.result.completed) continue;
+    const allocator::Usage& usage = row.result.usage;
+    text += fmt::format(
+        "\n{} could not meet event {}, a request of {}: {} were live and {} reserved.\n",
+        row.policy, *row.result.failed_at, to_string(Bytes{row.result.failed_bytes}),
+        to_string(Bytes{usage.live_bytes}), to_string(Bytes{usage.reserved_bytes}));
+  }
+  return text;
+}
+
+}  // namespace
+
+Json to_json(const TraceFacts& trace, const ReplayRow& row) {
+  Json missing = Json::object();
+  if (!row.capacity_bytes) missing["/capacity_bytes"] = "no --capacity was given: unlimited";
+  if (!row.min_capacity_wanted) {
+    missing["/min_capacity_bytes"] = "searched only with --min-capacity";
+  } else if (!row.min_capacity_bytes) {
+    missing["/min_capacity_bytes"] = "the trace does not finish at any capacity";
+  }
+  return {{"schema", "headroom.replay/1"},
+          {"policy", row.policy},
+          {"capacity_bytes", or_null(row.capacity_bytes)},
+          {"completed", row.result.completed},
+          {"failed_at", or_null(row.result.failed_at)},
+          {"events", trace.events},
+          {"peak_live_bytes", trace.peak_live_bytes},
+          {"peak_reserved_bytes", row.result.usage.reserved_peak_bytes},
+          {"min_capacity_bytes", or_null(row.min_capacity_bytes)},
+          {"device_calls", row.result.usage.device_calls},
+          {"ns_per_event", row.ns_per_event},
+          {"missing", missing}};
+}
+
+std::string to_text(const TraceFacts& trace, const std::vector<ReplayRow>& rows) {
+  const auto& capacity = rows.front().capacity_bytes;
+  std::string text =
+      fmt::format("{}: {} events, live peak {}, {}\n\n", trace.name, trace.events,
+                  to_string(Bytes{trace.peak_live_bytes}),
+                  capacity ? "capacity " + to_string(Bytes{*capacity}) : "unlimited capacity");
+  const bool searched = rows.front().min_capacity_wanted;
+  std::vector<Cells> table = {{"policy", "outcome", "reserved", "over live", "device calls",
+                               "ns/event", searched ? "capacity needed" : ""}};
+  for (const ReplayRow& row : rows) table.push_back(cells_of(trace, row));
+  return text + lay_out(table) + what_failed_first(rows);
+}
+
+}  // namespace headroom::report

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `headroom replay` found, one row per policy, as a table for people and as JSON for programs
+// (contracts.md, "Trace").
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "allocator/replay.h"
+#include "base/document.h"
+
+namespace headroom::report {
+
+// The trace by itself.
+struct TraceFacts {
+  std::string name;
+  std::uint64_t events = 0;
+  std::uint64_t peak_live_bytes = 0;  // Blocks rounded up to 512 bytes.
+};
+
+struct ReplayRow {
+  std::string policy;
+  std::optional<std::uint64_t> capacity_bytes;  // Nothing: as much as is asked for.
+  allocator::ReplayResult result;
+  double ns_per_event = 0;
+  bool min_capacity_wanted = false;
+  std::optional<std::uint64_t> min_capacity_bytes;  // Nothing: not wanted, or no capacity will do.
+};
+
+Json to_json(const TraceFacts& trace, const ReplayRow& row);
+std::string to_text(const TraceFacts& trace, const std::vector<ReplayRow>& rows);
+
+}  // namespace headroom::report

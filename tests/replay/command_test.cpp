@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// `headroom replay` as a program: what it prints and how it exits.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace headroom {
+namespace {
+
+struct Outcome {
+  int exit_code;
+  std::string text;  // What it said, on both streams.
+};
+
+class ReplayCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(testing::TempDir()) /
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& text) const {
+    const std::filesystem::path path = folder_ / "job.trace";
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  static Outcome run(const std::string& arguments) {
+    std::FILE* pipe =
+        ::popen((std::string(HEADROOM_BINARY) + " replay " + arguments + " 2>&1").c_str(), "r");
+    std::string text;
+    std::array<char, 4096> buffer{};
+    while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) text += buffer.data();
+    const int status = ::pclose(pipe);
+    return {WEXITSTATUS(status), text};
+  }
+
+  // Two 20 MiB segments of PyTorch's, each pinned by 2 MiB; then 20 MiB are asked for.
+  static constexpr const char* pinned =
+      "# two pinned segments\n"
+      "a 1 2097152\na 2 18874368\na 3 2097152\na 4 18874368\nf 2\nf 4\na 5 20971520\n";
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(ReplayCommand, shows_who_finishes_and_who_does_not) {
+  const Outcome shown =
+      run(write(pinned) + " --policy torch --policy headroom --capacity 40MiB --min-capacity");
+  EXPECT_EQ(shown.exit_code, 1) << shown.text;
+  EXPECT_NE(shown.text.find("out of memory at 7"), std::string::npos) << shown.text;
+  EXPECT_NE(shown.text.find("completed"), std::string::npos);
+  EXPECT_NE(shown.text.find("a request of 20.0 MiB: 4.0 MiB were live"), std::string::npos);
+}
+
+TEST_F(ReplayCommand, json_has_every_key_and_the_reason_for_each_null) {
+  const Outcome shown = run(write(pinned) + " --policy torch --capacity 40MiB --json");
+  EXPECT_EQ(shown.exit_code, 1);
+  const auto json = nlohmann::json::parse(shown.text);
+  EXPECT_EQ(json["schema"], "headroom.replay/1");
+  EXPECT_EQ(json["policy"], "torch");
+  EXPECT_EQ(json["completed"], false);
+  EXPECT_EQ(json["failed_at"], 7);
+  EXPECT_EQ(json["events"], 7);
+  EXPECT_EQ(json["peak_live_bytes"], 40 << 20);
+  EXPECT_EQ(json["peak_reserved_bytes"], 40 << 20);
+  EXPECT_TRUE(json["min_capacity_bytes"].is_null());
+  EXPECT_TRUE(json["missing"].contains("/min_capacity_bytes"));
+}
+
+TEST_F(ReplayCommand, headroom_is_the_default_policy) {
+  const Outcome shown = run(write(pinned) + " --capacity 40MiB --min-capacity --json");
+  EXPECT_EQ(shown.exit_code, 0) << shown.text;
+  const auto json = nlohmann::json::parse(shown.text);
+  EXPECT_EQ(json["policy"], "headroom");
+  EXPECT_TRUE(json["failed_at"].is_null());
+  EXPECT_EQ(json["min_capacity_bytes"], 40 << 20);
+  EXPECT_EQ(json["missing"].size(), 0U);
+}
+
+TEST_F(ReplayCommand, a_mistake_in_the_trace_names_its_line) {
+  const Outcome shown = run(write("a 1 10\nf 2\n"));
+  EXPECT_EQ(shown.exit_code, 2);
+  EXPECT_NE(shown.text.find("line 2: object 2 is freed, but it is not live"), std::string::npos)
+      << shown.text;
+}
+
+TEST_F(ReplayCommand, wrong_usage_and_unreadable_files_differ) {
+  EXPECT_EQ(run((folder_ / "absent").string()).exit_code, 3);
+  EXPECT_EQ(run("").exit_code, 2);
+  const Outcome policy = run(write(pinned) + " --policy tourch");
+  EXPECT_EQ(policy.exit_code, 2);
+  EXPECT_NE(policy.text.find("next: --policy torch"), std::string::npos) << policy.text;
+  EXPECT_EQ(run(write(pinned) + " --capacity many").exit_code, 2);
+}
+
+}  // namespace
+}  // namespace headroom
