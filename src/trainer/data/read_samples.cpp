@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "machine/user_files.h"
+#include "trainer/data/samples.h"
+
+namespace headroom::trainer::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t largest_file = std::size_t{4} << 30U;
+
+// The text files of a folder and of the folders below it, sorted.
+Result<std::vector<std::string>> list_text_files(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code problem;
+  fs::recursive_directory_iterator entry(folder, problem);
+  for (; !problem && entry != fs::recursive_directory_iterator(); entry.increment(problem)) {
+    const std::string extension = entry->path().extension().string();
+    if (entry->is_regular_file() && (extension == ".txt" || extension == ".md")) {
+      files.push_back(entry->path().string());
+    }
+  }
+  if (problem) {
+    return Error{Errc::io, fmt::format("reading folder {}: {}", folder, problem.message()),
+                 "make the folder readable, or name files in data.path"};
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Result<std::vector<std::string>> list_files(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code ignored;  // What is no folder is read as a file, and fails there with a reason.
+    if (!fs::is_directory(path, ignored)) {
+      files.push_back(path);
+      continue;
+    }
+    HEADROOM_TRY(const std::vector<std::string> found, list_text_files(path));
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+}  // namespace
+
+Result<Samples> read_samples(const Source& source) {
+  if (source.kind == "text" && source.vocabulary < byte_vocabulary) {
+    return Error{Errc::invalid,
+                 fmt::format("text is trained byte by byte, which needs a vocabulary of at least "
+                             "{}; the model has {}",
+                             byte_vocabulary, source.vocabulary),
+                 fmt::format("set vocab_size to {} in the model's config.json, or give token ids "
+                             "with kind = \"tokens\"",
+                             byte_vocabulary)};
+  }
+  if (source.longest < 2) {
+    return Error{Errc::invalid,
+                 fmt::format("batch.sequence: expected at least 2 tokens, one to predict from and "
+                             "one to predict; found {}",
+                             source.longest),
+                 "write sequence = 256 or more under [batch]"};
+  }
+  HEADROOM_TRY(const std::vector<std::string> files, list_files(source.paths));
+  Samples samples;
+  for (const std::string& file : files) {
+    HEADROOM_TRY(const std::string text, machine::read_file(file, largest_file));
+    if (source.kind == "tokens") {
+      HEADROOM_CHECK(
+          add_token_samples(text, file, {source.longest, source.vocabulary}, samples));
+    } else {
+      add_text_samples(text, source.longest, samples);
+    }
+  }
+  if (samples.empty()) {
+    return Error{Errc::invalid,
+                 fmt::format("expected training data in {}, found {} without a single sample",
+                             join(source.paths, ", "),
+                             files.empty() ? "no .txt or .md file" : "files"),
+                 "set data.path to a file with text, or to a folder with .txt or .md files"};
+  }
+  return samples;
+}
+
+}  // namespace headroom::trainer::data

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training text as samples: sequences of token ids of varying length, in the order of the files.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace headroom::trainer::data {
+
+using Sample = std::vector<std::int32_t>;
+using Samples = std::vector<Sample>;
+
+// Byte-level text: ids 0–255 are the bytes of UTF-8, this one ends a sample.
+inline constexpr std::int32_t end_of_sample = 256;
+inline constexpr std::uint64_t byte_vocabulary = 257;
+
+// Adds the samples of one text. Paragraphs (split at blank lines) are packed in order into samples of
+// at most `longest` tokens, end_of_sample included; a longer paragraph is cut. Paragraphs within a
+// sample stay apart by one blank line. Requires: longest >= 2.
+void add_text_samples(std::string_view text, std::uint64_t longest, Samples& samples);
+
+// Adds the samples of one token file: each line that is not blank is one, its ids separated by
+// blanks, cut after `longest`. Fails at the first word that is no id below `vocabulary`, with its
+// line; `name` is the file's. Lines with a single id are left out: they have nothing to predict.
+struct TokenFormat {
+  std::uint64_t longest = 0;
+  std::uint64_t vocabulary = 0;
+};
+Status add_token_samples(std::string_view text, const std::string& name, TokenFormat format,
+                         Samples& samples);
+
+// Where the data of a job is and how it is written.
+struct Source {
+  std::vector<std::string> paths;  // Files, or folders that are searched for .txt and .md.
+  std::string kind = "text";       // Or "tokens".
+  std::uint64_t longest = 0;       // batch.sequence
+  std::uint64_t vocabulary = 0;
+};
+
+// Files are read in the order of the paths, those of a folder sorted by name, so that the same
+// folder gives the same samples anywhere. Fails on a file that cannot be read, on data of the wrong
+// kind and on data without a single sample.
+Result<Samples> read_samples(const Source& source);
+
+}  // namespace headroom::trainer::data
