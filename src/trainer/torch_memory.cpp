@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/torch_memory.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include <c10/core/Allocator.h>
 #include <c10/util/Exception.h>
@@ -11,12 +13,13 @@ namespace headroom::trainer {
 
 using allocator::ByComponent;
 using allocator::Component;
+using allocator::OutOfMemory;
 using allocator::Policy;
 
 class TorchMemory::Hook : public c10::Allocator {
  public:
-  explicit Hook(Policy& policy)
-      : policy_(policy), previous_(c10::GetAllocator(c10::DeviceType::CPU)) {
+  Hook(Policy& policy, ExplainRefusal explain)
+      : policy_(policy), explain_(std::move(explain)), previous_(c10::GetAllocator(c10::DeviceType::CPU)) {
     c10::SetAllocator(c10::DeviceType::CPU, this);
   }
   ~Hook() override { c10::SetAllocator(c10::DeviceType::CPU, previous_); }
@@ -35,14 +38,6 @@ class TorchMemory::Hook : public c10::Allocator {
 
   Component swap_tag(Component tag) { return tag_.exchange(tag); }
 
-  static void retag_block(const c10::DataPtr& data, Component tag) {
-    auto* block = data.cast_context<Block>(&Hook::free_block);
-    if (block == nullptr) return;
-    const std::lock_guard lock(block->owner.mutex_);
-    block->owner.policy_.retag(block->address, tag);
-    block->owner.note_peak(tag);
-  }
-
   allocator::Usage usage() const {
     const std::lock_guard lock(mutex_);
     return policy_.usage();
@@ -55,7 +50,7 @@ class TorchMemory::Hook : public c10::Allocator {
     const std::lock_guard lock(mutex_);
     return live_blocks_;
   }
-  std::optional<RefusedRequest> take_refused() {
+  std::optional<OutOfMemory> take_refused() {
     const std::lock_guard lock(mutex_);
     return std::exchange(refused_, std::nullopt);
   }
@@ -70,9 +65,10 @@ class TorchMemory::Hook : public c10::Allocator {
   c10::DataPtr allocate_block(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const Component tag = tag_;
-    const auto address = policy_.allocate({.bytes = bytes, .tag = tag});
+    const allocator::Request request{.bytes = bytes, .tag = tag};
+    const auto address = policy_.allocate(request);
     if (!address) {
-      refused_ = RefusedRequest{bytes, tag, policy_.usage()};
+      refused_ = explain_ ? explain_(request) : explain_by_usage(request);
       TORCH_CHECK_WITH(OutOfMemoryError, false, "no device memory for ", bytes, " bytes");
     }
     auto block = std::make_unique<Block>(Block{*this, *address});
@@ -81,6 +77,13 @@ class TorchMemory::Hook : public c10::Allocator {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): a host policy's address is a pointer.
     return {reinterpret_cast<void*>(*address), block.release(), &Hook::free_block,
             c10::Device(c10::DeviceType::CPU)};
+  }
+
+  OutOfMemory explain_by_usage(const allocator::Request& request) const {
+    OutOfMemory problem;
+    problem.request = request;
+    problem.usage = policy_.usage();
+    return problem;
   }
 
   static void free_block(void* context) {
@@ -93,15 +96,17 @@ class TorchMemory::Hook : public c10::Allocator {
   void note_peak(Component tag) { peak_[tag] = std::max(peak_[tag], policy_.usage().live[tag]); }
 
   Policy& policy_;
+  ExplainRefusal explain_;
   c10::Allocator* previous_;
   std::atomic<Component> tag_{Component::other};
   mutable std::mutex mutex_;  // Guards the policy and what follows.
   ByComponent peak_;
   std::uint64_t live_blocks_ = 0;
-  std::optional<RefusedRequest> refused_;
+  std::optional<OutOfMemory> refused_;
 };
 
-TorchMemory::TorchMemory(Policy& policy) : hook_(std::make_unique<Hook>(policy)) {}
+TorchMemory::TorchMemory(Policy& policy, ExplainRefusal explain)
+    : hook_(std::make_unique<Hook>(policy, std::move(explain))) {}
 TorchMemory::~TorchMemory() = default;
 
 allocator::Usage TorchMemory::usage() const {
@@ -113,7 +118,7 @@ ByComponent TorchMemory::peak_by_component() const {
 std::uint64_t TorchMemory::live_blocks() const {
   return hook_->live_blocks();
 }
-std::optional<RefusedRequest> TorchMemory::take_refused() {
+std::optional<OutOfMemory> TorchMemory::take_refused() {
   return hook_->take_refused();
 }
 
@@ -122,10 +127,6 @@ TagScope::TagScope(Component tag) : previous_(tag) {
 }
 TagScope::~TagScope() {
   if (auto* hook = TorchMemory::Hook::installed()) hook->swap_tag(previous_);
-}
-
-void retag(const at::Tensor& tensor, Component tag) {
-  TorchMemory::Hook::retag_block(tensor.storage().data_ptr(), tag);
 }
 
 }  // namespace headroom::trainer
