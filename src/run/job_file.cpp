@@ -53,10 +53,10 @@ Result<LoadedJob> load_job(const std::string& path) {
   auto job = estimate::parse_job(*document);
   if (!job) return std::move(job).error().in(name);
   const std::string folder = path == "-" ? "." : folder_of(path);
-  HEADROOM_TRY(const Json config, read_config(job->model, folder));
+  HEADROOM_TRY(Json config, read_config(job->model, folder));
   auto model = estimate::parse_model_config(config);
   if (!model) return std::move(model).error().in(name + ": model.config");
-  return LoadedJob{*job, *model, folder};
+  return LoadedJob{*job, *model, std::move(config), folder};
 }
 
 }  // namespace headroom::run

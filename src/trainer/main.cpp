@@ -1,2 +1,176 @@
 // SPDX-License-Identifier: Apache-2.0
-int main() {}
+// headroom-train JOB: reads the job, plans it, trains it, and says how right the plan was.
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "estimate/plan.h"
+#include "report/plan_json.h"
+#include "run/job_file.h"
+#include "trainer/training.h"
+
+namespace headroom::trainer {
+namespace {
+
+// As `headroom`'s (contracts.md).
+enum ExitCode : int { exit_ok = 0, exit_failed = 1, exit_usage = 2, exit_could_not_look = 3 };
+
+struct Arguments {
+  std::string job;
+  std::string output;
+  std::string trace;
+  bool resume = false;
+  bool quiet = false;
+};
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal has no other way in.
+volatile std::sig_atomic_t stop_requested = 0;
+
+extern "C" void request_stop(int /*signal*/) {
+  stop_requested = 1;
+}
+
+// One line that is rewritten on a terminal, else a plain line every few seconds.
+class ConsoleObserver final : public Observer {
+ public:
+  explicit ConsoleObserver(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
+
+  void on_note(const std::string& text) override {
+    if (!quiet_) fmt::print(stderr, "{}headroom-train: {}\n", line_open_ ? "\n" : "", text);
+    line_open_ = false;
+  }
+
+  void on_step(const StepMetrics& m) override {
+    if (quiet_) return;
+    const bool last = m.step == m.steps;
+    if (!terminal_ && !last && first_step_ != 0 && m.elapsed_s - printed_at_s_ < plain_interval_s) return;
+    printed_at_s_ = m.elapsed_s;
+    if (first_step_ == 0) first_step_ = m.step;
+    const double left = static_cast<double>(m.steps - m.step) * m.elapsed_s /
+                        static_cast<double>(m.step - first_step_ + 1);
+    fmt::print(stderr, "{}  step {:>{}}/{}  epoch {}  loss {:.4f}  {:>6.0f} tokens/s  peak {}  {}{}",
+               terminal_ ? "\r\x1b[K" : "", m.step, std::to_string(m.steps).size(), m.steps, m.epoch,
+               m.loss, m.tokens_per_s(), to_string(Bytes{m.live_peak_bytes}),
+               last ? fmt::format("{:.0f} s", m.elapsed_s) : fmt::format("about {:.0f} s left", left),
+               terminal_ && !last ? "" : "\n");
+    line_open_ = terminal_ && !last;
+  }
+
+  bool wants_stop() override { return stop_requested != 0; }
+
+  void close_line() {
+    if (line_open_) fmt::print(stderr, "\n");
+    line_open_ = false;
+  }
+
+ private:
+  static constexpr double plain_interval_s = 5;
+  bool quiet_;
+  bool terminal_;
+  bool line_open_ = false;
+  double printed_at_s_ = 0;
+  std::uint64_t first_step_ = 0;  // That this process did; a resumed run begins later.
+};
+
+int fail(const Error& error, ExitCode code) {
+  fmt::print(stderr, "headroom-train: {}\n", error.message);
+  if (!error.next.empty()) fmt::print(stderr, "  next: {}\n", error.next);
+  return code;
+}
+
+// What a run that could not begin exits with.
+ExitCode exit_code_of(const Error& error) {
+  switch (error.code) {
+    case Errc::out_of_memory:
+    case Errc::no_space:
+      return exit_failed;
+    case Errc::invalid:
+    case Errc::unsupported:
+      return exit_usage;
+    default:
+      return exit_could_not_look;
+  }
+}
+
+Result<TrainRequest> make_request(const Arguments& arguments) {
+  HEADROOM_TRY(run::LoadedJob loaded, run::load_job(arguments.job));
+  HEADROOM_TRY(const estimate::Device device, estimate::find_device(loaded.job));
+  HEADROOM_TRY(const estimate::Plan plan, estimate::make_plan(loaded.job, loaded.model, device));
+  loaded.job = plan.job;
+  TrainRequest request;
+  HEADROOM_TRY(request.settings, make_settings(loaded));
+  request.predicted = report::to_json(plan);
+  request.trace_path = arguments.trace;
+  request.resume = arguments.resume;
+  const estimate::Job::Model& model = loaded.job.model;
+  if (request.settings.model_folder) {
+    request.base_model = *request.settings.model_folder;
+  } else if (model.name) {
+    request.base_model = *model.name;
+  }
+  request.output = arguments.output;
+  if (request.output.empty() && loaded.job.output.folder) {
+    const std::string& folder = *loaded.job.output.folder;
+    request.output = folder.starts_with('/') ? folder : loaded.folder + "/" + folder;
+  }
+  if (request.output.empty()) {
+    return Error{Errc::invalid, "expected a folder for the results, found none",
+                 fmt::format("headroom-train {} --output DIR", arguments.job)};
+  }
+  return request;
+}
+
+std::string compare(const Json& report) {
+  const auto measured = report["measured"]["allocated_bytes"].get<std::uint64_t>();
+  const auto predicted = report["predicted"]["allocated_bytes"].get<std::uint64_t>();
+  const double off =
+      100.0 * (static_cast<double>(predicted) / static_cast<double>(measured) - 1.0);
+  return fmt::format("peak {}, predicted {} ({:+.1f} %)", to_string(Bytes{measured}),
+                     to_string(Bytes{predicted}), off);
+}
+
+int run_job(const Arguments& arguments) {
+  const auto request = make_request(arguments);
+  if (!request) return fail(request.error(), exit_usage);
+  ConsoleObserver observer(arguments.quiet);
+  const auto outcome = train(*request, observer);
+  observer.close_line();
+  if (!outcome) return fail(outcome.error(), exit_code_of(outcome.error()));
+  if (!outcome->status) return fail(outcome->status.error(), exit_failed);
+  observer.on_note(compare(outcome->report));
+  observer.on_note(fmt::format("done; results are in {}", request->output));
+  return exit_ok;
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app{"headroom-train trains a model as its job file says, inside the job's memory"};
+  app.set_version_flag("--version", "headroom-train " HEADROOM_VERSION);
+  Arguments arguments;
+  app.add_option("job", arguments.job, "The job, a TOML or JSON file")->required();
+  app.add_option("--output", arguments.output, "Folder for everything the run writes");
+  app.add_option("--trace", arguments.trace,
+                 "Record every allocation into this file, for headroom replay");
+  app.add_flag("--resume", arguments.resume, "Go on from the checkpoint in the output folder");
+  app.add_flag("--quiet", arguments.quiet, "Say nothing but what went wrong");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    return app.exit(problem) == 0 ? exit_ok : exit_usage;
+  }
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  return run_job(arguments);
+}
+
+}  // namespace
+}  // namespace headroom::trainer
+
+int main(int argc, char** argv) {
+  return headroom::trainer::parse_and_run(argc, argv);
+}

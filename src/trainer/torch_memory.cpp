@@ -1,52 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/torch_memory.h"
 
-#include <c10/core/Allocator.h>
-#include <c10/util/Exception.h>
-
+#include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <unordered_set>
+#include <utility>
+
+#include <c10/core/Allocator.h>
+#include <c10/util/Exception.h>
 
 namespace headroom::trainer {
 
 using allocator::ByComponent;
 using allocator::Component;
+using allocator::OutOfMemory;
 using allocator::Policy;
 
 class TorchMemory::Hook : public c10::Allocator {
  public:
-  explicit Hook(Policy& policy)
-      : policy_(policy), previous_(c10::GetAllocator(c10::DeviceType::CPU)) {
+  Hook(Policy& policy, ExplainRefusal explain)
+      : policy_(policy), explain_(std::move(explain)), previous_(c10::GetAllocator(c10::DeviceType::CPU)) {
     c10::SetAllocator(c10::DeviceType::CPU, this);
   }
   ~Hook() override { c10::SetAllocator(c10::DeviceType::CPU, previous_); }
   Hook(const Hook&) = delete;
   Hook& operator=(const Hook&) = delete;
 
-  // libtorch keeps the allocator in a registry of its own; asking it there leaves no global of
-  // ours.
-  static Hook* installed() { return dynamic_cast<Hook*>(c10::GetAllocator(c10::DeviceType::CPU)); }
+  // libtorch keeps the allocator in a registry of its own; asking it there leaves no global of ours.
+  static Hook* installed() {
+    return dynamic_cast<Hook*>(c10::GetAllocator(c10::DeviceType::CPU));
+  }
 
   c10::DataPtr allocate(std::size_t bytes) const override {
     if (bytes == 0) return {nullptr, c10::Device(c10::DeviceType::CPU)};
     return const_cast<Hook*>(this)->allocate_block(bytes);
   }
 
-  // oneDNN takes its scratch by raw pointer, which works only if the context is the pointer itself.
-  c10::DeleterFnPtr raw_deleter() const override { return &Hook::free_block; }
-
   Component swap_tag(Component tag) { return tag_.exchange(tag); }
-
-  static void retag_block(const c10::DataPtr& data, Component tag) {
-    Hook* hook = installed();
-    if (hook == nullptr || data.get_deleter() != &Hook::free_block) return;
-    const std::lock_guard lock(hook->mutex_);
-    const auto address = reinterpret_cast<allocator::Address>(data.get());
-    if (!hook->live_.contains(address)) return;
-    hook->policy_.retag(address, tag);
-    hook->note_peak(tag);
-  }
 
   allocator::Usage usage() const {
     const std::lock_guard lock(mutex_);
@@ -58,51 +48,65 @@ class TorchMemory::Hook : public c10::Allocator {
   }
   std::uint64_t live_blocks() const {
     const std::lock_guard lock(mutex_);
-    return live_.size();
+    return live_blocks_;
   }
-  std::optional<RefusedRequest> take_refused() {
+  std::optional<OutOfMemory> take_refused() {
     const std::lock_guard lock(mutex_);
     return std::exchange(refused_, std::nullopt);
   }
 
  private:
+  // What a tensor's storage hands back to us when it dies.
+  struct Block {
+    Hook& owner;
+    allocator::Address address;
+  };
+
   c10::DataPtr allocate_block(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const Component tag = tag_;
-    const auto address = policy_.allocate({.bytes = bytes, .tag = tag});
+    const allocator::Request request{.bytes = bytes, .tag = tag};
+    const auto address = policy_.allocate(request);
     if (!address) {
-      refused_ = RefusedRequest{bytes, tag, policy_.usage()};
+      refused_ = explain_ ? explain_(request) : explain_by_usage(request);
       TORCH_CHECK_WITH(OutOfMemoryError, false, "no device memory for ", bytes, " bytes");
     }
-    live_.insert(*address);
+    auto block = std::make_unique<Block>(Block{*this, *address});
+    ++live_blocks_;
     note_peak(tag);
     // NOLINTNEXTLINE(performance-no-int-to-ptr): a host policy's address is a pointer.
-    auto* data = reinterpret_cast<void*>(*address);
-    return {data, data, &Hook::free_block, c10::Device(c10::DeviceType::CPU)};
+    return {reinterpret_cast<void*>(*address), block.release(), &Hook::free_block,
+            c10::Device(c10::DeviceType::CPU)};
   }
 
-  // libtorch may free when we are gone, or when another hook has come (its own caches outlive a
-  // TorchMemory): only what this hook handed out goes back to its policy.
-  static void free_block(void* data) {
-    Hook* hook = installed();
-    if (hook == nullptr) return;
-    const std::lock_guard lock(hook->mutex_);
-    const auto address = reinterpret_cast<allocator::Address>(data);
-    if (hook->live_.erase(address) != 0) hook->policy_.free(address);
+  OutOfMemory explain_by_usage(const allocator::Request& request) const {
+    OutOfMemory problem;
+    problem.request = request;
+    problem.usage = policy_.usage();
+    return problem;
+  }
+
+  static void free_block(void* context) {
+    const std::unique_ptr<Block> block(static_cast<Block*>(context));
+    const std::lock_guard lock(block->owner.mutex_);
+    block->owner.policy_.free(block->address);
+    --block->owner.live_blocks_;
   }
 
   void note_peak(Component tag) { peak_[tag] = std::max(peak_[tag], policy_.usage().live[tag]); }
 
   Policy& policy_;
+  ExplainRefusal explain_;
   c10::Allocator* previous_;
   std::atomic<Component> tag_{Component::other};
   mutable std::mutex mutex_;  // Guards the policy and what follows.
   ByComponent peak_;
-  std::unordered_set<allocator::Address> live_;
-  std::optional<RefusedRequest> refused_;
+  std::uint64_t live_blocks_ = 0;
+  std::optional<OutOfMemory> refused_;
 };
 
-TorchMemory::TorchMemory(Policy& policy) : hook_(std::make_unique<Hook>(policy)) {}
+TorchMemory::TorchMemory(Policy& policy, ExplainRefusal explain)
+    : hook_(std::make_unique<Hook>(policy, std::move(explain))) {}
 TorchMemory::~TorchMemory() = default;
 
 allocator::Usage TorchMemory::usage() const {
@@ -114,7 +118,7 @@ ByComponent TorchMemory::peak_by_component() const {
 std::uint64_t TorchMemory::live_blocks() const {
   return hook_->live_blocks();
 }
-std::optional<RefusedRequest> TorchMemory::take_refused() {
+std::optional<OutOfMemory> TorchMemory::take_refused() {
   return hook_->take_refused();
 }
 
@@ -123,10 +127,6 @@ TagScope::TagScope(Component tag) : previous_(tag) {
 }
 TagScope::~TagScope() {
   if (auto* hook = TorchMemory::Hook::installed()) hook->swap_tag(previous_);
-}
-
-void retag(const at::Tensor& tensor, Component tag) {
-  TorchMemory::Hook::retag_block(tensor.storage().data_ptr(), tag);
 }
 
 }  // namespace headroom::trainer

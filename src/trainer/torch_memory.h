@@ -4,29 +4,26 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
-#include <ATen/core/Tensor.h>
-
 #include "allocator/component.h"
+#include "allocator/out_of_memory.h"
 #include "allocator/policy.h"
 
 namespace headroom::trainer {
 
-// The request that the policy refused, and what was live at that moment.
-struct RefusedRequest {
-  std::uint64_t bytes = 0;
-  allocator::Component tag = allocator::Component::other;
-  allocator::Usage usage;
-};
+// Says why the policy refuses a request. Asked right then, under TorchMemory's lock.
+using ExplainRefusal = std::function<allocator::OutOfMemory(const allocator::Request&)>;
 
 // While it exists, libtorch's allocator for DeviceType::CPU is this one; the one before comes back
 // afterwards. Requires: only one exists at a time; `policy` hands out addresses that the CPU can
 // use and outlives every tensor made meanwhile. Tensors may be freed from any thread.
 class TorchMemory {
  public:
-  explicit TorchMemory(allocator::Policy& policy);
+  // Without `explain`, a refusal says what the policy's usage() tells.
+  explicit TorchMemory(allocator::Policy& policy, ExplainRefusal explain = {});
   ~TorchMemory();
   TorchMemory(const TorchMemory&) = delete;
   TorchMemory& operator=(const TorchMemory&) = delete;
@@ -37,11 +34,10 @@ class TorchMemory {
 
   // A refused request ends in a C++ exception inside libtorch. Whoever catches it finds the reason
   // here; taking it clears it.
-  std::optional<RefusedRequest> take_refused();
+  std::optional<allocator::OutOfMemory> take_refused();
 
  private:
   friend class TagScope;
-  friend void retag(const at::Tensor& tensor, allocator::Component tag);
   class Hook;
   std::unique_ptr<Hook> hook_;
 };
@@ -58,9 +54,5 @@ class TagScope {
  private:
   allocator::Component previous_;
 };
-
-// Moves the tensor's storage to another component. No effect on memory that a TorchMemory did not
-// hand out.
-void retag(const at::Tensor& tensor, allocator::Component tag);
 
 }  // namespace headroom::trainer

@@ -93,7 +93,6 @@ TEST(ReadSamples, every_way_to_have_no_data_is_an_error_that_says_what_to_do) {
   folder.write("blank.txt", "\n\n");
   folder.write("empty/notes.bin", "x");
   const std::vector<Source> sources = {
-      {{folder.path() + "/missing.txt"}, "text", 100, 257},
       {{folder.path() + "/blank.txt"}, "text", 100, 257},
       {{folder.path() + "/empty"}, "text", 100, 257},
       {{folder.path() + "/blank.txt"}, "tokens", 100, 257},
@@ -107,6 +106,13 @@ TEST(ReadSamples, every_way_to_have_no_data_is_an_error_that_says_what_to_do) {
     EXPECT_FALSE(samples.error().message.empty());
     EXPECT_FALSE(samples.error().next.empty()) << samples.error().message;
   }
+}
+
+TEST(ReadSamples, a_missing_file_is_named) {
+  const auto samples = read_samples({{"no/such.txt"}, "text", 100, 257});
+  ASSERT_FALSE(samples);
+  EXPECT_EQ(samples.error().code, Errc::not_found);
+  EXPECT_THAT(samples.error().message, HasSubstr("no/such.txt"));
 }
 
 }  // namespace

@@ -24,9 +24,12 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "estimate/headroom_engine.h"
+
 namespace headroom::trainer::ops {
 
-inline constexpr std::int64_t attention_rows = 128;  // Query rows that `efficient` scores at once.
+// Query rows that `efficient` scores at once.
+inline constexpr auto attention_rows = static_cast<std::int64_t>(estimate::attention_rows);
 
 struct AttentionShape {
   std::int64_t batch = 0;

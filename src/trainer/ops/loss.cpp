@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include "estimate/headroom_engine.h"
 #include "trainer/ops/row_blocks.h"
 #include "trainer/torch_memory.h"
 
@@ -16,11 +17,14 @@ at::Tensor logits_of(const at::Tensor& x, const at::Tensor& weight) {
   return at::mm(x, weight.t());
 }
 
-}  // namespace
-
-std::int64_t loss_chunk_rows(std::int64_t rows, std::int64_t hidden, std::int64_t vocabulary) {
-  return std::min(rows, std::max<std::int64_t>(128, rows * hidden / vocabulary));
+// Rows of logits at a time for `x` [N, H] and a head [V, H].
+std::int64_t chunk_rows(const at::Tensor& x, const at::Tensor& head) {
+  return static_cast<std::int64_t>(estimate::loss_chunk_rows(
+      static_cast<std::uint64_t>(x.size(0)), static_cast<std::uint64_t>(x.size(1)),
+      static_cast<std::uint64_t>(head.size(0))));
 }
+
+}  // namespace
 
 double cross_entropy_(at::Tensor& logits, const at::Tensor& targets, double scale) {
   const TagScope scope(Component::workspace);
@@ -65,8 +69,7 @@ LossResult chunked_loss(const LossInput& in, Parameter& head) {
     result.dx = at::empty_like(in.x);
   }
   const std::int64_t rows = in.x.size(0);
-  const std::int64_t chunk = loss_chunk_rows(rows, in.x.size(1), head.value.size(0));
-  for_row_blocks(rows, chunk, [&](std::int64_t first, std::int64_t count) {
+  for_row_blocks(rows, chunk_rows(in.x, head.value), [&](std::int64_t first, std::int64_t count) {
     const at::Tensor x = in.x.narrow(0, first, count);
     at::Tensor logits = logits_of(x, head.value);
     result.sum += cross_entropy_(logits, in.targets.narrow(0, first, count), in.scale);
@@ -80,8 +83,7 @@ LossResult chunked_loss(const LossInput& in, Parameter& head) {
 double evaluate_loss(const LossInput& in, const Parameter& head) {
   double sum = 0;
   const std::int64_t rows = in.x.size(0);
-  const std::int64_t chunk = loss_chunk_rows(rows, in.x.size(1), head.value.size(0));
-  for_row_blocks(rows, chunk, [&](std::int64_t first, std::int64_t count) {
+  for_row_blocks(rows, chunk_rows(in.x, head.value), [&](std::int64_t first, std::int64_t count) {
     at::Tensor logits = logits_of(in.x.narrow(0, first, count), head.value);
     sum += cross_entropy_(logits, in.targets.narrow(0, first, count), in.scale);
   });

@@ -5,7 +5,7 @@
 // Memory. N rows of H, vocabulary V; the head's weight is [V,H].
 //   eager     allocates logits [N,V] (tag logits), d x [N,H] (workspace) and the head's gradient, if
 //             it trains and has none yet. Logits are freed on return.
-//   chunked   the same, with logits [chunk,V], one chunk after the other; chunk = loss_chunk_rows().
+//   chunked   the same, with logits [chunk,V], one chunk after the other; chunk = estimate::loss_chunk_rows().
 //   both      temporaries (workspace): rows of [C,1]; for bf16 also blocks [C,V] fp32, with
 //             C = rows_per_block(V) (row_blocks.h).
 #pragma once
@@ -36,9 +36,6 @@ LossResult chunked_loss(const LossInput& in, Parameter& head);
 
 // The sum alone, without gradients, by chunks.
 double evaluate_loss(const LossInput& in, const Parameter& head);
-
-// Rows of logits that `chunked` holds: as many as make their size that of x, but at least 128.
-std::int64_t loss_chunk_rows(std::int64_t rows, std::int64_t hidden, std::int64_t vocabulary);
 
 // Overwrites logits [R, V] with d (scale · summed loss) / d logits; returns the sum.
 double cross_entropy_(at::Tensor& logits, const at::Tensor& targets, double scale);

@@ -8,11 +8,12 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "estimate/headroom_engine.h"
+
 namespace headroom::trainer::ops {
 
-// The most elements that a block temporary of an operation or of the optimizer has: 1 MiB in fp32,
-// which stays in a core's second-level cache.
-inline constexpr std::int64_t block_elements = std::int64_t{1} << 18U;
+// The most elements that a block temporary of an operation or of the optimizer has.
+inline constexpr auto block_elements = static_cast<std::int64_t>(estimate::block_elements);
 
 // How many rows of `width` elements make a block; at least one.
 inline std::int64_t rows_per_block(std::int64_t width) {

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/metrics.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "machine/user_files.h"
+#include "report/plan_json.h"
+
+namespace headroom::trainer {
+namespace {
+
+Error not_written(const std::string& path) {
+  return {Errc::no_space, fmt::format("writing {}: the line could not be written", path),
+          "free space there, then go on from the last checkpoint with --resume"};
+}
+
+// The lines of steps up to `last`.
+Result<std::string> kept_lines(const std::string& path, std::uint64_t last) {
+  auto text = machine::read_file(path);
+  if (!text && text.error().code == Errc::not_found) return std::string();
+  if (!text) return text;
+  std::string kept;
+  for (const std::string_view line : split_lines(*text)) {
+    const auto json = parse_json(line);
+    const bool counts = json && json->is_object() && json->contains("step") &&
+                        (*json)["step"].is_number_unsigned() &&
+                        (*json)["step"].get<std::uint64_t>() <= last;
+    if (counts) kept.append(line).append("\n");
+  }
+  return kept;
+}
+
+Json to_json(const OutOfMemoryEvent& event) {
+  const allocator::OutOfMemory& problem = event.problem;
+  return {{"step", event.step},
+          {"requested_bytes", problem.request.bytes},
+          {"component", to_string(problem.request.tag)},
+          {"capacity_bytes", problem.capacity_bytes},
+          {"live_bytes", problem.usage.live_bytes},
+          {"reserved_bytes", problem.usage.reserved_bytes},
+          {"free_bytes", problem.free_bytes},
+          {"fits_bytes", problem.fits_bytes},
+          {"components", report::to_json(problem.usage.live)},
+          {"message", to_error(problem).message}};
+}
+
+Json optional_number(const std::optional<double>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+}  // namespace
+
+Json to_json(const StepMetrics& metrics) {
+  return {{"step", metrics.step},
+          {"epoch", metrics.epoch},
+          {"loss", metrics.loss},
+          {"tokens", metrics.tokens},
+          {"tokens_per_s", metrics.tokens_per_s()},
+          {"step_s", metrics.step_s},
+          {"elapsed_s", metrics.elapsed_s},
+          {"live_peak_bytes", metrics.live_peak_bytes},
+          {"reserved_peak_bytes", metrics.reserved_peak_bytes}};
+}
+
+Result<MetricsFile> MetricsFile::open(const std::string& path, std::uint64_t resumed_at) {
+  std::string kept;
+  if (resumed_at > 0) {
+    HEADROOM_TRY(kept, kept_lines(path, resumed_at));
+  }
+  HEADROOM_CHECK(machine::write_file_atomic(path, kept));
+  MetricsFile file(path);
+  file.out_.open(path, std::ios::binary | std::ios::app);
+  if (!file.out_) return not_written(path);
+  return file;
+}
+
+Status MetricsFile::add(const StepMetrics& metrics) {
+  out_ << to_json(metrics).dump() << '\n' << std::flush;
+  if (!out_) return not_written(path_);
+  return Done{};
+}
+
+Json make_report(const RunTotals& totals, const MeasuredMemory& memory, const Json& predicted,
+                 const Json& settings) {
+  Json events = Json::array();
+  for (const OutOfMemoryEvent& event : totals.out_of_memory) events.push_back(to_json(event));
+  const double rate =
+      totals.elapsed_s > 0 ? static_cast<double>(totals.tokens) / totals.elapsed_s : 0;
+  Json report = {{"schema", "headroom.train/1"},
+                 {"completed", totals.completed},
+                 {"steps", totals.steps},
+                 {"samples", totals.samples},
+                 {"tokens", totals.tokens},
+                 {"tokens_per_s", rate},
+                 {"elapsed_s", totals.elapsed_s},
+                 {"first_loss", optional_number(totals.first_loss)},
+                 {"last_loss", optional_number(totals.last_loss)},
+                 {"predicted", predicted},
+                 {"measured",
+                  {{"allocated_bytes", memory.usage.live_peak_bytes},
+                   {"reserved_bytes", memory.usage.reserved_peak_bytes},
+                   {"device_bytes", memory.usage.reserved_peak_bytes},
+                   {"capacity_bytes", memory.capacity_bytes},
+                   {"components", report::to_json(memory.usage.live_at_peak)},
+                   {"component_peaks", report::to_json(memory.peak_by_component)}}},
+                 {"oom_events", events},
+                 {"settings", settings}};
+  Json missing = Json::object();
+  if (predicted.is_null()) missing["/predicted"] = "the job was not planned before it ran";
+  if (!totals.first_loss) {
+    missing["/first_loss"] = "no step was finished";
+    missing["/last_loss"] = "no step was finished";
+  }
+  report["missing"] = missing;
+  return report;
+}
+
+}  // namespace headroom::trainer

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known about a run while it goes on (metrics.jsonl, a line per optimizer step) and at its
+// end (report.json, contracts.md "headroom.train/1").
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "allocator/out_of_memory.h"
+#include "base/document.h"
+#include "base/result.h"
+
+namespace headroom::trainer {
+
+struct StepMetrics {
+  std::uint64_t step = 0;  // From 1.
+  std::uint64_t steps = 0;  // Of the whole run.
+  std::uint64_t epoch = 0;  // From 1.
+  double loss = 0;          // Mean over the step's tokens, in nats.
+  std::uint64_t tokens = 0;  // Of the step, padding not counted.
+  double step_s = 0;
+  double elapsed_s = 0;  // Since this process began training.
+  std::uint64_t live_peak_bytes = 0;
+  std::uint64_t reserved_peak_bytes = 0;
+
+  double tokens_per_s() const { return step_s > 0 ? static_cast<double>(tokens) / step_s : 0; }
+};
+
+Json to_json(const StepMetrics& metrics);
+
+// metrics.jsonl. Each line is on its way to the disk when add() returns.
+class MetricsFile {
+ public:
+  // Keeps the lines of steps up to `resumed_at` (0: none) and drops later ones, which a resumed run
+  // writes again.
+  static Result<MetricsFile> open(const std::string& path, std::uint64_t resumed_at);
+  Status add(const StepMetrics& metrics);
+
+ private:
+  explicit MetricsFile(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+  std::ofstream out_;
+};
+
+struct OutOfMemoryEvent {
+  std::uint64_t step = 0;  // That could not be finished.
+  allocator::OutOfMemory problem;
+};
+
+struct RunTotals {
+  bool completed = false;
+  std::uint64_t steps = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t tokens = 0;  // By this process.
+  double elapsed_s = 0;
+  std::optional<double> first_loss;
+  std::optional<double> last_loss;
+  std::vector<OutOfMemoryEvent> out_of_memory;
+};
+
+struct MeasuredMemory {
+  allocator::Usage usage;
+  allocator::ByComponent peak_by_component;
+  std::uint64_t capacity_bytes = 0;
+};
+
+// `predicted`: the plan's answer, or null. `settings`: what was run.
+Json make_report(const RunTotals& totals, const MeasuredMemory& memory, const Json& predicted,
+                 const Json& settings);
+
+}  // namespace headroom::trainer

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/safetensors_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "machine/os_error.h"
+#include "trainer/atomic_file.h"
+#include "trainer/torch_memory.h"
+
+namespace headroom::trainer {
+namespace {
+
+struct DtypeName {
+  at::ScalarType dtype;
+  std::string_view name;
+};
+constexpr std::array<DtypeName, 4> dtype_names = {
+    {{at::kFloat, "F32"}, {at::kBFloat16, "BF16"}, {at::kHalf, "F16"}, {at::kDouble, "F64"}}};
+
+std::optional<at::ScalarType> find_dtype(std::string_view name) {
+  for (const DtypeName& known : dtype_names) {
+    if (known.name == name) return known.dtype;
+  }
+  return std::nullopt;
+}
+
+std::string name_of(at::ScalarType dtype) {
+  for (const DtypeName& known : dtype_names) {
+    if (known.dtype == dtype) return std::string(known.name);
+  }
+  return "";
+}
+
+Status read_at(int file, void* data, std::size_t bytes, std::uint64_t offset) {
+  auto* next = static_cast<char*>(data);
+  while (bytes > 0) {
+    const ssize_t count = ::pread(file, next, bytes, static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return machine::os_error(errno, "reading");
+    if (count == 0) {
+      return Error{Errc::invalid, "the file became shorter while it was read",
+                   "make sure that nothing else writes it, and start again"};
+    }
+    next += count;
+    offset += static_cast<std::uint64_t>(count);
+    bytes -= static_cast<std::size_t>(count);
+  }
+  return Done{};
+}
+
+Result<SafetensorsHeader> read_header(int file) {
+  struct stat status {};
+  if (::fstat(file, &status) != 0) return machine::os_error(errno, "reading");
+  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  std::array<unsigned char, 8> length{};
+  const std::string again = "download or copy the file again";
+  if (!S_ISREG(status.st_mode) || file_bytes < length.size()) {
+    return Error{Errc::invalid,
+                 fmt::format("expected a safetensors file, found {} bytes", file_bytes), again};
+  }
+  HEADROOM_CHECK(read_at(file, length.data(), length.size(), 0));
+  std::uint64_t header_bytes = 0;
+  for (std::size_t i = 0; i < length.size(); ++i) {
+    header_bytes |= std::uint64_t{length[i]} << (8 * i);
+  }
+  if (header_bytes > largest_header_bytes || header_bytes > file_bytes - length.size()) {
+    return Error{Errc::invalid,
+                 fmt::format("its first 8 bytes announce a header of {} bytes, and the file has {} "
+                             "(headers reach {}): cut off, or no safetensors file",
+                             header_bytes, file_bytes, largest_header_bytes),
+                 again};
+  }
+  std::string json(header_bytes, '\0');
+  HEADROOM_CHECK(read_at(file, json.data(), json.size(), length.size()));
+  return parse_safetensors_header(json, {length.size() + header_bytes, file_bytes});
+}
+
+}  // namespace
+
+SafetensorsFile::SafetensorsFile(std::string path, machine::Descriptor file,
+                                 SafetensorsHeader header)
+    : path_(std::move(path)), file_(std::move(file)), header_(std::move(header)) {}
+
+Result<SafetensorsFile> SafetensorsFile::open(const std::string& path) {
+  machine::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return machine::os_error(errno, "reading " + path);
+  auto header = read_header(file.get());
+  if (!header) return std::move(header).error().in(path);
+  return SafetensorsFile(path, std::move(file), *std::move(header));
+}
+
+Status SafetensorsFile::read_bytes(const TensorEntry& entry, void* data) const {
+  auto status = read_at(file_.get(), data, entry.bytes, entry.offset);
+  if (!status) return std::move(status).error().in(path_);
+  return status;
+}
+
+Status SafetensorsFile::read(const std::string& name, const at::Tensor& into) const {
+  const TensorEntry& entry = header_.tensors.at(name);
+  const auto dtype = find_dtype(entry.dtype);
+  if (!dtype) {
+    return Error{Errc::unsupported,
+                 fmt::format("{}: tensor {} has dtype {}, expected F32, BF16, F16 or F64", path_,
+                             name, entry.dtype),
+                 "convert the weights to one of these; quantised weights cannot be trained here"};
+  }
+  if (*dtype == into.scalar_type()) return read_bytes(entry, into.data_ptr());
+  const TagScope scope(allocator::Component::workspace);
+  const at::Tensor stored = at::empty(into.sizes(), *dtype);
+  HEADROOM_CHECK(read_bytes(entry, stored.data_ptr()));
+  into.copy_(stored);
+  return Done{};
+}
+
+Status write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                         const std::map<std::string, std::string>& metadata) {
+  std::vector<NamedEntry> entries;
+  entries.reserve(tensors.size());
+  for (const auto& [name, tensor] : tensors) {
+    entries.push_back(
+        {name,
+         {.dtype = name_of(tensor.scalar_type()), .shape = tensor.sizes().vec(), .bytes = tensor.nbytes()}});
+  }
+  HEADROOM_TRY(AtomicFile file, AtomicFile::create(path));
+  const std::string header = make_safetensors_header(entries, metadata);
+  HEADROOM_CHECK(file.write(header.data(), header.size()));
+  for (const auto& [name, tensor] : tensors) {
+    HEADROOM_CHECK(file.write(tensor.data_ptr(), tensor.nbytes()));
+  }
+  return file.commit();
+}
+
+}  // namespace headroom::trainer

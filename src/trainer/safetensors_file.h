@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Safetensors files on disk: tensors read one at a time straight into the memory where they stay,
+// and written without a second copy.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "base/result.h"
+#include "machine/descriptor.h"
+#include "trainer/safetensors_header.h"
+
+namespace headroom::trainer {
+
+class SafetensorsFile {
+ public:
+  // Reads and checks the header. Errors say what was expected and what was found.
+  static Result<SafetensorsFile> open(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  const std::map<std::string, TensorEntry>& tensors() const { return header_.tensors; }
+  const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
+
+  // Reads a tensor into `into`: contiguous, on the CPU, of the entry's shape. Of another
+  // floating-point dtype it is converted; that takes a temporary of the tensor's size (tag
+  // workspace). Requires: `name` is in tensors().
+  Status read(const std::string& name, const at::Tensor& into) const;
+
+ private:
+  SafetensorsFile(std::string path, machine::Descriptor file, SafetensorsHeader header);
+  Status read_bytes(const TensorEntry& entry, void* data) const;
+
+  std::string path_;
+  machine::Descriptor file_;
+  SafetensorsHeader header_;
+};
+
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;  // Contiguous, on the CPU; fp64, fp32, bf16 or fp16.
+};
+
+// Replaces the file or leaves it as it was (atomic_file.h). A full disk is Errc::no_space.
+Status write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                         const std::map<std::string, std::string>& metadata);
+
+}  // namespace headroom::trainer

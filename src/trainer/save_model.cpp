@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/save_model.h"
+
+#include <utility>
+#include <vector>
+
+#include <ATen/ATen.h>
+
+#include "machine/user_files.h"
+#include "trainer/safetensors_file.h"
+
+namespace headroom::trainer {
+namespace {
+
+const char* torch_name(at::ScalarType dtype) {
+  return dtype == at::kBFloat16 ? "bfloat16" : dtype == at::kDouble ? "float64" : "float32";
+}
+
+const char* architecture(const std::string& family) {
+  if (family == "qwen2") return "Qwen2ForCausalLM";
+  if (family == "mistral") return "MistralForCausalLM";
+  return "LlamaForCausalLM";
+}
+
+// transformers refuses files without it.
+const std::map<std::string, std::string> metadata = {{"format", "pt"}};
+
+}  // namespace
+
+Json make_config(const estimate::ModelConfig& config, at::ScalarType dtype, Json original) {
+  original["torch_dtype"] = torch_name(dtype);
+  if (!original.contains("architectures")) {
+    original["architectures"] = Json::array({architecture(config.family)});
+  }
+  return original;
+}
+
+Json make_adapter_config(const LoraOptions& lora, const Json& base) {
+  Json targets = Json::array();
+  for (const estimate::Target target : lora.targets) targets.push_back(projection_name(target));
+  const auto whole = static_cast<std::int64_t>(lora.alpha);
+  return {{"peft_type", "LORA"},
+          {"task_type", "CAUSAL_LM"},
+          {"base_model_name_or_path", base},
+          {"r", lora.rank},
+          {"lora_alpha", static_cast<double>(whole) == lora.alpha ? Json(whole) : Json(lora.alpha)},
+          {"lora_dropout", lora.dropout},
+          {"target_modules", targets},
+          {"bias", "none"},
+          {"fan_in_fan_out", false},
+          {"inference_mode", true},
+          {"init_lora_weights", true},
+          {"layers_to_transform", nullptr},
+          {"modules_to_save", nullptr},
+          {"use_rslora", false},
+          {"use_dora", false}};
+}
+
+Status save_model(const std::string& folder, Model& model, const Json& config) {
+  std::vector<NamedTensor> tensors;
+  for (const Parameter& parameter : model.base()) tensors.push_back({parameter.name, parameter.value});
+  HEADROOM_CHECK(write_safetensors(folder + "/model.safetensors", tensors, metadata));
+  const Json written = make_config(model.config(), model.options().dtype, config);
+  return machine::write_file_atomic(folder + "/config.json", written.dump(2) + "\n");
+}
+
+Status save_adapter(const std::string& folder, Model& model, const Json& base) {
+  std::vector<NamedTensor> tensors;
+  for (const Parameter& parameter : model.adapters()) {
+    tensors.push_back({"base_model.model." + parameter.name, parameter.value});
+  }
+  HEADROOM_CHECK(write_safetensors(folder + "/adapter_model.safetensors", tensors, metadata));
+  const Json config = make_adapter_config(*model.options().lora, base);
+  return machine::write_file_atomic(folder + "/adapter_config.json", config.dump(2) + "\n");
+}
+
+}  // namespace headroom::trainer

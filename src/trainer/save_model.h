@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trained model in the formats that Hugging Face transformers and PEFT read.
+#pragma once
+
+#include <string>
+
+#include "base/document.h"
+#include "base/result.h"
+#include "trainer/model.h"
+
+namespace headroom::trainer {
+
+// model.safetensors and config.json: `config` (as read) with torch_dtype, and architectures where it
+// has none.
+Status save_model(const std::string& folder, Model& model, const Json& config);
+
+// adapter_model.safetensors and adapter_config.json, as peft.PeftModel.from_pretrained() reads them.
+// `base` is what base_model_name_or_path says: a folder or a name, or null.
+Status save_adapter(const std::string& folder, Model& model, const Json& base);
+
+// The contents of the two configuration files. Pure.
+Json make_config(const estimate::ModelConfig& config, at::ScalarType dtype, Json original);
+Json make_adapter_config(const LoraOptions& lora, const Json& base);
+
+}  // namespace headroom::trainer

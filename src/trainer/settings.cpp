@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/settings.h"
+
+#include <fmt/format.h>
+
+namespace headroom::trainer {
+namespace {
+
+using estimate::Attention;
+using estimate::DType;
+using estimate::EngineKind;
+using estimate::Job;
+using estimate::MethodKind;
+
+at::ScalarType scalar_type(DType dtype) {
+  return dtype == DType::bf16 ? at::kBFloat16 : at::kFloat;
+}
+
+Error unsupported(std::string key, std::string found, std::string wanted) {
+  return {Errc::unsupported,
+          fmt::format("{} = {}: headroom-train cannot do this", key, std::move(found)),
+          std::move(wanted)};
+}
+
+Status refuse_what_cannot_be_done(const Job& job) {
+  if (job.engine.kind != EngineKind::headroom) {
+    return unsupported("engine.kind", fmt::format("\"{}\"", to_string(job.engine.kind)),
+                       "write [engine] kind = \"headroom\"");
+  }
+  for (const auto& [key, dtype] : {std::pair{"compute.dtype", job.compute.dtype},
+                                   {"method.adapter_dtype", job.method.adapter_dtype}}) {
+    if (dtype == DType::fp16) {
+      return unsupported(key, "\"fp16\"", "write fp32, or bf16 for half the memory");
+    }
+  }
+  if (job.method.base != job.compute.dtype) {
+    return unsupported("method.base", fmt::format("\"{}\"", to_string(job.method.base)),
+                       fmt::format("weights are held in compute.dtype here: write base = \"{}\"",
+                                   to_string(job.compute.dtype)));
+  }
+  const Attention attention = job.compute.attention.value_or(Attention::efficient);
+  if (attention != Attention::efficient && attention != Attention::math) {
+    return unsupported("compute.attention", fmt::format("\"{}\"", to_string(attention)),
+                       "write attention = \"efficient\" or \"math\"");
+  }
+  if (job.compute.keep_outputs) {
+    return unsupported("compute.keep_outputs", "true", "leave it out: a step's outputs are freed");
+  }
+  if (job.device.allocator != "headroom") {
+    return unsupported("device.allocator", fmt::format("\"{}\"", job.device.allocator),
+                       "leave it out; headroom replay shows how other allocators would do");
+  }
+  if (job.data.paths.empty()) {
+    return Error{Errc::invalid, "data.path: expected files or folders to train on, found none",
+                 "write [data] path = \"folder with .txt or .md files\""};
+  }
+  const Job::Batch& batch = job.batch;
+  if (!batch.micro || (!batch.accumulate && (!batch.global || *batch.global % *batch.micro != 0))) {
+    return Error{
+        Errc::invalid,
+        "batch: expected numbers for micro and accumulate (or a global that micro divides)",
+        "write micro = 1 and accumulate = 1 under [batch]"};
+  }
+  return Done{};
+}
+
+std::string below(const std::string& folder, const std::string& path) {
+  return path.starts_with('/') ? path : folder + "/" + path;
+}
+
+data::BatchShape make_batch(const Job::Batch& batch) {
+  return {.micro = *batch.micro,
+          .accumulate = batch.accumulate ? *batch.accumulate : *batch.global / *batch.micro};
+}
+
+ModelOptions make_options(const Job& job) {
+  ModelOptions options;
+  options.dtype = scalar_type(job.compute.dtype);
+  if (job.method.kind == MethodKind::lora) {
+    options.lora = LoraOptions{.rank = static_cast<std::int64_t>(job.method.rank),
+                               .alpha = job.method.alpha,
+                               .dropout = job.method.dropout,
+                               .targets = job.method.targets,
+                               .dtype = scalar_type(job.method.adapter_dtype)};
+  }
+  options.attention = job.compute.attention.value_or(Attention::efficient);
+  options.checkpointing = job.compute.checkpointing;
+  options.loss = job.compute.loss;
+  options.longest = static_cast<std::int64_t>(job.batch.sequence);
+  return options;
+}
+
+data::Source make_source(const run::LoadedJob& loaded) {
+  data::Source source;
+  for (const std::string& path : loaded.job.data.paths) {
+    source.paths.push_back(below(loaded.folder, path));
+  }
+  source.kind = loaded.job.data.kind;
+  source.longest = loaded.job.batch.sequence;
+  source.vocabulary = loaded.model.vocabulary;
+  return source;
+}
+
+// A folder may hold weights; a config.json or an object has none.
+std::optional<std::string> find_model_folder(const run::LoadedJob& loaded) {
+  const Job::Model& model = loaded.job.model;
+  if (!model.config_path || model.config_path->ends_with(".json")) return std::nullopt;
+  return below(loaded.folder, *model.config_path);
+}
+
+}  // namespace
+
+Result<Settings> make_settings(const run::LoadedJob& loaded) {
+  const Job& job = loaded.job;
+  HEADROOM_CHECK(refuse_what_cannot_be_done(job));
+  return Settings{.config = loaded.model,
+                  .original_config = loaded.config,
+                  .model_folder = find_model_folder(loaded),
+                  .model = make_options(job),
+                  .optimizer = {.learning_rate = job.optimizer.learning_rate,
+                                .weight_decay = job.optimizer.weight_decay},
+                  .batch = make_batch(job.batch),
+                  .data = make_source(loaded),
+                  .epochs = job.data.epochs,
+                  .seed = job.data.seed,
+                  .capacity = job.device.capacity};
+}
+
+Json to_json(const Settings& settings) {
+  Json json = {{"method", settings.model.lora ? "lora" : "full"},
+               {"dtype", settings.model.dtype == at::kBFloat16 ? "bf16" : "fp32"},
+               {"attention", to_string(settings.model.attention)},
+               {"checkpointing", to_string(settings.model.checkpointing)},
+               {"loss", to_string(settings.model.loss)},
+               {"micro", settings.batch.micro},
+               {"accumulate", settings.batch.accumulate},
+               {"sequence", settings.model.longest},
+               {"learning_rate", settings.optimizer.learning_rate},
+               {"weight_decay", settings.optimizer.weight_decay},
+               {"epochs", settings.epochs},
+               {"seed", settings.seed},
+               {"device", "cpu"},
+               {"allocator", "headroom"}};
+  if (settings.model.lora) {
+    json["rank"] = settings.model.lora->rank;
+    json["alpha"] = settings.model.lora->alpha;
+    json["dropout"] = settings.model.lora->dropout;
+  }
+  return json;
+}
+
+FixedBytes fixed_bytes(const Settings& settings) {
+  const ParameterBytes parameters = parameter_bytes(settings.config, settings.model);
+  const std::uint64_t trained = settings.model.lora ? parameters.adapters : parameters.weights;
+  return {parameters.weights, parameters.adapters, trained, 2 * trained};
+}
+
+Status check_capacity(const Settings& settings, Bytes capacity) {
+  const FixedBytes fixed = fixed_bytes(settings);
+  if (fixed.total() <= capacity.value) return Done{};
+  const Bytes parameters{fixed.weights + fixed.adapters};
+  const std::string first =
+      parameters > capacity
+          ? fmt::format("the model's parameters alone need {}, and the capacity is {}",
+                        to_string(parameters), to_string(capacity))
+          : fmt::format("parameters ({}), gradients ({}) and optimizer state ({}) need {}, and the "
+                        "capacity is {}",
+                        to_string(parameters), to_string(Bytes{fixed.gradients}),
+                        to_string(Bytes{fixed.optimizer}), to_string(Bytes{fixed.total()}),
+                        to_string(capacity));
+  const std::string smaller = settings.model.lora ? "" : ", or train adapters only: kind = \"lora\"";
+  return Error{Errc::out_of_memory, first,
+               fmt::format("set device.capacity above {} (headroom plan JOB says how far){}",
+                           to_string(Bytes{fixed.total()}), smaller)};
+}
+
+}  // namespace headroom::trainer

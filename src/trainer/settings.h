@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job as the trainer understands it. What headroom-train cannot do is refused here, with the key
+// that asks for it, before anything is read or allocated.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/document.h"
+#include "base/result.h"
+#include "run/job_file.h"
+#include "trainer/adamw.h"
+#include "trainer/data/batches.h"
+#include "trainer/data/samples.h"
+#include "trainer/model.h"
+
+namespace headroom::trainer {
+
+struct Settings {
+  estimate::ModelConfig config;
+  Json original_config;                      // As read, to be written back beside the weights.
+  std::optional<std::string> model_folder;   // Where weights may lie; none: config alone.
+  ModelOptions model;
+  AdamWSettings optimizer;
+  data::BatchShape batch;
+  data::Source data;
+  std::uint64_t epochs = 1;
+  std::uint64_t seed = 1;
+  std::optional<Bytes> capacity;  // None: what the machine has.
+};
+
+// `loaded.job` has no "auto" left in it (estimate::Plan::job). Paths become relative to the current
+// folder.
+Result<Settings> make_settings(const run::LoadedJob& loaded);
+
+// What a report says about them.
+Json to_json(const Settings& settings);
+
+// What any training with these settings holds throughout: parameters, their gradients and the
+// optimizer's state, before a single activation.
+struct FixedBytes {
+  std::uint64_t weights = 0;
+  std::uint64_t adapters = 0;
+  std::uint64_t gradients = 0;
+  std::uint64_t optimizer = 0;
+  std::uint64_t total() const { return weights + adapters + gradients + optimizer; }
+};
+FixedBytes fixed_bytes(const Settings& settings);
+
+// Fails where the capacity does not even hold those, and says how much would.
+Status check_capacity(const Settings& settings, Bytes capacity);
+
+}  // namespace headroom::trainer

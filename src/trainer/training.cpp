@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/training.h"
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "machine/user_files.h"
+#include "trainer/adamw.h"
+#include "trainer/checkpoint.h"
+#include "trainer/device_memory.h"
+#include "trainer/load_weights.h"
+#include "trainer/output_folder.h"
+#include "trainer/save_model.h"
+#include "trainer/step.h"
+
+namespace headroom::trainer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::uint64_t count_tokens(const data::Samples& samples) {
+  std::uint64_t tokens = 0;
+  for (const data::Sample& sample : samples) tokens += sample.size();
+  return tokens;
+}
+
+// One run. Its functions that use libtorch are called under DeviceMemory::run.
+class Run {
+ public:
+  Run(const TrainRequest& request, data::Samples samples, DeviceMemory& memory, Observer& observer)
+      : request_(request),
+        settings_(request.settings),
+        samples_(std::move(samples)),
+        memory_(memory),
+        observer_(observer),
+        identity_{settings_.seed, samples_.size(), count_tokens(samples_),
+                  settings_.batch.micro * settings_.batch.accumulate} {}
+
+  // Model, weights and, if asked for, the state of the run before.
+  Status prepare() {
+    model_ = std::make_unique<Model>(settings_.config, settings_.model);
+    optimizer_ = std::make_unique<AdamW>(model_->trainable(), settings_.optimizer);
+    HEADROOM_CHECK(fill_weights());
+    model_->initialise_adapters(mix_seed(settings_.seed, adapter_seed));
+    if (request_.resume) {
+      HEADROOM_TRY(position_, load_checkpoint(checkpoint_path(request_.output), *model_,
+                                              *optimizer_, identity_));
+      observer_.on_note(fmt::format("resuming after step {}", position_.steps));
+    }
+    return Done{};
+  }
+
+  Status train_all(MetricsFile& metrics) {
+    start_ = Clock::now();
+    while (position_.epoch < settings_.epochs) {
+      const auto order = data::shuffled(samples_.size(), settings_.seed, position_.epoch);
+      while (position_.sample < order.size()) {
+        HEADROOM_CHECK(train_step(order, metrics));
+        if (observer_.wants_stop()) return stop();
+      }
+      ++position_.epoch;
+      position_.sample = 0;
+      HEADROOM_CHECK(save_position());
+    }
+    HEADROOM_CHECK(save_result());
+    totals_.completed = true;
+    return Done{};
+  }
+
+  // After a failure in the middle of a step: its gradients go, what trains is as after the last
+  // whole step and is kept. A step that failed while it changed parameters leaves nothing to keep.
+  void rescue() {
+    if (memory_.failure()) totals_.out_of_memory.push_back({position_.steps + 1, *memory_.failure()});
+    if (!model_ || position_.steps == 0 || updating_ || saved_at_ == position_.steps) return;
+    for (Parameter& parameter : model_->trainable()) parameter.grad.reset();
+    if (save_position()) observer_.on_note(checkpoint_note());
+  }
+
+  std::uint64_t steps_done() const { return position_.steps; }
+
+  Json report() {
+    totals_.steps = position_.steps;
+    totals_.samples = position_.samples;
+    if (start_) totals_.elapsed_s = seconds_since(*start_);
+    Json settings = to_json(settings_);
+    settings["capacity_from"] = settings_.capacity ? "device.capacity" : "installed RAM";
+    settings["data_samples"] = identity_.data_samples;
+    settings["data_tokens"] = identity_.data_tokens;
+    return make_report(totals_,
+                       {memory_.torch().usage(), memory_.torch().peak_by_component(),
+                        memory_.capacity().value},
+                       request_.predicted, settings);
+  }
+
+ private:
+  static constexpr std::uint64_t base_seed = 1;  // Uses of the job's seed; see mix_seed().
+  static constexpr std::uint64_t adapter_seed = 2;
+  static constexpr std::uint64_t dropout_seed = 3;
+
+  Status fill_weights() {
+    bool stored = false;
+    if (settings_.model_folder) {
+      HEADROOM_TRY(stored, has_weights(*settings_.model_folder));
+    }
+    if (stored) return load_weights(*settings_.model_folder, *model_);
+    observer_.on_note("no weights given: beginning from random ones");
+    model_->initialise_base(mix_seed(settings_.seed, base_seed));
+    return Done{};
+  }
+
+  Status train_step(const std::vector<std::size_t>& order, MetricsFile& metrics) {
+    const auto start = Clock::now();
+    const data::StepSamples step =
+        data::make_step(samples_, order, position_.sample, settings_.batch);
+    const std::uint64_t step_seed =
+        mix_seed(mix_seed(settings_.seed, dropout_seed), position_.steps);
+    // The loss is the mean over all tokens of the step, however they fall into micro-batches.
+    const double scale = 1.0 / static_cast<double>(step.targets);
+    double loss = 0;
+    for (std::size_t i = 0; i < step.micro_batches.size(); ++i) {
+      loss += train_micro_batch(*model_, data::make_micro_batch(samples_, step.micro_batches[i]),
+                                scale, mix_seed(step_seed, i));
+    }
+    updating_ = true;
+    optimizer_->step();
+    updating_ = false;
+    position_.steps += 1;
+    position_.sample += step.samples;
+    position_.samples += step.samples;
+    totals_.tokens += step.tokens;
+    return report_step(step, loss * scale, seconds_since(start), metrics);
+  }
+
+  Status report_step(const data::StepSamples& step, double loss, double step_s,
+                     MetricsFile& metrics) {
+    const std::uint64_t steps_an_epoch =
+        (samples_.size() + identity_.samples_per_step - 1) / identity_.samples_per_step;
+    const allocator::Usage usage = memory_.torch().usage();
+    const StepMetrics line{.step = position_.steps,
+                           .steps = steps_an_epoch * settings_.epochs,
+                           .epoch = position_.epoch + 1,
+                           .loss = loss,
+                           .tokens = step.tokens,
+                           .step_s = step_s,
+                           .elapsed_s = seconds_since(*start_),
+                           .live_peak_bytes = usage.live_peak_bytes,
+                           .reserved_peak_bytes = usage.reserved_peak_bytes};
+    if (!totals_.first_loss) totals_.first_loss = loss;
+    totals_.last_loss = loss;
+    observer_.on_step(line);
+    return metrics.add(line);
+  }
+
+  Status save_position() {
+    HEADROOM_CHECK(save_checkpoint(checkpoint_path(request_.output), *model_, *optimizer_,
+                                   identity_, position_));
+    saved_at_ = position_.steps;
+    return Done{};
+  }
+
+  Status save_result() {
+    if (settings_.model.lora) return save_adapter(request_.output, *model_, request_.base_model);
+    return save_model(request_.output, *model_, settings_.original_config);
+  }
+
+  std::string checkpoint_note() const {
+    return fmt::format("the state after step {} is in {}", position_.steps,
+                       checkpoint_path(request_.output));
+  }
+
+  Status stop() {
+    HEADROOM_CHECK(save_position());
+    return Error{Errc::io, "stopped by request; " + checkpoint_note(), "go on with --resume"};
+  }
+
+  const TrainRequest& request_;
+  const Settings& settings_;
+  data::Samples samples_;
+  DeviceMemory& memory_;
+  Observer& observer_;
+  RunIdentity identity_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<AdamW> optimizer_;
+  Position position_;
+  RunTotals totals_;
+  std::optional<Clock::time_point> start_;
+  std::optional<std::uint64_t> saved_at_;
+  bool updating_ = false;  // Parameters are between two steps.
+};
+
+}  // namespace
+
+Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
+  const Settings& settings = request.settings;
+  HEADROOM_TRY(const Bytes ram, installed_ram());
+  const Bytes capacity = settings.capacity.value_or(ram);
+  HEADROOM_CHECK(check_capacity(settings, capacity));
+  HEADROOM_CHECK(open_output(request.output, request.resume, fixed_bytes(settings)));
+  HEADROOM_TRY(data::Samples samples, data::read_samples(settings.data));
+  HEADROOM_TRY(const auto memory, DeviceMemory::create(capacity, request.trace_path));
+
+  Run run(request, std::move(samples), *memory, observer);
+  HEADROOM_CHECK(memory->run([&] { return run.prepare(); }));
+  HEADROOM_TRY(MetricsFile metrics,
+               MetricsFile::open(request.output + "/metrics.jsonl", run.steps_done()));
+  TrainOutcome outcome;
+  outcome.status = memory->run([&] { return run.train_all(metrics); });
+  if (!outcome.status) run.rescue();
+  outcome.report = run.report();
+  HEADROOM_CHECK(
+      machine::write_file_atomic(request.output + "/report.json", outcome.report.dump(2) + "\n"));
+  if (auto traced = memory->finish_trace(); !traced && outcome.status) outcome.status = traced;
+  return outcome;
+}
+
+}  // namespace headroom::trainer

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A training run from its settings to its results: the model, its data, the optimizer, checkpoints
+// and reports, inside the job's memory.
+#pragma once
+
+#include <string>
+
+#include "base/document.h"
+#include "base/result.h"
+#include "trainer/metrics.h"
+#include "trainer/settings.h"
+
+namespace headroom::trainer {
+
+// Hears what happens while it happens. Its functions are called by the thread that trains.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_note(const std::string& text) = 0;  // One line.
+  virtual void on_step(const StepMetrics& metrics) = 0;
+  // Asked after every step; true ends the run with a checkpoint.
+  virtual bool wants_stop() = 0;
+};
+
+struct TrainRequest {
+  Settings settings;
+  std::string output;      // Folder; made if it is not there.
+  std::string trace_path;  // Where to record allocations; empty: nowhere.
+  bool resume = false;
+  Json predicted;           // The plan's answer for the report, or null.
+  Json base_model;          // For adapter_config.json: the base model's folder or name, or null.
+};
+
+struct TrainOutcome {
+  Json report;        // As written to report.json.
+  Status status = Done{};  // Why the run ended early, if it did.
+};
+
+// Fails where the run could not begin: data or weights that cannot be read, a folder that holds
+// another run, a capacity below the fixed part. Once it has begun, report.json is written whatever
+// happens, and after running out of memory or a stop a checkpoint too, if a step was finished.
+Result<TrainOutcome> train(const TrainRequest& request, Observer& observer);
+
+}  // namespace headroom::trainer
