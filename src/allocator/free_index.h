@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the best fit: the smallest segment that is large enough, the lowest address among equals.
-// Sizes fall into bins (exact below 32 KiB, then 32 per power of two) with a bitmap over them;
-// within a bin a treap orders by (bytes, address). A bin rarely has more than a few members, so
-// the usual cost is two bit scans, and the worst is logarithmic.
+// Finds the best fit, which is the smallest segment that is large enough, the lowest address among
+// equals. Sizes fall into bins (exact below 32 KiB, then 32 per power of two) with a bitmap over
+// them, and a treap within each bin orders by (bytes, address). A bin rarely has more than a few
+// members, so the usual cost is two bit scans, and the worst is logarithmic.
 #pragma once
 
 #include <array>

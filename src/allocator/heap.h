@@ -120,9 +120,9 @@ class Heap {
   bool add_range(std::uint64_t bytes);
   class WindowSearch;
 
-  // The segments of a range tile it. cut() and absorb_next() change the tiling of segments that are
-  // in no index; attach() puts one into its index, merged with the neighbours it may merge with;
-  // attach_alone() does not merge.
+  // The segments of a range tile it. cut() and absorb_next() change the tiling, of segments that
+  // are in no index. attach() merges one with the neighbours that it may merge with and puts the
+  // result into its index, attach_alone() puts it there as it is, detach() takes it out.
   SegmentId cut(SegmentId id, std::uint64_t address);
   void absorb_next(SegmentId id);
   SegmentId attach(SegmentId id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock for measuring how long something took. Who reasons about time gets it as an argument;
-// only the commands ask the clock.
+// The clock for measuring how long something took. What reasons about time gets it as an argument,
+// so only the commands ask the clock.
 #pragma once
 
 #include <cstdint>

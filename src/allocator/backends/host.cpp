@@ -20,6 +20,7 @@ constexpr int reservation_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
 // Addresses are numbers at the seam, because on a GPU they point to nothing that the CPU can read.
 void* pointer(std::uint64_t address) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
@@ -29,6 +30,11 @@ std::uint64_t number(void* pointer) {
 
 off_t offset_of(std::uint64_t page) {
   return static_cast<off_t>(page * page_bytes);
+}
+
+// Back to addresses with nothing behind them.
+bool cover(void* place) {
+  return ::mmap(place, page_bytes, PROT_NONE, reservation_flags | MAP_FIXED, -1, 0) == place;
 }
 
 Error failed(std::string_view doing, int code, std::string next) {
@@ -137,7 +143,7 @@ Status HostBackend::map(std::uint64_t address, PageHandle page) {
                              file_, offset_of(page)) == place;
   if (mapped && ::madvise(place, page_bytes, MADV_DONTFORK) == 0) return Done{};
   const int code = errno;
-  if (mapped) ::mmap(place, page_bytes, PROT_NONE, reservation_flags | MAP_FIXED, -1, 0);
+  if (mapped) static_cast<void>(cover(place));
   HEADROOM_CHECK(table_.unmap(address));
   return failed_to_map("mapping a page", code, table_.mapped_pages());
 }
@@ -146,8 +152,7 @@ Status HostBackend::unmap(std::uint64_t address) {
   HEADROOM_CHECK(check_owner());
   HEADROOM_TRY(const PageHandle page, table_.unmap(address));
   void* place = pointer(address);
-  if (::mmap(place, page_bytes, PROT_NONE, reservation_flags | MAP_FIXED, -1, 0) == place)
-    return Done{};
+  if (cover(place)) return Done{};
   const int code = errno;
   HEADROOM_CHECK(table_.map(address, page));
   return failed_to_map("unmapping a page", code, table_.mapped_pages());
