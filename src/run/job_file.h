@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/document.h"
 #include "base/result.h"
 #include "estimate/job.h"
 #include "estimate/model_config.h"
@@ -13,6 +14,7 @@ namespace headroom::run {
 struct LoadedJob {
   estimate::Job job;
   estimate::ModelConfig model;
+  Json config;         // What `model` was read from, with every key.
   std::string folder;  // Of the job file: what the job's relative paths start from. "." for stdin.
 };
 
