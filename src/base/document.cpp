@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "base/text.h"
@@ -28,6 +29,42 @@ bool too_deep(std::string_view text) {
       if (++depth > max_depth) return true;
     } else if (c == '}' || c == ']') {
       --depth;
+    }
+  }
+  return false;
+}
+
+// Past the TOML string whose opening quote stands at `i`: on its closing quote, or at the end.
+std::size_t skip_toml_string(std::string_view text, std::size_t i) {
+  const char quote = text[i];
+  const std::string_view triple = quote == '"' ? "\"\"\"" : "'''";
+  const bool is_long = text.substr(i, 3) == triple;
+  i += is_long ? 3 : 1;
+  for (; i < text.size(); ++i) {
+    if (quote == '"' && text[i] == '\\') {
+      ++i;
+    } else if (is_long ? text.substr(i, 3) == triple : text[i] == quote || text[i] == '\n') {
+      return is_long ? i + 2 : i;
+    }
+  }
+  return i;
+}
+
+// toml++ bounds the nesting of arrays and inline tables itself, but a dotted key makes one table
+// for each of its parts, and all of them are destroyed recursively.
+bool has_deep_key(std::string_view text) {
+  int dots = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '#') {
+      i = std::min(text.find('\n', i), text.size());
+      dots = 0;
+    } else if (c == '"' || c == '\'') {
+      i = skip_toml_string(text, i);
+    } else if (c == '.') {
+      if (++dots > max_depth) return true;
+    } else if (std::string_view("=,[]{}\n").find(c) != std::string_view::npos) {
+      dots = 0;
     }
   }
   return false;
@@ -71,7 +108,9 @@ std::string Document::place(const std::string& pointer) const {
 
 Result<Json> parse_json(std::string_view text) {
   if (too_deep(text)) {
-    return Error{Errc::invalid, fmt::format("expected JSON nested at most {} deep", max_depth), ""};
+    return Error{Errc::invalid,
+                 fmt::format("expected JSON nested at most {} deep, found more", max_depth),
+                 "take the inner objects and arrays apart"};
   }
   try {
     return Json::parse(text);
@@ -82,6 +121,12 @@ Result<Json> parse_json(std::string_view text) {
 }
 
 Result<Document> parse_toml(std::string_view text) {
+  if (has_deep_key(text)) {
+    return Error{
+        Errc::invalid,
+        fmt::format("expected keys of at most {} parts (a.b.c has 3), found more", max_depth),
+        "shorten the key; a job's keys have two parts, as in batch.micro"};
+  }
   Document document;
   try {
     const toml::table table = toml::parse(text);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.h"
+#include "cli/usage.h"
 
 int main(int argc, char** argv) {
-  CLI::App app{
-      "headroom gets machine-learning jobs running, and keeps them running, on an AMD GPU"};
+  CLI::App app{"headroom gets machine-learning jobs running, and keeps them running, on an AMD GPU",
+               "headroom"};
   app.set_version_flag("--version", "headroom " HEADROOM_VERSION);
   app.require_subcommand(1);
   headroom::cli::Context context;
@@ -14,7 +15,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? headroom::cli::exit_ok : headroom::cli::exit_usage;
+    return headroom::cli::print_usage(app, problem);
   }
   return context.exit_code;
 }

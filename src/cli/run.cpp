@@ -24,13 +24,14 @@ struct Options {
   bool quiet = false;
 };
 
-Result<estimate::Plan> plan_job(const run::LoadedJob& loaded) {
+Result<estimate::Plan> plan_job(const run::LoadedJob& loaded, const std::string& path) {
   if (loaded.job.engine.kind != estimate::EngineKind::headroom) {
-    return Error{Errc::unsupported,
-                 fmt::format("engine.kind: expected \"headroom\", found \"{}\"; this version runs "
-                             "only its own trainer",
-                             to_string(loaded.job.engine.kind)),
-                 "write [engine] kind = \"headroom\", or plan it with: headroom plan --spec JOB"};
+    return Error{
+        Errc::unsupported,
+        fmt::format("engine.kind: expected \"headroom\", found \"{}\"; this version runs "
+                    "only its own trainer",
+                    to_string(loaded.job.engine.kind)),
+        fmt::format("write [engine] kind = \"headroom\", or only plan it: headroom plan {}", path)};
   }
   HEADROOM_TRY(const estimate::Device device, estimate::find_device(loaded.job));
   return estimate::make_plan(loaded.job, loaded.model, device);
@@ -51,16 +52,23 @@ int start_trainer(const Options& options) {
   return print_error(error, exit_could_not_look);
 }
 
+// Why nothing was started, after the plan that shows it, and what to change.
+int refuse(const estimate::Plan& plan, const run::LoadedJob& loaded, const std::string& path) {
+  fmt::print(stderr, "{}\n", report::to_text(plan, loaded.model));
+  const std::string next = plan.advice.empty()
+                               ? "change the job as said above"
+                               : fmt::format("in {} write {}, then the same command again", path,
+                                             report::to_text(plan.advice.front().change));
+  return print_error({Errc::out_of_memory, "not started: the job would run out of memory", next},
+                     exit_findings);
+}
+
 int run_job(const Options& options) {
   const auto loaded = run::load_job(options.job);
   if (!loaded) return print_error(loaded.error(), exit_usage);
-  const auto plan = plan_job(*loaded);
+  const auto plan = plan_job(*loaded, options.job);
   if (!plan) return print_error(plan.error(), exit_usage);
-  if (plan->fits == false) {
-    fmt::print(stderr, "{}\nheadroom: not started, because it would run out of memory.\n",
-               report::to_text(*plan, loaded->model));
-    return exit_findings;
-  }
+  if (plan->fits == false) return refuse(*plan, *loaded, options.job);
   if (!options.quiet) {
     fmt::print(stderr, "headroom: planned peak {}{}\n", to_string(Bytes{plan->device_bytes}),
                plan->capacity_bytes ? " of " + to_string(Bytes{*plan->capacity_bytes}) : "");

@@ -8,6 +8,26 @@
 #include "base/text.h"
 
 namespace headroom::estimate {
+namespace {
+
+constexpr std::size_t shown_max = 60;  // Of a wrong value, that much is shown.
+
+std::string in_quotes(const std::string& text) {
+  return fmt::format("\"{}\"", text);
+}
+
+// A value as the person wrote it, near enough to recognise it, and never longer than a line.
+std::string to_toml(const Json& value) {
+  if (value.is_object()) return "a table";
+  if (value.is_number_float()) return fmt::format("{}", value.get<double>());  // nan and inf too.
+  const std::string text = value.dump(-1, ' ', /*ensure_ascii=*/false);
+  if (text.size() <= shown_max) return text;
+  std::size_t end = shown_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;  // UTF-8.
+  return text.substr(0, end) + "…";
+}
+
+}  // namespace
 
 TableReader::TableReader(const Document& document, std::string pointer,
                          std::optional<Error>& problem)
@@ -18,7 +38,7 @@ TableReader::TableReader(const Document& document, std::string pointer,
   if (table.is_object()) {
     table_ = &table;
   } else {
-    fail("", Errc::invalid, fmt::format("expected a table, found {}", table.dump()),
+    fail("", Errc::invalid, fmt::format("expected a table, found {}", to_toml(table)),
          "write it as a [table] followed by lines such as key = value");
   }
 }
@@ -33,75 +53,80 @@ void TableReader::fail(const std::string& key, Errc code, const std::string& mes
 }
 
 const Json* TableReader::find(const char* key) {
-  known_.emplace_back(key);
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
   if (table_ == nullptr) return nullptr;
   const auto found = table_->find(key);
   return found == table_->end() ? nullptr : &*found;
 }
 
-const Json* TableReader::expect(const char* key, bool right, const char* wanted) {
+const Json* TableReader::expect(const char* key, bool right, const std::string& wanted,
+                                const std::string& example) {
   const Json& value = table_->at(key);
   if (right) return &value;
-  fail(key, Errc::invalid, fmt::format("expected {}, found {}", wanted, value.dump()),
-       fmt::format("correct {} in the job", key));
+  fail(key, Errc::invalid, fmt::format("expected {}, found {}", wanted, to_toml(value)),
+       fmt::format("write for instance {} = {}, or leave {} out", key, example, key));
   return nullptr;
 }
 
 void TableReader::read(const char* key, std::string& out) {
   const Json* value = find(key);
-  if (value != nullptr && expect(key, value->is_string(), "text")) out = *value;
+  if (value != nullptr && expect(key, value->is_string(), "text", in_quotes(out))) out = *value;
 }
 
 void TableReader::read(const char* key, std::optional<std::string>& out) {
   const Json* value = find(key);
-  if (value != nullptr && expect(key, value->is_string(), "text")) out = value->get<std::string>();
+  if (value == nullptr || !expect(key, value->is_string(), "text", "\"…\"")) return;
+  out = value->get<std::string>();
 }
 
 void TableReader::read(const char* key, bool& out) {
   const Json* value = find(key);
-  if (value != nullptr && expect(key, value->is_boolean(), "true or false")) out = *value;
+  if (value == nullptr) return;
+  if (expect(key, value->is_boolean(), "true or false", out ? "true" : "false")) out = *value;
 }
 
 void TableReader::read(const char* key, double& out, double min, double max) {
   const Json* value = find(key);
-  if (value == nullptr || !expect(key, value->is_number(), "a number")) return;
-  const double number = *value;
-  const std::string wanted = fmt::format("a number from {} to {}", min, max);
-  if (expect(key, number >= min && number <= max, wanted.c_str())) out = number;
+  if (value == nullptr) return;
+  const double number = value->is_number() ? value->get<double>() : max + 1;
+  const bool right = number >= min && number <= max;  // Not-a-number is neither.
+  const std::string wanted = fmt::format("a number from {:g} to {:g}", min, max);
+  if (expect(key, right, wanted, fmt::format("{:g}", out))) out = number;
 }
 
-void TableReader::read(const char* key, std::uint64_t& out, std::uint64_t min) {
+void TableReader::read(const char* key, std::uint64_t& out, Range range) {
   const Json* value = find(key);
   if (value == nullptr) return;
-  const std::string wanted = fmt::format("a whole number of at least {}", min);
-  const bool right = value->is_number_integer() &&
-                     (value->is_number_unsigned() || value->get<std::int64_t>() >= 0) &&
-                     value->get<std::uint64_t>() >= min &&
-                     value->get<std::uint64_t>() <= 1ULL << 40U;
-  if (expect(key, right, wanted.c_str())) out = value->get<std::uint64_t>();
+  // A number from TOML is signed also where it is positive.
+  const bool whole = value->is_number_unsigned() ||
+                     (value->is_number_integer() && value->get<std::int64_t>() >= 0);
+  const bool right =
+      whole && value->get<std::uint64_t>() >= range.min && value->get<std::uint64_t>() <= range.max;
+  const std::string wanted = fmt::format("a whole number from {} to {}", range.min, range.max);
+  if (expect(key, right, wanted, std::to_string(std::clamp(out, range.min, range.max))))
+    out = value->get<std::uint64_t>();
 }
 
-void TableReader::read_or_auto(const char* key, std::optional<std::uint64_t>& out,
-                               std::uint64_t min) {
+void TableReader::read_or_auto(const char* key, std::optional<std::uint64_t>& out, Range range) {
   const Json* value = find(key);
   if (value == nullptr) return;
   if (*value == "auto") {
     out.reset();
     return;
   }
-  std::uint64_t number = 0;
-  read(key, number, min);
-  if (number != 0) out = number;
+  std::uint64_t number = out.value_or(range.min);
+  read(key, number, range);
+  out = number;
 }
 
 void TableReader::read(const char* key, std::optional<Bytes>& out) {
   const Json* value = find(key);
   if (value == nullptr || *value == "auto") return;
-  if (value->is_number_unsigned()) {
+  if (value->is_number_integer() && *value >= 0) {
     out = Bytes{value->get<std::uint64_t>()};
     return;
   }
-  if (!expect(key, value->is_string(), "a size such as \"16GiB\"")) return;
+  if (!expect(key, value->is_string(), "a size such as \"16GiB\"", "\"16GiB\"")) return;
   const Result<Bytes> size = parse_bytes(value->get<std::string>());
   if (size) {
     out = *size;
@@ -119,7 +144,7 @@ void TableReader::read(const char* key, std::vector<std::string>& out) {
   }
   const bool texts = value->is_array() && std::all_of(value->begin(), value->end(),
                                                       [](const Json& v) { return v.is_string(); });
-  if (expect(key, texts, "a text or an array of texts"))
+  if (expect(key, texts, "a text or an array of texts", out.empty() ? "[\"…\"]" : in_quotes(out[0])))
     out = value->get<std::vector<std::string>>();
 }
 
@@ -128,7 +153,7 @@ std::optional<std::size_t> TableReader::read_position(const char* key,
   const Json* value = find(key);
   if (value == nullptr) return std::nullopt;
   const std::string wanted = "one of " + join(names, ", ");
-  if (!expect(key, value->is_string(), wanted.c_str())) return std::nullopt;
+  if (!expect(key, value->is_string(), wanted, in_quotes(names.front()))) return std::nullopt;
   const auto name = value->get<std::string>();
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
@@ -142,7 +167,7 @@ void TableReader::read_only(const char* key, const Json& supported) {
   const Json* value = find(key);
   if (value == nullptr || *value == supported) return;
   fail(key, Errc::unsupported,
-       fmt::format("this version knows only {}, found {}", supported.dump(), value->dump()),
+       fmt::format("this version knows only {}, found {}", to_toml(supported), to_toml(*value)),
        fmt::format("leave {} out", key));
 }
 

@@ -17,6 +17,12 @@
 
 namespace headroom::estimate {
 
+// The values that a whole number may have, both ends included.
+struct Range {
+  std::uint64_t min = 0;
+  std::uint64_t max = 0;
+};
+
 class TableReader {
  public:
   // Reads the table at `pointer` ("" or "/batch") of `document`; an absent table reads as empty.
@@ -29,8 +35,8 @@ class TableReader {
   void read(const char* key, std::optional<std::string>& out);
   void read(const char* key, bool& out);
   void read(const char* key, double& out, double min, double max);
-  void read(const char* key, std::uint64_t& out, std::uint64_t min);
-  void read_or_auto(const char* key, std::optional<std::uint64_t>& out, std::uint64_t min);
+  void read(const char* key, std::uint64_t& out, Range range);
+  void read_or_auto(const char* key, std::optional<std::uint64_t>& out, Range range);
   void read(const char* key, std::optional<Bytes>& out);      // "16GiB", or a number of bytes.
   void read(const char* key, std::vector<std::string>& out);  // One text, or an array of texts.
   const Json* find(const char* key);                          // Any value; null if absent.
@@ -50,7 +56,10 @@ class TableReader {
   void fail(const std::string& key, Errc code, const std::string& message, const std::string& next);
 
  private:
-  const Json* expect(const char* key, bool right, const char* wanted);
+  // The value if it is right. Else the problem is that `wanted` was expected, and `example` (TOML)
+  // is what to write.
+  const Json* expect(const char* key, bool right, const std::string& wanted,
+                     const std::string& example);
   std::optional<std::size_t> read_position(const char* key, const std::vector<std::string>& names);
 
   const Document& document_;

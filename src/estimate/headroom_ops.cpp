@@ -185,8 +185,12 @@ Tensor Ops::loss(const Tensor& x, Parameter& head) const {
   if (chunked) dx = temporary("hidden.grad", x.shape, element_);
   const std::uint64_t rows = x.shape[0];
   const std::uint64_t chunk = chunked ? loss_chunk_rows(rows, x.shape[1], vocabulary) : rows;
-  for (std::uint64_t first = 0; first < rows; first += chunk) {
-    const Meta part{{std::min(chunk, rows - first), vocabulary}, element_};
+  // Chunks of one size are alike, and the second finds what the first has left: more of them change
+  // nothing.
+  std::vector<std::uint64_t> parts(std::min<std::uint64_t>(rows / chunk, 2), chunk);
+  if (rows % chunk != 0) parts.push_back(rows % chunk);
+  for (const std::uint64_t part_rows : parts) {
+    const Meta part{{part_rows, vocabulary}, element_};
     const Tensor logits = tape_.empty("logits", part, Component::logits);
     cross_entropy(logits);
     if (head.trainable) add_product_to_gradient(head, element_);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "estimate/document_reader.h"
 
@@ -21,6 +22,12 @@ const std::vector<std::string> engine_names = {"headroom", "transformers", "comm
 const std::vector<std::string> target_names = {"q", "k", "v", "o", "gate", "up", "down"};
 const std::vector<std::string> data_kinds = {"text", "tokens"};
 const std::vector<std::string> allocators = {"headroom", "torch", "torch-expandable"};
+
+// Far above every job, and low enough that no product of a job's and a model's numbers overflows.
+constexpr Range ranks = {1, 1U << 16U};
+constexpr Range batches = {1, 1U << 20U};
+constexpr Range sequences = {1, 1U << 24U};
+constexpr Range large_numbers = {1, std::uint64_t{1} << 40U};
 
 template <class Enum>
 std::string_view name_of(Enum value, const std::vector<std::string>& names) {
@@ -92,7 +99,7 @@ class JobParser {
     job_.method.base = job_.compute.dtype;
     method.read_choice("kind", job_.method.kind, method_names);
     method.read_choice("base", job_.method.base, dtype_names);
-    method.read("rank", job_.method.rank, 1);
+    method.read("rank", job_.method.rank, ranks);
     job_.method.alpha = 2.0 * static_cast<double>(job_.method.rank);
     method.read("alpha", job_.method.alpha, 0.0, 1e9);
     method.read("dropout", job_.method.dropout, 0.0, 0.99);
@@ -108,9 +115,11 @@ class JobParser {
     job_.method.targets.clear();
     for (const std::string& name : names) {
       const auto found = std::find(target_names.begin(), target_names.end(), name);
-      if (found == target_names.end() || names.empty()) {
+      if (found == target_names.end() || std::count(names.begin(), names.end(), name) > 1) {
         method.fail("targets", Errc::invalid,
-                    fmt::format("expected some of q, k, v, o, gate, up, down, found \"{}\"", name),
+                    fmt::format("expected some of q, k, v, o, gate, up, down, each once, found "
+                                "\"{}\"{}",
+                                name.substr(0, 40), found == target_names.end() ? "" : " twice"),
                     "write targets = [\"q\", \"v\"]");
         return;
       }
@@ -135,19 +144,39 @@ class JobParser {
 
   void read_batch() {
     TableReader batch = table("/batch");
-    batch.read_or_auto("micro", job_.batch.micro, 1);
-    batch.read("sequence", job_.batch.sequence, 1);
-    batch.read_or_auto("accumulate", job_.batch.accumulate, 1);
-    std::uint64_t global = 0;
-    batch.read("global", global, 1);
-    if (global != 0) job_.batch.global = global;
+    batch.read_or_auto("micro", job_.batch.micro, batches);
+    batch.read("sequence", job_.batch.sequence, sequences);
+    batch.read_or_auto("accumulate", job_.batch.accumulate, batches);
+    if (batch.find("global") != nullptr) {
+      std::uint64_t global = 1;
+      batch.read("global", global, batches);
+      job_.batch.global = global;
+      // The one that is left out follows from the others.
+      if (batch.find("accumulate") == nullptr) {
+        job_.batch.accumulate.reset();
+      } else if (batch.find("micro") == nullptr) {
+        job_.batch.micro.reset();
+      }
+    }
     batch.refuse_unknown();
-    const auto& [micro, sequence, accumulate, wanted] = job_.batch;
-    if (wanted && micro && accumulate && *micro * *accumulate != *wanted) {
+    check_global(batch);
+  }
+
+  void check_global(TableReader& batch) {
+    if (problem_ || !job_.batch.global) return;
+    const std::uint64_t global = *job_.batch.global;
+    const auto& [micro, accumulate] = std::tie(job_.batch.micro, job_.batch.accumulate);
+    const std::string next = "leave one of the three out, or correct it";
+    if (micro && accumulate && *micro * *accumulate != global) {
       batch.fail("global", Errc::invalid,
                  fmt::format("expected micro × accumulate = {} × {} = {}, found {}", *micro,
-                             *accumulate, *micro * *accumulate, *wanted),
-                 "leave one of the three out, or write accumulate = \"auto\"");
+                             *accumulate, *micro * *accumulate, global),
+                 next);
+    } else if (global % micro.value_or(1) != 0 || global % accumulate.value_or(1) != 0) {
+      batch.fail("global", Errc::invalid,
+                 fmt::format("expected a multiple of {} = {}, found {}",
+                             micro ? "micro" : "accumulate", micro ? *micro : *accumulate, global),
+                 next);
     }
   }
 
@@ -175,8 +204,8 @@ class JobParser {
     std::size_t kind = 0;
     data.read_choice("kind", kind, data_kinds);
     job_.data.kind = data_kinds[kind];
-    data.read("epochs", job_.data.epochs, 1);
-    data.read("seed", job_.data.seed, 0);
+    data.read("epochs", job_.data.epochs, large_numbers);
+    data.read("seed", job_.data.seed, {0, large_numbers.max});
     data.refuse_unknown();
     TableReader output = table("/output");
     output.read("folder", job_.output.folder);

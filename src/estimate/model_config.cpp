@@ -8,6 +8,21 @@
 namespace headroom::estimate {
 namespace {
 
+// Far above every model, and low enough that no count of parameters overflows.
+constexpr std::uint64_t width_max = 1U << 20U;
+constexpr std::uint64_t layers_max = 1U << 10U;
+constexpr std::uint64_t heads_max = 1U << 14U;  // Of the number of heads and of the size of one.
+constexpr std::uint64_t vocabulary_max = 1U << 24U;
+
+const char* const take_the_original = "take config.json from the model's own folder, or correct it";
+
+std::string shown(const Json* found) {
+  if (found == nullptr) return "nothing";
+  if (found->is_structured()) return found->is_object() ? "an object" : "an array";
+  const std::string text = found->dump(-1, ' ', /*ensure_ascii=*/true);
+  return text.size() > 60 ? text.substr(0, 60) + "…" : text;
+}
+
 class ConfigParser {
  public:
   explicit ConfigParser(const Json& config) : config_(config) {}
@@ -20,15 +35,16 @@ class ConfigParser {
       return Error{
           Errc::unsupported,
           fmt::format("model_type: expected llama, mistral or qwen2, found \"{}\"", model.family),
-          "plan a model of one of these families, or give the shape as a llama config"};
+          "if it has a llama's layers, write \"model_type\": \"llama\" in a copy of its "
+          "config.json"};
     }
-    model.hidden = number("hidden_size");
-    model.intermediate = number("intermediate_size");
-    model.layers = number("num_hidden_layers");
-    model.heads = number("num_attention_heads");
-    model.kv_heads = number("num_key_value_heads", model.heads);
-    model.head_dim = number("head_dim", model.heads == 0 ? 0 : model.hidden / model.heads);
-    model.vocabulary = number("vocab_size");
+    model.hidden = number("hidden_size", width_max);
+    model.intermediate = number("intermediate_size", width_max);
+    model.layers = number("num_hidden_layers", layers_max);
+    model.heads = number("num_attention_heads", heads_max);
+    model.kv_heads = number("num_key_value_heads", heads_max, model.heads);
+    model.head_dim = number("head_dim", heads_max, model.hidden / model.heads);
+    model.vocabulary = number("vocab_size", vocabulary_max);
     model.tied = flag("tie_word_embeddings", false);
     const bool bias = flag("attention_bias", false);
     model.qkv_bias = model.family == "qwen2" || bias;
@@ -42,19 +58,25 @@ class ConfigParser {
 
  private:
   static Result<ModelConfig> check(const ModelConfig& model) {
+    if (model.head_dim == 0) {
+      return Error{Errc::invalid,
+                   fmt::format("hidden_size: expected at least num_attention_heads = {}, found {}",
+                               model.heads, model.hidden),
+                   take_the_original};
+    }
     if (model.heads % model.kv_heads != 0) {
       return Error{
           Errc::invalid,
           fmt::format("num_attention_heads: expected a multiple of num_key_value_heads = {}, "
                       "found {}",
                       model.kv_heads, model.heads),
-          "correct config.json"};
+          take_the_original};
     }
     if (model.head_dim % 2 != 0) {
       return Error{
           Errc::invalid,
           fmt::format("head_dim: rotary embedding needs an even number, found {}", model.head_dim),
-          "correct config.json"};
+          take_the_original};
     }
     return model;
   }
@@ -64,12 +86,11 @@ class ConfigParser {
     return found == config_.end() || found->is_null() ? nullptr : &*found;
   }
 
-  void fail(const char* key, const char* wanted, const Json* found) {
+  void fail(const char* key, const std::string& wanted, const Json* found) {
     if (problem_) return;
-    problem_ = Error{Errc::invalid,
-                     fmt::format("config.json: {}: expected {}, found {}", key, wanted,
-                                 found == nullptr ? "nothing" : found->dump()),
-                     "take config.json from the model's own folder"};
+    problem_ =
+        Error{Errc::invalid, fmt::format("{}: expected {}, found {}", key, wanted, shown(found)),
+              take_the_original};
   }
 
   std::string text(const char* key) {
@@ -79,14 +100,13 @@ class ConfigParser {
     return {};
   }
 
-  std::uint64_t number(const char* key, std::optional<std::uint64_t> otherwise = std::nullopt) {
+  std::uint64_t number(const char* key, std::uint64_t max,
+                       std::optional<std::uint64_t> otherwise = std::nullopt) {
     const Json* value = find(key);
     if (value == nullptr && otherwise) return *otherwise;
-    constexpr std::uint64_t too_big = 1ULL
-                                      << 32U;  // Keeps every product of shapes below 2^64 · 2^64.
-    if (value != nullptr && value->is_number_unsigned() && *value > 0 && *value < too_big)
+    if (value != nullptr && value->is_number_integer() && *value >= 1 && *value <= max)
       return *value;
-    fail(key, "a whole number above 0", value);
+    fail(key, fmt::format("a whole number from 1 to {}", max), value);
     return 1;
   }
 
@@ -123,8 +143,8 @@ std::uint64_t ModelConfig::parameters() const {
 
 Result<ModelConfig> parse_model_config(const Json& config) {
   if (!config.is_object()) {
-    return Error{Errc::invalid, "config.json: expected an object, found something else",
-                 "take config.json from the model's own folder"};
+    return Error{Errc::invalid, fmt::format("expected an object, found {}", shown(&config)),
+                 take_the_original};
   }
   return ConfigParser(config).parse();
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "estimate/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "allocator/make_policy.h"
+#include "base/bytes.h"
 #include "estimate/search.h"
 #include "estimate/step.h"
 
@@ -40,7 +43,7 @@ class Planner {
 
   Result<Fit> fit(const Job& job) const {
     HEADROOM_TRY(const Replays replays, run(job));
-    return Fit{replays.fits() || !device_.capacity, replays.unhindered.usage.live_peak_bytes};
+    return Fit{replays.fits(), replays.unhindered.usage.live_peak_bytes};
   }
 
   Plan describe(const Job& job, const Replays& replays) const {
@@ -81,6 +84,18 @@ class Planner {
   const Device& device_;
 };
 
+// For a job beyond every device (allocator/make_policy.h), of which there is nothing to be said.
+Error too_large(const TensorRecord& tensor) {
+  const std::string found = tensor.meta.bytes() > allocator::unlimited_capacity_bytes
+                                ? fmt::format("{} alone takes more", tensor.name)
+                                : fmt::format("{} of {} no longer fits", tensor.name,
+                                              to_string(Bytes{tensor.meta.bytes()}));
+  return {Errc::unsupported,
+          fmt::format("expected a job of at most {}, found that {}",
+                      to_string(Bytes{allocator::unlimited_capacity_bytes}), found),
+          "lower batch.micro or batch.sequence, or correct the model's shape"};
+}
+
 }  // namespace
 
 Job apply(Job job, const Change& change) {
@@ -104,6 +119,8 @@ Result<Plan> make_plan(const Job& given, const ModelConfig& model, const Device&
     HEADROOM_TRY(job, choose_batch(std::move(job), try_job));
   }
   HEADROOM_TRY(const Replays replays, planner.run(job));
+  if (replays.unhindered.failed)
+    return too_large(replays.recording.tensors[*replays.unhindered.failed]);
   Plan plan = planner.describe(job, replays);
   if (plan.fits == false) {
     HEADROOM_TRY(plan.advice, find_advice(job, model, try_job));

@@ -51,7 +51,8 @@ struct Plan {
 };
 
 // Fails where the job asks for what its engine or this version cannot do. "auto" batches become the
-// largest that fit, or 1. Does not touch the machine: everything follows from the arguments.
+// largest that fit, or 1 where none does or no capacity is known. Also fails for what no device
+// could hold (64 TiB). Does not touch the machine: everything follows from the arguments.
 Result<Plan> make_plan(const Job& job, const ModelConfig& model, const Device& device);
 
 }  // namespace headroom::estimate

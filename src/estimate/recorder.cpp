@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "estimate/recorder.h"
 
-#include <functional>
 #include <numeric>
 
 namespace headroom::estimate {
+namespace {
+
+std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b) {
+  return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
+}
+
+}  // namespace
 
 std::string_view to_string(Phase phase) {
   switch (phase) {
@@ -64,7 +70,11 @@ Element element_of(DType dtype) {
 }
 
 std::uint64_t Meta::elements() const {
-  return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
+  return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, saturating_mul);
+}
+
+std::uint64_t Meta::bytes() const {
+  return saturating_mul(elements(), size_of(element));
 }
 
 std::uint32_t Recorder::allocate(std::string name, const Meta& meta, Component component) {

@@ -30,8 +30,9 @@ struct Meta {
   Shape shape;
   Element element = Element::fp32;
 
+  // 2^64 - 1 for what is more: a shape that no device holds is still told apart from a small one.
   std::uint64_t elements() const;
-  std::uint64_t bytes() const { return elements() * size_of(element); }
+  std::uint64_t bytes() const;
   bool operator==(const Meta&) const = default;
 };
 

@@ -2,6 +2,7 @@
 #include "estimate/search.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace headroom::estimate {
@@ -17,6 +18,32 @@ std::vector<std::uint64_t> micro_batches(std::uint64_t global, std::uint64_t mos
     if (global % micro == 0) sizes.push_back(micro);
   }
   return sizes;
+}
+
+struct LargestFit {
+  std::uint64_t micro = 0;
+  std::uint64_t allocated_bytes = 0;
+};
+
+// The first of `sizes` (largest first) with which the job fits, if there is one. By bisection, as a
+// job takes no less memory with a larger micro-batch.
+Result<std::optional<LargestFit>> find_largest(const std::vector<std::uint64_t>& sizes,
+                                               const std::function<Job(std::uint64_t)>& job_with,
+                                               const TryJob& try_job) {
+  std::optional<LargestFit> largest;
+  std::size_t begin = 0;
+  std::size_t end = sizes.size();
+  while (begin < end) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    HEADROOM_TRY(const Fit fit, try_job(job_with(sizes[middle])));
+    if (fit.fits) {
+      largest = LargestFit{sizes[middle], fit.allocated_bytes};
+      end = middle;
+    } else {
+      begin = middle + 1;
+    }
+  }
+  return largest;
 }
 
 template <class T>
@@ -76,21 +103,24 @@ double flops_per_sample(const Job& job, const ModelConfig& model) {
 }
 
 Result<Job> choose_batch(Job job, const TryJob& try_job) {
-  const std::uint64_t accumulate = job.batch.accumulate.value_or(1);
-  const std::uint64_t global = job.batch.global.value_or(automatic_micro_max * accumulate);
+  const std::optional<std::uint64_t> global = job.batch.global;
   if (job.batch.micro) {
-    job.batch.accumulate = std::max<std::uint64_t>(1, global / *job.batch.micro);
-    if (!job.batch.global) job.batch.accumulate = 1;
+    job.batch.accumulate = global ? *global / *job.batch.micro : 1;
     return job;
   }
-  for (const std::uint64_t micro : micro_batches(global / accumulate, automatic_micro_max)) {
-    job.batch.micro = micro;
-    if (!job.batch.accumulate || job.batch.global)
-      job.batch.accumulate = job.batch.global ? global / micro : 1;
-    HEADROOM_TRY(const Fit fit, try_job(job));
-    if (fit.fits) return job;
+  if (global && job.batch.accumulate) {
+    job.batch.micro = *global / *job.batch.accumulate;
+    return job;
   }
-  return job;
+  const auto with = [&](std::uint64_t micro) {
+    Job changed = job;
+    changed.batch.micro = micro;
+    changed.batch.accumulate = global ? *global / micro : job.batch.accumulate.value_or(1);
+    return changed;
+  };
+  const auto sizes = micro_batches(global.value_or(automatic_micro_max), automatic_micro_max);
+  HEADROOM_TRY(const auto largest, find_largest(sizes, with, try_job));
+  return with(largest ? largest->micro : 1);
 }
 
 Result<std::vector<Advice>> find_advice(const Job& job, const ModelConfig& model,
@@ -98,18 +128,21 @@ Result<std::vector<Advice>> find_advice(const Job& job, const ModelConfig& model
   const double given = flops_per_sample(job, model);
   const std::uint64_t global = *job.batch.micro * *job.batch.accumulate;
   std::vector<Advice> advice;
-  for (Change change : kernel_changes(job)) {
-    for (const std::uint64_t micro : micro_batches(global, *job.batch.micro)) {
+  for (const Change& change : kernel_changes(job)) {
+    const auto with = [&](std::uint64_t micro) {
+      Change with_micro = change;
       if (micro != *job.batch.micro) {
-        change.micro = micro;
-        change.accumulate = global / micro;
+        with_micro.micro = micro;
+        with_micro.accumulate = global / micro;
       }
-      const Job changed = apply(job, change);
-      HEADROOM_TRY(const Fit fit, try_job(changed));
-      if (!fit.fits) continue;
-      advice.push_back({change, fit.allocated_bytes, given / flops_per_sample(changed, model)});
-      break;  // Smaller micro-batches fit as well, and have nothing to offer.
-    }
+      return with_micro;
+    };
+    const auto apply_with = [&](std::uint64_t micro) { return apply(job, with(micro)); };
+    HEADROOM_TRY(const auto largest,
+                 find_largest(micro_batches(global, *job.batch.micro), apply_with, try_job));
+    if (!largest) continue;  // Smaller micro-batches than the largest have nothing to offer.
+    advice.push_back({with(largest->micro), largest->allocated_bytes,
+                      given / flops_per_sample(apply_with(largest->micro), model)});
   }
   std::stable_sort(advice.begin(), advice.end(), better);
   if (advice.size() > advice_max) advice.resize(advice_max);

@@ -22,8 +22,8 @@ using TryJob = std::function<Result<Fit>(const Job&)>;
 // relative_speed compares. It counts arithmetic only, not the bytes that move.
 double flops_per_sample(const Job& job, const ModelConfig& model);
 
-// The largest micro-batch that fits, at most `most`, and its accumulation for the job's global
-// batch. 1 if not even that fits.
+// What is "auto" in the job's batch: what follows from the rest, or else the largest micro-batch
+// that fits (1 if none does) and its accumulation for the global batch. Keeps what was given.
 Result<Job> choose_batch(Job job, const TryJob& try_job);
 
 // At most five changes that make the job fit, fastest first.

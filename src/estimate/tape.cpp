@@ -103,6 +103,7 @@ void Tape::backward(const Tensor& root, Tensor grad) {
       add_to_buffer(*input, std::exchange(grads[i], Tensor{}));
       if (--input->pending == 0) ready.push(input);
     }
+    node->inputs.clear();  // Or the last owner would destroy the whole chain in one recursion.
   }
   grad_enabled_ = enabled_before;
   scope_ = scope_before;

@@ -36,21 +36,25 @@ std::string headline(const Plan& plan, const estimate::ModelConfig& model) {
       "{} layers, hidden size {}, {} parameters, {} of them trained\n"
       "micro-batch {} × {} tokens, accumulated {} ×, {} attention, {} checkpointing, engine {}\n",
       model.family, to_string(plan.job.method.base), method_of(plan), model.layers, model.hidden,
-      to_count(plan.parameters), to_count(plan.trainable_parameters), *batch.micro, batch.sequence,
-      *batch.accumulate, to_string(*compute.attention),
+      to_count(plan.parameters),
+      plan.trainable_parameters == plan.parameters ? "all" : to_count(plan.trainable_parameters),
+      *batch.micro, batch.sequence, *batch.accumulate, to_string(*compute.attention),
       compute.checkpointing == estimate::Checkpointing::none ? "no" : "layer",
       to_string(plan.job.engine.kind));
 }
 
 std::string verdict(const Plan& plan) {
-  if (!plan.fits) return "No capacity was given, so whether it fits is open.\n";
+  if (!plan.fits) {
+    return "Whether it fits is open, as the job names no capacity. To know, add to it:\n"
+           "  [device] capacity = \"16GiB\"\n";
+  }
   const Bytes capacity{*plan.capacity_bytes};
   const Bytes device{plan.device_bytes};
   if (*plan.fits) {
     return fmt::format("It fits: {} of {}, {} to spare.\n", to_string(device), to_string(capacity),
                        to_string(saturating_sub(capacity, device)));
   }
-  return fmt::format("It does not fit: it needs {} of a device that has {}.\n", to_string(device),
+  return fmt::format("It does not fit: it needs {}, and the device has {}.\n", to_string(device),
                      to_string(capacity));
 }
 
@@ -83,15 +87,36 @@ std::string row(const estimate::TensorRecord& tensor) {
                      join(sizes, " × "), to_string(tensor.meta.element));
 }
 
+bool holds_weights(allocator::Component component) {
+  return component == allocator::Component::weights || component == allocator::Component::adapters;
+}
+
+// Where no setting that keeps the training as it is helps.
+std::string hopeless(const Plan& plan) {
+  if (holds_weights(plan.first_failure->component)) {
+    const Bytes weights{plan.components[allocator::Component::weights] +
+                        plan.components[allocator::Component::adapters]};
+    const Bytes beside = Bytes{plan.device_bytes} - Bytes{plan.reserved_bytes};
+    return fmt::format(
+        "\nNot even the model's weights fit: they take {}{}.\n"
+        "What is left: a smaller model, weights held in fewer bits ([method] base), or a larger "
+        "device.\n",
+        to_string(weights),
+        beside > 0_B ? fmt::format(", and the driver's context {}", to_string(beside)) : "");
+  }
+  return fmt::format(
+      "\nNo micro-batch, checkpointing or kernel makes it fit. What is left: a sequence shorter "
+      "than {}{},\na smaller model, or a larger device.\n",
+      plan.job.batch.sequence,
+      plan.job.method.kind == estimate::MethodKind::full
+          ? ", LoRA in place of full fine-tuning ([method] kind = \"lora\")"
+          : "");
+}
+
 std::string advice_of(const Plan& plan) {
   if (plan.fits != false) return "";
-  std::string text = "\nThe first tensor that fails:\n" + row(*plan.first_failure);
-  if (plan.advice.empty()) {
-    return text +
-           "\nNo micro-batch, checkpointing or kernel makes it fit. What is left: a shorter "
-           "sequence, LoRA "
-           "in place of full fine-tuning, a smaller model, or a larger device.\n";
-  }
+  std::string text = "\nThe first tensor that does not fit:\n" + row(*plan.first_failure);
+  if (plan.advice.empty()) return text + hopeless(plan);
   text += "\nWhat would fit, fastest first (speed by arithmetic alone):\n";
   for (const auto& line : plan.advice) {
     fmt::format_to(std::back_inserter(text), "  {:>12}  {:>4.0f} % speed  {}\n",
@@ -104,15 +129,20 @@ std::string advice_of(const Plan& plan) {
 }  // namespace
 
 std::string to_text(const estimate::Change& change) {
-  std::vector<std::string> parts;
-  if (change.micro) parts.push_back(fmt::format("micro = {}", *change.micro));
-  if (change.accumulate) parts.push_back(fmt::format("accumulate = {}", *change.accumulate));
-  if (change.checkpointing)
-    parts.push_back(fmt::format("checkpointing = \"{}\"", to_string(*change.checkpointing)));
-  if (change.attention)
-    parts.push_back(fmt::format("attention = \"{}\"", to_string(*change.attention)));
-  if (change.loss) parts.push_back(fmt::format("loss = \"{}\"", to_string(*change.loss)));
-  return join(parts, ", ");
+  std::vector<std::string> batch;
+  if (change.micro) batch.push_back(fmt::format("micro = {}", *change.micro));
+  if (change.accumulate) batch.push_back(fmt::format("accumulate = {}", *change.accumulate));
+  std::vector<std::string> compute;
+  const auto set = [&compute](std::string_view key, std::string_view value) {
+    compute.push_back(fmt::format("{} = \"{}\"", key, value));
+  };
+  if (change.checkpointing) set("checkpointing", to_string(*change.checkpointing));
+  if (change.attention) set("attention", to_string(*change.attention));
+  if (change.loss) set("loss", to_string(*change.loss));
+  std::vector<std::string> tables;
+  if (!batch.empty()) tables.push_back("[batch] " + join(batch, ", "));
+  if (!compute.empty()) tables.push_back("[compute] " + join(compute, ", "));
+  return join(tables, " and ");
 }
 
 std::string to_text(const Plan& plan, const estimate::ModelConfig& model) {

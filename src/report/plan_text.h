@@ -12,8 +12,8 @@ namespace headroom::report {
 
 std::string to_text(const estimate::Plan& plan, const estimate::ModelConfig& model);
 
-// "micro = 2, accumulate = 4, checkpointing = layer": the settings of a change, as a job names
-// them.
+// "[batch] micro = 2, accumulate = 4 and [compute] checkpointing = "layer"": the settings of a
+// change, as a job names them.
 std::string to_text(const estimate::Change& change);
 
 }  // namespace headroom::report

@@ -14,33 +14,58 @@ namespace {
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 std::string below(const std::string& folder, const std::string& path) {
-  return path.starts_with('/') ? path : folder + "/" + path;
+  if (path.starts_with('/') || folder == ".") return path;
+  return folder.ends_with('/') ? folder + path : folder + "/" + path;
+}
+
+// The same error with what helps here.
+Error with_next(Error error, const std::string& next) {
+  error.next = next;
+  return error;
 }
 
 Result<std::string> read_job_text(const std::string& path) {
-  if (path != "-") return machine::read_file(path);
-  return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  auto text = machine::read_file(path);
+  if (text) return *std::move(text);
+  if (text.error().code == Errc::not_found) {
+    return Error{Errc::not_found, fmt::format("expected a job file, found nothing at {}", path),
+                 "give the path of a job; one to start from is examples/first-job/job.toml"};
+  }
+  return with_next(std::move(text).error(), "give the path of one TOML or JSON file");
+}
+
+Result<Json> read_config_file(const std::string& given, const std::string& folder) {
+  std::string path = below(folder, given);
+  if (!path.ends_with(".json")) path += "/config.json";
+  const auto text = machine::read_file(path);
+  if (!text) {
+    return with_next(Error(text.error()).in("model.config"),
+                     "write the folder with the model's config.json, as seen from the job file");
+  }
+  auto config = parse_json(*text);
+  if (!config) return std::move(config).error().in(path);
+  return *std::move(config);
 }
 
 Result<Json> read_config(const estimate::Job::Model& model, const std::string& folder) {
   if (model.config) return *model.config;
-  if (!model.config_path) {
-    return Error{
-        Errc::unsupported,
-        fmt::format("model.name: \"{}\" alone is not enough: this version has no table of models",
-                    model.name.value_or("")),
-        "add config = \"folder with its config.json\" to [model]"};
-  }
-  std::string path = below(folder, *model.config_path);
-  if (!path.ends_with(".json")) path += "/config.json";
-  HEADROOM_TRY(const std::string text, machine::read_file(path));
-  auto config = parse_json(text);
-  if (!config) return std::move(config).error().in(path);
-  return *config;
+  if (model.config_path) return read_config_file(*model.config_path, folder);
+  return Error{
+      Errc::unsupported,
+      fmt::format("model.name: \"{}\" alone is not enough: this version has no table of models",
+                  model.name.value_or("")),
+      "add config = \"the folder with the model's config.json\" to [model]"};
+}
+
+// A model's own config.json, given where a job was expected.
+bool is_model_config(const Json& value) {
+  return value.is_object() && value.contains("model_type") && !value.contains("model");
 }
 
 }  // namespace
@@ -50,13 +75,19 @@ Result<LoadedJob> load_job(const std::string& path) {
   HEADROOM_TRY(const std::string text, read_job_text(path));
   auto document = parse_document(text);
   if (!document) return std::move(document).error().in(name);
+  if (is_model_config(document->value)) {
+    return Error{Errc::invalid,
+                 fmt::format("{}: expected a job, found a model's config.json", name),
+                 fmt::format("write a job.toml with [model] config = \"{}\"", path)};
+  }
   auto job = estimate::parse_job(*document);
   if (!job) return std::move(job).error().in(name);
   const std::string folder = path == "-" ? "." : folder_of(path);
-  HEADROOM_TRY(Json config, read_config(job->model, folder));
-  auto model = estimate::parse_model_config(config);
+  auto config = read_config(job->model, folder);
+  if (!config) return std::move(config).error().in(name);
+  auto model = estimate::parse_model_config(*config);
   if (!model) return std::move(model).error().in(name + ": model.config");
-  return LoadedJob{*job, *model, std::move(config), folder};
+  return LoadedJob{*job, *model, *std::move(config), folder};
 }
 
 }  // namespace headroom::run

@@ -14,7 +14,7 @@ namespace headroom::run {
 struct LoadedJob {
   estimate::Job job;
   estimate::ModelConfig model;
-  Json config;  // What `model` was read from, with every key.
+  Json config;         // What `model` was read from, with every key.
   std::string folder;  // Of the job file: what the job's relative paths start from. "." for stdin.
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/adamw.h"
 
-#include <cmath>
-
 #include <ATen/ATen.h>
+
+#include <cmath>
 
 #include "trainer/ops/row_blocks.h"
 #include "trainer/torch_memory.h"
@@ -15,8 +15,7 @@ using allocator::Component;
 void AdamW::allocate_states() {
   const TagScope scope(Component::optimizer);
   for (std::size_t i = states_.size(); i < parameters_.size(); ++i) {
-    states_.push_back(
-        {at::zeros_like(parameters_[i].value), at::zeros_like(parameters_[i].value)});
+    states_.push_back({at::zeros_like(parameters_[i].value), at::zeros_like(parameters_[i].value)});
   }
 }
 

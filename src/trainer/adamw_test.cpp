@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/adamw.h"
 
-#include <cmath>
-
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "trainer/ops/row_blocks.h"
 #include "trainer/testing/plain_memory.h"

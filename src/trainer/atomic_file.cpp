@@ -19,8 +19,9 @@ namespace {
 Error failed(const std::string& path) {
   Error error = machine::os_error(errno, "writing " + path);
   if (error.code == Errc::no_space) {
-    error.next = "free space there or choose another folder with --output, then go on from the last "
-                 "checkpoint with --resume";
+    error.next =
+        "free space there or choose another folder with --output, then go on from the last "
+        "checkpoint with --resume";
   }
   return error;
 }

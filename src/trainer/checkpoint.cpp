@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/checkpoint.h"
 
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
 #include <array>
 #include <map>
 #include <optional>
 #include <vector>
-
-#include <ATen/ATen.h>
-#include <fmt/format.h>
 
 #include "base/text.h"
 #include "trainer/safetensors_file.h"
@@ -52,10 +52,10 @@ Status check_identity(const SafetensorsFile& file, const RunIdentity& identity) 
   for (const auto& [key, value] : expected) {
     const auto found = file.metadata().find(key);
     if (found == file.metadata().end() || found->second != value) {
-      return other_run(file.path(), fmt::format("{} is {} there, {} in this job", key,
-                                                found == file.metadata().end() ? "missing"
-                                                                               : found->second,
-                                                value));
+      return other_run(
+          file.path(),
+          fmt::format("{} is {} there, {} in this job", key,
+                      found == file.metadata().end() ? "missing" : found->second, value));
     }
   }
   return Done{};

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/device_memory.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "machine/os_error.h"
 
@@ -28,9 +27,8 @@ DeviceMemory::DeviceMemory(std::unique_ptr<allocator::HostBackend> backend, Byte
                            const std::string& trace_path)
     : trace_path_(trace_path),
       allocator_(std::move(backend), capacity.value),
-      torch_(policy(), [this](const allocator::Request& request) {
-        return allocator_.explain(request);
-      }) {}
+      torch_(policy(),
+             [this](const allocator::Request& request) { return allocator_.explain(request); }) {}
 
 allocator::Policy& DeviceMemory::policy() {
   if (trace_path_.empty()) return allocator_;
@@ -54,7 +52,8 @@ Status DeviceMemory::finish_trace() {
   if (trace_path_.empty()) return Done{};
   trace_.flush();
   if (trace_) return Done{};
-  return Error{Errc::no_space, fmt::format("writing {}: not all of it could be written", trace_path_),
+  return Error{Errc::no_space,
+               fmt::format("writing {}: not all of it could be written", trace_path_),
                "free space there, or name another file with --trace"};
 }
 

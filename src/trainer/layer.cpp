@@ -155,8 +155,7 @@ void attention_half_backward(const Layer& layer, const Pass& pass, bool input_gr
 }  // namespace
 
 bool Layer::attention_trains() const {
-  return input_norm->trainable ||
-         any_trains(*this, {Target::q, Target::k, Target::v, Target::o});
+  return input_norm->trainable || any_trains(*this, {Target::q, Target::k, Target::v, Target::o});
 }
 
 bool Layer::mlp_trains() const {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/load_weights.h"
 
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <filesystem>
 #include <map>
 #include <set>
 #include <vector>
-
-#include <ATen/ATen.h>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/document.h"
 #include "base/text.h"
@@ -34,8 +34,8 @@ Result<std::set<std::string>> read_index(const std::string& path) {
   auto index = parse_json(text);
   if (!index) return std::move(index).error().in(path);
   std::set<std::string> shards;
-  const bool has_map = index->is_object() && index->contains("weight_map") &&
-                       (*index)["weight_map"].is_object();
+  const bool has_map =
+      index->is_object() && index->contains("weight_map") && (*index)["weight_map"].is_object();
   if (has_map) {
     for (const auto& [name, file] : (*index)["weight_map"].items()) {
       if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos) {
@@ -49,7 +49,8 @@ Result<std::set<std::string>> read_index(const std::string& path) {
     }
   }
   if (shards.empty()) {
-    return Error{Errc::invalid, fmt::format("{}: expected a weight_map with files, found none", path),
+    return Error{Errc::invalid,
+                 fmt::format("{}: expected a weight_map with files, found none", path),
                  "download the model again"};
   }
   return shards;
@@ -71,9 +72,8 @@ Result<std::vector<SafetensorsFile>> open_files(const std::string& folder) {
 // At most five names, and how many more there are.
 std::string list_names(const std::vector<std::string>& names) {
   constexpr std::size_t shown = 5;
-  const std::vector<std::string> some(names.begin(),
-                                      names.begin() + static_cast<std::ptrdiff_t>(
-                                                          std::min(names.size(), shown)));
+  const std::vector<std::string> some(
+      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), shown)));
   const std::string rest =
       names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
   return join(some, ", ") + rest;
@@ -81,8 +81,7 @@ std::string list_names(const std::vector<std::string>& names) {
 
 // Tensors that some exporters write although they follow from the config or from another tensor.
 bool is_redundant(const std::string& name, const Model& model) {
-  return name.ends_with("rotary_emb.inv_freq") ||
-         (model.config().tied && name == "lm_head.weight");
+  return name.ends_with("rotary_emb.inv_freq") || (model.config().tied && name == "lm_head.weight");
 }
 
 using Places = std::map<std::string, const SafetensorsFile*>;
@@ -114,7 +113,8 @@ Status check_names_and_shapes(const Places& places, Model& model) {
   if (!unexpected.empty()) problems.push_back("unexpected: " + list_names(unexpected));
   if (!misshaped.empty()) problems.push_back("of another shape: " + list_names(misshaped));
   if (problems.empty()) return Done{};
-  return Error{Errc::invalid, "the weights do not belong to this config.json; " + join(problems, "; "),
+  return Error{Errc::invalid,
+               "the weights do not belong to this config.json; " + join(problems, "; "),
                "use the config.json that came with the weights"};
 }
 
@@ -122,12 +122,13 @@ Status check_names_and_shapes(const Places& places, Model& model) {
 
 Result<bool> has_weights(const std::string& folder) {
   if (holds(folder, single_file) || holds(folder, index_file)) return true;
-  for (const char* other : {"pytorch_model.bin", "pytorch_model.bin.index.json",
-                            "tf_model.h5", "consolidated.00.pth"}) {
+  for (const char* other : {"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5",
+                            "consolidated.00.pth"}) {
     if (!holds(folder, other)) continue;
-    return Error{Errc::unsupported,
-                 fmt::format("{}: expected {}, found weights only as {}", folder, single_file, other),
-                 "convert them: in Python, model.save_pretrained(folder, safe_serialization=True)"};
+    return Error{
+        Errc::unsupported,
+        fmt::format("{}: expected {}, found weights only as {}", folder, single_file, other),
+        "convert them: in Python, model.save_pretrained(folder, safe_serialization=True)"};
   }
   return false;
 }

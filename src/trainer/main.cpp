@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // headroom-train JOB: reads the job, plans it, trains it, and says how right the plan was.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -7,7 +8,6 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "base/bytes.h"
 #include "estimate/plan.h"
@@ -49,16 +49,18 @@ class ConsoleObserver final : public Observer {
   void on_step(const StepMetrics& m) override {
     if (quiet_) return;
     const bool last = m.step == m.steps;
-    if (!terminal_ && !last && first_step_ != 0 && m.elapsed_s - printed_at_s_ < plain_interval_s) return;
+    if (!terminal_ && !last && first_step_ != 0 && m.elapsed_s - printed_at_s_ < plain_interval_s)
+      return;
     printed_at_s_ = m.elapsed_s;
     if (first_step_ == 0) first_step_ = m.step;
     const double left = static_cast<double>(m.steps - m.step) * m.elapsed_s /
                         static_cast<double>(m.step - first_step_ + 1);
-    fmt::print(stderr, "{}  step {:>{}}/{}  epoch {}  loss {:.4f}  {:>6.0f} tokens/s  peak {}  {}{}",
-               terminal_ ? "\r\x1b[K" : "", m.step, std::to_string(m.steps).size(), m.steps, m.epoch,
-               m.loss, m.tokens_per_s(), to_string(Bytes{m.live_peak_bytes}),
-               last ? fmt::format("{:.0f} s", m.elapsed_s) : fmt::format("about {:.0f} s left", left),
-               terminal_ && !last ? "" : "\n");
+    fmt::print(
+        stderr, "{}  step {:>{}}/{}  epoch {}  loss {:.4f}  {:>6.0f} tokens/s  peak {}  {}{}",
+        terminal_ ? "\r\x1b[K" : "", m.step, std::to_string(m.steps).size(), m.steps, m.epoch,
+        m.loss, m.tokens_per_s(), to_string(Bytes{m.live_peak_bytes}),
+        last ? fmt::format("{:.0f} s", m.elapsed_s) : fmt::format("about {:.0f} s left", left),
+        terminal_ && !last ? "" : "\n");
     line_open_ = terminal_ && !last;
   }
 
@@ -129,8 +131,7 @@ Result<TrainRequest> make_request(const Arguments& arguments) {
 std::string compare(const Json& report) {
   const auto measured = report["measured"]["allocated_bytes"].get<std::uint64_t>();
   const auto predicted = report["predicted"]["allocated_bytes"].get<std::uint64_t>();
-  const double off =
-      100.0 * (static_cast<double>(predicted) / static_cast<double>(measured) - 1.0);
+  const double off = 100.0 * (static_cast<double>(predicted) / static_cast<double>(measured) - 1.0);
   return fmt::format("peak {}, predicted {} ({:+.1f} %)", to_string(Bytes{measured}),
                      to_string(Bytes{predicted}), off);
 }

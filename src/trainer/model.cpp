@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/model.h"
 
-#include <array>
-#include <cmath>
-
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <fmt/format.h>
+
+#include <array>
+#include <cmath>
 
 #include "trainer/torch_memory.h"
 
@@ -124,8 +124,8 @@ void Model::add_projection(Layer& layer, Target target, const std::string& prefi
   Parameter* a = &adapters_.back();
   adapters_.push_back(
       {prefix + ".lora_B.weight", at::empty({out, lora.rank}, lora.dtype), {}, true});
-  linear.adapter = ops::Adapter{a, &adapters_.back(), lora.alpha / static_cast<double>(lora.rank),
-                                lora.dropout};
+  linear.adapter =
+      ops::Adapter{a, &adapters_.back(), lora.alpha / static_cast<double>(lora.rank), lora.dropout};
 }
 
 void Model::initialise_base(std::uint64_t seed) {
@@ -153,8 +153,7 @@ void Model::initialise_adapters(std::uint64_t seed) {
       continue;
     }
     const double bound = 1.0 / std::sqrt(static_cast<double>(parameter.value.size(1)));
-    parameter.value.uniform_(-bound, bound,
-                             at::detail::createCPUGenerator(mix_seed(seed, use)));
+    parameter.value.uniform_(-bound, bound, at::detail::createCPUGenerator(mix_seed(seed, use)));
   }
 }
 

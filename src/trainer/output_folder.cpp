@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/output_folder.h"
 
-#include <filesystem>
-
 #include <fmt/format.h>
+
+#include <filesystem>
 
 #include "trainer/checkpoint.h"
 
@@ -43,8 +43,8 @@ Status open_output(const std::string& folder, bool resume, const FixedBytes& fix
                  "start without --resume, or name the run's folder with --output"};
   }
   if (!resume) {
-    for (const char* result : {"checkpoint/state.safetensors", "model.safetensors",
-                               "adapter_model.safetensors"}) {
+    for (const char* result :
+         {"checkpoint/state.safetensors", "model.safetensors", "adapter_model.safetensors"}) {
       if (!holds(folder, result)) continue;
       return Error{Errc::invalid, fmt::format("{} already holds a run ({})", folder, result),
                    "go on with it: --resume; or name another folder with --output"};

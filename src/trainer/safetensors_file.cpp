@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/safetensors_file.h"
 
+#include <ATen/ATen.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,9 +11,6 @@
 #include <cerrno>
 #include <optional>
 #include <utility>
-
-#include <ATen/ATen.h>
-#include <fmt/format.h>
 
 #include "machine/os_error.h"
 #include "trainer/atomic_file.h"
@@ -127,9 +126,10 @@ Status write_safetensors(const std::string& path, const std::vector<NamedTensor>
   std::vector<NamedEntry> entries;
   entries.reserve(tensors.size());
   for (const auto& [name, tensor] : tensors) {
-    entries.push_back(
-        {name,
-         {.dtype = name_of(tensor.scalar_type()), .shape = tensor.sizes().vec(), .bytes = tensor.nbytes()}});
+    entries.push_back({name,
+                       {.dtype = name_of(tensor.scalar_type()),
+                        .shape = tensor.sizes().vec(),
+                        .bytes = tensor.nbytes()}});
   }
   HEADROOM_TRY(AtomicFile file, AtomicFile::create(path));
   const std::string header = make_safetensors_header(entries, metadata);

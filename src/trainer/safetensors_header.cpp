@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/safetensors_header.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <optional>
 #include <utility>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/bytes.h"
 #include "base/document.h"
@@ -50,31 +50,35 @@ Result<TensorEntry> parse_entry(const std::string& name, const Json& json, FileE
   if (!has("dtype") || !json["dtype"].is_string() || !has("shape") ||
       !is_list_of_integers(json["shape"]) || !has("data_offsets") ||
       !is_list_of_integers(json["data_offsets"]) || json["data_offsets"].size() != 2) {
-    return broken(fmt::format("tensor {}: expected dtype, shape and two data_offsets, found {}", name,
-                              json.dump().substr(0, 200)));
+    return broken(fmt::format("tensor {}: expected dtype, shape and two data_offsets, found {}",
+                              name, json.dump().substr(0, 200)));
   }
   TensorEntry entry;
   entry.dtype = json["dtype"].get<std::string>();
   entry.shape = json["shape"].get<std::vector<std::int64_t>>();
   const std::uint64_t element = element_bytes(entry.dtype);
   if (element == 0) {
-    return Error{Errc::unsupported,
-                 fmt::format("tensor {}: the dtype {} is not one of the format's", name, entry.dtype),
-                 "convert the file to F32 or BF16"};
+    return Error{
+        Errc::unsupported,
+        fmt::format("tensor {}: the dtype {} is not one of the format's", name, entry.dtype),
+        "convert the file to F32 or BF16"};
   }
   const auto begin = json["data_offsets"][0].get<std::int64_t>();
   const auto end = json["data_offsets"][1].get<std::int64_t>();
   const auto expected = bytes_of(entry.shape, element);
-  if (!expected || begin < 0 || end < begin || static_cast<std::uint64_t>(end - begin) != *expected) {
-    return broken(fmt::format("tensor {}: expected {} bytes for {} of shape [{}], found offsets {} to {}",
-                              name, expected ? std::to_string(*expected) : "fewer than 2^63",
-                              entry.dtype, fmt::join(entry.shape, ", "), begin, end));
+  if (!expected || begin < 0 || end < begin ||
+      static_cast<std::uint64_t>(end - begin) != *expected) {
+    return broken(
+        fmt::format("tensor {}: expected {} bytes for {} of shape [{}], found offsets {} to {}",
+                    name, expected ? std::to_string(*expected) : "fewer than 2^63", entry.dtype,
+                    fmt::join(entry.shape, ", "), begin, end));
   }
   const std::uint64_t available = extent.file_bytes - extent.data_start;
   if (static_cast<std::uint64_t>(end) > available) {
-    return broken(fmt::format("the file is cut off: tensor {} ends at byte {} of the data, and the "
-                              "file holds {}",
-                              name, end, available));
+    return broken(
+        fmt::format("the file is cut off: tensor {} ends at byte {} of the data, and the "
+                    "file holds {}",
+                    name, end, available));
   }
   entry.offset = extent.data_start + static_cast<std::uint64_t>(begin);
   entry.bytes = *expected;
@@ -99,8 +103,8 @@ Status check_layout(const SafetensorsHeader& header, FileExtent extent) {
     end += header.tensors.at(name).bytes;
   }
   if (end != extent.file_bytes) {
-    return broken(fmt::format("expected a file of {} bytes by its header, found {}", end,
-                              extent.file_bytes));
+    return broken(
+        fmt::format("expected a file of {} bytes by its header, found {}", end, extent.file_bytes));
   }
   return Done{};
 }
@@ -109,19 +113,19 @@ Status check_layout(const SafetensorsHeader& header, FileExtent extent) {
 
 std::uint64_t element_bytes(std::string_view dtype) {
   constexpr std::array<std::pair<std::string_view, std::uint64_t>, 14> sizes = {{{"F64", 8},
-                                                                                  {"I64", 8},
-                                                                                  {"U64", 8},
-                                                                                  {"F32", 4},
-                                                                                  {"I32", 4},
-                                                                                  {"U32", 4},
-                                                                                  {"F16", 2},
-                                                                                  {"BF16", 2},
-                                                                                  {"I16", 2},
-                                                                                  {"U16", 2},
-                                                                                  {"I8", 1},
-                                                                                  {"U8", 1},
-                                                                                  {"F8_E4M3", 1},
-                                                                                  {"F8_E5M2", 1}}};
+                                                                                 {"I64", 8},
+                                                                                 {"U64", 8},
+                                                                                 {"F32", 4},
+                                                                                 {"I32", 4},
+                                                                                 {"U32", 4},
+                                                                                 {"F16", 2},
+                                                                                 {"BF16", 2},
+                                                                                 {"I16", 2},
+                                                                                 {"U16", 2},
+                                                                                 {"I8", 1},
+                                                                                 {"U8", 1},
+                                                                                 {"F8_E4M3", 1},
+                                                                                 {"F8_E5M2", 1}}};
   if (dtype == "BOOL") return 1;
   for (const auto& [name, bytes] : sizes) {
     if (name == dtype) return bytes;

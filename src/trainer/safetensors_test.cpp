@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <random>
-
 #include <ATen/ATen.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <random>
 
 #include "trainer/safetensors_file.h"
 #include "trainer/testing/scratch_folder.h"
@@ -145,8 +145,8 @@ TEST(Safetensors, any_damage_to_the_first_bytes_is_an_error_or_harmless) {
 
 TEST(Safetensors, weights_in_a_dtype_we_do_not_train_are_refused_by_name) {
   const ScratchFolder folder;
-  const auto file = SafetensorsFile::open(folder.write(
-      "f", make_file(R"({"w":{"dtype":"I8","shape":[2],"data_offsets":[0,2]}})", 2)));
+  const auto file = SafetensorsFile::open(
+      folder.write("f", make_file(R"({"w":{"dtype":"I8","shape":[2],"data_offsets":[0,2]}})", 2)));
   ASSERT_TRUE(file);
   const auto status = file->read("w", at::empty({2}));
   ASSERT_FALSE(status);

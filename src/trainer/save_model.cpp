@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/save_model.h"
 
+#include <ATen/ATen.h>
+
 #include <utility>
 #include <vector>
-
-#include <ATen/ATen.h>
 
 #include "machine/user_files.h"
 #include "trainer/safetensors_file.h"
@@ -58,7 +58,8 @@ Json make_adapter_config(const LoraOptions& lora, const Json& base) {
 
 Status save_model(const std::string& folder, Model& model, const Json& config) {
   std::vector<NamedTensor> tensors;
-  for (const Parameter& parameter : model.base()) tensors.push_back({parameter.name, parameter.value});
+  for (const Parameter& parameter : model.base())
+    tensors.push_back({parameter.name, parameter.value});
   HEADROOM_CHECK(write_safetensors(folder + "/model.safetensors", tensors, metadata));
   const Json written = make_config(model.config(), model.options().dtype, config);
   return machine::write_file_atomic(folder + "/config.json", written.dump(2) + "\n");

@@ -163,12 +163,14 @@ Status check_capacity(const Settings& settings, Bytes capacity) {
       parameters > capacity
           ? fmt::format("the model's parameters alone need {}, and the capacity is {}",
                         to_string(parameters), to_string(capacity))
-          : fmt::format("parameters ({}), gradients ({}) and optimizer state ({}) need {}, and the "
-                        "capacity is {}",
-                        to_string(parameters), to_string(Bytes{fixed.gradients}),
-                        to_string(Bytes{fixed.optimizer}), to_string(Bytes{fixed.total()}),
-                        to_string(capacity));
-  const std::string smaller = settings.model.lora ? "" : ", or train adapters only: kind = \"lora\"";
+          : fmt::format(
+                "parameters ({}), gradients ({}) and optimizer state ({}) need {}, and the "
+                "capacity is {}",
+                to_string(parameters), to_string(Bytes{fixed.gradients}),
+                to_string(Bytes{fixed.optimizer}), to_string(Bytes{fixed.total()}),
+                to_string(capacity));
+  const std::string smaller =
+      settings.model.lora ? "" : ", or train adapters only: kind = \"lora\"";
   return Error{Errc::out_of_memory, first,
                fmt::format("set device.capacity above {} (headroom plan JOB says how far){}",
                            to_string(Bytes{fixed.total()}), smaller)};

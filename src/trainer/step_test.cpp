@@ -157,7 +157,8 @@ TEST(Step, dropout_is_repeated_by_the_same_seed_and_by_recomputation) {
   expect_same(gradients(*recomputed), gradients(*kept), 1e-14);
 
   EXPECT_NE(train_micro_batch(*kept, pad(samples), scale, 12), loss);
-  EXPECT_EQ(evaluate_micro_batch(*kept, pad(samples)), evaluate_micro_batch(*recomputed, pad(samples)));
+  EXPECT_EQ(evaluate_micro_batch(*kept, pad(samples)),
+            evaluate_micro_batch(*recomputed, pad(samples)));
 }
 
 // The gradient of one adapter entry against the slope of the loss under the same dropout mask.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/torch_memory.h"
 
+#include <c10/core/Allocator.h>
+#include <c10/util/Exception.h>
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <unordered_set>
 #include <utility>
-
-#include <c10/core/Allocator.h>
-#include <c10/util/Exception.h>
 
 namespace headroom::trainer {
 
@@ -19,22 +20,26 @@ using allocator::Policy;
 class TorchMemory::Hook : public c10::Allocator {
  public:
   Hook(Policy& policy, ExplainRefusal explain)
-      : policy_(policy), explain_(std::move(explain)), previous_(c10::GetAllocator(c10::DeviceType::CPU)) {
+      : policy_(policy),
+        explain_(std::move(explain)),
+        previous_(c10::GetAllocator(c10::DeviceType::CPU)) {
     c10::SetAllocator(c10::DeviceType::CPU, this);
   }
   ~Hook() override { c10::SetAllocator(c10::DeviceType::CPU, previous_); }
   Hook(const Hook&) = delete;
   Hook& operator=(const Hook&) = delete;
 
-  // libtorch keeps the allocator in a registry of its own; asking it there leaves no global of ours.
-  static Hook* installed() {
-    return dynamic_cast<Hook*>(c10::GetAllocator(c10::DeviceType::CPU));
-  }
+  // libtorch keeps the allocator in a registry of its own; asking it there leaves no global of
+  // ours.
+  static Hook* installed() { return dynamic_cast<Hook*>(c10::GetAllocator(c10::DeviceType::CPU)); }
 
   c10::DataPtr allocate(std::size_t bytes) const override {
     if (bytes == 0) return {nullptr, c10::Device(c10::DeviceType::CPU)};
     return const_cast<Hook*>(this)->allocate_block(bytes);
   }
+
+  // oneDNN takes its scratch by raw pointer, which works only if the context is the pointer itself.
+  c10::DeleterFnPtr raw_deleter() const override { return &Hook::free_block; }
 
   Component swap_tag(Component tag) { return tag_.exchange(tag); }
 
@@ -48,7 +53,7 @@ class TorchMemory::Hook : public c10::Allocator {
   }
   std::uint64_t live_blocks() const {
     const std::lock_guard lock(mutex_);
-    return live_blocks_;
+    return live_.size();
   }
   std::optional<OutOfMemory> take_refused() {
     const std::lock_guard lock(mutex_);
@@ -56,12 +61,6 @@ class TorchMemory::Hook : public c10::Allocator {
   }
 
  private:
-  // What a tensor's storage hands back to us when it dies.
-  struct Block {
-    Hook& owner;
-    allocator::Address address;
-  };
-
   c10::DataPtr allocate_block(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const Component tag = tag_;
@@ -71,12 +70,11 @@ class TorchMemory::Hook : public c10::Allocator {
       refused_ = explain_ ? explain_(request) : explain_by_usage(request);
       TORCH_CHECK_WITH(OutOfMemoryError, false, "no device memory for ", bytes, " bytes");
     }
-    auto block = std::make_unique<Block>(Block{*this, *address});
-    ++live_blocks_;
+    live_.insert(*address);
     note_peak(tag);
     // NOLINTNEXTLINE(performance-no-int-to-ptr): a host policy's address is a pointer.
-    return {reinterpret_cast<void*>(*address), block.release(), &Hook::free_block,
-            c10::Device(c10::DeviceType::CPU)};
+    auto* data = reinterpret_cast<void*>(*address);
+    return {data, data, &Hook::free_block, c10::Device(c10::DeviceType::CPU)};
   }
 
   OutOfMemory explain_by_usage(const allocator::Request& request) const {
@@ -86,11 +84,14 @@ class TorchMemory::Hook : public c10::Allocator {
     return problem;
   }
 
-  static void free_block(void* context) {
-    const std::unique_ptr<Block> block(static_cast<Block*>(context));
-    const std::lock_guard lock(block->owner.mutex_);
-    block->owner.policy_.free(block->address);
-    --block->owner.live_blocks_;
+  // libtorch may free when we are gone, or when another hook has come (its own caches outlive a
+  // TorchMemory): only what this hook handed out goes back to its policy.
+  static void free_block(void* data) {
+    Hook* hook = installed();
+    if (hook == nullptr) return;
+    const std::lock_guard lock(hook->mutex_);
+    const auto address = reinterpret_cast<allocator::Address>(data);
+    if (hook->live_.erase(address) != 0) hook->policy_.free(address);
   }
 
   void note_peak(Component tag) { peak_[tag] = std::max(peak_[tag], policy_.usage().live[tag]); }
@@ -101,7 +102,7 @@ class TorchMemory::Hook : public c10::Allocator {
   std::atomic<Component> tag_{Component::other};
   mutable std::mutex mutex_;  // Guards the policy and what follows.
   ByComponent peak_;
-  std::uint64_t live_blocks_ = 0;
+  std::unordered_set<allocator::Address> live_;
   std::optional<OutOfMemory> refused_;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/torch_memory.h"
 
-#include <thread>
-
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <thread>
 
 #include "trainer/adamw.h"
 #include "trainer/testing/plain_memory.h"

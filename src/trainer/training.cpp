@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/training.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <filesystem>
 #include <memory>
-
-#include <fmt/format.h>
 
 #include "machine/user_files.h"
 #include "trainer/adamw.h"
@@ -77,7 +77,8 @@ class Run {
   // After a failure in the middle of a step: its gradients go, what trains is as after the last
   // whole step and is kept. A step that failed while it changed parameters leaves nothing to keep.
   void rescue() {
-    if (memory_.failure()) totals_.out_of_memory.push_back({position_.steps + 1, *memory_.failure()});
+    if (memory_.failure())
+      totals_.out_of_memory.push_back({position_.steps + 1, *memory_.failure()});
     if (!model_ || position_.steps == 0 || updating_ || saved_at_ == position_.steps) return;
     for (Parameter& parameter : model_->trainable()) parameter.grad.reset();
     if (save_position()) observer_.on_note(checkpoint_note());
@@ -93,10 +94,10 @@ class Run {
     settings["capacity_from"] = settings_.capacity ? "device.capacity" : "installed RAM";
     settings["data_samples"] = identity_.data_samples;
     settings["data_tokens"] = identity_.data_tokens;
-    return make_report(totals_,
-                       {memory_.torch().usage(), memory_.torch().peak_by_component(),
-                        memory_.capacity().value},
-                       request_.predicted, settings);
+    return make_report(
+        totals_,
+        {memory_.torch().usage(), memory_.torch().peak_by_component(), memory_.capacity().value},
+        request_.predicted, settings);
   }
 
  private:

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/usage.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/commands.h"
+
+namespace headroom::cli {
+namespace {
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+Error no_such_command(const CLI::App& app, const std::vector<std::string>& rest) {
+  const auto names = command_names(app);
+  const std::string expected = "expected a command (" + join(names, ", ") + ")";
+  if (rest.empty()) return {Errc::invalid, expected + ", found none", "headroom --help"};
+  const auto meant = nearest(rest.front(), names);
+  return {Errc::invalid, fmt::format("{}, found \"{}\"", expected, rest.front()),
+          meant ? "headroom " + *meant : "headroom --help"};
+}
+
+Error no_such_argument(const CLI::App& command, const std::string& found) {
+  const std::string help = fmt::format("headroom {} --help", command.get_name());
+  if (!found.starts_with('-'))
+    return {Errc::invalid,
+            fmt::format("{}: one argument too many: \"{}\"", command.get_name(), found), help};
+  const auto meant = nearest(found.substr(0, found.find('=')), option_names(command));
+  return {Errc::invalid, fmt::format("{}: there is no option {}", command.get_name(), found),
+          meant ? fmt::format("did you mean {}?", *meant) : help};
+}
+
+}  // namespace
+
+int print_usage(const CLI::App& app, const CLI::ParseError& problem) {
+  if (problem.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
+    return app.exit(problem);
+  const auto rest = app.remaining(/*recurse=*/true);
+  const auto parsed = app.get_subcommands();
+  if (parsed.empty()) return print_error(no_such_command(app, rest), exit_usage);
+  const CLI::App& command = *parsed.front();
+  if (!rest.empty()) return print_error(no_such_argument(command, rest.front()), exit_usage);
+  return print_error({Errc::invalid, fmt::format("{}: {}", command.get_name(), problem.what()),
+                      fmt::format("headroom {} --help", command.get_name())},
+                     exit_usage);
+}
+
+}  // namespace headroom::cli
