@@ -36,8 +36,7 @@ int run_check(const CheckOptions& options) {
   if (!facts) return could_not_look(facts.error());
   const auto diagnosis = findings::diagnose({*facts, *tables});
   if (options.json) {
-    fmt::print("{}\n", report::to_json(*facts, diagnosis)
-                           .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}", report::to_json_text(*facts, diagnosis));
   } else {
     report::Detail detail = report::Detail::normal;
     if (options.quiet) detail = report::Detail::quiet;

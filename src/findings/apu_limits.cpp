@@ -15,15 +15,17 @@ std::optional<ApuLimit> find_apu_limit(const facts::Gpu& gpu, const facts::Machi
   const bool system_memory = usable && on_gtt(gpu) && gpu.integrated && *gpu.integrated;
   if (!system_memory || binding == nullptr || !machine.memory.total) return std::nullopt;
   const std::string& name = binding->name;
-  const bool movable = name == "ttm" || name == "gtt" || name == "pool" || name == "kfd-ttm";
-  if (!movable) return std::nullopt;
   const Bytes ram = *machine.memory.total;
-  return ApuLimit{*binding->limit, advised_gpu_limit(ram), ram, name == "gtt"};
+  const bool movable = name == "ttm" || name == "gtt" || name == "pool" || name == "kfd-ttm";
+  return ApuLimit{*binding->limit, advised_gpu_limit(ram), ram, name == "gtt", movable};
 }
 
-bool limit_was_set(const ApuLimit& limit) {
-  if (limit.by_gtt) return true;  // By itself GTT follows TTM's limit.
-  return !is_half_of_ram(limit.limit, limit.ram);
+bool is_small(const ApuLimit& limit) {
+  return limit.movable && share(limit.limit, limit.advised) < worth_raising;
+}
+
+bool limit_was_set(const ApuLimit& limit, const facts::MachineFacts& machine) {
+  return !is_half_of_ram(limit.limit, limit.ram) || (limit.by_gtt && machine.gttsize);
 }
 
 void show_limits(const facts::Gpu& gpu, const facts::MachineFacts& machine, Finding& finding) {

@@ -37,10 +37,8 @@ Finding make_switched(const facts::Gpu& gpu, const facts::MachineFacts& machine,
       start(gpu, fmt::format("amdgpu.gttsize makes {} use {} of RAM instead of its {} carve-out",
                              title_of(gpu), to_string(limit.limit), to_string(*gpu.vram_total)));
   finding.reasons = {
-      "hipMalloc takes system memory if the carve-out is smaller than GTT. gttsize "
-      "made GTT "
-      "the larger one, but the pool's size is TTM's limit, which is far smaller than the "
-      "carve-out."};
+      "hipMalloc takes system memory if the carve-out is smaller than GTT. gttsize made GTT the "
+      "larger one, but what hipMalloc gets is TTM's limit or the RAM, and both are smaller here."};
   finding.fix = steps_to_drop(machine, "amdgpu", "gttsize");
   return finding;
 }
@@ -76,7 +74,7 @@ std::vector<Finding> find_gttsize_cap(const Subject& subject) {
     const auto limit = find_apu_limit(gpu, machine);
     if (!limit) continue;
     const bool switched = lost_carve_out(gpu, machine, *limit);
-    const bool small = limit_was_set(*limit) && share(limit->limit, limit->advised) < worth_raising;
+    const bool small = is_small(*limit) && limit_was_set(*limit, machine);
     if (!switched && !small) continue;
     Finding finding =
         switched ? make_switched(gpu, machine, *limit) : make_small(gpu, machine, *limit);

@@ -27,7 +27,7 @@ std::vector<Finding> find_limit_above_ram(const Subject& subject) {
         "believes it "
         "fills the RAM, and the kernel then kills processes."};
     show_limits(gpu, machine, finding);
-    finding.fix = steps_to_raise({*gpu.pool, advised_gpu_limit(ram), ram, false}, machine);
+    finding.fix = steps_to_raise({*gpu.pool, advised_gpu_limit(ram), ram}, machine);
     finding.next = "headroom check";
     findings.push_back(std::move(finding));
   }

@@ -11,7 +11,9 @@ namespace headroom::findings {
 std::vector<Finding> find_memory_unknown(const Subject& subject) {
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
-    if (gpu.ladder.binding() != nullptr) continue;
+    // A device that amdgpu does not drive shows no memory; driver-not-loaded says so.
+    const bool undriven = !gpu.folder.empty() && !gpu.vram_total && !gpu.kfd_id;
+    if (gpu.ladder.binding() != nullptr || undriven) continue;
     Finding finding;
     finding.id = "memory-unknown";
     finding.gpu = gpu.pci;

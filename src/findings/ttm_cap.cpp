@@ -39,9 +39,7 @@ std::vector<Finding> find_ttm_cap(const Subject& subject) {
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
     const auto limit = find_apu_limit(gpu, machine);
-    if (!limit || limit_was_set(*limit) || share(limit->limit, limit->advised) >= worth_raising) {
-      continue;
-    }
+    if (!limit || !is_small(*limit) || limit_was_set(*limit, machine)) continue;
     Finding finding;
     finding.id = "ttm-cap";
     finding.severity = Severity::warning;

@@ -103,14 +103,14 @@ Claim make_claim(const facts::Facts& facts, const MemoryUse& use, const Holders&
 
 std::string make_title(const facts::Facts& facts, const facts::Gpu& gpu, const MemoryUse& use,
                        const Holders& holders) {
-  std::string who = "holders that cannot be seen from here";
+  std::string who = "in use, by whom cannot be seen from here";
   if (!holders.names.empty() && holders.inside >= holders.outside) {
-    who = join_names(holders.names);
+    who = "held by " + join_names(holders.names);
   } else if (facts.machine.in_container()) {
-    who = "processes outside this container";
+    who = "held by processes outside this container";
     if (!holders.pids.empty()) who += " (host PID " + join(holders.pids, ", ") + ")";
   }
-  return fmt::format("{} of {} on {} is held by {}", to_string(*use.used), to_string(use.capacity),
+  return fmt::format("{} of {} on {} is {}", to_string(*use.used), to_string(use.capacity),
                      title_of(gpu), who);
 }
 
@@ -132,12 +132,9 @@ std::vector<Finding> find_vram_held(const Subject& subject) {
     const Holders holders = sum_up(gpu, *use, finding);
     finding.title = make_title(facts, gpu, *use, holders);
     finding.reasons = {
-        fmt::format("This is not fragmentation. Fragmentation is memory that the failing process "
-                    "itself has reserved and "
-                    "cannot use; it ends with that process. These {} are counted by the driver as "
-                    "in use before a new "
-                    "job starts, so no allocator setting can give them back.",
-                    to_string(*use->used))};
+        "This is not fragmentation. Fragmentation is memory that the failing process itself has "
+        "reserved and cannot use; it ends with that process. This memory is counted by the driver "
+        "as in use before a new job starts, so no allocator setting can give it back."};
     if (facts.machine.in_container() &&
         holders.inside < holders.outside + Bytes{use->used->value / 2}) {
       explain_outside(gpu, holders, finding);

@@ -197,4 +197,9 @@ Ordered to_json(const facts::Facts& facts, const findings::Diagnosis& diagnosis)
   return Writer().write(facts, diagnosis);
 }
 
+std::string to_json_text(const facts::Facts& facts, const findings::Diagnosis& diagnosis) {
+  return to_json(facts, diagnosis).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+         "\n";
+}
+
 }  // namespace headroom::report

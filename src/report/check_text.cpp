@@ -36,7 +36,28 @@ std::string list_others(const facts::Facts& facts) {
   return join(names, ", ");
 }
 
+// "2 x AMD Instinct MI300X can use 191.98 GiB each": of the GPUs that compute can reach.
+std::string list_capacities(const facts::Facts& facts) {
+  std::vector<std::pair<std::string, int>> parts;
+  const bool any_kfd = std::any_of(facts.gpus.begin(), facts.gpus.end(),
+                                   [](const facts::Gpu& gpu) { return gpu.kfd_id.known(); });
+  for (const facts::Gpu& gpu : facts.gpus) {
+    const facts::Rung* binding = gpu.ladder.binding();
+    if (binding == nullptr || (any_kfd && !gpu.kfd_id)) continue;
+    const std::string part =
+        fmt::format("{} can use {}", printable(gpu.name), to_string(*binding->limit));
+    if (parts.empty() || parts.back().first != part) parts.emplace_back(part, 0);
+    ++parts.back().second;
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [part, count] : parts) {
+    sentences.push_back(count == 1 ? part : fmt::format("{} x {} each", count, part));
+  }
+  return sentences.empty() ? "nothing wrong was found" : join(sentences, "; ");
+}
+
 // One sentence: what the verdict means here.
+
 std::string summary(const facts::Facts& facts, const Diagnosis& diagnosis) {
   if (diagnosis.cause) return printable(diagnosis.cause->title);
   switch (diagnosis.verdict) {
@@ -50,19 +71,7 @@ std::string summary(const facts::Facts& facts, const Diagnosis& diagnosis) {
     default:
       break;
   }
-  std::vector<std::string> parts;
-  for (const facts::Gpu& gpu : facts.gpus) {
-    const facts::Rung* binding = gpu.ladder.binding();
-    if (binding == nullptr) continue;
-    const std::string part =
-        fmt::format("{} can use {}", printable(gpu.name), to_string(*binding->limit));
-    if (parts.empty() || parts.back() != part) parts.push_back(part);
-  }
-  std::string text = parts.empty() ? "nothing wrong was found" : join(parts, "; ");
-  if (facts.gpus.size() > parts.size() && parts.size() == 1) {
-    text = fmt::format("{} GPUs; each {}", facts.gpus.size(), text);
-  }
-  return text;
+  return list_capacities(facts);
 }
 
 // Where and what: "/proc/meminfo:1  MemTotal: …", and below it what it means.

@@ -67,7 +67,7 @@ bool shown(const facts::Rung& rung, Detail detail) {
 }
 
 std::string origin(const facts::Rung& rung) {
-  if (!rung.limit) return to_string(rung.limit.missing());
+  if (!rung.limit) return printable(to_string(rung.limit.missing()));
   const facts::Source& source = rung.limit.source();
   return source.path == "computed" ? source.text : source.path;
 }
@@ -80,7 +80,8 @@ Row fact_row(std::string name, const Fact<T>& fact, Convert convert) {
   const facts::Source& source = fact.source();
   std::string place = source.path;
   if (source.line > 0) place += fmt::format(":{}", source.line);
-  return {std::move(name), fact ? convert(*fact) : "- (" + to_string(fact.missing()) + ")",
+  return {std::move(name),
+          fact ? convert(*fact) : "- (" + printable(to_string(fact.missing())) + ")",
           std::move(place)};
 }
 

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The program itself: what it prints where, and its exit codes.     command_line_test.py FOLDER_OF_PROGRAMS"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAMS = pathlib.Path(sys.argv.pop(1))
+MACHINES = pathlib.Path(__file__).resolve().parent.parent / "machines"
+
+
+def headroom(*words):
+    return subprocess.run([PROGRAMS / "headroom", *words], capture_output=True, text=True, timeout=60)
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self.scratch.cleanup)
+
+    def machine(self, name):
+        folder = pathlib.Path(self.scratch.name) / name
+        subprocess.run([PROGRAMS / "fake_machine", MACHINES / f"{name}.toml", folder], check=True)
+        return str(folder)
+
+    def test_a_healthy_machine_exits_0(self):
+        run = headroom("check", "--root", self.machine("strix-halo-raised"))
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertTrue(run.stdout.startswith("ok: "))
+
+    def test_a_finding_exits_1(self):
+        run = headroom("check", "--root", self.machine("strix-halo-half"))
+        self.assertEqual((run.returncode, run.stderr), (1, ""))
+
+    def test_no_gpu_exits_0(self):
+        self.assertEqual(headroom("check", "--root", self.machine("no-gpu")).returncode, 0)
+
+    def test_what_could_not_be_seen_exits_3(self):
+        self.assertEqual(headroom("check", "--root", self.machine("half-a-capture")).returncode, 3)
+
+    def test_a_root_that_is_no_machine_says_so_and_what_to_type(self):
+        for root in (self.scratch.name, self.scratch.name + "/none", __file__):
+            run = headroom("check", "--root", root)
+            self.assertEqual((run.returncode, run.stdout), (3, ""))
+            self.assertIn(root, run.stderr)
+            self.assertIn("next: headroom check", run.stderr)
+
+    def test_wrong_usage_exits_2(self):
+        for words in (["check", "--rooot", "x"], ["check", "--root"], ["check", "--json", "--verbose"],
+                      ["check", "--quiet", "--verbose"], ["chekc"], []):
+            run = headroom(*words)
+            self.assertEqual((run.returncode, run.stdout), (2, ""), words)
+
+    def test_json_is_one_document_on_stdout(self):
+        run = headroom("check", "--json", "--root", self.machine("mi50"))
+        document = json.loads(run.stdout)
+        self.assertEqual((run.returncode, document["schema"]), (1, "headroom.check/1"))
+
+    def test_quiet_is_the_verdict_and_no_more(self):
+        run = headroom("check", "--quiet", "--root", self.machine("mi50"))
+        self.assertTrue(run.stdout.startswith("limited: "))
+        self.assertLessEqual(len(run.stdout.splitlines()), 2)
+
+    def test_verbose_names_the_source_of_every_fact(self):
+        run = headroom("check", "--verbose", "--root", self.machine("strix-halo-half"))
+        for source in ("/proc/meminfo:1", "/sys/module/ttm/parameters/pages_limit", "mem_info_gtt_total"):
+            self.assertIn(source, run.stdout)
+
+    def test_no_colour_and_no_bytes_of_the_machine_steer_a_pipe(self):
+        root = self.machine("mi50")
+        (pathlib.Path(root) / "etc/os-release").write_bytes(b'PRETTY_NAME="\x1b[31mred\xff"\n')
+        for words in ([], ["--verbose"], ["--json"]):
+            run = subprocess.run([PROGRAMS / "headroom", "check", "--root", root, *words], capture_output=True)
+            self.assertNotIn(b"\x1b", run.stdout)
+        json.loads(run.stdout.decode())
+
+    def test_a_capture_whose_links_became_text_reads_the_same(self):
+        root = pathlib.Path(self.machine("two-cards-full-container"))
+        before = headroom("check", "--json", "--root", str(root)).stdout
+        for path in [p for p in root.rglob("*") if p.is_symlink()]:
+            target = path.readlink()
+            path.unlink()
+            path.write_text(str(target))
+        self.assertEqual(headroom("check", "--json", "--root", str(root)).stdout, before)
+
+    def test_this_machine_is_looked_at(self):
+        run = headroom("check", "--json")
+        self.assertIn(run.returncode, (0, 1, 3))
+        self.assertIs(json.loads(run.stdout)["machine"]["live"], True)
+
+    def test_help_names_the_exit_codes(self):
+        run = headroom("check", "--help")
+        self.assertEqual(run.returncode, 0)
+        self.assertIn("Exit: 0", run.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

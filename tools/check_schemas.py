@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Validates real output of the built programs against docs/schema/.
+
+    check_schemas.py [FOLDER_OF_PROGRAMS]      default: build/dev/bin
+
+Exit 0: all valid, or nothing is built yet (said); 1: one mistake a line. A new schema is one line of SCHEMAS: the
+file, and a function that yields the command lines whose output it describes.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAMS = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build/dev/bin"
+MACHINES = sorted((ROOT / "tests/machines").glob("*.toml"))
+
+
+def check_commands(scratch):
+    """`headroom check` of every test machine, and of this one."""
+    yield ["headroom", "check", "--json"]
+    for machine in MACHINES:
+        folder = pathlib.Path(scratch, machine.stem)
+        subprocess.run([PROGRAMS / "fake_machine", machine, folder], check=True)
+        yield ["headroom", "check", "--json", "--root", folder]
+
+
+SCHEMAS = {
+    "check.schema.json": check_commands,
+}
+
+
+def pointers_of_nulls(value, pointer=""):
+    """Every null of a document, by JSON pointer."""
+    if value is None:
+        yield pointer
+    elif isinstance(value, dict):
+        for key, child in value.items():
+            yield from pointers_of_nulls(child, f"{pointer}/{key}")
+    elif isinstance(value, list):
+        for index, child in enumerate(value):
+            yield from pointers_of_nulls(child, f"{pointer}/{index}")
+
+
+def mistakes_of(document, validator):
+    for error in validator.iter_errors(document):
+        yield f"{error.json_path}: {error.message}"
+    nulls = set(pointers_of_nulls({key: value for key, value in document.items() if key != "missing"}))
+    for pointer in document.get("missing", {}):
+        if pointer not in nulls:
+            yield f"missing names {pointer}, which is not null"
+    for pointer in nulls:
+        if pointer.endswith("_bytes") and pointer not in document.get("missing", {}):
+            yield f"{pointer} is null and missing does not say why"
+
+
+def main():
+    if not (PROGRAMS / "headroom").exists() or not (PROGRAMS / "fake_machine").exists():
+        print(f"schemas: nothing is built in {PROGRAMS}, so nothing was validated; ./dev build, then again")
+        return 0
+    import jsonschema
+    mistakes = documents = 0
+    for name, commands in SCHEMAS.items():
+        schema = json.loads((ROOT / "docs/schema" / name).read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema)
+        with tempfile.TemporaryDirectory() as scratch:
+            for words in commands(scratch):
+                run = subprocess.run([PROGRAMS / words[0], *words[1:]], capture_output=True, text=True, timeout=60)
+                label = " ".join(str(word) for word in words).replace(scratch + "/", "")
+                documents += 1
+                try:
+                    found = list(mistakes_of(json.loads(run.stdout), validator))
+                except ValueError as problem:
+                    found = [f"no JSON ({problem}), exit {run.returncode}: {run.stderr.strip()}"]
+                for mistake in found:
+                    print(f"{name}: {label}: {mistake}")
+                mistakes += len(found)
+    for name in sorted(path.name for path in (ROOT / "docs/schema").glob("*.json")):
+        if name not in SCHEMAS:
+            mistakes += 1
+            print(f"{name}: no line in SCHEMAS says what it describes")
+    print(f"schemas: {documents} documents, {mistakes} mistakes", file=sys.stderr)
+    return 1 if mistakes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
