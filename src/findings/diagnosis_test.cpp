@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// How findings become one answer, and the commands that answers give. What each rule says of whole
+// machines is tested in tests/check.
+#include "findings/diagnosis.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "findings/advice.h"
+#include "findings/memory_use.h"
+
+namespace headroom::findings {
+namespace {
+
+using namespace literals;
+using facts::Fact;
+using facts::Source;
+using ::testing::HasSubstr;
+
+const knowledge::GpuTables& tables() {
+  static const knowledge::GpuTables loaded = *knowledge::load_gpu_tables();
+  return loaded;
+}
+
+template <class T>
+Fact<T> known(T value) {
+  return {std::move(value), Source{"/file", 1, "text"}};
+}
+
+facts::Gpu card(const char* pci, Bytes used, const char* gfx = "gfx1100") {
+  facts::Gpu gpu;
+  gpu.pci = pci;
+  gpu.name = "AMD Card";
+  gpu.gfx = known(std::string(gfx));
+  gpu.integrated = known(false);
+  gpu.support = known(knowledge::support_of(*tables().target(gfx)));
+  gpu.kfd_id = known(std::uint64_t{1});
+  gpu.driver = known(std::string("amdgpu"));
+  gpu.vram_total = known(20_GiB);
+  gpu.vram_used = known(used);
+  gpu.gtt_used = known(0_B);
+  gpu.pool = known(20_GiB);
+  return gpu;
+}
+
+Diagnosis diagnose_cards(std::vector<facts::Gpu> gpus) {
+  facts::Facts facts;
+  facts.looked = known(true);
+  facts.kfd_present = known(true);
+  facts.gpus = std::move(gpus);
+  for (facts::Gpu& gpu : facts.gpus) gpu.ladder = make_ladder(gpu, facts.machine);
+  return diagnose({facts, tables()});
+}
+
+TEST(Diagnosis, an_empty_card_is_ok) {
+  const auto diagnosis = diagnose_cards({card("a", 100_MiB)});
+  EXPECT_EQ(diagnosis.verdict, Verdict::ok);
+  EXPECT_FALSE(diagnosis.cause.has_value());
+  EXPECT_EQ(exit_code(diagnosis), 0);
+}
+
+TEST(Diagnosis, one_card_that_works_leaves_a_machine_limited) {
+  EXPECT_EQ(diagnose_cards({card("a", 19_GiB)}).verdict, Verdict::broken);
+  const auto mixed = diagnose_cards({card("a", 19_GiB), card("b", 0_B)});
+  EXPECT_EQ(mixed.verdict, Verdict::limited);
+  EXPECT_EQ(mixed.cause->id, "vram-held-by-other");
+  EXPECT_EQ(exit_code(mixed), 1);
+}
+
+TEST(Diagnosis, the_same_cause_on_two_cards_is_one_cause_with_all_evidence) {
+  const auto diagnosis = diagnose_cards({card("a", 19_GiB), card("b", 19_GiB)});
+  EXPECT_EQ(diagnosis.verdict, Verdict::broken);
+  EXPECT_EQ(diagnosis.cause->gpus, (std::vector<std::string>{"a", "b"}));
+  EXPECT_THAT(diagnosis.cause->title, HasSubstr("1 more GPU"));
+}
+
+TEST(Diagnosis, a_broken_card_outweighs_a_dropped_target) {
+  const auto diagnosis = diagnose_cards({card("a", 19_GiB, "gfx906")});
+  EXPECT_EQ(diagnosis.cause->id, "vram-held-by-other");
+  ASSERT_FALSE(diagnosis.runners_up.empty());
+  EXPECT_TRUE(std::any_of(diagnosis.runners_up.begin(), diagnosis.runners_up.end(),
+                          [](const Alternative& one) { return one.id == "gfx-target-dropped"; }));
+}
+
+TEST(Diagnosis, an_unsupported_gpu_beside_a_usable_one_decides_nothing) {
+  const auto diagnosis = diagnose_cards({card("a", 0_B, "gfx802"), card("b", 0_B)});
+  EXPECT_EQ(diagnosis.verdict, Verdict::ok);
+  EXPECT_FALSE(diagnosis.cause.has_value());
+  for (const Finding& finding : diagnosis.findings) EXPECT_EQ(finding.severity, Severity::info);
+}
+
+TEST(Diagnosis, not_having_looked_is_not_no_gpu) {
+  facts::Facts facts;
+  EXPECT_EQ(diagnose({facts, tables()}).verdict, Verdict::unknown);
+  EXPECT_EQ(exit_code(diagnose({facts, tables()})), 3);
+  facts.looked = known(true);
+  EXPECT_EQ(diagnose({facts, tables()}).verdict, Verdict::no_gpu);
+  EXPECT_EQ(exit_code(diagnose({facts, tables()})), 0);
+}
+
+TEST(MemoryUse, the_system_keeps_8_gib_or_a_quarter) {
+  EXPECT_EQ(advised_gpu_limit(Bytes{134299025408}), 117_GiB);
+  EXPECT_EQ(advised_gpu_limit(16_GiB), 12_GiB);
+  EXPECT_EQ(advised_gpu_limit({}), 0_B);
+}
+
+facts::MachineFacts on(const char* ids) {
+  facts::MachineFacts machine;
+  machine.distribution_id = known(std::string(ids));
+  return machine;
+}
+
+TEST(Advice, the_commands_are_the_distributions_own) {
+  const auto first = [](const facts::MachineFacts& machine) {
+    return steps_to_set(machine, "ttm", "pages_limit", "5").front();
+  };
+  EXPECT_THAT(first(on("fedora")), HasSubstr("grubby --update-kernel=ALL"));
+  EXPECT_THAT(first(on("rhel fedora")), HasSubstr("grubby"));
+  EXPECT_THAT(first(on("ubuntu debian")), HasSubstr("/etc/modprobe.d/"));
+  EXPECT_THAT(first(on("nixos")), HasSubstr("boot.kernelParams"));
+  EXPECT_THAT(first(on("bazzite fedora")), HasSubstr("rpm-ostree"));
+  EXPECT_THAT(first(on("steamos arch")), HasSubstr("kernel command line"));
+  EXPECT_THAT(first(facts::MachineFacts{}), HasSubstr("ttm.pages_limit=5"));
+}
+
+TEST(Advice, a_setting_on_the_command_line_is_changed_there_because_it_wins) {
+  facts::MachineFacts machine = on("debian");
+  machine.options = {{"ttm", "pages_limit", "1", {"/proc/cmdline", 1, "ttm.pages_limit=1"}}};
+  const auto steps = steps_to_set(machine, "ttm", "pages_limit", "5");
+  EXPECT_THAT(steps[0], HasSubstr("kernel command line"));
+  EXPECT_EQ(steps[1], "sudo update-grub");
+}
+
+TEST(Advice, from_a_container_the_steps_are_for_the_host) {
+  facts::MachineFacts machine = on("debian");
+  machine.container = known(std::string("docker"));
+  const auto steps = steps_to_set(machine, "ttm", "pages_limit", "5");
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i)
+    EXPECT_THAT(steps[i], HasSubstr("on the host"));
+  EXPECT_EQ(steps.back(), "headroom check");
+}
+
+}  // namespace
+}  // namespace headroom::findings
