@@ -56,11 +56,9 @@ class TorchMemory::Hook : public c10::Allocator {
   }
 
  private:
-  // What a tensor's storage hands back to us when it dies.
-  struct Block {
-    Hook& owner;
-    allocator::Address address;
-  };
+  // The block's own address is all that its storage hands back: libtorch's raw_allocate() insists
+  // on that.
+  c10::DeleterFnPtr raw_deleter() const override { return &Hook::free_block; }
 
   c10::DataPtr allocate_block(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
@@ -71,12 +69,21 @@ class TorchMemory::Hook : public c10::Allocator {
       refused_ = explain_ ? explain_(request) : explain_by_usage(request);
       TORCH_CHECK_WITH(OutOfMemoryError, false, "no device memory for ", bytes, " bytes");
     }
-    auto block = std::make_unique<Block>(Block{*this, *address});
     ++live_blocks_;
-    note_peak(tag);
+    peak_[tag] = std::max(peak_[tag], policy_.usage().live[tag]);
     // NOLINTNEXTLINE(performance-no-int-to-ptr): a host policy's address is a pointer.
-    return {reinterpret_cast<void*>(*address), block.release(), &Hook::free_block,
-            c10::Device(c10::DeviceType::CPU)};
+    auto* block = reinterpret_cast<void*>(*address);
+    return {block, block, &Hook::free_block, c10::Device(c10::DeviceType::CPU)};
+  }
+
+  // A block that outlives the TorchMemory (something that libtorch keeps for itself) went with the
+  // policy.
+  static void free_block(void* block) {
+    Hook* hook = installed();
+    if (block == nullptr || hook == nullptr) return;
+    const std::lock_guard lock(hook->mutex_);
+    hook->policy_.free(reinterpret_cast<allocator::Address>(block));
+    --hook->live_blocks_;
   }
 
   OutOfMemory explain_by_usage(const allocator::Request& request) const {
@@ -85,15 +92,6 @@ class TorchMemory::Hook : public c10::Allocator {
     problem.usage = policy_.usage();
     return problem;
   }
-
-  static void free_block(void* context) {
-    const std::unique_ptr<Block> block(static_cast<Block*>(context));
-    const std::lock_guard lock(block->owner.mutex_);
-    block->owner.policy_.free(block->address);
-    --block->owner.live_blocks_;
-  }
-
-  void note_peak(Component tag) { peak_[tag] = std::max(peak_[tag], policy_.usage().live[tag]); }
 
   Policy& policy_;
   ExplainRefusal explain_;
