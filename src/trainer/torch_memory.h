@@ -19,7 +19,7 @@ using ExplainRefusal = std::function<allocator::OutOfMemory(const allocator::Req
 
 // While it exists, libtorch's allocator for DeviceType::CPU is this one; the one before comes back
 // afterwards. Requires: only one exists at a time; `policy` hands out addresses that the CPU can
-// use and outlives every tensor made meanwhile. Tensors may be freed from any thread.
+// use; every tensor made meanwhile dies before. Tensors may be freed from any thread.
 class TorchMemory {
  public:
   // Without `explain`, a refusal says what the policy's usage() tells.

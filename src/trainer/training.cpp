@@ -201,7 +201,8 @@ class Run {
 Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
   const Settings& settings = request.settings;
   HEADROOM_TRY(const Bytes ram, installed_ram());
-  const Bytes capacity = settings.capacity.value_or(ram);
+  const Bytes asked = settings.capacity.value_or(ram);
+  const Bytes capacity{round_down(asked.value, allocator::page_bytes)};  // As the allocator does.
   HEADROOM_CHECK(check_capacity(settings, capacity));
   HEADROOM_CHECK(open_output(request.output, request.resume, fixed_bytes(settings)));
   HEADROOM_TRY(data::Samples samples, data::read_samples(settings.data));
