@@ -96,7 +96,7 @@ class HeadroomAllocator final : public Policy {
   static constexpr std::uint8_t large_heap = 1;
   // Blocks up to this size live in addresses of their own, so that they do not pin pages between
   // large ones.
-  static constexpr std::uint64_t small_bytes = std::uint64_t{1} << 20U;
+  static constexpr std::uint64_t small_bytes = std::uint64_t{1} << 18U;
 
   std::unique_ptr<Backend> owned_backend_;
   mutable std::mutex mutex_;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -26,6 +27,10 @@ struct Kind {
   std::string name;
   bool has_contents;  // Whether the CPU can read and write what is mapped.
 };
+
+void PrintTo(const Kind& kind, std::ostream* out) {
+  *out << kind.name;
+}
 
 std::unique_ptr<Backend> make(const Kind& kind) {
   if (kind.name == "simulated") return std::make_unique<SimulatedBackend>();
