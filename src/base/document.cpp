@@ -99,6 +99,13 @@ Json to_json(const toml::node& node, const std::string& pointer, Document& docum
   return date.str();
 }
 
+// nlohmann's messages begin with a number of its own: "[json.exception.parse_error.101] ".
+std::string_view without_code(std::string_view message) {
+  const std::size_t end = message.find("] ");
+  return message.starts_with("[json.") && end != std::string_view::npos ? message.substr(end + 2)
+                                                                        : message;
+}
+
 }  // namespace
 
 std::string Document::place(const std::string& pointer) const {
@@ -115,7 +122,7 @@ Result<Json> parse_json(std::string_view text) {
   try {
     return Json::parse(text);
   } catch (const Json::exception& problem) {
-    return Error{Errc::invalid, fmt::format("not valid JSON: {}", problem.what()),
+    return Error{Errc::invalid, fmt::format("not valid JSON: {}", without_code(problem.what())),
                  "mend the text at the place named, or check it with: python3 -m json.tool FILE"};
   }
 }

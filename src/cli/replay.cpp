@@ -58,7 +58,11 @@ Status check(const Options& options) {
 int run_replay(const Options& options) {
   if (const auto good = check(options); !good) return print_error(good.error(), exit_usage);
   const auto text = machine::read_file(options.trace, trace_limit_bytes);
-  if (!text) return print_error(text.error(), exit_could_not_look);
+  if (!text) {
+    Error error = text.error();
+    error.next = "give the path of a trace; headroom run JOB.toml --trace FILE records one";
+    return print_error(error, exit_could_not_look);
+  }
   auto trace = allocator::parse_trace(*text);
   if (!trace) return print_error(std::move(trace).error().in(options.trace), exit_usage);
 

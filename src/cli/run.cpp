@@ -66,8 +66,8 @@ int refuse(const estimate::Plan& plan, const run::LoadedJob& loaded, const std::
 int run_job(const Options& options) {
   const auto loaded = run::load_job(options.job);
   if (!loaded) return print_error(loaded.error(), exit_usage);
-  const auto plan = plan_job(*loaded, options.job);
-  if (!plan) return print_error(plan.error(), exit_usage);
+  auto plan = plan_job(*loaded, options.job);
+  if (!plan) return print_error(std::move(plan).error().in(options.job), exit_usage);
   if (plan->fits == false) return refuse(*plan, *loaded, options.job);
   if (!options.quiet) {
     fmt::print(stderr, "headroom: planned peak {}{}\n", to_string(Bytes{plan->device_bytes}),

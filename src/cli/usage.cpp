@@ -46,6 +46,14 @@ Error no_such_argument(const CLI::App& command, const std::string& found) {
           meant ? fmt::format("did you mean {}?", *meant) : help};
 }
 
+// The first argument that the command needs and was not given.
+const CLI::Option* missing_option(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_required() && option->count() == 0) return option;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 int print_usage(const CLI::App& app, const CLI::ParseError& problem) {
@@ -56,7 +64,11 @@ int print_usage(const CLI::App& app, const CLI::ParseError& problem) {
   if (parsed.empty()) return print_error(no_such_command(app, rest), exit_usage);
   const CLI::App& command = *parsed.front();
   if (!rest.empty()) return print_error(no_such_argument(command, rest.front()), exit_usage);
-  return print_error({Errc::invalid, fmt::format("{}: {}", command.get_name(), problem.what()),
+  const CLI::Option* missing = missing_option(command);
+  const std::string what =
+      missing == nullptr ? problem.what()
+                         : fmt::format("expected a {}, found none", missing->get_single_name());
+  return print_error({Errc::invalid, fmt::format("{}: {}", command.get_name(), what),
                       fmt::format("headroom {} --help", command.get_name())},
                      exit_usage);
 }

@@ -70,14 +70,19 @@ class Planner {
 
  private:
   static void count_parameters(const Recording& recording, Plan& plan) {
-    std::uint64_t weights = 0;
-    std::uint64_t adapters = 0;
+    const bool full = plan.job.method.kind == MethodKind::full;
+    std::uint64_t trainable_bytes = 0;
     for (const TensorRecord& tensor : recording.tensors) {
-      if (tensor.component == Component::weights) weights += tensor.meta.elements();
-      if (tensor.component == Component::adapters) adapters += tensor.meta.elements();
+      const bool base = tensor.component == Component::weights;
+      if (!base && tensor.component != Component::adapters) continue;
+      plan.parameters += tensor.meta.elements();
+      plan.weights_bytes += tensor.meta.bytes();
+      if (base != full) continue;
+      plan.trainable_parameters += tensor.meta.elements();
+      trainable_bytes += tensor.meta.bytes();
     }
-    plan.parameters = weights + adapters;
-    plan.trainable_parameters = plan.job.method.kind == MethodKind::full ? weights : adapters;
+    // AdamW holds two moments in the parameter's own type.
+    plan.training_state_bytes = plan.weights_bytes + 3 * trainable_bytes;
   }
 
   const ModelConfig& model_;
@@ -87,11 +92,11 @@ class Planner {
 // For a job beyond every device (allocator/make_policy.h), of which there is nothing to be said.
 Error too_large(const TensorRecord& tensor) {
   const std::string found = tensor.meta.bytes() > allocator::unlimited_capacity_bytes
-                                ? fmt::format("{} alone takes more", tensor.name)
-                                : fmt::format("{} of {} no longer fits", tensor.name,
+                                ? fmt::format("one whose tensor {} alone is larger", tensor.name)
+                                : fmt::format("one in which {} of {} no longer fits", tensor.name,
                                               to_string(Bytes{tensor.meta.bytes()}));
   return {Errc::unsupported,
-          fmt::format("expected a job of at most {}, found that {}",
+          fmt::format("expected a job of at most {}, found {}",
                       to_string(Bytes{allocator::unlimited_capacity_bytes}), found),
           "lower batch.micro or batch.sequence, or correct the model's shape"};
 }

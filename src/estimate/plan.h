@@ -43,6 +43,9 @@ struct Plan {
   std::optional<bool> fits;  // Nothing without a capacity.
   Phase at = Phase::load;
   allocator::ByComponent components;  // At the peak; they add up to allocated_bytes.
+  std::uint64_t weights_bytes = 0;    // With adapters.
+  // Weights, and gradients and optimizer states of what is trained: no batch makes it smaller.
+  std::uint64_t training_state_bytes = 0;
   std::uint64_t parameters = 0;
   std::uint64_t trainable_parameters = 0;
   std::vector<TensorRecord> largest;          // Live at the peak, at most ten.

@@ -87,30 +87,30 @@ std::string row(const estimate::TensorRecord& tensor) {
                      join(sizes, " × "), to_string(tensor.meta.element));
 }
 
-bool holds_weights(allocator::Component component) {
-  return component == allocator::Component::weights || component == allocator::Component::adapters;
-}
-
-// Where no setting that keeps the training as it is helps.
+// Where no setting that keeps the training as it is helps: what alone is too much, and what is
+// left.
 std::string hopeless(const Plan& plan) {
-  if (holds_weights(plan.first_failure->component)) {
-    const Bytes weights{plan.components[allocator::Component::weights] +
-                        plan.components[allocator::Component::adapters]};
-    const Bytes beside = Bytes{plan.device_bytes} - Bytes{plan.reserved_bytes};
+  const bool full = plan.job.method.kind == estimate::MethodKind::full;
+  const std::uint64_t context = plan.device_bytes - plan.reserved_bytes;
+  const Bytes room = saturating_sub(Bytes{*plan.capacity_bytes}, Bytes{context});
+  const std::string_view lora =
+      full ? "LoRA in place of full fine-tuning ([method] kind = \"lora\"), " : "";
+  if (plan.weights_bytes > room.value) {
     return fmt::format(
-        "\nNot even the model's weights fit: they take {}{}.\n"
-        "What is left: a smaller model, weights held in fewer bits ([method] base), or a larger "
-        "device.\n",
-        to_string(weights),
-        beside > 0_B ? fmt::format(", and the driver's context {}", to_string(beside)) : "");
+        "\nNot even the model's weights fit: they take {}, and there is room for {}.\n"
+        "What is left: a smaller model, or a larger device.\n",
+        to_string(Bytes{plan.weights_bytes}), to_string(room));
+  }
+  if (plan.training_state_bytes > room.value) {
+    return fmt::format(
+        "\nThe weights, gradients and optimizer states alone take {}, and there is room for {}.\n"
+        "What is left: {}a smaller model, or a larger device.\n",
+        to_string(Bytes{plan.training_state_bytes}), to_string(room), lora);
   }
   return fmt::format(
-      "\nNo micro-batch, checkpointing or kernel makes it fit. What is left: a sequence shorter "
-      "than {}{},\na smaller model, or a larger device.\n",
-      plan.job.batch.sequence,
-      plan.job.method.kind == estimate::MethodKind::full
-          ? ", LoRA in place of full fine-tuning ([method] kind = \"lora\")"
-          : "");
+      "\nNo micro-batch, checkpointing or kernel makes it fit.\n"
+      "What is left: a sequence shorter than {}, {}a smaller model, or a larger device.\n",
+      plan.job.batch.sequence, lora);
 }
 
 std::string advice_of(const Plan& plan) {

@@ -40,9 +40,22 @@ Result<std::string> read_job_text(const std::string& path) {
   return with_next(std::move(text).error(), "give the path of one TOML or JSON file");
 }
 
-Result<Json> read_config_file(const std::string& given, const std::string& folder) {
-  std::string path = below(folder, given);
-  if (!path.ends_with(".json")) path += "/config.json";
+// Where the config is: its file, or the key that holds it.
+std::string config_place(const estimate::Job::Model& model, const std::string& folder) {
+  if (model.config || !model.config_path) return "model.config";
+  const std::string path = below(folder, *model.config_path);
+  return path.ends_with(".json") ? path : path + "/config.json";
+}
+
+Result<Json> read_config(const estimate::Job::Model& model, const std::string& path) {
+  if (model.config) return *model.config;
+  if (!model.config_path) {
+    return Error{
+        Errc::unsupported,
+        fmt::format("model.name: \"{}\" alone is not enough: this version has no table of models",
+                    model.name.value_or("")),
+        "add config = \"the folder with the model's config.json\" to [model]"};
+  }
   const auto text = machine::read_file(path);
   if (!text) {
     return with_next(Error(text.error()).in("model.config"),
@@ -51,16 +64,6 @@ Result<Json> read_config_file(const std::string& given, const std::string& folde
   auto config = parse_json(*text);
   if (!config) return std::move(config).error().in(path);
   return *std::move(config);
-}
-
-Result<Json> read_config(const estimate::Job::Model& model, const std::string& folder) {
-  if (model.config) return *model.config;
-  if (model.config_path) return read_config_file(*model.config_path, folder);
-  return Error{
-      Errc::unsupported,
-      fmt::format("model.name: \"{}\" alone is not enough: this version has no table of models",
-                  model.name.value_or("")),
-      "add config = \"the folder with the model's config.json\" to [model]"};
 }
 
 // A model's own config.json, given where a job was expected.
@@ -83,10 +86,11 @@ Result<LoadedJob> load_job(const std::string& path) {
   auto job = estimate::parse_job(*document);
   if (!job) return std::move(job).error().in(name);
   const std::string folder = path == "-" ? "." : folder_of(path);
-  auto config = read_config(job->model, folder);
+  const std::string place = config_place(job->model, folder);
+  auto config = read_config(job->model, place);
   if (!config) return std::move(config).error().in(name);
   auto model = estimate::parse_model_config(*config);
-  if (!model) return std::move(model).error().in(name + ": model.config");
+  if (!model) return std::move(model).error().in(name + ": " + place);
   return LoadedJob{*job, *model, *std::move(config), folder};
 }
 
