@@ -64,6 +64,18 @@ TEST(Document, mistakes_name_their_line) {
   EXPECT_NE(broken.error().message.find("line 2"), std::string::npos) << broken.error().message;
 }
 
+TEST(Document, keys_of_too_many_parts_are_refused_and_dots_elsewhere_are_not) {
+  std::string key = "a";
+  for (int i = 0; i < 100000; ++i) key += ".a";
+  EXPECT_FALSE(parse_toml(key + " = 1\n").has_value());
+  EXPECT_FALSE(parse_toml("[" + key + "]\n").has_value());
+  const std::string dots(500, '.');
+  const auto text = parse_toml("# " + dots + "\na = \"" + dots + "\"\nb = '''\n" + dots +
+                               "'''\nc = [1.5, 2.5]\nd.e = \"\\\"" + dots + "\"\n");
+  ASSERT_TRUE(text.has_value()) << text.error().message;
+  EXPECT_EQ(text->value["a"], dots);
+}
+
 TEST(Document, json_is_recognised_by_its_brace) {
   EXPECT_EQ(parse_document(" {\"a\": [1, 2]}")->value["a"][1], 2);
   EXPECT_FALSE(parse_document("{\"a\": ").has_value());

@@ -144,7 +144,8 @@ void TableReader::read(const char* key, std::vector<std::string>& out) {
   }
   const bool texts = value->is_array() && std::all_of(value->begin(), value->end(),
                                                       [](const Json& v) { return v.is_string(); });
-  if (expect(key, texts, "a text or an array of texts", out.empty() ? "[\"…\"]" : in_quotes(out[0])))
+  if (expect(key, texts, "a text or an array of texts",
+             out.empty() ? "[\"…\"]" : in_quotes(out[0])))
     out = value->get<std::vector<std::string>>();
 }
 

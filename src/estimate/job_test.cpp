@@ -64,6 +64,36 @@ TEST(Job, global_batch_must_agree_with_micro_and_accumulate) {
           .has_value());
 }
 
+TEST(Job, what_is_left_out_follows_from_the_global_batch) {
+  const auto job = job_from("[model]\nconfig=\"m\"\n[batch]\nmicro=4\nglobal=32\n");
+  ASSERT_TRUE(job.has_value()) << job.error().message;
+  EXPECT_EQ(job->batch.accumulate, std::nullopt) << "for the planner to derive";
+  EXPECT_NE(complaint("[model]\nconfig=\"m\"\n[batch]\nmicro=4\nglobal=30\n")
+                .find("line 5: batch.global: expected a multiple of micro = 4, found 30"),
+            std::string::npos);
+}
+
+TEST(Job, numbers_have_a_range_and_projections_are_named_once) {
+  for (const char* text :
+       {"[batch]\nmicro = 9000000000000000000\n", "[batch]\nsequence = 16777217\n",
+        "[method]\nrank = 65537\n", "[optimizer]\nlearning_rate = nan\n",
+        "[method]\ntargets = [\"q\", \"q\"]\n"}) {
+    EXPECT_FALSE(job_from(std::string("[model]\nconfig=\"m\"\n") + text).has_value()) << text;
+  }
+}
+
+TEST(Job, size_may_be_a_number_of_bytes) {
+  const auto job = job_from("[model]\nconfig=\"m\"\n[device]\ncapacity = 1048576\n");
+  ASSERT_TRUE(job.has_value()) << job.error().message;
+  EXPECT_EQ(job->device.capacity, 1_MiB);
+}
+
+TEST(Job, long_wrong_value_is_shown_in_part) {
+  const std::string text =
+      complaint("[model]\nconfig=\"m\"\n[batch]\nmicro = \"" + std::string(100000, 'x') + "\"\n");
+  EXPECT_LT(text.size(), 300U) << text;
+}
+
 TEST(ModelConfig, parameters_of_qwen2_5_3b_are_exact) {
   const auto model = parse_model_config(*parse_json(R"({"model_type": "qwen2", "hidden_size": 2048,
       "intermediate_size": 11008, "num_hidden_layers": 36, "num_attention_heads": 16,
@@ -85,6 +115,15 @@ TEST(ModelConfig, impossible_shapes_are_refused) {
       "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 3, "vocab_size": 300})";
   EXPECT_FALSE(parse_model_config(*parse_json(text)).has_value());
   EXPECT_FALSE(parse_model_config(*parse_json("[1]")).has_value());
+}
+
+TEST(ModelConfig, heads_without_a_size_are_refused_unless_it_is_given) {
+  const std::string text = R"({"model_type": "llama", "hidden_size": 4, "intermediate_size": 8,
+      "num_hidden_layers": 1, "num_attention_heads": 8, "vocab_size": 30)";
+  const auto model = parse_model_config(*parse_json(text + "}"));
+  ASSERT_FALSE(model.has_value());
+  EXPECT_NE(model.error().message.find("hidden_size"), std::string::npos);
+  EXPECT_TRUE(parse_model_config(*parse_json(text + ", \"head_dim\": 2}")).has_value());
 }
 
 }  // namespace

@@ -7,8 +7,12 @@
 namespace headroom::estimate::ops {
 namespace {
 
+// One operand has the result's shape in all that a decoder does: the larger, and of two alike ([64]
+// and [1, 1, 64]) the one with more dimensions.
 Meta broadcast(const Tensor& a, const Tensor& b) {
-  const Tensor& larger = a.elements() >= b.elements() ? a : b;
+  const bool first =
+      a.elements() != b.elements() ? a.elements() > b.elements() : a.shape.size() >= b.shape.size();
+  const Tensor& larger = first ? a : b;
   const Element element = size_of(a.element) >= size_of(b.element) ? a.element : b.element;
   return {larger.shape, element};
 }

@@ -34,16 +34,16 @@ class Planner {
     HEADROOM_TRY(auto policy, allocator::make_policy(job.device.allocator));
     replays.unhindered = replay(replays.recording, *policy);
     if (device_.capacity) {
-      const Bytes left = saturating_sub(*device_.capacity, device_.context);
-      HEADROOM_TRY(auto capped, allocator::make_policy(job.device.allocator, left.value));
-      replays.capped = replay(replays.recording, *capped);
+      HEADROOM_TRY(replays.capped, replay_capped(job, replays.recording));
     }
     return replays;
   }
 
   Result<Fit> fit(const Job& job) const {
-    HEADROOM_TRY(const Replays replays, run(job));
-    return Fit{replays.fits(), replays.unhindered.usage.live_peak_bytes};
+    if (!device_.capacity) return Fit{};
+    HEADROOM_TRY(const Recording recording, record_step(job, model_, device_));
+    HEADROOM_TRY(const Peak capped, replay_capped(job, recording));
+    return Fit{!capped.failed, capped.usage.live_peak_bytes};
   }
 
   Plan describe(const Job& job, const Replays& replays) const {
@@ -69,6 +69,13 @@ class Planner {
   }
 
  private:
+  // Requires: there is a capacity.
+  Result<Peak> replay_capped(const Job& job, const Recording& recording) const {
+    const Bytes left = saturating_sub(*device_.capacity, device_.context);
+    HEADROOM_TRY(auto policy, allocator::make_policy(job.device.allocator, left.value));
+    return replay(recording, *policy);
+  }
+
   static void count_parameters(const Recording& recording, Plan& plan) {
     const bool full = plan.job.method.kind == MethodKind::full;
     std::uint64_t trainable_bytes = 0;

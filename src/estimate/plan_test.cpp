@@ -124,6 +124,38 @@ TEST(Plan, automatic_batch_is_the_largest_that_fits_and_keeps_the_global_batch) 
   EXPECT_LT(*made->job.batch.micro, 16U);
 }
 
+TEST(Plan, single_token_is_planned_as_any_other_sequence) {
+  const std::string two = "[batch]\nsequence = 2\n[device]\nallocator = \"headroom\"\n";
+  const auto one = plan(tiny, "[batch]\nsequence = 1\n[device]\nallocator = \"headroom\"\n");
+  ASSERT_TRUE(one.has_value()) << one.error().message;
+  EXPECT_LE(one->allocated_bytes, plan(tiny, two)->allocated_bytes);
+}
+
+TEST(Plan, what_no_device_could_hold_is_said_instead_of_a_partial_sum) {
+  const auto made = plan(tiny, "[batch]\nmicro = 1000000\nsequence = 10000000\n");
+  ASSERT_FALSE(made.has_value());
+  EXPECT_NE(made.error().message.find("64.00 TiB"), std::string::npos) << made.error().message;
+  EXPECT_FALSE(made.error().next.empty());
+}
+
+TEST(Plan, huge_global_batch_is_searched_in_bounded_time) {
+  const auto made = plan(tiny,
+                         "[engine]\nkind = \"headroom\"\n[compute]\ndtype = \"fp32\"\n"
+                         "[batch]\nmicro = 1024\naccumulate = 1048576\nsequence = 16\n"
+                         "[device]\ncapacity = \"14MiB\"\n");
+  ASSERT_TRUE(made.has_value()) << made.error().message;
+  ASSERT_FALSE(made->advice.empty());
+  EXPECT_EQ(*made->advice.front().change.micro * *made->advice.front().change.accumulate,
+            std::uint64_t{1} << 30U);
+}
+
+TEST(Plan, automatic_batch_without_a_capacity_is_one) {
+  const auto made = plan(tiny, "[batch]\nmicro = \"auto\"\nglobal = 6\n");
+  ASSERT_TRUE(made.has_value()) << made.error().message;
+  EXPECT_EQ(made->job.batch.micro, 1U);
+  EXPECT_EQ(made->job.batch.accumulate, 6U);
+}
+
 TEST(Plan, fp32_never_uses_flash_attention) {
   const auto made = plan(tiny, "[compute]\ndtype = \"fp32\"\n");
   ASSERT_TRUE(made.has_value());

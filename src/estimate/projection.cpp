@@ -16,9 +16,11 @@ void Projection::attach_adapter(Tape& tape, const Job::Method& method) {
 }
 
 Tensor Projection::apply(Tape& tape, const Job::Method& method, const Tensor& x) const {
-  Tensor base = ops::linear(tape, x, weight, bias, name);
+  // What it makes is called by the last part: whoever applies it is in the scope of the first.
+  const std::string own_name = name.substr(name.rfind('.') + 1);
+  Tensor base = ops::linear(tape, x, weight, bias, own_name);
   if (!lora_a) return base;
-  const Scope scope(tape, name);
+  const Scope scope(tape, own_name);
   const Tensor input = ops::cast(tape, x, lora_a->element, "lora_input");
   const Tensor dropped = ops::dropout(tape, input, method.dropout, "lora_dropout");
   const Tensor low = ops::linear(tape, dropped, *lora_a, std::nullopt, "lora_A");

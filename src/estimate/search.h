@@ -11,10 +11,10 @@
 
 namespace headroom::estimate {
 
-// What a job would take, and whether that fits.
+// Whether a job fits, and what it would take. Without a capacity nothing is known to fit.
 struct Fit {
   bool fits = false;
-  std::uint64_t allocated_bytes = 0;
+  std::uint64_t allocated_bytes = 0;  // Where it fits.
 };
 using TryJob = std::function<Result<Fit>(const Job&)>;
 

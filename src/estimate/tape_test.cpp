@@ -151,6 +151,14 @@ TEST_F(TapeTest, without_gradients_nothing_is_saved) {
   EXPECT_FALSE(y.requires_grad());
 }
 
+TEST_F(TapeTest, deep_graph_is_taken_down_without_recursion) {
+  const Tensor leaf = weight(true);
+  Tensor y = leaf;
+  for (int i = 0; i < 200000; ++i) y = ops::scale(tape, y, "y");
+  run_back(y);
+  EXPECT_TRUE(leaf.node->grad.has_value());
+}
+
 TEST_F(TapeTest, names_carry_their_scope_in_backward_too) {
   {
     const Tensor x = Tape::detach(tape.empty("x", row), true);

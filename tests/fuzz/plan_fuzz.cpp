@@ -10,6 +10,13 @@ namespace {
 
 constexpr std::uint64_t layers_max = 4;  // Layers are alike; more cost time and show nothing.
 
+// Our own allocator makes every page, which takes a sanitizer seconds where there are millions.
+bool makes_many_pages(const estimate::Job& job, const estimate::ModelConfig& model) {
+  const std::uint64_t tokens = job.batch.micro.value_or(256) * job.batch.sequence;
+  return job.device.allocator == "headroom" &&
+         (tokens > 1U << 12U || model.parameters() > 1U << 28U);
+}
+
 void check_plan(const estimate::Plan& plan) {
   std::uint64_t sum = 0;
   for (const auto component : allocator::all_components) sum += plan.components[component];
@@ -25,7 +32,7 @@ void plan_one(std::string_view job_text, std::string_view config_text) {
   if (!document || !config) return;
   const auto job = estimate::parse_job(*document);
   const auto model = estimate::parse_model_config(*config);
-  if (!job || !model || model->layers > layers_max) return;
+  if (!job || !model || model->layers > layers_max || makes_many_pages(*job, *model)) return;
   const auto device = estimate::find_device(*job);
   if (!device) return;
   const auto plan = estimate::make_plan(*job, *model, *device);
