@@ -26,16 +26,20 @@ Tensor reduce_to(Tape& tape, Tensor grad, const Meta& operand) {
   return grad;
 }
 
-// A node whose backward makes one new tensor like its input.
+// The backward of most operations on one tensor: a new gradient of the input's shape.
+GradFn one_gradient(const std::string& name, const Meta& input) {
+  return [name, input](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
+    return {t.empty(name + ".grad", input)};
+  };
+}
+
+// An elementwise operation that saves its input, or nothing.
 Tensor pointwise(Tape& tape, const Tensor& x, const std::string& name, bool saves_input) {
   const Meta meta = x.meta();
   Tensor y = tape.empty(name, meta);
   std::vector<Tensor> saved;
   if (saves_input) saved.push_back(x);
-  return tape.connect(y, {x}, std::move(saved),
-                      [meta, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
-                        return {t.empty(name + ".grad", meta)};
-                      });
+  return tape.connect(y, {x}, std::move(saved), one_gradient(name, meta));
 }
 
 }  // namespace
@@ -43,10 +47,7 @@ Tensor pointwise(Tape& tape, const Tensor& x, const std::string& name, bool save
 Tensor cast(Tape& tape, const Tensor& x, Element element, const std::string& name) {
   if (x.element == element) return x;
   const Meta from = x.meta();
-  return tape.connect(tape.empty(name, {x.shape, element}), {x}, {},
-                      [from, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
-                        return {t.empty(name + ".grad", from)};
-                      });
+  return tape.connect(tape.empty(name, {x.shape, element}), {x}, {}, one_gradient(name, from));
 }
 
 Tensor add(Tape& tape, const Tensor& a, const Tensor& b, const std::string& name) {
@@ -101,43 +102,28 @@ Tensor square(Tape& tape, const Tensor& x, const std::string& name) {
 }
 
 Tensor rsqrt(Tape& tape, const Tensor& x, const std::string& name) {
-  const Meta meta = x.meta();
-  const Tensor y = tape.empty(name, meta);
-  return tape.connect(y, {x}, {y},
-                      [meta, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
-                        return {t.empty(name + ".grad", meta)};
-                      });
+  const Tensor y = tape.empty(name, x);
+  return tape.connect(y, {x}, {y}, one_gradient(name, x.meta()));
 }
 
 // native_dropout: the output, and a mask of one byte per element.
 Tensor dropout(Tape& tape, const Tensor& x, double probability, const std::string& name) {
   if (probability == 0) return x;
-  const Meta meta = x.meta();
-  const Tensor y = tape.empty(name, meta);
+  const Tensor y = tape.empty(name, x);
   const Tensor mask = tape.empty(name + ".mask", {x.shape, Element::uint8});
-  return tape.connect(y, {x}, {mask},
-                      [meta, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
-                        return {t.empty(name + ".grad", meta)};
-                      });
+  return tape.connect(y, {x}, {mask}, one_gradient(name, x.meta()));
 }
 
 Tensor mean_last(Tape& tape, const Tensor& x, const std::string& name) {
   const Meta whole = x.meta();
   Meta reduced = x.meta();
   reduced.shape.back() = 1;
-  return tape.connect(tape.empty(name, reduced), {x}, {},
-                      [whole, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
-                        return {t.empty(name + ".grad", whole)};
-                      });
+  return tape.connect(tape.empty(name, reduced), {x}, {}, one_gradient(name, whole));
 }
 
 Tensor softmax(Tape& tape, const Tensor& x, const std::string& name) {
-  const Meta meta = x.meta();
-  const Tensor y = tape.empty(name, meta);
-  return tape.connect(y, {x}, {y},
-                      [meta, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
-                        return {t.empty(name + ".grad", meta)};
-                      });
+  const Tensor y = tape.empty(name, x);
+  return tape.connect(y, {x}, {y}, one_gradient(name, x.meta()));
 }
 
 Tensor narrow_last(const Tape& tape, const Tensor& x, std::uint64_t size) {
@@ -145,10 +131,7 @@ Tensor narrow_last(const Tape& tape, const Tensor& x, std::uint64_t size) {
   Tensor part = x;
   part.shape.back() = size;
   part.node = nullptr;
-  return tape.connect(part, {x}, {},
-                      [whole](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
-                        return {t.empty("slice.grad", whole)};
-                      });
+  return tape.connect(part, {x}, {}, one_gradient("slice", whole));
 }
 
 Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, const std::string& name) {
@@ -184,10 +167,7 @@ Tensor repeat_heads(Tape& tape, const Tensor& x, Shape repeated, const std::stri
   Meta to = x.meta();
   to.shape = std::move(repeated);
   if (to.elements() == from.elements()) return x;
-  return tape.connect(tape.empty(name, to), {x}, {},
-                      [from, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
-                        return {t.empty(name + ".grad", from)};
-                      });
+  return tape.connect(tape.empty(name, to), {x}, {}, one_gradient(name, from));
 }
 
 Tensor checkpoint(Tape& tape, const Tensor& x, const Function& function) {
