@@ -36,8 +36,25 @@ def replay_commands(scratch):
     yield ["headroom", "replay", trace, "--json"]
 
 
+def plan_commands(scratch):
+    """`headroom plan` of a job that fits, of two that do not (with and without advice), and of one without a
+    capacity."""
+    model = {"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+             "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 300}
+    job = {"model": {"config": model}, "batch": {"micro": 16, "sequence": 256}, "compute": {"dtype": "fp32"}}
+    devices = {"fits": {"capacity": "1GiB"}, "tight": {"capacity": "14MiB"}, "hopeless": {"capacity": "2MiB"}, "open": {}}
+    for engine in ("headroom", "transformers"):
+        for name, device in devices.items():
+            path = pathlib.Path(scratch, f"{engine}-{name}.json")
+            path.write_text(json.dumps({**job, "engine": {"kind": engine}, "device": {**device, "context": 0}}))
+            yield ["headroom", "plan", "--json", path]
+    for path in sorted((ROOT / "examples").glob("*/job*.toml")):
+        yield ["headroom", "plan", "--json", path]
+
+
 SCHEMAS = {
     "check.schema.json": check_commands,
+    "plan.schema.json": plan_commands,
     "replay.schema.json": replay_commands,
 }
 

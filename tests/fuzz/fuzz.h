@@ -22,5 +22,5 @@ inline void require(bool promise) {
 
 }  // namespace headroom::fuzz
 
-// libFuzzer's entry point.
+// libFuzzer's entry point; the seeds' test gives each its own name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -6,7 +6,7 @@
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace headroom;
   const facts::Text text(std::string(fuzz::to_text(data, size)), facts::Source{"/fuzzed", 0, ""});
-  const facts::KfdNode node = facts::parse_kfd_node(0, text, text, {text, text});
+  const facts::KfdNode node = facts::parse_kfd_node(0, text, text, {{text, text}, {text, text}});
   fuzz::require(!node.is_gpu() || node.is_readable());
   const auto address = facts::pci_address(node);
   if (address) fuzz::require(address->size() >= 12);
