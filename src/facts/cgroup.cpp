@@ -80,7 +80,7 @@ Fact<Bytes> parse_memory_limit(const Text& text) {
                                          << 62U;  // PAGE_COUNTER_MAX, rounded down.
   const Text word = parse_word(text);
   if (word && *word == "max") return {Missing{Why::not_limited, ""}, word.source()};
-  const auto limit = parse_byte_count(text);
+  auto limit = parse_byte_count(text);
   if (limit && limit->value >= v1_unlimited) return {Missing{Why::not_limited, ""}, limit.source()};
   return limit;
 }

@@ -82,7 +82,7 @@ Result<Files> Files::open(const std::string& root) {
   if (!files.real_) {
     if (auto probe = files.open_at("/", O_PATH); !probe) return std::move(probe).error();
     if (const auto manifest = files.read("/MANIFEST.json", std::size_t{16} << 20U)) {
-      files.recorded_errors_ = parse_recorded_errors(*manifest);
+      files.recorded_errors_ = files.with_real_names(parse_recorded_errors(*manifest));
     }
   }
   return files;
@@ -153,6 +153,18 @@ Result<std::string> Files::follow_links(std::string path, bool whole) const {
     if (!changed) return path;
   }
   return os_error(ELOOP, "reading " + absolute(path));
+}
+
+// Recorded under a class link, asked for under the device, or the other way round: both are known.
+std::map<std::string, Errc> Files::with_real_names(std::map<std::string, Errc> errors) const {
+  std::map<std::string, Errc> all = errors;
+  for (const auto& [name, code] : errors) {
+    const std::size_t slash = name.rfind('/');
+    if (slash == std::string::npos) continue;
+    const auto folder = follow_links(name.substr(0, slash), true);
+    if (folder) all.emplace(*folder + name.substr(slash), code);
+  }
+  return all;
 }
 
 Error Files::explain(Error error, std::string_view path) const {

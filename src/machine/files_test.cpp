@@ -110,6 +110,14 @@ TEST_F(FilesTest, recorded_read_errors_come_back) {
   EXPECT_EQ(*files.read("/sys/here"), "1");
 }
 
+TEST_F(FilesTest, a_recorded_error_is_known_by_its_real_name_too) {
+  fs::create_directories(machine_ / "sys/class");
+  fs::create_directory_symlink("../devices/card", machine_ / "sys/class/card1");
+  write(machine_ / "MANIFEST.json", R"({"read_errors": {"sys/class/card1/secret": "EPERM"}})");
+  EXPECT_EQ(open().read("/sys/class/card1/secret").error().code, Errc::no_permission);
+  EXPECT_EQ(open().read("/sys/devices/card/secret").error().code, Errc::no_permission);
+}
+
 TEST(RecordedErrors, every_form_is_read_and_nonsense_is_nothing) {
   EXPECT_EQ(parse_recorded_errors(R"({"read_errors": ["/sys/a"]})").at("sys/a"),
             Errc::no_permission);

@@ -44,9 +44,9 @@ Text find_container(const Files& files) {
   if (membership.engine == "kubernetes") return here("/proc/1/cgroup", "kubernetes");
   if (files.exists("/.dockerenv")) return here("/.dockerenv", "docker");
   if (files.exists("/run/.containerenv")) return here("/run/.containerenv", "podman");
-  const Text systemd = facts::parse_word(read_text(files, "/run/systemd/container"));
+  Text systemd = facts::parse_word(read_text(files, "/run/systemd/container"));
   if (systemd && !systemd->empty()) return systemd;
-  const Text variable = parse_environment(read_text(files, "/proc/1/environ"), "container");
+  Text variable = parse_environment(read_text(files, "/proc/1/environ"), "container");
   if (variable && !variable->empty()) return variable;
   if (files.exists("/singularity")) return here("/singularity", "singularity");
   if (!membership.engine.empty()) return {membership.engine, cgroup.source()};

@@ -21,7 +21,7 @@ bool is_gpu_node(std::string_view target) {
 // may hold secrets and are not kept.
 std::string read_command(const Files& files, const std::string& folder) {
   const auto comm = files.read(folder + "/comm");
-  const std::string name(comm ? trim(*comm) : "");
+  std::string name(comm ? trim(*comm) : "");
   if (comm && name.size() < 15) return name;
   const auto cmdline = files.read(folder + "/cmdline");
   if (!cmdline || cmdline->empty()) return name;
@@ -72,20 +72,21 @@ void name_process(const Files& files, Process& process) {
 }
 
 std::vector<KfdProcess> read_kfd_processes(const Files& files) {
-  const std::string folder = "/sys/class/kfd/kfd/proc";
+  const Folder kfd = open_folder(files, "/sys/class/kfd/kfd");
   std::vector<KfdProcess> processes;
-  const auto pids = files.list(folder);
+  const auto pids = files.list(kfd.real + "/proc");
   for (const std::string& name : pids ? *pids : std::vector<std::string>{}) {
     const auto pid = parse_u64(name);
     if (!pid) continue;
     KfdProcess process;
     process.pid = *pid;
-    const std::string own = folder + "/" + name;
-    process.pasid = facts::parse_number(read_text(files, own + "/pasid"));
-    const auto entries = files.list(own);
+    const std::string own = "proc/" + name;
+    process.pasid = facts::parse_number(read_text(files, kfd, own + "/pasid"));
+    const auto entries = files.list(kfd.real + "/" + own);
     for (const std::string& entry : entries ? *entries : std::vector<std::string>{}) {
       const auto gpu = entry.starts_with("vram_") ? parse_u64(entry.substr(5)) : std::nullopt;
-      if (gpu) process.vram[*gpu] = facts::parse_byte_count(read_text(files, own + "/" + entry));
+      if (gpu)
+        process.vram[*gpu] = facts::parse_byte_count(read_text(files, kfd, own + "/" + entry));
     }
     processes.push_back(std::move(process));
   }

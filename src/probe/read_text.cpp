@@ -20,4 +20,16 @@ facts::Text read_text(const machine::Files& files, const std::string& path) {
   return {to_missing(text.error()), facts::Source{path, 0, ""}};
 }
 
+Folder open_folder(const machine::Files& files, const std::string& path) {
+  const auto real = files.resolve(path);
+  return {path, real ? *real : path};
+}
+
+facts::Text read_text(const machine::Files& files, const Folder& folder, const std::string& name) {
+  auto text = read_text(files, folder.real + "/" + name);
+  facts::Source source{folder.shown + "/" + name, 0, ""};
+  if (!text) return {text.missing(), std::move(source)};
+  return {*text, std::move(source)};
+}
+
 }  // namespace headroom::probe

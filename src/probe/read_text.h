@@ -10,6 +10,16 @@
 namespace headroom::probe {
 
 facts::Text read_text(const machine::Files& files, const std::string& path);
+// A folder that many files are read from: its links are followed once, and its files' sources still
+// name it as people know it.
+struct Folder {
+  std::string shown;  // "/sys/class/kfd/kfd".
+  std::string
+      real;  // "/sys/devices/virtual/kfd/kfd"; the same as `shown` where it does not resolve.
+};
+Folder open_folder(const machine::Files& files, const std::string& path);
+facts::Text read_text(const machine::Files& files, const Folder& folder, const std::string& name);
+
 facts::Missing to_missing(const Error& error);
 
 }  // namespace headroom::probe

@@ -29,22 +29,22 @@ std::vector<int> find_numbers(const std::vector<std::string>& names) {
   return numbers;
 }
 
-facts::KfdNode read_node(const Files& files, int index) {
-  const std::string folder = fmt::format("{}/topology/nodes/{}", kfd_folder, index);
-  const Text properties = read_text(files, folder + "/properties");
+facts::KfdNode read_node(const Files& files, const Folder& kfd, int index) {
+  const std::string node = fmt::format("topology/nodes/{}", index);
   std::vector<facts::KfdBankText> banks;
-  const auto listed = files.list(folder + "/mem_banks");
-  for (const int bank : find_numbers(listed ? *listed : std::vector<std::string>{})) {
-    const std::string bank_folder = fmt::format("{}/mem_banks/{}", folder, bank);
-    banks.push_back({read_text(files, bank_folder + "/properties"),
-                     read_text(files, bank_folder + "/used_memory")});
+  const auto listed = files.list(kfd.real + "/" + node + "/mem_banks");
+  for (const int number : find_numbers(listed ? *listed : std::vector<std::string>{})) {
+    const std::string bank = fmt::format("{}/mem_banks/{}", node, number);
+    banks.push_back({read_text(files, kfd, bank + "/properties"),
+                     read_text(files, kfd, bank + "/used_memory")});
   }
   if (banks.empty()) {
-    const Source source{folder + "/mem_banks", 0, ""};
+    const Source source{kfd.shown + "/" + node + "/mem_banks", 0, ""};
     const Text none{listed ? Missing{Why::not_present, ""} : to_missing(listed.error()), source};
     banks.push_back({none, none});
   }
-  return parse_kfd_node(index, read_text(files, folder + "/gpu_id"), properties, banks);
+  return parse_kfd_node(index, read_text(files, kfd, node + "/gpu_id"),
+                        read_text(files, kfd, node + "/properties"), banks);
 }
 
 }  // namespace
@@ -52,14 +52,15 @@ facts::KfdNode read_node(const Files& files, int index) {
 Topology read_topology(const Files& files) {
   Topology topology;
   topology.present = {files.exists(kfd_folder), Source{kfd_folder, 0, ""}};
-  const auto listed = files.list(fmt::format("{}/topology/nodes", kfd_folder));
+  const Folder kfd = open_folder(files, kfd_folder);
+  const auto listed = files.list(kfd.real + "/topology/nodes");
   if (!listed) {
     topology.no_node = to_missing(listed.error());
     return topology;
   }
   topology.no_node = {Why::not_present, "KFD has no node for this device"};
   for (const int index : find_numbers(*listed)) {
-    facts::KfdNode node = read_node(files, index);
+    facts::KfdNode node = read_node(files, kfd, index);
     if (!node.is_readable()) {
       ++topology.withheld;
       topology.no_node = node.simd_count.missing();

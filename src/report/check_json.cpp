@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 
 namespace headroom::report {
 namespace {
@@ -34,7 +35,7 @@ class Writer {
       document["other_gpus"].push_back(
           write_other(gpu, fmt::format("/other_gpus/{}", document["other_gpus"].size())));
     }
-    document["missing"] = std::move(missing_);
+    document["missing"] = write_missing();
     return document;
   }
 
@@ -57,6 +58,17 @@ class Writer {
   }
   static Ordered optional_text(const std::string& word) {
     return word.empty() ? Ordered(nullptr) : Ordered(word);
+  }
+
+  // Appended, not inserted: inserting into an ordered object searches it, and a node with many GPUs
+  // has thousands of these.
+  Ordered write_missing() const {
+    Ordered object = Ordered::object();
+    auto& entries = object.get_ref<Ordered::object_t&>();
+    for (const auto& [pointer, reason] : missing_) {
+      entries.Ordered::object_t::Container::emplace_back(pointer, reason);
+    }
+    return object;
   }
 
   Ordered machine(const facts::MachineFacts& facts) {
@@ -188,7 +200,7 @@ class Writer {
     return object;
   }
 
-  Ordered missing_ = Ordered::object();
+  std::map<std::string, std::string> missing_;  // JSON pointer → reason.
 };
 
 }  // namespace
