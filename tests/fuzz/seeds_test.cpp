@@ -50,7 +50,7 @@ TEST_P(Seeds, keep_the_parsers_promises) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fuzzers, Seeds, testing::ValuesIn(fuzzers),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& fuzzer) { return std::string(fuzzer.param.name); });
 
 }  // namespace
 }  // namespace headroom::fuzz
