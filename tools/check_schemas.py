@@ -52,10 +52,28 @@ def plan_commands(scratch):
         yield ["headroom", "plan", "--json", path]
 
 
+def train_commands(scratch):
+    """`headroom-train` of a tiny job that ends, and of one that runs out of memory."""
+    if not (PROGRAMS / "headroom-train").exists():
+        return
+    folder = pathlib.Path(scratch)
+    folder.joinpath("text.txt").write_text("A few words to learn.\n\n" + "And many more of them. " * 40)
+    model = {"model_type": "llama", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+             "num_attention_heads": 2, "vocab_size": 257, "rms_norm_eps": 1e-6, "tie_word_embeddings": True}
+    changes = {"done": {}, "lora": {"method": {"kind": "lora"}}, "oom": {"compute": {"dtype": "fp32", "attention": "math"}}}
+    for name, change in changes.items():
+        job = {"model": {"config": model}, "compute": {"dtype": "fp32"}, "engine": {"kind": "headroom"},
+               "batch": {"micro": 8 if name == "oom" else 1, "sequence": 500},
+               "device": {"capacity": "4MiB"}, "data": {"path": "text.txt"}, **change}
+        folder.joinpath(f"{name}.json").write_text(json.dumps(job))
+        yield ["headroom-train", folder / f"{name}.json", "--output", folder / name, "--quiet", "--json"]
+
+
 SCHEMAS = {
     "check.schema.json": check_commands,
     "plan.schema.json": plan_commands,
     "replay.schema.json": replay_commands,
+    "train.schema.json": train_commands,
 }
 
 

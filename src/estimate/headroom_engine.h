@@ -20,6 +20,12 @@ inline constexpr std::uint64_t block_elements = std::uint64_t{1} << 18U;
 // Query rows that the efficient attention scores at once.
 inline constexpr std::uint64_t attention_rows = 128;
 
+// The trainer multiplies half types in fp32, block by block: the edge of such a block, for factors
+// with `inner` columns and rows.
+constexpr std::uint64_t product_block(std::uint64_t inner) {
+  return std::clamp<std::uint64_t>(block_elements / std::max<std::uint64_t>(1, inner), 32, 512);
+}
+
 // Rows of logits that the chunked loss holds: as many as make their size that of the hidden states,
 // but at least 128.
 constexpr std::uint64_t loss_chunk_rows(std::uint64_t rows, std::uint64_t hidden,

@@ -73,9 +73,23 @@ void Ops::adapter_temporaries(const Linear& layer, Tensor& a, Tensor& b) const {
   b = temporary("lora_B.cast", layer.lora_b->value.shape, element_);
 }
 
+void Ops::product(const Product& p) const {
+  if (!narrow_) return;
+  const std::uint64_t edge = product_block(p.inner);
+  const std::uint64_t rows = std::min(p.rows, edge);
+  const std::uint64_t columns = std::min(p.columns, edge);
+  const Tensor right = temporary("product.right", {p.inner, columns});
+  const Tensor left = temporary("product.left", {rows, p.inner});
+  Tensor sum;
+  if (p.out != Element::fp32) sum = temporary("product.sum", {rows, columns});
+}
+
 Tensor Ops::linear(const Linear& layer, const Tensor& x, LinearSaved& saved) const {
-  const Meta output{{x.shape[0], layer.weight->value.shape[0]}, element_};
-  Tensor y = tape_.empty(layer.name, output);
+  const std::uint64_t rows = x.shape[0];
+  const Shape& weight = layer.weight->value.shape;
+  const Meta output{{rows, weight[0]}, element_};
+  Tensor y = tape_.empty("projected", output);
+  product({rows, weight[1], weight[0], element_});
   if (layer.lora_a == nullptr) return y;
   Tensor kept;
   if (job_.method.dropout > 0) {
@@ -84,41 +98,54 @@ Tensor Ops::linear(const Linear& layer, const Tensor& x, LinearSaved& saved) con
   }
   Tensor a, b;
   adapter_temporaries(layer, a, b);
-  saved.reduced = tape_.empty("lora_A", {{x.shape[0], job_.method.rank}, element_});
+  const std::uint64_t rank = job_.method.rank;
+  saved.reduced = tape_.empty("lora_A", {{rows, rank}, element_});
+  product({rows, weight[1], rank, element_});
+  product({rows, rank, weight[0], element_});
   return y;
 }
 
-void Ops::add_product_to_gradient(Parameter& parameter, Element factors) const {
-  Tensor product;
-  if (factors != parameter.value.element)
-    product = temporary("gradient_product", parameter.value.shape, factors);
+void Ops::add_product_to_gradient(Parameter& parameter, std::uint64_t inner) const {
   if (!parameter.grad.defined()) {
     parameter.grad = tape_.empty("grad", parameter.value, Component::gradients);
   }
+  const Meta& value = parameter.value;
+  product({value.shape[0], inner, value.shape[1], value.element});
 }
 
 void Ops::linear_backward(const Linear& layer, const Tensor& grad, const Tensor& x,
                           LinearSaved& saved, Tensor* dx) const {
-  if (layer.weight->trainable) add_product_to_gradient(*layer.weight, element_);
+  const std::uint64_t rows = grad.shape[0];
+  const Shape& weight = layer.weight->value.shape;
+  if (layer.weight->trainable) add_product_to_gradient(*layer.weight, rows);
   if (layer.bias != nullptr && layer.bias->trainable && !layer.bias->grad.defined()) {
     layer.bias->grad = tape_.empty("bias.grad", layer.bias->value, Component::gradients);
   }
-  const Shape input = {grad.shape[0], layer.weight->value.shape[1]};
+  const Shape input = {rows, weight[1]};
   if (dx != nullptr && !dx->defined()) *dx = temporary("input.grad", input, element_);
-  if (layer.lora_a != nullptr) {
-    Tensor a, b;
-    adapter_temporaries(layer, a, b);
-    add_product_to_gradient(*layer.lora_b, element_);
-    const Tensor reduced_grad = temporary("lora_A.grad", saved.reduced.shape, element_);
-    {
-      Tensor kept;
-      if (saved.dropped.defined()) kept = temporary("dropped", x.shape, element_);
-      add_product_to_gradient(*layer.lora_a, element_);
-    }
-    if (dx != nullptr && saved.dropped.defined())
-      const Tensor through = temporary("through", input, element_);
-  }
+  if (dx != nullptr) product({rows, weight[0], weight[1], element_});
+  if (layer.lora_a != nullptr) adapter_backward(layer, x, input, saved, dx != nullptr);
   saved = {};
+}
+
+void Ops::adapter_backward(const Linear& layer, const Tensor& x, const Shape& input,
+                           const LinearSaved& saved, bool through_input) const {
+  const std::uint64_t rows = input[0];
+  const std::uint64_t rank = job_.method.rank;
+  Tensor a, b;
+  adapter_temporaries(layer, a, b);
+  add_product_to_gradient(*layer.lora_b, rows);
+  const Tensor reduced_grad = temporary("lora_A.grad", saved.reduced.shape, element_);
+  product({rows, layer.weight->value.shape[0], rank, element_});
+  {
+    Tensor kept;
+    if (saved.dropped.defined()) kept = temporary("dropped", x.shape, element_);
+    add_product_to_gradient(*layer.lora_a, rows);
+  }
+  if (!through_input) return;
+  Tensor through;
+  if (saved.dropped.defined()) through = temporary("through", input, element_);
+  product({rows, rank, input[1], element_});
 }
 
 AttentionResult Ops::attention(const Qkv& in) const {
@@ -192,9 +219,11 @@ Tensor Ops::loss(const Tensor& x, Parameter& head) const {
   for (const std::uint64_t part_rows : parts) {
     const Meta part{{part_rows, vocabulary}, element_};
     const Tensor logits = tape_.empty("logits", part, Component::logits);
+    product({part.shape[0], x.shape[1], vocabulary, element_});
     cross_entropy(logits);
-    if (head.trainable) add_product_to_gradient(head, element_);
+    if (head.trainable) add_product_to_gradient(head, part.shape[0]);
     if (!chunked) dx = temporary("hidden.grad", x.shape, element_);
+    product({part.shape[0], vocabulary, x.shape[1], element_});
   }
   return dx;
 }

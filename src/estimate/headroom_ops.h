@@ -44,12 +44,21 @@ class Ops {
   AttentionResult attention(const Qkv& in) const;
   Qkv attention_backward(const Qkv& in) const;
   Tensor loss(const Tensor& x, Parameter& head) const;  // d x
-  void add_product_to_gradient(Parameter& parameter, Element factors) const;
+  // left · rightᵀ summed over `inner`, into a gradient of [rows, columns].
+  void add_product_to_gradient(Parameter& parameter, std::uint64_t inner) const;
 
  private:
+  // The temporaries of [rows, inner] · [inner, columns] (trainer/ops/product.h).
+  struct Product {
+    std::uint64_t rows, inner, columns;
+    Element out;
+  };
+  void product(const Product& product) const;
   Tensor temporary(const char* name, Shape shape, Element element = Element::fp32) const;
   Tensor widened(const char* name, const Shape& shape) const;  // Undefined in fp32.
   void adapter_temporaries(const Linear& layer, Tensor& a, Tensor& b) const;
+  void adapter_backward(const Linear& layer, const Tensor& x, const Shape& input,
+                        const LinearSaved& saved, bool through_input) const;
   void cross_entropy(const Tensor& logits) const;
 
   Tape& tape_;

@@ -7,11 +7,11 @@
 // (ops/row_blocks.h), one pair per parameter, freed before the next parameter's.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <deque>
 #include <vector>
-
-#include <ATen/core/Tensor.h>
 
 #include "trainer/parameter.h"
 

@@ -27,8 +27,8 @@ class DeviceMemory {
   Bytes capacity() const { return {allocator_.capacity_bytes()}; }
   const TorchMemory& torch() const { return torch_; }
 
-  // Runs work that uses libtorch and turns what it throws into an Error: out_of_memory with what was
-  // live where the capacity did not suffice (kept in failure()), unsupported for the rest.
+  // Runs work that uses libtorch and turns what it throws into an Error: out_of_memory with what
+  // was live where the capacity did not suffice (kept in failure()), unsupported for the rest.
   Status run(const std::function<Status()>& work);
   const std::optional<allocator::OutOfMemory>& failure() const { return failure_; }
 

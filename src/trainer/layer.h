@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// One decoder layer, forward and backward, written out: what is kept for the backward pass stands in
-// LayerSaved, and every tensor dies at a line that can be pointed at. That makes the order and the
-// sizes of a step's allocations a property of this file, not of an autograd engine's version.
+// One decoder layer, forward and backward, written out: what is kept for the backward pass stands
+// in LayerSaved, and every tensor dies at a line that can be pointed at. That makes the order and
+// the sizes of a step's allocations a property of this file, not of an autograd engine's version.
 //
 //   h   = x + o(attention(rotary(q(n1), k(n1)), v(n1)))     n1 = rms_norm(x)
 //   out = h + down(swiglu(gate(n2), up(n2)))                n2 = rms_norm(h)
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <array>
 #include <cstdint>
 #include <optional>
-
-#include <ATen/core/Tensor.h>
 
 #include "estimate/job.h"
 #include "trainer/ops/attention.h"
@@ -49,14 +49,14 @@ struct Pass {
 // What forward leaves for backward. Rows are batch·sequence; what training does not need is
 // undefined.
 struct LayerSaved {
-  at::Tensor x;                          // [N, H]
-  ops::RmsNormResult norm1;              // [N, H], [N, 1]
-  ops::Qkv qkv;                          // after rotary
-  ops::AttentionResult attention;        // [N, heads·D] and logsumexp or probabilities
-  at::Tensor h;                          // [N, H]
-  ops::RmsNormResult norm2;              // [N, H], [N, 1]
-  at::Tensor gate, up;                   // [N, I]
-  at::Tensor act;                        // [N, I]
+  at::Tensor x;                    // [N, H]
+  ops::RmsNormResult norm1;        // [N, H], [N, 1]
+  ops::Qkv qkv;                    // after rotary
+  ops::AttentionResult attention;  // [N, heads·D] and logsumexp or probabilities
+  at::Tensor h;                    // [N, H]
+  ops::RmsNormResult norm2;        // [N, H], [N, 1]
+  at::Tensor gate, up;             // [N, I]
+  at::Tensor act;                  // [N, I]
   std::array<ops::LinearSaved, projection_count> projections;
 };
 

@@ -14,8 +14,9 @@ namespace headroom::trainer {
 // random weights would then be a surprise.
 Result<bool> has_weights(const std::string& folder);
 
-// Fills every base parameter. Fails, before anything is read, with the names of the tensors that are
-// missing, that the model has no place for, or whose shape is not the one that config.json implies.
+// Fills every base parameter. Fails, before anything is read, with the names of the tensors that
+// are missing, that the model has no place for, or whose shape is not the one that config.json
+// implies.
 Status load_weights(const std::string& folder, Model& model);
 
 }  // namespace headroom::trainer

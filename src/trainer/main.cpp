@@ -27,6 +27,7 @@ struct Arguments {
   std::string trace;
   bool resume = false;
   bool quiet = false;
+  bool json = false;
 };
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal has no other way in.
@@ -143,6 +144,7 @@ int run_job(const Arguments& arguments) {
   const auto outcome = train(*request, observer);
   observer.close_line();
   if (!outcome) return fail(outcome.error(), exit_code_of(outcome.error()));
+  if (arguments.json) fmt::print("{}\n", outcome->report.dump(2));
   if (!outcome->status) return fail(outcome->status.error(), exit_failed);
   observer.on_note(compare(outcome->report));
   observer.on_note(fmt::format("done; results are in {}", request->output));
@@ -159,6 +161,7 @@ int parse_and_run(int argc, char** argv) {
                  "Record every allocation into this file, for headroom replay");
   app.add_flag("--resume", arguments.resume, "Go on from the checkpoint in the output folder");
   app.add_flag("--quiet", arguments.quiet, "Say nothing but what went wrong");
+  app.add_flag("--json", arguments.json, "Print the report (headroom.train/1) on standard output");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {

@@ -110,6 +110,11 @@ Json make_report(const RunTotals& totals, const MeasuredMemory& memory, const Js
                  {"settings", settings}};
   Json missing = Json::object();
   if (predicted.is_null()) missing["/predicted"] = "the job was not planned before it ran";
+  if (predicted.contains("missing")) {
+    for (const auto& [pointer, reason] : predicted["missing"].items()) {
+      missing["/predicted" + pointer] = reason;
+    }
+  }
   if (!totals.first_loss) {
     missing["/first_loss"] = "no step was finished";
     missing["/last_loss"] = "no step was finished";

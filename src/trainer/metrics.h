@@ -16,10 +16,10 @@
 namespace headroom::trainer {
 
 struct StepMetrics {
-  std::uint64_t step = 0;  // From 1.
-  std::uint64_t steps = 0;  // Of the whole run.
-  std::uint64_t epoch = 0;  // From 1.
-  double loss = 0;          // Mean over the step's tokens, in nats.
+  std::uint64_t step = 0;    // From 1.
+  std::uint64_t steps = 0;   // Of the whole run.
+  std::uint64_t epoch = 0;   // From 1.
+  double loss = 0;           // Mean over the step's tokens, in nats.
   std::uint64_t tokens = 0;  // Of the step, padding not counted.
   double step_s = 0;
   double elapsed_s = 0;  // Since this process began training.

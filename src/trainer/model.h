@@ -3,13 +3,13 @@
 // Face, and how they are wired into layers. What a step does with them is in step.h.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <ATen/core/Tensor.h>
 
 #include "estimate/job.h"
 #include "estimate/model_config.h"
@@ -58,9 +58,9 @@ class Model {
   // What the optimizer moves: the adapters if there are any, else the base.
   std::deque<Parameter>& trainable() { return options_.lora ? adapters_ : base_; }
 
-  // As Hugging Face and PEFT begin: base weights N(0, 0.02²), those of the projections that write to
-  // the residual stream divided by √(2·layers), norms 1, biases 0; adapters A uniform in ±1/√in and
-  // B zero. The same seed gives the same values.
+  // As Hugging Face and PEFT begin: base weights N(0, 0.02²), those of the projections that write
+  // to the residual stream divided by √(2·layers), norms 1, biases 0; adapters A uniform in ±1/√in
+  // and B zero. The same seed gives the same values.
   void initialise_base(std::uint64_t seed);
   void initialise_adapters(std::uint64_t seed);
 

@@ -18,8 +18,8 @@ namespace headroom::trainer {
 //   - where the file system has less room than the run will need.
 Status open_output(const std::string& folder, bool resume, const FixedBytes& fixed);
 
-// What a run writes at most: the result and two checkpoints, since a new one is whole before the old
-// one goes.
+// What a run writes at most: the result and two checkpoints, since a new one is whole before the
+// old one goes.
 Bytes output_bytes(const FixedBytes& fixed);
 
 }  // namespace headroom::trainer

@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include "trainer/ops/product.h"
 #include "trainer/torch_memory.h"
 
 namespace headroom::trainer {
@@ -11,19 +12,12 @@ using allocator::Component;
 
 void add_product_to_gradient(Parameter& parameter, const at::Tensor& left, const at::Tensor& right,
                              double alpha) {
-  if (left.scalar_type() != parameter.value.scalar_type()) {
-    const TagScope scope(Component::workspace);
-    at::Tensor product = at::mm(left, right);
-    add_to_gradient(parameter, product.mul_(alpha));
-    return;
+  const bool first = !parameter.grad.defined();
+  if (first) {
+    const TagScope scope(Component::gradients);
+    parameter.grad = at::empty_like(parameter.value);
   }
-  if (parameter.grad.defined()) {
-    parameter.grad.addmm_(left, right, 1, alpha);
-    return;
-  }
-  const TagScope scope(Component::gradients);
-  parameter.grad = at::empty_like(parameter.value);
-  parameter.grad.addmm_(left, right, 0, alpha);
+  ops::product_(parameter.grad, left, right, {.beta = first ? 0.0 : 1.0, .alpha = alpha});
 }
 
 void add_row_sum_to_gradient(Parameter& parameter, const at::Tensor& rows) {

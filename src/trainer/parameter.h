@@ -2,9 +2,9 @@
 // A named tensor of the model, and the gradient that a step adds up for it.
 #pragma once
 
-#include <string>
-
 #include <ATen/core/Tensor.h>
+
+#include <string>
 
 #include "allocator/component.h"
 
@@ -19,9 +19,8 @@ struct Parameter {
 
 // grad += alpha · left · right, for grad of the shape [rows of left, columns of right].
 //
-// Memory: if grad is undefined, it is allocated in `parameter`'s dtype under the tag `gradients`
-// and written by one matrix product; else the product is added in place by BLAS. Only where the
-// factors' dtype differs from the parameter's is the product a temporary (workspace).
+// Memory: if grad is undefined, it is allocated in the parameter's dtype under the tag `gradients`
+// and written by the product; else the product is added in place. Temporaries: ops/product.h.
 void add_product_to_gradient(Parameter& parameter, const at::Tensor& left, const at::Tensor& right,
                              double alpha = 1.0);
 

@@ -3,11 +3,11 @@
 // and written without a second copy.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <map>
 #include <string>
 #include <vector>
-
-#include <ATen/core/Tensor.h>
 
 #include "base/result.h"
 #include "machine/descriptor.h"

@@ -32,9 +32,9 @@ inline constexpr std::uint64_t largest_header_bytes = 100'000'000;
 // Bytes per element of a dtype of the format, or 0 for a name that is none.
 std::uint64_t element_bytes(std::string_view dtype);
 
-// `json` is the header's text, `data_start` where the data begins and `file_bytes` how long the file
-// is. Fails unless every tensor has a known dtype, a size that follows from its shape, and a place
-// of its own inside the file, without gaps.
+// `json` is the header's text, `data_start` where the data begins and `file_bytes` how long the
+// file is. Fails unless every tensor has a known dtype, a size that follows from its shape, and a
+// place of its own inside the file, without gaps.
 struct FileExtent {
   std::uint64_t data_start = 0;
   std::uint64_t file_bytes = 0;

@@ -130,7 +130,8 @@ TEST(Safetensors, any_damage_to_a_header_is_an_error_or_harmless) {
   for (int i = 0; i < 20000; ++i) {
     std::string text = good;
     for (auto changes = 1 + random() % 3; changes > 0; --changes) {
-      text[random() % text.size()] = static_cast<char>(random() % 2 == 0 ? '0' + random() % 10 : random());
+      text[random() % text.size()] =
+          static_cast<char>(random() % 2 == 0 ? '0' + random() % 10 : random());
     }
     const auto header = parse_safetensors_header(text, {8 + good.size(), file_bytes});
     if (!header) {

@@ -10,12 +10,12 @@
 
 namespace headroom::trainer {
 
-// model.safetensors and config.json: `config` (as read) with torch_dtype, and architectures where it
-// has none.
+// model.safetensors and config.json: `config` (as read) with torch_dtype, and architectures where
+// it has none.
 Status save_model(const std::string& folder, Model& model, const Json& config);
 
-// adapter_model.safetensors and adapter_config.json, as peft.PeftModel.from_pretrained() reads them.
-// `base` is what base_model_name_or_path says: a folder or a name, or null.
+// adapter_model.safetensors and adapter_config.json, as peft.PeftModel.from_pretrained() reads
+// them. `base` is what base_model_name_or_path says: a folder or a name, or null.
 Status save_adapter(const std::string& folder, Model& model, const Json& base);
 
 // The contents of the two configuration files. Pure.

@@ -20,8 +20,8 @@ namespace headroom::trainer {
 
 struct Settings {
   estimate::ModelConfig config;
-  Json original_config;                      // As read, to be written back beside the weights.
-  std::optional<std::string> model_folder;   // Where weights may lie; none: config alone.
+  Json original_config;                     // As read, to be written back beside the weights.
+  std::optional<std::string> model_folder;  // Where weights may lie; none: config alone.
   ModelOptions model;
   AdamWSettings optimizer;
   data::BatchShape batch;

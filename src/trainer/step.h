@@ -6,18 +6,19 @@
 //   embedding      hidden [N,H] (activations).
 //   each layer     what ops/ say; with checkpointing "layer" only its input [N,H] outlives it, else
 //                  LayerSaved. Layers below the lowest trained parameter keep nothing.
-//   head           norm [N,H] and [N,1]; the loss (ops/loss.h) returns d x [N,H], which from here on
+//   head           norm [N,H] and [N,1]; the loss (ops/loss.h) returns d x [N,H], which from here
+//   on
 //                  is the one running gradient of the residual stream, changed in place.
 //   each layer     from the last: computed again if checkpointed; then backward (layer.cpp).
 //   embedding      rows of the running gradient are added into its gradient in place; where the
 //                  head is not tied, that gradient is allocated here.
-// A trained parameter's gradient is allocated when its first product is ready; further micro-batches
-// add to it in place.
+// A trained parameter's gradient is allocated when its first product is ready; further
+// micro-batches add to it in place.
 #pragma once
 
-#include <cstdint>
-
 #include <ATen/core/Tensor.h>
+
+#include <cstdint>
 
 #include "trainer/model.h"
 

@@ -27,12 +27,12 @@ struct TrainRequest {
   std::string output;      // Folder; made if it is not there.
   std::string trace_path;  // Where to record allocations; empty: nowhere.
   bool resume = false;
-  Json predicted;           // The plan's answer for the report, or null.
-  Json base_model;          // For adapter_config.json: the base model's folder or name, or null.
+  Json predicted;   // The plan's answer for the report, or null.
+  Json base_model;  // For adapter_config.json: the base model's folder or name, or null.
 };
 
 struct TrainOutcome {
-  Json report;        // As written to report.json.
+  Json report;             // As written to report.json.
   Status status = Done{};  // Why the run ended early, if it did.
 };
 

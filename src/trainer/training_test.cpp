@@ -2,12 +2,12 @@
 // Whole runs, from the job file to the files they leave behind.
 #include "trainer/training.h"
 
-#include <cmath>
-#include <filesystem>
-
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
 
 #include "base/text.h"
 #include "trainer/checkpoint.h"
@@ -104,8 +104,8 @@ TEST(Training, the_model_file_loads_back_with_the_same_loss) {
   ASSERT_TRUE(run(*request).outcome.status);
 
   // Training on from the output, with a rate of zero, shows the loss of what was written.
-  auto again = job.request({"model.config=\"out\"", "optimizer.learning_rate=0", "data.epochs=1",
-                            "batch.micro=100"});
+  auto again = job.request(
+      {"model.config=\"out\"", "optimizer.learning_rate=0", "data.epochs=1", "batch.micro=100"});
   ASSERT_TRUE(again) << again.error().message;
   again->output = job.folder.file("again");
   const Finished second = run(*again);
@@ -122,9 +122,8 @@ TEST(Training, the_model_file_loads_back_with_the_same_loss) {
 }
 
 TEST(Training, a_resumed_run_ends_with_the_same_bytes_as_an_uninterrupted_one) {
-  for (const Changes& changes :
-       {Changes{}, Changes{"method.kind=\"lora\"", "method.dropout=0.3"},
-        Changes{"compute.dtype=\"bf16\"", "batch.accumulate=2"}}) {
+  for (const Changes& changes : {Changes{}, Changes{"method.kind=\"lora\"", "method.dropout=0.3"},
+                                 Changes{"compute.dtype=\"bf16\"", "batch.accumulate=2"}}) {
     const TinyJob job;
     auto whole = job.request(changes);
     ASSERT_TRUE(whole) << whole.error().message;
@@ -153,7 +152,8 @@ TEST(Training, a_resumed_run_ends_with_the_same_bytes_as_an_uninterrupted_one) {
 
 TEST(Training, an_adapter_is_written_as_peft_reads_it) {
   const TinyJob job;
-  auto request = job.request({"method.kind=\"lora\"", "method.rank=4", "method.targets=[\"q\",\"down\"]"});
+  auto request =
+      job.request({"method.kind=\"lora\"", "method.rank=4", "method.targets=[\"q\",\"down\"]"});
   ASSERT_TRUE(request) << request.error().message;
   request->base_model = "some/model";
   ASSERT_TRUE(run(*request).outcome.status);
@@ -188,7 +188,8 @@ TEST(Training, the_predicted_peak_is_the_measured_one) {
       {"batch.micro=1", "method.kind=\"lora\"", "compute.checkpointing=\"layer\"",
        "compute.loss=\"chunked\""},
       {"batch.micro=1", "compute.dtype=\"bf16\""},
-      {"batch.micro=1", "compute.dtype=\"bf16\"", "method.kind=\"lora\"", "compute.attention=\"math\""},
+      {"batch.micro=1", "compute.dtype=\"bf16\"", "method.kind=\"lora\"",
+       "compute.attention=\"math\""},
   };
   for (const Changes& changes : jobs) {
     const TinyJob job;
@@ -198,8 +199,7 @@ TEST(Training, the_predicted_peak_is_the_measured_one) {
     ASSERT_TRUE(request) << request.error().message;
     const Finished finished = run(*request);
     ASSERT_TRUE(finished.outcome.status) << finished.outcome.status.error().message;
-    const auto measured =
-        finished.outcome.report["measured"]["allocated_bytes"].get<double>();
+    const auto measured = finished.outcome.report["measured"]["allocated_bytes"].get<double>();
     const auto predicted = request->predicted["allocated_bytes"].get<double>();
     EXPECT_NEAR(predicted / measured, 1, 0.05) << join(changes, ", ");
   }
@@ -207,7 +207,8 @@ TEST(Training, the_predicted_peak_is_the_measured_one) {
 
 TEST(Training, running_out_of_memory_is_an_error_that_names_what_was_live) {
   const TinyJob job;
-  auto request = job.request({"batch.sequence=400", "compute.attention=\"math\"", "device.capacity=\"2MiB\""});
+  auto request =
+      job.request({"batch.sequence=400", "compute.attention=\"math\"", "device.capacity=\"2MiB\""});
   ASSERT_TRUE(request) << request.error().message;
   const Finished finished = run(*request);
   ASSERT_FALSE(finished.outcome.status);
@@ -226,14 +227,14 @@ TEST(Training, running_out_of_memory_is_an_error_that_names_what_was_live) {
 // micro-batch goes on from it.
 TEST(Training, after_running_out_of_memory_a_smaller_micro_batch_goes_on) {
   const TinyJob job;
-  job.folder.write("ids.txt", "1 2 3\n4 5 6\n7 8 9\n1 3 5\n" +
-                                  [] {
-                                    std::string line;
-                                    for (int i = 0; i < 400; ++i) line += "7 ";
-                                    return line + "\n" + line + "\n";
-                                  }());
-  const Changes common = {"data.path=\"ids.txt\"", "data.kind=\"tokens\"", "batch.sequence=400",
-                          "data.epochs=3", "device.capacity=\"4MiB\"", "data.seed=3"};
+  job.folder.write(
+      "ids.txt", "1 2 3\n4 5 6\n7 8 9\n1 3 5\n" + [] {
+        std::string line;
+        for (int i = 0; i < 400; ++i) line += "7 ";
+        return line + "\n" + line + "\n";
+      }());
+  const Changes common = {"data.path=\"ids.txt\"", "data.kind=\"tokens\"",     "batch.sequence=400",
+                          "data.epochs=3",         "device.capacity=\"4MiB\"", "data.seed=3"};
   Changes large = common;
   large.emplace_back("batch.micro=2");
   auto request = job.request(large);
@@ -260,7 +261,8 @@ TEST(Training, a_capacity_below_the_weights_says_how_much_they_need) {
   EXPECT_EQ(error.code, Errc::out_of_memory);
   EXPECT_THAT(error.message, HasSubstr("parameters alone need"));
   EXPECT_THAT(error.next, HasSubstr("device.capacity"));
-  job.folder.write("config.json", std::string(testing::tiny_config_json).insert(1, "\"head_dim\":128,"));
+  job.folder.write("config.json",
+                   std::string(testing::tiny_config_json).insert(1, "\"head_dim\":160,"));
   request = job.request({"device.capacity=\"2MiB\""});
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_THAT(refused(*request).message, HasSubstr("optimizer state"));
@@ -282,8 +284,8 @@ TEST(Training, resuming_needs_a_checkpoint_of_the_same_run) {
   EXPECT_EQ(refused(*request).code, Errc::not_found);
   request->resume = false;
   ASSERT_TRUE(run(*request).outcome.status);
-  for (const Changes& other : {Changes{"data.seed=2"}, Changes{"batch.micro=3"},
-                               Changes{"method.kind=\"lora\""}}) {
+  for (const Changes& other :
+       {Changes{"data.seed=2"}, Changes{"batch.micro=3"}, Changes{"method.kind=\"lora\""}}) {
     auto resumed = job.request(other);
     ASSERT_TRUE(resumed);
     resumed->resume = true;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/batches.h"
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
 #include <numeric>
-
-#include <ATen/ATen.h>
 
 #include "trainer/ops/loss.h"
 #include "trainer/torch_memory.h"
@@ -24,7 +24,8 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed, std::ui
 StepSamples make_step(const Samples& samples, const std::vector<std::size_t>& order,
                       std::size_t position, BatchShape shape) {
   StepSamples step;
-  const std::size_t end = std::min<std::size_t>(order.size(), position + shape.micro * shape.accumulate);
+  const std::size_t end =
+      std::min<std::size_t>(order.size(), position + shape.micro * shape.accumulate);
   for (std::size_t first = position; first < end; first += shape.micro) {
     auto& batch = step.micro_batches.emplace_back();
     for (std::size_t i = first; i < std::min<std::size_t>(end, first + shape.micro); ++i) {

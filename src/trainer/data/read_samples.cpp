@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
-
-#include <fmt/format.h>
 
 #include "base/text.h"
 #include "machine/user_files.h"
@@ -72,18 +72,17 @@ Result<Samples> read_samples(const Source& source) {
   for (const std::string& file : files) {
     HEADROOM_TRY(const std::string text, machine::read_file(file, largest_file));
     if (source.kind == "tokens") {
-      HEADROOM_CHECK(
-          add_token_samples(text, file, {source.longest, source.vocabulary}, samples));
+      HEADROOM_CHECK(add_token_samples(text, file, {source.longest, source.vocabulary}, samples));
     } else {
       add_text_samples(text, source.longest, samples);
     }
   }
   if (samples.empty()) {
-    return Error{Errc::invalid,
-                 fmt::format("expected training data in {}, found {} without a single sample",
-                             join(source.paths, ", "),
-                             files.empty() ? "no .txt or .md file" : "files"),
-                 "set data.path to a file with text, or to a folder with .txt or .md files"};
+    return Error{
+        Errc::invalid,
+        fmt::format("expected training data in {}, found {} without a single sample",
+                    join(source.paths, ", "), files.empty() ? "no .txt or .md file" : "files"),
+        "set data.path to a file with text, or to a folder with .txt or .md files"};
   }
   return samples;
 }

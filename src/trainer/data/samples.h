@@ -18,9 +18,9 @@ using Samples = std::vector<Sample>;
 inline constexpr std::int32_t end_of_sample = 256;
 inline constexpr std::uint64_t byte_vocabulary = 257;
 
-// Adds the samples of one text. Paragraphs (split at blank lines) are packed in order into samples of
-// at most `longest` tokens, end_of_sample included; a longer paragraph is cut. Paragraphs within a
-// sample stay apart by one blank line. Requires: longest >= 2.
+// Adds the samples of one text. Paragraphs (split at blank lines) are packed in order into samples
+// of at most `longest` tokens, end_of_sample included; a longer paragraph is cut. Paragraphs within
+// a sample stay apart by one blank line. Requires: longest >= 2.
 void add_text_samples(std::string_view text, std::uint64_t longest, Samples& samples);
 
 // Adds the samples of one token file: each line that is not blank is one, its ids separated by

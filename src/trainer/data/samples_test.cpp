@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/samples.h"
 
-#include <filesystem>
-#include <fstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "trainer/testing/scratch_folder.h"
 
@@ -40,7 +40,8 @@ std::vector<std::string> pack(std::string_view text, std::uint64_t longest) {
 }
 
 TEST(TextSamples, paragraphs_are_packed_greedily_and_in_order) {
-  EXPECT_THAT(pack("one\ntwo\n\n\n \nthree\n\nfour", 14), ElementsAre("one\ntwo|", "three\n\nfour|"));
+  EXPECT_THAT(pack("one\ntwo\n\n\n \nthree\n\nfour", 14),
+              ElementsAre("one\ntwo|", "three\n\nfour|"));
   EXPECT_THAT(pack("one\ntwo\n\nthree\n\nfour", 15), ElementsAre("one\ntwo\n\nthree|", "four|"));
 }
 
@@ -67,7 +68,8 @@ TEST(TokenSamples, a_line_is_a_sample_cut_at_the_longest) {
 }
 
 TEST(TokenSamples, what_is_no_id_is_an_error_with_file_and_line) {
-  for (const char* text : {"1 2\n3 11\n", "1 2\n-1 3\n", "1 2\n1 x\n", "1 2\n1 99999999999999999999"}) {
+  for (const char* text :
+       {"1 2\n3 11\n", "1 2\n-1 3\n", "1 2\n1 x\n", "1 2\n1 99999999999999999999"}) {
     Samples samples;
     const auto status = add_token_samples(text, "ids.txt", {3, 11}, samples);
     ASSERT_FALSE(status) << text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Causal self-attention with grouped key/value heads, in two variants of one interface: `math` keeps
-// every probability, `efficient` keeps one number per row and computes the rest again.
+// Causal self-attention with grouped key/value heads, in two variants of one interface: `math`
+// keeps every probability, `efficient` keeps one number per row and computes the rest again.
 //
 // Samples are padded on the right. A padded key stands behind every real query, so the causal mask
 // already hides it, and no mask of its own is needed; what padded queries yield is dropped by the
@@ -20,9 +20,9 @@
 //   saved      q, k, v, out, and probabilities or logsumexp (by the caller).
 #pragma once
 
-#include <cstdint>
-
 #include <ATen/core/Tensor.h>
+
+#include <cstdint>
 
 #include "estimate/headroom_engine.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention in blocks of query rows (the method of Rabe and Staats 2021, with the backward pass of
-// Dao et al. 2022): a block's scores are computed, used and overwritten, and computed again from the
-// saved logsumexp in the backward pass. Keys behind a block's last query are not computed at all.
+// Dao et al. 2022): a block's scores are computed, used and overwritten, and computed again from
+// the saved logsumexp in the backward pass. Keys behind a block's last query are not computed at
+// all.
 #include <array>
 #include <vector>
 
@@ -105,13 +106,13 @@ AttentionResult attention_efficient(const Qkv& in, const AttentionShape& shape) 
 
   const TagScope scope(Component::workspace);
   const Workspace workspace(shape, sums, 1);
-  for_kv_heads(shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first,
-                          std::int64_t end) {
-    const KvHead kv = kv_head(in, shape, sample, kv_index);
-    for (std::int64_t index = first; index < end; ++index) {
-      forward_head(workspace, query_head(in, result, shape, sample, index), kv);
-    }
-  });
+  for_kv_heads(
+      shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first, std::int64_t end) {
+        const KvHead kv = kv_head(in, shape, sample, kv_index);
+        for (std::int64_t index = first; index < end; ++index) {
+          forward_head(workspace, query_head(in, result, shape, sample, index), kv);
+        }
+      });
   return result;
 }
 
@@ -120,17 +121,17 @@ Qkv attention_efficient_backward(const at::Tensor& grad, const Qkv& in,
   const TagScope scope(Component::workspace);
   Qkv grads{at::empty_like(in.q), at::empty_like(in.k), at::empty_like(in.v)};
   const Workspace workspace(shape, wide(in.q.scalar_type()), 2);
-  for_kv_heads(shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first,
-                          std::int64_t end) {
-    const KvHead kv = kv_head(in, shape, sample, kv_index);
-    const KvGradient kv_grad(grads, shape, sample, kv_index);
-    for (std::int64_t index = first; index < end; ++index) {
-      backward_head(
-          workspace, query_head(in, result, shape, sample, index), kv, kv_grad.sum(),
-          {head_view(grad, shape, sample, index), head_view(grads.q, shape, sample, index)});
-    }
-    kv_grad.store();
-  });
+  for_kv_heads(
+      shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first, std::int64_t end) {
+        const KvHead kv = kv_head(in, shape, sample, kv_index);
+        const KvGradient kv_grad(grads, shape, sample, kv_index);
+        for (std::int64_t index = first; index < end; ++index) {
+          backward_head(
+              workspace, query_head(in, result, shape, sample, index), kv, kv_grad.sum(),
+              {head_view(grad, shape, sample, index), head_view(grads.q, shape, sample, index)});
+        }
+        kv_grad.store();
+      });
   return grads;
 }
 

@@ -4,10 +4,10 @@
 // contiguous.
 #pragma once
 
+#include <ATen/ATen.h>
+
 #include <cmath>
 #include <cstdint>
-
-#include <ATen/ATen.h>
 
 #include "trainer/ops/attention.h"
 #include "trainer/ops/row_blocks.h"

@@ -39,24 +39,24 @@ void backward_head(const QueryHead& head, const KvHead& kv, const KvHead& kv_gra
 
 AttentionResult attention_math(const Qkv& in, const AttentionShape& shape) {
   const std::int64_t length = shape.sequence;
-  AttentionResult result{at::empty_like(in.q), at::empty({shape.batch * shape.heads, length, length},
-                                                         in.q.options())};
+  AttentionResult result{at::empty_like(in.q),
+                         at::empty({shape.batch * shape.heads, length, length}, in.q.options())};
   const TagScope scope(Component::workspace);
   const at::ScalarType sums = wide(in.q.scalar_type());
   const at::Tensor future = future_mask(length);
   at::Tensor copy;
   if (in.q.scalar_type() != sums) copy = at::empty({length, length}, in.q.options().dtype(sums));
-  for_kv_heads(shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first,
-                          std::int64_t end) {
-    const KvHead kv = kv_head(in, shape, sample, kv_index);
-    for (std::int64_t index = first; index < end; ++index) {
-      const QueryHead head = query_head(in, result, shape, sample, index);
-      const at::Tensor& weights = copy.defined() ? copy : head.saved;
-      causal_softmax(weights, widen(head.q), kv.k, future);
-      if (copy.defined()) head.saved.copy_(copy);
-      write_product(head.out, weights, kv.v, 1);
-    }
-  });
+  for_kv_heads(
+      shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first, std::int64_t end) {
+        const KvHead kv = kv_head(in, shape, sample, kv_index);
+        for (std::int64_t index = first; index < end; ++index) {
+          const QueryHead head = query_head(in, result, shape, sample, index);
+          const at::Tensor& weights = copy.defined() ? copy : head.saved;
+          causal_softmax(weights, widen(head.q), kv.k, future);
+          if (copy.defined()) head.saved.copy_(copy);
+          write_product(head.out, weights, kv.v, 1);
+        }
+      });
   return result;
 }
 
@@ -64,20 +64,20 @@ Qkv attention_math_backward(const at::Tensor& grad, const Qkv& in, const Attenti
                             const AttentionShape& shape) {
   const TagScope scope(Component::workspace);
   Qkv grads{at::empty_like(in.q), at::empty_like(in.k), at::empty_like(in.v)};
-  const at::Tensor dscores = at::empty({shape.sequence, shape.sequence},
-                                       in.q.options().dtype(wide(in.q.scalar_type())));
-  for_kv_heads(shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first,
-                          std::int64_t end) {
-    const KvHead kv = kv_head(in, shape, sample, kv_index);
-    const KvGradient kv_grad(grads, shape, sample, kv_index);
-    for (std::int64_t index = first; index < end; ++index) {
-      backward_head(query_head(in, result, shape, sample, index), kv, kv_grad.sum(),
-                    {head_view(grad, shape, sample, index),
-                     head_view(grads.q, shape, sample, index)},
-                    dscores);
-    }
-    kv_grad.store();
-  });
+  const at::Tensor dscores =
+      at::empty({shape.sequence, shape.sequence}, in.q.options().dtype(wide(in.q.scalar_type())));
+  for_kv_heads(
+      shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first, std::int64_t end) {
+        const KvHead kv = kv_head(in, shape, sample, kv_index);
+        const KvGradient kv_grad(grads, shape, sample, kv_index);
+        for (std::int64_t index = first; index < end; ++index) {
+          backward_head(
+              query_head(in, result, shape, sample, index), kv, kv_grad.sum(),
+              {head_view(grad, shape, sample, index), head_view(grads.q, shape, sample, index)},
+              dscores);
+        }
+        kv_grad.store();
+      });
   return grads;
 }
 

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 
+#include "trainer/ops/product.h"
 #include "trainer/torch_memory.h"
 
 namespace headroom::trainer::ops {
@@ -25,8 +26,8 @@ void add_adapter(const Adapter& adapter, const at::Tensor& x, at::Tensor& y, Lin
     a = adapter.a->value.to(x.scalar_type());
     b = adapter.b->value.to(x.scalar_type());
   }
-  saved.reduced = at::mm(x, a.t());
-  y.addmm_(saved.reduced, b.t(), 1, adapter.scale);
+  saved.reduced = product(x, a.t());
+  product_(y, saved.reduced, b.t(), {.beta = 1, .alpha = adapter.scale});
 }
 
 void adapter_backward(const Adapter& adapter, const at::Tensor& grad, const at::Tensor& x,
@@ -34,16 +35,17 @@ void adapter_backward(const Adapter& adapter, const at::Tensor& grad, const at::
   const at::Tensor a = adapter.a->value.to(grad.scalar_type());
   const at::Tensor b = adapter.b->value.to(grad.scalar_type());
   add_product_to_gradient(*adapter.b, grad.t(), saved.reduced, adapter.scale);
-  const at::Tensor reduced_grad = at::mm(grad, b).mul_(adapter.scale);
+  const at::Tensor reduced_grad = product(grad, b).mul_(adapter.scale);
   const bool drops = saved.dropped.defined();
-  add_product_to_gradient(*adapter.a, reduced_grad.t(), drops ? drop(adapter, x, saved.dropped) : x);
+  add_product_to_gradient(*adapter.a, reduced_grad.t(),
+                          drops ? drop(adapter, x, saved.dropped) : x);
   if (dx == nullptr) return;
   if (drops) {
-    at::Tensor through = at::mm(reduced_grad, a);
+    at::Tensor through = product(reduced_grad, a);
     through.masked_fill_(saved.dropped, 0);
     dx->add_(through, 1 / (1 - adapter.dropout));
   } else {
-    dx->addmm_(reduced_grad, a);
+    product_(*dx, reduced_grad, a, {.beta = 1});
   }
 }
 
@@ -51,9 +53,8 @@ void adapter_backward(const Adapter& adapter, const at::Tensor& grad, const at::
 
 at::Tensor linear(const Linear& layer, const at::Tensor& x, LinearSaved& saved,
                   std::optional<std::uint64_t> seed) {
-  const at::Tensor weight = layer.weight->value.t();
-  at::Tensor y =
-      layer.bias == nullptr ? at::mm(x, weight) : at::addmm(layer.bias->value, x, weight);
+  at::Tensor y = product(x, layer.weight->value.t());
+  if (layer.bias != nullptr) y.add_(layer.bias->value);
   if (!layer.adapter) return y;
   if (seed && layer.adapter->dropout > 0) {
     saved.dropped = at::empty(x.sizes(), x.options().dtype(at::kBool));
@@ -72,9 +73,9 @@ void linear_backward(const Linear& layer, const at::Tensor& grad, const at::Tens
   if (layer.bias != nullptr && layer.bias->trainable) add_row_sum_to_gradient(*layer.bias, grad);
   if (dx != nullptr) {
     if (dx->defined()) {
-      dx->addmm_(grad, layer.weight->value);
+      product_(*dx, grad, layer.weight->value, {.beta = 1});
     } else {
-      *dx = at::mm(grad, layer.weight->value);
+      *dx = product(grad, layer.weight->value);
     }
   }
   if (layer.adapter) adapter_backward(*layer.adapter, grad, x, saved, dx);

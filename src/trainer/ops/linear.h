@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A projection y = x · Wᵀ (+ b), and with a LoRA adapter (Hu et al. 2021) also
-// + scale · dropout(x) · Aᵀ · Bᵀ; adapter matrices of another dtype are cast to x's for the products.
+// + scale · dropout(x) · Aᵀ · Bᵀ; adapter matrices of another dtype are cast to x's for the
+// products.
 //
 // Memory. With N rows, [out, in] the shape of W, r the rank:
 //   forward    allocates y [N,out]. With an adapter also x·Aᵀ [N,r]; with dropout its mask [N,in]
@@ -9,12 +10,13 @@
 //   backward   allocates d x [N,in] (workspace) unless it adds to one that is there, and what
 //              parameter.h says for each trained gradient. With an adapter: temporary [N,r]; with
 //              dropout two of [N,in], one after the other; casts as in forward.
+//   products   have the temporaries of ops/product.h.
 #pragma once
+
+#include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <optional>
-
-#include <ATen/core/Tensor.h>
 
 #include "trainer/parameter.h"
 

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "estimate/headroom_engine.h"
+#include "trainer/ops/product.h"
 #include "trainer/ops/row_blocks.h"
 #include "trainer/torch_memory.h"
 
@@ -14,7 +15,7 @@ using allocator::Component;
 
 at::Tensor logits_of(const at::Tensor& x, const at::Tensor& weight) {
   const TagScope scope(Component::logits);
-  return at::mm(x, weight.t());
+  return product(x, weight.t());
 }
 
 // Rows of logits at a time for `x` [N, H] and a head [V, H].
@@ -29,26 +30,26 @@ std::int64_t chunk_rows(const at::Tensor& x, const at::Tensor& head) {
 double cross_entropy_(at::Tensor& logits, const at::Tensor& targets, double scale) {
   const TagScope scope(Component::workspace);
   double total = 0;
-  for_row_blocks(
-      logits.size(0), rows_per_block(logits.size(1)), [&](std::int64_t first, std::int64_t count) {
-        at::Tensor narrow = logits.narrow(0, first, count);
-        at::Tensor block = widen(narrow);
-        const at::Tensor target = targets.narrow(0, first, count).unsqueeze(1);
-        const at::Tensor counts = (target != ignored_target).to(block.scalar_type());
-        const at::Tensor index = target.clamp_min(0);
+  for_row_blocks(logits.size(0), rows_per_block(logits.size(1)),
+                 [&](std::int64_t first, std::int64_t count) {
+                   at::Tensor narrow = logits.narrow(0, first, count);
+                   at::Tensor block = widen(narrow);
+                   const at::Tensor target = targets.narrow(0, first, count).unsqueeze(1);
+                   const at::Tensor counts = (target != ignored_target).to(block.scalar_type());
+                   const at::Tensor index = target.clamp_min(0);
 
-        const at::Tensor largest = block.amax(1, /*keepdim=*/true);
-        const at::Tensor chosen = block.gather(1, index);
-        const at::Tensor sum = block.sub_(largest).exp_().sum(1, /*keepdim=*/true);
-        const at::Tensor loss = sum.log().add_(largest).sub_(chosen).mul_(counts);
-        total += loss.sum().item<double>();
+                   const at::Tensor largest = block.amax(1, /*keepdim=*/true);
+                   const at::Tensor chosen = block.gather(1, index);
+                   const at::Tensor sum = block.sub_(largest).exp_().sum(1, /*keepdim=*/true);
+                   const at::Tensor loss = sum.log().add_(largest).sub_(chosen).mul_(counts);
+                   total += loss.sum().item<double>();
 
-        // softmax − one at the target, times scale; zero in rows that do not count.
-        const at::Tensor factor = counts * scale;
-        block.mul_(factor / sum);
-        block.scatter_add_(1, index, factor.neg());
-        if (!block.is_alias_of(narrow)) narrow.copy_(block);
-      });
+                   // softmax − one at the target, times scale; zero in rows that do not count.
+                   const at::Tensor factor = counts * scale;
+                   block.mul_(factor / sum);
+                   block.scatter_add_(1, index, factor.neg());
+                   if (!block.is_alias_of(narrow)) narrow.copy_(block);
+                 });
   return total;
 }
 
@@ -58,7 +59,7 @@ LossResult eager_loss(const LossInput& in, Parameter& head) {
   result.sum = cross_entropy_(logits, in.targets, in.scale);
   if (head.trainable) add_product_to_gradient(head, logits.t(), in.x);
   const TagScope scope(Component::workspace);
-  result.dx = at::mm(logits, head.value);
+  result.dx = product(logits, head.value);
   return result;
 }
 
@@ -74,8 +75,7 @@ LossResult chunked_loss(const LossInput& in, Parameter& head) {
     at::Tensor logits = logits_of(x, head.value);
     result.sum += cross_entropy_(logits, in.targets.narrow(0, first, count), in.scale);
     if (head.trainable) add_product_to_gradient(head, logits.t(), x);
-    at::Tensor dx = result.dx.narrow(0, first, count);
-    at::mm_out(dx, logits, head.value);
+    product_(result.dx.narrow(0, first, count), logits, head.value);
   });
   return result;
 }

@@ -8,9 +8,9 @@
 //   backward   rotates the gradient back in place, with the same temporary.
 #pragma once
 
-#include <cstdint>
-
 #include <ATen/core/Tensor.h>
+
+#include <cstdint>
 
 namespace headroom::trainer::ops {
 

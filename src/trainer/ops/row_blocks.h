@@ -3,10 +3,10 @@
 // then have the size of a block, whatever the batch.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <algorithm>
 #include <cstdint>
-
-#include <ATen/core/Tensor.h>
 
 #include "estimate/headroom_engine.h"
 

@@ -3,6 +3,8 @@
 // request, so that a test can look at the order of allocations.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -10,8 +12,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "allocator/policy.h"
 #include "base/bytes.h"

@@ -22,7 +22,8 @@ inline constexpr const char* tiny_config_json =
 
 // Paragraphs of different lengths; seven samples at sequence 48.
 inline constexpr const char* tiny_text =
-    "Memory is what a training job runs out of.\n\nIt is asked for in pieces, and the pieces differ "
+    "Memory is what a training job runs out of.\n\nIt is asked for in pieces, and the pieces "
+    "differ "
     "in size from step to step.\n\nWhat is free is not always usable.\n\nShort.\n\nA page can be "
     "mapped anywhere; a block needs one contiguous place.\n\nThe end of the text.\n";
 

@@ -4,15 +4,15 @@
 // without padding.
 #pragma once
 
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
 #include <cmath>
 #include <map>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
-
-#include <ATen/ATen.h>
-#include <fmt/format.h>
 
 #include "trainer/model.h"
 #include "trainer/ops/loss.h"
@@ -124,7 +124,8 @@ class ReferenceModel {
           at::from_blob(ids.data(), {static_cast<std::int64_t>(ids.size())}, at::kLong).clone();
       const at::Tensor all = at::log_softmax(logits(tokens), -1);
       const std::int64_t last = tokens.size(0) - 1;
-      total = total - all.narrow(0, 0, last).gather(1, tokens.narrow(0, 1, last).unsqueeze(1)).sum();
+      total =
+          total - all.narrow(0, 0, last).gather(1, tokens.narrow(0, 1, last).unsqueeze(1)).sum();
     }
     (total * scale).backward();
     Reference result{total.item<double>(), {}};
@@ -142,8 +143,9 @@ class ReferenceModel {
       const std::string prefix = fmt::format("model.layers.{}.", i);
       x = x + attention(norm(x, prefix + "input_layernorm"), prefix + "self_attn.");
       const at::Tensor n = norm(x, prefix + "post_attention_layernorm");
-      x = x + linear(at::silu(linear(n, prefix + "mlp.gate_proj")) * linear(n, prefix + "mlp.up_proj"),
-                     prefix + "mlp.down_proj");
+      x = x +
+          linear(at::silu(linear(n, prefix + "mlp.gate_proj")) * linear(n, prefix + "mlp.up_proj"),
+                 prefix + "mlp.down_proj");
     }
     return at::matmul(norm(x, "model.norm"), weights_["lm_head.weight"].t());
   }
@@ -186,7 +188,8 @@ class ReferenceModel {
     const at::Tensor k = rotate(split(linear(x, prefix + "k_proj"))).repeat_interleave(group, 0);
     const at::Tensor v = split(linear(x, prefix + "v_proj")).repeat_interleave(group, 0);
     const at::Tensor future = at::ones({length, length}, at::kBool).triu(1);
-    const at::Tensor scores = at::matmul(q, k.transpose(1, 2)) / std::sqrt(static_cast<double>(dim));
+    const at::Tensor scores =
+        at::matmul(q, k.transpose(1, 2)) / std::sqrt(static_cast<double>(dim));
     const at::Tensor weights = at::softmax(scores.masked_fill(future, -INFINITY), -1);
     const at::Tensor out = at::matmul(weights, v).transpose(0, 1).reshape({length, -1});
     return linear(out, prefix + "o_proj");
