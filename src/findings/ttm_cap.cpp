@@ -32,6 +32,14 @@ std::vector<std::string> explain(const facts::Gpu& gpu, const facts::MachineFact
   return reasons;
 }
 
+// A carve-out larger than the limit lies idle because of the kernel or of gttsize; raising TTM's
+// limit is then the lesser remedy, and the rules of those two speak.
+bool carve_out_is_the_point(const facts::Gpu& gpu, const facts::MachineFacts& machine,
+                            const ApuLimit& limit) {
+  if (!gpu.vram_total || *gpu.vram_total <= limit.limit) return false;
+  return machine.gttsize || (gpu.gtt_total && *gpu.vram_total >= *gpu.gtt_total);
+}
+
 }  // namespace
 
 std::vector<Finding> find_ttm_cap(const Subject& subject) {
@@ -40,6 +48,7 @@ std::vector<Finding> find_ttm_cap(const Subject& subject) {
   for (const facts::Gpu& gpu : subject.facts.gpus) {
     const auto limit = find_apu_limit(gpu, machine);
     if (!limit || !is_small(*limit) || limit_was_set(*limit, machine)) continue;
+    if (carve_out_is_the_point(gpu, machine, *limit)) continue;
     Finding finding;
     finding.id = "ttm-cap";
     finding.severity = Severity::warning;

@@ -114,6 +114,18 @@ std::string make_title(const facts::Facts& facts, const facts::Gpu& gpu, const M
                      title_of(gpu), who);
 }
 
+// Where every process can be seen, memory of dead ones or of none is vram-orphaned's to explain.
+bool held_by_the_living(const facts::Facts& facts, const facts::Gpu& gpu, const MemoryUse& use) {
+  if (facts.machine.in_container() || !facts.machine.processes_visible) return true;
+  const bool in_gtt = on_gtt(gpu);
+  Bytes dead;
+  for (const facts::Holder& holder : gpu.holders) {
+    if (!holder.visible) dead += of(holder, in_gtt);
+  }
+  if (facts.holders_complete && gpu.unattributed) dead += *gpu.unattributed;
+  return dead.value < use.used->value / 2;
+}
+
 }  // namespace
 
 std::vector<Finding> find_vram_held(const Subject& subject) {
@@ -122,6 +134,7 @@ std::vector<Finding> find_vram_held(const Subject& subject) {
   for (const facts::Gpu& gpu : facts.gpus) {
     const auto use = memory_use(gpu);
     if (!use || share(*use->used, use->capacity) < crowded_share) continue;
+    if (!held_by_the_living(facts, gpu, *use)) continue;
     // A desktop fills a small carve-out by itself; that is the carve-out's fault.
     if (use->capacity < 2_GiB) continue;
     Finding finding;

@@ -156,7 +156,8 @@ Result<std::string> Files::follow_links(std::string path, bool whole) const {
 }
 
 // Recorded under a class link, asked for under the device, or the other way round: both are known.
-std::map<std::string, Errc> Files::with_real_names(std::map<std::string, Errc> errors) const {
+std::map<std::string, Errc> Files::with_real_names(
+    const std::map<std::string, Errc>& errors) const {
   std::map<std::string, Errc> all = errors;
   for (const auto& [name, code] : errors) {
     const std::size_t slash = name.rfind('/');

@@ -50,7 +50,7 @@ class Files {
   std::optional<std::string> link_text(const std::string& name) const;
   // The path with every link on its way followed; the last name too if `whole`.
   Result<std::string> follow_links(std::string path, bool whole) const;
-  std::map<std::string, Errc> with_real_names(std::map<std::string, Errc> errors) const;
+  std::map<std::string, Errc> with_real_names(const std::map<std::string, Errc>& errors) const;
   Error explain(Error error, std::string_view path) const;
 
   Descriptor root_;

@@ -81,7 +81,8 @@ std::string evidence_text(const std::vector<findings::Evidence>& evidence, const
     const std::string place =
         one.line > 0 ? fmt::format("{}:{}", one.source, one.line) : one.source;
     text += "    " + printable(one.meaning) + "\n";
-    text += style.dim(fmt::format("      {}  {}", place, printable(one.text))) + "\n";
+    const std::string seen = one.text.empty() ? "" : "  " + printable(one.text);
+    text += style.dim("      " + place + seen) + "\n";
   }
   return text;
 }
