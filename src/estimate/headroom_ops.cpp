@@ -88,7 +88,7 @@ Tensor Ops::linear(const Linear& layer, const Tensor& x, LinearSaved& saved) con
   const std::uint64_t rows = x.shape[0];
   const Shape& weight = layer.weight->value.shape;
   const Meta output{{rows, weight[0]}, element_};
-  Tensor y = tape_.empty("projected", output);
+  Tensor y = tape_.empty(layer.name, output);
   product({rows, weight[1], weight[0], element_});
   if (layer.lora_a == nullptr) return y;
   Tensor kept;
