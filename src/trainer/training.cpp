@@ -229,6 +229,7 @@ Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
                MetricsFile::open(request.output + "/metrics.jsonl", run.steps_done()));
   TrainOutcome outcome;
   outcome.status = memory->run([&] { return run.train_all(metrics); });
+  outcome.out_of_memory = memory->failure();
   if (!outcome.status) run.rescue();
   outcome.report = run.report();
   HEADROOM_CHECK(
