@@ -145,6 +145,10 @@ int run_job(const Arguments& arguments) {
   observer.close_line();
   if (!outcome) return fail(outcome.error(), exit_code_of(outcome.error()));
   if (arguments.json) fmt::print("{}\n", outcome->report.dump(2));
+  if (outcome->out_of_memory) {
+    fmt::print(stderr, "headroom-train: {}\n", to_text(*outcome->out_of_memory));
+    return exit_failed;
+  }
   if (!outcome->status) return fail(outcome->status.error(), exit_failed);
   observer.on_note(compare(outcome->report));
   observer.on_note(fmt::format("done; results are in {}", request->output));

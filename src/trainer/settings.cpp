@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "trainer/supported_config.h"
+
 namespace headroom::trainer {
 namespace {
 
@@ -113,6 +115,7 @@ std::optional<std::string> find_model_folder(const run::LoadedJob& loaded) {
 Result<Settings> make_settings(const run::LoadedJob& loaded) {
   const Job& job = loaded.job;
   HEADROOM_CHECK(refuse_what_cannot_be_done(job));
+  HEADROOM_CHECK(check_supported(loaded.config, loaded.model, job.batch.sequence));
   return Settings{.config = loaded.model,
                   .original_config = loaded.config,
                   .model_folder = find_model_folder(loaded),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
@@ -64,6 +65,7 @@ class Run {
       while (position_.sample < order.size()) {
         HEADROOM_CHECK(train_step(order, metrics));
         if (observer_.wants_stop()) return stop();
+        if (seconds_since(saved_time_) > checkpoint_interval_s) HEADROOM_CHECK(save_position());
       }
       ++position_.epoch;
       position_.sample = 0;
@@ -105,6 +107,9 @@ class Run {
   static constexpr std::uint64_t adapter_seed = 2;
   static constexpr std::uint64_t dropout_seed = 3;
 
+  // Besides the one at the end of every epoch: what a power cut may cost.
+  static constexpr double checkpoint_interval_s = 300;
+
   Status fill_weights() {
     bool stored = false;
     if (settings_.model_folder) {
@@ -129,6 +134,7 @@ class Run {
       loss += train_micro_batch(*model_, data::make_micro_batch(samples_, step.micro_batches[i]),
                                 scale, mix_seed(step_seed, i));
     }
+    if (!std::isfinite(loss)) return not_finite();
     updating_ = true;
     optimizer_->step();
     updating_ = false;
@@ -163,6 +169,7 @@ class Run {
     HEADROOM_CHECK(save_checkpoint(checkpoint_path(request_.output), *model_, *optimizer_,
                                    identity_, position_));
     saved_at_ = position_.steps;
+    saved_time_ = Clock::now();
     return Done{};
   }
 
@@ -174,6 +181,13 @@ class Run {
   std::string checkpoint_note() const {
     return fmt::format("the state after step {} is in {}", position_.steps,
                        checkpoint_path(request_.output));
+  }
+
+  // Found before the optimizer has spread it: what trains is still as after the last step.
+  Error not_finite() const {
+    return {Errc::invalid,
+            fmt::format("the loss of step {} is not a finite number", position_.steps + 1),
+            "lower optimizer.learning_rate (a tenth is a good try)"};
   }
 
   Status stop() {
@@ -192,7 +206,8 @@ class Run {
   Position position_;
   RunTotals totals_;
   std::optional<Clock::time_point> start_;
-  std::optional<std::uint64_t> saved_at_;
+  std::optional<std::uint64_t> saved_at_;  // Steps in the checkpoint.
+  Clock::time_point saved_time_ = Clock::now();
   bool updating_ = false;  // Parameters are between two steps.
 };
 
@@ -200,8 +215,8 @@ class Run {
 
 Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
   const Settings& settings = request.settings;
-  HEADROOM_TRY(const Bytes ram, installed_ram());
-  const Bytes asked = settings.capacity.value_or(ram);
+  HEADROOM_TRY(const Bytes asked,
+               settings.capacity ? Result<Bytes>(*settings.capacity) : installed_ram());
   const Bytes capacity{round_down(asked.value, allocator::page_bytes)};  // As the allocator does.
   HEADROOM_CHECK(check_capacity(settings, capacity));
   HEADROOM_CHECK(open_output(request.output, request.resume, fixed_bytes(settings)));
@@ -214,6 +229,7 @@ Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
                MetricsFile::open(request.output + "/metrics.jsonl", run.steps_done()));
   TrainOutcome outcome;
   outcome.status = memory->run([&] { return run.train_all(metrics); });
+  outcome.out_of_memory = memory->failure();
   if (!outcome.status) run.rescue();
   outcome.report = run.report();
   HEADROOM_CHECK(

@@ -3,6 +3,7 @@
 // and reports, inside the job's memory.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/document.h"
@@ -32,8 +33,9 @@ struct TrainRequest {
 };
 
 struct TrainOutcome {
-  Json report;             // As written to report.json.
-  Status status = Done{};  // Why the run ended early, if it did.
+  Json report;                                          // As written to report.json.
+  std::optional<allocator::OutOfMemory> out_of_memory;  // If that ended it.
+  Status status = Done{};                               // Why the run ended early, if it did.
 };
 
 // Fails where the run could not begin: data or weights that cannot be read, a folder that holds

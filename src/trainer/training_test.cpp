@@ -268,6 +268,20 @@ TEST(Training, a_capacity_below_the_weights_says_how_much_they_need) {
   EXPECT_THAT(refused(*request).message, HasSubstr("optimizer state"));
 }
 
+TEST(Training, a_loss_that_is_no_number_ends_the_run_with_the_last_good_state) {
+  const TinyJob job;
+  auto request =
+      job.request({"optimizer.learning_rate=10", "optimizer.weight_decay=10", "data.epochs=400"});
+  ASSERT_TRUE(request) << request.error().message;
+  const Finished finished = run(*request);
+  ASSERT_FALSE(finished.outcome.status);
+  EXPECT_THAT(finished.outcome.status.error().next, HasSubstr("learning_rate"));
+  const auto state = SafetensorsFile::open(checkpoint_path(request->output));
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->metadata().at("steps"), std::to_string(finished.steps.size()));
+  for (const StepMetrics& step : finished.steps) EXPECT_TRUE(std::isfinite(step.loss));
+}
+
 TEST(Training, results_of_another_run_are_never_overwritten) {
   const TinyJob job;
   const auto request = job.request();

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trainer/supported_config.h"
+#include "trainer/testing/tiny_job.h"
+
+namespace headroom::trainer {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::TinyJob;
+
+Error refusal(const std::vector<std::string>& changes) {
+  const TinyJob job;
+  const auto request = job.request(changes);
+  if (request) {
+    ADD_FAILURE() << "accepted";
+    return {};
+  }
+  EXPECT_FALSE(request.error().next.empty()) << request.error().message;
+  return request.error();
+}
+
+TEST(Settings, what_the_trainer_cannot_do_is_refused_by_key) {
+  EXPECT_THAT(refusal({"engine.kind=\"transformers\""}).message, HasSubstr("engine.kind"));
+  EXPECT_THAT(refusal({"compute.dtype=\"fp16\""}).message, HasSubstr("compute.dtype"));
+  EXPECT_THAT(refusal({"method.base=\"bf16\""}).message, HasSubstr("method.base"));
+  EXPECT_THAT(refusal({"compute.keep_outputs=true"}).message, HasSubstr("keep_outputs"));
+  EXPECT_THAT(refusal({"data.path=[]"}).message, HasSubstr("data.path"));
+}
+
+TEST(Settings, paths_start_from_the_folder_of_the_job) {
+  const TinyJob job;
+  const auto request = job.request({"model.config=\".\""});
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_THAT(request->settings.data.paths[0], ::testing::StartsWith(job.folder.path()));
+  EXPECT_THAT(*request->settings.model_folder, ::testing::StartsWith(job.folder.path()));
+}
+
+TEST(Settings, accumulation_follows_from_the_global_batch) {
+  const TinyJob job;
+  const auto request = job.request({"batch.global=6", "batch.accumulate=\"auto\""});
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_EQ(request->settings.batch.micro, 2U);
+  EXPECT_EQ(request->settings.batch.accumulate, 3U);
+}
+
+Status check(const char* config) {
+  estimate::ModelConfig model;
+  model.rope_theta = 10000;
+  return check_supported(*parse_json(config), model, 1024);
+}
+
+TEST(SupportedConfig, variants_that_would_train_another_model_are_refused) {
+  for (const char* config :
+       {R"({"rope_scaling":{"rope_type":"llama3","factor":8.0}})",
+        R"({"rope_scaling":{"type":"linear","factor":2.0}})",
+        R"({"rope_parameters":{"rope_type":"default","rope_theta":500000.0}})",
+        R"({"partial_rotary_factor":0.5})", R"({"hidden_act":"gelu"})",
+        R"({"model_type":"mistral","sliding_window":512})",
+        R"({"model_type":"qwen2","use_sliding_window":true,"sliding_window":512})"}) {
+    const Status status = check(config);
+    ASSERT_FALSE(status) << config;
+    EXPECT_EQ(status.error().code, Errc::unsupported);
+  }
+}
+
+TEST(SupportedConfig, what_makes_no_difference_is_accepted) {
+  for (const char* config :
+       {"{}", R"({"rope_scaling":null,"hidden_act":"silu"})",
+        R"({"rope_parameters":{"rope_type":"default","rope_theta":10000}})",
+        R"({"model_type":"mistral","sliding_window":4096})",
+        R"({"model_type":"qwen2","use_sliding_window":false,"sliding_window":512})"}) {
+    EXPECT_TRUE(check(config)) << config;
+  }
+}
+
+}  // namespace
+}  // namespace headroom::trainer

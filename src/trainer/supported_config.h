@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a config.json asks for beyond shapes. A variant that the trainer does not compute would
+// train another model than the one named, without a sign; it is refused instead.
+#pragma once
+
+#include <cstdint>
+
+#include "base/document.h"
+#include "base/result.h"
+#include "estimate/model_config.h"
+
+namespace headroom::trainer {
+
+// Fails on scaled rotary embeddings, activations other than SiLU, and attention windows shorter
+// than `sequence`, naming the key. Keys as in transformers' LlamaConfig, MistralConfig and
+// Qwen2Config.
+Status check_supported(const Json& config, const estimate::ModelConfig& model,
+                       std::uint64_t sequence);
+
+}  // namespace headroom::trainer
