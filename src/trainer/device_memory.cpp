@@ -11,8 +11,6 @@
 
 namespace headroom::trainer {
 
-using allocator::OutOfMemory;
-
 Result<std::unique_ptr<DeviceMemory>> DeviceMemory::create(Bytes capacity,
                                                            const std::string& trace_path) {
   HEADROOM_TRY(auto backend, allocator::HostBackend::create());
