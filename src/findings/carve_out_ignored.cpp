@@ -9,7 +9,9 @@
 
 namespace headroom::findings {
 
-std::vector<Finding> find_carve_out_ignored(const Subject& subject) {
+namespace {
+
+std::vector<Finding> find(const Subject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
@@ -41,5 +43,19 @@ std::vector<Finding> find_carve_out_ignored(const Subject& subject) {
   }
   return findings;
 }
+
+}  // namespace
+
+constinit const Rule carve_out_ignored_rule = {
+    .id = "kernel-too-old",
+    .meaning =
+        "An APU's large BIOS carve-out lies idle, because the kernel gives hipMalloc system memory "
+        "instead.",
+    .why =
+        "Kernels from 6.10 on let hipMalloc take system memory on APUs; only since about 6.15 do "
+        "they compare with the carve-out first.",
+    .fix = "Boot 6.16.9 or later, or make the carve-out small and raise TTM's limit.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

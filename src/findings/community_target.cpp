@@ -20,9 +20,7 @@ Finding make_unknown(const facts::Gpu& gpu) {
   return finding;
 }
 
-}  // namespace
-
-std::vector<Finding> find_community_target(const Subject& subject) {
+std::vector<Finding> find(const Subject& subject) {
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
     if (!gpu.support) {
@@ -56,5 +54,17 @@ std::vector<Finding> find_community_target(const Subject& subject) {
   }
   return findings;
 }
+
+}  // namespace
+
+constinit const Rule community_target_rule = {
+    .id = "community-target",
+    .meaning = "AMD does not list the target, and it can be used.",
+    .why =
+        "TheRock builds ROCm and PyTorch for targets that AMD's list leaves out; PyTorch's own "
+        "wheels often lack them.",
+    .fix = "Use the wheels that carry the target; an override is the second choice.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

@@ -42,9 +42,7 @@ Finding make_withheld(const facts::Gpu& gpu, const facts::MachineFacts& machine,
   return finding;
 }
 
-}  // namespace
-
-std::vector<Finding> find_device_permission(const Subject& subject) {
+std::vector<Finding> find(const Subject& subject) {
   const facts::Facts& facts = subject.facts;
   std::vector<Finding> findings;
   const auto& kfd = facts.machine.kfd_usable;
@@ -78,5 +76,19 @@ std::vector<Finding> find_device_permission(const Subject& subject) {
   }
   return findings;
 }
+
+}  // namespace
+
+constinit const Rule device_permission_rule = {
+    .id = "device-permission",
+    .meaning = "The device nodes exist, and this user or this container may not use them.",
+    .why =
+        "/dev/kfd and /dev/dri/renderD* belong to the groups render and video. Inside a container "
+        "the numbers of those groups are the host's, and the engine's device rules may hide a GPU "
+        "altogether.",
+    .fix =
+        "Join the groups and log in again; for a container, pass the devices and the host's group.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

@@ -148,8 +148,8 @@ std::vector<Alternative> choose_runners_up(const std::vector<Finding>& findings,
 
 Diagnosis diagnose(const Subject& subject) {
   Diagnosis diagnosis;
-  for (const Rule& rule : rules()) {
-    auto found = rule.find(subject);
+  for (const Rule* rule : rules()) {
+    auto found = rule->find(subject);
     std::move(found.begin(), found.end(), std::back_inserter(diagnosis.findings));
   }
   const auto primary = choose_primary(subject.facts);

@@ -25,9 +25,7 @@ void add_blacklist(const facts::MachineFacts& machine, Finding& finding) {
                      "take " + option->source.text + " off the kernel command line");
 }
 
-}  // namespace
-
-std::vector<Finding> find_driver_not_loaded(const Subject& subject) {
+std::vector<Finding> find(const Subject& subject) {
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
     if (has_driver(gpu)) continue;
@@ -62,5 +60,20 @@ std::vector<Finding> find_driver_not_loaded(const Subject& subject) {
   }
   return findings;
 }
+
+}  // namespace
+
+constinit const Rule driver_not_loaded_rule = {
+    .id = "driver-not-loaded",
+    .meaning = "An AMD GPU sits on PCI and the kernel module amdgpu does not drive it.",
+    .why =
+        "Without amdgpu there are no device nodes, no memory and no compute. Usual reasons: Secure "
+        "Boot refuses an unsigned module, a DKMS build failed after a kernel update, the module is "
+        "blacklisted, or the card is reserved for a virtual machine.",
+    .fix =
+        "Load the module and read in the kernel log why it fails; or give the card back from "
+        "vfio-pci.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

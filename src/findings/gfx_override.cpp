@@ -38,9 +38,7 @@ Finding make(const facts::Gpu& gpu, const facts::ModuleOption& setting, knowledg
   return finding;
 }
 
-}  // namespace
-
-std::vector<Finding> find_gfx_override(const Subject& subject) {
+std::vector<Finding> find(const Subject& subject) {
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
     const auto* target = gpu.gfx ? subject.tables.target(*gpu.gfx) : nullptr;
@@ -54,5 +52,18 @@ std::vector<Finding> find_gfx_override(const Subject& subject) {
   }
   return findings;
 }
+
+}  // namespace
+
+constinit const Rule gfx_override_rule = {
+    .id = "gfx-override-wrong",
+    .meaning = "HSA_OVERRIDE_GFX_VERSION makes ROCm treat the GPU as another target.",
+    .why =
+        "Where the two differ in instructions or registers, kernels fault or hang as if the "
+        "hardware were broken. Old settings survive in profiles and units long after a wheel that "
+        "carries the card has appeared.",
+    .fix = "Take it out where it is set. A stack that carries the card's own target needs none.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

@@ -29,9 +29,7 @@ void name_stack(const knowledge::Target& target, const knowledge::Stack& stack, 
   if (!stack.also.empty()) finding.fix.push_back("also carried by: " + stack.also);
 }
 
-}  // namespace
-
-std::vector<Finding> find_gfx_target_dropped(const Subject& subject) {
+std::vector<Finding> find(const Subject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
@@ -65,5 +63,19 @@ std::vector<Finding> find_gfx_target_dropped(const Subject& subject) {
   }
   return findings;
 }
+
+}  // namespace
+
+constinit const Rule gfx_target_dropped_rule = {
+    .id = "gfx-target-dropped",
+    .meaning =
+        "An older ROCm carried this GPU's target; the installed one, or today's where none is "
+        "installed, does not.",
+    .why =
+        "The card itself still works. What is missing is its code in the libraries, so programs "
+        "end with \"invalid device function\" or with no GPU at all.",
+    .fix = "Install the stack that carries it, and hold it there.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

@@ -39,9 +39,7 @@ std::vector<std::string> explain(const facts::Gpu& gpu, const knowledge::Target*
   return reasons;
 }
 
-}  // namespace
-
-std::vector<Finding> find_gpu_unsupported(const Subject& subject) {
+std::vector<Finding> find(const Subject& subject) {
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
     if (!gpu.support || *gpu.support != knowledge::Support::unsupported) continue;
@@ -73,5 +71,20 @@ std::vector<Finding> find_gpu_unsupported(const Subject& subject) {
   }
   return findings;
 }
+
+}  // namespace
+
+constinit const Rule gpu_unsupported_rule = {
+    .id = "gpu-unsupported",
+    .meaning = "ROCm never ran dependably on this GPU, and no setting makes it.",
+    .why =
+        "The kernel registers every AMD GPU and rocminfo names it, so a service starts and looks "
+        "healthy. It dies when the first model is loaded, because no library holds code for the "
+        "chip or none of its paths was ever tested.",
+    .fix =
+        "Run on the CPU, or use Vulkan, which needs no ROCm. Keep /dev/kfd away from containers, "
+        "so that nothing tries ROCm by itself.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

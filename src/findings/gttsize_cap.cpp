@@ -65,9 +65,7 @@ Finding make_small(const facts::Gpu& gpu, const facts::MachineFacts& machine,
   return finding;
 }
 
-}  // namespace
-
-std::vector<Finding> find_gttsize_cap(const Subject& subject) {
+std::vector<Finding> find(const Subject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
@@ -83,5 +81,18 @@ std::vector<Finding> find_gttsize_cap(const Subject& subject) {
   }
   return findings;
 }
+
+}  // namespace
+
+constinit const Rule gttsize_cap_rule = {
+    .id = "gttsize-cap",
+    .meaning = "Somebody set amdgpu.gttsize or pages_limit, and that is what limits the GPU now.",
+    .why =
+        "gttsize decides whether hipMalloc takes system memory, and not how much: the amount is "
+        "TTM's limit. A large gttsize beside a large carve-out gives up the carve-out for half of "
+        "what RAM is left.",
+    .fix = "Drop gttsize; set ttm.pages_limit alone.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

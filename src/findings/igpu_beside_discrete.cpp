@@ -8,7 +8,9 @@
 
 namespace headroom::findings {
 
-std::vector<Finding> find_igpu_beside_discrete(const Subject& subject) {
+namespace {
+
+std::vector<Finding> find(const Subject& subject) {
   const facts::Gpu* integrated = nullptr;
   const facts::Gpu* discrete = nullptr;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
@@ -29,5 +31,17 @@ std::vector<Finding> find_igpu_beside_discrete(const Subject& subject) {
   finding.next = "headroom check --verbose";
   return {finding};
 }
+
+}  // namespace
+
+constinit const Rule igpu_beside_discrete_rule = {
+    .id = "igpu-beside-discrete",
+    .meaning = "An integrated AMD GPU sits beside a discrete one.",
+    .why =
+        "ROCm lists both. A job that takes device 0, or all of them, may choose the integrated "
+        "one, or fail because the two need different code.",
+    .fix = "Tell the job which one to use: HIP_VISIBLE_DEVICES.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

@@ -6,7 +6,9 @@
 
 namespace headroom::findings {
 
-std::vector<Finding> find_kfd_not_passed(const Subject& subject) {
+namespace {
+
+std::vector<Finding> find(const Subject& subject) {
   const facts::Facts& facts = subject.facts;
   const facts::MachineFacts& machine = facts.machine;
   const bool host_has_it = facts.kfd_present && *facts.kfd_present;
@@ -35,5 +37,19 @@ std::vector<Finding> find_kfd_not_passed(const Subject& subject) {
   finding.claim = Claim{Verdict::broken, 0.95, {}};
   return {finding};
 }
+
+}  // namespace
+
+constinit const Rule kfd_not_passed_rule = {
+    .id = "kfd-not-passed",
+    .meaning =
+        "The host has the compute driver and this container was not given its device node, "
+        "/dev/kfd.",
+    .why =
+        "Graphics needs only the render node, so everything looks right until ROCm starts and says "
+        "that there is no GPU.",
+    .fix = "Start the container with both: /dev/kfd and /dev/dri.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

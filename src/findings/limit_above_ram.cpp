@@ -9,7 +9,9 @@
 
 namespace headroom::findings {
 
-std::vector<Finding> find_limit_above_ram(const Subject& subject) {
+namespace {
+
+std::vector<Finding> find(const Subject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
@@ -33,5 +35,18 @@ std::vector<Finding> find_limit_above_ram(const Subject& subject) {
   }
   return findings;
 }
+
+}  // namespace
+
+constinit const Rule limit_above_ram_rule = {
+    .id = "limit-above-ram",
+    .meaning = "An APU is offered more memory than there is RAM.",
+    .why =
+        "The limit outlived a change: often the BIOS carve-out grew, and the RAM that is left is "
+        "smaller than pages_limit says. hipMalloc then succeeds until the kernel kills processes, "
+        "often innocent ones, because this memory is charged to no control group.",
+    .fix = "Lower the limit to the RAM less a reserve.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

@@ -8,7 +8,9 @@
 
 namespace headroom::findings {
 
-std::vector<Finding> find_memory_unknown(const Subject& subject) {
+namespace {
+
+std::vector<Finding> find(const Subject& subject) {
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
     // A device that amdgpu does not drive shows no memory; driver-not-loaded says so.
@@ -24,5 +26,15 @@ std::vector<Finding> find_memory_unknown(const Subject& subject) {
   }
   return findings;
 }
+
+}  // namespace
+
+constinit const Rule memory_unknown_rule = {
+    .id = "memory-unknown",
+    .meaning = "No memory limit of this GPU could be read.",
+    .why = "Silence would look like health.",
+    .fix = "Ask for every fact and the reason why it is missing.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

@@ -39,9 +39,7 @@ void blame_kernel(const facts::Facts& facts, bool kfd_there, Finding& finding) {
   finding.claim = Claim{Verdict::broken, 0.6, {{"pcie-atomics", 0.2, ask_the_log}}};
 }
 
-}  // namespace
-
-std::vector<Finding> find_no_kfd_node(const Subject& subject) {
+std::vector<Finding> find(const Subject& subject) {
   const facts::Facts& facts = subject.facts;
   const bool kfd_there = facts.kfd_present && *facts.kfd_present;
   // A capture without /dev may simply lack this folder too.
@@ -71,5 +69,19 @@ std::vector<Finding> find_no_kfd_node(const Subject& subject) {
   }
   return findings;
 }
+
+}  // namespace
+
+constinit const Rule no_kfd_node_rule = {
+    .id = "no-kfd-node",
+    .meaning = "amdgpu drives the card and the compute driver, KFD, does not list it.",
+    .why =
+        "Graphics works and ROCm does not see the card. For many consumer chips the slot lacks "
+        "PCIe atomics; otherwise this kernel's KFD does not know the chip. Reported as "
+        "pcie-atomics or kernel-too-old.",
+    .fix =
+        "Ask the kernel log which it is; then another slot or newer firmware, or a newer kernel.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

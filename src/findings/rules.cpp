@@ -7,29 +7,20 @@ namespace headroom::findings {
 namespace {
 
 constexpr std::array table = {
-    Rule{"gpu-unsupported", find_gpu_unsupported},
-    Rule{"driver-not-loaded", find_driver_not_loaded},
-    Rule{"kfd-not-passed", find_kfd_not_passed},
-    Rule{"device-permission", find_device_permission},
-    Rule{"no-kfd-node", find_no_kfd_node},
-    Rule{"gfx-override-wrong", find_gfx_override},
-    Rule{"vram-orphaned", find_vram_orphaned},
-    Rule{"vram-held-by-other", find_vram_held},
-    Rule{"gfx-target-dropped", find_gfx_target_dropped},
-    Rule{"kernel-too-old", find_carve_out_ignored},
-    Rule{"gttsize-cap", find_gttsize_cap},
-    Rule{"ttm-cap", find_ttm_cap},
-    Rule{"uma-carveout-small", find_uma_carveout_small},
-    Rule{"limit-above-ram", find_limit_above_ram},
-    Rule{"unused-option", find_unused_option},
-    Rule{"community-target", find_community_target},
-    Rule{"igpu-beside-discrete", find_igpu_beside_discrete},
-    Rule{"memory-unknown", find_memory_unknown},
+    &gpu_unsupported_rule,      &driver_not_loaded_rule,
+    &kfd_not_passed_rule,       &device_permission_rule,
+    &no_kfd_node_rule,          &gfx_override_rule,
+    &vram_orphaned_rule,        &vram_held_rule,
+    &gfx_target_dropped_rule,   &carve_out_ignored_rule,
+    &gttsize_cap_rule,          &ttm_cap_rule,
+    &uma_carveout_small_rule,   &limit_above_ram_rule,
+    &unused_option_rule,        &community_target_rule,
+    &igpu_beside_discrete_rule, &memory_unknown_rule,
 };
 
 }  // namespace
 
-std::span<const Rule> rules() {
+std::span<const Rule* const> rules() {
   return table;
 }
 

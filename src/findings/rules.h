@@ -18,34 +18,37 @@ struct Subject {
   const knowledge::GpuTables& tables;
 };
 
-using FindRule = std::vector<Finding> (*)(const Subject&);
-
+// The texts are the rule's page under docs/rules/, which is generated from them: what is the case,
+// why it matters, what to do in general (a finding says it for this machine).
 struct Rule {
-  std::string_view id;  // Of the findings it makes, where it makes only one kind.
-  FindRule find;
+  std::string_view id;  // Of its findings; of the commonest where it makes several kinds.
+  std::string_view meaning;
+  std::string_view why;
+  std::string_view fix;
+  std::vector<Finding> (*find)(const Subject&) = nullptr;
 };
 
-std::vector<Finding> find_gpu_unsupported(const Subject&);
-std::vector<Finding> find_driver_not_loaded(const Subject&);
-std::vector<Finding> find_kfd_not_passed(const Subject&);
-std::vector<Finding> find_device_permission(const Subject&);
-std::vector<Finding> find_no_kfd_node(const Subject&);
-std::vector<Finding> find_gfx_override(const Subject&);
-std::vector<Finding> find_vram_orphaned(const Subject&);
-std::vector<Finding> find_vram_held(const Subject&);
-std::vector<Finding> find_gfx_target_dropped(const Subject&);
-std::vector<Finding> find_carve_out_ignored(const Subject&);
-std::vector<Finding> find_gttsize_cap(const Subject&);
-std::vector<Finding> find_ttm_cap(const Subject&);
-std::vector<Finding> find_uma_carveout_small(const Subject&);
-std::vector<Finding> find_limit_above_ram(const Subject&);
-std::vector<Finding> find_unused_option(const Subject&);
-std::vector<Finding> find_community_target(const Subject&);
-std::vector<Finding> find_igpu_beside_discrete(const Subject&);
-std::vector<Finding> find_memory_unknown(const Subject&);
+extern const Rule gpu_unsupported_rule;
+extern const Rule driver_not_loaded_rule;
+extern const Rule kfd_not_passed_rule;
+extern const Rule device_permission_rule;
+extern const Rule no_kfd_node_rule;
+extern const Rule gfx_override_rule;
+extern const Rule vram_orphaned_rule;
+extern const Rule vram_held_rule;
+extern const Rule gfx_target_dropped_rule;
+extern const Rule carve_out_ignored_rule;
+extern const Rule gttsize_cap_rule;
+extern const Rule ttm_cap_rule;
+extern const Rule uma_carveout_small_rule;
+extern const Rule limit_above_ram_rule;
+extern const Rule unused_option_rule;
+extern const Rule community_target_rule;
+extern const Rule igpu_beside_discrete_rule;
+extern const Rule memory_unknown_rule;
 
 // The order is the order of precedence among claims of equal weight: what comes first explains what
 // comes after it.
-std::span<const Rule> rules();
+std::span<const Rule* const> rules();
 
 }  // namespace headroom::findings

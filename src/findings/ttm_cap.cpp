@@ -40,9 +40,7 @@ bool carve_out_is_the_point(const facts::Gpu& gpu, const facts::MachineFacts& ma
   return machine.gttsize || (gpu.gtt_total && *gpu.vram_total >= *gpu.gtt_total);
 }
 
-}  // namespace
-
-std::vector<Finding> find_ttm_cap(const Subject& subject) {
+std::vector<Finding> find(const Subject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
@@ -73,5 +71,20 @@ std::vector<Finding> find_ttm_cap(const Subject& subject) {
   }
   return findings;
 }
+
+}  // namespace
+
+constinit const Rule ttm_cap_rule = {
+    .id = "ttm-cap",
+    .meaning = "TTM's default lets an APU's GPU have half of the RAM.",
+    .why =
+        "hipMalloc takes system memory up to TTM's page limit as it was when the driver loaded. "
+        "vm_size, gttsize and writing the file later change what other programs print, and not "
+        "that.",
+    .fix =
+        "Set ttm.pages_limit (amdttm with AMD's DKMS driver) for the next boot, and keep a reserve "
+        "for the system.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

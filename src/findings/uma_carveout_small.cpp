@@ -18,9 +18,7 @@ Bytes sum_of_pools(const facts::Facts& facts) {
   return sum;
 }
 
-}  // namespace
-
-std::vector<Finding> find_uma_carveout_small(const Subject& subject) {
+std::vector<Finding> find(const Subject& subject) {
   const facts::Facts& facts = subject.facts;
   const facts::MachineFacts& machine = facts.machine;
   std::vector<Finding> findings;
@@ -65,5 +63,15 @@ std::vector<Finding> find_uma_carveout_small(const Subject& subject) {
   }
   return findings;
 }
+
+}  // namespace
+
+constinit const Rule uma_carveout_small_rule = {
+    .id = "uma-carveout-small",
+    .meaning = "hipMalloc can take an APU's BIOS carve-out alone, and that is small.",
+    .why = "Kernels before 6.10 never give hipMalloc system memory on an APU, whatever GTT says.",
+    .fix = "Boot a newer kernel, or enlarge the carve-out, or use Vulkan.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

@@ -7,7 +7,9 @@
 
 namespace headroom::findings {
 
-std::vector<Finding> find_unused_option(const Subject& subject) {
+namespace {
+
+std::vector<Finding> find(const Subject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   const std::string other = machine.ttm_module == "ttm" ? "amdttm" : "ttm";
   const auto* unused = machine.option(other, "pages_limit");
@@ -27,5 +29,17 @@ std::vector<Finding> find_unused_option(const Subject& subject) {
   finding.next = "headroom check";
   return {finding};
 }
+
+}  // namespace
+
+constinit const Rule unused_option_rule = {
+    .id = "unused-option",
+    .meaning = "A TTM option is set for the module that the driver does not use.",
+    .why =
+        "AMD's DKMS driver brings its own TTM, amdttm. An option for ttm then changes nothing, and "
+        "nothing says so.",
+    .fix = "Name the option after the module in use.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

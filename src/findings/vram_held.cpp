@@ -126,9 +126,7 @@ bool held_by_the_living(const facts::Facts& facts, const facts::Gpu& gpu, const 
   return dead.value < use.used->value / 2;
 }
 
-}  // namespace
-
-std::vector<Finding> find_vram_held(const Subject& subject) {
+std::vector<Finding> find(const Subject& subject) {
   const facts::Facts& facts = subject.facts;
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : facts.gpus) {
@@ -165,5 +163,18 @@ std::vector<Finding> find_vram_held(const Subject& subject) {
   }
   return findings;
 }
+
+}  // namespace
+
+constinit const Rule vram_held_rule = {
+    .id = "vram-held-by-other",
+    .meaning = "Living processes hold the memory, perhaps outside this container.",
+    .why =
+        "The error is \"out of memory\", and the habit is to blame fragmentation. But memory that "
+        "was in use before the job started is no allocator's fault, and inside a container its "
+        "holder cannot even be seen.",
+    .fix = "Stop the holder, on the host where it runs there.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

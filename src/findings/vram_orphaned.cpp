@@ -95,9 +95,7 @@ std::optional<Finding> find_unowned(const facts::Facts& facts, const facts::Gpu&
   return finding;
 }
 
-}  // namespace
-
-std::vector<Finding> find_vram_orphaned(const Subject& subject) {
+std::vector<Finding> find(const Subject& subject) {
   const facts::Facts& facts = subject.facts;
   std::vector<Finding> findings;
   if (facts.machine.in_container() || !facts.machine.processes_visible) return findings;
@@ -110,5 +108,18 @@ std::vector<Finding> find_vram_orphaned(const Subject& subject) {
   }
   return findings;
 }
+
+}  // namespace
+
+constinit const Rule vram_orphaned_rule = {
+    .id = "vram-orphaned",
+    .meaning = "GPU memory is in use and its owner is gone.",
+    .why =
+        "The driver returns memory when the last handle to it closes. A forked child, a debugger, "
+        "a monitoring service or a release that is stuck in the kernel keeps it. No setting inside "
+        "a new job can free it.",
+    .fix = "Find who still has the device open and end it; wait half a minute; reboot if it stays.",
+    .find = find,
+};
 
 }  // namespace headroom::findings

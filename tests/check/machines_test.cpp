@@ -5,8 +5,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <set>
 
 #include "findings/diagnosis.h"
 #include "machine/files.h"
@@ -14,34 +12,14 @@
 #include "probe/probe.h"
 #include "report/check_json.h"
 #include "report/check_text.h"
-#include "support/fake_machine.h"
 #include "support/golden.h"
 #include "support/scratch.h"
+#include "support/test_machines.h"
 
 namespace headroom {
 namespace {
 
 namespace fs = std::filesystem;
-
-const fs::path machines_folder = fs::path(HEADROOM_SOURCE_DIR) / "tests/machines";
-
-std::vector<std::string> machine_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(machines_folder)) {
-    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-void expand(const std::string& name, const fs::path& folder) {
-  const auto text = machine::read_file((machines_folder / (name + ".toml")).string());
-  ASSERT_TRUE(text.has_value());
-  const auto description = parse_toml(*text);
-  ASSERT_TRUE(description.has_value()) << description.error().message;
-  const auto expanded = testing::expand_machine(*description, folder.string());
-  ASSERT_TRUE(expanded.has_value()) << expanded.error().message;
-}
 
 const knowledge::GpuTables& tables() {
   static const knowledge::GpuTables loaded = *knowledge::load_gpu_tables();
@@ -67,12 +45,12 @@ class Machines : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Machines, text_and_json_are_as_expected) {
   const testing::Scratch scratch;
-  ASSERT_NO_FATAL_FAILURE(expand(GetParam(), scratch.path()));
+  ASSERT_NO_FATAL_FAILURE(testing::expand_named(GetParam(), scratch.path()));
   const machine::Files files = *machine::Files::open(scratch.string());
   const auto facts = probe::probe(files, tables());
   ASSERT_TRUE(facts.has_value()) << facts.error().message;
   const auto diagnosis = findings::diagnose({*facts, tables()});
-  const std::string expected = (machines_folder / "expected" / GetParam()).string();
+  const std::string expected = (testing::machines_folder() / "expected" / GetParam()).string();
   EXPECT_TRUE(testing::matches_golden(
       expected + ".txt", to_text(*facts, diagnosis, report::Detail::normal, report::Style{})));
   EXPECT_TRUE(testing::matches_golden(expected + ".json", report::to_json_text(*facts, diagnosis)));
@@ -83,7 +61,7 @@ TEST_P(Machines, any_one_file_may_be_gone) {
   const fs::path root = scratch.path() / "machine";
   const fs::path aside = scratch.path() / "aside";
   fs::create_directory(root);
-  ASSERT_NO_FATAL_FAILURE(expand(GetParam(), root));
+  ASSERT_NO_FATAL_FAILURE(testing::expand_named(GetParam(), root));
   std::vector<fs::path> paths;
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
     if (entry.is_symlink() || entry.is_regular_file()) paths.push_back(entry.path());
@@ -101,7 +79,7 @@ TEST_P(Machines, any_one_file_may_be_gone) {
 // Text in the place of every number: nothing may crash, and nothing may be read as a number.
 TEST_P(Machines, any_one_file_may_be_nonsense) {
   const testing::Scratch scratch;
-  ASSERT_NO_FATAL_FAILURE(expand(GetParam(), scratch.path()));
+  ASSERT_NO_FATAL_FAILURE(testing::expand_named(GetParam(), scratch.path()));
   std::vector<fs::path> paths;
   for (const auto& entry : fs::recursive_directory_iterator(scratch.path())) {
     if (!entry.is_symlink() && entry.is_regular_file()) paths.push_back(entry.path());
@@ -120,31 +98,12 @@ TEST_P(Machines, any_one_file_may_be_nonsense) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, Machines, ::testing::ValuesIn(machine_names()), [](const auto& machine) {
-  std::string name = machine.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
-
-TEST(Rules, each_speaks_on_some_machine_and_is_silent_on_another) {
-  std::map<std::string_view, int> spoken;
-  int machines = 0;
-  for (const std::string& name : machine_names()) {
-    const testing::Scratch scratch;
-    ASSERT_NO_FATAL_FAILURE(expand(name, scratch.path()));
-    const auto facts = *probe::probe(*machine::Files::open(scratch.string()), tables());
-    ++machines;
-    for (const findings::Rule& rule : findings::rules()) {
-      if (!rule.find({facts, tables()}).empty()) ++spoken[rule.id];
-    }
-  }
-  std::set<std::string_view> ids;
-  for (const findings::Rule& rule : findings::rules()) {
-    EXPECT_GT(spoken[rule.id], 0) << rule.id << " speaks on no machine of tests/machines";
-    EXPECT_LT(spoken[rule.id], machines) << rule.id << " speaks on every machine";
-    EXPECT_TRUE(ids.insert(rule.id).second) << rule.id << " is there twice";
-  }
-}
+INSTANTIATE_TEST_SUITE_P(, Machines, ::testing::ValuesIn(testing::machine_names()),
+                         [](const auto& machine) {
+                           std::string name = machine.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace headroom
