@@ -11,6 +11,7 @@
 #include "probe/probe.h"
 #include "report/check_json.h"
 #include "report/check_text.h"
+#include "report/what_if_report.h"
 
 namespace headroom::cli {
 namespace {
@@ -20,7 +21,27 @@ struct CheckOptions {
   bool json = false;
   bool quiet = false;
   bool verbose = false;
+  std::vector<std::string> what_if;
 };
+
+// The answer to --if, printed; the exit code is that of the machine as it would be.
+int answer_what_if(const CheckOptions& options, const facts::Facts& now,
+                   const findings::Diagnosis& diagnosis, const knowledge::GpuTables& tables) {
+  auto change = facts::parse_what_if(options.what_if);
+  if (!change) return print_error(change.error(), exit_usage);
+  report::WhatIfAnswer answer{*std::move(change), {}, {}};
+  answer.prediction = facts::predict(now, answer.change);
+  answer.diagnosis = findings::diagnose({answer.prediction.facts, tables});
+  if (options.json) {
+    auto document = report::to_json(now, diagnosis);
+    document["what_if"] = report::to_json(answer);
+    fmt::print("{}", report::to_text(document));
+  } else {
+    const report::Style style{machine::stdout_shows_colour()};
+    fmt::print("{}", report::to_text(now, answer, style));
+  }
+  return findings::exit_code(answer.diagnosis);
+}
 
 int run_check(const CheckOptions& options) {
   const auto could_not_look = [&options](Error error) {
@@ -35,6 +56,7 @@ int run_check(const CheckOptions& options) {
   const auto facts = probe::probe(*files, *tables);
   if (!facts) return could_not_look(facts.error());
   const auto diagnosis = findings::diagnose({*facts, *tables});
+  if (!options.what_if.empty()) return answer_what_if(options, *facts, diagnosis, *tables);
   if (options.json) {
     fmt::print("{}", report::to_json_text(*facts, diagnosis));
   } else {
@@ -55,6 +77,12 @@ void add_check(CLI::App& app, Context& context) {
       "check", "Look at this machine: what its GPUs can use, what is in the way, and what to do");
   command->add_option("--root", options->root,
                       "A captured machine: a folder that mirrors its /sys, /proc, /etc and /dev");
+  command
+      ->add_option("--if", options->what_if,
+                   "What a reboot would bring: ttm.pages_limit=96GiB, gttsize=default, "
+                   "carveout=512MiB, kernel=6.16.9, ram=SIZE, no_system_mem_limit=1, reboot")
+      ->type_name("SETTING")
+      ->allow_extra_args(false);
   auto* json = command->add_flag("--json", options->json, "For programs: schema headroom.check/1");
   auto* quiet = command->add_flag("--quiet,-q", options->quiet, "The verdict line alone");
   command->add_flag("--verbose,-v", options->verbose, "Every fact with its source")

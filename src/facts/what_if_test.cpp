@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pools that one 128 GB Strix Halo was measured to have under five settings (apellegr's
+// Strix-Halo-Models, ROCM-MEMORY-LIMIT-INVESTIGATION.md), predicted from its default state. The RAM
+// is not in that account; where the pool is half of it, it is twice the measured pool.
+#include "facts/what_if.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "facts/largest_allocation.h"
+
+namespace headroom::facts {
+namespace {
+
+using namespace literals;
+using ::testing::HasSubstr;
+
+Bytes gib(double value) {
+  return {static_cast<std::uint64_t>(value * 1024 * 1024 * 1024)};
+}
+
+template <class T>
+Fact<T> known(T value) {
+  return {std::move(value), Source{"/file", 1, ""}};
+}
+
+// As delivered: a carve-out of 512 MiB, half of 122.70 GiB for the GPU.
+Facts strix_halo(const char* kernel = "6.17.0") {
+  Facts facts;
+  facts.machine.kernel = known(std::string(kernel));
+  facts.machine.memory.total = known(gib(122.70));
+  facts.machine.pages_limit = known(gib(61.35));
+  Gpu gpu;
+  gpu.gfx = known(std::string("gfx1151"));
+  gpu.integrated = known(true);
+  gpu.vram_total = known(512_MiB);
+  gpu.gtt_total = known(gib(61.35));
+  gpu.pool = known(gib(61.35));
+  gpu.ladder = make_ladder(gpu, facts.machine);
+  facts.gpus = {gpu};
+  return facts;
+}
+
+Gpu predict_gpu(const Facts& now, const std::vector<std::string>& words) {
+  const auto change = parse_what_if(words);
+  EXPECT_TRUE(change.has_value()) << change.error().message;
+  return predict(now, *change).facts.gpus.front();
+}
+
+double pool_after(const std::vector<std::string>& words, const Facts& now = strix_halo()) {
+  const Gpu gpu = predict_gpu(now, words);
+  EXPECT_TRUE(gpu.pool.known());
+  return static_cast<double>(gpu.pool->value) / (1024.0 * 1024 * 1024);
+}
+
+constexpr double to_two_digits = 0.005;
+
+TEST(WhatIf, measured_pool_by_default) {
+  EXPECT_NEAR(pool_after({"reboot"}), 61.35, to_two_digits);
+}
+
+TEST(WhatIf, measured_pool_of_a_large_carve_out_given_up_by_gttsize) {
+  EXPECT_NEAR(pool_after({"carveout=96GiB", "gttsize=117760", "ram=30.48GiB"}), 15.24,
+              to_two_digits);
+}
+
+TEST(WhatIf, measured_pool_of_a_large_carve_out_with_gttsize_and_pages_limit) {
+  EXPECT_NEAR(
+      pool_after({"carveout=96GiB", "gttsize=117760", "ttm.pages_limit=24576000", "ram=30.48GiB"}),
+      93.75, to_two_digits);
+}
+
+TEST(WhatIf, measured_pool_of_a_64_gib_carve_out_with_pages_limit) {
+  EXPECT_NEAR(pool_after({"carveout=64GiB", "ttm.pages_limit=24576000"}), 93.75, to_two_digits);
+}
+
+TEST(WhatIf, measured_pool_of_a_small_carve_out_with_pages_limit) {
+  EXPECT_NEAR(pool_after({"carveout=512MiB", "ttm.pages_limit=24576000"}), 93.75, to_two_digits);
+}
+
+TEST(WhatIf, without_gttsize_a_large_carve_out_is_the_pool) {
+  EXPECT_NEAR(pool_after({"carveout=96GiB"}), 96, to_two_digits);
+}
+
+TEST(WhatIf, each_kernel_regime_chooses_its_own_pool) {
+  EXPECT_NEAR(pool_after({"kernel=6.8", "carveout=16GiB"}), 16, to_two_digits);
+  EXPECT_NEAR(pool_after({"kernel=6.12", "carveout=64GiB"}), (122.70 + 0.5 - 64) / 2, 0.01);
+  EXPECT_NEAR(pool_after({"kernel=6.16.9", "carveout=64GiB"}), 64, to_two_digits);
+  EXPECT_NEAR(pool_after({"kernel=6.16.9", "carveout=16GiB"}), (122.70 + 0.5 - 16) / 2, 0.01);
+}
+
+TEST(WhatIf, what_the_running_kernel_does_outweighs_its_number) {
+  // A distribution's 6.8 that carries the change back: its pool is in system memory now.
+  EXPECT_NEAR(pool_after({"ttm.pages_limit=100GiB"}, strix_halo("6.8.0-60-generic")), 100,
+              to_two_digits);
+}
+
+TEST(WhatIf, a_limit_written_into_the_live_file_does_not_outlive_the_reboot) {
+  Facts now = strix_halo();
+  now.machine.pages_limit = known(gib(100));
+  EXPECT_NEAR(pool_after({"reboot"}, now), 61.35, to_two_digits);
+}
+
+TEST(WhatIf, an_option_is_kept_unless_it_is_taken_back) {
+  Facts now = strix_halo();
+  now.machine.options = {{"ttm", "pages_limit", "26214400", Source{"/proc/cmdline", 1, ""}}};
+  EXPECT_NEAR(pool_after({"reboot"}, now), 100, to_two_digits);
+  EXPECT_NEAR(pool_after({"ttm.pages_limit=default"}, now), 61.35, to_two_digits);
+}
+
+TEST(WhatIf, the_largest_allocation_is_hips_share_of_the_pool) {
+  const Gpu gpu = predict_gpu(strix_halo(), {"ttm.pages_limit=100GiB"});
+  const auto largest = find_largest_allocation(gpu.ladder);
+  ASSERT_TRUE(largest.has_value());
+  EXPECT_EQ(largest->rung, "hip");
+  EXPECT_EQ(largest->bytes, Bytes{gpu.pool->value / 100 * 85});
+  EXPECT_THAT(largest->why, HasSubstr("85 % of 100.00 GiB"));
+}
+
+TEST(WhatIf, the_largest_allocation_is_the_ram_that_a_large_carve_out_leaves) {
+  const Gpu gpu = predict_gpu(strix_halo(), {"carveout=96GiB", "gttsize=117760",
+                                             "ttm.pages_limit=24576000", "ram=30.48GiB"});
+  const auto largest = find_largest_allocation(gpu.ladder);
+  ASSERT_TRUE(largest.has_value());
+  EXPECT_EQ(largest->rung, "kfd-system");
+  EXPECT_EQ(largest->bytes, kfd_system_limit(*gpu.ladder.rung("ram")->limit));
+}
+
+TEST(WhatIf, lifting_the_system_limit_leaves_the_ram) {
+  const Gpu gpu = predict_gpu(strix_halo(), {"no_system_mem_limit=1", "ttm.pages_limit=200GiB"});
+  EXPECT_EQ(gpu.ladder.binding()->name, "ram");
+}
+
+TEST(WhatIf, a_card_of_its_own_is_left_alone) {
+  Facts now = strix_halo();
+  now.gpus[0].integrated = known(false);
+  now.gpus[0].pool = known(24_GiB);
+  const auto change = *parse_what_if({"ttm.pages_limit=100GiB"});
+  const Prediction prediction = predict(now, change);
+  EXPECT_EQ(*prediction.facts.gpus[0].pool, 24_GiB);
+  EXPECT_THAT(prediction.steps.front(), HasSubstr("change nothing"));
+}
+
+TEST(WhatIf, mistakes_name_what_was_expected) {
+  for (const char* word :
+       {"ttm.page_limit=5", "gttsize=", "carveout=512", "carveout", "kernel=six", "pages_limit=0",
+        "no_system_mem_limit=2", "", "=", "ram=-1GiB", "gttsize=99999999999999999999"}) {
+    const auto change = parse_what_if({word});
+    ASSERT_FALSE(change.has_value()) << word;
+    EXPECT_THAT(change.error().message, HasSubstr("expected")) << word;
+  }
+  EXPECT_EQ(parse_what_if({"ttm.page_limit=5"}).error().next, "did you mean ttm.pages_limit?");
+}
+
+}  // namespace
+}  // namespace headroom::facts

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/what_if_report.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "facts/largest_allocation.h"
+#include "report/ladder_text.h"
+
+namespace headroom::report {
+namespace {
+
+using Ordered = nlohmann::ordered_json;
+using Row = std::vector<std::string>;
+using facts::Fact;
+
+std::string amount(const facts::Rung* rung) {
+  if (rung == nullptr) return "-";
+  if (rung->limit) return to_string(*rung->limit);
+  return rung->limit.missing().why == facts::Why::not_limited ? "no limit" : "-";
+}
+
+// Rungs that say nothing on either side are left out.
+std::string table(const facts::Gpu& now, const facts::Gpu& then, const Style& style) {
+  std::vector<Row> rows = {{"", "rung", "now", "then", ""}};
+  for (const facts::Rung& rung : then.ladder.rungs) {
+    const facts::Rung* before = now.ladder.rung(rung.name);
+    const bool applied = rung.applies || (before != nullptr && before->applies);
+    const bool free = rung.kind == facts::RungKind::free;
+    if (!applied || free || (amount(&rung) == "-" && amount(before) == "-")) continue;
+    const bool formula =
+        rung.limit && !rung.limit.source().text.empty() &&
+        (rung.limit.source().path == "computed" || rung.limit.source().path == "predicted");
+    std::string how = formula ? rung.limit.source().text : "";
+    if (how == "--if") how = "as given";
+    rows.push_back({rung.binding ? ">" : " ", rung.name, amount(before), amount(&rung),
+                    how + (rung.binding ? "  <- binds" : "")});
+  }
+  std::string text;
+  const auto lines =
+      align(rows, {Align::left, Align::left, Align::right, Align::right, Align::left});
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    text += (i == 0 ? style.dim("  " + lines[i]) : "  " + lines[i]) + "\n";
+  }
+  return text;
+}
+
+std::string gain(const facts::Gpu& now, const facts::Gpu& then) {
+  const facts::Rung* before = now.ladder.binding();
+  const facts::Rung* after = then.ladder.binding();
+  if (after == nullptr) return "What it could use cannot be predicted: a fact is missing.";
+  std::string text = fmt::format("It could use {}", to_string(*after->limit));
+  if (before != nullptr && *before->limit == *after->limit) {
+    text += ", as now";
+  } else if (before != nullptr) {
+    text += fmt::format(" instead of {}", to_string(*before->limit));
+  }
+  text += fmt::format("; {} binds.", after->name);
+  const facts::Rung* ram = then.ladder.rung("ram");
+  if (ram != nullptr && ram->applies && ram->limit) {
+    text += fmt::format(" {} of RAM stay with the system.",
+                        to_string(saturating_sub(*ram->limit, *after->limit)));
+  }
+  if (const auto largest = facts::find_largest_allocation(then.ladder)) {
+    text += fmt::format(" Largest single allocation: {}, because {}.", to_string(largest->bytes),
+                        largest->why);
+  }
+  return text;
+}
+
+std::string findings_text(const findings::Diagnosis& diagnosis, const Style& style) {
+  std::string text;
+  for (const findings::Finding& finding : diagnosis.findings) {
+    if (finding.severity == findings::Severity::info) continue;
+    const std::string mark(to_string(finding.severity));
+    text += fold(printable(finding.title), fmt::format("  {}: ", mark), style.width);
+    for (const std::string& reason : finding.reasons) {
+      text += fold(printable(reason), "      ", style.width);
+    }
+  }
+  return text.empty() ? "" : "\n" + style.bold("What check would say then") + "\n" + text;
+}
+
+}  // namespace
+
+std::string to_text(const facts::Facts& now, const WhatIfAnswer& answer, const Style& style) {
+  const auto& then = answer.prediction.facts;
+  std::string text =
+      style.bold("After a reboot with " + join(answer.change.words, ", ")) + "  (predicted)\n";
+  for (std::size_t i = 0; i < then.gpus.size() && i < now.gpus.size(); ++i) {
+    text += "\n" + gpu_heading(then.gpus[i], style) + table(now.gpus[i], then.gpus[i], style);
+    text += fold(gain(now.gpus[i], then.gpus[i]), "  ", style.width);
+  }
+  if (!answer.prediction.steps.empty()) text += "\n" + style.bold("How it follows") + "\n";
+  for (const std::string& step : answer.prediction.steps) {
+    text += fold(printable(step), "  ", style.width);
+  }
+  text += findings_text(answer.diagnosis, style);
+  return text + "\nNext: " + style.bold("headroom check") + "   (what is true now)\n";
+}
+
+Ordered to_json(const WhatIfAnswer& answer) {
+  const auto bytes = [](const Fact<Bytes>& fact) {
+    return fact ? Ordered(fact->value) : Ordered(nullptr);
+  };
+  Ordered json;
+  json["changes"] = answer.change.words;
+  json["steps"] = answer.prediction.steps;
+  json["verdict"] = to_string(answer.diagnosis.verdict);
+  json["ram_bytes"] = bytes(answer.prediction.facts.machine.memory.total);
+  json["gpus"] = Ordered::array();
+  for (const facts::Gpu& gpu : answer.prediction.facts.gpus) {
+    const facts::Rung* binding = gpu.ladder.binding();
+    const auto largest = facts::find_largest_allocation(gpu.ladder);
+    json["gpus"].push_back(
+        {{"pci", gpu.pci},
+         {"pool_bytes", bytes(gpu.pool)},
+         {"usable_bytes", binding != nullptr ? bytes(binding->limit) : Ordered(nullptr)},
+         {"binding", binding != nullptr ? Ordered(binding->name) : Ordered(nullptr)},
+         {"largest_allocation_bytes", largest ? Ordered(largest->bytes.value) : Ordered(nullptr)},
+         {"largest_allocation_because", largest ? Ordered(largest->why) : Ordered(nullptr)}});
+  }
+  json["findings"] = Ordered::array();
+  for (const findings::Finding& finding : answer.diagnosis.findings) {
+    json["findings"].push_back(
+        {{"id", finding.id}, {"severity", to_string(finding.severity)}, {"title", finding.title}});
+  }
+  return json;
+}
+
+}  // namespace headroom::report
