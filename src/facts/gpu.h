@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "facts/driver_answers.h"
 #include "facts/holder.h"
 #include "facts/kfd.h"
 #include "facts/ladder.h"
@@ -23,17 +24,23 @@ struct PciGpu {
   std::string pci;     // "0000:03:00.0".
   std::string folder;  // Where its files are.
   Fact<std::uint64_t> vendor, device, revision;
-  Text driver;        // "amdgpu"; not_present if no driver has it.
-  Text product_name;  // May be an empty line.
-  Text power_state;   // "D0", "D3cold".
-  Text board_info;    // Only discrete cards have it (6.10 and later).
-  Text vram_vendor;   // Only real VRAM has one.
+  Text driver;          // "amdgpu"; not_present if no driver has it.
+  Text product_name;    // May be an empty line.
+  Text runtime_status;  // "active", "suspended"; read before anything that could wake the GPU.
+  Text power_state;     // "D0", "D3cold".
+  Text board_info;      // Only discrete cards have it (6.10 and later).
+  Text vram_vendor;     // Only real VRAM has one.
   Fact<Bytes> vram_total, vram_used, gtt_total, gtt_used;
   Fact<std::uint64_t> render_minor;  // N of /dev/dri/renderDN.
   Fact<bool> render_node;            // That device node exists here.
   Fact<bool> render_usable;          // This user may open it; only known live.
+  Ownership render_owner;
+  DriverAnswers answers;  // By ioctl; not asked of a GPU that sleeps or may not be opened.
 
-  bool asleep() const { return power_state && *power_state == "D3cold"; }
+  bool asleep() const {
+    return (runtime_status && *runtime_status == "suspended") ||
+           (power_state && *power_state == "D3cold");
+  }
 };
 
 struct Gpu : PciGpu {
@@ -42,8 +49,9 @@ struct Gpu : PciGpu {
   Fact<bool> integrated;
   Fact<knowledge::Support> support;
   Fact<std::uint64_t>
-      kfd_id;        // gpu_id: names this GPU under KFD's processes. Not stable over boots.
-  Fact<Bytes> pool;  // What ROCm offers to hipMalloc: the KFD memory bank.
+      kfd_id;            // gpu_id: names this GPU under KFD's processes. Not stable over boots.
+  Fact<Bytes> pool;      // What ROCm offers to hipMalloc: the KFD memory bank.
+  Fact<Bytes> kfd_free;  // What KFD calls free now: its own count, blind to graphics.
   // Several KFD nodes share its PCI device, whose counters are the whole card's.
   bool partition = false;
   Ladder ladder;
@@ -58,8 +66,9 @@ struct Gpu : PciGpu {
 std::vector<Gpu> join_gpus(const std::vector<PciGpu>& devices, const std::vector<KfdNode>& nodes,
                            const Missing& no_node, const knowledge::GpuTables& tables);
 
-// In the order of trust: targets that are only ever one, PCI ids, board_info (the driver writes it
-// for discrete boards only), the VRAM's maker, and from Linux 6.10 on the absence of both.
+// In the order of trust: the driver's own FUSION flag, targets that are only ever one, PCI ids,
+// board_info (the driver writes it for discrete boards only), the VRAM's maker, and from Linux 6.10
+// on the absence of both.
 Fact<bool> infer_integrated(const Gpu& gpu, const Text& kernel, const knowledge::GpuTables& tables);
 
 }  // namespace headroom::facts

@@ -12,6 +12,7 @@ constexpr KernelVersion board_info_since{6, 10, 0};
 
 Fact<bool> infer_integrated(const Gpu& gpu, const Text& kernel,
                             const knowledge::GpuTables& tables) {
+  if (gpu.answers.fusion) return gpu.answers.fusion;
   const auto* target = gpu.gfx ? tables.target(*gpu.gfx) : nullptr;
   if (target != nullptr && target->kind != knowledge::Kind::both) {
     const bool integrated = target->kind == knowledge::Kind::integrated;

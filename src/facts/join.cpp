@@ -110,6 +110,22 @@ void mark_partition(Gpu& gpu, const KfdNode& node) {
   gpu.vram_used = node.bank_used ? node.bank_used : Fact<Bytes>(whole, gpu.vram_used.source());
 }
 
+// KFD shows the GPU, PCI and DRM do not: a capture without them.
+PciGpu make_unseen(const KfdNode& node) {
+  const Text nothing{Missing{Why::not_present, "KFD shows this GPU, PCI and DRM do not"},
+                     Source{"/sys/bus/pci/devices", 0, ""}};
+  PciGpu gpu;
+  gpu.vendor = {amd_vendor, node.device_id.source()};
+  gpu.device = gpu.revision = gpu.render_minor = nothing.absent<std::uint64_t>();
+  gpu.driver = gpu.product_name = gpu.runtime_status = gpu.power_state = nothing;
+  gpu.board_info = gpu.vram_vendor = nothing;
+  gpu.vram_total = gpu.vram_used = gpu.gtt_total = gpu.gtt_used = nothing.absent<Bytes>();
+  gpu.render_node = gpu.render_usable = nothing.absent<bool>();
+  gpu.render_owner = parse_ownership(nothing);
+  gpu.answers = parse_driver_answers(nothing);
+  return gpu;
+}
+
 std::vector<const PciGpu*> find_devices(const std::vector<PciGpu>& devices,
                                         const std::vector<KfdNode>& nodes) {
   std::vector<const PciGpu*> found;
@@ -127,9 +143,7 @@ std::vector<Gpu> join_gpus(const std::vector<PciGpu>& devices, const std::vector
   const auto joined = find_devices(devices, nodes);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!nodes[i].is_gpu()) continue;
-    PciGpu unseen;  // KFD shows it, PCI and DRM do not: a capture without them.
-    unseen.vendor = {amd_vendor, nodes[i].device_id.source()};
-    const PciGpu& device = joined[i] != nullptr ? *joined[i] : unseen;
+    const PciGpu& device = joined[i] != nullptr ? *joined[i] : make_unseen(nodes[i]);
     gpus.push_back(make_gpu(device, &nodes[i], no_node, tables));
     const bool shared =
         joined[i] != nullptr && std::count(joined.begin(), joined.end(), joined[i]) > 1;

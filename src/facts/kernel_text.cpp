@@ -59,7 +59,7 @@ std::string parameter_name(std::string_view name) {
 
 Meminfo parse_meminfo(const Text& text) {
   return {parse_kib(text, "MemTotal"), parse_kib(text, "MemAvailable"),
-          parse_kib(text, "GPUActive")};
+          parse_kib(text, "GPUActive"), parse_kib(text, "GPUReclaim")};
 }
 
 Text parse_os_release(const Text& text, std::string_view key) {

@@ -15,9 +15,10 @@ namespace headroom::facts {
 
 // /proc/meminfo (fs/proc/meminfo.c): "kB" means KiB.
 struct Meminfo {
-  Fact<Bytes> total;       // RAM minus what firmware and an APU's carve-out took.
-  Fact<Bytes> available;   // What the kernel would give without swapping.
-  Fact<Bytes> gpu_active;  // TTM pages in use; newest kernels only.
+  Fact<Bytes> total;        // RAM minus what firmware and an APU's carve-out took.
+  Fact<Bytes> available;    // What the kernel would give without swapping.
+  Fact<Bytes> gpu_active;   // TTM pages in use; newest kernels only.
+  Fact<Bytes> gpu_reclaim;  // Pages that TTM keeps in its pool after they were freed; the same.
 };
 Meminfo parse_meminfo(const Text& text);
 

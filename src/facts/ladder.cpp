@@ -85,31 +85,51 @@ class Builder {
   void pool_rungs() {
     add("pool", FixedAt::driver_load, ladder_.route.known(), gpu_.pool).used =
         in_gtt_ ? gpu_.gtt_used : gpu_.vram_used;
+    const KfdLimits& kfd = machine_.kfd_limits;
+    add("kfd-system", FixedAt::driver_load, in_gtt_, system_limit()).used = kfd.system_used;
+    add("kfd-ttm", FixedAt::driver_load, in_gtt_, ttm_limit_at_load()).used = kfd.ttm_used;
+  }
+
+  Fact<Bytes> system_limit() const {
+    const Text* lifted = machine_.parameter("amdgpu.no_system_mem_limit");
+    if (lifted != nullptr && *lifted && (**lifted == "Y" || **lifted == "1")) {
+      return {Missing{Why::not_limited, "amdgpu.no_system_mem_limit is set"}, lifted->source()};
+    }
+    if (machine_.kfd_limits.system_limit) return machine_.kfd_limits.system_limit;
     const Fact<Bytes>& ram = machine_.memory.total;
-    add("kfd-system", FixedAt::driver_load, in_gtt_,
-        ram ? Fact<Bytes>(kfd_system_limit(*ram), computed("RAM - RAM/64 - 1.5 GiB"))
-            : ram.absent<Bytes>());
-    add("kfd-ttm", FixedAt::driver_load, in_gtt_,
-        in_gtt_ && gpu_.pool
-            ? Fact<Bytes>(*gpu_.pool,
-                          computed("TTM's limit when the driver loaded, as the pool shows"))
-            : absent(Why::not_asked, "only debugfs shows it, which check does not open"));
+    if (!ram) return ram.absent<Bytes>();
+    return {kfd_system_limit(*ram), computed(explain_system_limit(*ram))};
+  }
+
+  // The driver's own figure is in debugfs; without root, a pool in system memory shows it.
+  Fact<Bytes> ttm_limit_at_load() const {
+    if (machine_.kfd_limits.ttm_limit) return machine_.kfd_limits.ttm_limit;
+    if (in_gtt_ && gpu_.pool) {
+      return {*gpu_.pool, computed("TTM's limit when the driver loaded, as the pool shows")};
+    }
+    return machine_.kfd_limits.ttm_limit;
   }
 
   void outer_rungs() {
-    add("kfd-free", FixedAt::live, ladder_.route.known(),
-        absent(Why::not_asked, "needs an ioctl on /dev/kfd (AMDKFD_IOC_AVAILABLE_MEMORY)"),
-        RungKind::free);
+    add("kfd-free", FixedAt::live, ladder_.route.known(), gpu_.kfd_free, RungKind::free);
     add("ram-free", FixedAt::live, in_gtt_, machine_.memory.available, RungKind::free);
     // Memory from hipMalloc is charged to no memory cgroup, on cards nor on APUs.
     add("cgroup", FixedAt::live, false, machine_.cgroup.memory_max).used =
         machine_.cgroup.memory_used;
-    Rung& dmem =
-        add("dmem", FixedAt::live, in_vram_, parse_dmem(machine_.cgroup.dmem_max, gpu_.pci));
+    Rung& dmem = add("dmem", FixedAt::live, in_vram_, dmem_limit());
     dmem.used = parse_dmem(machine_.cgroup.dmem_current, gpu_.pci);
     add("hip", FixedAt::live, true, largest_allocation(), RungKind::one_allocation);
     add("framework", FixedAt::live, true,
         absent(Why::not_asked, "only a running framework knows what it reserved"));
+  }
+
+  Fact<Bytes> dmem_limit() const {
+    Fact<Bytes> tightest = absent(Why::not_present, "");
+    for (const Text& text : machine_.cgroup.dmem_max) {
+      auto limit = parse_dmem(text, gpu_.pci);
+      if (limit ? !tightest || *limit < *tightest : !tightest) tightest = std::move(limit);
+    }
+    return tightest;
   }
 
   // GPU_SINGLE_ALLOC_PERCENT of ROCm's clr: 85, 75 for heaps up to 512 MiB, 60 on MI300A.
@@ -119,7 +139,7 @@ class Builder {
     if (*gpu_.pool <= 512_MiB) percent = 75;
     if (is_mi300(gpu_) && gpu_.integrated && *gpu_.integrated) percent = 60;
     return {Bytes{gpu_.pool->value / 100 * percent},
-            computed(fmt::format("{} % of the pool, HIP's default", percent))};
+            computed(fmt::format("{} % of {}", percent, to_string(*gpu_.pool)))};
   }
 
   void mark_binding() {
@@ -143,6 +163,14 @@ class Builder {
 constexpr KernelVersion gtt_pool_since{6, 10, 0};
 
 }  // namespace
+
+std::string explain_system_limit(Bytes ram) {
+  const std::string all = to_string(ram);
+  const Bytes limit = kfd_system_limit(ram);
+  return limit + 1536_MiB == ram - Bytes{ram.value / 64}
+             ? fmt::format("{0} - {0}/64 - 1.50 GiB = {1}", all, to_string(limit))
+             : fmt::format("half of ({0} - {0}/64) = {1}", all, to_string(limit));
+}
 
 Bytes kfd_system_limit(Bytes ram) {
   const Bytes most = ram - Bytes{ram.value / 64};

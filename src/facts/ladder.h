@@ -52,6 +52,8 @@ Ladder make_ladder(const Gpu& gpu, const MachineFacts& machine);
 // amdkfd's limit on system memory: RAM − RAM/64, minus 1.5 GiB where that leaves at least 1.5 GiB
 // of it and half of it otherwise (amdgpu_amdkfd_gpuvm.c).
 Bytes kfd_system_limit(Bytes ram);
+// The same with its numbers filled in: "125.08 GiB - 125.08 GiB/64 - 1.50 GiB = 121.63 GiB".
+std::string explain_system_limit(Bytes ram);
 
 std::string_view to_string(FixedAt fixed_at);
 std::string_view to_string(RungKind kind);

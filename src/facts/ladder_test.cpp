@@ -115,7 +115,7 @@ TEST(Ladder, a_vram_limit_of_the_control_group_binds) {
   Case c = apu(20_GiB, 31_GiB, 20_GiB, 62_GiB, 31_GiB);
   c.gpu.integrated = known(false);
   c.gpu.pci = "0000:03:00.0";
-  c.machine.cgroup.dmem_max = known(std::string("drm/0000:03:00.0/vram0 1073741824\n"));
+  c.machine.cgroup.dmem_max = {known(std::string("drm/0000:03:00.0/vram0 1073741824\n"))};
   EXPECT_EQ(binding(c), "dmem");
 }
 

@@ -11,4 +11,9 @@ const ModuleOption* MachineFacts::option(std::string_view module, std::string_vi
   return last;
 }
 
+const Text* MachineFacts::parameter(const std::string& name) const {
+  const auto found = parameters.find(name);
+  return found == parameters.end() ? nullptr : &found->second;
+}
+
 }  // namespace headroom::facts

@@ -2,19 +2,25 @@
 // What is true of the machine around its GPUs.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
+#include "facts/driver_answers.h"
 #include "facts/kernel_text.h"
+#include "facts/kfd_limits.h"
 #include "facts/text_facts.h"
 
 namespace headroom::facts {
 
 struct CgroupLimits {
-  Fact<Bytes> memory_max;  // The smallest limit from this process's group up to the root.
+  Fact<Bytes> memory_max;   // The smallest limit from this process's group up to the root.
+  Fact<Bytes> memory_high;  // The same of memory.high, from where on the kernel throttles (v2).
   Fact<Bytes> memory_used;
-  Text dmem_max;  // Text of dmem.max, one line per device and region.
+  // dmem.max of this process's group and of those above it that have one: one line per device and
+  // region. Never empty; the first may be missing.
+  std::vector<Text> dmem_max;
   Text dmem_current;
 };
 
@@ -33,12 +39,21 @@ struct MachineFacts {
   Fact<Bytes> pages_limit;  // TTM's limit now; may have been written after the driver loaded.
   Fact<Bytes> gttsize;      // amdgpu.gttsize in force; not_limited for -1 (automatic).
   std::vector<ModuleOption> options;  // modprobe.d first, then the command line; later entries win.
+  // What /sys/module says is in force, by "module.key": "amdgpu.vm_size" → "-1". Parameters of mode
+  // 0600 are missing for want of permission, which is not zero.
+  std::map<std::string, Text> parameters;
+  Text driver_version;   // Of amdgpu itself; only AMD's DKMS driver has one.
+  KfdLimits kfd_limits;  // From debugfs, which only root reads.
 
   Fact<bool> dev_kfd;     // /dev/kfd exists.
   Fact<bool> kfd_usable;  // This user may open /dev/kfd; only known live.
+  Ownership kfd_owner;
+  Text groups;  // /etc/group, for the names of those who own device nodes.
   CgroupLimits cgroup;
   std::vector<ModuleOption> overrides;  // Places that set HSA_OVERRIDE_GFX_VERSION (module empty).
 
+  // What is in force of "module.key", or nullptr where it was not asked for.
+  const Text* parameter(const std::string& name) const;
   // The option that counts for module.key: the last one that sets it; nullptr if none does.
   const ModuleOption* option(std::string_view module, std::string_view key) const;
   bool in_container() const { return container.known(); }

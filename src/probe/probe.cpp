@@ -1,11 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/probe.h"
 
+#include "machine/live_answers.h"
 #include "probe/read_gpus.h"
 #include "probe/read_machine.h"
 #include "probe/read_processes.h"
+#include "probe/read_text.h"
 
 namespace headroom::probe {
+
+namespace {
+
+void ask_kfd(const machine::Files& files, std::vector<facts::Gpu>& gpus) {
+  std::vector<std::uint64_t> ids;
+  for (facts::Gpu& gpu : gpus) {
+    gpu.kfd_free = gpu.kfd_id.known() ? facts::Fact<Bytes>() : gpu.kfd_id.absent<Bytes>();
+    if (gpu.asleep()) {
+      gpu.kfd_free = {facts::Missing{facts::Why::asleep, ""}, gpu.runtime_status.source()};
+    } else if (gpu.kfd_id) {
+      ids.push_back(*gpu.kfd_id);
+    }
+  }
+  if (ids.empty()) return;
+  const std::string what = "AMDKFD_IOC_AVAILABLE_MEMORY of /dev/kfd";
+  const auto text = read_answer(what, [&] { return machine::read_kfd_free(files, ids); });
+  const auto free = facts::parse_kfd_free(text);
+  for (facts::Gpu& gpu : gpus) {
+    if (!gpu.kfd_id || gpu.asleep()) continue;
+    const auto found = free.find(*gpu.kfd_id);
+    if (found != free.end()) {
+      gpu.kfd_free = found->second;
+    } else {
+      gpu.kfd_free = {text ? facts::Missing{} : text.missing(), text.source()};
+    }
+  }
+}
+
+}  // namespace
 
 Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTables& tables) {
   if (!files.exists("/proc") && !files.exists("/sys")) {
@@ -23,8 +54,11 @@ Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTabl
   if (!topology.nodes.empty() && !facts.looked) facts.looked = topology.present;
   facts.other_gpus = read_other_gpus(files, devices.gpus);
   facts.gpus = join_gpus(devices.gpus, topology.nodes, topology.no_node, tables);
-  // Only a GPU has holders; without one, a walk through every process would be for nothing.
-  complete_gpus(facts, facts.gpus.empty() ? facts::Processes{} : read_processes(files), tables);
+  // Only a GPU has holders; without one, a walk through every process would be for nothing. And
+  // before KFD is asked, because asking makes this process one of KFD's.
+  const auto processes = facts.gpus.empty() ? facts::Processes{} : read_processes(files);
+  ask_kfd(files, facts.gpus);
+  complete_gpus(facts, processes, tables);
   return facts;
 }
 

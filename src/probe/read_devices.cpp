@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "machine/live_answers.h"
 #include "probe/read_gpus.h"
 #include "probe/read_text.h"
 
@@ -95,11 +96,25 @@ void read_render_node(const Files& files, PciGpu& gpu) {
   if (!gpu.render_minor) {
     gpu.render_node = gpu.render_minor.absent<bool>();
     gpu.render_usable = gpu.render_minor.absent<bool>();
+    gpu.render_owner = facts::parse_ownership(gpu.render_minor.absent<std::string>());
     return;
   }
   const std::string node = fmt::format("/dev/dri/renderD{}", *gpu.render_minor);
   gpu.render_node = existence(files, node);
   gpu.render_usable = usability(files, node);
+  gpu.render_owner = facts::parse_ownership(
+      read_answer("ownership of " + node, [&] { return machine::read_ownership(files, node); }));
+}
+
+// Opening the render node wakes a sleeping GPU, and another driver would not understand.
+facts::DriverAnswers ask_driver(const Files& files, const PciGpu& gpu) {
+  const std::string what = "AMDGPU_INFO of " + gpu.render_node.source().path;
+  const bool ours = gpu.driver && *gpu.driver == "amdgpu" && gpu.render_minor;
+  Missing why{Why::not_present, "no render node of amdgpu"};
+  if (gpu.asleep()) why = {Why::asleep, ""};
+  if (!ours || gpu.asleep()) return facts::parse_driver_answers({why, Source{what, 0, ""}});
+  return facts::parse_driver_answers(
+      read_answer(what, [&] { return machine::read_amdgpu_info(files, *gpu.render_minor); }));
 }
 
 // mem_info_* are counters of the driver and wake nothing; what a sleeping card had in VRAM was
@@ -112,7 +127,7 @@ void read_memory(const Files& files, PciGpu& gpu) {
   gpu.vram_total = read("mem_info_vram_total");
   gpu.gtt_total = read("mem_info_gtt_total");
   if (gpu.asleep()) {
-    const Fact<Bytes> asleep{Missing{Why::asleep, ""}, gpu.power_state.source()};
+    const Fact<Bytes> asleep{Missing{Why::asleep, ""}, gpu.runtime_status.source()};
     gpu.vram_used = asleep;
     gpu.gtt_used = asleep;
     return;
@@ -132,13 +147,15 @@ PciGpu read_device(const Files& files, const std::string& pci, const std::string
   gpu.device = facts::parse_number(word("device"));
   gpu.driver = read_driver(files, folder);
   if (!gpu.vendor || *gpu.vendor != facts::amd_vendor) return gpu;
-  gpu.revision = facts::parse_number(word("revision"));
+  gpu.runtime_status = word("power/runtime_status");
   gpu.power_state = word("power_state");
+  gpu.revision = facts::parse_number(word("revision"));
   gpu.product_name = word("product_name");
   gpu.board_info = word("board_info");
   gpu.vram_vendor = word("mem_info_vram_vendor");
   read_memory(files, gpu);
   read_render_node(files, gpu);
+  gpu.answers = ask_driver(files, gpu);
   return gpu;
 }
 

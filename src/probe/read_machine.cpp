@@ -2,9 +2,12 @@
 #include "probe/read_machine.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "facts/cgroup.h"
+#include "machine/live_answers.h"
+#include "probe/read_cgroup.h"
 #include "probe/read_text.h"
 
 namespace headroom::probe {
@@ -88,8 +91,8 @@ std::string find_ttm_module(const Files& files) {
 }
 
 // The parameter's file is readable to root only; then what asked for it stands in.
-Fact<Bytes> read_gttsize(const Files& files, const MachineFacts& machine) {
-  Text mib = facts::parse_word(read_text(files, "/sys/module/amdgpu/parameters/gttsize"));
+Fact<Bytes> find_gttsize(const MachineFacts& machine) {
+  Text mib = machine.parameters.at("amdgpu.gttsize");
   const ModuleOption* option = machine.option("amdgpu", "gttsize");
   if (!mib && option != nullptr) mib = {option->value, option->source};
   if (!mib && mib.missing().why == Why::no_permission) {
@@ -104,30 +107,21 @@ Fact<Bytes> read_gttsize(const Files& files, const MachineFacts& machine) {
   return {Bytes{*number << 20U}, mib.source()};
 }
 
-// The limits of this process's own groups; of a captured machine, those at the root of its tree.
-facts::CgroupLimits read_cgroup(const Files& files) {
-  const Text own = files.is_real() ? read_text(files, "/proc/self/cgroup")
-                                   : Text(Missing{}, Source{"/proc/self/cgroup", 0, ""});
-  const auto paths = own ? facts::parse_cgroup_paths(*own) : facts::CgroupPaths{};
-  const bool v1 = files.exists("/sys/fs/cgroup/memory/memory.limit_in_bytes");
-  const std::string base = v1 ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup";
-  std::string group = v1 ? paths.memory_v1 : paths.v2;
-  if (group == "/") group.clear();
-  facts::CgroupLimits limits;
-  limits.memory_used = parse_byte_count(
-      read_text(files, base + group + (v1 ? "/memory.usage_in_bytes" : "/memory.current")));
-  for (std::string at = group;; at.erase(at.rfind('/'))) {
-    const auto limit = parse_memory_limit(
-        read_text(files, base + at + (v1 ? "/memory.limit_in_bytes" : "/memory.max")));
-    const bool tighter = limit && (!limits.memory_max || limit->value < limits.memory_max->value);
-    const bool better_reason =
-        !limit && !limits.memory_max && limit.missing().why == Why::not_limited;
-    if (tighter || better_reason || at == group) limits.memory_max = limit;
-    if (at.empty()) break;
-  }
-  limits.dmem_max = read_text(files, "/sys/fs/cgroup" + (v1 ? "" : group) + "/dmem.max");
-  limits.dmem_current = read_text(files, "/sys/fs/cgroup" + (v1 ? "" : group) + "/dmem.current");
-  return limits;
+// The parameters that limit memory or that people set; of some hundred, so that a check stays
+// quick.
+std::map<std::string, Text> read_parameters(const Files& files, const std::string& ttm) {
+  constexpr std::array amdgpu = {
+      "cwsr_enable", "gartsize",      "gpu_recovery", "gttsize",   "lockup_timeout",
+      "mes",         "noretry",       "reset_method", "runpm",     "sched_policy",
+      "sg_display",  "vis_vramlimit", "vm_size",      "vramlimit", "no_system_mem_limit"};
+  std::map<std::string, Text> parameters;
+  const auto read = [&](const std::string& module, const std::string& key) {
+    parameters[module + "." + key] =
+        facts::parse_word(read_text(files, "/sys/module/" + module + "/parameters/" + key));
+  };
+  for (const char* key : amdgpu) read("amdgpu", key);
+  for (const char* key : {"pages_limit", "page_pool_size", "dma32_pages_limit"}) read(ttm, key);
+  return parameters;
 }
 
 // Where an override may be set for everything that runs here. A container's first process passes
@@ -165,15 +159,21 @@ MachineFacts read_machine(const Files& files) {
   machine.memory = facts::parse_meminfo(read_text(files, "/proc/meminfo"));
   machine.container = find_container(files);
   machine.ttm_module = find_ttm_module(files);
-  machine.pages_limit = facts::parse_pages_limit(
-      read_text(files, "/sys/module/" + machine.ttm_module + "/parameters/pages_limit"));
+  machine.parameters = read_parameters(files, machine.ttm_module);
+  machine.pages_limit =
+      facts::parse_pages_limit(machine.parameters.at(machine.ttm_module + ".pages_limit"));
+  machine.driver_version = facts::parse_word(read_text(files, "/sys/module/amdgpu/version"));
+  machine.kfd_limits = facts::parse_kfd_limits(read_text(files, "/sys/kernel/debug/kfd/mem_limit"));
   machine.options = read_options(files);
-  machine.gttsize = read_gttsize(files, machine);
+  machine.gttsize = find_gttsize(machine);
   machine.dev_kfd = {files.exists("/dev/kfd"), Source{"/dev/kfd", 0, ""}};
   const auto usable = files.may_use("/dev/kfd");
   machine.kfd_usable =
       usable ? Fact<bool>(*usable, Source{"/dev/kfd", 0, ""})
              : Fact<bool>(Missing{Why::not_applicable, ""}, Source{"/dev/kfd", 0, ""});
+  machine.kfd_owner = facts::parse_ownership(read_answer(
+      "ownership of /dev/kfd", [&] { return machine::read_ownership(files, "/dev/kfd"); }));
+  machine.groups = read_text(files, "/etc/group");
   machine.cgroup = read_cgroup(files);
   machine.overrides = read_overrides(files, machine.in_container());
   return machine;

@@ -20,6 +20,19 @@ struct Folder {
 Folder open_folder(const machine::Files& files, const std::string& path);
 facts::Text read_text(const machine::Files& files, const Folder& folder, const std::string& name);
 
+// An answer that is no file (machine/live_answers.h) as a Text fact whose source is `what` was
+// asked.
+template <class Ask>
+facts::Text read_answer(const std::string& what, Ask ask);
+
 facts::Missing to_missing(const Error& error);
+
+template <class Ask>
+facts::Text read_answer(const std::string& what, Ask ask) {
+  Result<std::string> text = ask();
+  const facts::Source source{what, 0, ""};
+  if (!text) return {to_missing(text.error()), source};
+  return {*std::move(text), source};
+}
 
 }  // namespace headroom::probe

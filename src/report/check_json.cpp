@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "report/fact_list.h"
+
 namespace headroom::report {
 namespace {
 
@@ -35,6 +37,7 @@ class Writer {
       document["other_gpus"].push_back(
           write_other(gpu, fmt::format("/other_gpus/{}", document["other_gpus"].size())));
     }
+    document["facts"] = write_facts(facts);
     document["missing"] = write_missing();
     return document;
   }
@@ -58,6 +61,19 @@ class Writer {
   }
   static Ordered optional_text(const std::string& word) {
     return word.empty() ? Ordered(nullptr) : Ordered(word);
+  }
+
+  static Ordered write_facts(const facts::Facts& facts) {
+    Ordered list = Ordered::array();
+    for (FactRow& row : list_facts(facts)) {
+      list.push_back({{"gpu", optional_text(row.gpu)},
+                      {"fact", std::move(row.name)},
+                      {"value", optional_text(row.value)},
+                      {"missing", optional_text(row.missing)},
+                      {"source", optional_text(row.source)},
+                      {"line", row.line > 0 ? Ordered(row.line) : Ordered(nullptr)}});
+    }
+    return list;
   }
 
   // Appended, not inserted: inserting into an ordered object searches it, and a node with many GPUs
@@ -209,9 +225,12 @@ Ordered to_json(const facts::Facts& facts, const findings::Diagnosis& diagnosis)
   return Writer().write(facts, diagnosis);
 }
 
+std::string to_text(const Ordered& document) {
+  return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 std::string to_json_text(const facts::Facts& facts, const findings::Diagnosis& diagnosis) {
-  return to_json(facts, diagnosis).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
-         "\n";
+  return to_text(to_json(facts, diagnosis));
 }
 
 }  // namespace headroom::report

@@ -11,8 +11,9 @@ namespace headroom::report {
 
 nlohmann::ordered_json to_json(const facts::Facts& facts, const findings::Diagnosis& diagnosis);
 
-// The document as it is printed. Bytes that are no UTF-8, which a machine's files may hold, become
-// U+FFFD.
+// Any document of ours as it is printed. Bytes that are no UTF-8, which a machine's files may hold,
+// become U+FFFD.
+std::string to_text(const nlohmann::ordered_json& document);
 std::string to_json_text(const facts::Facts& facts, const findings::Diagnosis& diagnosis);
 
 }  // namespace headroom::report

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "report/fact_list.h"
 #include "report/ladder_text.h"
 
 namespace headroom::report {
@@ -206,7 +207,7 @@ std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detai
   text += gpus_text(facts, detail, style);
   text += findings_text(diagnosis, style);
   if (detail == Detail::verbose) {
-    text += "\n" + style.bold("Facts") + "\n" + fact_list(facts, style);
+    text += "\n" + style.bold("Facts") + "\n" + to_text(list_facts(facts), style);
   }
   return text + next_text(facts, diagnosis, style);
 }

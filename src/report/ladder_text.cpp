@@ -72,61 +72,7 @@ std::string origin(const facts::Rung& rung) {
   return source.path == "computed" ? source.text : source.path;
 }
 
-// One row of the list of facts: what, value or why not, where from.
 using Row = std::vector<std::string>;
-
-template <class T, class Convert>
-Row fact_row(std::string name, const Fact<T>& fact, Convert convert) {
-  const facts::Source& source = fact.source();
-  std::string place = source.path;
-  if (source.line > 0) place += fmt::format(":{}", source.line);
-  return {std::move(name),
-          fact ? convert(*fact) : "- (" + printable(to_string(fact.missing())) + ")",
-          std::move(place)};
-}
-
-void add_machine(const facts::MachineFacts& machine, std::vector<Row>& rows) {
-  const auto text = [](const std::string& word) { return printable(word); };
-  const auto bytes = [](Bytes value) { return to_string(value); };
-  const auto yes = [](bool is) { return std::string(is ? "yes" : "no"); };
-  rows.push_back(fact_row("kernel", machine.kernel, text));
-  rows.push_back(fact_row("distribution", machine.distribution, text));
-  rows.push_back(fact_row("container", machine.container, text));
-  rows.push_back(fact_row("ROCm", machine.rocm, text));
-  rows.push_back(fact_row("RAM", machine.memory.total, bytes));
-  rows.push_back(fact_row("RAM available", machine.memory.available, bytes));
-  rows.push_back(fact_row(machine.ttm_module + " pages_limit", machine.pages_limit, bytes));
-  rows.push_back(fact_row("amdgpu gttsize", machine.gttsize, bytes));
-  rows.push_back(fact_row("/dev/kfd", machine.dev_kfd, yes));
-  rows.push_back(fact_row("memory cgroup", machine.cgroup.memory_max, bytes));
-  for (const facts::ModuleOption& option : machine.options) {
-    const bool ours =
-        option.module == "amdgpu" || option.module == "ttm" || option.module == "amdttm";
-    if (!ours) continue;
-    rows.push_back({option.module + "." + option.key, printable(option.value), option.source.path});
-  }
-}
-
-void add_gpu(const facts::Gpu& gpu, std::vector<Row>& rows) {
-  const auto text = [](const std::string& word) { return printable(word); };
-  const auto bytes = [](Bytes value) { return to_string(value); };
-  const auto yes = [](bool is) { return std::string(is ? "yes" : "no"); };
-  const auto number = [](std::uint64_t value) { return std::to_string(value); };
-  const auto id = [](std::uint64_t value) { return fmt::format("{:#06x}", value); };
-  rows.push_back({gpu.pci, printable(gpu.name), gpu.folder});
-  rows.push_back(fact_row("  device", gpu.device, id));
-  rows.push_back(fact_row("  driver", gpu.driver, text));
-  rows.push_back(fact_row("  power state", gpu.power_state, text));
-  rows.push_back(fact_row("  target", gpu.gfx, text));
-  rows.push_back(fact_row("  integrated", gpu.integrated, yes));
-  rows.push_back(fact_row("  VRAM", gpu.vram_total, bytes));
-  rows.push_back(fact_row("  VRAM in use", gpu.vram_used, bytes));
-  rows.push_back(fact_row("  GTT", gpu.gtt_total, bytes));
-  rows.push_back(fact_row("  GTT in use", gpu.gtt_used, bytes));
-  rows.push_back(fact_row("  pool", gpu.pool, bytes));
-  rows.push_back(fact_row("  KFD id", gpu.kfd_id, number));
-  rows.push_back(fact_row("  render node", gpu.render_node, yes));
-}
 
 }  // namespace
 
@@ -196,18 +142,6 @@ std::string holders_table(const facts::Gpu& gpu, const Style& style) {
     table += (i == 0 ? style.dim("    " + lines[i]) : "    " + lines[i]) + "\n";
   }
   return table;
-}
-
-std::string fact_list(const facts::Facts& facts, const Style& style) {
-  std::vector<Row> rows = {{"fact", "value", "from"}};
-  add_machine(facts.machine, rows);
-  for (const facts::Gpu& gpu : facts.gpus) add_gpu(gpu, rows);
-  const auto lines = align(rows, {Align::left, Align::left, Align::left});
-  std::string list;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    list += (i == 0 ? style.dim("  " + lines[i]) : "  " + lines[i]) + "\n";
-  }
-  return list;
 }
 
 }  // namespace headroom::report

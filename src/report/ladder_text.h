@@ -13,6 +13,5 @@ namespace headroom::report {
 std::string gpu_heading(const facts::Gpu& gpu, const Style& style);
 std::string ladder_table(const facts::Gpu& gpu, Detail detail, const Style& style);
 std::string holders_table(const facts::Gpu& gpu, const Style& style);
-std::string fact_list(const facts::Facts& facts, const Style& style);
 
 }  // namespace headroom::report

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/fact_list.h"
+
+#include <fmt/format.h>
+
+namespace headroom::report {
+namespace {
+
+using facts::Fact;
+
+std::string write(const std::string& text) {
+  return text;
+}
+std::string write(Bytes bytes) {
+  return to_string(bytes);
+}
+std::string write(bool is) {
+  return is ? "yes" : "no";
+}
+std::string write(std::uint64_t number) {
+  return std::to_string(number);
+}
+std::string write(knowledge::Support support) {
+  return std::string(to_string(support));
+}
+
+class List {
+ public:
+  template <class T>
+  void add(std::string name, const Fact<T>& fact) {
+    add_as(std::move(name), fact, [](const T& value) { return write(value); });
+  }
+  template <class T, class Convert>
+  void add_as(std::string name, const Fact<T>& fact, Convert convert) {
+    FactRow row{gpu_, std::move(name), "", "", fact.source().path, fact.source().line};
+    if (fact) {
+      row.value = convert(*fact);
+    } else {
+      row.missing = to_string(fact.missing());
+    }
+    rows_.push_back(std::move(row));
+  }
+  void add_option(const facts::ModuleOption& option) {
+    rows_.push_back({gpu_, "option " + option.module + "." + option.key, option.value, "",
+                     option.source.path, option.source.line});
+  }
+
+  void add_machine(const facts::MachineFacts& machine);
+  void add_parameters(const facts::MachineFacts& machine);
+  void add_gpu(const facts::Gpu& gpu);
+  std::vector<FactRow> take() { return std::move(rows_); }
+
+ private:
+  std::string gpu_;
+  std::vector<FactRow> rows_;
+};
+
+std::string octal(std::uint64_t mode) {
+  return fmt::format("{:04o}", mode);
+}
+
+void List::add_machine(const facts::MachineFacts& machine) {
+  add("kernel", machine.kernel);
+  add("distribution", machine.distribution);
+  add("container", machine.container);
+  add("ROCm", machine.rocm);
+  add("RAM", machine.memory.total);
+  add("RAM available", machine.memory.available);
+  add("RAM in use by GPUs", machine.memory.gpu_active);
+  add("RAM kept by TTM's pool", machine.memory.gpu_reclaim);
+  add("KFD system limit", machine.kfd_limits.system_limit);
+  add("KFD system in use", machine.kfd_limits.system_used);
+  add("KFD TTM limit", machine.kfd_limits.ttm_limit);
+  add("KFD TTM in use", machine.kfd_limits.ttm_used);
+  add("/dev/kfd", machine.dev_kfd);
+  add("/dev/kfd may be used", machine.kfd_usable);
+  add_as("/dev/kfd mode", machine.kfd_owner.mode, octal);
+  add("/dev/kfd group", machine.kfd_owner.gid);
+  add("memory cgroup", machine.cgroup.memory_max);
+  add("memory cgroup, high", machine.cgroup.memory_high);
+  add("memory cgroup in use", machine.cgroup.memory_used);
+  add("driver version", machine.driver_version);
+  add_parameters(machine);
+}
+
+// What no folder holds is not listed: the same parameter of another module, or of another driver.
+void List::add_parameters(const facts::MachineFacts& machine) {
+  add("limit of " + machine.ttm_module, machine.pages_limit);
+  add("amdgpu gttsize", machine.gttsize);
+  for (const auto& [name, value] : machine.parameters) {
+    const bool there = value || value.missing().why != facts::Why::not_present;
+    if (there) add("parameter " + name, value);
+  }
+  for (const facts::ModuleOption& option : machine.options) {
+    const bool ours =
+        option.module == "amdgpu" || option.module == "ttm" || option.module == "amdttm";
+    if (ours) add_option(option);
+  }
+}
+
+void List::add_gpu(const facts::Gpu& gpu) {
+  gpu_ = gpu.pci;
+  rows_.push_back(
+      {gpu_, "name", gpu.name, "", gpu.folder.empty() ? "data/devices.toml" : gpu.folder, 0});
+  add_as("device", gpu.device, [](std::uint64_t id) { return fmt::format("{:#06x}", id); });
+  add("driver", gpu.driver);
+  add("runtime status", gpu.runtime_status);
+  add("power state", gpu.power_state);
+  add("target", gpu.gfx);
+  add("integrated", gpu.integrated);
+  add("support", gpu.support);
+  add("VRAM", gpu.vram_total);
+  add("VRAM in use", gpu.vram_used);
+  add("GTT", gpu.gtt_total);
+  add("GTT in use", gpu.gtt_used);
+  add("pool", gpu.pool);
+  add("KFD id", gpu.kfd_id);
+  add("free, by KFD", gpu.kfd_free);
+  add("render node", gpu.render_node);
+  add("render node may be used", gpu.render_usable);
+  add_as("render node mode", gpu.render_owner.mode, octal);
+  add("render node group", gpu.render_owner.gid);
+  add("FUSION flag", gpu.answers.fusion);
+  add("evictions", gpu.answers.evictions);
+  add("VRAM lost to resets", gpu.answers.vram_lost);
+}
+
+}  // namespace
+
+std::vector<FactRow> list_facts(const facts::Facts& facts) {
+  List list;
+  list.add_machine(facts.machine);
+  for (const facts::Gpu& gpu : facts.gpus) list.add_gpu(gpu);
+  return list.take();
+}
+
+std::string to_text(const std::vector<FactRow>& rows, const Style& style) {
+  std::vector<std::vector<std::string>> cells = {{"fact", "value", "from"}};
+  std::string gpu;
+  for (const FactRow& row : rows) {
+    if (row.gpu != gpu) cells.push_back({row.gpu, "", ""});
+    gpu = row.gpu;
+    std::string place = row.source;
+    if (row.line > 0) place += fmt::format(":{}", row.line);
+    cells.push_back(
+        {(row.gpu.empty() ? "" : "  ") + row.name,
+         row.missing.empty() ? printable(row.value) : "- (" + printable(row.missing) + ")",
+         printable(place)});
+  }
+  const auto lines = align(cells, {Align::left, Align::left, Align::left});
+  std::string list;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    list += (i == 0 ? style.dim("  " + lines[i]) : "  " + lines[i]) + "\n";
+  }
+  return list;
+}
+
+}  // namespace headroom::report
