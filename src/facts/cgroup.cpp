@@ -21,6 +21,20 @@ std::string_view without(std::string_view text, std::string_view prefix, std::st
   return text;
 }
 
+// Slurm names the job's folder job_ID, in cgroup v1 and v2; Kubernetes the pod's by its uid
+// (kubepods-burstable-pod3f1c….slice, or pod3f1c… below kubepods).
+void read_job(std::string_view folder, Membership& membership) {
+  const std::string_view number = without(folder, "job_", "");
+  if (folder.starts_with("job_") && parse_u64(number)) {
+    membership.job = "slurm job " + std::string(number);
+  }
+  const std::size_t pod = folder.rfind("pod");
+  if (membership.engine != "kubernetes" || pod == std::string_view::npos) return;
+  const std::string_view uid = without(folder.substr(pod + 3), "", ".slice");
+  const bool hexadecimal = uid.find_first_not_of("0123456789abcdef-_") == std::string_view::npos;
+  if (uid.size() >= 32 && hexadecimal) membership.job = "pod " + std::string(uid.substr(0, 8));
+}
+
 // One folder of a cgroup path: docker-<id>.scope, libpod-<id>.scope, cri-containerd-<id>.scope, a
 // bare id below docker/ or kubepods/, lxc.payload.<name>, a systemd unit.
 void read_folder(std::string_view folder, std::string_view above, Membership& membership) {
@@ -42,6 +56,7 @@ void read_folder(std::string_view folder, std::string_view above, Membership& me
   if (folder.starts_with("lxc.payload.")) found("lxc", without(folder, "lxc.payload.", ""));
   if (above == "lxc") found("lxc", folder);
   if (is_container_id(folder)) found(above == "docker" ? "docker" : "container", folder);
+  read_job(folder, membership);
   const bool unit = folder.ends_with(".service") || folder.ends_with(".scope");
   if (unit && !folder.starts_with("user@")) membership.unit = folder;
 }

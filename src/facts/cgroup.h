@@ -23,6 +23,7 @@ struct Membership {
   std::string engine;  // "docker", "podman", "lxc", "kubernetes", "containerd"; empty: none seen.
   std::string container;  // The first 12 digits of the container's id, or its name; may be empty.
   std::string unit;       // The systemd unit; may be empty.
+  std::string job;  // "slurm job 4711", "pod 3f1c…": the batch system's name for it; or empty.
 };
 Membership parse_membership(std::string_view cgroup_text);
 

@@ -34,6 +34,20 @@ TEST(Cgroup, containers_of_every_engine) {
   EXPECT_EQ(parse_membership("4:memory:/docker/" + id + "\n").engine, "docker");
 }
 
+TEST(Cgroup, jobs_of_batch_systems) {
+  EXPECT_EQ(parse_membership("0::/system.slice/slurmstepd.scope/job_4711/step_0/user/task_0\n").job,
+            "slurm job 4711");
+  EXPECT_EQ(parse_membership("4:memory:/slurm/uid_1000/job_4712/step_batch\n").job,
+            "slurm job 4712");
+  EXPECT_EQ(parse_membership("0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-"
+                             "pod3f1c0a2b_1111_2222_3333_444455556666.slice/cri-containerd-" +
+                             id + ".scope\n")
+                .job,
+            "pod 3f1c0a2b");
+  EXPECT_EQ(parse_membership("0::/user.slice/job_x\n").job, "");
+  EXPECT_EQ(parse_membership("0::/podcasts/pod1234567890\n").job, "");
+}
+
 TEST(Cgroup, units_without_a_container) {
   const auto service = parse_membership("0::/system.slice/ollama.service\n");
   EXPECT_EQ(service.engine, "");

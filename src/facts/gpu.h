@@ -56,7 +56,7 @@ struct Gpu : PciGpu {
   bool partition = false;
   Ladder ladder;
   std::vector<Holder> holders;
-  Fact<Bytes> unattributed;  // In use and not held by any holder that can be seen.
+  Accounting accounting;
 };
 
 // Joins AMD's PCI devices with KFD's nodes: by render node, else by PCI address, else (partitions

@@ -22,6 +22,7 @@ struct Gpu;
 struct Process {
   std::uint64_t pid = 0;
   std::string command;  // comm, or argv[0]'s name where comm is unreadable.
+  std::string user;     // Its name, or its number where /etc/passwd has no name; may be empty.
   Membership membership;
   std::vector<DrmClient> clients;
   bool opens_gpu = false;  // Has /dev/kfd or /dev/dri/* open.
@@ -30,17 +31,28 @@ struct Process {
 struct Processes {
   std::vector<Process> visible;  // With an entry under /proc.
   std::vector<KfdProcess> kfd;
-  bool complete = false;  // Every process's descriptors could be read.
+  bool complete = false;  // Every process's descriptors could be read, and none is hidden.
+};
+
+// Where a holder is, seen from here.
+enum class Whereabouts {
+  here,     // It has an entry under this root's /proc.
+  outside,  // Out of sight: on the host, seen from a container, or hidden from this user.
+  gone,     // Nowhere: the driver still lists it, and every process here can be seen.
 };
 
 struct Holder {
   std::uint64_t pid = 0;  // The host's PID where `visible` is false.
   std::string command;    // Empty where it cannot be known.
+  std::string user;
+  std::string engine;  // "docker", …; empty outside of containers.
   std::string container;
   std::string unit;
+  std::string job;
   std::optional<Bytes> vram;
   std::optional<Bytes> gtt;
   bool visible = true;  // It has an entry under this root's /proc.
+  Whereabouts whereabouts = Whereabouts::here;
   bool in_kfd = false;  // KFD lists it: it uses compute.
   Source source;        // The file that says how much.
 };
@@ -50,5 +62,21 @@ struct Holder {
 // numbers.
 std::vector<Holder> find_holders(const Gpu& gpu, const Processes& processes, bool pool_in_gtt,
                                  bool in_container);
+
+// Where the driver's counter of one GPU goes: what is in use is held here, held outside, held by
+// the gone, the driver's own, or not attributed. On an APU carve-out and GTT are one memory.
+struct Accounting {
+  Fact<Bytes> used;
+  Bytes here, outside, gone;
+  // Firmware, page tables and scan-out buffers: what an idle GPU shows, or an upper bound of it.
+  Bytes baseline;
+  Fact<Bytes> unattributed;
+  Bytes beyond;  // Holders claim that much more than the driver counts: buffers that they share.
+};
+
+// Requires: `gpu.holders` is filled in.
+Accounting make_accounting(const Gpu& gpu);
+
+std::string_view to_string(Whereabouts whereabouts);
 
 }  // namespace headroom::facts

@@ -14,15 +14,22 @@ void add(std::optional<Bytes>& sum, const std::optional<Bytes>& part) {
   if (part) sum = sum ? *sum + *part : *part;
 }
 
+void name(Holder& holder, const Process& process) {
+  holder.pid = process.pid;
+  holder.command = process.command;
+  holder.user = process.user;
+  holder.engine = process.membership.engine;
+  holder.container = process.membership.container;
+  holder.unit = process.membership.unit;
+  holder.job = process.membership.job;
+}
+
 // A process's own view: the sum over its DRM clients on this GPU that no process before it has
 // shown.
 std::optional<Holder> from_clients(const Gpu& gpu, const Process& process,
                                    std::set<std::uint64_t>& seen_clients) {
   Holder holder;
-  holder.pid = process.pid;
-  holder.command = process.command;
-  holder.container = process.membership.container;
-  holder.unit = process.membership.unit;
+  name(holder, process);
   holder.source = {fmt::format("/proc/{}/fdinfo", process.pid), 0, ""};
   bool any = false;
   for (const DrmClient& client : process.clients) {
@@ -89,10 +96,12 @@ std::vector<Holder> find_holders(const Gpu& gpu, const Processes& processes, boo
       holder = holders.insert(holders.end(), Holder{});
       holder->pid = pid;
       holder->visible = process != nullptr;
+      holder->whereabouts = Whereabouts::here;
       if (process != nullptr) {
-        holder->command = process->command;
-        holder->container = process->membership.container;
-        holder->unit = process->membership.unit;
+        name(*holder, *process);
+      } else {
+        holder->whereabouts =
+            in_container || !processes.complete ? Whereabouts::outside : Whereabouts::gone;
       }
     }
     holder->in_kfd = true;

@@ -131,7 +131,8 @@ class Predictor {
 
   void settle(Gpu& gpu) {
     gpu.holders.clear();
-    gpu.unattributed = not_yet();
+    gpu.accounting = {};
+    gpu.accounting.used = gpu.accounting.unattributed = not_yet();
     gpu.vram_used = not_yet();
     gpu.gtt_used = not_yet();
     if (is_subject(gpu)) choose_pool(gpu);

@@ -21,11 +21,14 @@ bool matters(const facts::Holder& holder, bool in_gtt, const MemoryUse& use) {
 }
 
 std::string name_of(const facts::Holder& holder) {
-  const std::string pid = fmt::format("PID {}", holder.pid);
+  std::string pid = fmt::format("PID {}", holder.pid);
+  if (!holder.user.empty() && holder.user != "root") pid += " of " + holder.user;
   return holder.command.empty() ? pid : holder.command + " (" + pid + ")";
 }
 
 std::string ask_to_stop(const facts::Holder& holder) {
+  constexpr std::string_view slurm = "slurm job ";
+  if (holder.job.starts_with(slurm)) return "scancel " + holder.job.substr(slurm.size());
   if (!holder.container.empty()) {
     return fmt::format("stop its container: docker stop {0}   (podman: podman stop {0})",
                        holder.container);
@@ -122,7 +125,8 @@ bool held_by_the_living(const facts::Facts& facts, const facts::Gpu& gpu, const 
   for (const facts::Holder& holder : gpu.holders) {
     if (!holder.visible) dead += of(holder, in_gtt);
   }
-  if (facts.holders_complete && gpu.unattributed) dead += *gpu.unattributed;
+  const auto& unowned = gpu.accounting.unattributed;
+  if (facts.holders_complete && unowned) dead += *unowned;
   return dead.value < use.used->value / 2;
 }
 

@@ -53,7 +53,7 @@ std::optional<Finding> find_dead(const facts::Facts& facts, const facts::Gpu& gp
     if (holder.visible) continue;
     dead += of(holder);
     evidence.push_back({holder.source.path, holder.source.line, holder.source.text,
-                        fmt::format("{} held by PID {}, which is not in /proc any more",
+                        fmt::format("{} held by PID {}, which is not in /proc",
                                     to_string(of(holder)), holder.pid)});
   }
   if (dead < 256_MiB) return std::nullopt;
@@ -79,19 +79,46 @@ std::optional<Finding> find_dead(const facts::Facts& facts, const facts::Gpu& gp
 
 std::optional<Finding> find_unowned(const facts::Facts& facts, const facts::Gpu& gpu,
                                     const MemoryUse& use) {
-  if (!facts.holders_complete || !gpu.unattributed) return std::nullopt;
-  const Bytes unowned = *gpu.unattributed;
+  if (!facts.holders_complete || !gpu.accounting.unattributed) return std::nullopt;
+  const Bytes unowned = *gpu.accounting.unattributed;
   const bool much = unowned >= 1_GiB && share(unowned, use.capacity) >= 0.25;
   if (!much || share(*use.used, use.capacity) < crowded_share) return std::nullopt;
   Finding finding = start(
       gpu, use,
       fmt::format("{} of {} is in use and no process holds it", to_string(unowned), title_of(gpu)));
-  finding.evidence.push_back(show(gpu.unattributed, to_string(unowned) + " without a holder"));
+  finding.evidence.push_back(
+      show(gpu.accounting.unattributed, to_string(unowned) + " without a holder"));
   finding.reasons = {
       "Every process on this machine was asked, and all of them together hold far less than "
       "the driver counts. What a driver keeps for itself is some hundred MiB."};
   finding.claim = Claim{
       verdict_of(use), 0.7, {{"vram-held-by-other", 0.2, "sudo fuser -v /dev/kfd /dev/dri/*"}}};
+  return finding;
+}
+
+// Memory that is lost until a reboot is worth a verdict before the GPU is crowded.
+constexpr double noticeable_share = 0.25;
+
+// KFD's own account, which only root reads: with no compute process alive it ought to be zero.
+std::optional<Finding> find_leak(const facts::Facts& facts, const facts::Gpu& gpu,
+                                 const MemoryUse& use) {
+  const auto& used =
+      on_gtt(gpu) ? facts.machine.kfd_limits.ttm_used : facts.machine.kfd_limits.system_used;
+  if (!facts.kfd_processes.empty() || !used || *used < 256_MiB) return std::nullopt;
+  Finding finding = start(
+      gpu, use,
+      fmt::format("the compute driver counts {} in use and has no process", to_string(*used)));
+  finding.severity = Severity::warning;
+  finding.evidence.push_back(show(used, "KFD's own counter of system memory"));
+  finding.evidence.push_back({"/sys/class/kfd/kfd/proc", 0, "empty", "KFD lists no process"});
+  finding.reasons = {"Memory that KFD has given out is counted there until its release is done."};
+  if (on_gtt(gpu) && share(*used, use.capacity) >= noticeable_share) {
+    finding.severity = Severity::error;
+    finding.claim =
+        Claim{share(*used, use.capacity) >= full_share ? Verdict::broken : Verdict::limited,
+              0.9,
+              {{"vram-held-by-other", 0.05, "sudo fuser -v /dev/kfd /dev/dri/*"}}};
+  }
   return finding;
 }
 
@@ -103,6 +130,7 @@ std::vector<Finding> find(const Subject& subject) {
     const auto use = memory_use(gpu);
     if (!use) continue;
     auto finding = find_dead(facts, gpu, *use);
+    if (!finding) finding = find_leak(facts, gpu, *use);
     if (!finding) finding = find_unowned(facts, gpu, *use);
     if (finding) findings.push_back(*std::move(finding));
   }

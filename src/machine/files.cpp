@@ -50,6 +50,23 @@ Result<std::string> read_descriptor(int fd, const std::string& doing, std::size_
   }
 }
 
+// Calls visit(descriptor of the folder, entry) for each name but "." and "..", in no order.
+template <class Visit>
+Status each_entry(Descriptor folder, const std::string& doing, Visit visit) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(folder.get()), ::closedir);
+  if (!entries) return os_error(errno, doing);
+  const int fd = folder.release();
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(entries.get());  // NOLINT(concurrency-mt-unsafe): own stream.
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") visit(fd, *entry);
+  }
+  if (errno != 0) return os_error(errno, doing);
+  return Done{};
+}
+
 // The same folder as "/", by identity: "/", "//" and a bind mount of it are all this system.
 bool is_system_root(int fd) {
   struct stat root {};
@@ -196,24 +213,39 @@ Result<std::string> Files::read(std::string_view path, std::size_t limit) const 
 
 Result<std::vector<std::string>> Files::list(std::string_view path) const {
   HEADROOM_TRY(Descriptor folder, open_at(path, O_RDONLY | O_DIRECTORY));
-  const std::string doing = "listing " + absolute(path);
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(folder.get()), ::closedir);
-  if (!entries) return os_error(errno, doing);
-  folder.release();
   std::vector<std::string> names;
-  for (;;) {
-    errno = 0;
-    const dirent* entry = ::readdir(entries.get());  // NOLINT(concurrency-mt-unsafe): own stream.
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  if (errno != 0) return os_error(errno, doing);
+  HEADROOM_CHECK(each_entry(std::move(folder), "listing " + absolute(path),
+                            [&](int, const dirent& entry) { names.emplace_back(entry.d_name); }));
   std::sort(names.begin(), names.end());
   return names;
 }
 
+Result<std::vector<Link>> Files::list_links(std::string_view path) const {
+  HEADROOM_TRY(Descriptor folder, open_at(path, O_RDONLY | O_DIRECTORY));
+  std::vector<Link> links;
+  std::array<char, link_text_max> target;
+  HEADROOM_CHECK(
+      each_entry(std::move(folder), "listing " + absolute(path), [&](int fd, const dirent& entry) {
+        const ssize_t length = ::readlinkat(fd, entry.d_name, target.data(), target.size());
+        if (length >= 0) {
+          links.push_back({entry.d_name, {target.data(), static_cast<std::size_t>(length)}});
+        } else if (!real_) {
+          if (auto text = link_text(relative(path) + "/" + entry.d_name)) {
+            links.push_back({entry.d_name, *std::move(text)});
+          }
+        }
+      }));
+  return links;
+}
+
 Result<std::string> Files::read_link(std::string_view path) const {
+  if (real_) {
+    std::array<char, link_text_max> target;
+    const ssize_t length =
+        ::readlinkat(root_.get(), relative(path).c_str(), target.data(), target.size());
+    if (length < 0) return os_error(errno, "reading the link " + absolute(path));
+    return std::string(target.data(), static_cast<std::size_t>(length));
+  }
   HEADROOM_TRY(const std::string name, follow_links(relative(path), false));
   if (auto target = link_text(name)) return *std::move(target);
   const int code = exists(name) ? EINVAL : ENOENT;

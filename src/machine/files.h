@@ -17,6 +17,11 @@
 
 namespace headroom::machine {
 
+struct Link {
+  std::string name;
+  std::string target;
+};
+
 class Files {
  public:
   // Fails with not_found if `root` is no folder, and with unsupported where the kernel lacks
@@ -32,6 +37,9 @@ class Files {
   Result<std::string> read(std::string_view path, std::size_t limit = std::size_t{1} << 20U) const;
   // The names in a folder, sorted, without "." and "..".
   Result<std::vector<std::string>> list(std::string_view path) const;
+  // The symbolic links in a folder, by name, each with what it says: of /proc/PID/fd with its
+  // hundreds of entries, in one pass.
+  Result<std::vector<Link>> list_links(std::string_view path) const;
   // What a symbolic link says, unresolved.
   Result<std::string> read_link(std::string_view path) const;
   // Where a path leads once every link is followed, as a path of that machine.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "facts/driver_answers.h"
 #include "probe/read_text.h"
 
 namespace headroom::probe {
@@ -34,17 +35,16 @@ std::string read_command(const Files& files, const std::string& folder) {
 std::vector<std::string> find_descriptors(const Files& files, const std::string& folder,
                                           Process& process, bool& complete) {
   std::vector<std::string> candidates;
-  const auto descriptors = files.list(folder + "/fd");
+  const auto descriptors = files.list_links(folder + "/fd");
   if (!descriptors) {
     if (descriptors.error().code == Errc::no_permission) complete = false;
     const auto infos = files.list(folder + "/fdinfo");
     return infos ? *infos : candidates;
   }
-  for (const std::string& fd : *descriptors) {
-    const auto target = files.read_link(folder + "/fd/" + fd);
-    if (!target || !is_gpu_node(*target)) continue;
+  for (const machine::Link& fd : *descriptors) {
+    if (!is_gpu_node(fd.target)) continue;
     process.opens_gpu = true;
-    if (*target != "/dev/kfd") candidates.push_back(fd);
+    if (fd.target != "/dev/kfd") candidates.push_back(fd.name);
   }
   return candidates;
 }
@@ -63,9 +63,36 @@ Process read_process(const Files& files, std::uint64_t pid, bool& complete) {
   return process;
 }
 
-void name_process(const Files& files, Process& process) {
+// Other users' processes may be left out of /proc altogether (proc(5), hidepid).
+bool hides_processes(const Files& files) {
+  const auto mounts = files.read("/proc/mounts");
+  if (!mounts) return false;
+  for (const std::string_view line : split_lines(*mounts)) {
+    const auto fields = split_words(line);
+    const bool proc = fields.size() >= 4 && fields[1] == "/proc";
+    if (proc && fields[3].find("hidepid=") != std::string_view::npos &&
+        fields[3].find("hidepid=0") == std::string_view::npos &&
+        fields[3].find("hidepid=off") == std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// "Uid:  1000  1000 …" of /proc/PID/status: the real one comes first.
+std::string read_user(const Files& files, const std::string& folder, const facts::Text& users) {
+  const auto line = facts::find_line(read_text(files, folder + "/status"), "Uid");
+  const auto words = line ? split_words(*line) : std::vector<std::string_view>{};
+  const auto uid = words.empty() ? std::nullopt : parse_u64(words.front());
+  if (!uid) return "";
+  const auto name = facts::find_name_of_id(users, *uid);
+  return name ? *name : std::to_string(*uid);
+}
+
+void name_process(const Files& files, const facts::Text& users, Process& process) {
   const std::string folder = fmt::format("/proc/{}", process.pid);
   process.command = read_command(files, folder);
+  process.user = read_user(files, folder, users);
   if (const auto cgroup = files.read(folder + "/cgroup")) {
     process.membership = facts::parse_membership(*cgroup);
   }
@@ -99,8 +126,9 @@ facts::Processes read_processes(const Files& files) {
   facts::Processes processes;
   processes.kfd = read_kfd_processes(files);
   const auto pids = files.list("/proc");
-  bool complete = true;
+  bool complete = !hides_processes(files);
   bool any = false;
+  facts::Text users;  // Read once, and only where somebody is to be named.
   for (const std::string& name : pids ? *pids : std::vector<std::string>{}) {
     const auto pid = parse_u64(name);
     if (!pid) continue;
@@ -109,7 +137,8 @@ facts::Processes read_processes(const Files& files) {
     bool in_kfd = false;
     for (const KfdProcess& kfd : processes.kfd) in_kfd = in_kfd || kfd.pid == *pid;
     if (!process.opens_gpu && !in_kfd) continue;
-    name_process(files, process);
+    if (processes.visible.empty()) users = read_text(files, "/etc/passwd");
+    name_process(files, users, process);
     processes.visible.push_back(std::move(process));
   }
   processes.complete = complete && any;

@@ -169,7 +169,8 @@ class Writer {
       object["holders"].push_back(
           write_holder(holder, fmt::format("{}/holders/{}", at, object["holders"].size())));
     }
-    object["unattributed_bytes"] = bytes(gpu.unattributed, at + "/unattributed_bytes");
+    object["accounting"] = write_accounting(gpu.accounting, at + "/accounting");
+    object["unattributed_bytes"] = bytes(gpu.accounting.unattributed, at + "/unattributed_bytes");
     return object;
   }
 
@@ -187,6 +188,15 @@ class Writer {
     return object;
   }
 
+  Ordered write_accounting(const facts::Accounting& account, const std::string& at) {
+    return {{"used_bytes", bytes(account.used, at + "/used_bytes")},
+            {"here_bytes", account.here.value},
+            {"outside_bytes", account.outside.value},
+            {"gone_bytes", account.gone.value},
+            {"baseline_bytes", account.baseline.value},
+            {"beyond_bytes", account.beyond.value}};
+  }
+
   Ordered write_holder(const facts::Holder& holder, const std::string& at) {
     const auto amount = [&](const std::optional<Bytes>& bytes, const char* key) -> Ordered {
       if (bytes) return bytes->value;
@@ -198,11 +208,15 @@ class Writer {
     object["pid"] = holder.pid;
     object["command"] = optional_text(holder.command);
     if (holder.command.empty()) missing_[at + "/command"] = "the process is out of sight";
+    object["user"] = optional_text(holder.user);
+    object["engine"] = optional_text(holder.engine);
     object["container"] = optional_text(holder.container);
     object["unit"] = optional_text(holder.unit);
+    object["job"] = optional_text(holder.job);
     object["vram_bytes"] = amount(holder.vram, "vram_bytes");
     object["gtt_bytes"] = amount(holder.gtt, "gtt_bytes");
     object["visible"] = holder.visible;
+    object["whereabouts"] = to_string(holder.whereabouts);
     return object;
   }
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "report/fact_list.h"
+#include "report/holders_text.h"
 #include "report/ladder_text.h"
 
 namespace headroom::report {
@@ -89,8 +90,8 @@ std::string evidence_text(const std::vector<findings::Evidence>& evidence, const
 }
 
 bool is_command(const std::string& step) {
-  for (const char* start : {"sudo ", "headroom ", "pip ", "echo ", "python3 ", "export ", "kill ",
-                            "on the host: sudo", "on the host: echo"}) {
+  for (const char* start : {"sudo ", "scancel ", "headroom ", "pip ", "echo ", "python3 ",
+                            "export ", "kill ", "on the host: sudo", "on the host: echo"}) {
     if (step.starts_with(start)) return true;
   }
   return false;

@@ -13,10 +13,6 @@ std::string amount(const Fact<Bytes>& fact) {
   return fact.missing().why == facts::Why::not_limited ? "no limit" : "-";
 }
 
-std::string amount(const std::optional<Bytes>& bytes) {
-  return bytes ? to_string(*bytes) : "-";
-}
-
 std::string_view explain(std::string_view rung, bool integrated) {
   struct Words {
     std::string_view rung, text;
@@ -112,34 +108,6 @@ std::string ladder_table(const facts::Gpu& gpu, Detail detail, const Style& styl
       table += binding[i] ? style.bold(line) : line;
     }
     table += "\n";
-  }
-  return table;
-}
-
-std::string holders_table(const facts::Gpu& gpu, const Style& style) {
-  std::vector<Row> rows = {{"held by", "PID", "VRAM", "GTT", "where"}};
-  for (const facts::Holder& holder : gpu.holders) {
-    std::string where = holder.unit;
-    if (!holder.container.empty()) where = "container " + holder.container;
-    if (!holder.visible) where = "out of sight: a PID of the host, or a process that is gone";
-    rows.push_back({holder.command.empty() ? "?" : printable(holder.command),
-                    std::to_string(holder.pid), amount(holder.vram), amount(holder.gtt),
-                    printable(where)});
-  }
-  if (gpu.unattributed) {
-    // On an APU the figure is VRAM and GTT together.
-    const bool both = gpu.integrated && *gpu.integrated;
-    const std::string figure = to_string(*gpu.unattributed);
-    rows.push_back({"(no holder)", "", both ? "" : figure, "",
-                    (both ? figure + " in all: " : "") +
-                        "the driver itself, the display, and what is out of sight"});
-  }
-  if (rows.size() == 1) return "";
-  const auto lines =
-      align(rows, {Align::left, Align::right, Align::right, Align::right, Align::left});
-  std::string table;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    table += (i == 0 ? style.dim("    " + lines[i]) : "    " + lines[i]) + "\n";
   }
   return table;
 }

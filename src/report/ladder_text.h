@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One GPU as text: what it is, its ladder as a table, its holders, and (verbose) every fact.
+// One GPU as text: what it is, and its ladder as a table.
 #pragma once
 
 #include <string>
@@ -12,6 +12,5 @@ namespace headroom::report {
 
 std::string gpu_heading(const facts::Gpu& gpu, const Style& style);
 std::string ladder_table(const facts::Gpu& gpu, Detail detail, const Style& style);
-std::string holders_table(const facts::Gpu& gpu, const Style& style);
 
 }  // namespace headroom::report
