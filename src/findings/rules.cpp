@@ -6,17 +6,36 @@
 namespace headroom::findings {
 namespace {
 
+// clang-format off: a line each.
 constexpr std::array table = {
-    &gpu_unsupported_rule,      &driver_not_loaded_rule,
-    &kfd_not_passed_rule,       &device_permission_rule,
-    &no_kfd_node_rule,          &gfx_override_rule,
-    &vram_orphaned_rule,        &vram_held_rule,
-    &gfx_target_dropped_rule,   &carve_out_ignored_rule,
-    &gttsize_cap_rule,          &ttm_cap_rule,
-    &uma_carveout_small_rule,   &limit_above_ram_rule,
-    &unused_option_rule,        &community_target_rule,
-    &igpu_beside_discrete_rule, &memory_unknown_rule,
+    &gpu_unsupported_rule,
+    &driver_not_loaded_rule,
+    &kfd_not_passed_rule,
+    &device_permission_rule,
+    &no_kfd_node_rule,
+    &render_node_missing_rule,
+    &gfx_override_rule,
+    &vram_orphaned_rule,
+    &vram_held_rule,
+    &gfx_target_dropped_rule,
+    &carve_out_ignored_rule,
+    &gttsize_cap_rule,
+    &ttm_cap_rule,
+    &uma_carveout_small_rule,
+    &limit_above_ram_rule,
+    &limit_not_in_force_rule,
+    &gtt_pool_mismatch_rule,
+    &unused_option_rule,
+    &option_overridden_rule,
+    &cgroup_memory_limit_rule,
+    &uncharged_memory_rule,
+    &ttm_pool_rule,
+    &vram_lost_rule,
+    &community_target_rule,
+    &igpu_beside_discrete_rule,
+    &memory_unknown_rule,
 };
+// clang-format on
 
 }  // namespace
 

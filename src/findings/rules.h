@@ -46,6 +46,14 @@ extern const Rule unused_option_rule;
 extern const Rule community_target_rule;
 extern const Rule igpu_beside_discrete_rule;
 extern const Rule memory_unknown_rule;
+extern const Rule render_node_missing_rule;
+extern const Rule limit_not_in_force_rule;
+extern const Rule gtt_pool_mismatch_rule;
+extern const Rule option_overridden_rule;
+extern const Rule cgroup_memory_limit_rule;
+extern const Rule uncharged_memory_rule;
+extern const Rule ttm_pool_rule;
+extern const Rule vram_lost_rule;
 
 // The order is the order of precedence among claims of equal weight: what comes first explains what
 // comes after it.

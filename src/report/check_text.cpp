@@ -125,6 +125,23 @@ std::string cause_text(const Diagnosis& diagnosis, const Style& style) {
   return text;
 }
 
+// Folded by its plain width, painted after.
+std::string titled_finding(const findings::Finding& finding, const Style& style) {
+  std::string_view word = "note";
+  if (finding.severity == Severity::warning) word = "warning";
+  if (finding.severity == Severity::error) word = "error";
+  const std::string folded =
+      fold(printable(finding.title), fmt::format("{}: ", word), style.width - 2);
+  std::string mark = style.dim(word);
+  if (finding.severity == Severity::warning) mark = style.yellow(word);
+  if (finding.severity == Severity::error) mark = style.red(word);
+  std::string text = mark + folded.substr(word.size());
+  for (std::size_t at = text.find('\n'); at + 1 < text.size(); at = text.find('\n', at + 1)) {
+    text.insert(at + 1, "  ");
+  }
+  return text;
+}
+
 std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
   std::string text;
   std::vector<std::string> said;  // The same of several GPUs is said once.
@@ -133,10 +150,7 @@ std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
     const bool again = std::find(said.begin(), said.end(), finding.title) != said.end();
     if (is_cause || again) continue;
     said.push_back(finding.title);
-    std::string mark = style.dim("note");
-    if (finding.severity == Severity::warning) mark = style.yellow("warning");
-    if (finding.severity == Severity::error) mark = style.red("error");
-    text += fmt::format("  {}: {}\n", mark, printable(finding.title));
+    text += "  " + titled_finding(finding, style);
     for (const std::string& step : finding.fix)
       text += fold(printable(step), "      ", style.width);
   }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// gtt-pool-mismatch: an APU's GTT, which sysfs and Vulkan go by, is not what ROCm's pool is. The
+// numbers that tools print then contradict each other, and plans are made with the wrong one.
+#include <fmt/format.h>
+
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+namespace {
+
+constexpr double alike = 0.02;  // Kernels round differently.
+
+std::vector<Finding> find(const Subject& subject) {
+  std::vector<Finding> findings;
+  for (const facts::Gpu& gpu : subject.facts.gpus) {
+    if (!on_gtt(gpu) || !gpu.pool || !gpu.gtt_total) continue;
+    const double ratio = share(*gpu.gtt_total, *gpu.pool);
+    if (ratio > 1 - alike && ratio < 1 + alike) continue;
+    Finding finding;
+    finding.id = "gtt-pool-mismatch";
+    finding.gpu = gpu.pci;
+    finding.title = fmt::format("GTT of {} says {}, ROCm's pool is {}", title_of(gpu),
+                                to_string(*gpu.gtt_total), to_string(*gpu.pool));
+    finding.reasons = {
+        "Tools that print GTT (and Vulkan) count the first, hipMalloc the second: plan ROCm jobs "
+        "with the pool."};
+    finding.evidence = {show(gpu.gtt_total, "GTT: " + to_string(*gpu.gtt_total)),
+                        show(gpu.pool, "the pool: " + to_string(*gpu.pool))};
+    finding.next = "headroom check --if gttsize=default";
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace
+
+constinit const Rule gtt_pool_mismatch_rule = {
+    .id = "gtt-pool-mismatch",
+    .meaning = "An APU's GTT, as sysfs prints it, differs from what ROCm's hipMalloc can have.",
+    .why =
+        "GTT follows amdgpu.gttsize where that is set; the pool follows TTM's page limit. Free "
+        "memory then reads higher than total memory, and frameworks that size themselves by "
+        "either fail.",
+    .fix = "Drop gttsize, so that GTT follows TTM's limit; then both say the same.",
+    .find = find,
+};
+
+}  // namespace headroom::findings

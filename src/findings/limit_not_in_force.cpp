@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// limit-not-in-force: TTM's limit reads otherwise than when amdgpu loaded. ROCm's pool was fixed
+// then; a later, higher value changes nothing for it, a lower one bites at the next allocation
+// (amdgpu_amdkfd.c reads the live value where it checks an allocation).
+#include <fmt/format.h>
+
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+namespace {
+
+std::vector<Finding> find(const Subject& subject) {
+  const facts::MachineFacts& machine = subject.facts.machine;
+  std::vector<Finding> findings;
+  for (const facts::Gpu& gpu : subject.facts.gpus) {
+    if (!on_gtt(gpu) || !machine.pages_limit) continue;
+    const auto* at_load = gpu.ladder.rung("kfd-ttm");
+    if (at_load == nullptr || !at_load->limit) continue;
+    const Bytes live = *machine.pages_limit;
+    const Bytes then = *at_load->limit;
+    const double ratio = share(live, then);
+    if (ratio > 0.99 && ratio < 1.01) continue;  // Debugfs rounds to MiB.
+    Finding finding;
+    finding.id = "limit-not-in-force";
+    finding.severity = live < then ? Severity::warning : Severity::info;
+    finding.gpu = gpu.pci;
+    finding.title = fmt::format("TTM's limit reads {}, and was {} when the driver loaded",
+                                to_string(live), to_string(then));
+    finding.reasons = {live > then
+                           ? "The pool was sized then: ROCm gets the higher limit after a reboot "
+                             "only, and only if the value is set for boot too."
+                           : "The pool still promises the old size, but allocations beyond the "
+                             "new limit fail."};
+    finding.evidence = {show(machine.pages_limit, "now: " + to_string(live)),
+                        show(at_load->limit, "when the driver loaded: " + to_string(then))};
+    finding.fix = {"headroom check --if reboot   (what the next boot brings as things are set)"};
+    finding.next = "headroom check --if reboot";
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace
+
+constinit const Rule limit_not_in_force_rule = {
+    .id = "limit-not-in-force",
+    .meaning = "TTM's page limit was written after the driver had loaded.",
+    .why =
+        "The file under /sys/module takes any value at any time and looks as if it had worked. "
+        "The pool that ROCm offers was fixed when amdgpu loaded, so a raised limit does nothing "
+        "until a reboot, and a lowered one makes allocations fail that the pool promises.",
+    .fix = "Set the value for boot (modprobe.d and the initramfs, or the kernel command line).",
+    .find = find,
+};
+
+}  // namespace headroom::findings

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// render-node-missing: /dev/kfd is there and a GPU's render node is not. ROCm opens both; with the
+// first alone it lists the GPU and fails when it is used, or lists none.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "findings/advice.h"
+#include "findings/memory_use.h"
+#include "findings/rules.h"
+
+namespace headroom::findings {
+namespace {
+
+bool lacks_node(const facts::Gpu& gpu) {
+  return gpu.kfd_id && gpu.render_node && !*gpu.render_node;
+}
+
+std::vector<Finding> find(const Subject& subject) {
+  const facts::Facts& facts = subject.facts;
+  const facts::MachineFacts& machine = facts.machine;
+  std::vector<Finding> findings;
+  if (!machine.dev_visible || !machine.dev_kfd || !*machine.dev_kfd) return findings;
+  const bool another_works = std::any_of(
+      facts.gpus.begin(), facts.gpus.end(),
+      [](const facts::Gpu& gpu) { return gpu.kfd_id && gpu.render_node && *gpu.render_node; });
+  for (const facts::Gpu& gpu : facts.gpus) {
+    if (!lacks_node(gpu)) continue;
+    Finding finding;
+    finding.id = another_works ? "render-node-missing" : "device-permission";
+    finding.severity = another_works ? Severity::info : Severity::error;
+    finding.gpu = gpu.pci;
+    finding.title = fmt::format("{} has no render node here", title_of(gpu));
+    finding.reasons = {"ROCm opens /dev/kfd and the GPU's render node; only the first is here."};
+    finding.evidence = {
+        {gpu.render_node.source().path, 0, "not there", "the node that ROCm would open"},
+        {"/dev/kfd", 0, "there", "the compute driver's own node"}};
+    finding.fix = {machine.in_container()
+                       ? "on the host: " + pass_devices_command(*machine.container)
+                       : "sudo udevadm trigger --subsystem-match=drm   (makes the nodes again)"};
+    finding.next = "headroom check";
+    if (!another_works) finding.claim = Claim{Verdict::broken, 0.85, {}};
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace
+
+constinit const Rule render_node_missing_rule = {
+    .id = "render-node-missing",
+    .meaning = "/dev/kfd is there, and the GPU's render node is not.",
+    .why =
+        "ROCm needs both. People pass /dev/kfd to a container and forget /dev/dri; rocminfo then "
+        "finds no GPU. With no usable GPU it is reported as device-permission.",
+    .fix = "Pass /dev/dri too, or let udev make the node again.",
+    .find = find,
+};
+
+}  // namespace headroom::findings
