@@ -18,9 +18,9 @@ namespace headroom::machine {
 // ask only for one that is awake. Fails with no_permission, not_found or unsupported.
 Result<std::string> read_amdgpu_info(const Files& files, std::uint64_t render_minor);
 
-// AMDKFD_IOC_AVAILABLE_MEMORY of /dev/kfd (Linux 5.19 and later) for each gpu_id, a line "ID BYTES" each;
-// GPUs that KFD refuses are left out. Opening /dev/kfd makes this process a KFD process for as long
-// as it takes, and nothing else.
+// AMDKFD_IOC_AVAILABLE_MEMORY of /dev/kfd (Linux 5.19 and later) for each gpu_id: a line "ID BYTES"
+// each. GPUs that KFD refuses are left out. Opening /dev/kfd makes this process a KFD process for
+// as long as it takes, and nothing else.
 Result<std::string> read_kfd_free(const Files& files, const std::vector<std::uint64_t>& gpu_ids);
 
 // "mode 0660", "uid 0", "gid 104" of a path; links are followed.
