@@ -34,9 +34,9 @@ Json to_answer(const Result<Json>& answer) {
       {"error", {{"code", to_string(answer.error().code)}, {"message", answer.error().message}}}};
 }
 
-constexpr std::array all_codes{Errc::not_found,     Errc::no_permission, Errc::invalid,
-                               Errc::unsupported,   Errc::out_of_memory, Errc::no_space,
-                               Errc::io,            Errc::not_this_system};
+constexpr std::array all_codes{Errc::not_found,   Errc::no_permission,  Errc::invalid,
+                               Errc::unsupported, Errc::out_of_memory,  Errc::no_space,
+                               Errc::io,          Errc::not_this_system};
 
 std::string text_of(const Json& object, const char* key) {
   const auto at = object.find(key);
@@ -60,10 +60,9 @@ Result<Json> from_answer(const Json& answer) {
 
 Result<Json> Files::ask(std::string_view question, std::string_view path,
                         const std::function<Result<Json>()>& live) const {
-  Result<Json> answer = Error{Errc::not_this_system,
-                              fmt::format("{} of {}: asked of a captured machine that does not say",
-                                          question, path),
-                              ""};
+  Result<Json> answer = Error{
+      Errc::not_this_system,
+      fmt::format("{} of {}: asked of a captured machine that does not say", question, path), ""};
   const std::string name = without_slash(path);
   if (real_) {
     answer = live();

@@ -88,8 +88,7 @@ class FolderWriter : public TreeWriter {
     open_how how{};
     how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-    return static_cast<int>(
-        ::syscall(SYS_openat2, folder_.get(), name.c_str(), &how, sizeof how));
+    return static_cast<int>(::syscall(SYS_openat2, folder_.get(), name.c_str(), &how, sizeof how));
   }
 
   // The folder that `name` lies in, made with all above it. Names come folder by folder, so the
@@ -148,6 +147,13 @@ Result<std::string> clean_path(std::string_view path) {
   }
   if (names.empty()) return refused("names nothing");
   return join(names, "/");
+}
+
+bool is_occupied(const std::string& path) {
+  std::error_code failure;
+  const fs::file_status status = fs::symlink_status(path, failure);
+  if (failure || !fs::exists(status)) return false;
+  return !fs::is_directory(path, failure) || !fs::is_empty(path, failure) || failure;
 }
 
 Result<std::unique_ptr<TreeWriter>> make_folder_writer(const std::string& path) {

@@ -41,16 +41,16 @@ Errc code_of(int number) {
 }
 
 constexpr std::array<std::pair<int, std::string_view>, 20> names{{
-    {EPERM, "EPERM"},       {ENOENT, "ENOENT"},
-    {EACCES, "EACCES"},     {EIO, "EIO"},
-    {ENXIO, "ENXIO"},       {ENODEV, "ENODEV"},
-    {EBUSY, "EBUSY"},       {EAGAIN, "EAGAIN"},
-    {EINVAL, "EINVAL"},     {ENOTDIR, "ENOTDIR"},
-    {EISDIR, "EISDIR"},     {ELOOP, "ELOOP"},
-    {ENOMEM, "ENOMEM"},     {ENAMETOOLONG, "ENAMETOOLONG"},
-    {ENOSYS, "ENOSYS"},     {EOPNOTSUPP, "EOPNOTSUPP"},
-    {ENODATA, "ENODATA"},   {ETIMEDOUT, "ETIMEDOUT"},
-    {ESTALE, "ESTALE"},     {EROFS, "EROFS"},
+    {EPERM, "EPERM"},     {ENOENT, "ENOENT"},
+    {EACCES, "EACCES"},   {EIO, "EIO"},
+    {ENXIO, "ENXIO"},     {ENODEV, "ENODEV"},
+    {EBUSY, "EBUSY"},     {EAGAIN, "EAGAIN"},
+    {EINVAL, "EINVAL"},   {ENOTDIR, "ENOTDIR"},
+    {EISDIR, "EISDIR"},   {ELOOP, "ELOOP"},
+    {ENOMEM, "ENOMEM"},   {ENAMETOOLONG, "ENAMETOOLONG"},
+    {ENOSYS, "ENOSYS"},   {EOPNOTSUPP, "EOPNOTSUPP"},
+    {ENODATA, "ENODATA"}, {ETIMEDOUT, "ETIMEDOUT"},
+    {ESTALE, "ESTALE"},   {EROFS, "EROFS"},
 }};
 
 }  // namespace

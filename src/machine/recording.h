@@ -14,10 +14,10 @@ namespace headroom::machine {
 
 // Paths have every link on their way followed and no slash in front: "sys/devices/…/vendor".
 struct Recording {
-  std::map<std::string, std::string> files;    // → its bytes.
-  std::map<std::string, std::string> links;    // → what the link says.
-  std::set<std::string> folders;               // Seen to be one.
-  std::set<std::string> stand_ins;             // Seen to exist, and not read: a device node, a name.
+  std::map<std::string, std::string> files;  // → its bytes.
+  std::map<std::string, std::string> links;  // → what the link says.
+  std::set<std::string> folders;             // Seen to be one.
+  std::set<std::string> stand_ins;           // Seen to exist, and not read: a device node, a name.
   std::map<std::string, std::string> refused;  // Could not be read → "EACCES", or a sentence.
   // What no folder can hold: question ("may_use") → path as asked → {"value": …} or {"error": …}.
   std::map<std::string, std::map<std::string, Json>> answers;

@@ -125,9 +125,9 @@ TEST_F(RecordingTest, no_file_that_acts_is_opened_on_any_root) {
 
 TEST(Manifest, every_form_of_read_errors_is_read_and_nonsense_is_nothing) {
   EXPECT_EQ(parse_manifest(R"({"read_errors": ["/sys/a"]})").refused.at("sys/a"), "EPERM");
-  EXPECT_EQ(parse_manifest(R"({"read_errors": [{"path": "sys/a", "error": "EIO"}]})").refused.at(
-                "sys/a"),
-            "EIO");
+  EXPECT_EQ(
+      parse_manifest(R"({"read_errors": [{"path": "sys/a", "error": "EIO"}]})").refused.at("sys/a"),
+      "EIO");
   for (const char* nonsense :
        {"", R"({"read_errors": 3})", R"(["read_errors"])", R"({"read_errors": {"a": )",
         R"({"recorded": 3})", R"({"recorded": {"answers": {"may_use": 3}}})"}) {

@@ -30,6 +30,9 @@ class TreeWriter {
   virtual Status finish() = 0;
 };
 
+// A file, or a folder with something in it: neither may be written to.
+bool is_occupied(const std::string& path);
+
 // The folder must be empty, or not be there; its parent must. Readable to all, as a capture is.
 Result<std::unique_ptr<TreeWriter>> make_folder_writer(const std::string& path);
 

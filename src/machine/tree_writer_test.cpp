@@ -110,8 +110,8 @@ TEST_F(TreeWriterTest, what_is_not_finished_is_gone_and_the_folder_that_was_ther
 
 TEST_F(TreeWriterTest, no_path_leads_out_of_the_tree) {
   const auto writer = *make_folder_writer(at("out"));
-  const std::vector<std::string> paths{"../x", "a/../../x", "/x", "",
-                                       ".",    "a/..",      std::string(5000, 'a')};
+  const std::vector<std::string> paths{"../x", "a/../../x",           "/x", "", ".",
+                                       "a/..", std::string(5000, 'a')};
   for (const std::string& path : paths) {
     EXPECT_FALSE(writer->file(path, "x").has_value()) << path;
     EXPECT_FALSE(writer->folder(path).has_value()) << path;
@@ -254,9 +254,9 @@ TEST_F(Unpack, garbled_bytes_never_do_harm) {
 }
 
 TEST_F(Unpack, a_single_folder_at_the_top_counts_as_the_root) {
-  std::ofstream(at("in.tar"), std::ios::binary)
-      << tar_entry("my-machine/", '5', "") + tar_entry("my-machine/sys/a", '0', "1\n") +
-             std::string(1024, '\0');
+  std::ofstream(at("in.tar"), std::ios::binary) << tar_entry("my-machine/", '5', "") +
+                                                       tar_entry("my-machine/sys/a", '0', "1\n") +
+                                                       std::string(1024, '\0');
   const auto root = open_root(at("in.tar"));
   ASSERT_TRUE(root.has_value()) << root.error().message;
   EXPECT_EQ(*root->files.read("/sys/a"), "1\n");

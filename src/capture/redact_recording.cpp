@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/redact_recording.h"
+
+namespace headroom::capture {
+
+using machine::Recording;
+using redact::Redactor;
+
+Recording redact_recording(const Recording& recording, Redactor& redactor) {
+  Recording out;
+  out.knows_self = recording.knows_self;
+  for (const auto& [path, bytes] : recording.files) {
+    out.files.emplace(redactor.text(path), redactor.file(path, bytes));
+  }
+  for (const auto& [path, target] : recording.links) {
+    auto told = redactor.target(path, target);
+    if (told) out.links.emplace(redactor.text(path), *std::move(told));
+  }
+  for (const std::string& path : recording.folders) out.folders.insert(redactor.text(path));
+  for (const std::string& path : recording.stand_ins) {
+    if (!Redactor::is_open_file(path)) out.stand_ins.insert(redactor.text(path));
+  }
+  for (const auto& [path, reason] : recording.refused) {
+    out.refused.emplace(redactor.text(path), redactor.text(reason));
+  }
+  for (const auto& [question, by_path] : recording.answers) {
+    for (const auto& [path, answer] : by_path) {
+      out.answers[question].emplace(redactor.text(path), redactor.json(answer));
+    }
+  }
+  return out;
+}
+
+}  // namespace headroom::capture
