@@ -15,17 +15,33 @@ void add(std::vector<std::string>& names, std::string_view name) {
   if (!name.empty()) names.emplace_back(name);
 }
 
-void add_accounts(Identity& identity, std::string_view passwd) {
+// People of /etc/passwd; `services` gets the names of all others.
+void add_accounts(Identity& identity, std::string_view passwd, std::set<std::string>& services) {
   constexpr std::uint64_t first_person = 1000;
   constexpr std::uint64_t nobody = 65534;
   for (const std::string_view line : split_lines(passwd)) {
     const auto fields = split(line, ':');
     const auto uid = fields.size() > 5 ? parse_u64(fields[2]) : std::nullopt;
-    if (!uid || *uid < first_person || *uid == nobody) continue;
+    if (!uid || *uid < first_person || *uid == nobody) {
+      services.emplace(fields[0]);
+      continue;
+    }
     add(identity.user_names, fields[0]);
     // A full name is given in parts, and any of them may be found elsewhere.
     for (const std::string_view part : split_words(split(fields[4], ',')[0])) {
       add(identity.user_names, part);
+    }
+  }
+}
+
+// Members of groups may be accounts that only a directory server knows.
+void add_members(Identity& identity, std::string_view group,
+                 const std::set<std::string>& services) {
+  for (const std::string_view line : split_lines(group)) {
+    const auto fields = split(line, ':');
+    if (fields.size() != 4) continue;
+    for (const std::string_view member : split(fields[3], ',')) {
+      if (!services.contains(std::string(member))) add(identity.user_names, member);
     }
   }
 }
@@ -75,7 +91,9 @@ Identity read_identity(const Files& files, const machine::Recording& recording) 
   for (const char* path : {"/proc/sys/kernel/hostname", "/etc/hostname"}) {
     if (const auto name = files.read(path)) add(identity.host_names, *name);
   }
-  if (const auto passwd = files.read("/etc/passwd")) add_accounts(identity, *passwd);
+  std::set<std::string> services;
+  if (const auto passwd = files.read("/etc/passwd")) add_accounts(identity, *passwd, services);
+  if (const auto group = files.read("/etc/group")) add_members(identity, *group, services);
   if (const auto own = files.read("/proc/self/environ")) add_environment(identity, *own);
   const auto homes = files.list("/home");
   for (const std::string& name : homes ? *homes : std::vector<std::string>{}) {

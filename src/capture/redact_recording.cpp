@@ -8,7 +8,6 @@ using redact::Redactor;
 
 Recording redact_recording(const Recording& recording, Redactor& redactor) {
   Recording out;
-  out.knows_self = recording.knows_self;
   for (const auto& [path, bytes] : recording.files) {
     out.files.emplace(redactor.text(path), redactor.file(path, bytes));
   }
@@ -23,10 +22,10 @@ Recording redact_recording(const Recording& recording, Redactor& redactor) {
   for (const auto& [path, reason] : recording.refused) {
     out.refused.emplace(redactor.text(path), redactor.text(reason));
   }
-  for (const auto& [question, by_path] : recording.answers) {
-    for (const auto& [path, answer] : by_path) {
-      out.answers[question].emplace(redactor.text(path), redactor.json(answer));
-    }
+  for (const auto& [question, error] : recording.unanswered) {
+    Error told = error;
+    told.message = redactor.text(error.message);
+    out.unanswered.emplace(redactor.text(question), std::move(told));
   }
   return out;
 }

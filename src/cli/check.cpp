@@ -75,9 +75,10 @@ void add_check(CLI::App& app, Context& context) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand(
       "check", "Look at this machine: what its GPUs can use, what is in the way, and what to do");
-  command->add_option("--root", options->root,
-                      "A captured machine: what headroom capture wrote, or any folder that mirrors a "
-                      "machine's /sys, /proc, /etc and /dev");
+  command->add_option(
+      "--root", options->root,
+      "A captured machine: what headroom capture wrote, or any folder that mirrors a "
+      "machine's /sys, /proc, /etc and /dev");
   command
       ->add_option("--if", options->what_if,
                    "What a reboot would bring: ttm.pages_limit=96GiB, gttsize=default, "

@@ -94,7 +94,6 @@ Result<Files> Files::open(const std::string& root, Recording* recording) {
     }
   }
   files.recording_ = recording;
-  if (recording != nullptr) recording->knows_self = files.knows_self();
   return files;
 }
 
@@ -289,16 +288,16 @@ bool Files::exists(std::string_view path) const {
 }
 
 Result<bool> Files::may_use(std::string_view path) const {
-  HEADROOM_TRY(const Json may, ask("may_use", path, [&]() -> Result<Json> {
-                 const std::string name = relative(path);
-                 if (::faccessat(root_.get(), name.c_str(), R_OK | W_OK, AT_EACCESS) == 0) {
-                   return Json(true);
-                 }
-                 if (errno == EACCES || errno == EPERM) return Json(false);
-                 return os_error(errno, "asking for access to " + absolute(path));
-               }));
-  if (!may.is_boolean()) return Error{Errc::invalid, "the capture's may_use is no yes or no", ""};
-  return may.get<bool>();
+  const std::string question = "may_use" + absolute(path);
+  const auto answer = ask(question, [&]() -> Result<std::string> {
+    const std::string name = relative(path);
+    if (::faccessat(root_.get(), name.c_str(), R_OK | W_OK, AT_EACCESS) == 0) return "yes\n";
+    if (errno == EACCES || errno == EPERM) return "no\n";
+    return os_error(errno, "asking for access to " + absolute(path));
+  });
+  if (answer) return trim(*answer) == "yes";
+  if (real_ || manifest_.unanswered.contains(question)) return answer.error();
+  return Error{Errc::not_this_system, absolute(path) + ": asked of a captured machine", ""};
 }
 
 }  // namespace headroom::machine

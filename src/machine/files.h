@@ -34,9 +34,6 @@ class Files {
   // True for "/": what is read is true of this system now. Changing and running refuse any other
   // root.
   bool is_real() const { return real_; }
-  // True where /proc/self is headroom's own process: on this system, and in a record of it. In a
-  // folder that was copied by hand it is whoever copied.
-  bool knows_self() const { return real_ || manifest_.knows_self; }
 
   // The whole file; invalid if it is longer than `limit` or no regular file. Kernel files lie about
   // their size, so it is not asked.
@@ -55,11 +52,11 @@ class Files {
   // captured machine that does not say. Does not open it: opening a device node may wake the
   // device.
   Result<bool> may_use(std::string_view path) const;
-  // What no folder can hold (may_use's answer, an ioctl's): of this system it is what `live`
-  // answers, of a captured one what was recorded, and not_this_system where nothing was.
-  // `question` names the kind, "may_use".
-  Result<Json> ask(std::string_view question, std::string_view path,
-                   const std::function<Result<Json>()>& live) const;
+  // What no file holds, an ioctl's answer for instance, as a text: of this system it is what `live`
+  // answers; of a captured one what was answered then, kept in the file /.headroom/QUESTION
+  // ("may_use/dev/kfd"), and not_found where nothing was.
+  Result<std::string> ask(const std::string& question,
+                          const std::function<Result<std::string>()>& live) const;
 
  private:
   // Why something could not be read: an errno or, where `number` is 0, a sentence.

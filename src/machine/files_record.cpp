@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <cerrno>
 
 #include "base/text.h"
@@ -15,6 +14,8 @@
 
 namespace headroom::machine {
 namespace {
+
+const std::string answers_folder = "/.headroom/";
 
 std::string without_slash(std::string_view path) {
   while (path.starts_with('/')) path.remove_prefix(1);
@@ -28,53 +29,24 @@ int number_of(std::string_view reason) {
   return says("perm") || says("denied") || says("eacces") ? EACCES : EIO;
 }
 
-Json to_answer(const Result<Json>& answer) {
-  if (answer) return {{"value", *answer}};
-  return {
-      {"error", {{"code", to_string(answer.error().code)}, {"message", answer.error().message}}}};
-}
-
-constexpr std::array all_codes{Errc::not_found,   Errc::no_permission,  Errc::invalid,
-                               Errc::unsupported, Errc::out_of_memory,  Errc::no_space,
-                               Errc::io,          Errc::not_this_system};
-
-std::string text_of(const Json& object, const char* key) {
-  const auto at = object.find(key);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : "";
-}
-
-Result<Json> from_answer(const Json& answer) {
-  if (answer.is_object() && answer.contains("value")) return answer["value"];
-  Error error{Errc::invalid, "the capture's answer makes no sense", ""};
-  if (!answer.is_object() || !answer.contains("error") || !answer["error"].is_object()) {
-    return error;
-  }
-  error.message = text_of(answer["error"], "message");
-  for (const Errc code : all_codes) {
-    if (to_string(code) == text_of(answer["error"], "code")) error.code = code;
-  }
-  return error;
-}
-
 }  // namespace
 
-Result<Json> Files::ask(std::string_view question, std::string_view path,
-                        const std::function<Result<Json>()>& live) const {
-  Result<Json> answer = Error{
-      Errc::not_this_system,
-      fmt::format("{} of {}: asked of a captured machine that does not say", question, path), ""};
-  const std::string name = without_slash(path);
+Result<std::string> Files::ask(const std::string& question,
+                               const std::function<Result<std::string>()>& live) const {
+  const auto refused = manifest_.unanswered.find(question);
+  Result<std::string> answer = std::string();
   if (real_) {
     answer = live();
+  } else if (refused != manifest_.unanswered.end()) {
+    answer = refused->second;
   } else {
-    const auto of_question = manifest_.answers.find(std::string(question));
-    if (of_question == manifest_.answers.end()) return answer;
-    const auto recorded = of_question->second.find(name);
-    if (recorded == of_question->second.end()) return answer;
-    answer = from_answer(recorded->second);
+    return read(answers_folder + question);
   }
-  if (recording_ != nullptr) {
-    recording_->answers[std::string(question)][name] = to_answer(answer);
+  if (recording_ == nullptr) return answer;
+  if (answer) {
+    recording_->files.emplace(without_slash(answers_folder + question), *answer);
+  } else {
+    recording_->unanswered.emplace(question, answer.error());
   }
   return answer;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of a captured machine that no folder can hold, as text: MANIFEST.json.
+#include <array>
+
 #include "base/document.h"
-#include "base/text.h"
 #include "machine/recording.h"
 
 namespace headroom::machine {
@@ -27,6 +28,23 @@ void add_all(std::map<std::string, std::string>& refused, const Json& list) {
   }
 }
 
+constexpr std::array all_codes{Errc::not_found,   Errc::no_permission,  Errc::invalid,
+                               Errc::unsupported, Errc::out_of_memory,  Errc::no_space,
+                               Errc::io,          Errc::not_this_system};
+
+std::string text_of(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+Error to_error(const Json& recorded) {
+  Error error{Errc::io, text_of(recorded, "message"), ""};
+  for (const Errc code : all_codes) {
+    if (to_string(code) == text_of(recorded, "code")) error.code = code;
+  }
+  return error;
+}
+
 }  // namespace
 
 Manifest parse_manifest(std::string_view text) {
@@ -40,19 +58,20 @@ Manifest parse_manifest(std::string_view text) {
   const Json recorded = document->value("recorded", Json());
   if (!recorded.is_object()) return manifest;
   manifest.complete = true;
-  manifest.knows_self = recorded.value("knows_self", Json()) == Json(true);
-  const Json answers = recorded.value("answers", Json());
-  if (!answers.is_object()) return manifest;
-  for (const auto& [question, by_path] : answers.items()) {
-    if (!by_path.is_object()) continue;
-    for (const auto& [path, answer] : by_path.items()) manifest.answers[question][path] = answer;
+  const Json unanswered = recorded.value("unanswered", Json());
+  if (!unanswered.is_object()) return manifest;
+  for (const auto& [question, error] : unanswered.items()) {
+    if (error.is_object()) manifest.unanswered[question] = to_error(error);
   }
   return manifest;
 }
 
 Json to_manifest(const Recording& recording) {
-  return {{"read_errors", Json(recording.refused)},
-          {"recorded", {{"knows_self", recording.knows_self}, {"answers", recording.answers}}}};
+  Json unanswered = Json::object();
+  for (const auto& [question, error] : recording.unanswered) {
+    unanswered[question] = {{"code", to_string(error.code)}, {"message", error.message}};
+  }
+  return {{"read_errors", Json(recording.refused)}, {"recorded", {{"unanswered", unanswered}}}};
 }
 
 }  // namespace headroom::machine

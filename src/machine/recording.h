@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/document.h"
+#include "base/error.h"
 
 namespace headroom::machine {
 
@@ -19,10 +20,8 @@ struct Recording {
   std::set<std::string> folders;             // Seen to be one.
   std::set<std::string> stand_ins;           // Seen to exist, and not read: a device node, a name.
   std::map<std::string, std::string> refused;  // Could not be read → "EACCES", or a sentence.
-  // What no folder can hold: question ("may_use") → path as asked → {"value": …} or {"error": …}.
-  std::map<std::string, std::map<std::string, Json>> answers;
-  // /proc/self in it is the one who asked: limits and environment of headroom's own process count.
-  bool knows_self = false;
+  // What no file holds and could not be answered (Files::ask): "may_use/dev/kfd" → why not.
+  std::map<std::string, Error> unanswered;
 };
 
 // What a captured machine's MANIFEST.json says beside its files.
@@ -30,8 +29,7 @@ struct Manifest {
   // Path without a slash in front → "EPERM", or another text. From `read_errors`, which is either
   // {"sys/…": "EPERM", …}, or a list of paths, or a list of {"path", "error"}.
   std::map<std::string, std::string> refused;
-  std::map<std::string, std::map<std::string, Json>> answers;  // From `recorded`.
-  bool knows_self = false;
+  std::map<std::string, Error> unanswered;  // From `recorded`.
   // Written by a Recording: what is neither there nor in `refused` was not there. In a capture made
   // by hand, what lies below a path in `refused` was refused as well.
   bool complete = false;

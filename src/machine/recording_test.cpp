@@ -82,11 +82,9 @@ TEST_F(RecordingTest, what_is_refused_is_noted_and_what_is_absent_is_not) {
 TEST_F(RecordingTest, a_record_gives_the_same_error_again_word_for_word) {
   write("MANIFEST.json",
         R"({"read_errors": {"a": "EIO", "b": "longer than 4 bytes", "folder": "EACCES"},
-            "recorded": {"knows_self": true, "answers": {}}})");
+            "recorded": {}})");
   write("a", "it is there, and could not be read");
   const Files files = open();
-  EXPECT_TRUE(files.knows_self());
-  EXPECT_FALSE(files.is_real());
   EXPECT_EQ(files.read("/a").error().message, "reading /a: Input/output error");
   EXPECT_EQ(files.read("/b").error().message, "reading /b: longer than 4 bytes");
   EXPECT_EQ(files.list("/folder").error().code, Errc::no_permission);
@@ -94,11 +92,13 @@ TEST_F(RecordingTest, a_record_gives_the_same_error_again_word_for_word) {
   EXPECT_EQ(files.read("/folder/child").error().code, Errc::not_found);
 }
 
-TEST_F(RecordingTest, answers_that_no_folder_holds_come_back_from_the_manifest) {
+TEST_F(RecordingTest, answers_that_no_file_holds_come_back_errors_word_for_word) {
   Recording recording;
   const Files real = *Files::open("/", &recording);
   EXPECT_TRUE(*real.may_use("/dev/null"));
   EXPECT_EQ(real.may_use("/no/such/node").error().code, Errc::not_found);
+  EXPECT_THAT(recording.files, ElementsAre(Pair(".headroom/may_use/dev/null", "yes\n")));
+  write(".headroom/may_use/dev/null", "yes\n");
   write("MANIFEST.json", to_manifest(recording).dump());
   const Files captured = open();
   EXPECT_TRUE(*captured.may_use("/dev/null"));
@@ -130,22 +130,23 @@ TEST(Manifest, every_form_of_read_errors_is_read_and_nonsense_is_nothing) {
       "EIO");
   for (const char* nonsense :
        {"", R"({"read_errors": 3})", R"(["read_errors"])", R"({"read_errors": {"a": )",
-        R"({"recorded": 3})", R"({"recorded": {"answers": {"may_use": 3}}})"}) {
+        R"({"recorded": 3})", R"({"recorded": {"unanswered": {"may_use": 3}}})"}) {
     const Manifest manifest = parse_manifest(nonsense);
     EXPECT_TRUE(manifest.refused.empty()) << nonsense;
-    EXPECT_TRUE(manifest.answers.empty()) << nonsense;
+    EXPECT_TRUE(manifest.unanswered.empty()) << nonsense;
   }
 }
 
 TEST(Manifest, what_is_written_is_read_again) {
   Recording recording;
-  recording.knows_self = true;
   recording.refused = {{"sys/a", "EACCES"}};
-  recording.answers["may_use"]["dev/kfd"] = {{"value", false}};
+  recording.unanswered["may_use/dev/kfd"] = {Errc::no_permission, "asking: no", ""};
   const Manifest manifest = parse_manifest(to_manifest(recording).dump());
-  EXPECT_TRUE(manifest.complete && manifest.knows_self);
+  EXPECT_TRUE(manifest.complete);
   EXPECT_EQ(manifest.refused, recording.refused);
-  EXPECT_EQ(manifest.answers, recording.answers);
+  ASSERT_EQ(manifest.unanswered.size(), 1U);
+  EXPECT_EQ(manifest.unanswered.at("may_use/dev/kfd").code, Errc::no_permission);
+  EXPECT_EQ(manifest.unanswered.at("may_use/dev/kfd").message, "asking: no");
 }
 
 }  // namespace

@@ -123,32 +123,73 @@ std::string Redactor::environment(std::string_view bytes) {
   return result;
 }
 
+// NAME=VALUE as a shell or unit writes it, in quotation marks or not.
+std::string Redactor::assignment(const std::string& word) {
+  const std::size_t start = word.starts_with('"') || word.starts_with('\'') ? 1 : 0;
+  const std::size_t sign = word.find('=');
+  if (sign == std::string::npos) return word == "\\" ? word : withheld(Kind::line, word);
+  if (!is_kept_variable(std::string_view(word).substr(start, sign - start))) {
+    return withheld(Kind::variable, word);
+  }
+  const std::string name = word.substr(start, sign - start);
+  return word.substr(0, sign + 1) + variable(name, word.substr(sign + 1));
+}
+
 // Lines that set what GPU software reads stay, on their line; all others become empty.
 std::string Redactor::shell(std::string_view bytes) {
   std::string result;
-  const auto redact_word = [&](const std::string& word) -> std::string {
-    const std::size_t sign = word.find('=');
-    if (sign == std::string::npos) {
-      return word == "export" || word == "set" || word == ";" ? word : withheld(Kind::line, word);
-    }
-    const std::string name = word.substr(0, sign);
-    if (!is_kept_variable(name)) return replaced(Kind::variable, word, std::string(redacted));
-    return name + "=" + variable(name, word.substr(sign + 1));
-  };
   for (const std::string_view line : split(bytes, '\n')) {
     std::string_view rest = trim(line);
     if (rest.starts_with("export ")) rest = trim(rest.substr(7));
     const std::size_t sign = rest.find('=');
-    const bool kept = sign != std::string_view::npos && is_kept_variable(rest.substr(0, sign));
-    if (kept) {
-      const std::size_t comment = line.find(" #");
-      result += replace_quoted_words(line.substr(0, comment), redact_word);
+    const std::string_view name = rest.substr(0, std::min(sign, rest.size()));
+    if (sign != std::string_view::npos && is_kept_variable(trim(name))) {
+      const std::string_view code = line.substr(0, line.find(" #"));
+      const std::size_t body =
+          std::min(static_cast<std::size_t>(rest.data() - line.data()), code.size());
+      result += code.substr(0, body);
+      result += replace_quoted_words(code.substr(body),
+                                     [&](const std::string& word) { return assignment(word); });
     } else if (!rest.empty()) {
       ++counts_[static_cast<std::size_t>(Kind::line)];
     }
     result += '\n';
   }
   result.pop_back();  // What follows the last end of line is no line.
+  return result;
+}
+
+// Sections and Environment= stay; of every other setting the name, because a unit's commands and
+// options may hold anything.
+std::string Redactor::unit(std::string_view bytes) {
+  std::string result;
+  bool continues = false;
+  bool kept = false;
+  for (const std::string_view line : split(bytes, '\n')) {
+    const std::string_view rest = trim(line);
+    const bool goes_on = line.ends_with('\\');
+    const std::size_t sign = line.find('=');
+    std::size_t body = 0;
+    if (!continues) {
+      kept = rest.starts_with("Environment=");
+      body = sign == std::string_view::npos ? 0 : sign + 1;
+    }
+    if (rest.starts_with('[') && !continues) {
+      result += line;
+    } else if (kept) {
+      result += line.substr(0, body);
+      result += replace_quoted_words(line.substr(body),
+                                     [&](const std::string& word) { return assignment(word); });
+    } else if (!rest.empty()) {
+      const bool named = !continues && body > 0 && !rest.starts_with('#') && !rest.starts_with(';');
+      result += named ? names(line.substr(0, body)) : "";
+      result += goes_on ? "\\" : "";
+      if (line.size() > body + (goes_on ? 1 : 0)) ++counts_[static_cast<std::size_t>(Kind::line)];
+    }
+    continues = goes_on;
+    result += '\n';
+  }
+  result.pop_back();
   return result;
 }
 

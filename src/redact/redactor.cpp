@@ -61,6 +61,12 @@ bool is_shell_file(std::string_view path, std::string_view name) {
          name == ".bash_profile" || name == ".zprofile" || name == ".env";
 }
 
+// Of systemd and of Podman's quadlets.
+bool is_unit(std::string_view path, std::string_view name) {
+  return name.ends_with(".service") || name.ends_with(".container") ||
+         path.find("/systemd/") != std::string_view::npos;
+}
+
 bool may_hold_secrets(std::string_view path) {
   static constexpr std::array<std::string_view, 8> folders{"etc", "home", "root", "opt",
                                                            "run", "var",  "srv",  "mnt"};
@@ -134,19 +140,6 @@ std::string Redactor::addresses(std::string_view text) {
                            [&](const std::string& was) { return withheld(Kind::address, was); });
 }
 
-Json Redactor::json(const Json& value) {
-  if (value.is_string()) return text(value.get<std::string>());
-  Json result = value;
-  if (value.is_array()) {
-    for (Json& element : result) element = json(element);
-  }
-  if (value.is_object()) {
-    result = Json::object();
-    for (const auto& [key, element] : value.items()) result[text(key)] = json(element);
-  }
-  return result;
-}
-
 bool Redactor::is_open_file(std::string_view path) {
   const auto parts = split(path, '/');
   return parts.size() == 4 && parts[0] == "proc" && (parts[2] == "fd" || parts[2] == "fdinfo");
@@ -163,7 +156,7 @@ std::string Redactor::file(std::string_view path, std::string_view bytes) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   const std::string_view of_process = name_in_process(path);
   if (of_process == "cmdline") return command_line(bytes);
-  if (of_process == "environ") return environment(bytes);
+  if (of_process == "environ" || path == ".headroom/environment") return environment(bytes);
   if (path == "proc/cmdline") return boot_line(bytes);
   if (path == "etc/hostname" || path == "proc/sys/kernel/hostname") {
     return replaced(Kind::host_name, std::string(bytes), stand_ins_.host() + "\n");
@@ -172,6 +165,7 @@ std::string Redactor::file(std::string_view path, std::string_view bytes) {
     return bytes.empty() ? "" : withheld(Kind::secret, std::string(bytes));
   }
   if (path.find("modprobe.d/") != std::string_view::npos) return modprobe(bytes);
+  if (is_unit(path, name)) return unit(bytes);
   if (is_shell_file(path, name)) return shell(bytes);
   if (path == "etc/passwd") return accounts(bytes);
   std::string result = serial_file(name, bytes);

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/document.h"
 #include "redact/stand_ins.h"
 
 namespace headroom::redact {
@@ -34,8 +33,6 @@ class Redactor {
   std::string report(std::string_view text);
   // The bytes of a file, by what kind of file its path says that it is. Without a slash in front.
   std::string file(std::string_view path, std::string_view bytes);
-  // Every text in it, keys as well.
-  Json json(const Json& value);
   // What a link may say; nothing if the link is to be left out: an open file that is no GPU's.
   std::optional<std::string> target(std::string_view path, std::string_view target);
   // A listed name that was not read may be left out: those of open files.
@@ -55,7 +52,9 @@ class Redactor {
   std::string command_line(std::string_view bytes);
   std::string environment(std::string_view bytes);
   std::string variable(std::string_view name, std::string_view value);
+  std::string assignment(const std::string& word);
   std::string shell(std::string_view text);
+  std::string unit(std::string_view text);
   std::string boot_line(std::string_view text);
   std::string option(const std::string& word, bool kept_module);
   std::string modprobe(std::string_view text);

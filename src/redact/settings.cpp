@@ -152,8 +152,8 @@ bool is_kept_variable(std::string_view name) {
       "MKL_",     "OPENBLAS_",  "TOKENIZERS_", "TRITON_",      "XLA_",    "JAX_",
       "TF_",      "VLLM_",      "LLAMA_",      "GGML_",        "OLLAMA_", "FLASH_ATTENTION_",
       "TENSILE_", "SLURM_JOB",  "MALLOC_",     "BITSANDBYTES_"};
-  static constexpr std::array<std::string_view, 10> names{
-      "LD_LIBRARY_PATH", "LD_PRELOAD",   "PATH",      "PYTHONPATH", "PYTHONHOME",
+  static constexpr std::array<std::string_view, 11> names{
+      "LD_LIBRARY_PATH", "LD_PRELOAD",   "PATH",      "PYTHONPATH", "PYTHONHOME",      "HOME",
       "VIRTUAL_ENV",     "CONDA_PREFIX", "container", "DRI_PRIME",  "ZE_AFFINITY_MASK"};
   if (looks_secret(name)) return false;
   return is_in(names, name) || std::any_of(starts.begin(), starts.end(),
