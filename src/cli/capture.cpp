@@ -59,8 +59,12 @@ Status check_name(const std::string& output) {
 }
 
 Result<std::unique_ptr<machine::TreeWriter>> make_writer(const std::string& output) {
-  return output.ends_with(archive_ending) ? machine::make_archive_writer(output)
-                                          : machine::make_folder_writer(output);
+  auto writer = output.ends_with(archive_ending) ? machine::make_archive_writer(output)
+                                                 : machine::make_folder_writer(output);
+  if (writer || writer.error().code != Errc::not_found) return writer;
+  Error error = std::move(writer).error();
+  error.next = "mkdir -p " + output.substr(0, output.rfind('/'));
+  return error;
 }
 
 // The capture, read back: where check says something else of it.

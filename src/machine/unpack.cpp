@@ -17,6 +17,9 @@
 namespace headroom::machine {
 namespace {
 
+constexpr const char* other_way =
+    "have it recorded and sent again: headroom capture OUT.tar.zst on the machine in question";
+
 class Unpacker {
  public:
   Unpacker(const std::string& path, const Libarchive& library, const UnpackLimits& limits)
@@ -50,12 +53,12 @@ class Unpacker {
 
  private:
   Error refused(const std::string& why) const {
-    return {Errc::invalid, fmt::format("unpacking {}: refused, {}", path_, why), ""};
+    return {Errc::invalid, fmt::format("unpacking {}: refused, {}", path_, why), other_way};
   }
   Error unreadable() const {
     const char* why = library_.error_string(archive_);
     return {Errc::invalid,
-            fmt::format("unpacking {}: {}", path_, why == nullptr ? "unreadable" : why), ""};
+            fmt::format("unpacking {}: {}", path_, why == nullptr ? "unreadable" : why), other_way};
   }
 
   Status write(archive_entry* entry, TreeWriter& out) {
@@ -80,7 +83,9 @@ class Unpacker {
 
   Status add_path(Status status) const {
     if (status) return status;
-    return std::move(status).error().in("unpacking " + path_);
+    Error error = std::move(status).error().in("unpacking " + path_);
+    error.next = other_way;
+    return error;
   }
 
   // A size may lie, and a sparse file is longer than what is stored of it: what counts is what

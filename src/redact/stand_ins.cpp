@@ -84,7 +84,7 @@ std::string StandIns::serial(const std::string& text) {
   const std::string plain = to_lower(trim(text));
   if (std::find(none.begin(), none.end(), plain) != none.end()) return text;
   if (is_numbered(text, "serial-")) return text;
-  const std::string stand_in =
+  std::string stand_in =
       next(serials_, text, [](std::size_t number) { return fmt::format("serial-{}", number); });
   add_known_serial(text, stand_in);
   return stand_in;

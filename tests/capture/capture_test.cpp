@@ -97,6 +97,26 @@ std::string everything_in(const fs::path& folder) {
   return all;
 }
 
+// Where two answers part; empty if they do not.
+std::string first_difference(const std::string& a, const std::string& b) {
+  const auto ours = split_lines(a);
+  const auto theirs = split_lines(b);
+  for (std::size_t i = 0; i < std::max(ours.size(), theirs.size()); ++i) {
+    const std::string_view left = i < ours.size() ? ours[i] : "(ends)";
+    const std::string_view right = i < theirs.size() ? theirs[i] : "(ends)";
+    if (left != right)
+      return "line " + std::to_string(i + 1) + ": " + std::string(left) + " | " +
+             std::string(right);
+  }
+  return "";
+}
+
+// Names of people, hosts and UUIDs are stand-ins in the capture, and so in what is said of it.
+bool tells_names(const redact::Counts& counts) {
+  const auto of = [&](redact::Kind kind) { return counts[static_cast<std::size_t>(kind)]; };
+  return of(redact::Kind::user_name) + of(redact::Kind::host_name) + of(redact::Kind::uuid) > 0;
+}
+
 class Captures : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Captures, check_says_the_same_of_it_byte_for_byte) {
@@ -106,11 +126,12 @@ TEST_P(Captures, check_says_the_same_of_it_byte_for_byte) {
   const std::string once = scratch.string() + "/once";
   const auto captured = capture(root, once);
   ASSERT_TRUE(captured.has_value()) << captured.error().message;
-  EXPECT_EQ(*check(once), *check(root));
+  const std::string answer = tells_names(captured->counts) ? captured->answer : *check(root);
+  EXPECT_EQ(first_difference(*check(once), answer), "");
   // And of a capture of the capture, which is the same tree.
   const std::string twice = scratch.string() + "/twice";
   ASSERT_TRUE(capture(once, twice).has_value());
-  EXPECT_EQ(*check(twice), *check(root));
+  EXPECT_EQ(first_difference(*check(twice), answer), "");
   fs::remove(once + "/MANIFEST.json");  // It counts what was taken out: the second time nothing.
   fs::remove(twice + "/MANIFEST.json");
   EXPECT_EQ(everything_in(once), everything_in(twice));
@@ -124,7 +145,7 @@ TEST_P(Captures, an_archive_says_the_same) {
   const std::string archive = scratch.string() + "/machine.tar.zst";
   const auto captured = capture(root, archive);
   ASSERT_TRUE(captured.has_value()) << captured.error().message;
-  EXPECT_EQ(*check(archive), *check(root));
+  EXPECT_EQ(first_difference(*check(archive), captured->answer), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(, Captures, ::testing::ValuesIn(machine_names()), [](const auto& machine) {
@@ -198,7 +219,7 @@ TEST_F(Secrets, none_is_in_any_byte_name_or_link_of_the_capture) {
     EXPECT_EQ(told.find(secret), std::string::npos) << secret << " is told";
   }
   EXPECT_THAT(told, ::testing::HasSubstr("amdgpu.gttsize=2048"));
-  EXPECT_EQ(*check(output), captured->answer);
+  EXPECT_EQ(first_difference(*check(output), captured->answer), "");
 }
 
 TEST_F(Secrets, ids_are_replaced_and_what_was_equal_stays_equal) {
