@@ -27,6 +27,14 @@ def check_commands(scratch):
         yield ["headroom", "check", "--json", "--root", folder]
 
 
+def capture_commands(scratch):
+    """`headroom capture` of a test machine as folder, and of this one."""
+    machine = pathlib.Path(scratch, "machine")
+    subprocess.run([PROGRAMS / "fake_machine", MACHINES[0], machine], check=True)
+    yield ["headroom", "capture", pathlib.Path(scratch, "folder"), "--json", "--root", machine]
+    yield ["headroom", "capture", pathlib.Path(scratch, "live"), "--json"]
+
+
 def replay_commands(scratch):
     """`headroom replay` of a small trace: one that ends, one that cannot, and every policy at once."""
     trace = pathlib.Path(scratch, "small.trace")
@@ -70,6 +78,7 @@ def train_commands(scratch):
 
 
 SCHEMAS = {
+    "capture.schema.json": capture_commands,
     "check.schema.json": check_commands,
     "plan.schema.json": plan_commands,
     "replay.schema.json": replay_commands,

@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "findings/diagnosis.h"
 #include "knowledge/gpu_tables.h"
-#include "machine/files.h"
+#include "machine/open_root.h"
 #include "machine/terminal.h"
 #include "probe/probe.h"
 #include "report/check_json.h"
@@ -51,9 +51,9 @@ int run_check(const CheckOptions& options) {
   };
   const auto tables = knowledge::load_gpu_tables();
   if (!tables) return could_not_look(tables.error());
-  const auto files = machine::Files::open(options.root);
-  if (!files) return could_not_look(files.error());
-  const auto facts = probe::probe(*files, *tables);
+  const auto root = machine::open_root(options.root);
+  if (!root) return could_not_look(root.error());
+  const auto facts = probe::probe(root->files, *tables);
   if (!facts) return could_not_look(facts.error());
   const auto diagnosis = findings::diagnose({*facts, *tables});
   if (!options.what_if.empty()) return answer_what_if(options, *facts, diagnosis, *tables);
@@ -75,8 +75,10 @@ void add_check(CLI::App& app, Context& context) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand(
       "check", "Look at this machine: what its GPUs can use, what is in the way, and what to do");
-  command->add_option("--root", options->root,
-                      "A captured machine: a folder that mirrors its /sys, /proc, /etc and /dev");
+  command->add_option(
+      "--root", options->root,
+      "A captured machine: what headroom capture wrote, or any folder that mirrors a "
+      "machine's /sys, /proc, /etc and /dev");
   command
       ->add_option("--if", options->what_if,
                    "What a reboot would bring: ttm.pages_limit=96GiB, gttsize=default, "

@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   headroom::cli::Context context;
   headroom::cli::add_check(app, context);
+  headroom::cli::add_capture(app, context);
   headroom::cli::add_plan(app, context);
   headroom::cli::add_run(app, context);
   headroom::cli::add_replay(app, context);

@@ -54,6 +54,12 @@ const CLI::Option* missing_option(const CLI::App& command) {
   return nullptr;
 }
 
+std::string expected_one(const std::string& name) {
+  const bool vowel =
+      !name.empty() && std::string_view("AEIOUaeiou").find(name.front()) != std::string_view::npos;
+  return fmt::format("expected {} {}, found none", vowel ? "an" : "a", name);
+}
+
 }  // namespace
 
 int print_usage(const CLI::App& app, const CLI::ParseError& problem) {
@@ -66,8 +72,7 @@ int print_usage(const CLI::App& app, const CLI::ParseError& problem) {
   if (!rest.empty()) return print_error(no_such_argument(command, rest.front()), exit_usage);
   const CLI::Option* missing = missing_option(command);
   const std::string what =
-      missing == nullptr ? problem.what()
-                         : fmt::format("expected a {}, found none", missing->get_single_name());
+      missing == nullptr ? problem.what() : expected_one(missing->get_single_name());
   return print_error({Errc::invalid, fmt::format("{}: {}", command.get_name(), what),
                       fmt::format("headroom {} --help", command.get_name())},
                      exit_usage);

@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "machine/acts_when_read.h"
 #include "machine/os_error.h"
 
 namespace headroom::machine {
@@ -35,36 +36,25 @@ std::string absolute(std::string_view path) {
   return rest == "." ? "/" : "/" + rest;
 }
 
-Result<std::string> read_descriptor(int fd, const std::string& doing, std::size_t limit) {
-  std::string text;
-  std::array<char, 16384> chunk;
-  for (;;) {
-    const ssize_t count = ::read(fd, chunk.data(), chunk.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return os_error(errno, doing);
-    if (count == 0) return text;
-    text.append(chunk.data(), static_cast<std::size_t>(count));
-    if (text.size() > limit) {
-      return Error{Errc::invalid, fmt::format("{}: longer than {} bytes", doing, limit), ""};
-    }
-  }
-}
-
-// Calls visit(descriptor of the folder, entry) for each name but "." and "..", in no order.
+// Calls visit(descriptor of the folder, entry) for each name but "." and "..", in no order. Returns
+// an errno, or 0.
 template <class Visit>
-Status each_entry(Descriptor folder, const std::string& doing, Visit visit) {
+int each_entry(Descriptor folder, Visit visit) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(folder.get()), ::closedir);
-  if (!entries) return os_error(errno, doing);
+  if (!entries) return errno;
   const int fd = folder.release();
   for (;;) {
     errno = 0;
     const dirent* entry = ::readdir(entries.get());  // NOLINT(concurrency-mt-unsafe): own stream.
-    if (entry == nullptr) break;
+    if (entry == nullptr) return errno;
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") visit(fd, *entry);
   }
-  if (errno != 0) return os_error(errno, doing);
-  return Done{};
+}
+
+// Not noted in a record: what the path is tells it again.
+Error no_link(std::string_view path) {
+  return os_error(EINVAL, "reading the link " + absolute(path));
 }
 
 // The same folder as "/", by identity: "/", "//" and a bind mount of it are all this system.
@@ -91,7 +81,7 @@ std::string without_dots(std::string_view path) {
 
 }  // namespace
 
-Result<Files> Files::open(const std::string& root) {
+Result<Files> Files::open(const std::string& root, Recording* recording) {
   Files files;
   files.root_ = Descriptor(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (files.root_.get() < 0) return os_error(errno, "opening " + root);
@@ -99,9 +89,11 @@ Result<Files> Files::open(const std::string& root) {
   if (!files.real_) {
     if (auto probe = files.open_at("/", O_PATH); !probe) return std::move(probe).error();
     if (const auto manifest = files.read("/MANIFEST.json", std::size_t{16} << 20U)) {
-      files.recorded_errors_ = files.with_real_names(parse_recorded_errors(*manifest));
+      files.manifest_ = parse_manifest(*manifest);
+      files.add_real_names();
     }
   }
+  files.recording_ = recording;
   return files;
 }
 
@@ -119,15 +111,38 @@ int Files::open_raw(const std::string& name, int flags) const {
   return fd >= 0 ? static_cast<int>(fd) : -errno;
 }
 
-Result<Descriptor> Files::open_at(std::string_view path, int flags) const {
+int Files::open_quietly(std::string_view path, int flags) const {
   const std::string name = relative(path);
-  int fd = open_raw(name, flags);
-  if (fd == -ENOTDIR && !real_) {
-    HEADROOM_TRY(const std::string followed, follow_links(name, true));
-    if (followed != name) fd = open_raw(followed, flags);
+  const int fd = open_raw(name, flags);
+  if (fd != -ENOTDIR || real_) return fd;
+  const auto followed = follow_links(name, true);
+  if (!followed) return -ELOOP;
+  return *followed == name ? fd : open_raw(*followed, flags);
+}
+
+Result<Descriptor> Files::open_at(std::string_view path, int flags) const {
+  if (acts_when_read(path) && (flags & O_PATH) == 0) {
+    return Error{Errc::unsupported,
+                 fmt::format("reading {}: refused, because reading it acts", absolute(path)), ""};
   }
-  if (fd < 0) return explain(os_error(-fd, "reading " + absolute(path)), path);
+  const int fd = open_quietly(path, flags);
+  if (fd < 0) return fail({-fd, ""}, "reading", path);
   return Descriptor(fd);
+}
+
+tl::expected<std::string, Files::Refusal> Files::read_whole(int fd, std::size_t limit) {
+  std::string text;
+  std::array<char, 16384> chunk;
+  for (;;) {
+    const ssize_t count = ::read(fd, chunk.data(), chunk.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return tl::unexpected(Refusal{errno, ""});
+    if (count == 0) return text;
+    text.append(chunk.data(), static_cast<std::size_t>(count));
+    if (text.size() > limit) {
+      return tl::unexpected(Refusal{0, fmt::format("longer than {} bytes", limit)});
+    }
+  }
 }
 
 // Archives and checkouts that cannot hold links keep each as a small file with the link's text, as
@@ -144,7 +159,7 @@ std::optional<std::string> Files::link_text(const std::string& name) const {
   if (!may_be_text) return std::nullopt;
   const Descriptor file(open_raw(name, O_RDONLY));
   if (file.get() < 0) return std::nullopt;
-  auto text = read_descriptor(file.get(), name, link_text_max);
+  auto text = read_whole(file.get(), link_text_max);
   const bool is_link = text && (text->starts_with("../") || text->starts_with('/')) &&
                        text->find_first_of("\n ") == std::string::npos;
   return is_link ? std::optional(*std::move(text)) : std::nullopt;
@@ -161,6 +176,7 @@ Result<std::string> Files::follow_links(std::string path, bool whole) const {
         const std::size_t slash = head.rfind('/');
         const bool from_root = target->starts_with('/') || slash == std::string::npos;
         const std::string rest = end == std::string::npos ? "" : path.substr(end);
+        if (recording_ != nullptr) recording_->links.emplace(head, *target);
         path = without_dots((from_root ? "" : head.substr(0, slash + 1)) + *target + rest);
         changed = true;
       }
@@ -172,69 +188,65 @@ Result<std::string> Files::follow_links(std::string path, bool whole) const {
   return os_error(ELOOP, "reading " + absolute(path));
 }
 
-// Recorded under a class link, asked for under the device, or the other way round: both are known.
-std::map<std::string, Errc> Files::with_real_names(
-    const std::map<std::string, Errc>& errors) const {
-  std::map<std::string, Errc> all = errors;
-  for (const auto& [name, code] : errors) {
-    const std::size_t slash = name.rfind('/');
-    if (slash == std::string::npos) continue;
-    const auto folder = follow_links(name.substr(0, slash), true);
-    if (folder) all.emplace(*folder + name.substr(slash), code);
-  }
-  return all;
-}
-
-Error Files::explain(Error error, std::string_view path) const {
-  if (error.code != Errc::not_found || recorded_errors_.empty()) return error;
-  std::string name = relative(path);
-  for (std::size_t end = name.size(); end != std::string::npos && end > 0;
-       end = name.rfind('/', end - 1)) {
-    const auto recorded = recorded_errors_.find(name.substr(0, end));
-    if (recorded == recorded_errors_.end()) continue;
-    return {
-        recorded->second,
-        fmt::format("reading {}: failed on the machine too, as the capture says", absolute(path)),
-        ""};
-  }
-  return error;
-}
-
 Result<std::string> Files::read(std::string_view path, std::size_t limit) const {
-  HEADROOM_TRY(const Descriptor file, open_at(path, O_RDONLY));
-  const std::string doing = "reading " + absolute(path);
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return os_error(errno, doing);
-  if (!S_ISREG(status.st_mode)) {
-    return Error{Errc::invalid, doing + ": not a regular file", ""};
+  if (manifest_.complete) {
+    if (auto known = recorded_refusal(path)) return fail(*std::move(known), "reading", path);
   }
-  return read_descriptor(file.get(), doing, limit);
+  HEADROOM_TRY(const Descriptor file, open_at(path, O_RDONLY));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return fail({errno, ""}, "reading", path);
+  if (!S_ISREG(status.st_mode)) {
+    note_presence(path, file.get());
+    return Error{Errc::invalid, fmt::format("reading {}: not a regular file", absolute(path)), ""};
+  }
+  auto text = read_whole(file.get(), limit);
+  if (!text) {
+    note_presence(path, file.get());
+    return fail(text.error(), "reading", path);
+  }
+  note_file(path, *text);
+  return *std::move(text);
+}
+
+Result<Descriptor> Files::open_folder(std::string_view path) const {
+  if (manifest_.complete) {
+    if (auto known = recorded_refusal(path)) return fail(*std::move(known), "reading", path);
+  }
+  HEADROOM_TRY(Descriptor folder, open_at(path, O_RDONLY | O_DIRECTORY));
+  note_presence(path, folder.get());
+  return folder;
 }
 
 Result<std::vector<std::string>> Files::list(std::string_view path) const {
-  HEADROOM_TRY(Descriptor folder, open_at(path, O_RDONLY | O_DIRECTORY));
+  HEADROOM_TRY(Descriptor folder, open_folder(path));
   std::vector<std::string> names;
-  HEADROOM_CHECK(each_entry(std::move(folder), "listing " + absolute(path),
-                            [&](int, const dirent& entry) { names.emplace_back(entry.d_name); }));
+  std::vector<std::string> folders;
+  const int failure = each_entry(std::move(folder), [&](int, const dirent& entry) {
+    names.emplace_back(entry.d_name);
+    if (recording_ != nullptr && entry.d_type == DT_DIR) folders.emplace_back(entry.d_name);
+  });
+  if (failure != 0) return fail({failure, ""}, "listing", path);
   std::sort(names.begin(), names.end());
+  note_entries(path, names, folders);
   return names;
 }
 
 Result<std::vector<Link>> Files::list_links(std::string_view path) const {
-  HEADROOM_TRY(Descriptor folder, open_at(path, O_RDONLY | O_DIRECTORY));
+  HEADROOM_TRY(Descriptor folder, open_folder(path));
   std::vector<Link> links;
   std::array<char, link_text_max> target;
-  HEADROOM_CHECK(
-      each_entry(std::move(folder), "listing " + absolute(path), [&](int fd, const dirent& entry) {
-        const ssize_t length = ::readlinkat(fd, entry.d_name, target.data(), target.size());
-        if (length >= 0) {
-          links.push_back({entry.d_name, {target.data(), static_cast<std::size_t>(length)}});
-        } else if (!real_) {
-          if (auto text = link_text(relative(path) + "/" + entry.d_name)) {
-            links.push_back({entry.d_name, *std::move(text)});
-          }
-        }
-      }));
+  const int failure = each_entry(std::move(folder), [&](int fd, const dirent& entry) {
+    const ssize_t length = ::readlinkat(fd, entry.d_name, target.data(), target.size());
+    if (length >= 0) {
+      links.push_back({entry.d_name, {target.data(), static_cast<std::size_t>(length)}});
+    } else if (!real_) {
+      if (auto text = link_text(relative(path) + "/" + entry.d_name)) {
+        links.push_back({entry.d_name, *std::move(text)});
+      }
+    }
+  });
+  if (failure != 0) return fail({failure, ""}, "listing", path);
+  note_links(path, links);
   return links;
 }
 
@@ -243,32 +255,49 @@ Result<std::string> Files::read_link(std::string_view path) const {
     std::array<char, link_text_max> target;
     const ssize_t length =
         ::readlinkat(root_.get(), relative(path).c_str(), target.data(), target.size());
-    if (length < 0) return os_error(errno, "reading the link " + absolute(path));
+    if (length < 0 && errno == EINVAL) return no_link(path);
+    if (length < 0) return fail({errno, ""}, "reading the link", path);
+    note_link(path);
     return std::string(target.data(), static_cast<std::size_t>(length));
   }
   HEADROOM_TRY(const std::string name, follow_links(relative(path), false));
-  if (auto target = link_text(name)) return *std::move(target);
-  const int code = exists(name) ? EINVAL : ENOENT;
-  return explain(os_error(code, "reading the link " + absolute(path)), path);
+  if (auto target = link_text(name)) {
+    note_link(path);
+    return *std::move(target);
+  }
+  const int there = open_raw(name, O_PATH | O_NOFOLLOW);
+  if (there < 0) return fail({-there, ""}, "reading the link", path);
+  ::close(there);
+  return no_link(path);
 }
 
 Result<std::string> Files::resolve(std::string_view path) const {
   HEADROOM_TRY(const std::string name, follow_links(relative(path), true));
-  if (!exists(name)) return explain(os_error(ENOENT, "resolving " + absolute(path)), path);
+  const int fd = open_quietly(name, O_PATH);
+  if (fd < 0) return fail({-fd, ""}, "resolving", path);
+  const Descriptor there(fd);
+  note_presence(path, there.get());
   return absolute(name);
 }
 
 bool Files::exists(std::string_view path) const {
-  return open_at(path, O_PATH).has_value();
+  const Descriptor there(open_quietly(path, O_PATH));
+  if (there.get() < 0) return false;
+  note_presence(path, there.get());
+  return true;
 }
 
 Result<bool> Files::may_use(std::string_view path) const {
-  if (!real_) {
-    return Error{Errc::not_this_system, absolute(path) + ": asked of a captured machine", ""};
-  }
-  if (::faccessat(root_.get(), relative(path).c_str(), R_OK | W_OK, AT_EACCESS) == 0) return true;
-  if (errno == EACCES || errno == EPERM) return false;
-  return os_error(errno, "asking for access to " + absolute(path));
+  const std::string question = "may_use" + absolute(path);
+  const auto answer = ask(question, [&]() -> Result<std::string> {
+    const std::string name = relative(path);
+    if (::faccessat(root_.get(), name.c_str(), R_OK | W_OK, AT_EACCESS) == 0) return "yes\n";
+    if (errno == EACCES || errno == EPERM) return "no\n";
+    return os_error(errno, "asking for access to " + absolute(path));
+  });
+  if (answer) return trim(*answer) == "yes";
+  if (real_ || manifest_.unanswered.contains(question)) return answer.error();
+  return Error{Errc::not_this_system, absolute(path) + ": asked of a captured machine", ""};
 }
 
 }  // namespace headroom::machine

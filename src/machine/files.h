@@ -2,11 +2,12 @@
 // The files of one machine: this one (root "/") or a captured one (any folder that mirrors /sys,
 // /proc, /etc and /dev). Paths are written as on that machine, "/sys/class/drm"; nothing outside
 // the root can be reached, whatever links the folder holds (openat2 with RESOLVE_IN_ROOT). Reads
-// only.
+// only, and refuses the files that act when they are read (acts_when_read.h). Where its owner asks
+// for it, keeps a record of every answer (recording.h).
 #pragma once
 
 #include <cstddef>
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 
 #include "base/result.h"
 #include "machine/descriptor.h"
+#include "machine/recording.h"
 
 namespace headroom::machine {
 
@@ -25,8 +27,9 @@ struct Link {
 class Files {
  public:
   // Fails with not_found if `root` is no folder, and with unsupported where the kernel lacks
-  // openat2 (before Linux 5.6) and the root is not "/".
-  static Result<Files> open(const std::string& root);
+  // openat2 (before Linux 5.6) and the root is not "/". Every answer is added to `recording` where
+  // one is given; it must outlive this, and then only one thread at a time may ask.
+  static Result<Files> open(const std::string& root, Recording* recording = nullptr);
 
   // True for "/": what is read is true of this system now. Changing and running refuse any other
   // root.
@@ -45,30 +48,54 @@ class Files {
   // Where a path leads once every link is followed, as a path of that machine.
   Result<std::string> resolve(std::string_view path) const;
   bool exists(std::string_view path) const;
-  // Whether the user who runs this may open the path for reading and writing; only asked of the
-  // real root. Does not open it: opening a device node may wake the device.
+  // Whether the user who runs this may open the path for reading and writing; not_this_system of a
+  // captured machine that does not say. Does not open it: opening a device node may wake the
+  // device.
   Result<bool> may_use(std::string_view path) const;
+  // What no file holds, an ioctl's answer for instance, as a text: of this system it is what `live`
+  // answers; of a captured one what was answered then, kept in the file /.headroom/QUESTION
+  // ("may_use/dev/kfd"), and not_found where nothing was.
+  Result<std::string> ask(const std::string& question,
+                          const std::function<Result<std::string>()>& live) const;
 
  private:
+  // Why something could not be read: an errno or, where `number` is 0, a sentence.
+  struct Refusal {
+    int number = 0;
+    std::string sentence;
+  };
   Files() = default;
   // An open descriptor, or -errno. `name` is relative to the root.
   int open_raw(const std::string& name, int flags) const;
+  // Without a word to anyone: an open descriptor, or -errno.
+  int open_quietly(std::string_view path, int flags) const;
   Result<Descriptor> open_at(std::string_view path, int flags) const;
+  Result<Descriptor> open_folder(std::string_view path) const;
+  static tl::expected<std::string, Refusal> read_whole(int fd, std::size_t limit);
   // What the link `name` says, be it a real link or, in a capture, a small file with a link's text.
   std::optional<std::string> link_text(const std::string& name) const;
   // The path with every link on its way followed; the last name too if `whole`.
   Result<std::string> follow_links(std::string path, bool whole) const;
-  std::map<std::string, Errc> with_real_names(const std::map<std::string, Errc>& errors) const;
-  Error explain(Error error, std::string_view path) const;
+
+  // What the manifest of a captured machine says of a read that cannot be done here.
+  std::optional<Refusal> recorded_refusal(std::string_view path) const;
+  void add_real_names();
+  Error fail(Refusal refusal, std::string_view doing, std::string_view path) const;
+
+  // To the record, if there is one, under the name that is left once real links are followed.
+  std::optional<std::string> real_name(std::string_view path) const;
+  void note_file(std::string_view path, const std::string& text) const;
+  void note_entries(std::string_view path, const std::vector<std::string>& names,
+                    const std::vector<std::string>& folders) const;
+  void note_presence(std::string_view path, int fd) const;
+  void note_link(std::string_view path) const;
+  void note_links(std::string_view folder, const std::vector<Link>& links) const;
+  void note_refusal(std::string_view path, const Refusal& refusal) const;
 
   Descriptor root_;
   bool real_ = false;
-  std::map<std::string, Errc> recorded_errors_;
+  Manifest manifest_;
+  Recording* recording_ = nullptr;
 };
-
-// Captures may say which reads failed on the machine: MANIFEST.json's `read_errors`, either
-// {"sys/…": "EPERM", …}, or a list of paths, or a list of {"path", "error"}. Other text is no error
-// here: it yields nothing. Pure.
-std::map<std::string, Errc> parse_recorded_errors(std::string_view manifest);
 
 }  // namespace headroom::machine

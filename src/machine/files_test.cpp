@@ -118,18 +118,6 @@ TEST_F(FilesTest, a_recorded_error_is_known_by_its_real_name_too) {
   EXPECT_EQ(open().read("/sys/devices/card/secret").error().code, Errc::no_permission);
 }
 
-TEST(RecordedErrors, every_form_is_read_and_nonsense_is_nothing) {
-  EXPECT_EQ(parse_recorded_errors(R"({"read_errors": ["/sys/a"]})").at("sys/a"),
-            Errc::no_permission);
-  EXPECT_EQ(
-      parse_recorded_errors(R"({"read_errors": [{"path": "sys/a", "error": "EIO"}]})").at("sys/a"),
-      Errc::io);
-  EXPECT_TRUE(parse_recorded_errors("").empty());
-  EXPECT_TRUE(parse_recorded_errors(R"({"read_errors": 3})").empty());
-  EXPECT_TRUE(parse_recorded_errors(R"(["read_errors"])").empty());
-  EXPECT_TRUE(parse_recorded_errors(R"({"read_errors": {"a": )").empty());
-}
-
 TEST(Files, the_real_root_is_known_by_identity) {
   EXPECT_TRUE(Files::open("/")->is_real());
   EXPECT_TRUE(Files::open("/../")->is_real());

@@ -16,8 +16,6 @@
 namespace headroom::machine {
 namespace {
 
-const std::string recorded_folder = "/.headroom";
-
 // Linux's include/uapi/linux/kfd_ioctl.h, which does not compile beside libdrm's headers.
 struct KfdAvailableMemory {
   std::uint64_t available;  // From the driver, in bytes.
@@ -25,13 +23,6 @@ struct KfdAvailableMemory {
   std::uint32_t pad;
 };
 constexpr unsigned long kfd_available_memory = _IOWR('K', 0x23, KfdAvailableMemory);
-
-// The name is where a capture keeps the answer.
-template <class Ask>
-Result<std::string> answer(const Files& files, const std::string& name, Ask ask) {
-  if (files.is_real()) return ask();
-  return files.read(recorded_folder + "/" + name);
-}
 
 Result<Descriptor> open_device(const std::string& path) {
   Descriptor device(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY));
@@ -100,16 +91,16 @@ Result<std::string> ask_ownership(const std::string& path) {
 }  // namespace
 
 Result<std::string> read_amdgpu_info(const Files& files, std::uint64_t render_minor) {
-  return answer(files, fmt::format("amdgpu_info/renderD{}", render_minor),
-                [&] { return ask_amdgpu(fmt::format("/dev/dri/renderD{}", render_minor)); });
+  return files.ask(fmt::format("amdgpu_info/renderD{}", render_minor),
+                   [&] { return ask_amdgpu(fmt::format("/dev/dri/renderD{}", render_minor)); });
 }
 
 Result<std::string> read_kfd_free(const Files& files, const std::vector<std::uint64_t>& gpu_ids) {
-  return answer(files, "kfd_available_memory", [&] { return ask_kfd(gpu_ids); });
+  return files.ask("kfd_available_memory", [&] { return ask_kfd(gpu_ids); });
 }
 
 Result<std::string> read_ownership(const Files& files, const std::string& path) {
-  return answer(files, "ownership" + path, [&] { return ask_ownership(path); });
+  return files.ask("ownership" + path, [&] { return ask_ownership(path); });
 }
 
 }  // namespace headroom::machine

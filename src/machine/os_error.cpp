@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace headroom::machine {
 namespace {
@@ -38,7 +40,34 @@ Errc code_of(int number) {
   }
 }
 
+constexpr std::array<std::pair<int, std::string_view>, 20> names{{
+    {EPERM, "EPERM"},     {ENOENT, "ENOENT"},
+    {EACCES, "EACCES"},   {EIO, "EIO"},
+    {ENXIO, "ENXIO"},     {ENODEV, "ENODEV"},
+    {EBUSY, "EBUSY"},     {EAGAIN, "EAGAIN"},
+    {EINVAL, "EINVAL"},   {ENOTDIR, "ENOTDIR"},
+    {EISDIR, "EISDIR"},   {ELOOP, "ELOOP"},
+    {ENOMEM, "ENOMEM"},   {ENAMETOOLONG, "ENAMETOOLONG"},
+    {ENOSYS, "ENOSYS"},   {EOPNOTSUPP, "EOPNOTSUPP"},
+    {ENODATA, "ENODATA"}, {ETIMEDOUT, "ETIMEDOUT"},
+    {ESTALE, "ESTALE"},   {EROFS, "EROFS"},
+}};
+
 }  // namespace
+
+std::string errno_name(int number) {
+  for (const auto& [known, name] : names) {
+    if (known == number) return std::string(name);
+  }
+  return "EIO";
+}
+
+std::optional<int> errno_number(std::string_view name) {
+  for (const auto& [number, known] : names) {
+    if (known == name) return number;
+  }
+  return std::nullopt;
+}
 
 Error os_error(int number, const std::string& doing) {
   return {code_of(number), fmt::format("{}: {}", doing, std::generic_category().message(number)),

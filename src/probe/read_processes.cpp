@@ -19,15 +19,16 @@ bool is_gpu_node(std::string_view target) {
 }
 
 // comm is cut to 15 characters; the program's own name is better where it can be read. Arguments
-// may hold secrets and are not kept.
+// may hold secrets and are not kept; programs that write a title over them put blanks between.
 std::string read_command(const Files& files, const std::string& folder) {
   const auto comm = files.read(folder + "/comm");
   std::string name(comm ? trim(*comm) : "");
   if (comm && name.size() < 15) return name;
   const auto cmdline = files.read(folder + "/cmdline");
   if (!cmdline || cmdline->empty()) return name;
-  const std::string program = cmdline->substr(0, cmdline->find('\0'));
-  return program.substr(program.rfind('/') + 1);
+  const std::string program =
+      cmdline->substr(0, cmdline->find_first_of(std::string_view("\0 ", 2)));
+  return program.empty() ? name : program.substr(program.rfind('/') + 1);
 }
 
 // The descriptors that may be DRM clients: those whose link leads to a GPU; where links cannot be

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// headroom capture: records what check reads of a machine, without what is nobody's business, into
+// a folder or archive that every command with --root reads. The record is read back at once, so
+// that whoever sends it knows that it says the same.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "capture/identity.h"
+#include "capture/redact_recording.h"
+#include "capture/write_recording.h"
+#include "cli/commands.h"
+#include "findings/diagnosis.h"
+#include "knowledge/gpu_tables.h"
+#include "machine/open_root.h"
+#include "machine/terminal.h"
+#include "machine/user.h"
+#include "probe/probe.h"
+#include "report/capture_report.h"
+#include "report/check_json.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr std::string_view archive_ending = ".tar.zst";
+
+struct CaptureOptions {
+  std::string output;
+  std::string root = "/";
+  bool json = false;
+};
+
+// What check --json prints, but for the one thing that a capture cannot share.
+Result<std::string> check_as_text(const machine::Files& files, const knowledge::GpuTables& tables) {
+  HEADROOM_TRY(facts::Facts facts, probe::probe(files, tables));
+  facts.machine.live = false;
+  return report::to_json_text(facts, findings::diagnose({facts, tables}));
+}
+
+// "box.tar.zst" → "box-2.tar.zst".
+std::string another_name(const std::string& output) {
+  if (!output.ends_with(archive_ending)) return output + "-2";
+  const std::string stem = output.substr(0, output.size() - archive_ending.size());
+  return fmt::format("{}-2{}", stem, archive_ending);
+}
+
+// Whether the output may be written, as far as its name tells.
+Status check_name(const std::string& output) {
+  static constexpr std::array endings{".zip", ".tar", ".tgz", ".gz", ".xz", ".zst", ".7z", ".bz2"};
+  for (const char* ending : endings) {
+    if (!output.ends_with(ending) || output.ends_with(archive_ending)) continue;
+    const std::string stem = output.substr(0, output.find('.', output.rfind('/') + 1));
+    return Error{Errc::invalid,
+                 fmt::format("expected a folder or a name that ends in {}, found {}",
+                             archive_ending, output),
+                 fmt::format("headroom capture {}{}", stem, archive_ending)};
+  }
+  return Done{};
+}
+
+Result<std::unique_ptr<machine::TreeWriter>> make_writer(const std::string& output) {
+  auto writer = output.ends_with(archive_ending) ? machine::make_archive_writer(output)
+                                                 : machine::make_folder_writer(output);
+  if (writer || writer.error().code != Errc::not_found) return writer;
+  Error error = std::move(writer).error();
+  error.next = "mkdir -p " + output.substr(0, output.rfind('/'));
+  return error;
+}
+
+// The capture, read back: where check says something else of it.
+Result<std::vector<std::string>> find_differences(const std::string& output,
+                                                  const std::string& expected,
+                                                  const knowledge::GpuTables& tables) {
+  HEADROOM_TRY(const machine::OpenRoot root, machine::open_root(output));
+  HEADROOM_TRY(const std::string found, check_as_text(root.files, tables));
+  std::vector<std::string> pointers;
+  if (found == expected) return pointers;
+  HEADROOM_TRY(const Json before, parse_json(expected));
+  HEADROOM_TRY(const Json after, parse_json(found));
+  for (const Json& change : Json::diff(before, after)) {
+    pointers.push_back(change["path"].get<std::string>());
+  }
+  return pointers;
+}
+
+void add_refusals(report::CaptureReport& report, const machine::Recording& recording) {
+  for (const auto& [path, reason] : recording.refused) {
+    if (reason == "EACCES" || reason == "EPERM") {
+      report.no_permission.push_back(path);
+    } else {
+      ++report.unreadable;
+    }
+  }
+}
+
+Result<report::CaptureReport> record(const CaptureOptions& options) {
+  HEADROOM_TRY(const auto tables, knowledge::load_gpu_tables());
+  machine::Recording recording;
+  HEADROOM_TRY(const machine::OpenRoot root, machine::open_root(options.root, &recording));
+  HEADROOM_TRY(const std::string answer, check_as_text(root.files, tables));
+
+  // Asked without a record: what tells whose machine it is does not belong into one.
+  HEADROOM_TRY(const machine::OpenRoot beside, machine::open_root(options.root));
+  redact::Redactor redactor(capture::read_identity(beside.files, recording));
+  const machine::Recording clean = capture::redact_recording(recording, redactor);
+  const redact::Counts counts = redactor.counts();
+
+  HEADROOM_TRY(const auto writer, make_writer(options.output));
+  HEADROOM_TRY(const capture::Written written, capture::write_recording(clean, counts, *writer));
+  HEADROOM_CHECK(writer->finish());
+
+  report::CaptureReport report;
+  report.output = options.output;
+  report.archive = options.output.ends_with(archive_ending);
+  report.files = written.files;
+  report.links = written.links;
+  report.stand_ins = written.stand_ins;
+  report.bytes = written.bytes;
+  for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+    report.redacted.emplace_back(to_string(static_cast<redact::Kind>(kind)), counts[kind]);
+  }
+  add_refusals(report, clean);
+  report.more_as_root =
+      root.files.is_real() && !report.no_permission.empty() && !machine::runs_as_root();
+  HEADROOM_TRY(report.differences,
+               find_differences(options.output, redactor.report(answer), tables));
+  return report;
+}
+
+int run_capture(CaptureOptions options) {
+  while (options.output.size() > 1 && options.output.ends_with('/')) options.output.pop_back();
+  if (const auto good = check_name(options.output); !good) {
+    return print_error(good.error(), exit_usage);
+  }
+  if (machine::is_occupied(options.output)) {
+    return print_error(
+        {Errc::invalid, fmt::format("{} is there already, and is not overwritten", options.output),
+         "headroom capture " + another_name(options.output)},
+        exit_usage);
+  }
+  const auto report = record(options);
+  if (!report) {
+    Error error = report.error();
+    if (error.next.empty()) error.next = "headroom capture --help";
+    return print_error(std::move(error).in(options.root == "/" ? "capturing this machine"
+                                                               : "capturing " + options.root),
+                       exit_could_not_look);
+  }
+  if (options.json) {
+    fmt::print("{}\n",
+               report::to_json(*report).dump(2, ' ', false, Json::error_handler_t::replace));
+  } else {
+    fmt::print("{}", report::to_text(*report, report::Style{machine::stdout_shows_colour()}));
+  }
+  return report->differences.empty() ? exit_ok : exit_findings;
+}
+
+}  // namespace
+
+void add_capture(CLI::App& app, Context& context) {
+  auto options = std::make_shared<CaptureOptions>();
+  CLI::App* command = app.add_subcommand(
+      "capture", "Record what check reads, without serials, names and secrets, to send to others");
+  command
+      ->add_option("OUT", options->output,
+                   "Where to: a folder, or an archive if the name ends in .tar.zst")
+      ->required();
+  command->add_option("--root", options->root, "A machine that was captured before, to redact it");
+  command->add_flag("--json", options->json, "For programs: schema headroom.capture/1");
+  command->footer(
+      "Exit: 0 recorded, 1 recorded and check says something else of it, 2 wrong usage, 3 could "
+      "not\n"
+      "look or write. Writes to OUT only and never over anything.");
+  command->callback([options, &context] { context.exit_code = run_capture(*options); });
+}
+
+}  // namespace headroom::cli
