@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "facts/links.h"
 #include "facts/text_facts.h"
 
 namespace headroom::facts {
@@ -23,6 +24,10 @@ struct KfdNode {
   Fact<std::uint64_t> location_id;  // bus << 8 | device << 3 | function, without the domain.
   Fact<std::uint64_t> domain;
   Fact<std::uint64_t> render_minor;
+  Fact<std::uint64_t> unique_id;  // 0 on many consumer cards.
+  Fact<std::uint64_t> hive_id;    // The same on all GPUs that XGMI joins; else 0.
+  std::vector<KfdLink> links;     // To other nodes.
+  Missing no_links;               // Why there are none, if they could not be read.
   Fact<Bytes> bank;       // The heap of a GPU: what ROCm offers to hipMalloc.
   Fact<Bytes> bank_used;  // AMD's DKMS driver only.
 
