@@ -28,8 +28,8 @@ struct KfdNode {
   Fact<std::uint64_t> hive_id;    // The same on all GPUs that XGMI joins; else 0.
   std::vector<KfdLink> links;     // To other nodes.
   Missing no_links;               // Why there are none, if they could not be read.
-  Fact<Bytes> bank;       // The heap of a GPU: what ROCm offers to hipMalloc.
-  Fact<Bytes> bank_used;  // AMD's DKMS driver only.
+  Fact<Bytes> bank;               // The heap of a GPU: what ROCm offers to hipMalloc.
+  Fact<Bytes> bank_used;          // AMD's DKMS driver only.
 
   // A GPU, or CPU and GPU in one node as old kernels built for APUs. Unknown nodes are neither.
   bool is_gpu() const { return simd_count && *simd_count > 0; }

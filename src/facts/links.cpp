@@ -14,7 +14,6 @@ Fact<T> not_understood(const Text& text) {
   return {Missing{Why::not_understood, std::string(trim(*text).substr(0, 80))}, text.source()};
 }
 
-
 // The lesser of what two ends can do; what one end does not say, the other decides.
 template <class T>
 Fact<T> lesser(const Fact<T>& a, const Fact<T>& b) {
@@ -36,7 +35,8 @@ Fact<double> parse_link_speed(const Text& text) {
   const Text word = parse_word(text);
   if (!word) return word.absent<double>();
   const auto words = split_words(*word);
-  const auto speed = words.size() >= 2 && words[1] == "GT/s" ? parse_double(words[0]) : std::nullopt;
+  const auto speed =
+      words.size() >= 2 && words[1] == "GT/s" ? parse_double(words[0]) : std::nullopt;
   constexpr double fastest = 1000;
   if (!speed || !(*speed > 0) || *speed > fastest) return not_understood<double>(word);
   return {*speed, word.source()};
@@ -93,11 +93,13 @@ Fact<bool> parse_acs_redirect(const Text& config) {
   // Each capability is at least 4 bytes, so a longer list runs in a circle.
   for (std::size_t steps = 0; steps < config_size / 4; ++steps) {
     if (at < extended_at || at + 8 > config->size()) break;
-    const auto id = static_cast<std::uint16_t>(byte_at(*config, at) | byte_at(*config, at + 1) << 8U);
+    const auto id =
+        static_cast<std::uint16_t>(byte_at(*config, at) | byte_at(*config, at + 1) << 8U);
     if (id == acs_capability) {
       return {(byte_at(*config, at + 6) & redirect) != 0, source};
     }
-    at = (byte_at(*config, at + 2) >> 4U) | static_cast<std::size_t>(byte_at(*config, at + 3)) << 4U;
+    at = (byte_at(*config, at + 2) >> 4U) | static_cast<std::size_t>(byte_at(*config, at + 3))
+                                                << 4U;
   }
   return {Missing{Why::not_present, "no ACS capability"}, source};
 }
@@ -144,7 +146,8 @@ Fact<IommuMode> parse_iommu_options(const Text& cmdline) {
 KfdLink parse_kfd_link(const Text& properties) {
   const auto bandwidth = [&](const char* key) {
     auto found = find_number(properties, key);
-    if (found && *found == 0) found = {Missing{Why::not_present, "the driver says 0"}, found.source()};
+    if (found && *found == 0)
+      found = {Missing{Why::not_present, "the driver says 0"}, found.source()};
     return found;
   };
   return {find_number(properties, "type"), find_number(properties, "node_to"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How GPUs are connected: to the CPU (PCIe links up to the root port, IOMMU, ACS, NUMA), and to each
-// other (KFD's io_links and p2p_links). With it what many GPUs need of the system around them:
+// How GPUs are connected: to the CPU (PCIe links up to the root port, IOMMU, ACS, NUMA), and to
+// each other (KFD's io_links and p2p_links). With it what many GPUs need of the system around them:
 // shared memory and locked memory. Parsers are text → value and pure.
 #pragma once
 
@@ -40,8 +40,8 @@ std::vector<PcieHop> make_hops(const std::vector<PcieDevice>& path);
 // The link with the least to give, of those whose speed and width are known; nullptr without one.
 const PcieHop* weakest(const std::vector<PcieHop>& hops);
 
-// A PCI device's `config`: whether its ACS capability sends requests between the devices below it up
-// to the CPU (PCIe 6.0 §7.7.11; the bits that drivers/pci/p2pdma.c asks for). Users see only the
+// A PCI device's `config`: whether its ACS capability sends requests between the devices below it
+// up to the CPU (PCIe 6.0 §7.7.11; the bits that drivers/pci/p2pdma.c asks for). Users see only the
 // first 64 bytes: missing, no permission.
 Fact<bool> parse_acs_redirect(const Text& config);
 

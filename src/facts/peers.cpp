@@ -99,8 +99,7 @@ void count_devices(Facts& facts, const std::vector<KfdNode>& nodes) {
       gpu.connection.hip_index = gpu.kfd_node;
       continue;
     }
-    const auto place =
-        std::find(numbers.begin(), numbers.end(), static_cast<int>(*gpu.kfd_node));
+    const auto place = std::find(numbers.begin(), numbers.end(), static_cast<int>(*gpu.kfd_node));
     const auto position = static_cast<std::size_t>(place - numbers.begin());
     const Source source{"computed", 0, "the order of KFD's nodes, under the masks that are set"};
     gpu.connection.rocr_index = index_in(visible.rocr, position, source);
@@ -113,9 +112,8 @@ std::vector<std::string> shared_bridges(const Gpu& a, const Gpu& b) {
   for (std::size_t i = 1; i < a.connection.path.size(); ++i) {
     const std::string& bridge = a.connection.path[i].pci;
     const auto& other = b.connection.path;
-    const bool both = std::any_of(other.begin(), other.end(), [&](const PcieDevice& device) {
-      return device.pci == bridge;
-    });
+    const bool both = std::any_of(other.begin(), other.end(),
+                                  [&](const PcieDevice& device) { return device.pci == bridge; });
     if (both) shared.push_back(bridge);
   }
   return shared;

@@ -32,8 +32,8 @@ Text find_assignment(const Text& text, std::string_view name) {
     rest = trim(rest.substr(equals + 1));
     const Source source{text.source().path, number, std::string(trim(line))};
     if (rest == "None") return {Missing{Why::not_present, ""}, source};
-    const bool quoted = rest.size() >= 2 && (rest[0] == '\'' || rest[0] == '"') &&
-                        rest.back() == rest[0];
+    const bool quoted =
+        rest.size() >= 2 && (rest[0] == '\'' || rest[0] == '"') && rest.back() == rest[0];
     if (!quoted) return {Missing{Why::not_understood, std::string(rest.substr(0, 80))}, source};
     return {std::string(rest.substr(1, rest.size() - 2)), source};
   }
@@ -80,13 +80,14 @@ std::string target_at(std::string_view name, std::size_t at) {
     }
   }
   const std::size_t digits = end - at - 3;
-  const bool ends = tail.empty() || tail[0] == '.' || tail[0] == '-' || tail[0] == '_' ||
-                    tail[0] == ':';
+  const bool ends =
+      tail.empty() || tail[0] == '.' || tail[0] == '-' || tail[0] == '_' || tail[0] == ':';
   return digits >= 3 && digits <= 5 && ends ? std::string(name.substr(at, end - at)) : "";
 }
 
 bool holds_code(std::string_view name) {
-  if (name.starts_with("gfx") && name.find('.') == std::string_view::npos) return true;  // A folder.
+  if (name.starts_with("gfx") && name.find('.') == std::string_view::npos)
+    return true;  // A folder.
   if (name.ends_with(".zlib") || name.ends_with(".zst")) name = name.substr(0, name.rfind('.'));
   for (const std::string_view end : {".dat", ".co", ".hsaco", ".kpack"}) {
     if (name.ends_with(end)) return true;
@@ -100,15 +101,14 @@ struct Generic {
 };
 
 constexpr std::array generics = {
-    Generic{"gfx9-generic",
-            {"gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c", "", ""}},
+    Generic{"gfx9-generic", {"gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c", "", ""}},
     Generic{"gfx9-4-generic", {"gfx942", "gfx950", "", "", "", "", "", ""}},
     Generic{"gfx10-1-generic", {"gfx1010", "gfx1011", "gfx1012", "gfx1013", "", "", "", ""}},
     Generic{"gfx10-3-generic",
             {"gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036", ""}},
-    Generic{"gfx11-generic",
-            {"gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152",
-             "gfx1153"}},
+    Generic{
+        "gfx11-generic",
+        {"gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"}},
     Generic{"gfx12-generic", {"gfx1200", "gfx1201", "", "", "", "", "", ""}},
 };
 
@@ -181,7 +181,8 @@ std::vector<std::string> find_targets(const std::vector<std::string>& names) {
   std::set<std::string> targets;
   for (const std::string& name : names) {
     if (!holds_code(name)) continue;
-    for (std::size_t at = name.find("gfx"); at != std::string::npos; at = name.find("gfx", at + 3)) {
+    for (std::size_t at = name.find("gfx"); at != std::string::npos;
+         at = name.find("gfx", at + 3)) {
       std::string target = target_at(name, at);
       if (!target.empty()) targets.insert(std::move(target));
     }
@@ -201,16 +202,31 @@ bool carries(const std::vector<std::string>& targets, std::string_view gfx) {
 }
 
 bool is_of_interest(std::string_view package) {
-  constexpr std::array names = {
-      "torch",          "torchvision",         "torchaudio",
-      "torchao",        "torchtune",           "transformers",
-      "peft",           "accelerate",          "trl",
-      "bitsandbytes",   "triton",              "pytorch-triton-rocm",
-      "triton-rocm",    "onnxruntime",         "onnxruntime-rocm",
-      "onnxruntime-migraphx", "llama-cpp-python", "vllm",
-      "deepspeed",      "flash-attn",          "xformers",
-      "tensorflow-rocm", "jax-rocm7-plugin",   "rocm",
-      "rocm-sdk-core"};
+  constexpr std::array names = {"torch",
+                                "torchvision",
+                                "torchaudio",
+                                "torchao",
+                                "torchtune",
+                                "transformers",
+                                "peft",
+                                "accelerate",
+                                "trl",
+                                "bitsandbytes",
+                                "triton",
+                                "pytorch-triton-rocm",
+                                "triton-rocm",
+                                "onnxruntime",
+                                "onnxruntime-rocm",
+                                "onnxruntime-migraphx",
+                                "llama-cpp-python",
+                                "vllm",
+                                "deepspeed",
+                                "flash-attn",
+                                "xformers",
+                                "tensorflow-rocm",
+                                "jax-rocm7-plugin",
+                                "rocm",
+                                "rocm-sdk-core"};
   return std::find(names.begin(), names.end(), package) != names.end() ||
          package.starts_with("amd-torch-device-") || package.starts_with("rocm-sdk-device-");
 }

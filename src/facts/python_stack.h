@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python that jobs here would run on, and the packages in it that decide whether they can use
-// the GPU, all read from files: nothing is imported and nothing is run. Parsers are text → value and
-// pure.
+// the GPU, all read from files: nothing is imported and nothing is run. Parsers are text → value
+// and pure.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ namespace headroom::facts {
 
 // pyvenv.cfg (PEP 405; virtualenv and uv write version_info for version).
 struct VirtualEnvironment {
-  Text home;              // The folder of the interpreter it was made from.
-  Text version;           // "3.12.3".
+  Text home;     // The folder of the interpreter it was made from.
+  Text version;  // "3.12.3".
   bool system_packages = false;
 };
 VirtualEnvironment parse_pyvenv(const Text& text);
@@ -50,8 +50,9 @@ struct Torch {
 Torch parse_torch_version(const Text& text);
 
 // The targets that file names tell of ("TensileLibrary_lazy_gfx90a.dat", "torch_gfx1201.kpack",
-// "Kernels.so-000-gfx906-xnack-.hsaco", or a folder "gfx942"), each once and sorted. Tuning databases
-// and the like name targets that there is no code for, so only code objects and their indices count.
+// "Kernels.so-000-gfx906-xnack-.hsaco", or a folder "gfx942"), each once and sorted. Tuning
+// databases and the like name targets that there is no code for, so only code objects and their
+// indices count.
 std::vector<std::string> find_targets(const std::vector<std::string>& names);
 
 // Whether code for `targets` runs on `gfx`: for itself, or for a generic target that contains it
@@ -65,15 +66,15 @@ struct SystemRocm {
 };
 
 struct PythonStack {
-  Text interpreter;  // The executable, as it was found.
-  Text version;      // "3.12" or "3.12.3".
-  Text prefix;       // The virtual environment's folder, or that of the installation.
-  bool named = false;                   // By --python; else it was looked for.
-  std::vector<std::string> folders;     // Of packages, in the order of sys.path.
-  std::string torch_folder;             // Empty: no torch.
+  Text interpreter;    // The executable, as it was found.
+  Text version;        // "3.12" or "3.12.3".
+  Text prefix;         // The virtual environment's folder, or that of the installation.
+  bool named = false;  // By --python; else it was looked for.
+  std::vector<std::string> folders;  // Of packages, in the order of sys.path.
+  std::string torch_folder;          // Empty: no torch.
   Torch torch;
   std::vector<Package> packages;
-  std::vector<SystemRocm> preferred;    // By LD_LIBRARY_PATH, before what packages bring.
+  std::vector<SystemRocm> preferred;  // By LD_LIBRARY_PATH, before what packages bring.
 };
 
 // The packages that matter to jobs on a GPU.

@@ -71,7 +71,8 @@ Fact<IommuMode> read_iommu(const Files& files, const Gpu& gpu, const Fact<IommuM
   const auto link = files.read_link(gpu.folder + "/iommu_group");
   if (!link) return otherwise;
   const std::string group = link->substr(link->rfind('/') + 1);
-  auto mode = facts::parse_iommu_group(read_text(files, "/sys/kernel/iommu_groups/" + group + "/type"));
+  auto mode =
+      facts::parse_iommu_group(read_text(files, "/sys/kernel/iommu_groups/" + group + "/type"));
   return mode ? mode : otherwise;
 }
 

@@ -20,9 +20,9 @@ using machine::Files;
 constexpr std::size_t path_folders_max = 64;
 
 // Where containers and installers put the Python that jobs run on; the system's own comes last.
-constexpr const char* usual_prefixes[] = {"/opt/venv",      "/venv",      "/app/.venv",
-                                          "/root/.venv",    "/opt/conda", "/opt/conda/envs/py_3.12",
-                                          "/opt/python",    "/usr/local", "/usr"};
+constexpr const char* usual_prefixes[] = {"/opt/venv",   "/venv",      "/app/.venv",
+                                          "/root/.venv", "/opt/conda", "/opt/conda/envs/py_3.12",
+                                          "/opt/python", "/usr/local", "/usr"};
 
 // "/a/b" of "/a/b/c"; "/" of "/a".
 std::string parent(const std::string& path) {
@@ -48,8 +48,8 @@ Text find_version(const Files& files, const std::string& prefix) {
   const auto names = files.list(folder);
   for (const std::string& name : names ? *names : std::vector<std::string>{}) {
     const auto version = facts::parse_interpreter_name(name);
-    const auto minor = version && version->starts_with("3.") ? parse_u64(version->substr(2))
-                                                             : std::nullopt;
+    const auto minor =
+        version && version->starts_with("3.") ? parse_u64(version->substr(2)) : std::nullopt;
     if (!minor || (found && *minor < newest)) continue;
     newest = *minor;
     found = {*version, Source{folder + "/" + name, 0, ""}};

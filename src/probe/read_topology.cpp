@@ -63,8 +63,7 @@ void read_node_links(const Files& files, const Folder& kfd, facts::KfdNode& node
   }
 }
 
-void read_links_between(const Files& files, const Folder& kfd,
-                        std::vector<facts::KfdNode>& nodes) {
+void read_links_between(const Files& files, const Folder& kfd, std::vector<facts::KfdNode>& nodes) {
   const auto gpus = std::count_if(nodes.begin(), nodes.end(),
                                   [](const facts::KfdNode& node) { return node.is_gpu(); });
   for (facts::KfdNode& node : nodes) {

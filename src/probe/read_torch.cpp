@@ -58,7 +58,8 @@ void read_targets(const Files& files, const Names& folders, Torch& torch) {
 void read_attention(const Files& files, const std::string& lib, const Names& in_lib, Torch& torch) {
   const std::string folder = lib + "/aotriton.images";
   torch.attention = {Missing{Why::not_present, "no folder aotriton.images"}, Source{folder, 0, ""}};
-  const auto names = contains(in_lib, "aotriton.images") ? files.list(folder) : Result<Names>(Names{});
+  const auto names =
+      contains(in_lib, "aotriton.images") ? files.list(folder) : Result<Names>(Names{});
   if (!names || names->empty()) return;
   Names families;
   for (const std::string& name : *names) {
