@@ -72,7 +72,8 @@ KfdLink parse_kfd_link(const Text& properties);
 enum class PeerKind { xgmi, pcie };
 std::string_view to_string(PeerKind kind);
 
-// The link between two GPUs. No kind: the compute driver records none, so copies go through RAM.
+// The link between two GPUs. A kind that is not_present says that the compute driver records none:
+// what they exchange goes through RAM.
 struct PeerLink {
   std::string from, to;  // PCI addresses.
   Fact<PeerKind> kind;

@@ -46,13 +46,14 @@ PeerLink join_pair(const Gpu& a, const Gpu& b, const KfdNode& from, const KfdNod
   const Source source = from.hive_id.source();
   if (from.hive_id && to.hive_id && *from.hive_id != 0 && *from.hive_id == *to.hive_id) {
     peer.kind = {PeerKind::xgmi, source};
-  } else if (from.links.empty() && from.no_links.why != Why::not_present) {
-    peer.kind = {from.no_links, source};
-  } else {
+  } else if (from.has_all_links() && to.has_all_links()) {
     peer.kind = {Missing{Why::not_present, "the compute driver records no link between them"},
                  source};
+  } else {
+    peer.kind = {from.no_links, source};
   }
-  peer.weight = {peer.kind ? Missing{} : peer.kind.missing(), source};
+  peer.weight = {
+      peer.kind ? Missing{Why::not_asked, "known by the hive alone"} : peer.kind.missing(), source};
   peer.min_bandwidth = peer.weight;
   peer.max_bandwidth = peer.weight;
   return peer;

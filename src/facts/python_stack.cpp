@@ -95,21 +95,18 @@ bool holds_code(std::string_view name) {
   return false;
 }
 
+// LLVM, AMDGPUUsage, "generic processors".
 struct Generic {
-  std::string_view name;
-  std::array<std::string_view, 8> members;
+  std::string_view name, members;
 };
 
 constexpr std::array generics = {
-    Generic{"gfx9-generic", {"gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c", "", ""}},
-    Generic{"gfx9-4-generic", {"gfx942", "gfx950", "", "", "", "", "", ""}},
-    Generic{"gfx10-1-generic", {"gfx1010", "gfx1011", "gfx1012", "gfx1013", "", "", "", ""}},
-    Generic{"gfx10-3-generic",
-            {"gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036", ""}},
-    Generic{
-        "gfx11-generic",
-        {"gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"}},
-    Generic{"gfx12-generic", {"gfx1200", "gfx1201", "", "", "", "", "", ""}},
+    Generic{"gfx9-generic", "gfx900 gfx902 gfx904 gfx906 gfx909 gfx90c"},
+    Generic{"gfx9-4-generic", "gfx942 gfx950"},
+    Generic{"gfx10-1-generic", "gfx1010 gfx1011 gfx1012 gfx1013"},
+    Generic{"gfx10-3-generic", "gfx1030 gfx1031 gfx1032 gfx1033 gfx1034 gfx1035 gfx1036"},
+    Generic{"gfx11-generic", "gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1152 gfx1153"},
+    Generic{"gfx12-generic", "gfx1200 gfx1201"},
 };
 
 }  // namespace
@@ -187,7 +184,11 @@ std::vector<std::string> find_targets(const std::vector<std::string>& names) {
       if (!target.empty()) targets.insert(std::move(target));
     }
   }
-  return {targets.begin(), targets.end()};
+  std::vector<std::string> sorted(targets.begin(), targets.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const std::string& a, const std::string& b) {
+    return a.size() < b.size();  // gfx906 before gfx1030.
+  });
+  return sorted;
 }
 
 bool carries(const std::vector<std::string>& targets, std::string_view gfx) {
@@ -196,7 +197,7 @@ bool carries(const std::vector<std::string>& targets, std::string_view gfx) {
   };
   if (has(gfx)) return true;
   return std::any_of(generics.begin(), generics.end(), [&](const Generic& generic) {
-    const auto& members = generic.members;
+    const auto members = split_words(generic.members);
     return has(generic.name) && std::find(members.begin(), members.end(), gfx) != members.end();
   });
 }

@@ -48,10 +48,9 @@ const PcieDevice& read_device(const Files& files, const std::string& folder, Dev
 }
 
 // The device and the bridges above it: the folders of /sys/devices are nested as the bus is.
-std::vector<PcieDevice> read_path(const Files& files, const std::string& folder, Devices& known) {
+std::vector<PcieDevice> read_path(const Files& files, std::string at, Devices& known) {
   std::vector<PcieDevice> path;
-  const auto real = files.resolve(folder);
-  std::string at = real ? *real : "";
+  if (!at.starts_with("/sys/devices/")) return path;
   while (path.size() < bridges_max && is_pci_address(at.substr(at.rfind('/') + 1))) {
     path.push_back(read_device(files, at, known));
     at.erase(at.rfind('/'));
@@ -59,16 +58,17 @@ std::vector<PcieDevice> read_path(const Files& files, const std::string& folder,
   return path;
 }
 
-bool suspended(const Files& files, const Gpu& gpu) {
+bool suspended(const Files& files, const Gpu& gpu, const Folder& folder) {
   if (gpu.asleep()) return true;
-  const Text status = facts::parse_word(read_text(files, gpu.folder + "/power/runtime_status"));
+  const Text status = facts::parse_word(read_text(files, folder, "power/runtime_status"));
   return status && status->starts_with("suspend");  // suspended, suspending
 }
 
 // A translating IOMMU has a group per device; without groups the command line, or the absence of
 // any IOMMU, tells.
-Fact<IommuMode> read_iommu(const Files& files, const Gpu& gpu, const Fact<IommuMode>& otherwise) {
-  const auto link = files.read_link(gpu.folder + "/iommu_group");
+Fact<IommuMode> read_iommu(const Files& files, const Folder& folder,
+                           const Fact<IommuMode>& otherwise) {
+  const auto link = files.read_link(folder.real + "/iommu_group");
   if (!link) return otherwise;
   const std::string group = link->substr(link->rfind('/') + 1);
   auto mode =
@@ -85,21 +85,26 @@ Fact<IommuMode> read_iommu_setting(const Files& files) {
   return asked;
 }
 
-void read_connection(const Files& files, Gpu& gpu, Devices& known) {
-  Connection& connection = gpu.connection;
+Connection read_connection(const Files& files, const Gpu& gpu, const Fact<IommuMode>& setting,
+                           Devices& known) {
+  Connection connection;
+  connection.iommu = setting;
   if (gpu.folder.empty()) {
     connection.no_hops = {Why::not_present, "the PCI device is not seen"};
     connection.numa_node = {connection.no_hops, Source{}};
-    return;
+    return connection;
   }
-  connection.numa_node = facts::parse_numa_node(read_text(files, gpu.folder + "/numa_node"));
-  if (suspended(files, gpu)) {
+  const Folder folder = open_folder(files, gpu.folder);
+  connection.numa_node = facts::parse_numa_node(read_text(files, folder, "numa_node"));
+  connection.iommu = read_iommu(files, folder, setting);
+  if (suspended(files, gpu, folder)) {
     connection.no_hops = {Why::asleep, ""};
-    return;
+    return connection;
   }
-  connection.path = read_path(files, gpu.folder, known);
+  connection.path = read_path(files, folder.real, known);
   connection.hops = facts::make_hops(connection.path);
   connection.no_hops = {Why::not_present, "its place under /sys/devices is not seen"};
+  return connection;
 }
 
 // The ports on the way from a GPU to the lowest bridge that another GPU is below too. Reading their
@@ -147,21 +152,20 @@ void read_interconnect(const Files& files, Facts& facts) {
 }  // namespace
 
 void read_links(const Files& files, Facts& facts) {
-  if (facts.gpus.empty()) return;
+  if (facts.gpus.empty()) {
+    const Missing none{Why::not_asked, "there is no GPU"};
+    facts.interconnect.shm = {none, Source{}};
+    facts.interconnect.memlock = {none, Source{}};
+    facts.interconnect.infiniband = {none, Source{}};
+    return;
+  }
   const Fact<IommuMode> setting = read_iommu_setting(files);
   Devices known;
+  std::map<std::string, Connection> connections;  // Partitions share the card's folder.
   for (Gpu& gpu : facts.gpus) {
-    // Partitions share the card's PCI device, which was read for the first of them.
-    const auto same = std::find_if(facts.gpus.begin(), facts.gpus.end(), [&](const Gpu& other) {
-      return &other != &gpu && !gpu.folder.empty() && other.folder == gpu.folder &&
-             !other.connection.path.empty();
-    });
-    if (same != facts.gpus.end()) {
-      gpu.connection = same->connection;
-      continue;
-    }
-    read_connection(files, gpu, known);
-    gpu.connection.iommu = gpu.folder.empty() ? setting : read_iommu(files, gpu, setting);
+    const auto [place, is_new] = connections.try_emplace(gpu.folder);
+    if (is_new) place->second = read_connection(files, gpu, setting, known);
+    gpu.connection = place->second;
   }
   read_interconnect(files, facts);
 }

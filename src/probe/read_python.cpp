@@ -121,13 +121,29 @@ bool read_executable(const Files& files, const std::string& executable, const st
   return read_prefix(files, prefix, home, stack);
 }
 
+// pyenv puts a script in front of its interpreters; its file `version` names the one that is
+// chosen.
+// "" for the system's.
+std::string behind_shim(const Files& files, const std::string& executable) {
+  const std::string folder = parent(executable);
+  if (!folder.ends_with("/.pyenv/shims")) return executable;
+  const std::string root = parent(folder);
+  const auto chosen = files.read(root + "/version");
+  const auto lines = chosen ? split_lines(*chosen) : std::vector<std::string_view>{};
+  const std::string name(lines.empty() ? "" : trim(lines.front()));
+  const std::string real = root + "/versions/" + name + "/bin/python3";
+  return !name.empty() && name != "system" && files.exists(real) ? real : "";
+}
+
 std::string find_on_path(const Files& files, const std::string& path) {
   std::size_t looked = 0;
   for (const std::string_view folder : split(path, ':')) {
     if (!folder.starts_with('/') || ++looked > path_folders_max) continue;
     for (const char* name : {"/python3", "/python"}) {
-      const std::string executable = std::string(folder) + name;
-      if (files.exists(executable)) return executable;
+      std::string executable = std::string(folder) + name;
+      if (!files.exists(executable)) continue;
+      executable = behind_shim(files, executable);
+      if (!executable.empty()) return executable;
     }
   }
   return "";
@@ -193,8 +209,8 @@ void read_preferred(const Files& files, const std::string& library_path, PythonS
 
 facts::PythonStack read_python(const Files& files, const PythonRequest& request) {
   PythonStack stack;
-  const Source none{request.named.empty() ? "PATH" : request.named, 0, ""};
   if (!request.named.empty()) {
+    const Source none{request.named, 0, ""};
     if (!read_named(files, request, stack)) {
       stack = {};
       stack.interpreter = {Missing{Why::not_present, "no Python there"}, none};
@@ -205,6 +221,13 @@ facts::PythonStack read_python(const Files& files, const PythonRequest& request)
   } else {
     const std::string executable = find_on_path(files, request.path);
     if (!executable.empty()) read_executable(files, executable, request.home, stack);
+  }
+  const Missing nowhere{Why::not_present,
+                        request.path.empty() ? "none in the usual places" : "none on PATH"};
+  if (stack.folders.empty() && !stack.interpreter && request.named.empty()) {
+    stack.interpreter = {nowhere, Source{}};
+    stack.version = stack.interpreter;
+    stack.prefix = stack.interpreter;
   }
   read_preferred(files, request.library_path, stack);
   return stack;

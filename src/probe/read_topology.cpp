@@ -55,7 +55,6 @@ void read_node_links(const Files& files, const Folder& kfd, facts::KfdNode& node
   for (const char* kind : {"io_links", "p2p_links"}) {
     const std::string links = fmt::format("topology/nodes/{}/{}", node.index, kind);
     const auto listed = files.list(kfd.real + "/" + links);
-    if (!listed && node.links.empty()) node.no_links = to_missing(listed.error());
     for (const int number : find_numbers(listed ? *listed : std::vector<std::string>{})) {
       const std::string link = fmt::format("{}/{}/properties", links, number);
       node.links.push_back(facts::parse_kfd_link(read_text(files, kfd, link)));
@@ -70,7 +69,7 @@ void read_links_between(const Files& files, const Folder& kfd, std::vector<facts
     if (!node.is_gpu()) continue;
     node.no_links = {Why::not_asked, "too many GPUs to list each pair"};
     if (gpus > 1 && static_cast<std::size_t>(gpus) <= linked_gpus_max) {
-      node.no_links = {};
+      node.no_links = {Why::unreadable, "its links are not all there to read"};
       read_node_links(files, kfd, node);
     }
   }

@@ -47,21 +47,26 @@ std::string peers_table(const facts::Facts& facts, const Style& style) {
     if (gpu.kfd_node) gpus.push_back(&gpu);
   }
   if (gpus.size() < 2 || gpus.size() > facts::peers_max) return "";
-  Row head = {"GPU", "HIP", "PCIe now", "NUMA"};
-  std::vector<Align> columns = {Align::left, Align::right, Align::left, Align::right};
-  bool any_ram = false;
+  // Letters, because every number would be taken for an index.
+  const auto letter = [](std::size_t i) { return std::string(1, static_cast<char>('a' + i)); };
+  static_assert(facts::peers_max <= 26);
+  Row head = {"", "GPU", "HIP index", "PCIe now", "NUMA"};
+  std::vector<Align> columns = {Align::left, Align::left, Align::right, Align::left, Align::right};
+  bool any_ram = false, any_unknown = false;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
-    head.push_back(fmt::format("to {}", gpus[i]->pci.substr(gpus[i]->pci.find(':') + 1)));
+    head.push_back("to " + letter(i));
     columns.push_back(Align::left);
   }
   std::vector<Row> rows = {head};
-  for (const facts::Gpu* gpu : gpus) {
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const facts::Gpu* gpu = gpus[i];
     const facts::Connection& connection = gpu->connection;
-    Row row = {gpu->pci, index_words(connection.hip_index), link_words(connection),
+    Row row = {letter(i), gpu->pci, index_words(connection.hip_index), link_words(connection),
                number_words(connection.numa_node)};
     for (const facts::Gpu* other : gpus) {
       row.push_back(pair_words(facts, *gpu, *other));
       any_ram = any_ram || row.back() == "RAM";
+      any_unknown = any_unknown || row.back() == "?";
     }
     rows.push_back(std::move(row));
   }
@@ -70,8 +75,9 @@ std::string peers_table(const facts::Facts& facts, const Style& style) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     table += (i == 0 ? style.dim("  " + lines[i]) : "  " + lines[i]) + "\n";
   }
-  if (any_ram)
-    table += style.dim("  RAM: no link is recorded between them; copies go through RAM") + "\n";
+  const auto note = [&](const char* words) { table += style.dim(words) + "\n"; };
+  if (any_ram) note("  RAM: no link is recorded between them; copies go through RAM");
+  if (any_unknown) note("  ?: which link joins them could not be read");
   return table;
 }
 
