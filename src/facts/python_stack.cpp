@@ -33,7 +33,7 @@ Text find_assignment(const Text& text, std::string_view name) {
     const Source source{text.source().path, number, std::string(trim(line))};
     if (rest == "None") return {Missing{Why::not_present, ""}, source};
     const bool quoted =
-        rest.size() >= 2 && (rest[0] == '\'' || rest[0] == '"') && rest.back() == rest[0];
+        rest.size() > 2 && (rest[0] == '\'' || rest[0] == '"') && rest.back() == rest[0];
     if (!quoted) return {Missing{Why::not_understood, std::string(rest.substr(0, 80))}, source};
     return {std::string(rest.substr(1, rest.size() - 2)), source};
   }
@@ -115,8 +115,11 @@ VirtualEnvironment parse_pyvenv(const Text& text) {
   // "key = value": a key's line is found by its first word, and what follows begins with "=".
   const auto value = [&](std::string_view key) -> Text {
     const Text rest = find_line(text, key);
-    if (!rest || !rest->starts_with('=')) return rest ? Text(Missing{}, rest.source()) : rest;
-    return {std::string(trim(rest->substr(1))), rest.source()};
+    if (!rest) return rest;
+    const std::string_view word =
+        rest->starts_with('=') ? trim(std::string_view(*rest).substr(1)) : "";
+    if (word.empty()) return {Missing{Why::not_understood, *rest}, rest.source()};
+    return {std::string(word), rest.source()};
   };
   VirtualEnvironment environment;
   environment.home = value("home");

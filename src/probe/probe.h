@@ -4,19 +4,12 @@
 // sleeping GPU.
 #pragma once
 
-#include <string>
-
 #include "facts/facts.h"
 #include "knowledge/gpu_tables.h"
 #include "machine/files.h"
+#include "probe/surroundings.h"
 
 namespace headroom::probe {
-
-// What main knows and the files do not: the shell that headroom was started from.
-struct Surroundings {
-  facts::Variables environment;  // Believed on the real root only.
-  std::string python;            // --python; empty: look for one.
-};
 
 // Fails with not_found only if the root is no machine: neither /proc nor /sys is in it. Anything
 // else that cannot be read is a fact that is missing.

@@ -24,7 +24,7 @@ using facts::Why;
 using machine::Files;
 
 // A bridge is above many GPUs, so each device is read once.
-using Devices = std::map<std::string, PcieDevice>;
+using KnownDevices = std::map<std::string, PcieDevice>;
 
 constexpr std::size_t bridges_max = 16;  // PCIe cannot stack more switches than this usefully.
 
@@ -33,7 +33,7 @@ bool is_pci_address(std::string_view name) {  // "0000:03:00.0"
          name[name.size() - 2] == '.';
 }
 
-const PcieDevice& read_device(const Files& files, const std::string& folder, Devices& known) {
+const PcieDevice& read_device(const Files& files, const std::string& folder, KnownDevices& known) {
   const auto found = known.find(folder);
   if (found != known.end()) return found->second;
   const auto text = [&](const char* name) { return read_text(files, folder + "/" + name); };
@@ -48,7 +48,7 @@ const PcieDevice& read_device(const Files& files, const std::string& folder, Dev
 }
 
 // The device and the bridges above it: the folders of /sys/devices are nested as the bus is.
-std::vector<PcieDevice> read_path(const Files& files, std::string at, Devices& known) {
+std::vector<PcieDevice> read_path(const Files& files, std::string at, KnownDevices& known) {
   std::vector<PcieDevice> path;
   if (!at.starts_with("/sys/devices/")) return path;
   while (path.size() < bridges_max && is_pci_address(at.substr(at.rfind('/') + 1))) {
@@ -56,12 +56,6 @@ std::vector<PcieDevice> read_path(const Files& files, std::string at, Devices& k
     at.erase(at.rfind('/'));
   }
   return path;
-}
-
-bool suspended(const Files& files, const Gpu& gpu, const Folder& folder) {
-  if (gpu.asleep()) return true;
-  const Text status = facts::parse_word(read_text(files, folder, "power/runtime_status"));
-  return status && status->starts_with("suspend");  // suspended, suspending
 }
 
 // A translating IOMMU has a group per device; without groups the command line, or the absence of
@@ -86,18 +80,18 @@ Fact<IommuMode> read_iommu_setting(const Files& files) {
 }
 
 Connection read_connection(const Files& files, const Gpu& gpu, const Fact<IommuMode>& setting,
-                           Devices& known) {
+                           KnownDevices& known) {
   Connection connection;
   connection.iommu = setting;
   if (gpu.folder.empty()) {
     connection.no_hops = {Why::not_present, "the PCI device is not seen"};
-    connection.numa_node = {connection.no_hops, Source{}};
+    connection.numa_node = {connection.no_hops, Source{"/sys/bus/pci/devices", 0, ""}};
     return connection;
   }
   const Folder folder = open_folder(files, gpu.folder);
   connection.numa_node = facts::parse_numa_node(read_text(files, folder, "numa_node"));
   connection.iommu = read_iommu(files, folder, setting);
-  if (suspended(files, gpu, folder)) {
+  if (gpu.asleep()) {
     connection.no_hops = {Why::asleep, ""};
     return connection;
   }
@@ -149,9 +143,19 @@ void read_interconnect(const Files& files, Facts& facts) {
   }
 }
 
+void join_all_peers(const Topology& topology, Facts& facts) {
+  const auto reachable = std::count_if(facts.gpus.begin(), facts.gpus.end(),
+                                       [](const Gpu& gpu) { return gpu.kfd_node.known(); });
+  facts.interconnect.peers = join_peers(facts.gpus, topology.nodes);
+  facts.interconnect.no_peers =
+      static_cast<std::size_t>(reachable) > facts::peers_max
+          ? Missing{Why::not_asked, "too many GPUs to list each pair"}
+          : Missing{Why::not_applicable, "fewer than two GPUs that compute can reach"};
+}
+
 }  // namespace
 
-void read_links(const Files& files, Facts& facts) {
+void read_links(const Files& files, const Topology& topology, Facts& facts) {
   if (facts.gpus.empty()) {
     const Missing none{Why::not_asked, "there is no GPU"};
     facts.interconnect.shm = {none, Source{}};
@@ -160,7 +164,7 @@ void read_links(const Files& files, Facts& facts) {
     return;
   }
   const Fact<IommuMode> setting = read_iommu_setting(files);
-  Devices known;
+  KnownDevices known;
   std::map<std::string, Connection> connections;  // Partitions share the card's folder.
   for (Gpu& gpu : facts.gpus) {
     const auto [place, is_new] = connections.try_emplace(gpu.folder);
@@ -168,6 +172,8 @@ void read_links(const Files& files, Facts& facts) {
     gpu.connection = place->second;
   }
   read_interconnect(files, facts);
+  join_all_peers(topology, facts);
+  count_devices(facts, topology.nodes);
 }
 
 }  // namespace headroom::probe

@@ -5,11 +5,12 @@
 
 #include "facts/facts.h"
 #include "machine/files.h"
+#include "probe/read_gpus.h"
 
 namespace headroom::probe {
 
-// Fills each GPU's connection and the interconnect, apart from the links that KFD records.
-// `facts.gpus` and `facts.machine` are filled in already.
-void read_links(const machine::Files& files, facts::Facts& facts);
+// Fills each GPU's connection and the interconnect, and counts the devices under the masks.
+// `facts.gpus`, `facts.machine` and `facts.masks` are filled in already.
+void read_links(const machine::Files& files, const Topology& topology, facts::Facts& facts);
 
 }  // namespace headroom::probe

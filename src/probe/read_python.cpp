@@ -225,7 +225,7 @@ facts::PythonStack read_python(const Files& files, const PythonRequest& request)
   const Missing nowhere{Why::not_present,
                         request.path.empty() ? "none in the usual places" : "none on PATH"};
   if (stack.folders.empty() && !stack.interpreter && request.named.empty()) {
-    stack.interpreter = {nowhere, Source{}};
+    stack.interpreter = {nowhere, Source{request.path.empty() ? "/usr/lib" : "PATH", 0, ""}};
     stack.version = stack.interpreter;
     stack.prefix = stack.interpreter;
   }

@@ -65,7 +65,7 @@ void read_attention(const Files& files, const std::string& lib, const Names& in_
   for (const std::string& name : *names) {
     if (name.starts_with("amd-gfx")) families.push_back(name.substr(4));
   }
-  torch.attention = {std::move(families), Source{folder, 0, ""}};
+  if (!families.empty()) torch.attention = {std::move(families), Source{folder, 0, ""}};
 }
 
 Torch read_torch(const Files& files, const std::string& site, const Names& in_site) {

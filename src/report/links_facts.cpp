@@ -45,7 +45,8 @@ std::vector<FactRow> connection_rows(const facts::Gpu& gpu) {
   const facts::Connection& connection = gpu.connection;
   std::vector<FactRow> rows;
   if (connection.hops.empty()) {
-    rows.push_back({gpu.pci, "PCIe link", "", to_string(connection.no_hops), gpu.folder, 0});
+    const std::string place = gpu.folder.empty() ? "/sys/bus/pci/devices" : gpu.folder;
+    rows.push_back({gpu.pci, "PCIe link", "", to_string(connection.no_hops), place, 0});
   }
   for (const facts::PcieHop& hop : connection.hops) {
     rows.push_back(row(gpu.pci, "PCIe width at " + hop.lower, hop.width, lanes));
@@ -68,7 +69,8 @@ std::vector<FactRow> interconnect_rows(const facts::Facts& facts) {
   rows.push_back(row("", "locked memory", facts.interconnect.memlock, amount));
   rows.push_back(row("", "InfiniBand", facts.interconnect.infiniband, yes));
   for (const facts::Mask& mask : facts.masks) {
-    rows.push_back({"", mask.variable, mask.value, "", mask.source.path, mask.source.line});
+    const std::string value = mask.value.empty() ? "(set, and empty)" : mask.value;
+    rows.push_back({"", mask.variable, value, "", mask.source.path, mask.source.line});
   }
   for (const facts::PortBetween& port : facts.interconnect.ports) {
     rows.push_back(row("", "ACS redirects at " + port.pci, port.redirects, yes));
