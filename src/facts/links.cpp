@@ -43,7 +43,7 @@ Fact<double> parse_link_speed(const Text& text) {
 }
 
 Fact<std::uint64_t> parse_link_width(const Text& text) {
-  const auto width = parse_number(text);
+  auto width = parse_number(text);
   constexpr std::uint64_t widest = 32;
   if (width && (*width == 0 || *width > widest)) return not_understood<std::uint64_t>(text);
   return width;

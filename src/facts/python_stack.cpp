@@ -114,7 +114,7 @@ constexpr std::array generics = {
 VirtualEnvironment parse_pyvenv(const Text& text) {
   // "key = value": a key's line is found by its first word, and what follows begins with "=".
   const auto value = [&](std::string_view key) -> Text {
-    const Text rest = find_line(text, key);
+    Text rest = find_line(text, key);
     if (!rest) return rest;
     const std::string_view word =
         rest->starts_with('=') ? trim(std::string_view(*rest).substr(1)) : "";

@@ -20,9 +20,10 @@ using machine::Files;
 constexpr std::size_t path_folders_max = 64;
 
 // Where containers and installers put the Python that jobs run on; the system's own comes last.
-constexpr const char* usual_prefixes[] = {"/opt/venv",   "/venv",      "/app/.venv",
-                                          "/root/.venv", "/opt/conda", "/opt/conda/envs/py_3.12",
-                                          "/opt/python", "/usr/local", "/usr"};
+constexpr const char* usual_prefixes[] = {
+    "/opt/venv",   "/venv",      "/app/.venv", "/opt/conda", "/opt/conda/envs/py_3.12",
+    "/opt/python", "/usr/local", "/usr"};
+constexpr const char* superuser_home = "/root";  // Of most containers' jobs.
 
 // "/a/b" of "/a/b/c"; "/" of "/a".
 std::string parent(const std::string& path) {
@@ -172,10 +173,12 @@ bool read_named(const Files& files, const PythonRequest& request, PythonStack& s
   return true;
 }
 
-PythonStack read_usual(const Files& files) {
+PythonStack read_usual(const Files& files, const std::string& home) {
   PythonStack first;
-  for (const char* place : usual_prefixes) {
-    const std::string prefix = place;
+  std::vector<std::string> prefixes = {(home.empty() ? std::string(superuser_home) : home) +
+                                       "/.venv"};
+  prefixes.insert(prefixes.end(), std::begin(usual_prefixes), std::end(usual_prefixes));
+  for (const std::string& prefix : prefixes) {
     PythonStack stack;
     const std::string executable = prefix + "/bin/python3";
     const bool there = files.exists(executable);
@@ -184,7 +187,7 @@ PythonStack read_usual(const Files& files) {
       stack.interpreter = {executable, Source{executable, 0, ""}};
       stack.version = version_of(files, executable);
     }
-    if (!read_prefix(files, prefix, "", stack)) continue;
+    if (!read_prefix(files, prefix, home, stack)) continue;
     if (!stack.torch_folder.empty()) return stack;
     if (first.folders.empty()) first = std::move(stack);
   }
@@ -217,7 +220,7 @@ facts::PythonStack read_python(const Files& files, const PythonRequest& request)
     }
     stack.named = true;
   } else if (request.path.empty()) {
-    stack = read_usual(files);
+    stack = read_usual(files, request.home);
   } else {
     const std::string executable = find_on_path(files, request.path);
     if (!executable.empty()) read_executable(files, executable, request.home, stack);

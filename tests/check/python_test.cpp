@@ -49,11 +49,11 @@ class Python : public ::testing::Test {
 
 TEST_F(Python, the_first_on_path_counts) {
   write_system();
-  write_venv("home/a/venv");
-  const auto stack = read({"", "/nowhere:relative:/home/a/venv/bin:/usr/bin", "", ""});
-  EXPECT_EQ(*stack.interpreter, "/home/a/venv/bin/python3");
+  write_venv("people/a/venv");
+  const auto stack = read({"", "/nowhere:relative:/people/a/venv/bin:/usr/bin", "", ""});
+  EXPECT_EQ(*stack.interpreter, "/people/a/venv/bin/python3");
   EXPECT_EQ(*stack.version, "3.12.3");
-  EXPECT_EQ(*stack.prefix, "/home/a/venv");
+  EXPECT_EQ(*stack.prefix, "/people/a/venv");
   EXPECT_FALSE(stack.named);
 }
 
@@ -74,8 +74,8 @@ TEST_F(Python, the_systems_version_is_told_by_its_link) {
 
 TEST_F(Python, a_users_own_packages_come_before_the_systems) {
   write_system();
-  write("home/a/.local/lib/python3.12/site-packages/torch/version.py", rocm_build);
-  EXPECT_EQ(*read({"", "/usr/bin", "/home/a", ""}).torch.version, "2.4.1+rocm6.0");
+  write("people/a/.local/lib/python3.12/site-packages/torch/version.py", rocm_build);
+  EXPECT_EQ(*read({"", "/usr/bin", "/people/a", ""}).torch.version, "2.4.1+rocm6.0");
 }
 
 TEST_F(Python, an_interpreter_an_environment_and_a_folder_of_packages_may_be_named) {
@@ -101,13 +101,13 @@ TEST_F(Python, a_name_that_leads_nowhere_finds_nothing_else) {
 
 TEST_F(Python, a_shim_of_pyenv_leads_to_the_chosen_version) {
   write_system();
-  write("root/.pyenv/shims/python3", "#!/bin/sh\n");
-  write("root/.pyenv/version", "3.11.7\n");
-  write("root/.pyenv/versions/3.11.7/bin/python3.11");
-  link("root/.pyenv/versions/3.11.7/bin/python3", "python3.11");
-  const std::string path = "/root/.pyenv/shims:/usr/bin";
-  EXPECT_EQ(*read({"", path, "", ""}).interpreter, "/root/.pyenv/versions/3.11.7/bin/python3");
-  write("root/.pyenv/version", "system\n");
+  write("people/a/.pyenv/shims/python3", "#!/bin/sh\n");
+  write("people/a/.pyenv/version", "3.11.7\n");
+  write("people/a/.pyenv/versions/3.11.7/bin/python3.11");
+  link("people/a/.pyenv/versions/3.11.7/bin/python3", "python3.11");
+  const std::string path = "/people/a/.pyenv/shims:/usr/bin";
+  EXPECT_EQ(*read({"", path, "", ""}).interpreter, "/people/a/.pyenv/versions/3.11.7/bin/python3");
+  write("people/a/.pyenv/version", "system\n");
   EXPECT_EQ(*read({"", path, "", ""}).interpreter, "/usr/bin/python3");
 }
 
