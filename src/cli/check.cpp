@@ -3,6 +3,8 @@
 // to do.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "cli/commands.h"
 #include "findings/diagnosis.h"
 #include "knowledge/gpu_tables.h"
@@ -18,6 +20,7 @@ namespace {
 
 struct CheckOptions {
   std::string root = "/";
+  std::string python;
   bool json = false;
   bool quiet = false;
   bool verbose = false;
@@ -43,7 +46,28 @@ int answer_what_if(const CheckOptions& options, const facts::Facts& now,
   return findings::exit_code(answer.diagnosis);
 }
 
-int run_check(const CheckOptions& options) {
+// A relative path is the shell's; of a captured machine it is one from its root.
+std::string python_path(const CheckOptions& options, const Context& context, bool real) {
+  if (options.python.empty() || options.python.starts_with('/')) return options.python;
+  std::string folder;
+  for (const auto& [name, value] : context.environment) {
+    if (name == "PWD" && real) folder = value;
+  }
+  return folder + "/" + options.python;
+}
+
+// Exit 2 if --python named something else.
+std::optional<Error> wrong_python(const CheckOptions& options, const facts::PythonStack& python) {
+  const bool found = python.interpreter || !python.folders.empty();
+  if (options.python.empty() || found) return std::nullopt;
+  return Error{Errc::invalid,
+               "--python " + options.python +
+                   ": expected an interpreter, a virtual environment or a folder of packages; "
+                   "found none",
+               "headroom check --python /path/to/venv"};
+}
+
+int run_check(const CheckOptions& options, const Context& context) {
   const auto could_not_look = [&options](Error error) {
     if (options.root != "/") error = std::move(error).in("checking " + options.root);
     if (error.next.empty()) error.next = "headroom check --help";
@@ -53,8 +77,13 @@ int run_check(const CheckOptions& options) {
   if (!tables) return could_not_look(tables.error());
   const auto root = machine::open_root(options.root);
   if (!root) return could_not_look(root.error());
-  const auto facts = probe::probe(root->files, *tables);
+  const auto facts = probe::probe(
+      root->files, *tables,
+      {context.environment, python_path(options, context, root->files.is_real())});
   if (!facts) return could_not_look(facts.error());
+  if (const auto error = wrong_python(options, facts->python)) {
+    return print_error(*error, exit_usage);
+  }
   const auto diagnosis = findings::diagnose({*facts, *tables});
   if (!options.what_if.empty()) return answer_what_if(options, *facts, diagnosis, *tables);
   if (options.json) {
@@ -85,6 +114,9 @@ void add_check(CLI::App& app, Context& context) {
                    "carveout=512MiB, kernel=6.16.9, ram=SIZE, no_system_mem_limit=1, reboot")
       ->type_name("SETTING")
       ->allow_extra_args(false);
+  command->add_option("--python", options->python,
+                      "The Python that jobs run on: an interpreter, a virtual environment, or a "
+                      "folder of packages (default: the first on PATH); read, never run");
   auto* json = command->add_flag("--json", options->json, "For programs: schema headroom.check/1");
   auto* quiet = command->add_flag("--quiet,-q", options->quiet, "The verdict line alone");
   command->add_flag("--verbose,-v", options->verbose, "Every fact with its source")
@@ -93,7 +125,7 @@ void add_check(CLI::App& app, Context& context) {
   command->footer(
       "Exit: 0 nothing wrong, 1 something found, 2 wrong usage, 3 could not look.\n"
       "Reads only; wakes no sleeping GPU; needs no root (with root it sees every process).");
-  command->callback([options, &context] { context.exit_code = run_check(*options); });
+  command->callback([options, &context] { context.exit_code = run_check(*options, context); });
 }
 
 }  // namespace headroom::cli

@@ -3,6 +3,10 @@
 // read them in --help, and returns what the command that ran left in Context::exit_code.
 #pragma once
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
@@ -13,6 +17,8 @@ namespace headroom::cli {
 enum ExitCode : int { exit_ok = 0, exit_findings = 1, exit_usage = 2, exit_could_not_look = 3 };
 
 struct Context {
+  // The variables that the program was started with, in their order.
+  std::vector<std::pair<std::string, std::string>> environment;
   int exit_code = exit_ok;
 };
 

@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "facts/gpu.h"
+#include "facts/links.h"
 #include "facts/machine_facts.h"
+#include "facts/python_stack.h"
+#include "facts/visible_devices.h"
 
 namespace headroom::facts {
 
@@ -23,6 +26,10 @@ struct Facts {
   MachineFacts machine;
   std::vector<Gpu> gpus;  // AMD's, by PCI address.
   std::vector<OtherGpu> other_gpus;
+  Interconnect interconnect;
+  std::vector<Mask> masks;                // That hide GPUs from what starts here.
+  std::vector<RejectedWord> mask_errors;  // Words of them that ended a list.
+  PythonStack python;
   Fact<bool> looked;  // The PCI or DRM folders could be listed; missing: "no GPU" would be a guess.
   Fact<bool> kfd_present;         // /sys/class/kfd exists: the kernel has the compute driver.
   int kfd_nodes_withheld = 0;     // Nodes that are listed and whose properties cannot be read.

@@ -12,6 +12,7 @@
 #include "facts/holder.h"
 #include "facts/kfd.h"
 #include "facts/ladder.h"
+#include "facts/links.h"
 #include "facts/text_facts.h"
 #include "knowledge/gpu_tables.h"
 
@@ -50,6 +51,7 @@ struct Gpu : PciGpu {
   Fact<knowledge::Support> support;
   Fact<std::uint64_t>
       kfd_id;            // gpu_id: names this GPU under KFD's processes. Not stable over boots.
+  Fact<std::uint64_t> kfd_node;  // Its number there: the order in which ROCr counts GPUs.
   Fact<Bytes> pool;      // What ROCm offers to hipMalloc: the KFD memory bank.
   Fact<Bytes> kfd_free;  // What KFD calls free now: its own count, blind to graphics.
   // Several KFD nodes share its PCI device, whose counters are the whole card's.
@@ -57,6 +59,7 @@ struct Gpu : PciGpu {
   Ladder ladder;
   std::vector<Holder> holders;
   Accounting accounting;
+  Connection connection;
 };
 
 // Joins AMD's PCI devices with KFD's nodes: by render node, else by PCI address, else (partitions

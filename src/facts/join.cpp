@@ -87,6 +87,7 @@ Gpu make_gpu(const PciGpu& device, const KfdNode* node, const Missing& no_node,
   static_cast<PciGpu&>(gpu) = device;
   if (node != nullptr) {
     gpu.kfd_id = node->gpu_id;
+    gpu.kfd_node = {static_cast<std::uint64_t>(node->index), node->simd_count.source()};
     gpu.pool = node->bank;
     if (!gpu.device) gpu.device = node->device_id;
     if (!gpu.render_minor) gpu.render_minor = node->render_minor;
@@ -95,6 +96,7 @@ Gpu make_gpu(const PciGpu& device, const KfdNode* node, const Missing& no_node,
   } else {
     const Source topology{"/sys/class/kfd/kfd/topology/nodes", 0, ""};
     gpu.kfd_id = {no_node, topology};
+    gpu.kfd_node = {no_node, topology};
     gpu.pool = {no_node, topology};
   }
   gpu.gfx = find_gfx(gpu, node, tables);

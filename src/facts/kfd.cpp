@@ -36,6 +36,10 @@ KfdNode parse_kfd_node(int index, const Text& gpu_id, const Text& properties,
   node.location_id = find_number(properties, "location_id");
   node.domain = find_number(properties, "domain");
   node.render_minor = find_number(properties, "drm_render_minor");
+  node.unique_id = find_number(properties, "unique_id");
+  node.hive_id = find_number(properties, "hive_id");
+  node.io_links_count = find_number(properties, "io_links_count");
+  node.p2p_links_count = find_number(properties, "p2p_links_count");
   read_gpu_bank(banks, node);
   return node;
 }

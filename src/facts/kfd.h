@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "facts/links.h"
 #include "facts/text_facts.h"
 
 namespace headroom::facts {
@@ -23,12 +24,22 @@ struct KfdNode {
   Fact<std::uint64_t> location_id;  // bus << 8 | device << 3 | function, without the domain.
   Fact<std::uint64_t> domain;
   Fact<std::uint64_t> render_minor;
+  Fact<std::uint64_t> unique_id;  // 0 on many consumer cards.
+  Fact<std::uint64_t> hive_id;    // The same on all GPUs that XGMI joins; else 0.
+  std::vector<KfdLink> links;     // To other nodes; fewer than there are if some were not read.
+  Missing no_links;               // Why links may lack.
+  Fact<std::uint64_t> io_links_count, p2p_links_count;
   Fact<Bytes> bank;       // The heap of a GPU: what ROCm offers to hipMalloc.
   Fact<Bytes> bank_used;  // AMD's DKMS driver only.
 
   // A GPU, or CPU and GPU in one node as old kernels built for APUs. Unknown nodes are neither.
   bool is_gpu() const { return simd_count && *simd_count > 0; }
   bool is_readable() const { return simd_count.known(); }
+  // What `links` does not hold, the driver does not record. Old kernels count no p2p_links.
+  bool has_all_links() const {
+    const std::uint64_t peers = p2p_links_count ? *p2p_links_count : 0;
+    return io_links_count && !links.empty() && links.size() >= *io_links_count + peers;
+  }
 };
 
 // One memory bank: mem_banks/M/properties and, where it exists, mem_banks/M/used_memory.

@@ -132,6 +132,24 @@ std::vector<std::string> steps_to_drop(const MachineFacts& machine, const std::s
   return steps;
 }
 
+std::vector<std::string> steps_to_boot_with(const MachineFacts& machine,
+                                            const std::string& argument) {
+  const Family family = family_of(machine);
+  std::vector<std::string> steps;
+  if (family == Family::fedora) {
+    steps.push_back(fmt::format("sudo grubby --update-kernel=ALL --args=\"{}\"", argument));
+  } else if (family == Family::ostree) {
+    steps.push_back(fmt::format("sudo rpm-ostree kargs --append-if-missing={}", argument));
+  } else if (family == Family::nixos) {
+    steps.push_back(fmt::format("in configuration.nix: boot.kernelParams = [ \"{}\" ];", argument));
+    steps.emplace_back("sudo nixos-rebuild boot");
+  } else {
+    edit_command_line(steps, family, "put " + argument);
+  }
+  finish(steps, machine);
+  return steps;
+}
+
 std::string vulkan_command(const MachineFacts& machine) {
   switch (family_of(machine)) {
     case Family::debian:

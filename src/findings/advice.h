@@ -16,6 +16,9 @@ std::vector<std::string> steps_to_set(const facts::MachineFacts& machine, const 
 // Steps that take a module parameter back to its default.
 std::vector<std::string> steps_to_drop(const facts::MachineFacts& machine,
                                        const std::string& module, const std::string& key);
+// Steps that add one word, such as "iommu=pt", to the kernel command line, the reboot included.
+std::vector<std::string> steps_to_boot_with(const facts::MachineFacts& machine,
+                                            const std::string& argument);
 // Installs and tries Vulkan, the road that needs no ROCm.
 std::string vulkan_command(const facts::MachineFacts& machine);
 // How to hand this engine's container the GPU's device nodes.

@@ -4,6 +4,8 @@
 // named.
 #include <fmt/format.h>
 
+#include "base/text.h"
+#include "findings/job_gpus.h"
 #include "findings/memory_use.h"
 #include "findings/rules.h"
 
@@ -29,13 +31,22 @@ void name_stack(const knowledge::Target& target, const knowledge::Stack& stack, 
   if (!stack.also.empty()) finding.fix.push_back("also carried by: " + stack.also);
 }
 
+// The torch that is installed is what jobs load, whatever ROCm the system has.
+void blame_torch(const facts::PythonStack& python, const facts::Gpu& gpu, Finding& finding) {
+  finding.title = fmt::format("the installed {} no longer carries {}; older ones do",
+                              torch_name(python), title_of(gpu));
+  finding.evidence.push_back(
+      show(python.torch.targets, "it has code for " + join(*python.torch.targets, ", ")));
+}
+
 std::vector<Finding> find(const Subject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
     if (!gpu.support || *gpu.support != knowledge::Support::dropped) continue;
     const auto* target = subject.tables.target(*gpu.gfx);
-    if (carried_by_installed(machine, *target)) continue;
+    const auto in_torch = torch_carries(subject.facts, gpu);
+    if (in_torch ? *in_torch : carried_by_installed(machine, *target)) continue;
     Finding finding;
     finding.id = "gfx-target-dropped";
     finding.severity = Severity::warning;
@@ -44,6 +55,7 @@ std::vector<Finding> find(const Subject& subject) {
         "ROCm {} was the last to support {}; {} no longer does", *target->rocm_last, title_of(gpu),
         machine.rocm ? "the installed " + *machine.rocm : "today's " + subject.tables.current_rocm);
     finding.evidence = {show(gpu.gfx, "the target is " + *gpu.gfx)};
+    if (in_torch) blame_torch(subject.facts.python, gpu, finding);
     if (machine.rocm) finding.evidence.push_back(show(machine.rocm, "the installed ROCm"));
     if (const auto* stack = subject.tables.stack(*gpu.gfx)) name_stack(*target, *stack, finding);
     finding.fix.push_back("leave HSA_OVERRIDE_GFX_VERSION unset: a wheel that carries " + *gpu.gfx +

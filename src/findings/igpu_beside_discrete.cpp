@@ -10,6 +10,22 @@ namespace headroom::findings {
 
 namespace {
 
+// A job that asks for no device in particular gets 0.
+void name_indices(const facts::Gpu& integrated, const facts::Gpu& discrete, Finding& finding) {
+  const auto& first = integrated.connection.hip_index;
+  const auto& wanted = discrete.connection.hip_index;
+  if (!first || !wanted) return;
+  finding.evidence.push_back(
+      show(first, fmt::format("HIP counts {} as device {} and {} as device {}", integrated.name,
+                              *first, discrete.name, *wanted)));
+  finding.fix = {fmt::format("export HIP_VISIBLE_DEVICES={}   (the discrete card)", *wanted)};
+  if (*first > *wanted) return;
+  finding.severity = Severity::warning;
+  finding.gpu.clear();  // It is the whole machine's: what decides nothing by itself is chosen.
+  finding.title = fmt::format("device 0 is {}, which is integrated: jobs choose it before {}",
+                              title_of(integrated), title_of(discrete));
+}
+
 std::vector<Finding> find(const Subject& subject) {
   const facts::Gpu* integrated = nullptr;
   const facts::Gpu* discrete = nullptr;
@@ -28,6 +44,7 @@ std::vector<Finding> find(const Subject& subject) {
   finding.fix = {
       "rocminfo | grep -E 'Marketing Name|Device Type'   (GPUs count from 0 in this order)",
       "export HIP_VISIBLE_DEVICES=N   (N: the discrete card)"};
+  name_indices(*integrated, *discrete, finding);
   finding.next = "headroom check --verbose";
   return {finding};
 }

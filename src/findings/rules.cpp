@@ -17,6 +17,8 @@ constexpr std::array table = {
     &gfx_override_rule,
     &vram_orphaned_rule,
     &vram_held_rule,
+    &wrong_wheel_rule,
+    &gfx_target_missing_rule,
     &gfx_target_dropped_rule,
     &carve_out_ignored_rule,
     &gttsize_cap_rule,
@@ -34,6 +36,16 @@ constexpr std::array table = {
     &community_target_rule,
     &igpu_beside_discrete_rule,
     &memory_unknown_rule,
+    &rocm_version_mismatch_rule,
+    &python_too_new_rule,
+    &iommu_translates_rule,
+    &acs_blocks_peers_rule,
+    &pcie_link_degraded_rule,
+    &shm_too_small_rule,
+    &memlock_too_low_rule,
+    &mask_hides_gpu_rule,
+    &mask_names_missing_rule,
+    &mixed_targets_rule,
 };
 // clang-format on
 

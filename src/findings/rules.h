@@ -54,6 +54,18 @@ extern const Rule cgroup_memory_limit_rule;
 extern const Rule uncharged_memory_rule;
 extern const Rule ttm_pool_rule;
 extern const Rule vram_lost_rule;
+extern const Rule wrong_wheel_rule;
+extern const Rule gfx_target_missing_rule;
+extern const Rule rocm_version_mismatch_rule;
+extern const Rule python_too_new_rule;
+extern const Rule iommu_translates_rule;
+extern const Rule acs_blocks_peers_rule;
+extern const Rule pcie_link_degraded_rule;
+extern const Rule shm_too_small_rule;
+extern const Rule memlock_too_low_rule;
+extern const Rule mask_hides_gpu_rule;
+extern const Rule mask_names_missing_rule;
+extern const Rule mixed_targets_rule;
 
 // The order is the order of precedence among claims of equal weight: what comes first explains what
 // comes after it.

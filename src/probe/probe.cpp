@@ -3,8 +3,10 @@
 
 #include "machine/live_answers.h"
 #include "probe/read_gpus.h"
+#include "probe/read_links.h"
 #include "probe/read_machine.h"
 #include "probe/read_processes.h"
+#include "probe/read_python.h"
 #include "probe/read_text.h"
 
 namespace headroom::probe {
@@ -38,7 +40,8 @@ void ask_kfd(const machine::Files& files, std::vector<facts::Gpu>& gpus) {
 
 }  // namespace
 
-Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTables& tables) {
+Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTables& tables,
+                           const Surroundings& surroundings) {
   if (!files.exists("/proc") && !files.exists("/sys")) {
     return Error{
         Errc::not_found, "expected a machine with /proc or /sys, found neither",
@@ -54,6 +57,11 @@ Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTabl
   if (!topology.nodes.empty() && !facts.looked) facts.looked = topology.present;
   facts.other_gpus = read_other_gpus(files, devices.gpus);
   facts.gpus = join_gpus(devices.gpus, topology.nodes, topology.no_node, tables);
+  const Environment environment = read_environment(files, facts.machine, surroundings);
+  facts.masks = facts::find_masks(environment.variables, environment.source);
+  read_links(files, topology, facts);
+  facts.python = read_python(files, {surroundings.python, environment.get("PATH"),
+                                     environment.get("HOME"), environment.get("LD_LIBRARY_PATH")});
   // Only a GPU has holders; without one, a walk through every process would be for nothing. And
   // before KFD is asked, because asking makes this process one of KFD's.
   const auto processes = facts.gpus.empty() ? facts::Processes{} : read_processes(files);

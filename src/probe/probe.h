@@ -7,11 +7,13 @@
 #include "facts/facts.h"
 #include "knowledge/gpu_tables.h"
 #include "machine/files.h"
+#include "probe/surroundings.h"
 
 namespace headroom::probe {
 
 // Fails with not_found only if the root is no machine: neither /proc nor /sys is in it. Anything
 // else that cannot be read is a fact that is missing.
-Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTables& tables);
+Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTables& tables,
+                           const Surroundings& surroundings = {});
 
 }  // namespace headroom::probe

@@ -47,6 +47,34 @@ facts::KfdNode read_node(const Files& files, const Folder& kfd, int index) {
                         read_text(files, kfd, node + "/properties"), banks);
 }
 
+// Links matter between GPUs, so a single one's are not read, and those of CPU nodes never. The
+// partitions of one node would be thousands; for them, hives tell.
+constexpr std::size_t linked_gpus_max = 16;
+
+void read_node_links(const Files& files, const Folder& kfd, facts::KfdNode& node) {
+  for (const char* kind : {"io_links", "p2p_links"}) {
+    const std::string links = fmt::format("topology/nodes/{}/{}", node.index, kind);
+    const auto listed = files.list(kfd.real + "/" + links);
+    for (const int number : find_numbers(listed ? *listed : std::vector<std::string>{})) {
+      const std::string link = fmt::format("{}/{}/properties", links, number);
+      node.links.push_back(facts::parse_kfd_link(read_text(files, kfd, link)));
+    }
+  }
+}
+
+void read_links_between(const Files& files, const Folder& kfd, std::vector<facts::KfdNode>& nodes) {
+  const auto gpus = std::count_if(nodes.begin(), nodes.end(),
+                                  [](const facts::KfdNode& node) { return node.is_gpu(); });
+  for (facts::KfdNode& node : nodes) {
+    if (!node.is_gpu()) continue;
+    node.no_links = {Why::not_asked, "too many GPUs to list each pair"};
+    if (gpus > 1 && static_cast<std::size_t>(gpus) <= linked_gpus_max) {
+      node.no_links = {Why::unreadable, "its links are not all there to read"};
+      read_node_links(files, kfd, node);
+    }
+  }
+}
+
 }  // namespace
 
 Topology read_topology(const Files& files) {
@@ -70,6 +98,7 @@ Topology read_topology(const Files& files) {
     }
     topology.nodes.push_back(std::move(node));
   }
+  read_links_between(files, kfd, topology.nodes);
   return topology;
 }
 

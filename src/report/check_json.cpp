@@ -7,6 +7,7 @@
 #include <map>
 
 #include "report/fact_list.h"
+#include "report/links_json.h"
 
 namespace headroom::report {
 namespace {
@@ -21,6 +22,9 @@ class Writer {
     Ordered document;
     document["schema"] = "headroom.check/1";
     document["machine"] = machine(facts.machine);
+    document["machine"]["shm_bytes"] = bytes(facts.interconnect.shm, "/machine/shm_bytes");
+    document["machine"]["memlock_bytes"] =
+        bytes(facts.interconnect.memlock, "/machine/memlock_bytes");
     document["verdict"] = to_string(diagnosis.verdict);
     document["cause"] = cause(diagnosis);
     document["runners_up"] = runners_up(diagnosis);
@@ -38,6 +42,8 @@ class Writer {
           write_other(gpu, fmt::format("/other_gpus/{}", document["other_gpus"].size())));
     }
     document["facts"] = write_facts(facts);
+    document["links"] = links_json(facts.interconnect, missing_);
+    document["python"] = python_json(facts.python, missing_);
     document["missing"] = write_missing();
     return document;
   }
@@ -159,6 +165,7 @@ class Writer {
     object["pool_bytes"] = bytes(gpu.pool, at + "/pool_bytes");
     object["support"] = value(gpu.support, at + "/support",
                               [](knowledge::Support support) { return to_string(support); });
+    write_connection(gpu.connection, at, object);
     object["ladder"] = Ordered::array();
     for (const facts::Rung& rung : gpu.ladder.rungs) {
       object["ladder"].push_back(
@@ -172,6 +179,17 @@ class Writer {
     object["accounting"] = write_accounting(gpu.accounting, at + "/accounting");
     object["unattributed_bytes"] = bytes(gpu.accounting.unattributed, at + "/unattributed_bytes");
     return object;
+  }
+
+  void write_connection(const facts::Connection& connection, const std::string& at,
+                        Ordered& object) {
+    const auto number = [](std::uint64_t count) { return count; };
+    object["pcie"] = pcie_json(connection, at + "/pcie", missing_);
+    object["numa_node"] = value(connection.numa_node, at + "/numa_node", number);
+    object["iommu"] = value(connection.iommu, at + "/iommu",
+                            [](facts::IommuMode mode) { return to_string(mode); });
+    object["rocr_index"] = value(connection.rocr_index, at + "/rocr_index", number);
+    object["hip_index"] = value(connection.hip_index, at + "/hip_index", number);
   }
 
   Ordered write_rung(const facts::Rung& rung, const std::string& at) {

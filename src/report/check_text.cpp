@@ -9,6 +9,7 @@
 #include "report/fact_list.h"
 #include "report/holders_text.h"
 #include "report/ladder_text.h"
+#include "report/links_text.h"
 
 namespace headroom::report {
 namespace {
@@ -220,6 +221,7 @@ std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detai
   if (!machine.empty()) text += style.dim(machine) + "\n";
   text += cause_text(diagnosis, style);
   text += gpus_text(facts, detail, style);
+  text += peers_table(facts, style);
   text += findings_text(diagnosis, style);
   if (detail == Detail::verbose) {
     text += "\n" + style.bold("Facts") + "\n" + to_text(list_facts(facts), style);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "report/links_facts.h"
+
 namespace headroom::report {
 namespace {
 
@@ -43,6 +45,11 @@ class List {
   void add_option(const facts::ModuleOption& option) {
     rows_.push_back({gpu_, "option " + option.module + "." + option.key, option.value, "",
                      option.source.path, option.source.line});
+  }
+
+  void append(std::vector<FactRow> rows) {
+    rows_.insert(rows_.end(), std::make_move_iterator(rows.begin()),
+                 std::make_move_iterator(rows.end()));
   }
 
   void add_machine(const facts::MachineFacts& machine);
@@ -130,7 +137,12 @@ void List::add_gpu(const facts::Gpu& gpu) {
 std::vector<FactRow> list_facts(const facts::Facts& facts) {
   List list;
   list.add_machine(facts.machine);
-  for (const facts::Gpu& gpu : facts.gpus) list.add_gpu(gpu);
+  list.append(interconnect_rows(facts));
+  list.append(python_rows(facts.python));
+  for (const facts::Gpu& gpu : facts.gpus) {
+    list.add_gpu(gpu);
+    list.append(connection_rows(gpu));
+  }
   return list.take();
 }
 

@@ -86,6 +86,19 @@ class CommandLine(unittest.TestCase):
             path.write_text(str(target))
         self.assertEqual(headroom("check", "--json", "--root", str(root)).stdout, before)
 
+    def test_the_named_python_is_read(self):
+        root = self.machine("wheel-without-target")
+        for words in ([], ["--python", "/opt/venv"], ["--python", "opt/venv/bin/python3"]):
+            python = json.loads(headroom("check", "--json", "--root", root, *words).stdout)["python"]
+            self.assertEqual(python["torch"]["rocm"], "6.0", words)
+            self.assertIn("gfx906", python["torch"]["targets"])
+
+    def test_a_python_that_is_none_is_wrong_usage(self):
+        run = headroom("check", "--root", self.machine("wheel-without-target"), "--python", "/opt/none")
+        self.assertEqual((run.returncode, run.stdout), (2, ""))
+        self.assertIn("--python /opt/none", run.stderr)
+        self.assertIn("next: headroom check", run.stderr)
+
     def test_this_machine_is_looked_at(self):
         run = headroom("check", "--json")
         self.assertIn(run.returncode, (0, 1, 3))

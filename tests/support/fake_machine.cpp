@@ -18,15 +18,16 @@ class Expander {
 
   Status expand() {
     const Json& top = document_.value;
-    HEADROOM_CHECK(only(
-        top, "",
-        {"about", "kernel", "os", "ram_kib", "available_kib", "cmdline", "cgroup", "dev", "ttm",
-         "gttsize", "gpu", "kfd_node", "process", "kfd_process", "file", "link", "unreadable"}));
+    HEADROOM_CHECK(only(top, "",
+                        {"about", "kernel", "os", "ram_kib", "available_kib", "cmdline", "cgroup",
+                         "dev", "ttm", "gttsize", "gpu", "kfd_node", "process", "kfd_process",
+                         "acs", "file", "link", "unreadable"}));
     write_system(top);
     for (const Json& gpu : list(top, "gpu")) HEADROOM_CHECK(write_gpu(gpu));
     for (const Json& node : list(top, "kfd_node")) HEADROOM_CHECK(write_node(node));
     for (const Json& process : list(top, "process")) HEADROOM_CHECK(write_process(process));
     for (const Json& process : list(top, "kfd_process")) write_kfd_process(process);
+    for (const auto& [path, control] : object(top, "acs")) write_acs(path, control.get<int>());
     for (const auto& [path, text] : object(top, "file")) write(path, text.get<std::string>());
     for (const auto& [path, target] : object(top, "link")) link(path, target.get<std::string>());
     if (top.contains("unreadable")) {
@@ -99,15 +100,18 @@ class Expander {
   }
 
   Status write_gpu(const Json& gpu) {
-    HEADROOM_CHECK(
-        only(gpu, "gpu",
-             {"pci", "vendor", "device", "revision", "class", "driver", "card", "render", "vram",
-              "vram_used", "gtt", "gtt_used", "board", "vram_vendor", "power", "product"}));
+    HEADROOM_CHECK(only(gpu, "gpu", {"pci",     "vendor",   "device", "revision",    "class",
+                                     "driver",  "card",     "render", "vram",        "vram_used",
+                                     "gtt",     "gtt_used", "board",  "vram_vendor", "power",
+                                     "product", "below",    "pcie",   "numa",        "iommu"}));
     const std::string pci = gpu.at("pci").get<std::string>();
-    const std::string folder = fmt::format("sys/devices/pci{}/{}/", pci.substr(0, 7), pci);
+    const std::string parent =
+        gpu.contains("below") ? gpu["below"].get<std::string>() : "pci" + pci.substr(0, 7);
+    const std::string folder = fmt::format("sys/devices/{}/{}/", parent, pci);
+    write_link(folder, gpu);
     const std::string vendor = gpu.value("vendor", "0x1002");
     const std::string device = gpu.at("device").get<std::string>();
-    link("sys/bus/pci/devices/" + pci, "../../../devices/pci" + pci.substr(0, 7) + "/" + pci);
+    link("sys/bus/pci/devices/" + pci, "../../../devices/" + parent + "/" + pci);
     write_line(folder + "vendor", vendor);
     write_line(folder + "device", device);
     write_line(folder + "class", gpu.value("class", "0x030000"));
@@ -130,16 +134,53 @@ class Expander {
           "{}{}", kind == std::string("render") ? "renderD" : "card", gpu[kind].get<int>());
       write_line(folder + "drm/" + name + "/dev", "226:0");
       link(folder + "drm/" + name + "/device", "../../../" + pci);
-      link("sys/class/drm/" + name,
-           "../../devices/pci" + pci.substr(0, 7) + "/" + pci + "/drm/" + name);
+      link("sys/class/drm/" + name, "../../devices/" + parent + "/" + pci + "/drm/" + name);
     }
     return Done{};
   }
 
+  // pcie = [lanes now, lanes at most, GT/s now, GT/s at most].
+  void write_link(const std::string& folder, const Json& gpu) const {
+    if (gpu.contains("pcie")) {
+      const auto pcie = gpu["pcie"].get<std::vector<Json>>();
+      write_line(folder + "current_link_width", pcie.at(0));
+      write_line(folder + "max_link_width", pcie.at(1));
+      write_line(folder + "current_link_speed", pcie.at(2).dump() + " GT/s PCIe");
+      write_line(folder + "max_link_speed", pcie.at(3).dump() + " GT/s PCIe");
+    }
+    write_if(folder + "numa_node", gpu, "numa");
+    if (!gpu.contains("iommu")) return;
+    const std::string group = gpu["pci"].get<std::string>().substr(5, 2);
+    write_line("sys/kernel/iommu_groups/" + group + "/type", gpu["iommu"]);
+    link(folder + "iommu_group", "/sys/kernel/iommu_groups/" + group);
+  }
+
+  // A configuration space as root reads it: error reporting first, then ACS with this control word.
+  void write_acs(const std::string& path, int control) const {
+    std::string bytes(4096, '\0');
+    bytes.replace(0x100, 4, {0x01, 0x00, 0x02, 0x14});
+    bytes.replace(0x140, 7, {0x0d, 0x00, 0x01, 0x00, 0x1f, 0x00, static_cast<char>(control)});
+    write(path, bytes);
+  }
+
+  void write_node_links(const std::string& folder, const Json& node) const {
+    for (const char* kind : {"io_links", "p2p_links"}) {
+      int number = 0;
+      for (const Json& to : list(node, kind)) {  // [type, node, weight, MB/s]
+        write(fmt::format("{}{}/{}/properties", folder, kind, number++),
+              fmt::format("type {}\nnode_from {}\nnode_to {}\nweight {}\nmin_bandwidth {}\n"
+                          "max_bandwidth {}\nflags 1\n",
+                          to[0].dump(), node["node"].dump(), to[1].dump(), to[2].dump(),
+                          to[3].dump(), to[3].dump()));
+      }
+    }
+  }
+
   Status write_node(const Json& node) {
-    HEADROOM_CHECK(only(node, "kfd_node",
-                        {"node", "id", "cpu", "simd", "gfx", "device", "location", "domain",
-                         "render", "heap", "bank", "bank_used", "withheld"}));
+    HEADROOM_CHECK(
+        only(node, "kfd_node",
+             {"node", "id", "cpu", "simd", "gfx", "device", "location", "domain", "render", "heap",
+              "bank", "bank_used", "withheld", "unique", "hive", "io_links", "p2p_links"}));
     if (!fs::exists(root_ / "sys/class/kfd/kfd")) {
       link("sys/class/kfd/kfd", "../../devices/virtual/kfd/kfd");
     }
@@ -158,8 +199,15 @@ class Expander {
     add("location", "location_id");
     add("domain", "domain");
     add("render", "drm_render_minor");
+    add("unique", "unique_id");
+    add("hive", "hive_id");
+    if (node.contains("io_links")) {
+      text += fmt::format("io_links_count {}\np2p_links_count {}\n", list(node, "io_links").size(),
+                          list(node, "p2p_links").size());
+    }
     write(folder + "properties", text);
     write_line(folder + "gpu_id", node.value("id", 0));
+    write_node_links(folder, node);
     if (!node.contains("bank")) return Done{};
     write(folder + "mem_banks/0/properties",
           fmt::format("heap_type {}\nsize_in_bytes {}\nflags 0\n", node.value("heap", 1),

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// acs-blocks-peers: two GPUs sit below one switch, and access control (ACS) sends what they
+// exchange up to the CPU instead of straight across.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "findings/job_gpus.h"
+
+namespace headroom::findings {
+namespace {
+
+std::vector<Finding> find(const Subject& subject) {
+  const auto gpus = job_gpus(subject.facts);
+  if (gpus.size() < 2) return {};
+  std::vector<std::string> ports;
+  Finding finding;
+  for (const facts::PortBetween& port : subject.facts.interconnect.ports) {
+    if (!port.redirects || !*port.redirects) continue;
+    ports.push_back(port.pci);
+    finding.evidence.push_back(show(port.redirects, port.pci + " redirects requests upwards"));
+  }
+  if (ports.empty()) return {};
+  finding.id = "acs-blocks-peers";
+  finding.severity = Severity::warning;
+  finding.title = fmt::format(
+      "ACS on {} keeps GPUs below one switch from reaching each other directly", join(ports, ", "));
+  finding.reasons = {
+      "With ACS redirection every peer request goes up to the CPU and back. That costs bandwidth "
+      "that the switch has, and where the CPU does not forward peer requests it hangs."};
+  finding.fix = {
+      "switch ACS off in the firmware's set-up, where no virtual machine gets a device of "
+      "its own"};
+  for (const std::string& port : ports) {
+    finding.fix.push_back(
+        fmt::format("sudo setpci -s {} ECAP_ACS+6.w=0000   (until the next boot)", port));
+  }
+  finding.next = "headroom check --verbose";
+  return {finding};
+}
+
+}  // namespace
+
+constinit const Rule acs_blocks_peers_rule = {
+    .id = "acs-blocks-peers",
+    .meaning = "A switch above several GPUs redirects their peer requests to the CPU (ACS).",
+    .why = "Copies between these GPUs take the long way; RCCL is slow or hangs.",
+    .fix =
+        "Switch ACS off on the switch's ports, in the firmware or with setpci, unless devices are "
+        "passed to virtual machines.",
+    .find = find,
+};
+
+}  // namespace headroom::findings

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// gfx-target-missing: the installed torch ships no code for this GPU's target, nor for a generic
+// one that contains it. Targets that ROCm dropped are gfx-target-dropped's.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "findings/job_gpus.h"
+#include "findings/memory_use.h"
+
+namespace headroom::findings {
+namespace {
+
+// The target that HSA_OVERRIDE_GFX_VERSION=10.3.0 names.
+std::optional<std::string> target_of(const std::string& value) {
+  const auto version = facts::parse_kernel_version(value);
+  if (!version) return std::nullopt;
+  return knowledge::gfx_name((*version)[0] * 10000ULL + (*version)[1] * 100ULL + (*version)[2]);
+}
+
+bool carries_override(const Subject& subject, const std::string& value) {
+  const auto target = target_of(value);
+  return target && facts::carries(*subject.facts.python.torch.targets, *target);
+}
+
+// Set for everything on this machine already, and the wheel has code for what it names.
+bool overridden(const Subject& subject) {
+  for (const facts::ModuleOption& setting : subject.facts.machine.overrides) {
+    if (carries_override(subject, setting.value)) return true;
+  }
+  return false;
+}
+
+Finding make(const Subject& subject, const facts::Gpu& gpu) {
+  const facts::PythonStack& python = subject.facts.python;
+  Finding finding;
+  finding.id = "gfx-target-missing";
+  finding.severity = Severity::error;
+  finding.gpu = gpu.pci;
+  finding.title =
+      fmt::format("the installed {} has no code for {}", torch_name(python), title_of(gpu));
+  finding.reasons = {
+      "Its libraries hold compiled code for some targets only. On any other, the first kernel ends "
+      "with \"invalid device function\", or rocBLAS stops the program because it finds no "
+      "TensileLibrary for the GPU."};
+  finding.evidence = {
+      show(gpu.gfx, "the target is " + *gpu.gfx),
+      show(python.torch.targets, "it has code for " + join(*python.torch.targets, ", ")),
+      show(python.torch.version, "the installed torch")};
+  finding.fix = steps_to_install_torch(subject, gpu);
+  const auto* target = subject.tables.target(*gpu.gfx);
+  if (target != nullptr) {
+    for (const auto& [value, risk] : target->overrides) {
+      if (risk == knowledge::Risk::dangerous || !carries_override(subject, value)) continue;
+      finding.fix.push_back(fmt::format(
+          "or keep the wheel and run a near target's code: export HSA_OVERRIDE_GFX_VERSION={} "
+          "(risk: {})",
+          value, risk == knowledge::Risk::low ? "low" : "medium"));
+    }
+  }
+  finding.next = "headroom check";
+  finding.claim = Claim{Verdict::broken, python.named ? 0.9 : 0.8, {}};
+  return finding;
+}
+
+std::vector<Finding> find(const Subject& subject) {
+  std::vector<Finding> findings;
+  if (subject.facts.python.torch_folder.empty()) return findings;
+  for (const facts::Gpu* gpu : job_gpus(subject.facts)) {
+    const auto carried = torch_carries(subject.facts, *gpu);
+    const bool dropped = gpu->support && *gpu->support == knowledge::Support::dropped;
+    if (!carried || *carried || dropped || overridden(subject)) continue;
+    findings.push_back(make(subject, *gpu));
+  }
+  return findings;
+}
+
+}  // namespace
+
+constinit const Rule gfx_target_missing_rule = {
+    .id = "gfx-target-missing",
+    .meaning = "The installed PyTorch was never compiled for this GPU's target.",
+    .why =
+        "Importing it and listing the GPU work; the first kernel fails. The targets are read from "
+        "the names of the code objects that the package ships.",
+    .fix =
+        "Install a build that carries the target. Where none does, a near target's code may run "
+        "with HSA_OVERRIDE_GFX_VERSION.",
+    .find = find,
+};
+
+}  // namespace headroom::findings

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// pcie-link-degraded: a link between a card and the CPU runs on fewer lanes than both of its ends
+// have. Speed says nothing here: amdgpu lowers it while the card is idle.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "findings/job_gpus.h"
+#include "findings/memory_use.h"
+
+namespace headroom::findings {
+namespace {
+
+// The most that a link lacks, of a card's.
+const facts::PcieHop* find_narrow(const facts::Gpu& gpu) {
+  const facts::PcieHop* narrow = nullptr;
+  for (const facts::PcieHop& hop : gpu.connection.hops) {
+    const bool fewer = hop.width && hop.possible_width && *hop.width < *hop.possible_width;
+    if (fewer && (narrow == nullptr || *hop.width < *narrow->width)) narrow = &hop;
+  }
+  return narrow;
+}
+
+Finding make(const facts::Gpu& gpu, const facts::PcieHop& hop) {
+  Finding finding;
+  finding.id = "pcie-link-degraded";
+  finding.severity = Severity::warning;
+  finding.gpu = gpu.pci;
+  finding.title =
+      fmt::format("{} runs on {} of {} PCIe lanes", title_of(gpu), *hop.width, *hop.possible_width);
+  finding.reasons = {
+      "Both ends of the link have more lanes than it was trained to. Loading a model and copies "
+      "between cards take that much longer; nothing else does."};
+  finding.evidence = {
+      show(hop.width, fmt::format("{} lanes in use at {}", *hop.width, hop.lower)),
+      show(hop.possible_width, fmt::format("{} lanes are there", *hop.possible_width))};
+  finding.fix = {
+      fmt::format(
+          "sudo lspci -s {} -vv | grep -E 'LnkCap|LnkSta'   (under load; some cards give up "
+          "lanes while idle)",
+          hop.lower),
+      "with the power off: reseat the card, clean its contacts, try without a riser",
+      "look in the firmware's set-up for a slot that is split (bifurcation) or shared with an M.2 "
+      "socket"};
+  finding.next = "headroom check --verbose";
+  return finding;
+}
+
+std::vector<Finding> find(const Subject& subject) {
+  std::vector<Finding> findings;
+  std::vector<std::string> folders;  // Partitions share the card's link.
+  for (const facts::Gpu& gpu : subject.facts.gpus) {
+    if (gpu.integrated && *gpu.integrated) continue;
+    const auto* narrow = find_narrow(gpu);
+    const bool again = std::find(folders.begin(), folders.end(), gpu.folder) != folders.end();
+    if (narrow == nullptr || again) continue;
+    folders.push_back(gpu.folder);
+    findings.push_back(make(gpu, *narrow));
+  }
+  return findings;
+}
+
+}  // namespace
+
+constinit const Rule pcie_link_degraded_rule = {
+    .id = "pcie-link-degraded",
+    .meaning = "A PCIe link of the card runs on fewer lanes than both of its ends have.",
+    .why =
+        "A card that sits loosely, a bad riser or a split slot: loading and peer copies are slow, "
+        "and often errors follow.",
+    .fix =
+        "Compare under load; then reseat the card, or change the slot or the firmware's setting.",
+    .find = find,
+};
+
+}  // namespace headroom::findings

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// shm-too-small: the container's /dev/shm is the engine's default of 64 MiB or little more.
+// DataLoader workers and RCCL exchange data there.
+#include <fmt/format.h>
+
+#include "findings/job_gpus.h"
+
+namespace headroom::findings {
+namespace {
+
+using namespace literals;
+
+constexpr Bytes enough = 1_GiB;
+
+std::vector<std::string> steps(const std::string& engine) {
+  if (engine == "kubernetes") {
+    return {"mount an emptyDir with medium: Memory at /dev/shm in the pod (sizeLimit: 16Gi)"};
+  }
+  if (engine == "lxc") {
+    return {
+        "lxc.mount.entry = tmpfs dev/shm tmpfs size=16G,create=dir 0 0   (in the container's "
+        "configuration on the host)"};
+  }
+  const std::string program = engine == "podman" ? "podman" : "docker";
+  return {program + " run --shm-size 16g …   (or --ipc=host; in compose: shm_size: 16g)"};
+}
+
+std::vector<Finding> find(const Subject& subject) {
+  const facts::Facts& facts = subject.facts;
+  const auto gpus = job_gpus(facts);
+  const auto& shm = facts.interconnect.shm;
+  if (gpus.empty() || !facts.machine.in_container() || !shm || !(shm->value < enough.value))
+    return {};
+  Finding finding;
+  finding.id = "shm-too-small";
+  finding.severity = gpus.size() > 1 ? Severity::warning : Severity::info;
+  finding.title = fmt::format("/dev/shm of this {} container holds {} only",
+                              *facts.machine.container, to_string(*shm));
+  finding.reasons = {
+      "PyTorch's DataLoader workers hand batches over in it, and RCCL joins the processes of one "
+      "machine there. When it is full they die with a bus error."};
+  finding.evidence = {show(shm, "the size of /dev/shm")};
+  finding.fix = steps(*facts.machine.container);
+  finding.fix.emplace_back("with one process, DataLoader(num_workers=0) does without");
+  finding.next = "headroom check";
+  return {finding};
+}
+
+}  // namespace
+
+constinit const Rule shm_too_small_rule = {
+    .id = "shm-too-small",
+    .meaning = "The container's shared memory is the engine's small default.",
+    .why = "DataLoader workers and RCCL end with a bus error or \"No space left on device\".",
+    .fix = "Start the container with a larger /dev/shm, or with the host's.",
+    .find = find,
+};
+
+}  // namespace headroom::findings
