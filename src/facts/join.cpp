@@ -90,6 +90,8 @@ Gpu make_gpu(const PciGpu& device, const KfdNode* node, const Missing& no_node,
     gpu.pool = node->bank;
     if (!gpu.device) gpu.device = node->device_id;
     if (!gpu.render_minor) gpu.render_minor = node->render_minor;
+    if (node->mec_firmware) gpu.firmware.versions.try_emplace("mec", node->mec_firmware);
+    if (node->sdma_firmware) gpu.firmware.versions.try_emplace("sdma", node->sdma_firmware);
     const auto address = pci_address(*node);
     if (address) gpu.pci = *address;
   } else {

@@ -36,6 +36,8 @@ KfdNode parse_kfd_node(int index, const Text& gpu_id, const Text& properties,
   node.location_id = find_number(properties, "location_id");
   node.domain = find_number(properties, "domain");
   node.render_minor = find_number(properties, "drm_render_minor");
+  node.mec_firmware = find_number(properties, "fw_version");
+  node.sdma_firmware = find_number(properties, "sdma_fw_version");
   read_gpu_bank(banks, node);
   return node;
 }

@@ -23,6 +23,7 @@ struct KfdNode {
   Fact<std::uint64_t> location_id;  // bus << 8 | device << 3 | function, without the domain.
   Fact<std::uint64_t> domain;
   Fact<std::uint64_t> render_minor;
+  Fact<std::uint64_t> mec_firmware, sdma_firmware;  // fw_version, sdma_fw_version.
   Fact<Bytes> bank;       // The heap of a GPU: what ROCm offers to hipMalloc.
   Fact<Bytes> bank_used;  // AMD's DKMS driver only.
 
