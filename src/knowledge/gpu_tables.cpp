@@ -155,18 +155,6 @@ Result<Stack> parse_stack(TableReader& row) {
   return stack;
 }
 
-// "10.3.0" → gfx1030; nothing for what is no version.
-std::optional<std::string> target_of_override(std::string_view value) {
-  const auto parts = split(value, '.');
-  if (parts.size() != 3) return std::nullopt;
-  const auto major = parse_u64(parts[0]);
-  const auto minor = parse_u64(parts[1]);
-  const auto step = parse_u64(parts[2]);
-  const bool numbers = major && minor && step && *major < 64 && *minor < 16 && *step < 16;
-  if (!numbers) return std::nullopt;
-  return gfx_name(*major * 10000 + *minor * 100 + *step);
-}
-
 template <class Map, class Key>
 const typename Map::mapped_type* find(const Map& map, const Key& key) {
   const auto found = map.find(key);
@@ -216,6 +204,18 @@ Result<GpuTables> load_gpu_tables() {
                            embedded("overrides"), embedded("advisories")});
 }
 
+std::vector<std::string> full_sources(const GpuTables& tables, const Origin& origin) {
+  std::vector<std::string> sources;
+  for (const std::string_view part : split(origin.source, ';')) {
+    for (const std::string_view name : split(part, ',')) {
+      const std::string word(trim(name));
+      const auto letter = tables.sources.find(word);
+      if (!word.empty()) sources.push_back(letter == tables.sources.end() ? word : letter->second);
+    }
+  }
+  return sources;
+}
+
 Support support_of(const Target& target) {
   if (target.rocm_first && !target.rocm_last) return Support::official;
   if (target.rocm_last) return Support::dropped;
@@ -258,6 +258,17 @@ std::optional<Override> judge_override(const Target& target, std::string_view va
       Risk::dangerous,
       fmt::format("{} is another chip, whose code is not known to run on {}", *named, target.gfx),
       {}};
+}
+
+std::optional<std::string> target_of_override(std::string_view value) {
+  const auto parts = split(value, '.');
+  if (parts.size() != 3) return std::nullopt;
+  const auto major = parse_u64(parts[0]);
+  const auto minor = parse_u64(parts[1]);
+  const auto step = parse_u64(parts[2]);
+  const bool numbers = major && minor && step && *major < 64 && *minor < 16 && *step < 16;
+  if (!numbers) return std::nullopt;
+  return gfx_name(*major * 10000 + *minor * 100 + *step);
 }
 
 std::string_view to_string(Risk risk) {

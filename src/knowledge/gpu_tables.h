@@ -105,6 +105,9 @@ Result<GpuTables> load_gpu_tables();
 // The same from any text; each fails with the table's line.
 Result<GpuTables> parse_gpu_tables(const TableTexts& texts);
 
+// What a row's source stands for, one entry each, its letters written out.
+std::vector<std::string> full_sources(const GpuTables& tables, const Origin& origin);
+
 Support support_of(const Target& target);
 std::string_view to_string(Support support);
 
@@ -112,6 +115,8 @@ std::string_view to_string(Support support);
 // the target itself, which changes nothing. A value that no row names is dangerous.
 std::optional<Override> judge_override(const Target& target, std::string_view value);
 std::string_view to_string(Risk risk);
+// The target whose code an override makes run: "10.3.0" → gfx1030. Nothing for what is no version.
+std::optional<std::string> target_of_override(std::string_view value);
 
 // KFD's gfx_target_version → target name: decimal major·10000 + minor·100 + stepping, minor and
 // stepping printed as hexadecimal digits (90012 → gfx90c). Nothing for 0 and for what is no such

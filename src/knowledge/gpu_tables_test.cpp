@@ -98,7 +98,8 @@ TEST(GpuTables, a_mistake_in_a_table_names_its_line) {
   const auto bad_kind = parse(row + "kind = \"round\"\n");
   ASSERT_FALSE(bad_kind.has_value());
   EXPECT_NE(bad_kind.error().message.find("line 8"), std::string::npos) << bad_kind.error().message;
-  const auto unknown = parse(row + "kind = \"both\"\nwaves = 1\ncertainty = \"A\"\nsource = \"S\"\n");
+  const auto unknown =
+      parse(row + "kind = \"both\"\nwaves = 1\ncertainty = \"A\"\nsource = \"S\"\n");
   ASSERT_FALSE(unknown.has_value());
   EXPECT_NE(unknown.error().message.find("line 9"), std::string::npos) << unknown.error().message;
   const std::string devices =

@@ -19,10 +19,7 @@ const GpuTables& tables() {
 }
 
 std::string target_named_by(const std::string& value) {
-  const auto parts = split(value, '.');
-  if (parts.size() != 3) return "";
-  return gfx_name(*parse_u64(parts[0]) * 10000 + *parse_u64(parts[1]) * 100 + *parse_u64(parts[2]))
-      .value_or("");
+  return target_of_override(value).value_or("");
 }
 
 std::vector<std::uint64_t> release(const std::string& text) {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "report/fact_list.h"
+#include "report/suitability_report.h"
 
 namespace headroom::report {
 namespace {
@@ -30,7 +31,12 @@ class Writer {
     }
     document["gpus"] = Ordered::array();
     for (const facts::Gpu& gpu : facts.gpus) {
-      document["gpus"].push_back(write_gpu(gpu, fmt::format("/gpus/{}", document["gpus"].size())));
+      const std::size_t index = document["gpus"].size();
+      const std::string at = fmt::format("/gpus/{}", index);
+      document["gpus"].push_back(write_gpu(gpu, at));
+      add_suitability(
+          gpu, index < diagnosis.suitability.size() ? &diagnosis.suitability[index] : nullptr, at,
+          document["gpus"].back());
     }
     document["other_gpus"] = Ordered::array();
     for (const facts::OtherGpu& gpu : facts.other_gpus) {
@@ -172,6 +178,22 @@ class Writer {
     object["accounting"] = write_accounting(gpu.accounting, at + "/accounting");
     object["unattributed_bytes"] = bytes(gpu.accounting.unattributed, at + "/unattributed_bytes");
     return object;
+  }
+
+  void add_suitability(const facts::Gpu& gpu, const std::optional<findings::Suitability>* known,
+                       const std::string& at, Ordered& object) {
+    object["firmware"] = Ordered::object();
+    for (const auto& [name, version] : gpu.firmware.versions) {
+      object["firmware"][name] = value(version, at + "/firmware/" + name, [](std::uint64_t number) {
+        return facts::firmware_text(number);
+      });
+    }
+    if (known != nullptr && known->has_value()) {
+      object["suitability"] = suitability_json(**known, write_evidence((*known)->evidence));
+      return;
+    }
+    object["suitability"] = nullptr;
+    missing_[at + "/suitability"] = gpu.support ? "not asked" : to_string(gpu.support.missing());
   }
 
   Ordered write_rung(const facts::Rung& rung, const std::string& at) {
