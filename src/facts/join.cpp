@@ -120,7 +120,7 @@ PciGpu make_unseen(const KfdNode& node) {
   gpu.vendor = {amd_vendor, node.device_id.source()};
   gpu.device = gpu.revision = gpu.render_minor = nothing.absent<std::uint64_t>();
   gpu.driver = gpu.product_name = gpu.runtime_status = gpu.power_state = nothing;
-  gpu.board_info = gpu.vram_vendor = nothing;
+  gpu.board_info = gpu.vram_vendor = gpu.firmware.vbios = nothing;
   gpu.vram_total = gpu.vram_used = gpu.gtt_total = gpu.gtt_used = nothing.absent<Bytes>();
   gpu.render_node = gpu.render_usable = nothing.absent<bool>();
   gpu.render_owner = parse_ownership(nothing);

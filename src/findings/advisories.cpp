@@ -44,8 +44,9 @@ bool match_kernel(const Subject& subject, AdvisoryMatch& match) {
   if (machine.kernel_signature) {
     match.evidence.push_back(show(machine.kernel_signature, "the package it is from"));
   }
-  if (advisory.kernel && !facts::in_range(kernel->version, *advisory.kernel)) return false;
   const bool own_driver = machine.ttm_module == "amdttm" || machine.driver_version;
+  const bool in_range = advisory.kernel && facts::in_range(kernel->version, *advisory.kernel);
+  if (advisory.kernel && (!in_range || own_driver)) return false;
   for (const bool wanted : {false, true}) {
     const std::string& id = wanted ? advisory.with_fix : advisory.without_fix;
     const auto* fix = subject.tables.advisories.fix(id);
