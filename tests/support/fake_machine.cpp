@@ -99,11 +99,10 @@ class Expander {
   }
 
   Status write_gpu(const Json& gpu) {
-    HEADROOM_CHECK(
-        only(gpu, "gpu",
-             {"pci", "vendor", "device", "revision", "class", "driver", "card", "render", "vram",
-              "vram_used", "gtt", "gtt_used", "board", "vram_vendor", "power", "product", "firmware",
-              "vbios"}));
+    HEADROOM_CHECK(only(gpu, "gpu",
+                        {"pci", "vendor", "device", "revision", "class", "driver", "card", "render",
+                         "vram", "vram_used", "gtt", "gtt_used", "board", "vram_vendor", "power",
+                         "product", "firmware", "vbios"}));
     const std::string pci = gpu.at("pci").get<std::string>();
     const std::string folder = fmt::format("sys/devices/pci{}/{}/", pci.substr(0, 7), pci);
     const std::string vendor = gpu.value("vendor", "0x1002");
