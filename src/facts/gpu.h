@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "facts/driver_answers.h"
+#include "facts/firmware.h"
 #include "facts/holder.h"
 #include "facts/kfd.h"
 #include "facts/ladder.h"
@@ -32,6 +33,7 @@ struct PciGpu {
   Text board_info;      // Only discrete cards have it (6.10 and later).
   Text vram_vendor;     // Only real VRAM has one.
   Fact<Bytes> vram_total, vram_used, gtt_total, gtt_used;
+  Firmware firmware;
   Fact<std::uint64_t> render_minor;  // N of /dev/dri/renderDN.
   Fact<bool> render_node;            // That device node exists here.
   Fact<bool> render_usable;          // This user may open it; only known live.

@@ -91,6 +91,8 @@ Gpu make_gpu(const PciGpu& device, const KfdNode* node, const Missing& no_node,
     gpu.pool = node->bank;
     if (!gpu.device) gpu.device = node->device_id;
     if (!gpu.render_minor) gpu.render_minor = node->render_minor;
+    if (node->mec_firmware) gpu.firmware.versions.try_emplace("mec", node->mec_firmware);
+    if (node->sdma_firmware) gpu.firmware.versions.try_emplace("sdma", node->sdma_firmware);
     const auto address = pci_address(*node);
     if (address) gpu.pci = *address;
   } else {
@@ -120,7 +122,7 @@ PciGpu make_unseen(const KfdNode& node) {
   gpu.vendor = {amd_vendor, node.device_id.source()};
   gpu.device = gpu.revision = gpu.render_minor = nothing.absent<std::uint64_t>();
   gpu.driver = gpu.product_name = gpu.runtime_status = gpu.power_state = nothing;
-  gpu.board_info = gpu.vram_vendor = nothing;
+  gpu.board_info = gpu.vram_vendor = gpu.firmware.vbios = nothing;
   gpu.vram_total = gpu.vram_used = gpu.gtt_total = gpu.gtt_used = nothing.absent<Bytes>();
   gpu.render_node = gpu.render_usable = nothing.absent<bool>();
   gpu.render_owner = parse_ownership(nothing);

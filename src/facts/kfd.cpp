@@ -40,6 +40,8 @@ KfdNode parse_kfd_node(int index, const Text& gpu_id, const Text& properties,
   node.hive_id = find_number(properties, "hive_id");
   node.io_links_count = find_number(properties, "io_links_count");
   node.p2p_links_count = find_number(properties, "p2p_links_count");
+  node.mec_firmware = find_number(properties, "fw_version");
+  node.sdma_firmware = find_number(properties, "sdma_fw_version");
   read_gpu_bank(banks, node);
   return node;
 }

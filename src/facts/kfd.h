@@ -29,6 +29,7 @@ struct KfdNode {
   std::vector<KfdLink> links;     // To other nodes; fewer than there are if some were not read.
   Missing no_links;               // Why links may lack.
   Fact<std::uint64_t> io_links_count, p2p_links_count;
+  Fact<std::uint64_t> mec_firmware, sdma_firmware;  // fw_version, sdma_fw_version.
   Fact<Bytes> bank;       // The heap of a GPU: what ROCm offers to hipMalloc.
   Fact<Bytes> bank_used;  // AMD's DKMS driver only.
 

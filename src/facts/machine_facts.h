@@ -29,6 +29,7 @@ struct MachineFacts {
   bool processes_visible = false;  // At least one /proc/PID.
   bool dev_visible = false;        // /dev holds anything; captures often leave it out.
   Text kernel;                     // "6.14.0-37-generic".
+  Text kernel_signature;           // /proc/version_signature, which only Ubuntu has.
   Text distribution;               // PRETTY_NAME.
   Text distribution_id;            // ID and ID_LIKE, in one text: "ubuntu debian".
   Text rocm;                       // "6.3.2-66", of the ROCm under /opt/rocm.

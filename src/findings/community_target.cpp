@@ -5,6 +5,7 @@
 
 #include "findings/memory_use.h"
 #include "findings/rules.h"
+#include "findings/suitability.h"
 
 namespace headroom::findings {
 namespace {
@@ -29,6 +30,7 @@ std::vector<Finding> find(const Subject& subject) {
     }
     const bool community = *gpu.support == knowledge::Support::community;
     if (!community && *gpu.support != knowledge::Support::override) continue;
+    const auto suitability = assess(subject, gpu);
     Finding finding;
     finding.id = "community-target";
     finding.gpu = gpu.pci;
@@ -36,19 +38,19 @@ std::vector<Finding> find(const Subject& subject) {
         community ? fmt::format("{} is not on AMD's list; TheRock builds ROCm and PyTorch for it",
                                 title_of(gpu))
                   : fmt::format("{} only works by running a near target's code", title_of(gpu));
-    finding.evidence = {show(gpu.gfx, "the target is " + *gpu.gfx)};
-    if (community) {
-      finding.fix = {fmt::format(
-          "use TheRock's PyTorch wheels for {}; PyTorch's own ROCm wheels do not carry it",
-          *gpu.gfx)};
+    finding.reasons = suitability->reasons;
+    finding.evidence = suitability->evidence;
+    finding.fix = suitability->install;
+    if (community && suitability->override) {
+      const OverrideAdvice& other = *suitability->override;
+      finding.fix.push_back(
+          fmt::format("with PyTorch's own wheels, which do not carry it: "
+                      "HSA_OVERRIDE_GFX_VERSION={} (risk: {}): "
+                      "{}",
+                      other.value, to_string(other.risk), other.why));
     }
-    const auto* target = subject.tables.target(*gpu.gfx);
-    for (const auto& [value, risk] : target->overrides) {
-      if (risk == knowledge::Risk::dangerous) continue;
-      finding.fix.push_back(fmt::format(
-          "with PyTorch's own wheels, HSA_OVERRIDE_GFX_VERSION={} usually works (risk: {})", value,
-          risk == knowledge::Risk::low ? "low" : "medium"));
-    }
+    finding.fix.emplace_back("the test that decides:");
+    finding.fix.push_back(suitability->decides);
     finding.next = "headroom plan --spec JOB.toml";
     findings.push_back(std::move(finding));
   }

@@ -152,6 +152,7 @@ Diagnosis diagnose(const Subject& subject) {
     auto found = rule->find(subject);
     std::move(found.begin(), found.end(), std::back_inserter(diagnosis.findings));
   }
+  for (const Gpu& gpu : subject.facts.gpus) diagnosis.suitability.push_back(assess(subject, gpu));
   const auto primary = choose_primary(subject.facts);
   for (Finding& finding : diagnosis.findings) {
     const bool decides =

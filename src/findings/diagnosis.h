@@ -8,6 +8,7 @@
 
 #include "findings/finding.h"
 #include "findings/rules.h"
+#include "findings/suitability.h"
 
 namespace headroom::findings {
 
@@ -26,6 +27,7 @@ struct Diagnosis {
   std::optional<Cause> cause;
   std::vector<Alternative> runners_up;  // Likeliest first.
   std::vector<Finding> findings;
+  std::vector<std::optional<Suitability>> suitability;  // Of the facts' GPUs, in their order.
 };
 
 // Runs every rule. GPUs that jobs would not choose (an integrated one beside a usable card, an

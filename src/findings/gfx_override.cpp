@@ -9,8 +9,8 @@
 namespace headroom::findings {
 namespace {
 
-Finding make(const facts::Gpu& gpu, const facts::ModuleOption& setting, knowledge::Risk risk,
-             bool needed) {
+Finding make(const facts::Gpu& gpu, const facts::ModuleOption& setting,
+             const knowledge::Override& judged, bool needed) {
   Finding finding;
   finding.id = "gfx-override-wrong";
   finding.gpu = gpu.pci;
@@ -18,19 +18,21 @@ Finding make(const facts::Gpu& gpu, const facts::ModuleOption& setting, knowledg
                        "set for everything that starts here"},
                       show(gpu.gfx, "the GPU's own target is " + *gpu.gfx)};
   finding.next = "headroom check";
-  if (risk == knowledge::Risk::dangerous) {
+  finding.reasons = {fmt::format("On {}: {}.", *gpu.gfx, judged.why)};
+  if (judged.risk == knowledge::Risk::dangerous) {
     finding.severity = Severity::error;
     finding.title = fmt::format("HSA_OVERRIDE_GFX_VERSION={} makes {} run code of another chip",
                                 setting.value, title_of(gpu));
-    finding.reasons = {
-        "The two differ in instructions or in the number of registers. The result is memory "
-        "access faults, hangs and GPU resets that look like broken hardware."};
+    finding.reasons.emplace_back(
+        "The result is memory access faults, hangs and GPU resets that look like broken hardware.");
     finding.claim = Claim{Verdict::broken, 0.85, {}};
   } else {
     finding.id = "gfx-override";
     finding.severity = Severity::info;
-    finding.title = fmt::format("HSA_OVERRIDE_GFX_VERSION={} is set; it usually works on {}",
-                                setting.value, title_of(gpu));
+    finding.title =
+        fmt::format("HSA_OVERRIDE_GFX_VERSION={} is set; {} on {}", setting.value,
+                    judged.risk == knowledge::Risk::low ? "it usually works" : "it works for some",
+                    title_of(gpu));
     if (needed) return finding;
   }
   finding.fix = {fmt::format("take HSA_OVERRIDE_GFX_VERSION out of {}, and log in again",
@@ -44,10 +46,10 @@ std::vector<Finding> find(const Subject& subject) {
     const auto* target = gpu.gfx ? subject.tables.target(*gpu.gfx) : nullptr;
     if (target == nullptr) continue;
     for (const facts::ModuleOption& setting : subject.facts.machine.overrides) {
-      const auto risk = knowledge::override_risk(*target, setting.value);
-      if (!risk) continue;
+      const auto judged = knowledge::judge_override(*target, setting.value);
+      if (!judged) continue;
       const bool needed = gpu.support && *gpu.support != knowledge::Support::official;
-      findings.push_back(make(gpu, setting, *risk, needed));
+      findings.push_back(make(gpu, setting, *judged, needed));
     }
   }
   return findings;

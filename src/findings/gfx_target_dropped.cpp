@@ -8,6 +8,7 @@
 #include "findings/job_gpus.h"
 #include "findings/memory_use.h"
 #include "findings/rules.h"
+#include "findings/stack_advice.h"
 
 namespace headroom::findings {
 namespace {
@@ -24,11 +25,7 @@ void name_stack(const knowledge::Target& target, const knowledge::Stack& stack, 
   finding.reasons.push_back(
       fmt::format("The card works with the stack that still carries {}: ROCm {}. {}.", target.gfx,
                   stack.rocm, stack.evidence));
-  finding.fix.push_back(fmt::format("pip install {} --index-url URL/{}", stack.torch, stack.index));
-  finding.fix.push_back(fmt::format(
-      "(URL is PyTorch's wheel index, under \"previous versions\" on pytorch.org; Python {})",
-      stack.python));
-  if (!stack.also.empty()) finding.fix.push_back("also carried by: " + stack.also);
+  finding.fix = older_wheels(stack);
 }
 
 // The torch that is installed is what jobs load, whatever ROCm the system has.

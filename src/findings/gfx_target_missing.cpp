@@ -49,12 +49,12 @@ Finding make(const Subject& subject, const facts::Gpu& gpu) {
   finding.fix = steps_to_install_torch(subject, gpu);
   const auto* target = subject.tables.target(*gpu.gfx);
   if (target != nullptr) {
-    for (const auto& [value, risk] : target->overrides) {
-      if (risk == knowledge::Risk::dangerous || !carries_override(subject, value)) continue;
+    for (const auto& [value, known] : target->overrides) {
+      if (known.risk == knowledge::Risk::dangerous || !carries_override(subject, value)) continue;
       finding.fix.push_back(fmt::format(
           "or keep the wheel and run a near target's code: export HSA_OVERRIDE_GFX_VERSION={} "
           "(risk: {})",
-          value, risk == knowledge::Risk::low ? "low" : "medium"));
+          value, known.risk == knowledge::Risk::low ? "low" : "medium"));
     }
   }
   finding.next = "headroom check";

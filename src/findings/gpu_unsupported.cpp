@@ -3,68 +3,37 @@
 // settings are beside the point then, so this rule comes first.
 #include <fmt/format.h>
 
-#include "findings/advice.h"
 #include "findings/memory_use.h"
 #include "findings/rules.h"
+#include "findings/suitability.h"
 
 namespace headroom::findings {
 namespace {
-
-std::vector<std::string> explain(const facts::Gpu& gpu, const knowledge::Target* target,
-                                 const std::string& current) {
-  std::vector<std::string> reasons;
-  if (target == nullptr) {
-    reasons.emplace_back(
-        "The radeon driver runs it: a chip from before AMD's compute driver, which ROCm never ran "
-        "on.");
-    return reasons;
-  }
-  reasons.push_back(fmt::format(
-      "No ROCm release up to {} lists {} ({}), TheRock does not build for it, and no PyTorch wheel "
-      "carries it.",
-      current, target->gfx, target->chip));
-  if (gpu.integrated && *gpu.integrated) {
-    reasons.emplace_back(
-        "That the device nodes exist and rocminfo names the GPU is no sign of support: the kernel "
-        "driver "
-        "registers it all the same. Services start, then die when the first model loads.");
-  }
-  for (const auto& [value, risk] : target->overrides) {
-    reasons.push_back(
-        fmt::format("HSA_OVERRIDE_GFX_VERSION={} makes some programs start; it runs another chip's "
-                    "code and nobody "
-                    "tests that here, so it is not a foundation for a service.",
-                    value));
-  }
-  return reasons;
-}
 
 std::vector<Finding> find(const Subject& subject) {
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
     if (!gpu.support || *gpu.support != knowledge::Support::unsupported) continue;
-    const auto* target = gpu.gfx ? subject.tables.target(*gpu.gfx) : nullptr;
+    const auto suitability = assess(subject, gpu);
     Finding finding;
     finding.id = "gpu-unsupported";
     finding.severity = Severity::error;
     finding.gpu = gpu.pci;
     finding.title = fmt::format("ROCm never supported {}", title_of(gpu));
-    finding.reasons = explain(gpu, target, subject.tables.current_rocm);
-    finding.evidence.push_back(
-        show(gpu.support, gpu.gfx ? "the target is " + *gpu.gfx : "driven by radeon"));
+    finding.reasons = suitability->reasons;
+    finding.evidence = suitability->evidence;
     if (gpu.integrated && *gpu.integrated && gpu.vram_total) {
       finding.evidence.push_back(show(
           gpu.vram_total, "an integrated GPU with a carve-out of " + to_string(*gpu.vram_total)));
     }
-    finding.fix = {
-        "stay on the CPU: use the service's CPU image or device (PyTorch: the +cpu wheel), with "
-        "one thread "
-        "per core",
-        "or use Vulkan, which needs no ROCm: llama.cpp and whisper.cpp built with "
-        "-DGGML_VULKAN=ON, or a "
-        "build of ncnn",
-        vulkan_command(subject.facts.machine),
-        "keep /dev/kfd out of containers on this machine, so that nothing tries ROCm"};
+    for (const std::string& way : suitability->instead) {
+      const bool command = way.starts_with("sudo ");
+      finding.fix.push_back(command ? way : "use " + way);
+    }
+    finding.fix.emplace_back(
+        "keep /dev/kfd out of containers on this machine, so that nothing tries ROCm");
+    finding.fix.emplace_back("what would show otherwise, if you want to see for yourself:");
+    finding.fix.push_back(suitability->decides);
     finding.next = "headroom plan --spec JOB.toml";
     finding.claim = Claim{Verdict::unsuitable, 0.97, {}};
     findings.push_back(std::move(finding));

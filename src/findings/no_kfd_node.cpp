@@ -6,6 +6,7 @@
 
 #include "findings/memory_use.h"
 #include "findings/rules.h"
+#include "findings/suitability.h"
 
 namespace headroom::findings {
 namespace {
@@ -13,21 +14,34 @@ namespace {
 constexpr const char* ask_the_log =
     "sudo dmesg | grep -iE 'kfd|atomics'   (\"PCI rejects atomics\", or \"not supported in kfd\")";
 
-bool driven(const facts::Gpu& gpu) {
-  return gpu.vram_total || (gpu.driver && *gpu.driver == "amdgpu");
+// From some firmware on, the chip does without PCIe atomics (kfd_device.c, no_atomic_fw_version).
+bool needs_atomics(const knowledge::Target& target, const facts::Gpu& gpu) {
+  const auto mec = gpu.firmware.version("mec");
+  const bool does_without = mec && target.mec_without_atomics &&
+                            *mec >= static_cast<std::uint64_t>(*target.mec_without_atomics);
+  return target.pcie_atomics && !does_without;
 }
 
-void blame_atomics(const knowledge::Target& target, Finding& finding) {
+void blame_atomics(const knowledge::Target& target, const facts::Gpu& gpu, Finding& finding) {
   finding.id = "pcie-atomics";
   finding.reasons = {
       fmt::format("KFD skips {} where the slot or a switch above it rejects PCIe atomics and the "
                   "card's firmware is "
                   "too old to do without. Slots of the chipset and risers often do.",
                   target.gfx)};
-  finding.fix = {
-      ask_the_log, "move the card to a slot that is wired to the CPU",
-      "update linux-firmware, then reboot: newer firmware needs no atomics on gfx11 and gfx12"};
-  finding.claim = Claim{Verdict::broken, 0.7, {{"kernel-too-old", 0.25, ask_the_log}}};
+  finding.fix = {ask_the_log, "move the card to a slot that is wired to the CPU"};
+  double confidence = 0.7;
+  if (target.mec_without_atomics) {
+    finding.fix.push_back(fmt::format(
+        "update linux-firmware, then reboot: from MEC firmware {} on, {} needs no atomics",
+        *target.mec_without_atomics, target.gfx));
+    if (const auto mec = gpu.firmware.version("mec")) {
+      confidence = 0.85;
+      finding.evidence.push_back(
+          show(mec, fmt::format("its MEC firmware is {}, which needs atomics", *mec)));
+    }
+  }
+  finding.claim = Claim{Verdict::broken, confidence, {{"kernel-too-old", 0.25, ask_the_log}}};
 }
 
 void blame_kernel(const facts::Facts& facts, bool kfd_there, Finding& finding) {
@@ -46,8 +60,7 @@ std::vector<Finding> find(const Subject& subject) {
   const bool kfd_missing = !kfd_there && facts.machine.dev_visible && !facts.machine.in_container();
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : facts.gpus) {
-    const bool without = !gpu.kfd_id && gpu.kfd_id.missing().why == facts::Why::not_present;
-    if (!without || !driven(gpu) || facts.kfd_nodes_withheld > 0) continue;
+    if (!lacks_compute_node(facts, gpu)) continue;
     if (!kfd_there && !kfd_missing) continue;
     Finding finding;
     finding.severity = Severity::error;
@@ -59,8 +72,8 @@ std::vector<Finding> find(const Subject& subject) {
       finding.evidence.push_back(show(gpu.vram_total, "amdgpu itself runs the card"));
     }
     const auto* target = gpu.gfx ? subject.tables.target(*gpu.gfx) : nullptr;
-    if (kfd_there && target != nullptr && target->pcie_atomics) {
-      blame_atomics(*target, finding);
+    if (kfd_there && target != nullptr && needs_atomics(*target, gpu)) {
+      blame_atomics(*target, gpu, finding);
     } else {
       blame_kernel(facts, kfd_there, finding);
     }

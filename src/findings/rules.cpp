@@ -15,6 +15,8 @@ constexpr std::array table = {
     &no_kfd_node_rule,
     &render_node_missing_rule,
     &gfx_override_rule,
+    &known_bad_firmware_rule,
+    &known_bad_kernel_rule,
     &vram_orphaned_rule,
     &vram_held_rule,
     &wrong_wheel_rule,

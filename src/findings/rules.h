@@ -34,6 +34,8 @@ extern const Rule kfd_not_passed_rule;
 extern const Rule device_permission_rule;
 extern const Rule no_kfd_node_rule;
 extern const Rule gfx_override_rule;
+extern const Rule known_bad_firmware_rule;
+extern const Rule known_bad_kernel_rule;
 extern const Rule vram_orphaned_rule;
 extern const Rule vram_held_rule;
 extern const Rule gfx_target_dropped_rule;

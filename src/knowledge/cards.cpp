@@ -26,13 +26,16 @@ std::string plain(std::string_view name) {
 Result<Card> find_card(std::string_view name) {
   HEADROOM_TRY(const Document tables, parse_toml(embedded("cards")));
   std::vector<std::string> names;
-  for (const auto& [card, facts] : tables.value.at("cards").items()) {
-    if (plain(card) == plain(name)) {
-      const std::string gfx = facts.at("gfx");
-      const std::uint64_t workspace = tables.value.at("blas_workspace_mib").value(gfx, 32U);
-      return Card{card, gfx, 1_MiB * facts.at("vram_mib").get<std::uint64_t>(), 1_MiB * workspace};
+  for (const auto& group : tables.value.at("group")) {
+    for (const auto& [card, facts] : group.at("cards").items()) {
+      if (plain(card) == plain(name)) {
+        const std::string gfx = facts.at("gfx");
+        const std::uint64_t workspace = tables.value.at("blas_workspace_mib").value(gfx, 32U);
+        return Card{card, gfx, 1_MiB * facts.at("vram_mib").get<std::uint64_t>(),
+                    1_MiB * workspace};
+      }
+      names.push_back(card);
     }
-    names.push_back(card);
   }
   const auto meant = nearest(name, names);
   return Error{

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of AMD GPUs apart from any machine: targets, PCI device ids, and which software
-// stack carries which target. Knowledge is data (data/gpus.toml, devices.toml, stacks.toml); this
-// turns it into values and derives the support level from its columns.
+// What is known of AMD GPUs apart from any machine: targets, PCI device ids, which software stack
+// carries which target, what overrides do, and known-bad combinations. Knowledge is data
+// (data/*.toml); this turns it into values and derives the support level from its columns.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "knowledge/advisories.h"
+#include "knowledge/origin.h"
 
 namespace headroom::knowledge {
 
@@ -20,6 +22,10 @@ enum class TheRock { none, builds, ready };
 enum class TorchWheels { none, legacy, current };
 enum class Attention { none, experimental, yes };
 enum class Risk { low, medium, dangerous };
+
+// What a reset by the driver is (the asic_reset_method functions of amdgpu). All but mode2 lose
+// what is in VRAM; each ends every job on the GPU.
+enum class Reset { mode1, mode2, baco_or_mode1, baco_or_legacy };
 
 // contracts.md, `support`: how a target can be used with ROCm today.
 enum class Support {
@@ -30,22 +36,36 @@ enum class Support {
   unsupported,  // None of these.
 };
 
+// What HSA_OVERRIDE_GFX_VERSION with one value does to a target.
+struct Override {
+  Risk risk = Risk::dangerous;
+  std::string why;
+  Origin origin;
+};
+
 struct Target {
   std::string gfx;
   std::string family;
   std::string chip;
   std::string cards;
   Kind kind = Kind::discrete;
-  std::optional<std::string> rocm_first;  // Official releases; absent: none ever.
-  std::optional<std::string>
-      rocm_last;  // Absent if the current release still lists it, or none ever.
+  // Official releases; first absent: none ever; last absent: the current one lists it, or none
+  // ever.
+  std::optional<std::string> rocm_first, rocm_last;
+  bool about_first = false, about_last = false;  // Only about that release.
   TheRock therock = TheRock::none;
   TorchWheels torch = TorchWheels::none;
+  std::vector<std::string> without;  // Libraries that TheRock leaves out for it.
+  std::string generic;  // "gfx10-3-generic": code for it runs here without an override; or empty.
   int wavefront = 64;
   Attention attention = Attention::none;
-  bool pcie_atomics =
-      false;  // KFD skips it where the slot rejects PCIe atomics (old MEC firmware).
-  std::map<std::string, Risk> overrides;  // HSA_OVERRIDE_GFX_VERSION values known for it.
+  bool large_register_file = false;        // 1.5 times the vector registers of its relatives.
+  bool pcie_atomics = false;               // KFD skips it where the slot rejects PCIe atomics …
+  std::optional<int> mec_without_atomics;  // … unless the MEC firmware is at least this.
+  std::optional<Reset> reset, reset_integrated;  // The latter of integrated chips where it is both.
+  std::string note;
+  std::map<std::string, Override> overrides;  // By value; "*" is every other one but its own.
+  Origin origin;
 };
 
 struct Device {
@@ -54,36 +74,49 @@ struct Device {
   std::optional<bool> integrated;  // Only where the target is both.
   std::map<std::uint32_t, std::string>
       revisions;  // PCI revision → name, for cards that share an id.
+  Origin origin;
 };
 
 // The stack that still carries a dropped target.
 struct Stack {
   std::string rocm, torch, index, python, also, evidence;
+  Origin origin;
 };
 
 struct GpuTables {
   std::string current_rocm;
-  std::map<std::string, Target> targets;    // By gfx name.
-  std::map<std::uint32_t, Device> devices;  // By PCI device id of vendor 0x1002.
-  std::map<std::string, Stack> stacks;      // By gfx name.
+  std::map<std::string, std::string> sources;  // The letters that rows name as their source.
+  std::map<std::string, Target> targets;       // By gfx name.
+  std::map<std::uint32_t, Device> devices;     // By PCI device id of vendor 0x1002.
+  std::map<std::string, Stack> stacks;         // By gfx name.
+  Advisories advisories;
 
   const Target* target(std::string_view gfx) const;
   const Device* device(std::uint32_t id) const;
   const Stack* stack(std::string_view gfx) const;
 };
 
+struct TableTexts {
+  std::string_view gpus, devices, stacks, overrides, advisories;
+};
+
 // The embedded tables. Fails only if data/*.toml is wrong, which a test excludes.
 Result<GpuTables> load_gpu_tables();
 // The same from any text; each fails with the table's line.
-Result<GpuTables> parse_gpu_tables(std::string_view gpus, std::string_view devices,
-                                   std::string_view stacks);
+Result<GpuTables> parse_gpu_tables(const TableTexts& texts);
+
+// What a row's source stands for, one entry each, its letters written out.
+std::vector<std::string> full_sources(const GpuTables& tables, const Origin& origin);
 
 Support support_of(const Target& target);
 std::string_view to_string(Support support);
 
-// How dangerous running `target` with HSA_OVERRIDE_GFX_VERSION=`value` is; nothing where the value
-// names the target itself, which changes nothing.
-std::optional<Risk> override_risk(const Target& target, std::string_view value);
+// What running `target` with HSA_OVERRIDE_GFX_VERSION=`value` does; nothing where the value names
+// the target itself, which changes nothing. A value that no row names is dangerous.
+std::optional<Override> judge_override(const Target& target, std::string_view value);
+std::string_view to_string(Risk risk);
+// The target whose code an override makes run: "10.3.0" → gfx1030. Nothing for what is no version.
+std::optional<std::string> target_of_override(std::string_view value);
 
 // KFD's gfx_target_version → target name: decimal major·10000 + minor·100 + stepping, minor and
 // stepping printed as hexadecimal digits (90012 → gfx90c). Nothing for 0 and for what is no such

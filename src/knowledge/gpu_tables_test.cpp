@@ -50,13 +50,31 @@ TEST(GpuTables, target_versions_print_minor_and_stepping_as_hexadecimal) {
   EXPECT_EQ(gfx_name(UINT64_MAX), std::nullopt);
 }
 
+std::optional<Risk> risk(const char* gfx, const char* value) {
+  const auto judged = judge_override(*tables().target(gfx), value);
+  return judged ? std::optional(judged->risk) : std::nullopt;
+}
+
 TEST(GpuTables, an_override_of_the_own_target_is_no_override) {
-  EXPECT_EQ(override_risk(*tables().target("gfx1151"), "11.5.1"), std::nullopt);
-  EXPECT_EQ(override_risk(*tables().target("gfx906"), "9.0.6"), std::nullopt);
-  EXPECT_EQ(override_risk(*tables().target("gfx906"), "10.3.0"), Risk::dangerous);
-  EXPECT_EQ(override_risk(*tables().target("gfx1031"), "10.3.0"), Risk::low);
-  EXPECT_EQ(override_risk(*tables().target("gfx1010"), "10.3.0"), Risk::dangerous);
-  EXPECT_EQ(override_risk(*tables().target("gfx1100"), ""), Risk::dangerous);
+  EXPECT_EQ(risk("gfx1151", "11.5.1"), std::nullopt);
+  EXPECT_EQ(risk("gfx906", "9.0.6"), std::nullopt);
+  EXPECT_EQ(risk("gfx90a", "9.0.10"), std::nullopt);  // And not the "any value" of its row.
+  EXPECT_EQ(risk("gfx906", "10.3.0"), Risk::dangerous);
+  EXPECT_EQ(risk("gfx1031", "10.3.0"), Risk::low);
+  EXPECT_EQ(risk("gfx1010", "10.3.0"), Risk::dangerous);
+  EXPECT_EQ(risk("gfx1100", ""), Risk::dangerous);
+}
+
+TEST(GpuTables, an_override_says_why) {
+  const auto registers = judge_override(*tables().target("gfx1103"), "11.0.0");
+  ASSERT_TRUE(registers.has_value());
+  EXPECT_NE(registers->why.find("registers"), std::string::npos);
+  const auto instructions = judge_override(*tables().target("gfx1010"), "10.3.0");
+  EXPECT_NE(instructions->why.find("instructions"), std::string::npos);
+  const auto any = judge_override(*tables().target("gfx90a"), "10.3.0");
+  EXPECT_EQ(any->origin.source, "legacy#5238");
+  const auto unlisted = judge_override(*tables().target("gfx906"), "10.3.0");
+  EXPECT_NE(unlisted->why.find("gfx1030"), std::string::npos);
 }
 
 TEST(GpuTables, devices_know_their_target_and_name) {
@@ -69,19 +87,32 @@ TEST(GpuTables, devices_know_their_target_and_name) {
   EXPECT_EQ(tables().device(0xffff), nullptr);
 }
 
+Result<GpuTables> parse(const std::string& gpus, const std::string& devices = "") {
+  return parse_gpu_tables({gpus, devices, "", "", ""});
+}
+
 TEST(GpuTables, a_mistake_in_a_table_names_its_line) {
   const std::string row =
       "rocm = \"10.0\"\n[[target]]\ngfx = \"gfx1\"\nfamily = \"F\"\nchip = \"C\"\n"
       "cards = \"X\"\nwave = 64\n";
-  const auto bad_kind = parse_gpu_tables(row + "kind = \"round\"\n", "", "");
+  const auto bad_kind = parse(row + "kind = \"round\"\n");
   ASSERT_FALSE(bad_kind.has_value());
   EXPECT_NE(bad_kind.error().message.find("line 8"), std::string::npos) << bad_kind.error().message;
-  const auto unknown = parse_gpu_tables(row + "kind = \"both\"\nwaves = 1\n", "", "");
+  const auto unknown =
+      parse(row + "kind = \"both\"\nwaves = 1\ncertainty = \"A\"\nsource = \"S\"\n");
   ASSERT_FALSE(unknown.has_value());
   EXPECT_NE(unknown.error().message.find("line 9"), std::string::npos) << unknown.error().message;
-  EXPECT_FALSE(parse_gpu_tables(row + "kind = \"both\"\n",
-                                "[device]\n\"1\" = { gfx = \"gfx2\", name = \"N\" }\n", "")
-                   .has_value());
+  const std::string devices =
+      "[[group]]\ncertainty = \"A\"\nsource = \"S\"\n[group.device]\n"
+      "\"1\" = { gfx = \"gfx1\", name = \"N\" }\n";
+  const std::string sure = "kind = \"both\"\ncertainty = \"A\"\nsource = \"S\"\n";
+  EXPECT_TRUE(parse(row + sure, devices).has_value());
+  const auto stranger = parse(row + sure, devices + "\"2\" = { gfx = \"gfx2\", name = \"N\" }\n");
+  ASSERT_FALSE(stranger.has_value());
+  EXPECT_NE(stranger.error().message.find("line 6"), std::string::npos) << stranger.error().message;
+  const auto unsure = parse(row + "kind = \"both\"\nsource = \"S\"\n");
+  ASSERT_FALSE(unsure.has_value());
+  EXPECT_NE(unsure.error().message.find("certainty"), std::string::npos) << unsure.error().message;
 }
 
 }  // namespace

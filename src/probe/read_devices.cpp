@@ -136,6 +136,20 @@ void read_memory(const Files& files, PciGpu& gpu) {
   gpu.gtt_used = read("mem_info_gtt_used");
 }
 
+// The driver keeps these numbers in memory: reading them wakes nothing.
+void read_firmware(const Files& files, PciGpu& gpu) {
+  gpu.firmware.vbios = facts::parse_word(read_text(files, gpu.folder + "/vbios_version"));
+  const std::string folder = gpu.folder + "/fw_version";
+  const auto there = files.list(folder);
+  if (!there) return;
+  for (const std::string_view name : facts::firmware_names) {
+    const std::string file = std::string(name) + "_fw_version";
+    if (std::find(there->begin(), there->end(), file) == there->end()) continue;
+    gpu.firmware.versions[std::string(name)] =
+        facts::parse_number(read_text(files, fmt::format("{}/{}", folder, file)));
+  }
+}
+
 PciGpu read_device(const Files& files, const std::string& pci, const std::string& folder) {
   PciGpu gpu;
   gpu.pci = pci;
@@ -153,6 +167,7 @@ PciGpu read_device(const Files& files, const std::string& pci, const std::string
   gpu.product_name = word("product_name");
   gpu.board_info = word("board_info");
   gpu.vram_vendor = word("mem_info_vram_vendor");
+  read_firmware(files, gpu);
   read_memory(files, gpu);
   read_render_node(files, gpu);
   gpu.answers = ask_driver(files, gpu);

@@ -154,6 +154,7 @@ MachineFacts read_machine(const Files& files) {
   const auto dev = files.list("/dev");
   machine.dev_visible = dev && !dev->empty();
   machine.kernel = facts::parse_word(read_text(files, "/proc/sys/kernel/osrelease"));
+  machine.kernel_signature = facts::parse_word(read_text(files, "/proc/version_signature"));
   read_distribution(files, machine);
   machine.rocm = facts::parse_word(read_text(files, "/opt/rocm/.info/version"));
   machine.memory = facts::parse_meminfo(read_text(files, "/proc/meminfo"));

@@ -8,6 +8,7 @@
 
 #include "report/fact_list.h"
 #include "report/links_json.h"
+#include "report/suitability_report.h"
 
 namespace headroom::report {
 namespace {
@@ -34,7 +35,12 @@ class Writer {
     }
     document["gpus"] = Ordered::array();
     for (const facts::Gpu& gpu : facts.gpus) {
-      document["gpus"].push_back(write_gpu(gpu, fmt::format("/gpus/{}", document["gpus"].size())));
+      const std::size_t index = document["gpus"].size();
+      const std::string at = fmt::format("/gpus/{}", index);
+      document["gpus"].push_back(write_gpu(gpu, at));
+      add_suitability(
+          gpu, index < diagnosis.suitability.size() ? &diagnosis.suitability[index] : nullptr, at,
+          document["gpus"].back());
     }
     document["other_gpus"] = Ordered::array();
     for (const facts::OtherGpu& gpu : facts.other_gpus) {
@@ -190,6 +196,22 @@ class Writer {
                             [](facts::IommuMode mode) { return to_string(mode); });
     object["rocr_index"] = value(connection.rocr_index, at + "/rocr_index", number);
     object["hip_index"] = value(connection.hip_index, at + "/hip_index", number);
+  }
+
+  void add_suitability(const facts::Gpu& gpu, const std::optional<findings::Suitability>* known,
+                       const std::string& at, Ordered& object) {
+    object["firmware"] = Ordered::object();
+    for (const auto& [name, version] : gpu.firmware.versions) {
+      object["firmware"][name] = value(version, at + "/firmware/" + name, [](std::uint64_t number) {
+        return facts::firmware_text(number);
+      });
+    }
+    if (known != nullptr && known->has_value()) {
+      object["suitability"] = suitability_json(**known, write_evidence((*known)->evidence));
+      return;
+    }
+    object["suitability"] = nullptr;
+    missing_[at + "/suitability"] = gpu.support ? "not asked" : to_string(gpu.support.missing());
   }
 
   Ordered write_rung(const facts::Rung& rung, const std::string& at) {

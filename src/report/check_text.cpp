@@ -10,6 +10,7 @@
 #include "report/holders_text.h"
 #include "report/ladder_text.h"
 #include "report/links_text.h"
+#include "report/suitability_report.h"
 
 namespace headroom::report {
 namespace {
@@ -92,7 +93,7 @@ std::string evidence_text(const std::vector<findings::Evidence>& evidence, const
 
 bool is_command(const std::string& step) {
   for (const char* start : {"sudo ", "scancel ", "headroom ", "pip ", "echo ", "python3 ",
-                            "export ", "kill ", "on the host: sudo", "on the host: echo"}) {
+                            "export ", "HSA_", "kill ", "on the host: sudo", "on the host: echo"}) {
     if (step.starts_with(start)) return true;
   }
   return false;
@@ -152,8 +153,10 @@ std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
     if (is_cause || again) continue;
     said.push_back(finding.title);
     text += "  " + titled_finding(finding, style);
-    for (const std::string& step : finding.fix)
-      text += fold(printable(step), "      ", style.width);
+    for (const std::string& step : finding.fix) {
+      text += is_command(step) ? "      " + printable(step) + "\n"
+                               : fold(printable(step), "      ", style.width);
+    }
   }
   return text.empty() ? "" : "\n" + style.bold("Also found") + "\n" + text;
 }
@@ -167,13 +170,18 @@ bool same_picture(const facts::Gpu& a, const facts::Gpu& b) {
   return true;
 }
 
-std::string gpus_text(const facts::Facts& facts, Detail detail, const Style& style) {
+std::string gpus_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detail detail,
+                      const Style& style) {
   std::string text;
   const facts::Gpu* before = nullptr;
   for (const facts::Gpu& gpu : facts.gpus) {
     text += before != nullptr && same_picture(*before, gpu) ? "" : "\n";
     text += gpu_heading(gpu, style);
     if (before == nullptr || !same_picture(*before, gpu)) {
+      const auto index = static_cast<std::size_t>(&gpu - facts.gpus.data());
+      const bool assessed =
+          index < diagnosis.suitability.size() && diagnosis.suitability[index].has_value();
+      if (assessed) text += suitability_lines(*diagnosis.suitability[index], style);
       text += ladder_table(gpu, detail, style);
       text += holders_table(gpu, style);
     } else {
@@ -220,7 +228,7 @@ std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detai
   const std::string machine = machine_line(facts.machine);
   if (!machine.empty()) text += style.dim(machine) + "\n";
   text += cause_text(diagnosis, style);
-  text += gpus_text(facts, detail, style);
+  text += gpus_text(facts, diagnosis, detail, style);
   text += peers_table(facts, style);
   text += findings_text(diagnosis, style);
   if (detail == Detail::verbose) {

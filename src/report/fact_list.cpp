@@ -68,6 +68,7 @@ std::string octal(std::uint64_t mode) {
 
 void List::add_machine(const facts::MachineFacts& machine) {
   add("kernel", machine.kernel);
+  if (machine.kernel_signature) add("kernel package", machine.kernel_signature);
   add("distribution", machine.distribution);
   add("container", machine.container);
   add("ROCm", machine.rocm);
@@ -123,6 +124,10 @@ void List::add_gpu(const facts::Gpu& gpu) {
   add("pool", gpu.pool);
   add("KFD id", gpu.kfd_id);
   add("free, by KFD", gpu.kfd_free);
+  add("VBIOS", gpu.firmware.vbios);
+  for (const auto& [name, version] : gpu.firmware.versions) {
+    add_as(name + " firmware", version, facts::firmware_text);
+  }
   add("render node", gpu.render_node);
   add("render node may be used", gpu.render_usable);
   add_as("render node mode", gpu.render_owner.mode, octal);

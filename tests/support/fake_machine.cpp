@@ -100,10 +100,11 @@ class Expander {
   }
 
   Status write_gpu(const Json& gpu) {
-    HEADROOM_CHECK(only(gpu, "gpu", {"pci",     "vendor",   "device", "revision",    "class",
-                                     "driver",  "card",     "render", "vram",        "vram_used",
-                                     "gtt",     "gtt_used", "board",  "vram_vendor", "power",
-                                     "product", "below",    "pcie",   "numa",        "iommu"}));
+    HEADROOM_CHECK(only(
+        gpu, "gpu",
+        {"pci",   "vendor",    "device", "revision", "class",    "driver",      "card",  "render",
+         "vram",  "vram_used", "gtt",    "gtt_used", "board",    "vram_vendor", "power", "product",
+         "below", "pcie",      "numa",   "iommu",    "firmware", "vbios"}));
     const std::string pci = gpu.at("pci").get<std::string>();
     const std::string parent =
         gpu.contains("below") ? gpu["below"].get<std::string>() : "pci" + pci.substr(0, 7);
@@ -128,6 +129,10 @@ class Expander {
     write_if(folder + "mem_info_vram_vendor", gpu, "vram_vendor");
     write_if(folder + "power_state", gpu, "power");
     write_if(folder + "product_name", gpu, "product");
+    write_if(folder + "vbios_version", gpu, "vbios");
+    for (const auto& [name, version] : object(gpu, "firmware")) {
+      write_line(folder + "fw_version/" + name + "_fw_version", version);
+    }
     for (const char* kind : {"card", "render"}) {
       if (!gpu.contains(kind)) continue;
       const std::string name = fmt::format(

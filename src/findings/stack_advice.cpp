@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/stack_advice.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace headroom::findings {
+
+std::vector<std::string> torch_wheels() {
+  return {"pip install torch --index-url URL",
+          "(URL is the ROCm index that \"Get started\" on pytorch.org names)"};
+}
+
+std::vector<std::string> device_wheels(const knowledge::Target& target) {
+  return {fmt::format("pip install \"torch[device-{}]\" --index-url URL", target.gfx),
+          "(URL is AMD's multi-architecture wheel index, which TheRock's RELEASES.md names; Python "
+          "3.11 or later)"};
+}
+
+std::vector<std::string> older_wheels(const knowledge::Stack& stack) {
+  std::vector<std::string> steps = {
+      fmt::format("pip install {} --index-url URL/{}", stack.torch, stack.index),
+      fmt::format(
+          "(URL is PyTorch's wheel index, under \"previous versions\" on pytorch.org; Python {})",
+          stack.python)};
+  if (!stack.also.empty()) steps.push_back("also carried by: " + stack.also);
+  return steps;
+}
+
+std::vector<std::string> wheels_for_override(const knowledge::GpuTables& tables,
+                                             const std::string& value) {
+  const auto named = knowledge::target_of_override(value);
+  const auto* target = named ? tables.target(*named) : nullptr;
+  if (target == nullptr) return {};
+  if (target->torch == knowledge::TorchWheels::current) return torch_wheels();
+  if (const auto* stack = tables.stack(target->gfx)) return older_wheels(*stack);
+  return target->therock == knowledge::TheRock::none ? std::vector<std::string>()
+                                                     : device_wheels(*target);
+}
+
+void explain_libraries(const knowledge::Target& target, std::vector<std::string>& reasons) {
+  const bool official = target.rocm_first && !target.rocm_last;
+  if (target.therock == knowledge::TheRock::builds && !official) {
+    reasons.push_back(fmt::format("TheRock compiles for {} and does not test it.", target.gfx));
+  }
+  if (target.without.empty()) return;
+  reasons.push_back(
+      fmt::format("TheRock leaves out {} for it, so what needs them falls back to slower ways.",
+                  join(target.without, ", ")));
+}
+
+}  // namespace headroom::findings
