@@ -3,6 +3,8 @@
 // read them in --help, and returns what the command that ran left in Context::exit_code.
 #pragma once
 
+#include <string>
+
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
@@ -13,6 +15,7 @@ namespace headroom::cli {
 enum ExitCode : int { exit_ok = 0, exit_findings = 1, exit_usage = 2, exit_could_not_look = 3 };
 
 struct Context {
+  std::string environment;  // This process's, as NUL-separated NAME=VALUE.
   int exit_code = exit_ok;
 };
 

@@ -2,12 +2,15 @@
 #include "cli/commands.h"
 #include "cli/usage.h"
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv, char** envp) {
   CLI::App app{"headroom gets machine-learning jobs running, and keeps them running, on an AMD GPU",
                "headroom"};
   app.set_version_flag("--version", "headroom " HEADROOM_VERSION);
   app.require_subcommand(1);
   headroom::cli::Context context;
+  for (char** entry = envp; *entry != nullptr; ++entry) {
+    context.environment.append(*entry).push_back('\0');
+  }
   headroom::cli::add_check(app, context);
   headroom::cli::add_plan(app, context);
   headroom::cli::add_run(app, context);

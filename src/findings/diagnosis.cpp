@@ -152,6 +152,8 @@ Diagnosis diagnose(const Subject& subject) {
     auto found = rule->find(subject);
     std::move(found.begin(), found.end(), std::back_inserter(diagnosis.findings));
   }
+  diagnosis.environment =
+      audit_knobs(subject.facts.environment.settings, subject.facts, subject.tables);
   const auto primary = choose_primary(subject.facts);
   for (Finding& finding : diagnosis.findings) {
     const bool decides =

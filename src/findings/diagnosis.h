@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "findings/finding.h"
+#include "findings/knob_audit.h"
 #include "findings/rules.h"
 
 namespace headroom::findings {
@@ -26,6 +27,7 @@ struct Diagnosis {
   std::optional<Cause> cause;
   std::vector<Alternative> runners_up;  // Likeliest first.
   std::vector<Finding> findings;
+  std::vector<Judgement> environment;  // Every setting found on the machine.
 };
 
 // Runs every rule. GPUs that jobs would not choose (an integrated one beside a usable card, an

@@ -1,22 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// gfx-override-wrong: HSA_OVERRIDE_GFX_VERSION is set for everything on this machine and names a
-// target whose code this GPU cannot run safely. Harmless ones are said and not blamed.
+// gfx-override-wrong: HSA_OVERRIDE_GFX_VERSION is set, for every login, for one service or in a
+// running job, and names a target whose code this GPU cannot run safely. Harmless ones are said and
+// not blamed.
 #include <fmt/format.h>
 
+#include "findings/knob_findings.h"
 #include "findings/memory_use.h"
 #include "findings/rules.h"
 
 namespace headroom::findings {
 namespace {
 
-Finding make(const facts::Gpu& gpu, const facts::ModuleOption& setting, knowledge::Risk risk,
+using facts::Scope;
+
+bool concerns_one_job(const facts::Setting& setting) {
+  return setting.scope == Scope::unit || setting.scope == Scope::quadlet ||
+         setting.scope == Scope::process;
+}
+
+std::string how_to_drop(const facts::Setting& setting) {
+  switch (setting.scope) {
+    case Scope::shell:
+      return "unset HSA_OVERRIDE_GFX_VERSION, and take it out of the shell's start-up files";
+    case Scope::process:
+      return fmt::format("start process {} again without HSA_OVERRIDE_GFX_VERSION", setting.pid);
+    case Scope::unit:
+    case Scope::quadlet:
+      return fmt::format(
+          "take HSA_OVERRIDE_GFX_VERSION out of {}, then systemctl daemon-reload and restart it",
+          setting.source.path);
+    default:
+      return fmt::format("take HSA_OVERRIDE_GFX_VERSION out of {}, and log in again",
+                         setting.source.path);
+  }
+}
+
+Finding make(const facts::Gpu& gpu, const facts::Setting& setting, knowledge::Risk risk,
              bool needed) {
   Finding finding;
   finding.id = "gfx-override-wrong";
   finding.gpu = gpu.pci;
-  finding.evidence = {{setting.source.path, setting.source.line, setting.source.text,
-                       "set for everything that starts here"},
-                      show(gpu.gfx, "the GPU's own target is " + *gpu.gfx)};
+  finding.evidence = {
+      {setting.source.path, setting.source.line, setting.source.text, "set " + holds_for(setting)},
+      show(gpu.gfx, "the GPU's own target is " + *gpu.gfx)};
   finding.next = "headroom check";
   if (risk == knowledge::Risk::dangerous) {
     finding.severity = Severity::error;
@@ -25,7 +51,7 @@ Finding make(const facts::Gpu& gpu, const facts::ModuleOption& setting, knowledg
     finding.reasons = {
         "The two differ in instructions or in the number of registers. The result is memory "
         "access faults, hangs and GPU resets that look like broken hardware."};
-    finding.claim = Claim{Verdict::broken, 0.85, {}};
+    finding.claim = Claim{Verdict::broken, concerns_one_job(setting) ? 0.7 : 0.85, {}};
   } else {
     finding.id = "gfx-override";
     finding.severity = Severity::info;
@@ -33,8 +59,7 @@ Finding make(const facts::Gpu& gpu, const facts::ModuleOption& setting, knowledg
                                 setting.value, title_of(gpu));
     if (needed) return finding;
   }
-  finding.fix = {fmt::format("take HSA_OVERRIDE_GFX_VERSION out of {}, and log in again",
-                             setting.source.path)};
+  finding.fix = {how_to_drop(setting)};
   return finding;
 }
 
@@ -43,7 +68,8 @@ std::vector<Finding> find(const Subject& subject) {
   for (const facts::Gpu& gpu : subject.facts.gpus) {
     const auto* target = gpu.gfx ? subject.tables.target(*gpu.gfx) : nullptr;
     if (target == nullptr) continue;
-    for (const facts::ModuleOption& setting : subject.facts.machine.overrides) {
+    for (const facts::Setting& setting : subject.facts.environment.settings) {
+      if (setting.name != "HSA_OVERRIDE_GFX_VERSION" || !setting.exported) continue;
       const auto risk = knowledge::override_risk(*target, setting.value);
       if (!risk) continue;
       const bool needed = gpu.support && *gpu.support != knowledge::Support::official;

@@ -34,6 +34,13 @@ constexpr std::array table = {
     &community_target_rule,
     &igpu_beside_discrete_rule,
     &memory_unknown_rule,
+    &knob_dangerous_rule,
+    &knob_wrong_unit_rule,
+    &knob_unknown_rule,
+    &knob_contradictory_rule,
+    &knob_debugging_aid_rule,
+    &knob_deprecated_rule,
+    &knob_no_effect_rule,
 };
 // clang-format on
 

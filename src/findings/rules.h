@@ -54,6 +54,13 @@ extern const Rule cgroup_memory_limit_rule;
 extern const Rule uncharged_memory_rule;
 extern const Rule ttm_pool_rule;
 extern const Rule vram_lost_rule;
+extern const Rule knob_dangerous_rule;
+extern const Rule knob_wrong_unit_rule;
+extern const Rule knob_unknown_rule;
+extern const Rule knob_contradictory_rule;
+extern const Rule knob_debugging_aid_rule;
+extern const Rule knob_deprecated_rule;
+extern const Rule knob_no_effect_rule;
 
 // The order is the order of precedence among claims of equal weight: what comes first explains what
 // comes after it.

@@ -123,7 +123,10 @@ Result<GpuTables> parse_gpu_tables(std::string_view gpus, std::string_view devic
 }
 
 Result<GpuTables> load_gpu_tables() {
-  return parse_gpu_tables(embedded("gpus"), embedded("devices"), embedded("stacks"));
+  HEADROOM_TRY(GpuTables tables,
+               parse_gpu_tables(embedded("gpus"), embedded("devices"), embedded("stacks")));
+  HEADROOM_TRY(tables.knobs, load_knobs());
+  return tables;
 }
 
 Support support_of(const Target& target) {

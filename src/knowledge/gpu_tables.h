@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "knowledge/knobs.h"
 
 namespace headroom::knowledge {
 
@@ -66,6 +67,7 @@ struct GpuTables {
   std::map<std::string, Target> targets;    // By gfx name.
   std::map<std::uint32_t, Device> devices;  // By PCI device id of vendor 0x1002.
   std::map<std::string, Stack> stacks;      // By gfx name.
+  KnobTable knobs;                          // What people set for a GPU's sake.
 
   const Target* target(std::string_view gfx) const;
   const Device* device(std::uint32_t id) const;

@@ -2,6 +2,7 @@
 #include "probe/probe.h"
 
 #include "machine/live_answers.h"
+#include "probe/read_environment.h"
 #include "probe/read_gpus.h"
 #include "probe/read_machine.h"
 #include "probe/read_processes.h"
@@ -38,7 +39,8 @@ void ask_kfd(const machine::Files& files, std::vector<facts::Gpu>& gpus) {
 
 }  // namespace
 
-Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTables& tables) {
+Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTables& tables,
+                           const std::string& own_environment) {
   if (!files.exists("/proc") && !files.exists("/sys")) {
     return Error{
         Errc::not_found, "expected a machine with /proc or /sys, found neither",
@@ -59,6 +61,8 @@ Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTabl
   const auto processes = facts.gpus.empty() ? facts::Processes{} : read_processes(files);
   ask_kfd(files, facts.gpus);
   complete_gpus(facts, processes, tables);
+  facts.environment =
+      read_environment(files, {facts.machine, processes, own_environment}, tables.knobs);
   return facts;
 }
 

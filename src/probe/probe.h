@@ -4,14 +4,18 @@
 // sleeping GPU.
 #pragma once
 
+#include <string>
+
 #include "facts/facts.h"
 #include "knowledge/gpu_tables.h"
 #include "machine/files.h"
 
 namespace headroom::probe {
 
-// Fails with not_found only if the root is no machine: neither /proc nor /sys is in it. Anything
-// else that cannot be read is a fact that is missing.
-Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTables& tables);
+// `own_environment` is this process's, as NUL-separated NAME=VALUE; it is used for the real root
+// alone. Fails with not_found only if the root is no machine: neither /proc nor /sys is in it.
+// Anything else that cannot be read is a fact that is missing.
+Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTables& tables,
+                           const std::string& own_environment = "");
 
 }  // namespace headroom::probe

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "report/environment_text.h"
 #include "report/fact_list.h"
 
 namespace headroom::report {
@@ -37,6 +38,7 @@ class Writer {
       document["other_gpus"].push_back(
           write_other(gpu, fmt::format("/other_gpus/{}", document["other_gpus"].size())));
     }
+    document["environment"] = environment_json(diagnosis.environment);
     document["facts"] = write_facts(facts);
     document["missing"] = write_missing();
     return document;
