@@ -27,6 +27,8 @@ std::optional<std::int64_t> parse_i64(std::string_view digits);
 std::optional<std::uint64_t> parse_hex(std::string_view digits);  // With or without 0x.
 std::optional<double> parse_double(std::string_view digits);
 
+// How many letters must be put in, left out or replaced to make one of the other.
+std::size_t edit_distance(std::string_view a, std::string_view b);
 // The candidate nearest to `word` by edit distance, if it is near enough to be a typing error.
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);

@@ -31,8 +31,9 @@ struct CaptureOptions {
 };
 
 // What check --json prints, but for the one thing that a capture cannot share.
-Result<std::string> check_as_text(const machine::Files& files, const knowledge::GpuTables& tables) {
-  HEADROOM_TRY(facts::Facts facts, probe::probe(files, tables));
+Result<std::string> check_as_text(const machine::Files& files, const knowledge::GpuTables& tables,
+                                  const std::string& environment) {
+  HEADROOM_TRY(facts::Facts facts, probe::probe(files, tables, {environment, ""}));
   facts.machine.live = false;
   return report::to_json_text(facts, findings::diagnose({facts, tables}));
 }
@@ -72,7 +73,7 @@ Result<std::vector<std::string>> find_differences(const std::string& output,
                                                   const std::string& expected,
                                                   const knowledge::GpuTables& tables) {
   HEADROOM_TRY(const machine::OpenRoot root, machine::open_root(output));
-  HEADROOM_TRY(const std::string found, check_as_text(root.files, tables));
+  HEADROOM_TRY(const std::string found, check_as_text(root.files, tables, ""));
   std::vector<std::string> pointers;
   if (found == expected) return pointers;
   HEADROOM_TRY(const Json before, parse_json(expected));
@@ -93,11 +94,12 @@ void add_refusals(report::CaptureReport& report, const machine::Recording& recor
   }
 }
 
-Result<report::CaptureReport> record(const CaptureOptions& options) {
+Result<report::CaptureReport> record(const CaptureOptions& options,
+                                     const std::string& environment) {
   HEADROOM_TRY(const auto tables, knowledge::load_gpu_tables());
   machine::Recording recording;
   HEADROOM_TRY(const machine::OpenRoot root, machine::open_root(options.root, &recording));
-  HEADROOM_TRY(const std::string answer, check_as_text(root.files, tables));
+  HEADROOM_TRY(const std::string answer, check_as_text(root.files, tables, environment));
 
   // Asked without a record: what tells whose machine it is does not belong into one.
   HEADROOM_TRY(const machine::OpenRoot beside, machine::open_root(options.root));
@@ -127,7 +129,7 @@ Result<report::CaptureReport> record(const CaptureOptions& options) {
   return report;
 }
 
-int run_capture(CaptureOptions options) {
+int run_capture(CaptureOptions options, const std::string& environment) {
   while (options.output.size() > 1 && options.output.ends_with('/')) options.output.pop_back();
   if (const auto good = check_name(options.output); !good) {
     return print_error(good.error(), exit_usage);
@@ -138,7 +140,7 @@ int run_capture(CaptureOptions options) {
          "headroom capture " + another_name(options.output)},
         exit_usage);
   }
-  const auto report = record(options);
+  const auto report = record(options, environment);
   if (!report) {
     Error error = report.error();
     if (error.next.empty()) error.next = "headroom capture --help";
@@ -171,7 +173,8 @@ void add_capture(CLI::App& app, Context& context) {
       "Exit: 0 recorded, 1 recorded and check says something else of it, 2 wrong usage, 3 could "
       "not\n"
       "look or write. Writes to OUT only and never over anything.");
-  command->callback([options, &context] { context.exit_code = run_capture(*options); });
+  command->callback(
+      [options, &context] { context.exit_code = run_capture(*options, context.environment); });
 }
 
 }  // namespace headroom::cli

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "cli/check_env.h"
 #include "cli/commands.h"
 #include "findings/diagnosis.h"
 #include "knowledge/gpu_tables.h"
@@ -21,6 +22,7 @@ namespace {
 struct CheckOptions {
   std::string root = "/";
   std::string python;
+  std::string env;  // A snippet to audit; empty: none.
   bool json = false;
   bool quiet = false;
   bool verbose = false;
@@ -50,9 +52,7 @@ int answer_what_if(const CheckOptions& options, const facts::Facts& now,
 std::string python_path(const CheckOptions& options, const Context& context, bool real) {
   if (options.python.empty() || options.python.starts_with('/')) return options.python;
   std::string folder;
-  for (const auto& [name, value] : context.environment) {
-    if (name == "PWD" && real) folder = value;
-  }
+  if (real) folder = probe::find_variable(context.environment, "PWD");
   return folder + "/" + options.python;
 }
 
@@ -77,22 +77,25 @@ int run_check(const CheckOptions& options, const Context& context) {
   if (!tables) return could_not_look(tables.error());
   const auto root = machine::open_root(options.root);
   if (!root) return could_not_look(root.error());
-  const auto facts = probe::probe(
-      root->files, *tables,
-      {context.environment, python_path(options, context, root->files.is_real())});
+  const auto facts =
+      probe::probe(root->files, *tables,
+                   {context.environment, python_path(options, context, root->files.is_real())});
   if (!facts) return could_not_look(facts.error());
   if (const auto error = wrong_python(options, facts->python)) {
     return print_error(*error, exit_usage);
   }
   const auto diagnosis = findings::diagnose({*facts, *tables});
   if (!options.what_if.empty()) return answer_what_if(options, *facts, diagnosis, *tables);
+  if (!options.env.empty()) {
+    return answer_env({options.env, options.json}, *facts, diagnosis, *tables);
+  }
   if (options.json) {
     fmt::print("{}", report::to_json_text(*facts, diagnosis));
   } else {
+    const report::Style style{machine::stdout_shows_colour()};
     report::Detail detail = report::Detail::normal;
     if (options.quiet) detail = report::Detail::quiet;
     if (options.verbose) detail = report::Detail::verbose;
-    const report::Style style{machine::stdout_shows_colour()};
     fmt::print("{}", report::to_text(*facts, diagnosis, detail, style));
   }
   return findings::exit_code(diagnosis);
@@ -108,20 +111,26 @@ void add_check(CLI::App& app, Context& context) {
       "--root", options->root,
       "A captured machine: what headroom capture wrote, or any folder that mirrors a "
       "machine's /sys, /proc, /etc and /dev");
-  command
-      ->add_option("--if", options->what_if,
-                   "What a reboot would bring: ttm.pages_limit=96GiB, gttsize=default, "
-                   "carveout=512MiB, kernel=6.16.9, ram=SIZE, no_system_mem_limit=1, reboot")
-      ->type_name("SETTING")
-      ->allow_extra_args(false);
+  auto* what_if =
+      command
+          ->add_option("--if", options->what_if,
+                       "What a reboot would bring: ttm.pages_limit=96GiB, gttsize=default, "
+                       "carveout=512MiB, kernel=6.16.9, ram=SIZE, no_system_mem_limit=1, reboot")
+          ->type_name("SETTING")
+          ->allow_extra_args(false);
   command->add_option("--python", options->python,
                       "The Python that jobs run on: an interpreter, a virtual environment, or a "
                       "folder of packages (default: the first on PATH); read, never run");
+  auto* env = command->add_option(
+      "--env", options->env,
+      "Explain the settings in FILE (- for stdin): shell, .env, compose, unit, modprobe.d, …");
+  env->excludes(what_if);
   auto* json = command->add_flag("--json", options->json, "For programs: schema headroom.check/1");
   auto* quiet = command->add_flag("--quiet,-q", options->quiet, "The verdict line alone");
   command->add_flag("--verbose,-v", options->verbose, "Every fact with its source")
       ->excludes(json)
-      ->excludes(quiet);
+      ->excludes(quiet)
+      ->excludes(env);
   command->footer(
       "Exit: 0 nothing wrong, 1 something found, 2 wrong usage, 3 could not look.\n"
       "Reads only; wakes no sleeping GPU; needs no root (with root it sees every process).");

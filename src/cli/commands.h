@@ -4,8 +4,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -17,8 +15,7 @@ namespace headroom::cli {
 enum ExitCode : int { exit_ok = 0, exit_findings = 1, exit_usage = 2, exit_could_not_look = 3 };
 
 struct Context {
-  // The variables that the program was started with, in their order.
-  std::vector<std::pair<std::string, std::string>> environment;
+  std::string environment;  // This process's, as NUL-separated NAME=VALUE.
   int exit_code = exit_ok;
 };
 

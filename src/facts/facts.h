@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "facts/environment.h"
 #include "facts/gpu.h"
 #include "facts/links.h"
 #include "facts/machine_facts.h"
@@ -35,6 +36,7 @@ struct Facts {
   int kfd_nodes_withheld = 0;     // Nodes that are listed and whose properties cannot be read.
   bool holders_complete = false;  // Every process could be looked into, and none is out of sight.
   std::vector<KfdProcess> kfd_processes;
+  Environment environment;  // Settings of data/knobs.toml, wherever this machine has them.
 };
 
 // Completes joined GPUs: integrated, ladder, holders, what no holder accounts for.

@@ -51,7 +51,6 @@ struct MachineFacts {
   Ownership kfd_owner;
   Text groups;  // /etc/group, for the names of those who own device nodes.
   CgroupLimits cgroup;
-  std::vector<ModuleOption> overrides;  // Places that set HSA_OVERRIDE_GFX_VERSION (module empty).
 
   // What is in force of "module.key", or nullptr where it was not asked for.
   const Text* parameter(const std::string& name) const;

@@ -153,6 +153,8 @@ Diagnosis diagnose(const Subject& subject) {
     std::move(found.begin(), found.end(), std::back_inserter(diagnosis.findings));
   }
   for (const Gpu& gpu : subject.facts.gpus) diagnosis.suitability.push_back(assess(subject, gpu));
+  diagnosis.environment =
+      audit_knobs(subject.facts.environment.settings, subject.facts, subject.tables);
   const auto primary = choose_primary(subject.facts);
   for (Finding& finding : diagnosis.findings) {
     const bool decides =

@@ -1,22 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// gfx-override-wrong: HSA_OVERRIDE_GFX_VERSION is set for everything on this machine and names a
-// target whose code this GPU cannot run safely. Harmless ones are said and not blamed.
+// gfx-override-wrong: HSA_OVERRIDE_GFX_VERSION is set, for every login, for one service or in a
+// running job, and names a target whose code this GPU cannot run safely. Harmless ones are said and
+// not blamed.
 #include <fmt/format.h>
 
+#include "findings/knob_findings.h"
 #include "findings/memory_use.h"
 #include "findings/rules.h"
 
 namespace headroom::findings {
 namespace {
 
-Finding make(const facts::Gpu& gpu, const facts::ModuleOption& setting,
+using facts::Scope;
+
+std::string how_to_drop(const facts::Setting& setting) {
+  switch (setting.scope) {
+    case Scope::shell:
+      return "unset HSA_OVERRIDE_GFX_VERSION, and take it out of the shell's start-up files";
+    case Scope::process:
+      return fmt::format("start process {} again without HSA_OVERRIDE_GFX_VERSION", setting.pid);
+    case Scope::unit:
+    case Scope::quadlet:
+      return fmt::format(
+          "take HSA_OVERRIDE_GFX_VERSION out of {}, then systemctl daemon-reload and restart it",
+          setting.source.path);
+    default:
+      return fmt::format("take HSA_OVERRIDE_GFX_VERSION out of {}, and log in again",
+                         setting.source.path);
+  }
+}
+
+Finding make(const facts::Gpu& gpu, const facts::Setting& setting,
              const knowledge::Override& judged, bool needed) {
   Finding finding;
   finding.id = "gfx-override-wrong";
   finding.gpu = gpu.pci;
-  finding.evidence = {{setting.source.path, setting.source.line, setting.source.text,
-                       "set for everything that starts here"},
-                      show(gpu.gfx, "the GPU's own target is " + *gpu.gfx)};
+  finding.evidence = {
+      {setting.source.path, setting.source.line, setting.source.text, "set " + holds_for(setting)},
+      show(gpu.gfx, "the GPU's own target is " + *gpu.gfx)};
   finding.next = "headroom check";
   finding.reasons = {fmt::format("On {}: {}.", *gpu.gfx, judged.why)};
   if (judged.risk == knowledge::Risk::dangerous) {
@@ -25,7 +46,7 @@ Finding make(const facts::Gpu& gpu, const facts::ModuleOption& setting,
                                 setting.value, title_of(gpu));
     finding.reasons.emplace_back(
         "The result is memory access faults, hangs and GPU resets that look like broken hardware.");
-    finding.claim = Claim{Verdict::broken, 0.85, {}};
+    finding.claim = Claim{Verdict::broken, holds_for_all(setting) ? 0.85 : 0.7, {}};
   } else {
     finding.id = "gfx-override";
     finding.severity = Severity::info;
@@ -35,8 +56,7 @@ Finding make(const facts::Gpu& gpu, const facts::ModuleOption& setting,
                     title_of(gpu));
     if (needed) return finding;
   }
-  finding.fix = {fmt::format("take HSA_OVERRIDE_GFX_VERSION out of {}, and log in again",
-                             setting.source.path)};
+  finding.fix = {how_to_drop(setting)};
   return finding;
 }
 
@@ -45,11 +65,11 @@ std::vector<Finding> find(const Subject& subject) {
   for (const facts::Gpu& gpu : subject.facts.gpus) {
     const auto* target = gpu.gfx ? subject.tables.target(*gpu.gfx) : nullptr;
     if (target == nullptr) continue;
-    for (const facts::ModuleOption& setting : subject.facts.machine.overrides) {
-      const auto judged = knowledge::judge_override(*target, setting.value);
+    for (const auto* setting : subject.facts.environment.settings_of("HSA_OVERRIDE_GFX_VERSION")) {
+      const auto judged = knowledge::judge_override(*target, setting->value);
       if (!judged) continue;
       const bool needed = gpu.support && *gpu.support != knowledge::Support::official;
-      findings.push_back(make(gpu, setting, *judged, needed));
+      findings.push_back(make(gpu, *setting, *judged, needed));
     }
   }
   return findings;

@@ -24,8 +24,8 @@ bool carries_override(const Subject& subject, const std::string& value) {
 
 // Set for everything on this machine already, and the wheel has code for what it names.
 bool overridden(const Subject& subject) {
-  for (const facts::ModuleOption& setting : subject.facts.machine.overrides) {
-    if (carries_override(subject, setting.value)) return true;
+  for (const auto* setting : subject.facts.environment.settings_of("HSA_OVERRIDE_GFX_VERSION")) {
+    if (holds_for_all(*setting) && carries_override(subject, setting->value)) return true;
   }
   return false;
 }

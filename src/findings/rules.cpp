@@ -48,6 +48,13 @@ constexpr std::array table = {
     &mask_hides_gpu_rule,
     &mask_names_missing_rule,
     &mixed_targets_rule,
+    &knob_dangerous_rule,
+    &knob_wrong_unit_rule,
+    &knob_unknown_rule,
+    &knob_contradictory_rule,
+    &knob_debugging_aid_rule,
+    &knob_deprecated_rule,
+    &knob_no_effect_rule,
 };
 // clang-format on
 

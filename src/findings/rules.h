@@ -68,6 +68,13 @@ extern const Rule memlock_too_low_rule;
 extern const Rule mask_hides_gpu_rule;
 extern const Rule mask_names_missing_rule;
 extern const Rule mixed_targets_rule;
+extern const Rule knob_dangerous_rule;
+extern const Rule knob_wrong_unit_rule;
+extern const Rule knob_unknown_rule;
+extern const Rule knob_contradictory_rule;
+extern const Rule knob_debugging_aid_rule;
+extern const Rule knob_deprecated_rule;
+extern const Rule knob_no_effect_rule;
 
 // The order is the order of precedence among claims of equal weight: what comes first explains what
 // comes after it.

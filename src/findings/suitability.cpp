@@ -208,11 +208,13 @@ void apply_advisory(const AdvisoryMatch& match, Suitability& s) {
   s.origin = advisory.origin;
 }
 
-void apply_overrides_in_force(const facts::MachineFacts& machine, const Target& target,
+void apply_overrides_in_force(const facts::Environment& environment, const Target& target,
                               Suitability& s) {
-  for (const facts::ModuleOption& setting : machine.overrides) {
+  for (const auto* set : environment.settings_of("HSA_OVERRIDE_GFX_VERSION")) {
+    const facts::Setting& setting = *set;
     const auto judged = knowledge::judge_override(target, setting.value);
-    if (!judged || judged->risk != knowledge::Risk::dangerous) continue;
+    const bool dangerous = judged && judged->risk == knowledge::Risk::dangerous;
+    if (!dangerous || !holds_for_all(setting)) continue;
     s.reasons.push_back(
         fmt::format("HSA_OVERRIDE_GFX_VERSION={} is set here and dangerous on {}: {}.",
                     setting.value, target.gfx, judged->why));
@@ -269,7 +271,7 @@ std::optional<Suitability> assess(const Subject& subject, const facts::Gpu& gpu)
     if (!target->note.empty()) s.reasons.push_back(target->note);
     s.decides = deciding_test(target, s);
     for (const AdvisoryMatch& match : match_advisories(subject, gpu)) apply_advisory(match, s);
-    apply_overrides_in_force(subject.facts.machine, *target, s);
+    apply_overrides_in_force(subject.facts.environment, *target, s);
     apply_kfd(subject.facts, gpu, s);
   } else {
     s.decides = deciding_test(target, s);

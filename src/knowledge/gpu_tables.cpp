@@ -200,8 +200,11 @@ Result<GpuTables> parse_gpu_tables(const TableTexts& texts) {
 }
 
 Result<GpuTables> load_gpu_tables() {
-  return parse_gpu_tables({embedded("gpus"), embedded("devices"), embedded("stacks"),
-                           embedded("overrides"), embedded("advisories")});
+  HEADROOM_TRY(GpuTables tables,
+               parse_gpu_tables({embedded("gpus"), embedded("devices"), embedded("stacks"),
+                                 embedded("overrides"), embedded("advisories")}));
+  HEADROOM_TRY(tables.knobs, load_knobs());
+  return tables;
 }
 
 std::vector<std::string> full_sources(const GpuTables& tables, const Origin& origin) {

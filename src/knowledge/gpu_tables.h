@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "knowledge/advisories.h"
+#include "knowledge/knobs.h"
 #include "knowledge/origin.h"
 
 namespace headroom::knowledge {
@@ -90,6 +91,7 @@ struct GpuTables {
   std::map<std::uint32_t, Device> devices;     // By PCI device id of vendor 0x1002.
   std::map<std::string, Stack> stacks;         // By gfx name.
   Advisories advisories;
+  KnobTable knobs;  // What people set for a GPU's sake.
 
   const Target* target(std::string_view gfx) const;
   const Device* device(std::uint32_t id) const;

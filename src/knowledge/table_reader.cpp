@@ -60,6 +60,18 @@ Result<std::vector<std::string>> TableReader::texts_or_none(const std::string& k
   return texts;
 }
 
+Result<std::vector<double>> TableReader::numbers_or_none(const std::string& key) {
+  std::vector<double> numbers;
+  const Json* value = find(key);
+  if (value == nullptr) return numbers;
+  if (!value->is_array()) return wrong(key, "a list of numbers");
+  for (const Json& element : *value) {
+    if (!element.is_number()) return wrong(key, "a list of numbers");
+    numbers.push_back(element.get<double>());
+  }
+  return numbers;
+}
+
 Result<std::map<std::string, std::string>> TableReader::named_texts(const std::string& key) {
   std::map<std::string, std::string> texts;
   const Json* value = find(key);

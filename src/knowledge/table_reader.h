@@ -24,6 +24,7 @@ class TableReader {
   Result<int> number(const std::string& key);
   Result<bool> flag_or(const std::string& key, bool fallback);
   Result<std::vector<std::string>> texts_or_none(const std::string& key);
+  Result<std::vector<double>> numbers_or_none(const std::string& key);
   Result<std::map<std::string, std::string>> named_texts(const std::string& key);
 
   template <class Enum>

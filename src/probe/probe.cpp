@@ -2,6 +2,7 @@
 #include "probe/probe.h"
 
 #include "machine/live_answers.h"
+#include "probe/read_environment.h"
 #include "probe/read_gpus.h"
 #include "probe/read_links.h"
 #include "probe/read_machine.h"
@@ -57,16 +58,17 @@ Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTabl
   if (!topology.nodes.empty() && !facts.looked) facts.looked = topology.present;
   facts.other_gpus = read_other_gpus(files, devices.gpus);
   facts.gpus = join_gpus(devices.gpus, topology.nodes, topology.no_node, tables);
-  const Environment environment = read_environment(files, facts.machine, surroundings);
-  facts.masks = facts::find_masks(environment.variables, environment.source);
+  const Shell shell = read_shell(files, facts.machine, surroundings, tables.knobs);
+  facts.masks = facts::find_masks(shell.variables(), shell.text.source());
   read_links(files, topology, facts);
-  facts.python = read_python(files, {surroundings.python, environment.get("PATH"),
-                                     environment.get("HOME"), environment.get("LD_LIBRARY_PATH")});
+  facts.python = read_python(files, {surroundings.python, shell.get("PATH"), shell.get("HOME"),
+                                     shell.get("LD_LIBRARY_PATH")});
   // Only a GPU has holders; without one, a walk through every process would be for nothing. And
   // before KFD is asked, because asking makes this process one of KFD's.
   const auto processes = facts.gpus.empty() ? facts::Processes{} : read_processes(files);
   ask_kfd(files, facts.gpus);
   complete_gpus(facts, processes, tables);
+  facts.environment = read_environment(files, {facts.machine, processes, shell}, tables.knobs);
   return facts;
 }
 

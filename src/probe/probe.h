@@ -4,10 +4,12 @@
 // sleeping GPU.
 #pragma once
 
+#include <string>
+
 #include "facts/facts.h"
 #include "knowledge/gpu_tables.h"
 #include "machine/files.h"
-#include "probe/surroundings.h"
+#include "probe/read_shell.h"
 
 namespace headroom::probe {
 

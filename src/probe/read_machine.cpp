@@ -124,24 +124,6 @@ std::map<std::string, Text> read_parameters(const Files& files, const std::strin
   return parameters;
 }
 
-// Where an override may be set for everything that runs here. A container's first process passes
-// its environment on to the job; on a host it does not.
-std::vector<ModuleOption> read_overrides(const Files& files, bool in_container) {
-  const std::string variable = "HSA_OVERRIDE_GFX_VERSION";
-  std::vector<ModuleOption> found;
-  const auto look = [&](const std::string& path) {
-    const Text value = parse_environment(read_text(files, path), variable);
-    if (value) found.push_back({"", variable, *value, value.source()});
-  };
-  look("/etc/environment");
-  const auto profiles = files.list("/etc/profile.d");
-  for (const std::string& name : profiles ? *profiles : std::vector<std::string>{}) {
-    if (name.ends_with(".sh")) look("/etc/profile.d/" + name);
-  }
-  if (in_container) look("/proc/1/environ");
-  return found;
-}
-
 }  // namespace
 
 MachineFacts read_machine(const Files& files) {
@@ -176,7 +158,6 @@ MachineFacts read_machine(const Files& files) {
       "ownership of /dev/kfd", [&] { return machine::read_ownership(files, "/dev/kfd"); }));
   machine.groups = read_text(files, "/etc/group");
   machine.cgroup = read_cgroup(files);
-  machine.overrides = read_overrides(files, machine.in_container());
   return machine;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "report/environment_text.h"
 #include "report/fact_list.h"
 #include "report/links_json.h"
 #include "report/suitability_report.h"
@@ -47,6 +48,7 @@ class Writer {
       document["other_gpus"].push_back(
           write_other(gpu, fmt::format("/other_gpus/{}", document["other_gpus"].size())));
     }
+    document["environment"] = environment_json(diagnosis.environment);
     document["facts"] = write_facts(facts);
     document["links"] = links_json(facts.interconnect, missing_);
     document["python"] = python_json(facts.python, missing_);

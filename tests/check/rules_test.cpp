@@ -9,6 +9,7 @@
 
 #include "machine/files.h"
 #include "probe/probe.h"
+#include "report/environment_text.h"
 #include "report/rule_page.h"
 #include "support/golden.h"
 #include "support/scratch.h"
@@ -61,6 +62,11 @@ TEST(Rules, their_pages_say_what_their_text_says) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     EXPECT_TRUE(pages.contains(entry.path().filename().string())) << entry.path() << " has no rule";
   }
+}
+
+TEST(Knobs, their_page_says_what_the_table_says) {
+  const auto page = std::filesystem::path(HEADROOM_SOURCE_DIR) / "docs/knobs.md";
+  EXPECT_TRUE(testing::matches_golden(page.string(), report::knobs_page(*knowledge::load_knobs())));
 }
 
 }  // namespace

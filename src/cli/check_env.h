@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// `headroom check --env FILE`: the settings in a file, explained line by line for this machine.
+#pragma once
+
+#include <string>
+
+#include "facts/facts.h"
+#include "findings/diagnosis.h"
+#include "knowledge/gpu_tables.h"
+
+namespace headroom::cli {
+
+struct EnvQuestion {
+  std::string file;  // "-": standard input.
+  bool json = false;
+};
+
+// Prints the answer. The exit code is the snippet's, not the machine's: exit_findings if something
+// in it should change, exit_usage if it cannot be read.
+int answer_env(const EnvQuestion& question, const facts::Facts& facts,
+               findings::Diagnosis diagnosis, const knowledge::GpuTables& tables);
+
+}  // namespace headroom::cli

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/knob_audit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "findings/knob_context.h"
+#include "findings/knob_items.h"
+#include "findings/knob_masks.h"
+#include "findings/knob_value.h"
+
+namespace headroom::findings {
+namespace {
+
+using Item = KnobItem;
+using facts::Scope;
+using facts::Setting;
+using knowledge::Knob;
+using knowledge::KnobClass;
+using knowledge::KnobValue;
+
+class Audit {
+ public:
+  Audit(const facts::Facts& facts, const knowledge::GpuTables& tables)
+      : knobs_(tables.knobs), context_(facts, tables), size_(measure_machine(facts)) {}
+
+  std::vector<Judgement> run(const std::vector<Setting>& settings) {
+    items_ = make_knob_items(settings, knobs_);
+    for (Item& item : items_) judge_alone(item);
+    judge_repetitions();
+    judge_masks();
+    for (Item& item : items_) judge_beside_others(item);
+    for (Item& item : items_) judge_class(item);
+    std::vector<Judgement> judged;
+    for (Item& item : items_) judged.push_back(finish(item));
+    return judged;
+  }
+
+ private:
+  static bool settled(const Item& item) { return item.judged.verdict != KnobVerdict::keep; }
+  static void settle(Item& item, KnobVerdict verdict, std::string why, std::string advice = "") {
+    item.judged.verdict = verdict;
+    item.judged.why = std::move(why);
+    item.judged.advice = std::move(advice);
+  }
+  // Whether the item does anything that another could get in the way of.
+  static bool active(const Item& item) {
+    const KnobVerdict verdict = item.judged.verdict;
+    return item.meaning != nullptr && verdict != KnobVerdict::no_effect &&
+           verdict != KnobVerdict::unknown &&
+           !knowledge::is_default(*item.meaning, item.judged.value);
+  }
+
+  // ---- what follows from the row, the value and the machine ----
+
+  void judge_alone(Item& item) {
+    if (item.row == nullptr) {
+      judge_unknown(item);
+      return;
+    }
+    item.judged.does = item.row->does;
+    if (!item.judged.setting.exported) {
+      settle(item, KnobVerdict::no_effect,
+             "it is set in the shell and not exported, so no program sees it",
+             "write export in front of it");
+      return;
+    }
+    if (judge_value(item)) return;
+    if (item.meaning->value == KnobValue::gfx) {
+      judge_override(item);
+      return;
+    }
+    if (const auto module = context_.module_in_use(*item.row)) {
+      const std::string name = *module + item.judged.name.substr(item.judged.name.find('.'));
+      settle(item, KnobVerdict::no_effect, "the driver of this machine uses " + *module,
+             fmt::format("write {}={}", name, item.judged.value));
+      item.judged.remains = {name, item.judged.value};
+      return;
+    }
+    std::string reason = context_.not_read_here(*item.row);
+    if (reason.empty()) reason = context_.means_nothing_here(*item.meaning);
+    if (!reason.empty()) settle(item, KnobVerdict::no_effect, std::move(reason), instead(item));
+  }
+
+  void judge_unknown(Item& item) {
+    const bool option = item.judged.is_option();
+    const std::size_t dot = item.judged.name.find('.');
+    const std::string canonical =
+        option ? "PYTORCH_ALLOC_CONF" + item.judged.name.substr(item.judged.name.find(':'))
+               : item.judged.name;
+    const auto meant = knobs_.meant(canonical);
+    if (dot != std::string::npos && !option &&
+        knobs_.exists(item.judged.name.substr(0, dot), item.judged.name.substr(dot + 1))) {
+      item.judged.why = "a parameter of the driver that has to do with other things than memory";
+      return;
+    }
+    if (!meant && !option && dot == std::string::npos) {
+      item.judged.verdict = KnobVerdict::unknown;
+      item.judged.ours = false;
+      item.judged.why = "not a GPU setting that headroom knows";
+      return;
+    }
+    std::string why = "nothing reads a variable of this name";
+    if (option) why = "the allocator has no such option and stops with an error";
+    if (!option && dot != std::string::npos) {
+      why = fmt::format("{} has no such parameter and only notes it in the kernel log",
+                        item.judged.name.substr(0, dot));
+    }
+    std::string advice = "drop it, or look for the right name";
+    if (meant) {
+      const std::size_t colon = meant->find(':');
+      advice = fmt::format("did you mean {}?", option ? meant->substr(colon + 1) : *meant);
+    }
+    settle(item, KnobVerdict::unknown, std::move(why), std::move(advice));
+  }
+
+  bool judge_value(Item& item) {
+    const auto problem = check_value(*item.row, item.judged.value, size_);
+    if (!problem) return false;
+    if (problem->fault == ValueFault::too_large) {
+      if (item.meaning->limit) {
+        settle(item, KnobVerdict::dangerous,
+               problem->why + "; a job that believes it fills the RAM",
+               "set it below the RAM, with a reserve for the system");
+      } else if (item.meaning->scale == "vram") {
+        settle(item, KnobVerdict::no_effect, problem->why, "drop it, or choose less");
+      }
+      return settled(item);
+    }
+    const bool word = problem->fault == ValueFault::not_a_word;
+    std::string advice = word ? advice_for_word(item) : instead(item);
+    if (problem->meant && item.meaning->instead.empty()) {
+      advice = fmt::format("write {}={}", item.judged.name, *problem->meant);
+      item.judged.remains = {item.judged.name, *problem->meant};
+    }
+    settle(item, word ? KnobVerdict::unknown : KnobVerdict::wrong_unit, problem->why, advice);
+    return true;
+  }
+
+  static std::string advice_for_word(const Item& item) {
+    const auto toggle = knowledge::parse_toggle(item.judged.value);
+    if (item.row->value != KnobValue::bit || !toggle) return "write one of these, or drop it";
+    return fmt::format("write {}={}, if it is needed", item.judged.name, *toggle ? 1 : 0);
+  }
+
+  void judge_override(Item& item) {
+    const auto said = context_.judge_override(item.judged.value);
+    if (!said) return;
+    item.judged.why = said->why;
+    if (said->dangerous) {
+      settle(item, KnobVerdict::dangerous, said->why, "drop it");
+    } else if (said->needless) {
+      settle(item, KnobVerdict::no_effect, said->why, "drop it");
+    }
+  }
+
+  static std::string instead(const Item& item) {
+    return item.meaning->instead.empty() ? "drop it" : item.meaning->instead;
+  }
+
+  // ---- what follows from the settings beside it ----
+
+  // One name twice: in one file the later wins; in two places it depends on who starts the job.
+  void judge_repetitions() {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      Item& item = items_[i];
+      if (item.row == nullptr || item.judged.is_option() || settled(item)) continue;
+      for (std::size_t j = i + 1; j < items_.size(); ++j) {
+        const Item& later = items_[j];
+        if (later.group != item.group || later.judged.is_option()) continue;
+        if (later.meaning != item.meaning || later.row->value == KnobValue::gfx) continue;
+        judge_pair(item, later);
+        break;
+      }
+    }
+  }
+
+  static void judge_pair(Item& item, const Item& later) {
+    const facts::Source& other = later.judged.setting.source;
+    const bool same_value = later.judged.value == item.judged.value;
+    if (later.judged.name != item.judged.name) {
+      if (later.row == item.row) return;  // Overrides for two nodes.
+      if (same_value) return;
+      settle(item, KnobVerdict::contradictory,
+             fmt::format("{} is another name of it and says {}", later.judged.name,
+                         later.judged.value),
+             "keep one of the two");
+    } else if (item.judged.setting.source.path == other.path && other.line > 0) {
+      settle(item, KnobVerdict::no_effect, fmt::format("line {} sets it again", other.line),
+             "drop this one");
+    } else if (!same_value && item.judged.setting.scope != Scope::modprobe) {
+      settle(item, KnobVerdict::contradictory,
+             fmt::format("{} says {}", other.path, later.judged.value), "set it in one place only");
+    }
+  }
+
+  void judge_masks() {
+    std::map<std::size_t, std::vector<Mask>> masks;
+    for (const Item& item : items_) {
+      if (item.row == nullptr || item.row->value != KnobValue::mask || settled(item)) continue;
+      masks[item.group].push_back({item.judged.name, item.judged.value});
+    }
+    for (const auto& [group, list] : masks) {
+      for (const MaskProblem& problem : check_masks(list, context_.gpu_count())) {
+        for (Item& item : items_) {
+          if (item.group != group || item.judged.name != problem.name || settled(item)) continue;
+          settle(item, KnobVerdict::contradictory, problem.why,
+                 problem.hides_all ? "drop it, unless the job is to run on the CPU"
+                                   : "keep one mask, with indices that exist");
+        }
+      }
+    }
+  }
+
+  void judge_beside_others(Item& item) {
+    if (item.row == nullptr || settled(item) || !active(item)) return;
+    if (!item.meaning->needs.empty() && !has_what_it_needs(item)) {
+      std::string why = "without " + join(names_of(item.meaning->needs), " or ");
+      if (!item.meaning->needs_note.empty()) why += ", " + item.meaning->needs_note + ",";
+      settle(item, KnobVerdict::no_effect, why + " it does nothing", "drop it");
+      return;
+    }
+    for (const Item& other : items_) {
+      if (&other == &item || other.group != item.group || !active(other)) continue;
+      const std::string* why = conflict(*item.meaning, *other.meaning);
+      if (why == nullptr) continue;
+      // Whether one that this stack may lack is read at all is not known: said, and left.
+      const std::string unsure = context_.unsure(*item.row);
+      if ((!unsure.empty() || !context_.unsure(*other.row).empty()) && !is_aid(item) &&
+          !is_aid(other)) {
+        item.judged.why = (unsure.empty() ? "" : unsure + ". ") +
+                          fmt::format("where this stack has both, it goes badly {}",
+                                      said_of_conflict(item, other, *why));
+        continue;
+      }
+      settle(item, KnobVerdict::contradictory, said_of_conflict(item, other, *why),
+             advice_for_conflict(item, other));
+      // Of an aid and what it disturbs the other one stays; of two equals the first.
+      if (is_aid(other) ? !is_aid(item) : !is_aid(item) && &item < &other) {
+        item.judged.remains = {item.judged.name, item.judged.value};
+      }
+      return;
+    }
+  }
+
+  static const std::string* conflict(const Knob& a, const Knob& b) {
+    for (const auto& [one, other] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
+      const auto found = one->conflicts.find(other->name);
+      if (found != one->conflicts.end()) return &found->second;
+    }
+    return nullptr;
+  }
+
+  static bool is_aid(const Item& item) { return item.meaning->kind == KnobClass::debugging; }
+
+  static std::string said_of_conflict(const Item& item, const Item& other, const std::string& why) {
+    const std::string& name = other.judged.name;
+    std::string said = fmt::format("beside {}: {}",
+                                   other.judged.is_option() ? name.substr(name.find(':') + 1)
+                                                            : name + "=" + other.judged.value,
+                                   why);
+    if (is_aid(item) && !item.row->cost.empty()) said += ". " + item.row->cost;
+    return said;
+  }
+
+  // Of an aid and what it gets in the way of, the aid goes.
+  static std::string advice_for_conflict(const Item& item, const Item& other) {
+    if (is_aid(item)) return item.meaning->instead;
+    if (is_aid(other)) return "drop " + other.judged.name + ", then this one works";
+    return "keep one of the two";
+  }
+
+  bool has_what_it_needs(const Item& item) const {
+    return std::any_of(items_.begin(), items_.end(), [&](const Item& other) {
+      if (other.group != item.group || other.meaning == nullptr || !active(other)) return false;
+      const auto& needs = item.meaning->needs;
+      return std::find(needs.begin(), needs.end(), other.meaning->name) != needs.end();
+    });
+  }
+
+  static std::vector<std::string> names_of(const std::vector<std::string>& knobs) {
+    std::vector<std::string> names;
+    for (const std::string& knob : knobs) names.push_back(knob.substr(knob.find(':') + 1));
+    return names;
+  }
+
+  // ---- what the row says of any value that is not the default ----
+
+  void judge_class(Item& item) {
+    if (item.row == nullptr || settled(item)) return;
+    const Knob& row = *item.row;
+    if (item.judged.why.empty()) item.judged.why = context_.unsure(*item.row);
+    if (knowledge::is_harmless(*item.meaning, item.judged.value)) {
+      if (knowledge::is_default(*item.meaning, item.judged.value)) {
+        item.judged.why = "that is the default";
+      }
+      return;
+    }
+    const Knob& kind = row.kind == KnobClass::normal ? *item.meaning : row;
+    switch (kind.kind) {
+      case KnobClass::normal:
+        if (item.judged.why.empty()) item.judged.why = row.cost;
+        break;
+      case KnobClass::debugging:
+        settle(item, KnobVerdict::debugging, row.cost, instead(item));
+        break;
+      case KnobClass::no_effect:
+        settle(item, KnobVerdict::no_effect, "", instead(item));
+        break;
+      case KnobClass::dangerous:
+        settle(item, KnobVerdict::dangerous, row.cost, instead(item));
+        break;
+      case KnobClass::deprecated:
+        judge_deprecated(item);
+        break;
+    }
+  }
+
+  void judge_deprecated(Item& item) {
+    const Knob& row = *item.row;
+    const std::string since = context_.deprecated_here(row);
+    if (since.empty() && !row.deprecated_since.empty()) return;
+    std::string advice = instead(item);
+    if (!row.alias.empty()) {
+      advice = fmt::format("write {} instead", row.alias);
+      item.judged.remains = {row.alias, item.judged.value};
+    }
+    settle(item, KnobVerdict::deprecated, since, advice);
+  }
+
+  static Judgement finish(Item& item) {
+    Judgement& judged = item.judged;
+    if (judged.verdict == KnobVerdict::keep) {
+      judged.advice = "keep";
+      judged.remains = {judged.name, judged.value};
+    }
+    if (!judged.setting.exported && item.row != nullptr) {
+      judged.remains = {judged.name, judged.value};
+    }
+    if (!judged.ours) judged.advice = "leave it as it is";
+    return judged;
+  }
+
+  const knowledge::KnobTable& knobs_;
+  KnobContext context_;
+  MachineSize size_;
+  std::vector<Item> items_;
+};
+
+}  // namespace
+
+std::vector<Judgement> audit_knobs(const std::vector<Setting>& settings, const facts::Facts& facts,
+                                   const knowledge::GpuTables& tables) {
+  return Audit(facts, tables).run(settings);
+}
+
+}  // namespace headroom::findings

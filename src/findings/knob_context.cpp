@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/knob_context.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+
+namespace headroom::findings {
+namespace {
+
+using facts::Gpu;
+using knowledge::Knob;
+
+std::string_view shown(std::string_view component) {
+  if (component == "rocm") return "ROCm";
+  if (component == "torch") return "PyTorch";
+  return component == "kernel" ? "Linux" : component;
+}
+
+// "PyTorch 2.12 and ROCm 7.0".
+std::string list_versions(const std::map<std::string, std::string>& versions) {
+  std::vector<std::string> parts;
+  for (const auto& [component, version] : versions)
+    parts.push_back(fmt::format("{} {}", shown(component), version));
+  return join(parts, " and ");
+}
+
+std::string in_words(const std::vector<std::string>& matters) {
+  std::vector<std::string> parts;
+  for (const std::string& word : matters) {
+    if (word == "integrated") {
+      parts.emplace_back("an integrated GPU");
+    } else if (word == "discrete") {
+      parts.emplace_back("a card of its own");
+    } else if (word == "several-gpus") {
+      parts.emplace_back("more than one GPU");
+    } else {
+      parts.push_back(word);
+    }
+  }
+  return join(parts, ", ");
+}
+
+}  // namespace
+
+KnobContext::KnobContext(const facts::Facts& facts, const knowledge::GpuTables& tables)
+    : facts_(facts), tables_(tables) {
+  if (facts.machine.rocm) versions_["rocm"] = *facts.machine.rocm;
+}
+
+std::optional<std::string> KnobContext::module_in_use(const Knob& knob) const {
+  const std::string module = knob.name.substr(0, knob.name.find('.'));
+  const std::string& in_use = facts_.machine.ttm_module;
+  const bool is_ttm = module == "ttm" || module == "amdttm";
+  if (!is_ttm || !facts_.machine.pages_limit || module == in_use) return std::nullopt;
+  return in_use;
+}
+
+std::string KnobContext::not_read_here(const Knob& knob) const {
+  for (const auto& [component, since] : knob.since) {
+    const auto here = versions_.find(component);
+    if (here == versions_.end()) continue;
+    if (knowledge::compare_versions(here->second, since) == -1) {
+      return fmt::format("it exists from {} on; here is {} {}", list_versions(knob.since),
+                         shown(component), here->second);
+    }
+  }
+  for (const auto& [component, until] : knob.until) {
+    const auto here = versions_.find(component);
+    if (here == versions_.end()) continue;
+    const auto order = knowledge::compare_versions(here->second, until);
+    if (order && *order >= 0) {
+      return fmt::format("{} {} no longer reads it; here is {}", shown(component), until,
+                         here->second);
+    }
+  }
+  return "";
+}
+
+std::string KnobContext::means_nothing_here(const Knob& knob) const {
+  if (knob.matters.empty() || facts_.gpus.empty()) return "";
+  std::vector<std::string> here;
+  for (const Gpu& gpu : facts_.gpus) {
+    for (const std::string& word : knob.matters) {
+      if (word == "several-gpus") {
+        if (facts_.gpus.size() > 1) return "";
+      } else if (word == "integrated" || word == "discrete") {
+        // Where it is not known, it may matter.
+        if (!gpu.integrated || *gpu.integrated == (word == "integrated")) return "";
+      } else if (!gpu.gfx || *gpu.gfx == word) {
+        return "";
+      }
+    }
+    const std::string name = gpu.name + (gpu.gfx ? " (" + *gpu.gfx + ")" : "");
+    if (std::find(here.begin(), here.end(), name) == here.end()) here.push_back(name);
+  }
+  return fmt::format("it means something only with {}; here is {}", in_words(knob.matters),
+                     join(here, ", "));
+}
+
+std::string KnobContext::deprecated_here(const Knob& knob) const {
+  if (knob.deprecated_since.empty()) return "the driver says that it will go";
+  for (const auto& [component, since] : knob.deprecated_since) {
+    const auto here = versions_.find(component);
+    if (here == versions_.end()) continue;
+    const auto order = knowledge::compare_versions(here->second, since);
+    if (order && *order >= 0) {
+      return fmt::format("deprecated since {} {}; here is {}", shown(component), since,
+                         here->second);
+    }
+  }
+  return "";
+}
+
+std::string KnobContext::unsure(const Knob& knob) const {
+  const bool all_known = std::all_of(knob.since.begin(), knob.since.end(), [&](const auto& since) {
+    return versions_.contains(since.first);
+  });
+  if (all_known) return "";
+  return fmt::format("it exists from {} on, and what is installed is not known",
+                     list_versions(knob.since));
+}
+
+std::optional<KnobContext::Override> KnobContext::judge_override(const std::string& value) const {
+  std::optional<Override> answer;
+  for (const Gpu& gpu : facts_.gpus) {
+    const auto* target = gpu.gfx ? tables_.target(*gpu.gfx) : nullptr;
+    if (target == nullptr) continue;
+    const auto judged = knowledge::judge_override(*target, value);
+    const std::string name = fmt::format("{} ({})", gpu.name, *gpu.gfx);
+    if (!judged) {
+      if (!answer) answer = {false, true, fmt::format("it names the target that {} has", name)};
+    } else if (judged->risk == knowledge::Risk::dangerous) {
+      return Override{true, false,
+                      fmt::format("{} cannot run that target's code ({}): memory faults and hangs",
+                                  name, judged->why)};
+    } else {
+      answer = {
+          false, false,
+          fmt::format("it usually works on {}; wheels built for {} do without", name, *gpu.gfx)};
+    }
+  }
+  return answer;
+}
+
+// ROCm counts the GPUs that the compute driver offers.
+std::optional<std::size_t> KnobContext::gpu_count() const {
+  const auto count = std::count_if(facts_.gpus.begin(), facts_.gpus.end(),
+                                   [](const Gpu& gpu) { return gpu.kfd_id.known(); });
+  if (count == 0) return std::nullopt;
+  return static_cast<std::size_t>(count);
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// knob-debugging-aid: what was set to find a fault and never taken out; it costs time in every run.
+#include "findings/knob_findings.h"
+
+namespace headroom::findings {
+
+namespace {
+
+std::vector<Finding> find(const Subject& subject) {
+  return find_knobs(subject, {"knob-debugging-aid", KnobVerdict::debugging, Severity::warning,
+                              "is a debugging aid left on"});
+}
+
+}  // namespace
+
+constinit const Rule knob_debugging_aid_rule = {
+    .id = "knob-debugging-aid",
+    .meaning = "A debugging aid or work-around is set for everything that runs.",
+    .why =
+        "Such settings make the GPU wait for every kernel, print every call or switch a cache off. "
+        "They belong into the one run that looks for a fault; afterwards they only cost time.",
+    .fix = "Take it out, and set it for a single run when it is needed.",
+    .find = find,
+};
+
+}  // namespace headroom::findings

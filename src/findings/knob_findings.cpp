@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/knob_findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace headroom::findings {
+namespace {
+
+// Other rules speak of these, with a claim: of overrides gfx-override-wrong, of a limit set for the
+// TTM that is not in use unused-option, of one above the RAM limit-above-ram.
+bool is_told_elsewhere(const Judgement& judged, const knowledge::KnobTable& knobs) {
+  const auto* knob = knobs.find(judged.name);
+  if (knob == nullptr) return false;
+  const bool override = knob->value == knowledge::KnobValue::gfx;
+  const bool limit = knob->limit && (judged.verdict == KnobVerdict::no_effect ||
+                                     judged.verdict == KnobVerdict::dangerous);
+  return (override && judged.verdict == KnobVerdict::dangerous) || limit;
+}
+
+std::string capital(std::string text) {
+  const std::size_t word = std::min(text.find(' '), text.size());
+  const bool is_name = text.substr(0, word).find_first_of("_.=0123456789") != std::string::npos;
+  if (!is_name && !text.empty() && text[0] >= 'a' && text[0] <= 'z') {
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  }
+  if (!text.empty() && text.back() != '.' && text.back() != '?') text += '.';
+  return text;
+}
+
+// "/etc/environment:2", or where it is said without a line.
+std::string place_of(const facts::Source& source) {
+  return source.line > 0 ? fmt::format("{}:{}", source.path, source.line) : source.path;
+}
+
+std::string shown(const Judgement& judged) {
+  return judged.name + (judged.is_option() ? ":" : "=") + judged.value;
+}
+
+}  // namespace
+
+std::string holds_for(const facts::Setting& setting) {
+  using facts::Scope;
+  switch (setting.scope) {
+    case Scope::shell:
+      return "for what is started from this shell";
+    case Scope::process:
+      return fmt::format("for the running process {}", setting.pid);
+    case Scope::environment_file:
+    case Scope::profile:
+      return "for every login";
+    case Scope::container:
+      return "for every job in this container";
+    case Scope::unit:
+    case Scope::quadlet:
+      return "for this service";
+    case Scope::modprobe:
+      return "for the module, when it loads";
+    case Scope::boot:
+      return "at boot";
+    case Scope::given:
+      break;
+  }
+  return "in the file given";
+}
+
+std::vector<Finding> find_knobs(const Subject& subject, const KnobRule& rule) {
+  std::vector<Finding> findings;
+  const auto judgements =
+      audit_knobs(subject.facts.environment.settings, subject.facts, subject.tables);
+  for (const Judgement& judged : judgements) {
+    if (judged.verdict != rule.verdict || !judged.ours) continue;
+    if (is_told_elsewhere(judged, subject.tables.knobs)) continue;
+    const std::string title = shown(judged) + " " + rule.title;
+    const facts::Source& source = judged.setting.source;
+    const Evidence place{source.path, source.line, source.text, "set " + holds_for(judged.setting)};
+    Finding* known = nullptr;
+    for (Finding& finding : findings) {
+      if (finding.title.starts_with(title)) known = &finding;
+    }
+    if (known != nullptr) {
+      known->evidence.push_back(place);
+      known->title = fmt::format("{} ({} and {} more)", title, known->evidence[0].source,
+                                 known->evidence.size() - 1);
+      continue;
+    }
+    Finding finding;
+    finding.id = rule.id;
+    finding.severity = rule.severity;
+    finding.title = fmt::format("{} ({})", title, place_of(source));
+    for (const std::string& reason : {judged.does, judged.why}) {
+      if (!reason.empty()) finding.reasons.push_back(reason);
+    }
+    finding.evidence = {place};
+    finding.fix = {(judged.why.empty() ? "" : capital(judged.why) + " ") + capital(judged.advice)};
+    finding.next = "headroom check";
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+std::string_view to_string(KnobVerdict verdict) {
+  switch (verdict) {
+    case KnobVerdict::no_effect:
+      return "no-effect";
+    case KnobVerdict::contradictory:
+      return "contradictory";
+    case KnobVerdict::debugging:
+      return "debugging";
+    case KnobVerdict::wrong_unit:
+      return "wrong-unit";
+    case KnobVerdict::unknown:
+      return "unknown";
+    case KnobVerdict::deprecated:
+      return "deprecated";
+    case KnobVerdict::dangerous:
+      return "dangerous";
+    case KnobVerdict::keep:
+      break;
+  }
+  return "keep";
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The knob audit for people: every setting with its line, what it does, whether it helps here and
+// what to do with it; at the end the settings as they should be, to paste. And the reference page
+// that is generated from the table of knobs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/document.h"
+#include "facts/facts.h"
+#include "findings/knob_audit.h"
+#include "knowledge/knobs.h"
+#include "report/style.h"
+
+namespace headroom::report {
+
+// `name` is the file's, "-" standard input.
+std::string environment_text(const std::string& name, const facts::Facts& facts,
+                             const std::vector<findings::Judgement>& judged, const Style& style);
+
+// The judgements as the array `environment` of `check --json`. The value of what is no GPU setting
+// is null: it may be a secret.
+nlohmann::ordered_json environment_json(const std::vector<findings::Judgement>& judged);
+
+// docs/knobs.md.
+std::string knobs_page(const knowledge::KnobTable& knobs);
+
+}  // namespace headroom::report
