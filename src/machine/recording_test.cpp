@@ -67,6 +67,18 @@ TEST_F(RecordingTest, a_file_that_reads_like_a_link_is_noted_as_a_file) {
   EXPECT_TRUE(recording.links.empty());
 }
 
+TEST_F(RecordingTest, links_listed_in_one_pass_are_noted_as_links_read_one_by_one) {
+  fs::create_directories(root_ / "proc/7/fd");
+  fs::create_symlink("/dev/kfd", root_ / "proc/7/fd/3");
+  Recording listed;
+  EXPECT_EQ(open(&listed).list_links("/proc/7/fd")->size(), 1U);
+  Recording read;
+  EXPECT_TRUE(open(&read).read_link("/proc/7/fd/3").has_value());
+  EXPECT_THAT(listed.links, ElementsAre(Pair("proc/7/fd/3", "/dev/kfd")));
+  EXPECT_EQ(listed.links, read.links);
+  EXPECT_EQ(listed.folders.count("proc/7/fd"), 1U);
+}
+
 TEST_F(RecordingTest, what_is_refused_is_noted_and_what_is_absent_is_not) {
   write("MANIFEST.json", R"({"read_errors": {"sys/secret": "EPERM"}})");
   write("long", std::string(5000, 'x'));

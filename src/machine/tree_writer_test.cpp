@@ -122,6 +122,9 @@ TEST_F(TreeWriterTest, no_path_leads_out_of_the_tree) {
   EXPECT_FALSE(writer->file("door/x", "x").has_value());
   EXPECT_FALSE(writer->folder("door").has_value());
   EXPECT_FALSE(writer->file("door", "x").has_value());
+  ASSERT_TRUE(writer->folder("inside").has_value());
+  ASSERT_TRUE(writer->link("corridor", "inside").has_value());
+  EXPECT_FALSE(writer->file("corridor/x", "x").has_value());
   EXPECT_TRUE(fs::is_empty(at("elsewhere")));
 }
 
