@@ -33,6 +33,15 @@ std::string plain_key(std::string_view key) {
   return plain;
 }
 
+// "ExecStart=": letters only.
+bool is_unit_key(std::string_view key) {
+  if (!key.ends_with('=')) return false;
+  key.remove_suffix(1);
+  return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  });
+}
+
 }  // namespace
 
 std::string Redactor::number(std::string_view digits, bool hexadecimal) {
@@ -127,7 +136,7 @@ std::string Redactor::environment(std::string_view bytes) {
 std::string Redactor::assignment(const std::string& word) {
   const std::size_t start = word.starts_with('"') || word.starts_with('\'') ? 1 : 0;
   const std::size_t sign = word.find('=');
-  if (sign == std::string::npos) return word == "\\" ? word : withheld(Kind::line, word);
+  if (sign == std::string::npos) return withheld(Kind::line, word);
   if (!is_kept_variable(std::string_view(word).substr(start, sign - start))) {
     return withheld(Kind::variable, word);
   }
@@ -135,22 +144,27 @@ std::string Redactor::assignment(const std::string& word) {
   return word.substr(0, sign + 1) + variable(name, word.substr(sign + 1));
 }
 
+// The words of a line, redacted; a backslash at its end, which continues it, stays.
+std::string Redactor::assignments(std::string_view line) {
+  const bool goes_on = line.ends_with('\\');
+  if (goes_on) line.remove_suffix(1);
+  return replace_quoted_words(line, [&](const std::string& word) { return assignment(word); }) +
+         (goes_on ? "\\" : "");
+}
+
 // Lines that set what GPU software reads stay, on their line; all others become empty.
 std::string Redactor::shell(std::string_view bytes) {
   std::string result;
   for (const std::string_view line : split(bytes, '\n')) {
-    std::string_view rest = trim(line);
+    const std::string_view code = line.substr(0, line.find(" #"));
+    std::string_view rest = trim(code);
     if (rest.starts_with("export ")) rest = trim(rest.substr(7));
-    const std::size_t sign = rest.find('=');
-    const std::string_view name = rest.substr(0, std::min(sign, rest.size()));
-    if (sign != std::string_view::npos && is_kept_variable(trim(name))) {
-      const std::string_view code = line.substr(0, line.find(" #"));
-      const std::size_t body =
-          std::min(static_cast<std::size_t>(rest.data() - line.data()), code.size());
-      result += code.substr(0, body);
-      result += replace_quoted_words(code.substr(body),
-                                     [&](const std::string& word) { return assignment(word); });
-    } else if (!rest.empty()) {
+    const std::string_view name = rest.substr(0, std::min(rest.find('='), rest.size()));
+    if (name.size() < rest.size() && is_kept_variable(name)) {
+      const auto before = static_cast<std::size_t>(rest.data() - code.data());
+      result += code.substr(0, before);
+      result += assignments(rest);
+    } else if (!trim(line).empty()) {
       ++counts_[static_cast<std::size_t>(Kind::line)];
     }
     result += '\n';
@@ -169,20 +183,16 @@ std::string Redactor::unit(std::string_view bytes) {
     const std::string_view rest = trim(line);
     const bool goes_on = line.ends_with('\\');
     const std::size_t sign = line.find('=');
-    std::size_t body = 0;
-    if (!continues) {
-      kept = rest.starts_with("Environment=");
-      body = sign == std::string_view::npos ? 0 : sign + 1;
-    }
-    if (rest.starts_with('[') && !continues) {
-      result += line;
+    const std::size_t body = continues || sign == std::string_view::npos ? 0 : sign + 1;
+    if (!continues) kept = rest.starts_with("Environment=");
+    if (rest.starts_with('[') && rest.ends_with(']') && !continues) {
+      result += names(line);
     } else if (kept) {
       result += line.substr(0, body);
-      result += replace_quoted_words(line.substr(body),
-                                     [&](const std::string& word) { return assignment(word); });
+      result += assignments(line.substr(body));
     } else if (!rest.empty()) {
-      const bool named = !continues && body > 0 && !rest.starts_with('#') && !rest.starts_with(';');
-      result += named ? names(line.substr(0, body)) : "";
+      const bool named = is_unit_key(line.substr(0, body));
+      result += named ? line.substr(0, body) : "";
       result += goes_on ? "\\" : "";
       if (line.size() > body + (goes_on ? 1 : 0)) ++counts_[static_cast<std::size_t>(Kind::line)];
     }

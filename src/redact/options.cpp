@@ -18,6 +18,14 @@ std::string_view unquoted(std::string_view value) {
   return value;
 }
 
+// "vmlinuz-6.14.0-37-generic".
+bool is_image_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_' || c == '+';
+  });
+}
+
 }  // namespace
 
 // "module.key=value", "key=value" or a switch. `kept_module`: a modprobe file said the module.
@@ -37,13 +45,16 @@ std::string Redactor::option(const std::string& word, bool kept_module) {
   if (looks_secret(key)) return start + withheld(Kind::secret, value);
   if (is_plain_value(value)) return named == key ? word : start + value;
   if (key == "BOOT_IMAGE") {
-    return start + names(value.substr(value.find_last_of("/)") + 1));
+    const std::string image = names(value.substr(value.find_last_of("/)") + 1));
+    return start + (is_image_name(image) ? image : withheld(Kind::option, value));
   }
   const std::string module = key.substr(0, std::min(key.find('.'), key.size()));
   const bool kept = kept_module || is_kept_option(key) || (module != key && is_kept_module(module));
   if (!kept) return start + withheld(Kind::option, value);
   const std::string scrubbed = addresses(text(value));
-  return scrubbed == value && named == key ? word : start + scrubbed;
+  if (scrubbed == value && named == key) return word;
+  const bool one_word = scrubbed.find_first_of(" \t") == std::string::npos;
+  return one_word ? start + scrubbed : start + '"' + scrubbed + '"';
 }
 
 std::string Redactor::boot_line(std::string_view bytes) {

@@ -135,9 +135,11 @@ std::string Redactor::report(std::string_view original) {
   return result;
 }
 
+// In brackets, so that no letter of it joins what stands beside it to something like an address.
 std::string Redactor::addresses(std::string_view text) {
-  return replace_addresses(text,
-                           [&](const std::string& was) { return withheld(Kind::address, was); });
+  return replace_addresses(text, [&](const std::string& was) {
+    return replaced(Kind::address, was, "[" + std::string(redacted) + "]");
+  });
 }
 
 bool Redactor::is_open_file(std::string_view path) {

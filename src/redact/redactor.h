@@ -53,6 +53,7 @@ class Redactor {
   std::string environment(std::string_view bytes);
   std::string variable(std::string_view name, std::string_view value);
   std::string assignment(const std::string& word);
+  std::string assignments(std::string_view line);
   std::string shell(std::string_view text);
   std::string unit(std::string_view text);
   std::string boot_line(std::string_view text);

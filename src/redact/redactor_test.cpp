@@ -116,7 +116,7 @@ TEST(Redactor, of_an_environment_only_what_gpu_software_reads_stays) {
   EXPECT_EQ(redact_file("proc/7/environ", variables),
             "HSA_OVERRIDE_GFX_VERSION=10.3.0" + zero +
                 "PYTORCH_HIP_ALLOC_CONF=expandable_segments:True" + zero +
-                "TOKENIZERS_PARALLELISM=false" + zero + "OLLAMA_HOST=redacted:11434" + zero);
+                "TOKENIZERS_PARALLELISM=false" + zero + "OLLAMA_HOST=[redacted]:11434" + zero);
 }
 
 TEST(Redactor, shell_files_keep_their_line_numbers_and_nothing_else) {

@@ -155,7 +155,10 @@ bool is_kept_variable(std::string_view name) {
   static constexpr std::array<std::string_view, 11> names{
       "LD_LIBRARY_PATH", "LD_PRELOAD",   "PATH",      "PYTHONPATH", "PYTHONHOME",      "HOME",
       "VIRTUAL_ENV",     "CONDA_PREFIX", "container", "DRI_PRIME",  "ZE_AFFINITY_MASK"};
-  if (looks_secret(name)) return false;
+  const bool is_name = std::all_of(name.begin(), name.end(), [](char c) {
+    return is_lower(c) || is_digit(c) || (c >= 'A' && c <= 'Z') || c == '_';
+  });
+  if (!is_name || looks_secret(name)) return false;
   return is_in(names, name) || std::any_of(starts.begin(), starts.end(),
                                            [&](auto start) { return name.starts_with(start); });
 }
