@@ -10,15 +10,8 @@
 namespace headroom::findings {
 namespace {
 
-// The target that HSA_OVERRIDE_GFX_VERSION=10.3.0 names.
-std::optional<std::string> target_of(const std::string& value) {
-  const auto version = facts::parse_kernel_version(value);
-  if (!version) return std::nullopt;
-  return knowledge::gfx_name((*version)[0] * 10000ULL + (*version)[1] * 100ULL + (*version)[2]);
-}
-
 bool carries_override(const Subject& subject, const std::string& value) {
-  const auto target = target_of(value);
+  const auto target = knowledge::target_of_override(value);
   return target && facts::carries(*subject.facts.python.torch.targets, *target);
 }
 
@@ -49,12 +42,12 @@ Finding make(const Subject& subject, const facts::Gpu& gpu) {
   finding.fix = steps_to_install_torch(subject, gpu);
   const auto* target = subject.tables.target(*gpu.gfx);
   if (target != nullptr) {
-    for (const auto& [value, known] : target->overrides) {
-      if (known.risk == knowledge::Risk::dangerous || !carries_override(subject, value)) continue;
+    for (const auto& [value, judged] : target->overrides) {
+      if (judged.risk == knowledge::Risk::dangerous || !carries_override(subject, value)) continue;
       finding.fix.push_back(fmt::format(
           "or keep the wheel and run a near target's code: export HSA_OVERRIDE_GFX_VERSION={} "
           "(risk: {})",
-          value, known.risk == knowledge::Risk::low ? "low" : "medium"));
+          value, to_string(judged.risk)));
     }
   }
   finding.next = "headroom check";

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "findings/stack_advice.h"
+
 namespace headroom::findings {
 namespace {
 
@@ -39,22 +41,9 @@ std::vector<std::string> steps_to_install_torch(const Subject& subject, const Gp
   const std::string pip = pip_of(subject.facts.python);
   std::vector<std::string> steps = {pip + " uninstall torch torchvision torchaudio triton"};
   const auto* target = gpu.gfx ? subject.tables.target(*gpu.gfx) : nullptr;
-  const auto* stack = gpu.gfx ? subject.tables.stack(*gpu.gfx) : nullptr;
-  if (stack != nullptr) {
-    steps.push_back(
-        fmt::format("{} install {} --index-url URL/{}", pip, stack->torch, stack->index));
-    steps.push_back(
-        fmt::format("(URL is PyTorch's wheel index, under \"previous versions\" on pytorch.org; "
-                    "Python {})",
-                    stack->python));
-  } else if (target != nullptr && target->torch == knowledge::TorchWheels::current) {
-    steps.push_back(
-        "install the ROCm build that pytorch.org's selector names (Linux, Pip, ROCm); "
-        "it carries " +
-        target->gfx);
-  } else if (target != nullptr && target->therock != knowledge::TheRock::none) {
-    steps.push_back("install TheRock's PyTorch wheels for " + target->gfx);
-  }
+  if (target == nullptr) return steps;
+  const auto wheels = wheels_for(subject.tables, *target, pip);
+  steps.insert(steps.end(), wheels.begin(), wheels.end());
   return steps;
 }
 

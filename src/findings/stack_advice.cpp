@@ -7,20 +7,26 @@
 
 namespace headroom::findings {
 
-std::vector<std::string> torch_wheels() {
-  return {"pip install torch --index-url URL",
+namespace {
+
+// Of today: PyTorch's own.
+std::vector<std::string> torch_wheels(const std::string& pip) {
+  return {pip + " install torch --index-url URL",
           "(URL is the ROCm index that \"Get started\" on pytorch.org names)"};
 }
 
-std::vector<std::string> device_wheels(const knowledge::Target& target) {
-  return {fmt::format("pip install \"torch[device-{}]\" --index-url URL", target.gfx),
+// AMD's, from TheRock, with one target each.
+std::vector<std::string> device_wheels(const knowledge::Target& target, const std::string& pip) {
+  return {fmt::format("{} install \"torch[device-{}]\" --index-url URL", pip, target.gfx),
           "(URL is AMD's multi-architecture wheel index, which TheRock's RELEASES.md names; Python "
           "3.11 or later)"};
 }
 
-std::vector<std::string> older_wheels(const knowledge::Stack& stack) {
+}  // namespace
+
+std::vector<std::string> older_wheels(const knowledge::Stack& stack, const std::string& pip) {
   std::vector<std::string> steps = {
-      fmt::format("pip install {} --index-url URL/{}", stack.torch, stack.index),
+      fmt::format("{} install {} --index-url URL/{}", pip, stack.torch, stack.index),
       fmt::format(
           "(URL is PyTorch's wheel index, under \"previous versions\" on pytorch.org; Python {})",
           stack.python)};
@@ -28,15 +34,19 @@ std::vector<std::string> older_wheels(const knowledge::Stack& stack) {
   return steps;
 }
 
+std::vector<std::string> wheels_for(const knowledge::GpuTables& tables,
+                                    const knowledge::Target& target, const std::string& pip) {
+  if (target.torch == knowledge::TorchWheels::current) return torch_wheels(pip);
+  if (const auto* stack = tables.stack(target.gfx)) return older_wheels(*stack, pip);
+  if (target.therock == knowledge::TheRock::none) return {};
+  return device_wheels(target, pip);
+}
+
 std::vector<std::string> wheels_for_override(const knowledge::GpuTables& tables,
                                              const std::string& value) {
   const auto named = knowledge::target_of_override(value);
   const auto* target = named ? tables.target(*named) : nullptr;
-  if (target == nullptr) return {};
-  if (target->torch == knowledge::TorchWheels::current) return torch_wheels();
-  if (const auto* stack = tables.stack(target->gfx)) return older_wheels(*stack);
-  return target->therock == knowledge::TheRock::none ? std::vector<std::string>()
-                                                     : device_wheels(*target);
+  return target == nullptr ? std::vector<std::string>() : wheels_for(tables, *target);
 }
 
 void explain_libraries(const knowledge::Target& target, std::vector<std::string>& reasons) {

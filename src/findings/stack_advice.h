@@ -10,13 +10,14 @@
 
 namespace headroom::findings {
 
-// PyTorch's own ROCm wheels, of today.
-std::vector<std::string> torch_wheels();
-// AMD's wheels from TheRock, which hold one target each.
-std::vector<std::string> device_wheels(const knowledge::Target& target);
+// The first of PyTorch's own wheels, AMD's, and an older stack's that carries the target; nothing
+// if none does. `pip` is the command of the Python that is meant.
+std::vector<std::string> wheels_for(const knowledge::GpuTables& tables,
+                                    const knowledge::Target& target,
+                                    const std::string& pip = "pip");
 // The wheels of an older stack, and what else carries the target.
-std::vector<std::string> older_wheels(const knowledge::Stack& stack);
-
+std::vector<std::string> older_wheels(const knowledge::Stack& stack,
+                                      const std::string& pip = "pip");
 // Wheels that carry the code which an override makes run; nothing if none are known.
 std::vector<std::string> wheels_for_override(const knowledge::GpuTables& tables,
                                              const std::string& value);

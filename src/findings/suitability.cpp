@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "findings/advice.h"
 #include "findings/advisories.h"
 #include "findings/memory_use.h"
@@ -71,10 +72,10 @@ void assess_official(const Subject& subject, const Target& target, Suitability& 
   s.reasons.push_back(fmt::format("ROCm {} lists {} ({}).",
                                   official_range(target, subject.tables.current_rocm), target.gfx,
                                   target.chip));
-  s.install = in_torch ? torch_wheels() : device_wheels(target);
+  s.install = wheels_for(subject.tables, target);
 }
 
-void assess_community(const Target& target, Suitability& s) {
+void assess_community(const Subject& subject, const Target& target, Suitability& s) {
   s.level = Level::attempt;
   s.route = StackRoute::community;
   s.summary = fmt::format(
@@ -83,7 +84,7 @@ void assess_community(const Target& target, Suitability& s) {
   s.reasons.push_back(fmt::format(
       "No ROCm release lists {} ({}); AMD's TheRock builds ROCm and PyTorch for it and tests them.",
       target.gfx, target.chip));
-  s.install = device_wheels(target);
+  s.install = wheels_for(subject.tables, target);
 }
 
 void assess_override(const Subject& subject, const Target& target, Suitability& s) {
@@ -228,6 +229,22 @@ void apply_overrides_in_force(const facts::Environment& environment, const Targe
   }
 }
 
+// What the installed PyTorch holds code for, read from its files.
+void apply_installed(const facts::Facts& facts, const Target& target, Suitability& s) {
+  const facts::Torch& torch = facts.python.torch;
+  if (!torch.targets || !torch.version || !torch.kind || *torch.kind != facts::TorchKind::rocm) {
+    return;
+  }
+  const bool carried = facts::carries(*torch.targets, target.gfx);
+  s.reasons.push_back(fmt::format("The installed PyTorch {} holds {} for {}.", *torch.version,
+                                  carried ? "code" : "no code", target.gfx));
+  s.evidence.push_back(
+      show(torch.targets, "what its libraries hold code for: " + join(*torch.targets, ", ")));
+  if (!carried || s.route != StackRoute::none) return;
+  s.level = Level::attempt;
+  s.summary = "worth a try: the installed PyTorch was built for it; no one else carries it";
+}
+
 void apply_kfd(const facts::Facts& facts, const facts::Gpu& gpu, Suitability& s) {
   const bool kfd_there = facts.kfd_present && *facts.kfd_present;
   if (!kfd_there || !lacks_compute_node(facts, gpu) || s.level == Level::no) return;
@@ -246,7 +263,7 @@ void assess_target(const Subject& subject, const Target& target, Suitability& s)
     case Support::official:
       return assess_official(subject, target, s);
     case Support::community:
-      return assess_community(target, s);
+      return assess_community(subject, target, s);
     case Support::override:
       return assess_override(subject, target, s);
     case Support::dropped:
@@ -271,6 +288,7 @@ std::optional<Suitability> assess(const Subject& subject, const facts::Gpu& gpu)
     if (!target->note.empty()) s.reasons.push_back(target->note);
     s.decides = deciding_test(target, s);
     for (const AdvisoryMatch& match : match_advisories(subject, gpu)) apply_advisory(match, s);
+    apply_installed(subject.facts, *target, s);
     apply_overrides_in_force(subject.facts.environment, *target, s);
     apply_kfd(subject.facts, gpu, s);
   } else {

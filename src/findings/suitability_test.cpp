@@ -146,10 +146,28 @@ TEST(Suitability, a_parameter_that_avoids_the_trouble_counts) {
   EXPECT_THAT(assess_first(facts).reasons, Not(Contains(HasSubstr("compute waves"))));
 }
 
+TEST(Suitability, what_the_installed_wheel_holds_counts) {
+  auto facts = machine({gpu("gfx1031")});
+  facts.python.torch.version = known<std::string>("2.14.1+rocm10.0");
+  facts.python.torch.kind = known(facts::TorchKind::rocm);
+  facts.python.torch.targets = known(std::vector<std::string>{"gfx1030", "gfx1100"});
+  EXPECT_THAT(assess_first(facts).reasons, Contains(HasSubstr("holds no code for gfx1031")));
+  facts.python.torch.targets = known(std::vector<std::string>{"gfx10-3-generic"});
+  EXPECT_THAT(assess_first(facts).reasons, Contains(HasSubstr("holds code for gfx1031")));
+  facts.gpus = {gpu("gfx90c")};
+  EXPECT_EQ(assess_first(facts).level, Level::no);
+  facts.python.torch.targets = known(std::vector<std::string>{"gfx90c"});
+  EXPECT_EQ(assess_first(facts).level, Level::attempt) << "a build of one's own";
+}
+
 TEST(Suitability, an_override_in_force_counts) {
   auto facts = machine({gpu("gfx1103")});
-  facts.machine.overrides = {
-      {"", "HSA_OVERRIDE_GFX_VERSION", "11.0.0", Source{"/etc/environment", 1, ""}}};
+  facts::Setting setting;
+  setting.name = "HSA_OVERRIDE_GFX_VERSION";
+  setting.value = "11.0.0";
+  setting.source = {"/etc/environment", 1, ""};
+  setting.scope = facts::Scope::environment_file;
+  facts.environment.settings = {setting};
   const Suitability answer = assess_first(facts);
   EXPECT_EQ(answer.level, Level::attempt);
   EXPECT_THAT(answer.reasons, Contains(HasSubstr("registers")));

@@ -11,7 +11,7 @@ namespace headroom::knowledge {
 namespace {
 
 // "~5.0" is about 5.0.
-std::string drop_about(std::string release, bool& about) {
+std::string drop_about(const std::string& release, bool& about) {
   about = release.starts_with('~');
   return about ? release.substr(1) : release;
 }
