@@ -93,7 +93,9 @@ Identity read_identity(const Files& files, const machine::Recording& recording) 
   }
   std::set<std::string> services;
   if (const auto passwd = files.read("/etc/passwd")) add_accounts(identity, *passwd, services);
-  if (const auto group = files.read("/etc/group")) add_members(identity, *group, services);
+  // A record has stand-ins for people and may lack the file that says who is a service.
+  const auto group = files.read("/etc/group");
+  if (group && !files.is_record()) add_members(identity, *group, services);
   if (const auto own = files.read("/proc/self/environ")) add_environment(identity, *own);
   const auto homes = files.list("/home");
   for (const std::string& name : homes ? *homes : std::vector<std::string>{}) {

@@ -10,6 +10,7 @@
 #include "capture/redact_recording.h"
 #include "capture/write_recording.h"
 #include "cli/commands.h"
+#include "cli/surroundings.h"
 #include "findings/diagnosis.h"
 #include "knowledge/gpu_tables.h"
 #include "machine/open_root.h"
@@ -27,13 +28,14 @@ constexpr std::string_view archive_ending = ".tar.zst";
 struct CaptureOptions {
   std::string output;
   std::string root = "/";
+  std::string python;
   bool json = false;
 };
 
 // What check --json prints, but for the one thing that a capture cannot share.
 Result<std::string> check_as_text(const machine::Files& files, const knowledge::GpuTables& tables,
-                                  const std::string& environment) {
-  HEADROOM_TRY(facts::Facts facts, probe::probe(files, tables, {environment, ""}));
+                                  const probe::Surroundings& surroundings) {
+  HEADROOM_TRY(facts::Facts facts, probe::probe(files, tables, surroundings));
   facts.machine.live = false;
   return report::to_json_text(facts, findings::diagnose({facts, tables}));
 }
@@ -70,10 +72,11 @@ Result<std::unique_ptr<machine::TreeWriter>> make_writer(const std::string& outp
 
 // The capture, read back: where check says something else of it.
 Result<std::vector<std::string>> find_differences(const std::string& output,
+                                                  const std::string& python,
                                                   const std::string& expected,
                                                   const knowledge::GpuTables& tables) {
   HEADROOM_TRY(const machine::OpenRoot root, machine::open_root(output));
-  HEADROOM_TRY(const std::string found, check_as_text(root.files, tables, ""));
+  HEADROOM_TRY(const std::string found, check_as_text(root.files, tables, {{}, python}));
   std::vector<std::string> pointers;
   if (found == expected) return pointers;
   HEADROOM_TRY(const Json before, parse_json(expected));
@@ -94,18 +97,19 @@ void add_refusals(report::CaptureReport& report, const machine::Recording& recor
   }
 }
 
-Result<report::CaptureReport> record(const CaptureOptions& options,
-                                     const std::string& environment) {
+Result<report::CaptureReport> record(const CaptureOptions& options, const Context& context) {
   HEADROOM_TRY(const auto tables, knowledge::load_gpu_tables());
   machine::Recording recording;
   HEADROOM_TRY(const machine::OpenRoot root, machine::open_root(options.root, &recording));
-  HEADROOM_TRY(const std::string answer, check_as_text(root.files, tables, environment));
+  const auto surroundings = make_surroundings(context, options.python, root.files.is_real());
+  HEADROOM_TRY(const std::string answer, check_as_text(root.files, tables, surroundings));
 
   // Asked without a record: what tells whose machine it is does not belong into one.
   HEADROOM_TRY(const machine::OpenRoot beside, machine::open_root(options.root));
   redact::Redactor redactor(capture::read_identity(beside.files, recording));
   const machine::Recording clean = capture::redact_recording(recording, redactor);
   const redact::Counts counts = redactor.counts();
+  const std::string python = redactor.text(surroundings.python);
 
   HEADROOM_TRY(const auto writer, make_writer(options.output));
   HEADROOM_TRY(const capture::Written written, capture::write_recording(clean, counts, *writer));
@@ -113,6 +117,7 @@ Result<report::CaptureReport> record(const CaptureOptions& options,
 
   report::CaptureReport report;
   report.output = options.output;
+  report.python = python;
   report.archive = options.output.ends_with(archive_ending);
   report.files = written.files;
   report.links = written.links;
@@ -125,11 +130,11 @@ Result<report::CaptureReport> record(const CaptureOptions& options,
   report.more_as_root =
       root.files.is_real() && !report.no_permission.empty() && !machine::runs_as_root();
   HEADROOM_TRY(report.differences,
-               find_differences(options.output, redactor.report(answer), tables));
+               find_differences(options.output, python, redactor.report(answer), tables));
   return report;
 }
 
-int run_capture(CaptureOptions options, const std::string& environment) {
+int run_capture(CaptureOptions options, const Context& context) {
   while (options.output.size() > 1 && options.output.ends_with('/')) options.output.pop_back();
   if (const auto good = check_name(options.output); !good) {
     return print_error(good.error(), exit_usage);
@@ -140,7 +145,7 @@ int run_capture(CaptureOptions options, const std::string& environment) {
          "headroom capture " + another_name(options.output)},
         exit_usage);
   }
-  const auto report = record(options, environment);
+  const auto report = record(options, context);
   if (!report) {
     Error error = report.error();
     if (error.next.empty()) error.next = "headroom capture --help";
@@ -168,13 +173,13 @@ void add_capture(CLI::App& app, Context& context) {
                    "Where to: a folder, or an archive if the name ends in .tar.zst")
       ->required();
   command->add_option("--root", options->root, "A machine that was captured before, to redact it");
+  command->add_option("--python", options->python, "The Python that jobs run on, as for check");
   command->add_flag("--json", options->json, "For programs: schema headroom.capture/1");
   command->footer(
       "Exit: 0 recorded, 1 recorded and check says something else of it, 2 wrong usage, 3 could "
       "not\n"
       "look or write. Writes to OUT only and never over anything.");
-  command->callback(
-      [options, &context] { context.exit_code = run_capture(*options, context.environment); });
+  command->callback([options, &context] { context.exit_code = run_capture(*options, context); });
 }
 
 }  // namespace headroom::cli

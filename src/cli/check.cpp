@@ -7,6 +7,7 @@
 
 #include "cli/check_env.h"
 #include "cli/commands.h"
+#include "cli/surroundings.h"
 #include "findings/diagnosis.h"
 #include "knowledge/gpu_tables.h"
 #include "machine/open_root.h"
@@ -48,14 +49,6 @@ int answer_what_if(const CheckOptions& options, const facts::Facts& now,
   return findings::exit_code(answer.diagnosis);
 }
 
-// A relative path is the shell's; of a captured machine it is one from its root.
-std::string python_path(const CheckOptions& options, const Context& context, bool real) {
-  if (options.python.empty() || options.python.starts_with('/')) return options.python;
-  std::string folder;
-  if (real) folder = probe::find_variable(context.environment, "PWD");
-  return folder + "/" + options.python;
-}
-
 // Exit 2 if --python named something else.
 std::optional<Error> wrong_python(const CheckOptions& options, const facts::PythonStack& python) {
   const bool found = python.interpreter || !python.folders.empty();
@@ -77,9 +70,8 @@ int run_check(const CheckOptions& options, const Context& context) {
   if (!tables) return could_not_look(tables.error());
   const auto root = machine::open_root(options.root);
   if (!root) return could_not_look(root.error());
-  const auto facts =
-      probe::probe(root->files, *tables,
-                   {context.environment, python_path(options, context, root->files.is_real())});
+  const auto facts = probe::probe(
+      root->files, *tables, make_surroundings(context, options.python, root->files.is_real()));
   if (!facts) return could_not_look(facts.error());
   if (const auto error = wrong_python(options, facts->python)) {
     return print_error(*error, exit_usage);

@@ -34,6 +34,8 @@ class Files {
   // True for "/": what is read is true of this system now. Changing and running refuse any other
   // root.
   bool is_real() const { return real_; }
+  // True for what a Recording was written to: redacted already, and what it lacks was not there.
+  bool is_record() const { return manifest_.complete; }
 
   // The whole file; invalid if it is longer than `limit` or no regular file. Kernel files lie about
   // their size, so it is not asked.

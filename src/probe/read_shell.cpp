@@ -59,7 +59,7 @@ Shell read_shell(const machine::Files& files, const facts::MachineFacts& machine
                  const Surroundings& surroundings, const knowledge::KnobTable& knobs) {
   Shell shell;
   shell.text = read_answer("this shell", [&] {
-    return files.ask("shell", [&]() -> Result<std::string> {
+    return files.ask("environment", [&]() -> Result<std::string> {
       return keep_wanted(surroundings.environment, knobs);
     });
   });

@@ -145,13 +145,39 @@ bool is_parameter_name(std::string_view key) {
 }
 
 bool is_kept_variable(std::string_view name) {
-  static constexpr std::array<std::string_view, 34> starts{
-      "HSA_",     "HIP_",       "HIPBLAS",     "HCC_",         "ROCR_",   "ROCM_",
-      "ROCBLAS_", "ROCSOLVER_", "CUDA_",       "GPU_",         "AMD_",    "AMDGPU_",
-      "MIOPEN_",  "PYTORCH_",   "TORCH_",      "NCCL_",        "RCCL_",   "OMP_",
-      "MKL_",     "OPENBLAS_",  "TOKENIZERS_", "TRITON_",      "XLA_",    "JAX_",
-      "TF_",      "VLLM_",      "LLAMA_",      "GGML_",        "OLLAMA_", "FLASH_ATTENTION_",
-      "TENSILE_", "SLURM_JOB",  "MALLOC_",     "BITSANDBYTES_"};
+  static constexpr std::array<std::string_view, 33> starts{"HSA_",
+                                                           "HIP_",
+                                                           "HIPBLAS",
+                                                           "HCC_",
+                                                           "ROCR_",
+                                                           "ROCM_",
+                                                           "ROCBLAS_",
+                                                           "ROCSOLVER_",
+                                                           "CUDA_",
+                                                           "GPU_",
+                                                           "AMD_",
+                                                           "AMDGPU_",
+                                                           "MIOPEN_",
+                                                           "PYTORCH_",
+                                                           "TORCH_",
+                                                           "NCCL_",
+                                                           "RCCL_",
+                                                           "OMP_",
+                                                           "MKL_",
+                                                           "OPENBLAS_",
+                                                           "TOKENIZERS_",
+                                                           "TRITON_",
+                                                           "XLA_",
+                                                           "JAX_",
+                                                           "VLLM_",
+                                                           "LLAMA_",
+                                                           "GGML_",
+                                                           "OLLAMA_",
+                                                           "FLASH_ATTENTION_",
+                                                           "TENSILE_",
+                                                           "SLURM_JOB",
+                                                           "MALLOC_",
+                                                           "BITSANDBYTES_"};
   static constexpr std::array<std::string_view, 11> names{
       "LD_LIBRARY_PATH", "LD_PRELOAD",   "PATH",      "PYTHONPATH", "PYTHONHOME",      "HOME",
       "VIRTUAL_ENV",     "CONDA_PREFIX", "container", "DRI_PRIME",  "ZE_AFFINITY_MASK"};

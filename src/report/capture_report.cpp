@@ -53,6 +53,11 @@ std::string no_permission_text(const CaptureReport& report) {
   return join(parts, ", ");
 }
 
+std::string next_command(const CaptureReport& report) {
+  const std::string python = report.python.empty() ? "" : " --python " + report.python;
+  return "headroom check --root " + report.output + python;
+}
+
 }  // namespace
 
 Json to_json(const CaptureReport& report) {
@@ -71,7 +76,7 @@ Json to_json(const CaptureReport& report) {
           {"more_as_root", report.more_as_root},
           {"same_answer", report.differences.empty()},
           {"differences", report.differences},
-          {"next", "headroom check --root " + report.output}};
+          {"next", next_command(report)}};
 }
 
 std::string to_text(const CaptureReport& report, const Style& style) {
@@ -97,7 +102,7 @@ std::string to_text(const CaptureReport& report, const Style& style) {
     row("Differs", "headroom check says something else of it at " + join(report.differences, ", "));
   }
   text += "\nLook through it before you pass it on. Every command with --root reads it:\n";
-  text += "  next: headroom check --root " + printable(report.output) + "\n";
+  text += "  next: " + printable(next_command(report)) + "\n";
   return text;
 }
 

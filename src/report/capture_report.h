@@ -15,6 +15,7 @@ namespace headroom::report {
 
 struct CaptureReport {
   std::string output;
+  std::string python;  // --python as it is called in the capture; empty if none was named.
   bool archive = false;
   std::size_t files = 0, links = 0, stand_ins = 0;  // Stand-ins: there, and not read.
   std::uint64_t bytes = 0;                          // Of the files, before compression.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """This machine, captured: check says the same of it, but for what moves.     live_test.py FOLDER_OF_PROGRAMS"""
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -11,8 +12,9 @@ import unittest
 PROGRAMS = pathlib.Path(sys.argv.pop(1))
 
 
-def headroom(*words):
-    return subprocess.run([PROGRAMS / "headroom", *words], capture_output=True, text=True, timeout=120)
+def headroom(*words, **variables):
+    return subprocess.run([PROGRAMS / "headroom", *words], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, **variables})
 
 
 def shape(value):
@@ -47,6 +49,8 @@ class Live(unittest.TestCase):
         report = self.same_as_live(str(self.folder / "out"))
         self.assertTrue((self.folder / "out/MANIFEST.json").exists())
         self.assertEqual(report["kind"], "folder")
+        again = json.loads(headroom("capture", str(self.folder / "again"), "--root", str(self.folder / "out"), "--json").stdout)
+        self.assertEqual(set(again["redacted"].values()), {0}, "a capture holds nothing that has to go")
 
     def test_an_archive_says_what_the_machine_says(self):
         if not list(pathlib.Path("/usr/lib").glob("**/libarchive.so.13")):
@@ -56,6 +60,14 @@ class Live(unittest.TestCase):
     def test_nothing_is_written_but_the_output(self):
         headroom("capture", str(self.folder / "out"))
         self.assertEqual([path.name for path in self.folder.iterdir()], ["out"])
+
+    def test_the_shell_counts_in_the_capture_as_it_does_live(self):
+        output = self.folder / "out"
+        run = headroom("capture", str(output), "--json", HIP_VISIBLE_DEVICES="3", HF_TOKEN="a-secret-of-the-shell")
+        self.assertTrue(json.loads(run.stdout)["same_answer"], run.stdout)
+        variables = (output / ".headroom/environment").read_text().split("\0")
+        self.assertIn("HIP_VISIBLE_DEVICES=3", variables)
+        self.assertNotIn("a-secret-of-the-shell", (output / ".headroom/environment").read_text())
 
     def test_names_of_this_machine_are_not_in_it(self):
         headroom("capture", str(self.folder / "out"))

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the commands that look at a machine pass on of the shell that they were started from.
+#pragma once
+
+#include <string>
+
+#include "cli/commands.h"
+#include "probe/read_shell.h"
+
+namespace headroom::cli {
+
+// `python` as typed: a relative path is the shell's; of a captured machine it is one from its root.
+probe::Surroundings make_surroundings(const Context& context, const std::string& python,
+                                      bool real_root);
+
+}  // namespace headroom::cli
