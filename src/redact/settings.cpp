@@ -70,9 +70,9 @@ bool looks_secret(std::string_view name) {
   static constexpr std::array<std::string_view, 12> stems{
       "token", "key",    "secret", "pass",    "credential", "auth",
       "psk",   "cookie", "bearer", "private", "serial",     "license"};
-  static constexpr std::array<std::string_view, 9> harmless{
-      "tokenizer", "tokenizers", "passthrough", "keyboard", "keymap",
-      "author",    "authors",    "bypass",      "monkey"};
+  static constexpr std::array<std::string_view, 11> harmless{
+      "tokenizer", "tokenizers", "passthrough", "keyboard",  "keymap",    "author",
+      "authors",   "bypass",     "monkey",      "serialize", "serialized"};
   static constexpr std::array<std::string_view, 5> whole{"pin", "pwd", "cred", "creds", "pw"};
   const auto parts = parts_of(name);
   return std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
@@ -145,7 +145,7 @@ bool is_parameter_name(std::string_view key) {
 }
 
 bool is_kept_variable(std::string_view name) {
-  static constexpr std::array<std::string_view, 33> starts{"HSA_",
+  static constexpr std::array<std::string_view, 38> starts{"HSA_",
                                                            "HIP_",
                                                            "HIPBLAS",
                                                            "HCC_",
@@ -177,7 +177,12 @@ bool is_kept_variable(std::string_view name) {
                                                            "TENSILE_",
                                                            "SLURM_JOB",
                                                            "MALLOC_",
-                                                           "BITSANDBYTES_"};
+                                                           "BITSANDBYTES_",
+                                                           "AMDSMI_",
+                                                           "HSAKMT_",
+                                                           "MACHINE_LEARNING_WORKER",
+                                                           "ROCPROFILER_",
+                                                           "ROC_"};
   static constexpr std::array<std::string_view, 11> names{
       "LD_LIBRARY_PATH", "LD_PRELOAD",   "PATH",      "PYTHONPATH", "PYTHONHOME",      "HOME",
       "VIRTUAL_ENV",     "CONDA_PREFIX", "container", "DRI_PRIME",  "ZE_AFFINITY_MASK"};

@@ -17,6 +17,7 @@
 #include "machine/open_root.h"
 #include "machine/user_files.h"
 #include "probe/probe.h"
+#include "redact/settings.h"
 #include "report/check_json.h"
 #include "support/fake_machine.h"
 #include "support/scratch.h"
@@ -146,6 +147,16 @@ TEST_P(Captures, an_archive_says_the_same) {
   const auto captured = capture(root, archive);
   ASSERT_TRUE(captured.has_value()) << captured.error().message;
   EXPECT_EQ(first_difference(*check(archive), captured->answer), "");
+}
+
+// A variable that the audit knows and a capture drops would change what check says of it.
+TEST(Capture, every_variable_that_the_audit_knows_is_kept) {
+  const auto& knobs = tables().knobs;
+  for (const knowledge::Knob& knob : knobs.rows()) {
+    const std::string name = knob.name.substr(0, knob.name.find(':'));
+    if (knob.is_parameter()) continue;
+    EXPECT_TRUE(redact::is_kept_variable(name)) << name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, Captures, ::testing::ValuesIn(machine_names()), [](const auto& machine) {
