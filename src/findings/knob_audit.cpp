@@ -198,10 +198,11 @@ class Audit {
   }
 
   void judge_masks() {
-    std::map<std::size_t, std::vector<Mask>> masks;
+    std::map<std::size_t, std::vector<facts::Mask>> masks;
     for (const Item& item : items_) {
       if (item.row == nullptr || item.row->value != KnobValue::mask || settled(item)) continue;
-      masks[item.group].push_back({item.judged.name, item.judged.value});
+      masks[item.group].push_back(
+          {item.judged.name, item.judged.value, item.judged.setting.source});
     }
     for (const auto& [group, list] : masks) {
       for (const MaskProblem& problem : check_masks(list, context_.gpu_count())) {

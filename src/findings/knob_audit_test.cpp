@@ -99,6 +99,26 @@ TEST(KnobAudit, options_before_they_exist_have_no_effect) {
             "expandable_segments no-effect");
 }
 
+TEST(KnobAudit, the_installed_pytorch_decides_which_options_there_are) {
+  auto facts = card();
+  facts.python.torch.version = fact(std::string("2.4.1+rocm6.0"));
+  facts.python.torch.rocm = fact(std::string("6.0"));
+  facts.python.torch.kind = fact(facts::TorchKind::rocm);
+  EXPECT_EQ(verdicts("PYTORCH_HIP_ALLOC_CONF=expandable_segments:True", facts)[1],
+            "expandable_segments no-effect");
+  EXPECT_EQ(verdicts("PYTORCH_ALLOC_CONF=max_split_size_mb:64", facts)[0],
+            "PYTORCH_ALLOC_CONF no-effect");
+  facts.python.torch.version = fact(std::string("2.12.0+rocm7.14"));
+  facts.python.torch.rocm = fact(std::string("7.14"));
+  EXPECT_EQ(verdicts("PYTORCH_HIP_ALLOC_CONF=expandable_segments:True", facts),
+            (Lines{"PYTORCH_HIP_ALLOC_CONF deprecated", "expandable_segments keep"}));
+  EXPECT_EQ(verdicts("PYTORCH_ALLOC_CONF=expandable_segments:True,max_split_size_mb:64", facts)[1],
+            "expandable_segments contradictory");
+  facts.python.torch.kind = fact(facts::TorchKind::cuda);
+  EXPECT_EQ(verdicts("PYTORCH_HIP_ALLOC_CONF=max_split_size_mb:64", facts)[0],
+            "PYTORCH_HIP_ALLOC_CONF no-effect");
+}
+
 TEST(KnobAudit, a_threshold_needs_a_fraction) {
   EXPECT_EQ(verdicts("PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.8", card())[1],
             "garbage_collection_threshold no-effect");

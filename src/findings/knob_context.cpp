@@ -48,7 +48,11 @@ std::string in_words(const std::vector<std::string>& matters) {
 
 KnobContext::KnobContext(const facts::Facts& facts, const knowledge::GpuTables& tables)
     : facts_(facts), tables_(tables) {
+  const facts::Torch& torch = facts.python.torch;
   if (facts.machine.rocm) versions_["rocm"] = *facts.machine.rocm;
+  if (torch.version) versions_["torch"] = *torch.version;
+  // What PyTorch was built for decides which options it has, whatever is installed beside it.
+  if (torch.rocm) versions_["rocm"] = *torch.rocm;
 }
 
 std::optional<std::string> KnobContext::module_in_use(const Knob& knob) const {
@@ -60,6 +64,11 @@ std::optional<std::string> KnobContext::module_in_use(const Knob& knob) const {
 }
 
 std::string KnobContext::not_read_here(const Knob& knob) const {
+  const auto& kind = facts_.python.torch.kind;
+  if (!knob.build.empty() && kind && to_string(*kind) != knob.build) {
+    return fmt::format("the PyTorch here is a build for {}, and only builds for {} read it",
+                       to_string(*kind), knob.build);
+  }
   for (const auto& [component, since] : knob.since) {
     const auto here = versions_.find(component);
     if (here == versions_.end()) continue;

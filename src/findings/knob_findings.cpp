@@ -16,7 +16,11 @@ bool is_told_elsewhere(const Judgement& judged, const knowledge::KnobTable& knob
   const bool override = knob->value == knowledge::KnobValue::gfx;
   const bool limit = knob->limit && (judged.verdict == KnobVerdict::no_effect ||
                                      judged.verdict == KnobVerdict::dangerous);
-  return (override && judged.verdict == KnobVerdict::dangerous) || limit;
+  // And of the masks that this shell or container has mask-names-missing and mask-hides-gpu.
+  const bool mask = knob->value == knowledge::KnobValue::mask &&
+                    (judged.setting.scope == facts::Scope::shell ||
+                     judged.setting.scope == facts::Scope::container);
+  return (override && judged.verdict == KnobVerdict::dangerous) || limit || mask;
 }
 
 std::string capital(std::string text) {

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device masks: which GPUs are left where several are set. ROCR_VISIBLE_DEVICES counts over the
-// machine's GPUs; the HIP ones count over what that leaves (HIP documentation, GPU isolation).
+// What is wrong with device masks that one program sees: indices that do not exist, masks that hide
+// everything, two that say different things. Which GPUs a mask leaves, facts/visible_devices says.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace headroom::findings {
+#include "facts/visible_devices.h"
 
-// Variable and value of each mask that one program sees.
-struct Mask {
-  std::string name;
-  std::string value;
-};
+namespace headroom::findings {
 
 struct MaskProblem {
   std::string name;  // The mask that is to blame.
@@ -21,7 +17,7 @@ struct MaskProblem {
   bool hides_all = false;
 };
 // `gpus`: how many the machine has; nothing where that is not known.
-std::vector<MaskProblem> check_masks(const std::vector<Mask>& masks,
+std::vector<MaskProblem> check_masks(const std::vector<facts::Mask>& masks,
                                      std::optional<std::size_t> gpus);
 
 }  // namespace headroom::findings

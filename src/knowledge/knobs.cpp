@@ -33,6 +33,7 @@ Result<Knob> parse_texts(TableReader& row) {
   HEADROOM_TRY(knob.does, row.text("does"));
   HEADROOM_TRY(knob.cost, row.text_or("cost", ""));
   HEADROOM_TRY(knob.instead, row.text_or("instead", ""));
+  HEADROOM_TRY(knob.build, row.text_or("build", ""));
   HEADROOM_TRY(knob.needs_note, row.text_or("needs_note", ""));
   HEADROOM_TRY(knob.kind, row.word_or<KnobClass>("class", KnobClass::normal, class_words));
   HEADROOM_TRY(knob.source, row.text("source"));

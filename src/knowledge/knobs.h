@@ -30,11 +30,12 @@ struct Knob {
   std::vector<std::string> words;
   std::optional<std::string> default_value;
   std::vector<std::string> harmless;
-  std::string scale;  // "ram", "vram", or empty: its amount is measured against nothing.
+  std::string scale;   // "ram", "vram", or empty: its amount is measured against nothing.
   bool limit = false;  // It is the amount that GPUs get.
   std::string does, cost, instead;
   KnobClass kind = KnobClass::normal;
   std::map<std::string, std::string> since, until, deprecated_since;  // Component → version.
+  std::string build;  // The kind of PyTorch that alone reads it: "rocm"; empty: every kind.
   std::vector<std::string> matters;
   std::vector<std::string> needs;
   std::string needs_note;

@@ -105,8 +105,9 @@ std::string machine_words(const facts::Facts& facts) {
   if (parts.empty()) parts.emplace_back("no AMD GPU");
   if (facts.gpus.size() > 1) parts.back() += fmt::format(", {} GPUs", facts.gpus.size());
   if (facts.machine.memory.total) parts.push_back(to_string(*facts.machine.memory.total) + " RAM");
-  parts.push_back(facts.machine.rocm ? "ROCm " + *facts.machine.rocm
-                                     : std::string("ROCm's version not known"));
+  const auto& torch = facts.python.torch.version;
+  parts.push_back(torch ? "PyTorch " + *torch : std::string("PyTorch's version not known"));
+  if (facts.machine.rocm) parts.push_back("ROCm " + *facts.machine.rocm);
   return join(parts, ", ");
 }
 
