@@ -153,8 +153,9 @@ TEST_P(Captures, an_archive_says_the_same) {
 TEST(Capture, every_variable_that_the_audit_knows_is_kept) {
   const auto& knobs = tables().knobs;
   for (const knowledge::Knob& knob : knobs.rows()) {
-    const std::string name = knob.name.substr(0, knob.name.find(':'));
     if (knob.is_parameter()) continue;
+    std::string name = knob.name.substr(0, knob.name.find(':'));
+    if (name.ends_with('*')) name.back() = '0';  // A variable for each node.
     EXPECT_TRUE(redact::is_kept_variable(name)) << name;
   }
 }
