@@ -80,12 +80,14 @@ class Writer {
   static Ordered write_facts(const facts::Facts& facts) {
     Ordered list = Ordered::array();
     for (FactRow& row : list_facts(facts)) {
-      list.push_back({{"gpu", optional_text(row.gpu)},
-                      {"fact", std::move(row.name)},
-                      {"value", optional_text(row.value)},
-                      {"missing", optional_text(row.missing)},
-                      {"source", optional_text(row.source)},
-                      {"line", row.line > 0 ? Ordered(row.line) : Ordered(nullptr)}});
+      // Key by key: a list of pairs would be copied twice, and there may be thousands of rows.
+      Ordered& entry = list.emplace_back(Ordered::object());
+      entry["gpu"] = optional_text(row.gpu);
+      entry["fact"] = std::move(row.name);
+      entry["value"] = optional_text(row.value);
+      entry["missing"] = optional_text(row.missing);
+      entry["source"] = optional_text(row.source);
+      entry["line"] = row.line > 0 ? Ordered(row.line) : Ordered(nullptr);
     }
     return list;
   }

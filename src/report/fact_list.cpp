@@ -137,6 +137,20 @@ void List::add_gpu(const facts::Gpu& gpu) {
   add("VRAM lost to resets", gpu.answers.vram_lost);
 }
 
+// Of the partitions of one card, what the first one's rows have said already.
+void drop_repeated(std::vector<FactRow>& rows, const std::vector<FactRow>& said) {
+  if (rows.size() != said.size()) return;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool again = rows[i].name == said[i].name && rows[i].value == said[i].value &&
+                       rows[i].missing == said[i].missing && rows[i].source == said[i].source;
+    if (again) continue;
+    if (kept != i) rows[kept] = std::move(rows[i]);
+    ++kept;
+  }
+  rows.resize(kept);
+}
+
 }  // namespace
 
 std::vector<FactRow> list_facts(const facts::Facts& facts) {
@@ -144,9 +158,20 @@ std::vector<FactRow> list_facts(const facts::Facts& facts) {
   list.add_machine(facts.machine);
   list.append(interconnect_rows(facts));
   list.append(python_rows(facts.python));
+  const facts::Gpu* before = nullptr;
+  std::vector<FactRow> shared;  // All rows of the device that the last GPU is of.
   for (const facts::Gpu& gpu : facts.gpus) {
-    list.add_gpu(gpu);
-    list.append(connection_rows(gpu));
+    List own;
+    own.add_gpu(gpu);
+    own.append(connection_rows(gpu));
+    std::vector<FactRow> rows = own.take();
+    if (before == nullptr || before->folder != gpu.folder) {
+      shared = rows;
+    } else {
+      drop_repeated(rows, shared);
+    }
+    list.append(std::move(rows));
+    before = &gpu;
   }
   return list.take();
 }

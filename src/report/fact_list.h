@@ -20,6 +20,7 @@ struct FactRow {
   int line = 0;  // From 1; 0 where lines have no meaning.
 };
 
+// What a partition has in common with the first one of its card is not repeated.
 std::vector<FactRow> list_facts(const facts::Facts& facts);
 std::string to_text(const std::vector<FactRow>& rows, const Style& style);
 
