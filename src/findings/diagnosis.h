@@ -29,7 +29,7 @@ struct Diagnosis {
   std::vector<Alternative> runners_up;  // Likeliest first.
   std::vector<Finding> findings;
   std::vector<std::optional<Suitability>> suitability;  // Of the facts' GPUs, in their order.
-  std::vector<Judgement> environment;  // Every setting found on the machine.
+  std::vector<Judgement> environment;                   // Every setting found on the machine.
 };
 
 // Runs every rule. GPUs that jobs would not choose (an integrated one beside a usable card, an
