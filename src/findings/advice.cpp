@@ -101,6 +101,10 @@ std::vector<std::string> steps_to_set(const MachineFacts& machine, const std::st
     steps.emplace_back("sudo nixos-rebuild boot");
   } else if (family == Family::other || on_command_line(machine, module, key)) {
     edit_command_line(steps, family, "put " + argument);
+  } else if (const auto* option = machine.option(module, key)) {
+    steps.push_back(fmt::format("put {}={} into {} (line {}), in place of {}", key, value,
+                                option->source.path, option->source.line, option->value));
+    steps.push_back(initramfs_command(family));
   } else {
     steps.push_back(
         fmt::format("echo 'options {} {}={}' | sudo tee /etc/modprobe.d/headroom-{}.conf", module,
@@ -145,6 +149,26 @@ std::vector<std::string> steps_to_boot_with(const MachineFacts& machine,
     steps.emplace_back("sudo nixos-rebuild boot");
   } else {
     edit_command_line(steps, family, "put " + argument);
+  }
+  finish(steps, machine);
+  return steps;
+}
+
+std::vector<std::string> steps_to_rebuild_initramfs(const MachineFacts& machine) {
+  const Family family = family_of(machine);
+  std::vector<std::string> steps;
+  if (family == Family::nixos || family == Family::ostree || family == Family::other) {
+    steps.emplace_back("make the initramfs again, as this distribution does");
+  } else {
+    steps.push_back(initramfs_command(family));
+  }
+  if (family == Family::debian) {
+    steps.emplace_back(
+        "lsinitramfs /boot/initrd.img-$(uname -r) | grep modprobe.d   (must list it)");
+  } else if (family == Family::arch) {
+    steps.emplace_back("lsinitcpio /boot/initramfs-linux.img | grep modprobe.d   (must list it)");
+  } else if (family == Family::fedora || family == Family::suse) {
+    steps.emplace_back("sudo lsinitrd | grep modprobe.d   (must list it)");
   }
   finish(steps, machine);
   return steps;

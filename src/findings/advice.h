@@ -19,6 +19,8 @@ std::vector<std::string> steps_to_drop(const facts::MachineFacts& machine,
 // Steps that add one word, such as "iommu=pt", to the kernel command line, the reboot included.
 std::vector<std::string> steps_to_boot_with(const facts::MachineFacts& machine,
                                             const std::string& argument);
+// Makes the initramfs again, shows whether it holds modprobe.d's files, and reboots.
+std::vector<std::string> steps_to_rebuild_initramfs(const facts::MachineFacts& machine);
 // Installs and tries Vulkan, the road that needs no ROCm.
 std::string vulkan_command(const facts::MachineFacts& machine);
 // How to hand this engine's container the GPU's device nodes.

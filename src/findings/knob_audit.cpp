@@ -232,9 +232,9 @@ class Audit {
       const std::string unsure = context_.unsure(*item.row);
       if ((!unsure.empty() || !context_.unsure(*other.row).empty()) && !is_aid(item) &&
           !is_aid(other)) {
-        item.judged.why = (unsure.empty() ? "" : unsure + ". ") +
-                          fmt::format("where this stack has both, it goes badly {}",
-                                      said_of_conflict(item, other, *why));
+        item.judged.why = unsure.empty() ? "where" : unsure + ". Where";
+        item.judged.why +=
+            " this stack has both, it goes badly " + said_of_conflict(item, other, *why);
         continue;
       }
       settle(item, KnobVerdict::contradictory, said_of_conflict(item, other, *why),

@@ -31,6 +31,7 @@ constexpr std::array table = {
     &gtt_pool_mismatch_rule,
     &unused_option_rule,
     &option_overridden_rule,
+    &option_not_in_force_rule,
     &cgroup_memory_limit_rule,
     &uncharged_memory_rule,
     &ttm_pool_rule,

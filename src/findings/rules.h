@@ -52,6 +52,7 @@ extern const Rule render_node_missing_rule;
 extern const Rule limit_not_in_force_rule;
 extern const Rule gtt_pool_mismatch_rule;
 extern const Rule option_overridden_rule;
+extern const Rule option_not_in_force_rule;
 extern const Rule cgroup_memory_limit_rule;
 extern const Rule uncharged_memory_rule;
 extern const Rule ttm_pool_rule;
