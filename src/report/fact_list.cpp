@@ -91,13 +91,11 @@ void List::add_machine(const facts::MachineFacts& machine) {
   add_parameters(machine);
 }
 
-// What no folder holds is not listed: the same parameter of another module, or of another driver.
 void List::add_parameters(const facts::MachineFacts& machine) {
   add("limit of " + machine.ttm_module, machine.pages_limit);
   add("amdgpu gttsize", machine.gttsize);
   for (const auto& [name, value] : machine.parameters) {
-    const bool there = value || value.missing().why != facts::Why::not_present;
-    if (there) add("parameter " + name, value);
+    add("parameter " + name, value);
   }
   for (const facts::ModuleOption& option : machine.options) {
     const bool ours =
