@@ -13,7 +13,7 @@ namespace {
 
 // Booleans are written 1 and reported Y.
 std::string plain(std::string_view value) {
-  const std::string word = to_lower(trim(value));
+  std::string word = to_lower(trim(value));
   if (word == "y" || word == "1") return "1";
   if (word == "n" || word == "0") return "0";
   return word;
