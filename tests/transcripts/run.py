@@ -5,7 +5,7 @@
     run.py BIN_DIR TRANSCRIPT      exit 0: as written; 1: not, with the difference
 
 A transcript is a text file. Lines before the first command say what it shows. "$ COMMAND" is run by the shell
-in a fresh copy of files/, with BIN_DIR first in PATH. What follows is its standard output, then its standard
+in a fresh copy of files/, with BIN_DIR first in PATH and tests/machines as $MACHINES. What follows is its standard output, then its standard
 error with "! " before each line, then "[exit CODE]". HEADROOM_UPDATE_GOLDEN=1 writes the file anew from what
 the program prints: then read the difference (./dev golden).
 
@@ -39,7 +39,8 @@ def normalise(text, places):
 
 def run(command, folder, bin_dir):
     """The lines that the transcript should have after "$ COMMAND"."""
-    environment = {"PATH": f"{bin_dir}:/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+    environment = {"PATH": f"{bin_dir}:/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8",
+                   "MACHINES": str(pathlib.Path(__file__).resolve().parent.parent / "machines")}
     try:
         done = subprocess.run(["/bin/sh", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=TIMEOUT_S, check=False)
