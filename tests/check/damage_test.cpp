@@ -26,6 +26,8 @@ namespace fs = std::filesystem;
 struct Subject {
   std::string name;
   fs::path recorded;  // Empty: a machine of tests/machines.
+
+  friend void PrintTo(const Subject& subject, std::ostream* out) { *out << subject.name; }
 };
 
 std::vector<Subject> find_subjects() {
