@@ -71,6 +71,9 @@ struct Gpu : PciGpu {
 std::vector<Gpu> join_gpus(const std::vector<PciGpu>& devices, const std::vector<KfdNode>& nodes,
                            const Missing& no_node, const knowledge::GpuTables& tables);
 
+// MI300A and MI300X share a target; what their memory is follows rules of its own.
+bool is_mi300(const Gpu& gpu);
+
 // In the order of trust: the driver's own FUSION flag, targets that are only ever one, PCI ids,
 // board_info (the driver writes it for discrete boards only), the VRAM's maker, and from Linux 6.10
 // on the absence of both.

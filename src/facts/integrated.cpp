@@ -10,6 +10,10 @@ constexpr KernelVersion board_info_since{6, 10, 0};
 
 }  // namespace
 
+bool is_mi300(const Gpu& gpu) {
+  return gpu.gfx && *gpu.gfx == "gfx942";
+}
+
 Fact<bool> infer_integrated(const Gpu& gpu, const Text& kernel,
                             const knowledge::GpuTables& tables) {
   if (gpu.answers.fusion) return gpu.answers.fusion;

@@ -20,10 +20,6 @@ Fact<T> absent(Why why, std::string text) {
   return {Missing{why, std::move(text)}, Source{}};
 }
 
-bool is_mi300(const Gpu& gpu) {
-  return gpu.gfx && *gpu.gfx == "gfx942";
-}
-
 class Builder {
  public:
   Builder(const Gpu& gpu, const MachineFacts& machine) : gpu_(gpu), machine_(machine) {

@@ -49,7 +49,6 @@ struct MachineFacts {
   Fact<bool> dev_kfd;     // /dev/kfd exists.
   Fact<bool> kfd_usable;  // This user may open /dev/kfd; only known live.
   Ownership kfd_owner;
-  Text groups;  // /etc/group, for the names of those who own device nodes.
   CgroupLimits cgroup;
 
   // What is in force of "module.key", or nullptr where it was not asked for.

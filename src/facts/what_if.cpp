@@ -17,10 +17,6 @@ Fact<Bytes> not_yet() {
   return {Missing{Why::not_applicable, "known after the reboot"}, Source{"predicted", 0, ""}};
 }
 
-bool is_mi300(const Gpu& gpu) {
-  return gpu.gfx && *gpu.gfx == "gfx942";
-}
-
 // An APU whose memory is a share of the RAM by these settings.
 bool is_subject(const Gpu& gpu) {
   return gpu.integrated && *gpu.integrated && !is_mi300(gpu);

@@ -156,7 +156,6 @@ MachineFacts read_machine(const Files& files) {
              : Fact<bool>(Missing{Why::not_applicable, ""}, Source{"/dev/kfd", 0, ""});
   machine.kfd_owner = facts::parse_ownership(read_answer(
       "ownership of /dev/kfd", [&] { return machine::read_ownership(files, "/dev/kfd"); }));
-  machine.groups = read_text(files, "/etc/group");
   machine.cgroup = read_cgroup(files);
   return machine;
 }

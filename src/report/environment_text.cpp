@@ -16,26 +16,11 @@ using findings::KnobVerdict;
 
 constexpr std::size_t mark_width = 15;  // Of the column with the verdicts.
 
-std::string_view words(KnobVerdict verdict) {
-  switch (verdict) {
-    case KnobVerdict::no_effect:
-      return "no effect";
-    case KnobVerdict::contradictory:
-      return "contradictory";
-    case KnobVerdict::debugging:
-      return "debugging aid";
-    case KnobVerdict::wrong_unit:
-      return "wrong unit";
-    case KnobVerdict::unknown:
-      return "unknown";
-    case KnobVerdict::deprecated:
-      return "deprecated";
-    case KnobVerdict::dangerous:
-      return "dangerous";
-    case KnobVerdict::keep:
-      break;
-  }
-  return "keep";
+std::string words(KnobVerdict verdict) {
+  if (verdict == KnobVerdict::debugging) return "debugging aid";
+  std::string text(to_string(verdict));
+  std::replace(text.begin(), text.end(), '-', ' ');
+  return text;
 }
 
 std::string painted(KnobVerdict verdict, std::string_view text, const Style& style) {
