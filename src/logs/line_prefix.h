@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands before a line's own text: who wrote it and when, as journald, docker, compose,
+// kubectl, dmesg, Python's logging, torchrun and others put it there, also several on one line.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace headroom::logs {
+
+struct Line {
+  std::string_view time;  // As written; the innermost one that tells a date or a clock; or empty.
+  std::string_view
+      origin;             // The outermost: "immich_machine_learning", "kernel", "rank0"; or empty.
+  std::string_view body;  // What is left.
+};
+
+// Never fails: a line without a prefix is all body.
+Line parse_prefix(std::string_view line);
+
+}  // namespace headroom::logs
