@@ -58,6 +58,7 @@ Result<Target> parse_target(TableReader& row, const std::string& current) {
   HEADROOM_TRY(target.family, row.text("family"));
   HEADROOM_TRY(target.chip, row.text("chip"));
   HEADROOM_TRY(target.cards, row.text("cards"));
+  HEADROOM_TRY(target.names, row.text_or("names", ""));
   HEADROOM_CHECK(parse_hardware(row, target));
   HEADROOM_TRY(target.therock,
                row.word_or<TheRock>("therock", TheRock::none,

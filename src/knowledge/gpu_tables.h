@@ -49,6 +49,7 @@ struct Target {
   std::string family;
   std::string chip;
   std::string cards;
+  std::string names;  // RE2: what people and programs call these cards; may be empty.
   Kind kind = Kind::discrete;
   // Official releases; first absent: none ever; last absent: the current one lists it, or none
   // ever.

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <map>
 
+#include "report/cause_json.h"
 #include "report/environment_text.h"
 #include "report/fact_list.h"
 #include "report/links_json.h"
@@ -28,8 +28,8 @@ class Writer {
     document["machine"]["memlock_bytes"] =
         bytes(facts.interconnect.memlock, "/machine/memlock_bytes");
     document["verdict"] = to_string(diagnosis.verdict);
-    document["cause"] = cause(diagnosis);
-    document["runners_up"] = runners_up(diagnosis);
+    document["cause"] = diagnosis.cause ? cause_json(*diagnosis.cause) : Ordered(nullptr);
+    document["runners_up"] = runners_up_json(diagnosis.runners_up);
     document["findings"] = Ordered::array();
     for (const auto& finding : diagnosis.findings) {
       document["findings"].push_back(write_finding(finding));
@@ -114,48 +114,13 @@ class Writer {
     return object;
   }
 
-  static Ordered write_evidence(const std::vector<findings::Evidence>& evidence) {
-    Ordered list = Ordered::array();
-    for (const auto& one : evidence) {
-      list.push_back({{"source", one.source},
-                      {"line", one.line > 0 ? Ordered(one.line) : Ordered(nullptr)},
-                      {"text", one.text},
-                      {"meaning", one.meaning}});
-    }
-    return list;
-  }
-
-  // Two digits: a rule's confidence is no measurement.
-  static double rounded(double confidence) { return std::round(confidence * 100) / 100; }
-
-  static Ordered cause(const findings::Diagnosis& diagnosis) {
-    if (!diagnosis.cause) return nullptr;
-    const findings::Cause& cause = *diagnosis.cause;
-    return {{"id", cause.id},
-            {"title", cause.title},
-            {"confidence", rounded(cause.confidence)},
-            {"reasons", cause.reasons},
-            {"evidence", write_evidence(cause.evidence)},
-            {"fix", cause.fix}};
-  }
-
-  static Ordered runners_up(const findings::Diagnosis& diagnosis) {
-    Ordered list = Ordered::array();
-    for (const auto& runner : diagnosis.runners_up) {
-      list.push_back({{"id", runner.id},
-                      {"confidence", rounded(runner.confidence)},
-                      {"would_tell", runner.would_tell}});
-    }
-    return list;
-  }
-
   static Ordered write_finding(const findings::Finding& finding) {
     return {{"id", finding.id},
             {"severity", to_string(finding.severity)},
             {"gpu", optional_text(finding.gpu)},
             {"title", finding.title},
             {"reasons", finding.reasons},
-            {"evidence", write_evidence(finding.evidence)},
+            {"evidence", evidence_json(finding.evidence)},
             {"fix", finding.fix},
             {"next", finding.next}};
   }
@@ -211,7 +176,7 @@ class Writer {
       });
     }
     if (known != nullptr && known->has_value()) {
-      object["suitability"] = suitability_json(**known, write_evidence((*known)->evidence));
+      object["suitability"] = suitability_json(**known, evidence_json((*known)->evidence));
       return;
     }
     object["suitability"] = nullptr;

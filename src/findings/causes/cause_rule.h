@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Root causes as logs show them. One rule per cause and per file: it looks at what was observed and
+// at what is known of the machine, does the arithmetic, and says how sure it is. It knows nothing
+// of the other rules; which cause explains which is data in the rule.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "findings/finding.h"
+#include "findings/scene.h"
+#include "knowledge/gpu_tables.h"
+#include "logs/observation.h"
+
+namespace headroom::findings {
+
+struct LogSubject {
+  const logs::Observations& log;
+  const Scene& scene;
+  const knowledge::GpuTables& tables;
+  const std::vector<std::string>& log_names;  // By Observation::log: "worker.log", "stdin".
+};
+
+// How sure a rule is, in words; numbers in between are fine where arithmetic decides.
+//
+//   proven      the lines say it themselves, and nothing else prints them
+//   likely      the usual cause of these lines, and nothing known speaks against it
+//   possible    one of several causes of these lines
+//   conceivable not excluded; worth a runner-up
+namespace confidence {
+constexpr double proven = 0.95;
+constexpr double likely = 0.8;
+constexpr double possible = 0.5;
+constexpr double conceivable = 0.2;
+}  // namespace confidence
+
+struct Hypothesis {
+  double confidence = 0;
+  std::string title;                 // One line, with this machine's names and figures.
+  std::vector<std::string> reasons;  // Sentences that lead from the evidence to the title.
+  std::vector<Evidence> evidence;    // Lines and facts; the first one is where it shows first.
+  std::vector<std::string> fix;      // Commands and sentences, in order.
+  // Other causes of the same lines, and the command that would tell.
+  std::vector<Alternative> alternatives;
+};
+
+struct CauseRule {
+  std::string_view id;       // causes.md's.
+  std::string_view meaning;  // What is the case, in one sentence. These three make the rule's page.
+  std::string_view why;      // Why it matters, or how it comes about.
+  std::string_view fix;      // What to do in general.
+  // Causes whose signs this one brings about, between blanks: where both hold, they are its
+  // consequences.
+  std::string_view explains;
+  // It strikes on any vendor's GPU, and is the answer there too.
+  bool any_vendor = false;
+  std::optional<Hypothesis> (*find)(const LogSubject&) = nullptr;
+};
+
+// A line of a log as evidence.
+Evidence show(const LogSubject& subject, const logs::Observation& observation,
+              std::string meaning = {});
+
+}  // namespace headroom::findings

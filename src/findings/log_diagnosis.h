@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what logs show to one answer: the root cause, what it brought about, what else it might be,
+// and what would tell.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "findings/causes/cause_rule.h"
+#include "findings/diagnosis.h"
+
+namespace headroom::findings {
+
+// A cause that the root cause explains.
+struct Consequence {
+  std::string id;
+  std::string title;
+  std::vector<Evidence> evidence;
+};
+
+struct LogDiagnosis {
+  Verdict verdict = Verdict::unknown;
+  Cause cause;                          // "none" and "insufficient-evidence" are answers too.
+  std::vector<Alternative> runners_up;  // Likeliest first.
+  std::vector<Consequence> consequences;
+  std::vector<Evidence> harmless;  // Frightening lines that mean nothing.
+};
+
+LogDiagnosis diagnose_logs(const LogSubject& subject);
+
+// 0 for a healthy log, 1 for any other answer.
+int exit_code(const LogDiagnosis& diagnosis);
+
+}  // namespace headroom::findings

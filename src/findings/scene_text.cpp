@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/scene_text.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace headroom::findings {
+namespace {
+
+re2::StringPiece piece(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+}  // namespace
+
+std::optional<Bytes> amount_in(std::string_view text) {
+  static const RE2 pattern(R"((?i)(\d+(?:\.\d+)?)\s*([KMGT])(i?)B\b)");
+  std::string number, unit, binary;
+  if (!RE2::PartialMatch(piece(text), pattern, &number, &unit, &binary)) return std::nullopt;
+  const auto amount = parse_bytes(number + unit + "iB");
+  return amount ? std::optional(*amount) : std::nullopt;
+}
+
+std::optional<std::string> version_in(std::string_view text) {
+  static const RE2 pattern(R"((\d+(?:\.\d+)+))");
+  static const RE2 whole(R"(^\s*(\d+)\b)");
+  std::string version;
+  if (RE2::PartialMatch(piece(text), pattern, &version)) return version;
+  if (RE2::PartialMatch(piece(text), whole, &version)) return version;
+  return std::nullopt;
+}
+
+std::vector<std::string> targets_in(std::string_view text) {
+  static const RE2 pattern(R"((?i)\b(gfx[0-9][0-9a-fx]{2,4}))");
+  std::vector<std::string> targets;
+  re2::StringPiece rest = piece(text);
+  std::string target;
+  while (RE2::FindAndConsume(&rest, pattern, &target)) {
+    target = to_lower(target);
+    if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
+      targets.push_back(target);
+    }
+  }
+  return targets;
+}
+
+TorchVersion torch_in(std::string_view text) {
+  static const RE2 pattern(
+      R"((?i)\b(?:torch|pytorch)(?:[ =:v]|version)*(\d+\.\d+(?:\.\d+)?[\w.]*))");
+  static const RE2 rocm(R"(\+rocm(?:sdk)?(\d+(?:\.\d+)*))");
+  static const RE2 cuda(R"(\+cu(\d+))");
+  static const RE2 cpu(R"(\d\+cpu\b)");
+  TorchVersion version;
+  RE2::PartialMatch(piece(text), pattern, &version.torch);
+  RE2::PartialMatch(piece(text), rocm, &version.rocm);
+  RE2::PartialMatch(piece(text), cuda, &version.cuda);
+  version.cpu = RE2::PartialMatch(piece(text), cpu);
+  return version;
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single facts out of what people write: "24 GB", "6.1, then 6.4", "torch 2.8.0+rocm7.0, wheels for
+// ROCm 6". Pure; what makes no sense is nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace headroom::findings {
+
+// The first amount of memory in a text: "96 GB BIOS carve-out" is 96 GiB, because memory is sold in
+// binary units under decimal names.
+std::optional<Bytes> amount_in(std::string_view text);
+// The first version: "6.2 on the host" → "6.2", "7.2 (in the wheel)" → "7.2".
+std::optional<std::string> version_in(std::string_view text);
+// Every "gfx…" of a text, each once. "gfx103x" and "gfx110X" stay as they are.
+std::vector<std::string> targets_in(std::string_view text);
+// PyTorch's version: "torch 2.8.0+rocm7.0, pyg" → "2.8.0"; the ROCm behind the plus → "7.0".
+struct TorchVersion {
+  std::string torch, rocm, cuda;  // Empty where not said.
+  bool cpu = false;
+};
+TorchVersion torch_in(std::string_view text);
+
+}  // namespace headroom::findings
