@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/check_env.h"
+#include "cli/check_log.h"
 #include "cli/commands.h"
 #include "cli/surroundings.h"
 #include "findings/diagnosis.h"
@@ -24,6 +25,9 @@ struct CheckOptions {
   std::string root = "/";
   std::string python;
   std::string env;  // A snippet to audit; empty: none.
+  std::vector<std::string> logs;
+  std::string stated;
+  bool here = false;  // The logs are this machine's.
   bool json = false;
   bool quiet = false;
   bool verbose = false;
@@ -68,6 +72,9 @@ int run_check(const CheckOptions& options, const Context& context) {
   };
   const auto tables = knowledge::load_gpu_tables();
   if (!tables) return could_not_look(tables.error());
+  const LogQuestion log{options.logs, options.stated, options.json};
+  const bool look = options.logs.empty() || options.here || options.root != "/";
+  if (!look) return answer_log(log, nullptr, *tables);
   const auto root = machine::open_root(options.root);
   if (!root) return could_not_look(root.error());
   const auto facts = probe::probe(
@@ -76,6 +83,7 @@ int run_check(const CheckOptions& options, const Context& context) {
   if (const auto error = wrong_python(options, facts->python)) {
     return print_error(*error, exit_usage);
   }
+  if (!options.logs.empty()) return answer_log(log, &*facts, *tables);
   const auto diagnosis = findings::diagnose({*facts, *tables});
   if (!options.what_if.empty()) return answer_what_if(options, *facts, diagnosis, *tables);
   if (!options.env.empty()) {
@@ -117,6 +125,15 @@ void add_check(CLI::App& app, Context& context) {
       "--env", options->env,
       "Explain the settings in FILE (- for stdin): shell, .env, compose, unit, modprobe.d, …");
   env->excludes(what_if);
+  auto* log = command->add_option("--log", options->logs,
+                                  "A log to find the root cause in (- for stdin); any number");
+  log->type_name("FILE")->allow_extra_args(false)->excludes(env)->excludes(what_if);
+  command
+      ->add_option("--stated", options->stated,
+                   "Facts a person typed in, as JSON: gpu, gfx, vram, ram, rocm, kernel, …")
+      ->needs(log);
+  command->add_flag("--here", options->here, "The logs are this machine's: look at it as well")
+      ->needs(log);
   auto* json = command->add_flag("--json", options->json, "For programs: schema headroom.check/1");
   auto* quiet = command->add_flag("--quiet,-q", options->quiet, "The verdict line alone");
   command->add_flag("--verbose,-v", options->verbose, "Every fact with its source")
