@@ -25,6 +25,15 @@ def check_commands(scratch):
         folder = pathlib.Path(scratch, machine.stem)
         subprocess.run([PROGRAMS / "fake_machine", machine, folder], check=True)
         yield ["headroom", "check", "--json", "--root", folder]
+    log = pathlib.Path(scratch, "job.log")
+    log.write_text("step 1/2 loss 2.0\nOSError: [Errno 28] No space left on device\n")
+    stated = pathlib.Path(scratch, "stated.json")
+    stated.write_text('{"gpu": "Radeon RX 7900 XT", "vram": "20 GB", "python": null}')
+    empty = pathlib.Path(scratch, "empty.log")
+    empty.write_text("")
+    yield ["headroom", "check", "--json", "--log", log, "--stated", stated]
+    yield ["headroom", "check", "--json", "--log", empty]
+    yield ["headroom", "check", "--json", "--log", log, "--log", empty, "--here"]
 
 
 def capture_commands(scratch):

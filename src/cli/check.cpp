@@ -28,6 +28,7 @@ struct CheckOptions {
   std::vector<std::string> logs;
   std::string stated;
   bool here = false;  // The logs are this machine's.
+  std::string report;
   bool json = false;
   bool quiet = false;
   bool verbose = false;
@@ -72,7 +73,7 @@ int run_check(const CheckOptions& options, const Context& context) {
   };
   const auto tables = knowledge::load_gpu_tables();
   if (!tables) return could_not_look(tables.error());
-  const LogQuestion log{options.logs, options.stated, options.json};
+  const LogQuestion log{options.logs, options.stated, options.report, options.json};
   const bool look = options.logs.empty() || options.here || options.root != "/";
   if (!look) return answer_log(log, nullptr, *tables);
   const auto root = machine::open_root(options.root);
@@ -83,8 +84,11 @@ int run_check(const CheckOptions& options, const Context& context) {
   if (const auto error = wrong_python(options, facts->python)) {
     return print_error(*error, exit_usage);
   }
-  if (!options.logs.empty()) return answer_log(log, &*facts, *tables);
   const auto diagnosis = findings::diagnose({*facts, *tables});
+  if (!options.logs.empty()) {
+    const LookedAt machine{*facts, diagnosis};
+    return answer_log(log, &machine, *tables);
+  }
   if (!options.what_if.empty()) return answer_what_if(options, *facts, diagnosis, *tables);
   if (!options.env.empty()) {
     return answer_env({options.env, options.json}, *facts, diagnosis, *tables);
@@ -131,6 +135,9 @@ void add_check(CLI::App& app, Context& context) {
   command
       ->add_option("--stated", options->stated,
                    "Facts a person typed in, as JSON: gpu, gfx, vram, ram, rocm, kernel, …")
+      ->needs(log);
+  command->add_option("--report", options->report, "Write a post-mortem in Markdown, to be filed")
+      ->type_name("FILE.md")
       ->needs(log);
   command->add_flag("--here", options->here, "The logs are this machine's: look at it as well")
       ->needs(log);

@@ -42,7 +42,7 @@ Status read_log(const std::string& path, const logs::Matcher& matcher, std::uint
 
 }  // namespace
 
-int answer_log(const LogQuestion& question, const facts::Facts* measured,
+int answer_log(const LogQuestion& question, const LookedAt* machine,
                const knowledge::GpuTables& tables) {
   const auto stated = read_stated(question.stated);
   if (!stated) return print_error(stated.error(), exit_usage);
@@ -56,10 +56,20 @@ int answer_log(const LogQuestion& question, const facts::Facts* measured,
     const auto read = read_log(file, *matcher, extent.names.size(), observations, extent);
     if (!read) return print_error(read.error(), exit_could_not_look);
   }
-  const findings::Scene scene = findings::make_scene(observations, *stated, measured, tables);
-  const auto diagnosis = findings::diagnose_logs({observations, scene, tables, extent.names});
+  const findings::Scene scene = findings::make_scene(
+      observations, *stated, machine == nullptr ? nullptr : &machine->facts, tables);
+  auto diagnosis = findings::diagnose_logs({observations, scene, tables, extent.names});
+  if (machine != nullptr) findings::join_machine(machine->diagnosis, diagnosis);
+  if (!question.report.empty()) {
+    const auto written = machine::write_file_atomic(
+        question.report, report::to_postmortem(diagnosis, scene, extent));
+    if (!written) return print_error(written.error(), exit_could_not_look);
+  }
   if (question.json) {
-    fmt::print("{}", report::to_text(report::to_json(diagnosis, scene, extent)));
+    fmt::print("{}", report::to_text(machine == nullptr
+                                         ? report::to_json(diagnosis, scene, extent)
+                                         : report::to_json(machine->facts, machine->diagnosis,
+                                                           diagnosis, extent)));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
     fmt::print("{}", report::to_text(diagnosis, scene, extent, style));

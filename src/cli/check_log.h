@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "facts/facts.h"
+#include "findings/diagnosis.h"
 #include "knowledge/gpu_tables.h"
 
 namespace headroom::cli {
@@ -13,12 +14,18 @@ namespace headroom::cli {
 struct LogQuestion {
   std::vector<std::string> files;  // "-": standard input.
   std::string stated;              // A file of facts that a person typed in; empty: none.
+  std::string report;              // Where the post-mortem goes; empty: none is asked for.
   bool json = false;
 };
 
-// Prints the answer; `measured` is the machine's facts, or nullptr where it is not the one that
-// wrote the logs.
-int answer_log(const LogQuestion& question, const facts::Facts* measured,
+// The machine that wrote the logs, where it was looked at.
+struct LookedAt {
+  const facts::Facts& facts;
+  const findings::Diagnosis& diagnosis;
+};
+
+// Prints the answer. `machine` is nullptr where the logs are not known to be this machine's.
+int answer_log(const LogQuestion& question, const LookedAt* machine,
                const knowledge::GpuTables& tables);
 
 }  // namespace headroom::cli

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/conclusions.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -159,9 +160,25 @@ LogDiagnosis diagnose_logs(const LogSubject& subject) {
   add_consequences(candidates, diagnosis);
   for (const logs::Observation& one : subject.log.all()) {
     if (one.signature->role != knowledge::Role::noise) continue;
-    diagnosis.harmless.push_back(show(subject, one, one.signature->says));
+    diagnosis.harmless.push_back(show(subject, one, logs::describe(one)));
   }
+  diagnosis.timeline = make_timeline(subject);
   return diagnosis;
+}
+
+void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis) {
+  if (!machine.cause) return;
+  const Cause& found = *machine.cause;
+  if (found.id == diagnosis.cause.id) {
+    // Two ways to the same answer, and not quite independent of one another.
+    const double doubt = (1 - diagnosis.cause.confidence) * (1 - found.confidence / 2);
+    diagnosis.cause.confidence = 1 - doubt;
+    diagnosis.cause.evidence.insert(diagnosis.cause.evidence.end(), found.evidence.begin(),
+                                    found.evidence.end());
+    return;
+  }
+  const double left = std::min(found.confidence, 1 - diagnosis.cause.confidence);
+  add_runner_up(diagnosis.runners_up, {found.id, left, "headroom check"}, diagnosis.cause.id);
 }
 
 int exit_code(const LogDiagnosis& diagnosis) {

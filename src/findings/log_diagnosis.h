@@ -8,6 +8,7 @@
 
 #include "findings/causes/cause_rule.h"
 #include "findings/diagnosis.h"
+#include "findings/timeline.h"
 
 namespace headroom::findings {
 
@@ -24,9 +25,14 @@ struct LogDiagnosis {
   std::vector<Alternative> runners_up;  // Likeliest first.
   std::vector<Consequence> consequences;
   std::vector<Evidence> harmless;  // Frightening lines that mean nothing.
+  std::vector<Event> timeline;
 };
 
 LogDiagnosis diagnose_logs(const LogSubject& subject);
+
+// The machine that wrote the logs was looked at as well: its own root cause supports the logs'
+// where it is the same, and is a runner-up otherwise.
+void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis);
 
 // 0 for a healthy log, 1 for any other answer.
 int exit_code(const LogDiagnosis& diagnosis);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "report/cause_text.h"
 #include "report/fact_list.h"
 #include "report/holders_text.h"
 #include "report/ladder_text.h"
@@ -18,21 +19,6 @@ namespace {
 using findings::Diagnosis;
 using findings::Severity;
 using findings::Verdict;
-
-std::string painted_verdict(Verdict verdict, const Style& style) {
-  const std::string word(to_string(verdict));
-  switch (verdict) {
-    case Verdict::ok:
-      return style.green(word);
-    case Verdict::limited:
-      return style.yellow(word);
-    case Verdict::broken:
-    case Verdict::unsuitable:
-      return style.red(word);
-    default:
-      return style.bold(word);
-  }
-}
 
 std::string list_others(const facts::Facts& facts) {
   std::vector<std::string> names;
@@ -76,55 +62,6 @@ std::string summary(const facts::Facts& facts, const Diagnosis& diagnosis) {
       break;
   }
   return list_capacities(facts);
-}
-
-// Where and what: "/proc/meminfo:1  MemTotal: …", and below it what it means.
-std::string evidence_text(const std::vector<findings::Evidence>& evidence, const Style& style) {
-  std::string text;
-  for (const findings::Evidence& one : evidence) {
-    const std::string place =
-        one.line > 0 ? fmt::format("{}:{}", one.source, one.line) : one.source;
-    text += "    " + printable(one.meaning) + "\n";
-    const std::string seen = one.text.empty() ? "" : "  " + printable(one.text);
-    text += style.dim("      " + place + seen) + "\n";
-  }
-  return text;
-}
-
-bool is_command(const std::string& step) {
-  for (const char* start : {"sudo ", "scancel ", "headroom ", "pip ", "echo ", "python3 ",
-                            "export ", "HSA_", "kill ", "on the host: sudo", "on the host: echo"}) {
-    if (step.starts_with(start)) return true;
-  }
-  return false;
-}
-
-// Commands are printed whole, so that they can be copied; sentences are folded.
-std::string steps_text(const std::vector<std::string>& steps, const Style& style) {
-  std::string text;
-  int number = 0;
-  for (const std::string& step : steps) {
-    const std::string head = fmt::format("  {:>2}. ", ++number);
-    text += is_command(step) ? head + style.bold(printable(step)) + "\n"
-                             : fold(printable(step), head, style.width);
-  }
-  return text;
-}
-
-std::string cause_text(const Diagnosis& diagnosis, const Style& style) {
-  if (!diagnosis.cause) return "";
-  const findings::Cause& cause = *diagnosis.cause;
-  std::string text = "\n" + style.bold("Root cause: " + cause.id) +
-                     style.dim(fmt::format("  ({:.0f} % sure)", cause.confidence * 100)) + "\n";
-  for (const std::string& reason : cause.reasons)
-    text += fold(printable(reason), "  ", style.width);
-  text += "  " + style.bold("Evidence") + "\n" + evidence_text(cause.evidence, style);
-  for (const findings::Alternative& other : diagnosis.runners_up) {
-    text += style.dim(fmt::format("  Could also be {} ({:.0f} %); to tell: {}", other.id,
-                                  other.confidence * 100, printable(other.would_tell))) +
-            "\n";
-  }
-  return text;
 }
 
 // Folded by its plain width, painted after.
@@ -219,15 +156,11 @@ std::string machine_line(const facts::MachineFacts& machine) {
 
 std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detail detail,
                     const Style& style) {
-  const std::string head = fold(summary(facts, diagnosis),
-                                painted_verdict(diagnosis.verdict, Style{}) + ": ", style.width);
-  // Folded by its plain width, painted after.
-  const std::string word(to_string(diagnosis.verdict));
-  std::string text = painted_verdict(diagnosis.verdict, style) + head.substr(word.size());
+  std::string text = verdict_line(diagnosis.verdict, summary(facts, diagnosis), style);
   if (detail == Detail::quiet) return text;
   const std::string machine = machine_line(facts.machine);
   if (!machine.empty()) text += style.dim(machine) + "\n";
-  text += cause_text(diagnosis, style);
+  if (diagnosis.cause) text += cause_text(*diagnosis.cause, diagnosis.runners_up, style);
   text += gpus_text(facts, diagnosis, detail, style);
   text += peers_table(facts, style);
   text += findings_text(diagnosis, style);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <map>
 
 #include "report/cause_json.h"
+#include "report/check_json.h"
 #include "report/log_report.h"
 
 namespace headroom::report {
@@ -9,56 +12,79 @@ namespace {
 
 using Ordered = nlohmann::ordered_json;
 
-class Writer {
- public:
-  Ordered write(const findings::LogDiagnosis& diagnosis, const findings::Scene& scene,
-                const LogExtent& extent) {
-    Ordered document;
-    document["schema"] = "headroom.check/1";
-    document["machine"] = nullptr;
-    missing_["/machine"] = "a log was looked at, not the machine that wrote it";
-    document["verdict"] = to_string(diagnosis.verdict);
-    document["cause"] = cause_json(diagnosis.cause);
-    document["runners_up"] = runners_up_json(diagnosis.runners_up);
-    document["findings"] = Ordered::array();
-    document["consequences"] = Ordered::array();
-    for (const auto& one : diagnosis.consequences) {
-      document["consequences"].push_back(
-          {{"id", one.id}, {"title", one.title}, {"evidence", evidence_json(one.evidence)}});
-    }
-    document["harmless"] = evidence_json(diagnosis.harmless);
-    document["log"] = {{"names", extent.names}, {"lines", extent.lines}, {"bytes", extent.bytes}};
-    document["gpus"] = Ordered::array();
-    for (const findings::SceneGpu& gpu : scene.gpus) document["gpus"].push_back(write_gpu(gpu));
-    document["missing"] = missing_;
-    return document;
-  }
+Ordered text(const std::string& word) {
+  return word.empty() ? Ordered(nullptr) : Ordered(word);
+}
 
- private:
-  static Ordered text(const std::string& word) {
-    return word.empty() ? Ordered(nullptr) : Ordered(word);
-  }
-  static Ordered bytes(const facts::Fact<Bytes>& fact) {
-    return fact ? Ordered(fact->value) : Ordered(nullptr);
-  }
-  static Ordered write_gpu(const findings::SceneGpu& gpu) {
-    return {{"gfx", text(gpu.gfx)},
-            {"name", text(gpu.name)},
-            {"integrated", gpu.integrated ? Ordered(*gpu.integrated) : Ordered(nullptr)},
-            {"vram_total_bytes", bytes(gpu.vram)},
-            {"pool_bytes", bytes(gpu.pool)},
-            {"source", text(gpu.source.path)},
-            {"line", gpu.source.line > 0 ? Ordered(gpu.source.line) : Ordered(nullptr)}};
-  }
+Ordered bytes(const facts::Fact<Bytes>& fact, const std::string& pointer,
+              std::map<std::string, std::string>& missing) {
+  if (fact) return fact->value;
+  missing[pointer] = "neither the log nor what was stated tells";
+  return nullptr;
+}
 
-  std::map<std::string, std::string> missing_;
-};
+Ordered write_event(const findings::Event& event) {
+  return {{"time", text(event.time)}, {"source", event.log},
+          {"line", event.line},       {"origin", text(event.origin)},
+          {"what", event.what},       {"role", to_string(event.role)},
+          {"times", event.times},     {"last_time", text(event.last_time)}};
+}
+
+Ordered write_gpu(const findings::SceneGpu& gpu, const std::string& at,
+                  std::map<std::string, std::string>& missing) {
+  return {{"gfx", text(gpu.gfx)},
+          {"name", text(gpu.name)},
+          {"integrated", gpu.integrated ? Ordered(*gpu.integrated) : Ordered(nullptr)},
+          {"vram_total_bytes", bytes(gpu.vram, at + "/vram_total_bytes", missing)},
+          {"pool_bytes", bytes(gpu.pool, at + "/pool_bytes", missing)},
+          {"source", text(gpu.source.path)},
+          {"line", gpu.source.line > 0 ? Ordered(gpu.source.line) : Ordered(nullptr)}};
+}
+
+// What every document with logs in it says of them.
+void add_answer(const findings::LogDiagnosis& diagnosis, const LogExtent& extent,
+                Ordered& document) {
+  document["verdict"] = to_string(diagnosis.verdict);
+  document["cause"] = cause_json(diagnosis.cause);
+  document["runners_up"] = runners_up_json(diagnosis.runners_up);
+  document["consequences"] = Ordered::array();
+  for (const auto& one : diagnosis.consequences) {
+    document["consequences"].push_back(
+        {{"id", one.id}, {"title", one.title}, {"evidence", evidence_json(one.evidence)}});
+  }
+  document["harmless"] = evidence_json(diagnosis.harmless);
+  document["timeline"] = Ordered::array();
+  for (const findings::Event& event : diagnosis.timeline) {
+    document["timeline"].push_back(write_event(event));
+  }
+  document["log"] = {{"names", extent.names}, {"lines", extent.lines}, {"bytes", extent.bytes}};
+}
 
 }  // namespace
 
 Ordered to_json(const findings::LogDiagnosis& diagnosis, const findings::Scene& scene,
                 const LogExtent& extent) {
-  return Writer().write(diagnosis, scene, extent);
+  std::map<std::string, std::string> missing;
+  Ordered document;
+  document["schema"] = "headroom.check/1";
+  document["machine"] = nullptr;
+  missing["/machine"] = "a log was looked at, not the machine that wrote it";
+  add_answer(diagnosis, extent, document);
+  document["findings"] = Ordered::array();
+  document["gpus"] = Ordered::array();
+  for (const findings::SceneGpu& gpu : scene.gpus) {
+    const std::string at = fmt::format("/gpus/{}", document["gpus"].size());
+    document["gpus"].push_back(write_gpu(gpu, at, missing));
+  }
+  document["missing"] = missing;
+  return document;
+}
+
+Ordered to_json(const facts::Facts& facts, const findings::Diagnosis& machine,
+                const findings::LogDiagnosis& diagnosis, const LogExtent& extent) {
+  Ordered document = to_json(facts, machine);
+  add_answer(diagnosis, extent, document);
+  return document;
 }
 
 }  // namespace headroom::report

@@ -22,7 +22,19 @@ struct LogExtent {
 nlohmann::ordered_json to_json(const findings::LogDiagnosis& diagnosis,
                                const findings::Scene& scene, const LogExtent& extent);
 
+// "Radeon RX 7900 XT (gfx1100), 20.00 GiB VRAM, ROCm 6.2": what is known of the machine; or empty.
+std::string describe_scene(const findings::Scene& scene);
+
+// headroom.check/1 of a machine and the logs that it wrote: the cause is the logs', the findings
+// are the machine's.
+nlohmann::ordered_json to_json(const facts::Facts& facts, const findings::Diagnosis& machine,
+                               const findings::LogDiagnosis& diagnosis, const LogExtent& extent);
+
 std::string to_text(const findings::LogDiagnosis& diagnosis, const findings::Scene& scene,
                     const LogExtent& extent, const Style& style);
+
+// Markdown for a person to file: summary, timeline, root cause, evidence, what to change.
+std::string to_postmortem(const findings::LogDiagnosis& diagnosis, const findings::Scene& scene,
+                          const LogExtent& extent);
 
 }  // namespace headroom::report

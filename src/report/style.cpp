@@ -18,6 +18,16 @@ std::size_t display_width(std::string_view text) {
   }));
 }
 
+std::string shorten(std::string_view text, std::size_t longest) {
+  if (display_width(text) <= longest) return std::string(text);
+  std::size_t end = 0;
+  for (std::size_t width = 0; end < text.size(); ++end) {
+    const bool begins = (static_cast<unsigned char>(text[end]) & 0xc0U) != 0x80U;
+    if (begins && ++width == longest) break;
+  }
+  return std::string(text.substr(0, end)) + "…";
+}
+
 std::string fold(std::string_view text, std::string_view first, std::size_t width) {
   const std::size_t indent = display_width(first);
   std::string folded(first);

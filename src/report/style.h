@@ -36,6 +36,9 @@ enum class Align { left, right };
 std::vector<std::string> align(const std::vector<std::vector<std::string>>& rows,
                                const std::vector<Align>& columns);
 
+// At most `longest` characters, the last one "…" where some are left out.
+std::string shorten(std::string_view text, std::size_t longest);
+
 // Control characters, which logs and device names may hold, as '?': what is printed cannot steer
 // the terminal.
 std::string printable(std::string_view text);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "logs/describe.h"
+
 namespace headroom::findings {
 namespace {
 
@@ -22,7 +24,7 @@ const Observation* unrecovered(const logs::Observations& log) {
 void add_evidence(const LogSubject& subject, Role role, std::size_t most, Hypothesis& hypothesis) {
   for (const Observation& one : subject.log.all()) {
     if (one.signature->role != role || hypothesis.evidence.size() >= most) continue;
-    hypothesis.evidence.push_back(show(subject, one, one.signature->says));
+    hypothesis.evidence.push_back(show(subject, one, logs::describe(one)));
   }
 }
 

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a report for people that are the same whether a machine or a log was looked at.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "findings/diagnosis.h"
+#include "report/style.h"
+
+namespace headroom::report {
+
+// What it means, and below it where and what: "/proc/meminfo:1  MemTotal: …".
+std::string evidence_text(const std::vector<findings::Evidence>& evidence, const Style& style);
+
+// To be typed as it stands, rather than read.
+bool is_command(const std::string& step);
+
+// Numbered. Commands are printed whole, so that they can be copied; sentences are folded.
+std::string steps_text(const std::vector<std::string>& steps, const Style& style);
+
+// "Root cause: ttm-cap  (95 % sure)", why, the evidence, and what else it could be.
+std::string cause_text(const findings::Cause& cause,
+                       const std::vector<findings::Alternative>& runners_up, const Style& style);
+
+// "limited: …": the verdict in its colour and a sentence, folded.
+std::string verdict_line(findings::Verdict verdict, const std::string& sentence,
+                         const Style& style);
+
+}  // namespace headroom::report

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/causes_page.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "findings/causes/causes.h"
+#include "report/style.h"
+
+namespace headroom::report {
+namespace {
+
+constexpr std::size_t page_width = 110;
+
+std::string section(const findings::CauseRule& rule) {
+  std::string text = fmt::format("\n## {}\n\n", rule.id);
+  text += fold(rule.meaning, "", page_width) + "\n";
+  text += "**How it comes about.** " + fold(rule.why, "", page_width) + "\n";
+  text += "**What to do.** " + fold(rule.fix, "", page_width);
+  std::vector<std::string> links;
+  for (const std::string_view id : split_words(rule.explains)) {
+    links.push_back(fmt::format("[{0}](#{0})", id));
+  }
+  if (!links.empty())
+    text += "\n" + fold("It can bring about " + join(links, ", ") + ".", "", page_width);
+  if (rule.any_vendor) text += "\nIt strikes on any vendor's GPU.\n";
+  return text;
+}
+
+}  // namespace
+
+std::string causes_page() {
+  std::string page =
+      "# Root causes that `headroom check --log` tells apart\n\n" +
+      fold(
+          "Generated from the texts beside the rules in `src/findings/causes/`. What single lines "
+          "mean is in [data/signatures.toml](../data/signatures.toml); why they stand there "
+          "follows from all lines together and from what is known of the machine. Three answers "
+          "are no cause: `none` (a healthy run), `not-amd-gpu` and `insufficient-evidence`.",
+          "", page_width) +
+      "\n| cause | what is the case |\n|---|---|\n";
+  for (const findings::CauseRule* rule : findings::cause_rules()) {
+    page += fmt::format("| [{0}](#{0}) | {1} |\n", rule->id, rule->meaning);
+  }
+  for (const findings::CauseRule* rule : findings::cause_rules()) page += section(*rule);
+  return page;
+}
+
+}  // namespace headroom::report
