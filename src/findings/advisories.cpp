@@ -31,12 +31,15 @@ bool avoided(const Advisory& advisory, const facts::MachineFacts& machine) {
 
 // Each of these says whether its condition may hold, and adds what shows it.
 
-bool match_kernel(const Subject& subject, AdvisoryMatch& match) {
+bool match_kernel(const Subject& subject, UnknownKernel unknown, AdvisoryMatch& match) {
   const Advisory& advisory = *match.advisory;
   const facts::MachineFacts& machine = subject.facts.machine;
   const bool asks = advisory.kernel || !advisory.without_fix.empty() || !advisory.with_fix.empty();
   if (!asks) return true;
-  if (!machine.kernel) return false;
+  if (!machine.kernel) {
+    match.certain = false;
+    return unknown == UnknownKernel::open;
+  }
   const auto kernel = facts::parse_kernel_release(
       *machine.kernel, machine.kernel_signature ? *machine.kernel_signature : "");
   if (!kernel) return false;
@@ -98,8 +101,10 @@ std::string title(const AdvisoryMatch& match, const Subject& subject, const fact
                        advisory.effect == Effect::bad ? "break compute" : "be unstable");
   }
   if (advisory.about == "rocm") {
-    return fmt::format("ROCm {} is known not to work with {} on this kernel", *machine.rocm,
-                       title_of(gpu));
+    const bool of_kernel = advisory.kernel || !advisory.with_fix.empty();
+    return fmt::format("ROCm {} is known {} with {}{}", *machine.rocm,
+                       advisory.effect == Effect::bad ? "not to work" : "to be unstable",
+                       title_of(gpu), of_kernel ? " on this kernel" : "");
   }
   const auto* fix = subject.tables.advisories.fix(advisory.without_fix);
   const std::string what = fix != nullptr ? fix->what : "a change";
@@ -139,13 +144,14 @@ Finding make(const AdvisoryMatch& match, const Subject& subject, const facts::Gp
 
 }  // namespace
 
-std::vector<AdvisoryMatch> match_advisories(const Subject& subject, const facts::Gpu& gpu) {
+std::vector<AdvisoryMatch> match_advisories(const Subject& subject, const facts::Gpu& gpu,
+                                            UnknownKernel unknown) {
   std::vector<AdvisoryMatch> matches;
   for (const Advisory& advisory : subject.tables.advisories.rows) {
     if (!concerns(advisory, gpu) || avoided(advisory, subject.facts.machine)) continue;
     AdvisoryMatch match{&advisory, true, {}, {}};
     if (match_rocm(subject.facts.machine, match) && match_firmware(gpu, match) &&
-        match_kernel(subject, match)) {
+        match_kernel(subject, unknown, match)) {
       matches.push_back(std::move(match));
     }
   }

@@ -18,9 +18,14 @@ struct AdvisoryMatch {
   std::vector<Evidence> evidence;
 };
 
+// What becomes of a condition on the kernel where it is not known which one runs. A log that shows
+// a failure leaves it open: the match is then not certain.
+enum class UnknownKernel { not_met, open };
+
 // The worst first. A condition whose fact is not known counts as not met, except whether the
 // kernel has a change: that is a match that is not certain.
-std::vector<AdvisoryMatch> match_advisories(const Subject& subject, const facts::Gpu& gpu);
+std::vector<AdvisoryMatch> match_advisories(const Subject& subject, const facts::Gpu& gpu,
+                                            UnknownKernel unknown = UnknownKernel::not_met);
 
 // The findings of one kind of advisory ("kernel", "rocm" or "firmware"), under `id` unless it is a
 // root cause. Notes make none.

@@ -40,6 +40,7 @@ struct Scene {
   facts::Text torch_rocm;  // "7.0": what the wheel was built for.
   facts::Text python;      // "3.12.3"
   facts::Text cpu;
+  facts::Text cmdline;  // Of the kernel: "BOOT_IMAGE=… iommu=pt".
   // Kernel, distribution, container engine and module options; the rest is missing unless this is
   // the machine itself.
   facts::MachineFacts machine;

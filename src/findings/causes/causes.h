@@ -10,7 +10,17 @@ namespace headroom::findings {
 
 // clang-format off
 extern const CauseRule app_bug_cause;
+extern const CauseRule backend_unavailable_cause;
+extern const CauseRule collective_hang_cause;
+extern const CauseRule cpu_lacks_avx_cause;
+extern const CauseRule crash_loop_cause;
 extern const CauseRule disk_full_cause;
+extern const CauseRule firmware_bad_cause;
+extern const CauseRule framework_bug_cause;
+extern const CauseRule gpu_hang_cause;
+extern const CauseRule hw_error_cause;
+extern const CauseRule rccl_p2p_cause;
+extern const CauseRule rocm_regression_cause;
 // clang-format on
 
 // The order is that of the table in the documentation, and decides between causes that are equally

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// backend-unavailable: the job asks for a communication or compute back-end that this build does not
+// have. On a foreign machine that lacks only its own vendor's back-end, it is that vendor's matter.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "findings/causes/causes.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+struct Sign {
+  const Observation* line = nullptr;
+  double confidence = 0;
+};
+
+Sign strongest(const logs::Observations& log) {
+  if (const auto* line = log.first("no-comm-backend")) {
+    // "No backend type associated with device type cpu" is as often a tensor that was left there.
+    return {line, line->value("kind").empty() ? 0.85 : 0.65};
+  }
+  if (const auto* line = log.first("xla-backend-missing")) return {line, 0.75};
+  if (const auto* line = log.first("not-compiled-with")) return {line, 0.75};
+  if (const auto* line = log.first("provider-missing")) return {line, 0.85};
+  if (const auto* line = log.first("operator-without-backend")) return {line, confidence::possible};
+  return {};
+}
+
+std::string asked_of(const Observation& line) {
+  for (const std::string_view name :
+       {"asked", "name", "unknown", "kind", "support", "failed", "created", "also"}) {
+    if (!line.value(name).empty()) return std::string(line.value(name));
+  }
+  return {};
+}
+
+// A back-end that only this foreign vendor's machines have.
+bool is_of_foreign_vendor(const std::string& asked, Vendor vendor) {
+  const std::string word = to_lower(asked);
+  const auto has = [&](std::string_view part) { return word.find(part) != std::string::npos; };
+  if (vendor == Vendor::nvidia) {
+    return has("nccl") || has("cuda") || has("tensorrt") || has("cudnn") || has("cublas");
+  }
+  if (vendor == Vendor::intel) {
+    return has("xpu") || has("openvino") || has("xccl") || word == "ccl" || has("sycl");
+  }
+  return vendor == Vendor::apple && (has("mps") || has("coreml") || has("metal"));
+}
+
+void advise(const Observation& line, const std::string& asked, Hypothesis& missing) {
+  if (line.id() == "provider-missing") {
+    missing.fix = {
+        "see what this build has: python -c 'import onnxruntime as o; "
+        "print(o.get_available_providers())'",
+        "pip uninstall onnxruntime onnxruntime-gpu; then AMD's wheel (onnxruntime-rocm or "
+        "onnxruntime-migraphx) from https://repo.radeon.com/rocm/manylinux/",
+        "from ROCm 7.1 on there is no ROCMExecutionProvider: ask for MIGraphXExecutionProvider",
+    };
+    return;
+  }
+  if (line.id() == "no-comm-backend") {
+    missing.fix = {
+        "see what this build has: python -c 'import torch.distributed as d; "
+        "print(d.is_nccl_available(), d.is_gloo_available(), d.is_mpi_available())'",
+        "on AMD GPUs \"nccl\" names RCCL: install PyTorch for ROCm on Linux, from "
+        "https://download.pytorch.org/whl/rocm6.4",
+        "without GPUs, and on Windows: init_process_group(backend=\"gloo\")",
+    };
+    if (to_lower(asked) == "hccl") {
+      missing.fix.insert(missing.fix.begin(),
+                         "HCCL belongs to Huawei's NPUs and Intel's Gaudi: ask for \"nccl\" here");
+    }
+    return;
+  }
+  missing.fix = {
+      fmt::format("install or build the program with {}, or ask for a back-end that it has",
+                  asked.empty() ? "the back-end" : asked),
+  };
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const Sign sign = strongest(subject.log);
+  if (sign.line == nullptr) return std::nullopt;
+  const std::string asked = asked_of(*sign.line);
+  const facts::Fact<Vendor>& vendor = subject.scene.vendor;
+  if (vendor && is_of_foreign_vendor(asked, *vendor)) return std::nullopt;
+  Hypothesis missing;
+  missing.confidence = sign.confidence;
+  missing.title = asked.empty() ? "This build lacks the back-end that the job asks for"
+                                : fmt::format("This build has no {}, which the job asks for", asked);
+  missing.reasons.emplace_back("The program says itself that it was built without it.");
+  missing.evidence.push_back(show(subject, *sign.line, sign.line->signature->says));
+  advise(*sign.line, asked, missing);
+  missing.alternatives.push_back(
+      {"wrong-wheel", 0.3, "python -c 'import torch; print(torch.__version__, torch.version.hip)'"});
+  return missing;
+}
+
+}  // namespace
+
+constinit const CauseRule backend_unavailable_cause = {
+    .id = "backend-unavailable",
+    .meaning = "A back-end is asked for that this build does not have.",
+    .why =
+        "Which back-ends a build has is decided when it is compiled: NCCL (RCCL) only in builds "
+        "for GPUs on Linux, an execution provider only in its own onnxruntime package.",
+    .fix = "Install the build that has it, or ask for one that this build has.",
+    .explains = "app-bug missing-library framework-bug collective-hang",
+    .any_vendor = true,
+    .find = find,
+};
+
+}  // namespace headroom::findings

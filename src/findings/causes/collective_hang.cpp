@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// collective-hang: several ranks, and one collective operation (or DataParallel) never ends. Nothing
+// points to the way between the GPUs; the usual reasons are a rank that is elsewhere, died, or does
+// another number of steps.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "findings/causes/causes.h"
+#include "findings/causes/collective_signs.h"
+#include "findings/causes/crash_signs.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+double confidence_of(const CollectiveSigns& signs) {
+  if (signs.timeout != nullptr) return 0.75;
+  if (signs.stands != nullptr) return 0.75;
+  if (signs.stopped != nullptr && signs.several) return 0.55;
+  if (signs.error != nullptr) return 0.45;
+  return signs.silent != nullptr && signs.several ? 0.4 : 0;
+}
+
+std::string title_of(const logs::Observations& log) {
+  if (const Observation* timeout = log.first("nccl-timeout")) {
+    const std::string operation(timeout->value("operation"));
+    const auto limit = parse_u64(timeout->value("timeout"));
+    return fmt::format("A collective operation{}{} did not end{}", operation.empty() ? "" : " ",
+                       operation, limit ? fmt::format(" within {} s", *limit / 1000) : "");
+  }
+  if (const Observation* frame = log.first("frame-in-collective")) {
+    for (const std::string_view name : {"call", "function", "native"}) {
+      if (!frame->value(name).empty()) {
+        return fmt::format("The job stands still in {}", frame->value(name));
+      }
+    }
+  }
+  return "The ranks of the job wait for each other";
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const CollectiveSigns signs = find_collective_signs(subject.log);
+  Hypothesis waiting;
+  waiting.confidence = confidence_of(signs);
+  const Observation* first = signs.first();
+  if (first == nullptr || waiting.confidence == 0) return std::nullopt;
+  waiting.title = title_of(subject.log);
+  waiting.evidence.push_back(show(subject, *first, first->signature->says));
+  waiting.reasons.emplace_back(
+      "A collective operation ends only when every rank takes part in it.");
+  if (const Observation* failed = failure_before(subject.log, *first)) {
+    waiting.confidence = std::min(waiting.confidence, 0.4);
+    waiting.reasons.emplace_back("Something else had failed before; the others then wait for it.");
+    waiting.evidence.push_back(show(subject, *failed));
+  } else {
+    waiting.reasons.emplace_back("No line tells of peer-to-peer, IOMMU or a rank that died.");
+  }
+  show_some(subject, {"nccl-timeout", "frame-in-collective", "nccl-error", "several-ranks"}, 3,
+            waiting);
+  waiting.fix = {
+      "see where each rank stands: py-spy dump --pid PID, for every rank",
+      "which operation, which ranks: TORCH_DISTRIBUTED_DEBUG=DETAIL NCCL_DEBUG=INFO CMD",
+      "rule out the way between the GPUs: NCCL_P2P_DISABLE=1 CMD; then NCCL_SHM_DISABLE=1 CMD",
+      "DataParallel: use DistributedDataParallel with one process per GPU",
+  };
+  waiting.alternatives.push_back(
+      {"rccl-p2p", 0.35, "NCCL_P2P_DISABLE=1 CMD; grep iommu=pt /proc/cmdline"});
+  return waiting;
+}
+
+}  // namespace
+
+constinit const CauseRule collective_hang_cause = {
+    .id = "collective-hang",
+    .meaning = "A collective operation or DataParallel waits for ever.",
+    .why =
+        "Every rank has to call the same operations in the same order. One that died, branched "
+        "off or has other data leaves the rest waiting, at full GPU load, without a message.",
+    .fix = "Dump the stacks of all ranks and find the one that is not in the same operation.",
+    .explains = "crash-loop app-bug",
+    .find = find,
+};
+
+}  // namespace headroom::findings

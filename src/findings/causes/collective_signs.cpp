@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/collective_signs.h"
+
+namespace headroom::findings {
+
+using logs::Observation;
+
+namespace {
+
+bool is_before(const Observation& one, const Observation& other) {
+  return std::pair(one.log, one.line) < std::pair(other.log, other.line);
+}
+
+// The last line of RCCL's set-up, where neither progress nor a failure follows.
+const Observation* last_of_silence(const logs::Observations& log) {
+  const Observation* last = log.last("nccl-init");
+  if (last == nullptr) return nullptr;
+  for (const Observation& one : log.all()) {
+    if (!is_before(*last, one)) continue;
+    const knowledge::Role role = one.signature->role;
+    const bool ends = role == knowledge::Role::progress || role == knowledge::Role::failure ||
+                      role == knowledge::Role::consequence;
+    if (ends) return nullptr;
+  }
+  return last;
+}
+
+}  // namespace
+
+const Observation* CollectiveSigns::first() const {
+  for (const Observation* one : {timeout, error, stands, stopped, silent}) {
+    if (one != nullptr) return one;
+  }
+  return nullptr;
+}
+
+CollectiveSigns find_collective_signs(const logs::Observations& log) {
+  CollectiveSigns signs;
+  signs.timeout = log.first_of({"nccl-timeout", "nccl-heartbeat", "gloo-timeout"});
+  signs.error = log.first("nccl-error");
+  signs.several = log.any_of({"several-ranks", "nccl-init", "nccl-p2p-channel",
+                              "nccl-other-channel", "nccl-timeout", "nccl-iommu"});
+  const Observation* frame = log.first("frame-in-collective");
+  const Observation* halt = log.first_of({"said-to-hang", "interrupted", "hung-task"});
+  if (frame != nullptr && (halt != nullptr || log.seen("stack-dump"))) signs.stands = frame;
+  if (signs.several) signs.stopped = halt;
+  signs.silent = last_of_silence(log);
+  return signs;
+}
+
+const Observation* failure_before(const logs::Observations& log, const Observation& line) {
+  for (const Observation& one : log.all()) {
+    if (!is_before(one, line)) return nullptr;
+    if (one.signature->role != knowledge::Role::failure) continue;
+    const bool of_collectives = one.id().starts_with("nccl-") || one.id() == "gloo-timeout" ||
+                                one.id() == "peer-access-failed" ||
+                                one.id() == "iommu-page-fault" || one.id() == "hung-task";
+    const std::string_view type = one.value("type");
+    if (!of_collectives && !type.starts_with("Dist")) return &one;
+  }
+  return nullptr;
+}
+
+}  // namespace headroom::findings

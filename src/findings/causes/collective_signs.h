@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a job of several GPUs stands still in a collective operation: rccl-p2p and
+// collective-hang begin with the same lines.
+#pragma once
+
+#include "findings/causes/cause_rule.h"
+
+namespace headroom::findings {
+
+struct CollectiveSigns {
+  const logs::Observation* timeout = nullptr;  // A watchdog gave up.
+  const logs::Observation* error = nullptr;    // RCCL reports an error.
+  const logs::Observation* stands = nullptr;   // A thread was seen inside a collective.
+  const logs::Observation* stopped = nullptr;  // A remark, Ctrl-C or the kernel: it goes no further.
+  const logs::Observation* silent = nullptr;   // RCCL was set up, and nothing came after it.
+  bool several = false;                        // The job is known to have more than one rank.
+
+  // Any of them; the surest first.
+  const logs::Observation* first() const;
+};
+
+CollectiveSigns find_collective_signs(const logs::Observations& log);
+
+// A failure of its own before `line`: one rank died, and the others wait for it.
+const logs::Observation* failure_before(const logs::Observations& log,
+                                        const logs::Observation& line);
+
+}  // namespace headroom::findings

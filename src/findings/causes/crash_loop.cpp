@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// crash-loop: a process dies by a signal and its supervisor starts it again, which helps nothing.
+// One death without a restart is no loop. SIGKILL is somebody else's doing (the OOM killer's), and
+// SIGILL the processor's.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "findings/causes/causes.h"
+#include "findings/causes/crash_signs.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+// By a fault of its own: abort, a wrong address, a bus error or a division.
+bool is_own_fault(const Observation& death) {
+  const std::string_view code = death.value("code"), signal = death.value("signal");
+  if (!code.empty()) return code == "134" || code == "135" || code == "136" || code == "139";
+  return signal == "SIGSEGV" || signal == "SIGABRT" || signal == "SIGBUS" || signal == "SIGFPE";
+}
+
+std::uint64_t deaths_of(const logs::Observations& log) {
+  std::uint64_t workers = 0;
+  for (const Observation* one : log.of("worker-killed")) workers += is_own_fault(*one) ? 1 : 0;
+  // One death may be reported in several words; the commonest of them counts.
+  return std::max({workers, log.count_of("aborted"), log.count_of("segfault"),
+                   log.seen("illegal-instruction") ? 0 : log.count_of("signal-exit")});
+}
+
+std::uint64_t restarts_of(const logs::Observations& log, bool& lasting) {
+  std::uint64_t most = log.count_of("restarted");
+  for (const Observation* one : log.of("restarted")) {
+    for (const std::string_view name : {"counter", "count"}) {
+      most = std::max(most, parse_u64(one->value(name)).value_or(0));
+    }
+    if (one->text.find("BackOff") != std::string::npos) lasting = true;
+  }
+  return std::max(most, log.count_of("worker-started"));
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  bool lasting = false;  // The supervisor itself says that it happens again and again.
+  const std::uint64_t deaths = deaths_of(subject.log);
+  const std::uint64_t restarts = restarts_of(subject.log, lasting);
+  if (deaths == 0 || restarts == 0) return std::nullopt;
+  lasting = lasting || deaths > 1 || restarts > 2;
+  Hypothesis loop;
+  loop.confidence = lasting ? 0.7 : confidence::possible;
+  const bool segfault = subject.log.seen("segfault");
+  loop.title = fmt::format("A process dies by {} {} and is started again",
+                           segfault ? "a wrong memory access (SIGSEGV)" : "a signal",
+                           deaths > 1 ? fmt::format("{} times", deaths) : "at its work");
+  loop.reasons.push_back(fmt::format(
+      "{} {} by a signal, {} {}: starting it again does not help.", deaths,
+      deaths == 1 ? "death" : "deaths", restarts, restarts == 1 ? "start" : "starts"));
+  loop.reasons.emplace_back("No line says what went wrong inside; it is a library's crash.");
+  show_some(subject, {"crash-frame", "worker-killed", "segfault", "aborted", "signal-exit"}, 3,
+            loop);
+  show_some(subject, {"worker-started", "restarted", "runner-died"}, 2, loop);
+  loop.fix = {
+      "get the place of the crash: PYTHONFAULTHANDLER=1 in the service's environment, or "
+      "coredumpctl gdb",
+      "the kernel's side of the same minute: sudo dmesg -T | grep -iE 'segfault|trap|amdgpu|oom'",
+      "try the program's last release before this one, and its CPU build, to tell the GPU's "
+      "libraries from the rest",
+  };
+  loop.alternatives.push_back(
+      {"framework-bug", 0.3, "coredumpctl gdb, then bt: which library the innermost frame is in"});
+  loop.alternatives.push_back(
+      {"gfx-target-missing", 0.2, "AMD_LOG_LEVEL=3 CMD 2>&1 | grep -i 'code object'"});
+  return loop;
+}
+
+}  // namespace
+
+constinit const CauseRule crash_loop_cause = {
+    .id = "crash-loop",
+    .meaning = "A process dies by a signal at every start and is started again.",
+    .why =
+        "A supervisor (gunicorn, systemd, docker, Kubernetes) restarts what died. Where a library "
+        "crashes at the same place each time, that goes on for ever and hides the first message.",
+    .fix = "Stop the restarts, run the program by hand, and find the library that crashes.",
+    .explains = "app-bug",
+    .find = find,
+};
+
+}  // namespace headroom::findings

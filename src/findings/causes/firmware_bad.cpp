@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// firmware-bad: the GPU hangs or faults, and its firmware is known to do that (data/advisories.toml);
+// or the driver could not load a firmware file and gave up. A version alone is no failure: the log
+// must show one.
+#include <fmt/format.h>
+
+#include "findings/causes/causes.h"
+#include "findings/causes/crash_signs.h"
+
+namespace headroom::findings {
+namespace {
+
+// Effect, certainty of the match, and whether the signs are those that it is known for.
+double confidence_of(const AdvisoryMatch& match, const CrashSigns& signs) {
+  const bool hangs = signs.scheduler != nullptr || signs.stopped != nullptr;
+  if (match.advisory->effect == knowledge::Effect::bad) return match.certain ? 0.9 : 0.85;
+  if (!hangs) return confidence::possible;
+  if (signs.scheduler == nullptr) return 0.65;
+  return match.certain ? 0.85 : confidence::likely;
+}
+
+std::optional<Hypothesis> find_known(const LogSubject& subject, const CrashSigns& signs) {
+  const auto matches = match_advisories(subject, "firmware");
+  if (matches.empty()) return std::nullopt;
+  const AdvisoryMatch& match = matches.front();
+  Hypothesis bad;
+  bad.confidence = confidence_of(match, signs);
+  bad.title = fmt::format("{} runs MES firmware {:#x}, which is known to {}", gpu_of(subject.scene),
+                          match.advisory->firmware->is,
+                          match.advisory->effect == knowledge::Effect::bad
+                              ? "break compute"
+                              : "hang under compute jobs");
+  bad.reasons.push_back(match.advisory->happens);
+  bad.reasons.insert(bad.reasons.end(), match.reasons.begin(), match.reasons.end());
+  if (!match.certain && match.reasons.empty()) {
+    bad.reasons.emplace_back("Which kernel runs is not in the log; a newer one avoids it.");
+  }
+  bad.reasons.push_back(
+      fmt::format("Known from: {}.",
+                  fmt::join(knowledge::full_sources(subject.tables, match.advisory->origin), "; ")));
+  bad.evidence.push_back(show(subject, *signs.of_gpu(), signs.of_gpu()->signature->says));
+  bad.evidence.insert(bad.evidence.end(), match.evidence.begin(), match.evidence.end());
+  bad.fix = match.advisory->to_do;
+  bad.alternatives.push_back(
+      {"gpu-hang", 0.15, "boot with what the fix says, and see whether it hangs again"});
+  return bad;
+}
+
+// The firmware is not in the log, but this chip is known for it and its scheduler stopped.
+std::optional<Hypothesis> find_by_chip(const LogSubject& subject, const CrashSigns& signs) {
+  const bool scheduler = subject.log.seen("mes-timeout");
+  if (subject.log.seen("mes-firmware") || !has_advisories(subject, "firmware")) {
+    return std::nullopt;
+  }
+  const auto* cwsr = subject.scene.machine.option("amdgpu", "cwsr_enable");
+  const logs::Observation* package = subject.log.first("firmware-package");
+  const bool bad_package = package != nullptr && package->value("date") == "20251125";
+  if (!bad_package && (!scheduler || (cwsr != nullptr && cwsr->value == "0"))) return std::nullopt;
+  Hypothesis bad;
+  bad.confidence = bad_package ? 0.8 : 0.55;
+  bad.title = bad_package
+                  ? fmt::format("linux-firmware 20251125 is known to break compute on {}",
+                                gpu_of(subject.scene))
+                  : fmt::format("The scheduler firmware of {} hangs, which several versions of it "
+                                "are known for",
+                                gpu_of(subject.scene));
+  bad.reasons.emplace_back(
+      bad_package ? "It brought MES 0x83, which AMD took back."
+                  : "The version of its firmware is not in the log, so this is the usual cause on "
+                    "this chip and not proven.");
+  bad.evidence.push_back(show(subject, *signs.of_gpu(), signs.of_gpu()->signature->says));
+  if (bad_package) bad.evidence.push_back(show(subject, *package));
+  bad.fix = {
+      "see which firmware runs: sudo grep MES /sys/kernel/debug/dri/*/amdgpu_firmware_info",
+      "MES 0x83: update linux-firmware to a release after 20251125, rebuild the initramfs, reboot",
+      "MES 0x80: boot a kernel from 6.18 on; until then amdgpu.cwsr_enable=0 on the kernel command "
+      "line",
+  };
+  bad.alternatives.push_back(
+      {"gpu-hang", 0.4, "sudo grep MES /sys/kernel/debug/dri/*/amdgpu_firmware_info; uname -r"});
+  return bad;
+}
+
+// The driver gave up because a file is not there.
+std::optional<Hypothesis> find_missing_file(const LogSubject& subject) {
+  const logs::Observation* file = subject.log.first("firmware-load-failed");
+  const logs::Observation* failed = subject.log.first("gpu-init-failed");
+  if (file == nullptr || failed == nullptr) return std::nullopt;
+  std::string_view name = file->value("file");
+  if (name.empty()) name = file->value("also");
+  Hypothesis missing;
+  missing.confidence = 0.7;
+  missing.title = name.empty() ? "The GPU's firmware could not be loaded, so the driver gave up"
+                               : fmt::format("The driver found no firmware file {}", name);
+  missing.reasons.emplace_back(
+      "The installed linux-firmware is older than the GPU, or the initramfs lacks its files.");
+  missing.evidence = {show(subject, *file), show(subject, *failed)};
+  missing.fix = {
+      "update linux-firmware (Debian, Ubuntu: sudo apt install --only-upgrade linux-firmware)",
+      "make the initramfs again, which holds a copy, and reboot",
+  };
+  missing.alternatives.push_back(
+      {"driver-not-loaded", 0.3, "lsmod | grep amdgpu; sudo dmesg | grep -i amdgpu"});
+  return missing;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const CrashSigns signs = find_crash_signs(subject.log);
+  if (signs.of_gpu() != nullptr) {
+    if (auto known = find_known(subject, signs)) return known;
+    if (auto usual = find_by_chip(subject, signs)) return usual;
+  }
+  return find_missing_file(subject);
+}
+
+}  // namespace
+
+constinit const CauseRule firmware_bad_cause = {
+    .id = "firmware-bad",
+    .meaning = "The GPU's firmware is known to hang or to fault, or could not be loaded.",
+    .why =
+        "Firmware comes with the distribution and changes with any update. A bad one shows as "
+        "memory access faults and hangs that look like broken hardware or a broken framework.",
+    .fix =
+        "Read the version under /sys/kernel/debug/dri, update linux-firmware or go back to the "
+        "package before, rebuild the initramfs, and reboot.",
+    .explains = "gpu-hang crash-loop framework-bug rocm-regression collective-hang",
+    .find = find,
+};
+
+}  // namespace headroom::findings

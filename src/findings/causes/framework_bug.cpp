@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// framework-bug: the framework trips over itself: an assertion of its own, a crash of its kernel
+// compiler, an error of its library, or a Python error whose innermost frame is in its own code. Many
+// better-named causes end in the same lines, so it is never sure.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "findings/causes/causes.h"
+#include "findings/causes/crash_signs.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+struct Sign {
+  const Observation* line = nullptr;
+  double confidence = 0;
+  std::string title;
+};
+
+// Slips that no wrong argument of the user's brings about, as a rule.
+bool is_slip(const Observation& error) {
+  const std::string_view type = error.value("type");
+  const std::string_view message = error.value("message");
+  // Two packages that do not fit each other, not a fault of one.
+  const bool misfit = message.starts_with("module '") || message.starts_with("type object '");
+  for (const std::string_view slip : {"AttributeError", "UnboundLocalError", "NameError",
+                                      "IndexError", "RecursionError", "AssertionError"}) {
+    if (type == slip) return !misfit;
+  }
+  return false;
+}
+
+// A Python error whose innermost frame is in the framework's own code.
+const Observation* error_within(const logs::Observations& log) {
+  for (const Observation* error : log.of("python-exception")) {
+    if (!is_slip(*error)) continue;
+    const Observation* innermost = nullptr;
+    for (const Observation* frame : log.of("python-frame")) {
+      if (frame->log == error->log && frame->line < error->line) innermost = frame;
+    }
+    if (innermost == nullptr) continue;
+    for (const Observation* frame : log.of("framework-frame")) {
+      if (frame->log == innermost->log && frame->line == innermost->line) return error;
+    }
+  }
+  return nullptr;
+}
+
+Sign strongest(const LogSubject& subject) {
+  const logs::Observations& log = subject.log;
+  const bool admitted = log.seen("report-a-bug");
+  if (const auto* line = log.first("internal-assert")) {
+    const std::string_view where = line->value("where");
+    const bool of_allocator = where.find("Allocator") != std::string_view::npos;
+    return {line, of_allocator ? 0.6 : 0.8,
+            fmt::format("PyTorch ran into a state that it says cannot be{}",
+                        where.empty() ? std::string() : fmt::format(" ({})", where))};
+  }
+  if (const auto* line = log.first("kernel-compiler-crash")) {
+    return {line, admitted ? 0.75 : 0.65, "The compiler of GPU kernels failed"};
+  }
+  if (const auto* line = log.first("ggml-assert")) {
+    return {line, 0.55, "ggml ran into a state that it says cannot be"};
+  }
+  if (const auto* line = log.first("crash-frame"); line && log.any_of({"segfault", "aborted"})) {
+    const std::string library(line->value("library").empty() ? line->value("mapped")
+                                                             : line->value("library"));
+    return {line, confidence::possible, fmt::format("A crash inside lib{}", library)};
+  }
+  if (const auto* line = error_within(log)) {
+    return {line, confidence::possible,
+            fmt::format("A Python error inside the framework's own code: {}", line->value("type"))};
+  }
+  if (const auto* line = log.first("library-internal-error")) {
+    return {line, 0.45, "A library of ROCm reports an error of its own"};
+  }
+  if (const auto* line = log.first("report-a-bug")) {
+    return {line, 0.4, "The program itself calls it a bug of its own"};
+  }
+  return {};
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  Sign sign = strongest(subject);
+  if (sign.line == nullptr) return std::nullopt;
+  Hypothesis bug;
+  bug.confidence = sign.confidence;
+  bug.title = std::move(sign.title);
+  bug.reasons.emplace_back(
+      "It arises in the framework's own code; nothing here points to the set-up, the driver or the "
+      "program that uses it.");
+  bug.evidence.push_back(show(subject, *sign.line, sign.line->signature->says));
+  show_some(subject, {"report-a-bug", "framework-frame", "crash-frame"}, 2, bug);
+  bug.fix = {
+      "try the framework's next release, or its nightly build",
+      "make the smallest program that shows it, and report it with: python -m "
+      "torch.utils.collect_env",
+  };
+  if (subject.log.seen("kernel-compiler-crash")) {
+    bug.fix.insert(bug.fix.begin(), "until then run without the compiler: TORCH_COMPILE_DISABLE=1");
+  }
+  bug.alternatives.push_back(
+      {"rocm-regression", 0.25, "run the same program with the ROCm release before this one"});
+  bug.alternatives.push_back(
+      {"gfx-target-missing", 0.2, "python -c 'import torch; print(torch.cuda.get_arch_list())'"});
+  return bug;
+}
+
+}  // namespace
+
+constinit const CauseRule framework_bug_cause = {
+    .id = "framework-bug",
+    .meaning = "A fault inside the framework's own code.",
+    .why =
+        "Neither the set-up nor the driver nor the program is wrong, so changing them costs time "
+        "and mends nothing; another release of the framework may.",
+    .fix = "Try another release, and report the smallest program that shows it.",
+    .explains = "app-bug crash-loop",
+    .find = find,
+};
+
+}  // namespace headroom::findings

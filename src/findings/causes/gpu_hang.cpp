@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpu-hang: the driver or the runtime reports that the GPU stopped, and nothing here says why. A
+// memory access fault alone is weaker: it ends the job, has at least four causes, and does not hang
+// the GPU by itself.
+#include <fmt/format.h>
+
+#include "findings/causes/causes.h"
+#include "findings/causes/crash_signs.h"
+
+namespace headroom::findings {
+namespace {
+
+// An override that makes this GPU run another target's code: the likelier cause of any fault.
+bool runs_foreign_code(const LogSubject& subject, std::string& value) {
+  const facts::Setting* setting = subject.scene.setting("HSA_OVERRIDE_GFX_VERSION");
+  const knowledge::Target* target = subject.tables.target(subject.scene.gfx());
+  if (setting == nullptr || target == nullptr) return false;
+  value = setting->value;
+  const auto judged = knowledge::judge_override(*target, value);
+  return judged && judged->risk == knowledge::Risk::dangerous;
+}
+
+std::string title_of_hang(const LogSubject& subject, const CrashSigns& signs) {
+  const std::string gpu = gpu_of(subject.scene);
+  if (const auto* ring = subject.log.first("ring-timeout")) {
+    return fmt::format("Ring {} of {} made no progress, and the driver reset the GPU",
+                       ring->value("ring"), gpu);
+  }
+  if (signs.scheduler != nullptr) {
+    return fmt::format("The scheduler of {} stopped answering, and the driver reset the GPU", gpu);
+  }
+  if (signs.stopped != nullptr) return fmt::format("A job hung {}", gpu);
+  return fmt::format("A kernel on {} used an address that it may not use", gpu);
+}
+
+double confidence_of(const LogSubject& subject, const CrashSigns& signs) {
+  if (signs.stopped != nullptr || signs.scheduler != nullptr) return 0.75;
+  if (signs.fault != nullptr) return 0.4;
+  return subject.log.seen("smu-stuck") ? confidence::possible : 0.35;
+}
+
+void add_alternatives(const LogSubject& subject, const CrashSigns& signs, Hypothesis& hang) {
+  hang.alternatives.push_back(
+      {"firmware-bad", confidence::conceivable,
+       "sudo grep -E '^(MES|MEC|SDMA)' /sys/kernel/debug/dri/*/amdgpu_firmware_info; uname -r"});
+  hang.alternatives.push_back(
+      {"rocm-regression", confidence::conceivable,
+       "run the same job with a PyTorch of the ROCm release before and after this one"});
+  hang.alternatives.push_back({"hw-error", 0.1, "sudo dmesg | grep -iE 'ras|ecc|mce|aer|poison'"});
+  if (signs.fault != nullptr && subject.scene.setting("HSA_OVERRIDE_GFX_VERSION") == nullptr) {
+    hang.alternatives.push_back(
+        {"gfx-override-wrong", 0.1, "env | grep HSA_OVERRIDE_GFX_VERSION, also in the service"});
+  }
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const CrashSigns signs = find_crash_signs(subject.log);
+  const logs::Observation* first = signs.of_gpu();
+  if (first == nullptr) first = subject.log.first_of({"smu-stuck", "hip-launch-failure"});
+  if (first == nullptr) return std::nullopt;
+  Hypothesis hang;
+  hang.confidence = confidence_of(subject, signs);
+  hang.title = title_of_hang(subject, signs);
+  hang.evidence.push_back(show(subject, *first, first->signature->says));
+  show_some(subject,
+            {"ring-timeout", "mes-timeout", "hws-hang", "gpu-reset", "vram-lost", "hw-exception",
+             "memory-access-fault", "gpu-page-fault", "hip-launch-failure"},
+            5, hang);
+  hang.reasons.emplace_back(
+      signs.stopped != nullptr || signs.scheduler != nullptr
+          ? "The GPU stopped making progress; the lines do not say which program or firmware is "
+            "at fault."
+          : "Such a fault has several causes: code for another target, firmware, one ROCm release, "
+            "a fault in the program or its libraries. The lines do not tell them apart.");
+  add_alternatives(subject, signs, hang);
+  std::string value;
+  if (runs_foreign_code(subject, value)) {
+    hang.confidence *= 0.6;
+    hang.reasons.push_back(fmt::format(
+        "HSA_OVERRIDE_GFX_VERSION={} makes it run another target's code, which alone does this.",
+        value));
+  }
+  hang.fix = {
+      "find the kernel at fault: AMD_SERIALIZE_KERNEL=3 AMD_LOG_LEVEL=3 HIP_LAUNCH_BLOCKING=1 CMD",
+      "keep the kernel's side: sudo dmesg -T | grep -iE 'amdgpu|kfd' > dmesg.txt",
+      "rule out firmware: sudo cat /sys/kernel/debug/dri/*/amdgpu_firmware_info",
+      "then try one thing at a time: without any HSA_OVERRIDE_GFX_VERSION, a newer linux-firmware "
+      "and kernel, another ROCm release",
+  };
+  return hang;
+}
+
+}  // namespace
+
+constinit const CauseRule gpu_hang_cause = {
+    .id = "gpu-hang",
+    .meaning = "The GPU stopped making progress, or was reset, and no more specific cause is seen.",
+    .why =
+        "The driver waits some seconds for a ring or for the scheduler firmware, then resets the "
+        "GPU. Every job on it ends, and on discrete cards what is in VRAM is lost.",
+    .fix =
+        "Find the kernel that hangs, and rule out firmware, an override, and a single ROCm "
+        "release, one at a time.",
+    .explains = "crash-loop",
+    .find = find,
+};
+
+}  // namespace headroom::findings

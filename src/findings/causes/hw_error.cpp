@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// hw-error: the hardware itself reports what it could not correct: RAS of the GPU, machine checks of
+// the processor, the PCIe link. Nothing in software makes these lines.
+#include <fmt/format.h>
+
+#include "findings/causes/causes.h"
+#include "findings/causes/crash_signs.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+struct Sign {
+  const Observation* line = nullptr;
+  double confidence = 0;
+  std::string title;
+};
+
+const Observation* ecc_exception(const logs::Observations& log) {
+  for (const Observation* one : log.of("hw-exception")) {
+    if (one->value("reason").find("ECC") != std::string_view::npos) return one;
+  }
+  return nullptr;
+}
+
+Sign strongest(const LogSubject& subject) {
+  const logs::Observations& log = subject.log;
+  const std::string gpu = gpu_of(subject.scene);
+  if (const auto* line = log.first("ras-uncorrectable")) {
+    const std::string event(line->value("event"));
+    return {line, confidence::proven,
+            fmt::format("{} reports a hardware error that it could not correct{}", gpu,
+                        event.empty() ? "" : " (" + event + ")")};
+  }
+  if (const auto* line = ecc_exception(log)) {
+    return {line, confidence::proven, fmt::format("The memory of {} has a defect (ECC)", gpu)};
+  }
+  if (const auto* line = log.first("gpu-bad-pages")) {
+    return {line, 0.85, fmt::format("Parts of the memory of {} are defective", gpu)};
+  }
+  if (const auto* line = log.first("gpu-off-bus")) {
+    return {line, confidence::likely, fmt::format("{} no longer answers on the PCIe bus", gpu)};
+  }
+  if (const auto* line = log.first("pcie-uncorrected")) {
+    std::string_view kind = line->value("kind");
+    if (kind.empty()) kind = line->value("other");
+    const bool mild = kind == "Non-Fatal" || kind == "NonFatal";
+    return {line, mild ? 0.6 : confidence::likely,
+            "The PCIe link lost data that could not be sent again"};
+  }
+  if (const auto* line = log.first("machine-check")) {
+    return {line, confidence::likely,
+            "The processor or its memory reports an error that it could not correct"};
+  }
+  return {};
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  Sign sign = strongest(subject);
+  if (sign.line == nullptr) return std::nullopt;
+  Hypothesis broken;
+  broken.confidence = sign.confidence;
+  broken.title = std::move(sign.title);
+  broken.reasons.emplace_back(
+      "The hardware's own error reporting says so; resets and crashes after it follow from it.");
+  broken.evidence.push_back(show(subject, *sign.line, sign.line->signature->says));
+  show_some(subject,
+            {"ras-uncorrectable", "gpu-bad-pages", "gpu-off-bus", "pcie-uncorrected",
+             "machine-check", "gpu-reset"},
+            4, broken);
+  broken.fix = {
+      "read the counters: for f in /sys/class/drm/card*/device/ras/*_err_count; do echo $f; cat "
+      "$f; done",
+      "switch off, take the card out and put it back; try another slot without a riser, and another "
+      "power cable",
+      "try the card in another machine, and another card in this slot: what stays with the card is "
+      "the card's, what stays with the slot is the board's or the power supply's",
+  };
+  broken.alternatives.push_back(
+      {"gpu-hang", 0.1, "whether the error comes back without any job: sudo dmesg -w"});
+  return broken;
+}
+
+}  // namespace
+
+constinit const CauseRule hw_error_cause = {
+    .id = "hw-error",
+    .meaning = "The GPU, its link, the processor or the memory reports an uncorrectable error.",
+    .why =
+        "RAS, machine checks and PCIe error reporting are done by the hardware. Once they report "
+        "an uncorrectable error, results cannot be trusted and the driver resets the GPU.",
+    .fix = "Check seating, riser, power and cooling; then swap card and slot to see which it is.",
+    .explains =
+        "gpu-hang crash-loop framework-bug rocm-regression collective-hang driver-not-loaded "
+        "vram-orphaned firmware-bad rccl-p2p",
+    .find = find,
+};
+
+}  // namespace headroom::findings

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// rccl-p2p: a job of several GPUs hangs or fails, and something says that it is the way from GPU to
+// GPU: RCCL's own warning about the IOMMU, a refused address, a refused peer, or that it runs once
+// peer-to-peer is off. That GPUs use peer-to-peer is normal and says nothing.
+#include <fmt/format.h>
+
+#include "findings/advice.h"
+#include "findings/causes/causes.h"
+#include "findings/causes/collective_signs.h"
+#include "findings/causes/crash_signs.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+enum class Iommu { unknown, passes, translates };
+
+Iommu iommu_of(const Scene& scene) {
+  if (!scene.cmdline) return Iommu::unknown;
+  for (const std::string_view word :
+       {"iommu=pt", "amd_iommu=off", "intel_iommu=off", "iommu=off", "iommu.passthrough=1"}) {
+    if (scene.cmdline->find(word) != std::string::npos) return Iommu::passes;
+  }
+  return Iommu::translates;
+}
+
+// The setting that takes peer-to-peer away, with which the job still fails, or runs.
+const facts::Setting* p2p_off(const Scene& scene) {
+  const facts::Setting* setting = scene.setting("NCCL_P2P_DISABLE");
+  return setting != nullptr && setting->value == "1" ? setting : nullptr;
+}
+
+struct Finding {
+  double confidence = 0;
+  const Observation* line = nullptr;
+  std::string reason;
+};
+
+Finding judge(const LogSubject& subject, const CollectiveSigns& signs) {
+  const logs::Observations& log = subject.log;
+  const Iommu iommu = iommu_of(subject.scene);
+  const Observation* warning = log.first("nccl-iommu");
+  const Observation* refused = log.first("iommu-page-fault");
+  if (refused != nullptr && (signs.several || signs.first() != nullptr)) {
+    return {0.85, refused, "The IOMMU refused a transfer while several GPUs were at work."};
+  }
+  if (const auto* peer = log.first("peer-access-failed")) {
+    return {0.8, peer, "One GPU could not reach another one's memory."};
+  }
+  if (signs.first() == nullptr) return {};
+  const facts::Setting* off = p2p_off(subject.scene);
+  const Observation* works = log.last("rccl-test-row");
+  if (off != nullptr && works != nullptr && works->line > signs.first()->line) {
+    return {0.85, works, "With NCCL_P2P_DISABLE=1 it runs."};
+  }
+  if (warning != nullptr && iommu != Iommu::passes && off == nullptr) {
+    const double sure = iommu == Iommu::translates ? 0.9 : 0.85;
+    return {sure, warning,
+            "RCCL itself warns that the IOMMU translates addresses, and the job stands still where "
+            "the first transfer between GPUs begins."};
+  }
+  if (const auto* acs = log.first("acs-redirects"); acs != nullptr && off == nullptr) {
+    return {0.65, acs, "A PCIe bridge sends what GPUs say to each other up to the root (ACS)."};
+  }
+  if (iommu == Iommu::translates && off == nullptr && log.seen("nccl-p2p-channel")) {
+    return {confidence::possible, signs.first(),
+            "The GPUs talk directly to each other, and the kernel runs without iommu=pt."};
+  }
+  return {};
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const CollectiveSigns signs = find_collective_signs(subject.log);
+  const Finding found = judge(subject, signs);
+  if (found.line == nullptr) return std::nullopt;
+  Hypothesis peers;
+  peers.confidence = found.confidence;
+  peers.title = iommu_of(subject.scene) == Iommu::translates
+                    ? "GPUs cannot exchange data: the kernel runs without iommu=pt"
+                    : "GPUs cannot exchange data directly (peer-to-peer, IOMMU)";
+  peers.reasons.push_back(found.reason);
+  peers.evidence.push_back(show(subject, *found.line, found.line->signature->says));
+  if (signs.first() != nullptr && signs.first() != found.line) {
+    peers.evidence.push_back(show(subject, *signs.first(), signs.first()->signature->says));
+  }
+  if (iommu_of(subject.scene) == Iommu::translates) {
+    peers.evidence.push_back(show(subject.scene.cmdline, "it has no iommu=pt"));
+  }
+  show_some(subject, {"nccl-p2p-channel", "nccl-init"}, 2, peers);
+  peers.fix = {"try it first without direct transfers: NCCL_P2P_DISABLE=1 CMD"};
+  if (iommu_of(subject.scene) != Iommu::passes) {
+    for (std::string& step : steps_to_boot_with(subject.scene.machine, "iommu=pt")) {
+      peers.fix.push_back(std::move(step));
+    }
+  }
+  peers.fix.emplace_back(
+      "if it still hangs, look for ACS on the bridges: sudo lspci -vvv | grep ACSCtl; switch it "
+      "off in the BIOS");
+  peers.alternatives.push_back(
+      {"collective-hang", 0.2, "NCCL_P2P_DISABLE=1 CMD: if it hangs all the same, it is not this"});
+  return peers;
+}
+
+}  // namespace
+
+constinit const CauseRule rccl_p2p_cause = {
+    .id = "rccl-p2p",
+    .meaning = "Transfers between GPUs hang or fail: peer-to-peer, IOMMU or ACS.",
+    .why =
+        "Where the IOMMU translates addresses, or a bridge redirects transfers, what one GPU "
+        "writes into another one's memory may never arrive, and every collective operation waits "
+        "for it.",
+    .fix =
+        "Boot with iommu=pt, switch ACS off for the bridges between the GPUs, or set "
+        "NCCL_P2P_DISABLE=1.",
+    .explains = "collective-hang gpu-hang crash-loop app-bug framework-bug",
+    .find = find,
+};
+
+}  // namespace headroom::findings

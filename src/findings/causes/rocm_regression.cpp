@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// rocm-regression: the set-up is right, and one release of ROCm breaks it on this target. Either the
+// table of known combinations has it (data/advisories.toml), or the log says that another release
+// works. A version alone is no failure: the log must show a fault, a hang or a crash.
+#include <fmt/format.h>
+
+#include "findings/causes/causes.h"
+#include "findings/causes/crash_signs.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+// The failure that such a release brings about.
+const Observation* failure_of(const LogSubject& subject) {
+  const CrashSigns signs = find_crash_signs(subject.log);
+  if (signs.of_gpu() != nullptr) return signs.of_gpu();
+  if (const auto* launch = subject.log.first("hip-launch-failure")) return launch;
+  return signs.died;
+}
+
+std::optional<Hypothesis> find_known(const LogSubject& subject, const Observation& failure) {
+  const auto matches = match_advisories(subject, "rocm");
+  if (matches.empty()) return std::nullopt;
+  const AdvisoryMatch& match = matches.front();
+  const facts::Text& rocm = rocm_of(subject.scene);
+  const bool bad = match.advisory->effect == knowledge::Effect::bad;
+  const bool of_gpu = find_crash_signs(subject.log).of_gpu() != nullptr;
+  Hypothesis regression;
+  regression.confidence = bad ? 0.85 : 0.65;
+  if (!match.certain) regression.confidence -= 0.1;
+  // A process that merely died may have died of anything.
+  if (!of_gpu) regression.confidence -= 0.15;
+  regression.title = fmt::format("ROCm {} is known {} on {}", *rocm,
+                                 bad ? "not to work" : "to be unstable", gpu_of(subject.scene));
+  regression.reasons.push_back(match.advisory->happens);
+  regression.reasons.insert(regression.reasons.end(), match.reasons.begin(), match.reasons.end());
+  regression.reasons.push_back(
+      fmt::format("Known from: {}.",
+                  fmt::join(knowledge::full_sources(subject.tables, match.advisory->origin), "; ")));
+  regression.evidence.push_back(show(subject, failure, failure.signature->says));
+  regression.evidence.push_back(show(rocm, "the ROCm that the job ran with"));
+  regression.fix = match.advisory->to_do;
+  regression.alternatives.push_back(
+      {"gpu-hang", 0.2, "run the job with the release that the fix names"});
+  return regression;
+}
+
+// Somebody wrote into the log that it works with another release.
+std::optional<Hypothesis> find_said(const LogSubject& subject, const Observation& failure) {
+  const Observation* said = subject.log.first_of({"other-rocm-works", "rocm-regression-said"});
+  if (said == nullptr) return std::nullopt;
+  std::string other;
+  for (const std::string_view name : {"works", "back"}) {
+    if (other.empty()) other = said->value(name);
+  }
+  const facts::Text& rocm = rocm_of(subject.scene);
+  // "It works with ROCm 6.2", written where 6.2 is what runs, tells nothing.
+  if (!other.empty() && rocm && rocm->starts_with(other)) return std::nullopt;
+  Hypothesis regression;
+  regression.confidence = 0.75;
+  regression.title =
+      fmt::format("{} breaks this job{}", rocm ? "ROCm " + *rocm : "This release of ROCm",
+                  other.empty() ? "" : fmt::format("; with ROCm {} it works", other));
+  regression.reasons.emplace_back("The same job is said to work with another release of ROCm.");
+  regression.evidence = {show(subject, failure, failure.signature->says), show(subject, *said)};
+  if (!other.empty()) {
+    regression.fix.push_back(fmt::format(
+        "pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/rocm{}",
+        other.substr(0, other.find('.', other.find('.') + 1))));
+  }
+  regression.fix.emplace_back(
+      "report both versions, the target and the smallest program that shows it to ROCm");
+  return regression;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const Observation* failure = failure_of(subject);
+  if (failure == nullptr) return std::nullopt;
+  if (auto known = find_known(subject, *failure)) return known;
+  return find_said(subject, *failure);
+}
+
+}  // namespace
+
+constinit const CauseRule rocm_regression_cause = {
+    .id = "rocm-regression",
+    .meaning = "One release of ROCm breaks what works with another one, on this GPU.",
+    .why =
+        "Nothing in the set-up is wrong, so nothing in it can be mended: a fault came with a "
+        "release and went with a later one.",
+    .fix = "Use the release before or after it; the finding names one that is known to work.",
+    .explains = "gpu-hang crash-loop framework-bug",
+    .find = find,
+};
+
+}  // namespace headroom::findings
