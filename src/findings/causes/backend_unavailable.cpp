@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// backend-unavailable: the job asks for a communication or compute back-end that this build does not
-// have. On a foreign machine that lacks only its own vendor's back-end, it is that vendor's matter.
+// backend-unavailable: the job asks for a communication or compute back-end that this build does
+// not have. On a foreign machine that lacks only its own vendor's back-end, it is that vendor's
+// matter.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,13 +91,15 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (vendor && is_of_foreign_vendor(asked, *vendor)) return std::nullopt;
   Hypothesis missing;
   missing.confidence = sign.confidence;
-  missing.title = asked.empty() ? "This build lacks the back-end that the job asks for"
-                                : fmt::format("This build has no {}, which the job asks for", asked);
+  missing.title = asked.empty()
+                      ? "This build lacks the back-end that the job asks for"
+                      : fmt::format("This build has no {}, which the job asks for", asked);
   missing.reasons.emplace_back("The program says itself that it was built without it.");
   missing.evidence.push_back(show(subject, *sign.line, sign.line->signature->says));
   advise(*sign.line, asked, missing);
   missing.alternatives.push_back(
-      {"wrong-wheel", 0.3, "python -c 'import torch; print(torch.__version__, torch.version.hip)'"});
+      {"wrong-wheel", 0.3,
+       "python -c 'import torch; print(torch.__version__, torch.version.hip)'"});
   return missing;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// collective-hang: several ranks, and one collective operation (or DataParallel) never ends. Nothing
-// points to the way between the GPUs; the usual reasons are a rank that is elsewhere, died, or does
-// another number of steps.
+// collective-hang: several ranks, and one collective operation (or DataParallel) never ends.
+// Nothing points to the way between the GPUs; the usual reasons are a rank that is elsewhere, died,
+// or does another number of steps.
 #include <fmt/format.h>
 
 #include <algorithm>

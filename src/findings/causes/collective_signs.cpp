@@ -41,7 +41,11 @@ CollectiveSigns find_collective_signs(const logs::Observations& log) {
   signs.several = log.any_of({"several-ranks", "nccl-init", "nccl-p2p-channel",
                               "nccl-other-channel", "nccl-timeout", "nccl-iommu"});
   const Observation* frame = log.first("frame-in-collective");
-  const Observation* halt = log.first_of({"said-to-hang", "interrupted", "hung-task"});
+  const Observation* halt = log.first_of({"said-to-hang", "hung-task"});
+  // Who stops a job that makes progress has other reasons.
+  if (halt == nullptr && log.first_with(knowledge::Role::progress) == nullptr) {
+    halt = log.first("interrupted");
+  }
   if (frame != nullptr && (halt != nullptr || log.seen("stack-dump"))) signs.stands = frame;
   if (signs.several) signs.stopped = halt;
   signs.silent = last_of_silence(log);

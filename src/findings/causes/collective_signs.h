@@ -11,9 +11,10 @@ struct CollectiveSigns {
   const logs::Observation* timeout = nullptr;  // A watchdog gave up.
   const logs::Observation* error = nullptr;    // RCCL reports an error.
   const logs::Observation* stands = nullptr;   // A thread was seen inside a collective.
-  const logs::Observation* stopped = nullptr;  // A remark, Ctrl-C or the kernel: it goes no further.
-  const logs::Observation* silent = nullptr;   // RCCL was set up, and nothing came after it.
-  bool several = false;                        // The job is known to have more than one rank.
+  const logs::Observation* stopped =
+      nullptr;                                // A remark, Ctrl-C or the kernel: it goes no further.
+  const logs::Observation* silent = nullptr;  // RCCL was set up, and nothing came after it.
+  bool several = false;                       // The job is known to have more than one rank.
 
   // Any of them; the surest first.
   const logs::Observation* first() const;

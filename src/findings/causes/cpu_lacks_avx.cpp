@@ -33,8 +33,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   cpu.confidence = lacks != nullptr ? 0.9 : 0.6;
   cpu.title = lacks != nullptr ? "The processor lacks AVX, which the program needs"
                                : "The program uses an instruction that this processor lacks";
-  cpu.reasons.emplace_back(
-      "SIGILL (exit code 132) is raised by the processor, never by a GPU.");
+  cpu.reasons.emplace_back("SIGILL (exit code 132) is raised by the processor, never by a GPU.");
   const Observation* death = subject.log.first_of({"illegal-instruction", "signal-exit"});
   cpu.evidence.push_back(show(subject, *death, death->signature->says));
   if (lacks != nullptr) cpu.evidence.push_back(show(subject, *lacks));

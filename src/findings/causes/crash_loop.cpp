@@ -53,9 +53,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   loop.title = fmt::format("A process dies by {} {} and is started again",
                            segfault ? "a wrong memory access (SIGSEGV)" : "a signal",
                            deaths > 1 ? fmt::format("{} times", deaths) : "at its work");
-  loop.reasons.push_back(fmt::format(
-      "{} {} by a signal, {} {}: starting it again does not help.", deaths,
-      deaths == 1 ? "death" : "deaths", restarts, restarts == 1 ? "start" : "starts"));
+  loop.reasons.push_back(fmt::format("{} {} by a signal, {} {}: starting it again does not help.",
+                                     deaths, deaths == 1 ? "death" : "deaths", restarts,
+                                     restarts == 1 ? "start" : "starts"));
   loop.reasons.emplace_back("No line says what went wrong inside; it is a library's crash.");
   show_some(subject, {"crash-frame", "worker-killed", "segfault", "aborted", "signal-exit"}, 3,
             loop);

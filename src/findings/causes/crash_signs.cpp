@@ -37,8 +37,8 @@ facts::Gpu gpu_for_matching(const LogSubject& subject, const SceneGpu& seen) {
     if (const auto version = parse_hex(line->value("mes"))) {
       const std::string name =
           line->log < subject.log_names.size() ? subject.log_names[line->log] : "log";
-      gpu.firmware.versions["mes"] = facts::Fact<std::uint64_t>(
-          *version, {name, static_cast<int>(line->line), line->text});
+      gpu.firmware.versions["mes"] =
+          facts::Fact<std::uint64_t>(*version, {name, static_cast<int>(line->line), line->text});
     }
   }
   return gpu;
@@ -77,18 +77,27 @@ std::string gpu_of(const Scene& scene) {
   return known->name.empty() ? gfx : fmt::format("{} ({})", gfx, known->name);
 }
 
+std::string gpu_at_start(const Scene& scene) {
+  const std::string name = gpu_of(scene);
+  return name.starts_with("the ") ? "The " + name.substr(4) : name;
+}
+
 const facts::Text& rocm_of(const Scene& scene) {
   return scene.torch_rocm ? scene.torch_rocm : scene.rocm;
 }
 
-std::vector<AdvisoryMatch> match_advisories(const LogSubject& subject, std::string_view about) {
+std::vector<AdvisoryMatch> match_advisories(const LogSubject& subject, std::string_view about,
+                                            const knowledge::FirmwareCondition* assumed) {
   facts::Facts facts;
   facts.machine = subject.scene.machine;
   facts.machine.rocm = rocm_of(subject.scene);
   std::vector<AdvisoryMatch> matches;
   for (const SceneGpu& seen : subject.scene.gpus) {
     if (seen.gfx.empty()) continue;
-    const facts::Gpu gpu = gpu_for_matching(subject, seen);
+    facts::Gpu gpu = gpu_for_matching(subject, seen);
+    if (assumed != nullptr) {
+      gpu.firmware.versions[assumed->name] = facts::Fact<std::uint64_t>(assumed->is, {});
+    }
     for (AdvisoryMatch& one :
          match_advisories(Subject{facts, subject.tables}, gpu, UnknownKernel::open)) {
       const bool of_kind = one.advisory->about == about;

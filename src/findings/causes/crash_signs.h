@@ -25,13 +25,17 @@ CrashSigns find_crash_signs(const logs::Observations& log);
 
 // "gfx1151 (Radeon 8060S)", or "the GPU".
 std::string gpu_of(const Scene& scene);
+// The same where a sentence begins.
+std::string gpu_at_start(const Scene& scene);
 
 // The ROCm that a job ran with: the wheel's own, else the system's.
 const facts::Text& rocm_of(const Scene& scene);
 
 // Known-bad combinations ("firmware" or "rocm") that the log's machine is in; notes are none. A
 // condition on the kernel stays open where no kernel is known. The worst first.
-std::vector<AdvisoryMatch> match_advisories(const LogSubject& subject, std::string_view about);
+// With `assumed`, as if that firmware were in it.
+std::vector<AdvisoryMatch> match_advisories(const LogSubject& subject, std::string_view about,
+                                            const knowledge::FirmwareCondition* assumed = nullptr);
 
 // Whether the table knows any combination of that kind for a GPU of the scene.
 bool has_advisories(const LogSubject& subject, std::string_view about);

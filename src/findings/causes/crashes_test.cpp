@@ -62,9 +62,9 @@ TEST(Crashes, an_override_of_foreign_code_weakens_the_hang) {
 // firmware-bad
 
 TEST(Crashes, known_bad_firmware_explains_the_hang) {
-  const LogDiagnosis diagnosis = diagnose(
-      std::string(mes) + "MES feature version: 1, firmware version: 0x00000083\n",
-      R"({"gfx": "gfx1151"})");
+  const LogDiagnosis diagnosis =
+      diagnose(std::string(mes) + "MES feature version: 1, firmware version: 0x00000083\n",
+               R"({"gfx": "gfx1151"})");
   EXPECT_EQ(diagnosis.cause.id, "firmware-bad");
   EXPECT_GE(diagnosis.cause.confidence, 0.85);
   ASSERT_EQ(diagnosis.consequences.size(), 1U);
@@ -95,10 +95,10 @@ TEST(Crashes, firmware_of_a_chip_without_a_bad_version_is_not_guessed) {
 }
 
 TEST(Crashes, a_bad_version_without_a_failure_is_no_cause) {
-  EXPECT_EQ(diagnose("MES feature version: 1, firmware version: 0x00000083\n",
-                     R"({"gfx": "gfx1151"})")
-                .cause.id,
-            "insufficient-evidence");
+  EXPECT_EQ(
+      diagnose("MES feature version: 1, firmware version: 0x00000083\n", R"({"gfx": "gfx1151"})")
+          .cause.id,
+      "insufficient-evidence");
 }
 
 TEST(Crashes, a_missing_firmware_file_counts_where_the_driver_gave_up) {
@@ -242,10 +242,11 @@ TEST(Crashes, a_stack_inside_data_parallel_is_a_collective_hang) {
                      "    replicate (torch/nn/parallel/replicate.py:110)\n")
                 .cause.id,
             "collective-hang");
-  EXPECT_EQ(diagnose("  File \"/v/site-packages/torch/nn/parallel/parallel_apply.py\", line 101, in "
-                     "parallel_apply\n    thread.join()\nKeyboardInterrupt\n")
-                .cause.id,
-            "collective-hang");
+  EXPECT_EQ(
+      diagnose("  File \"/v/site-packages/torch/nn/parallel/parallel_apply.py\", line 101, in "
+               "parallel_apply\n    thread.join()\nKeyboardInterrupt\n")
+          .cause.id,
+      "collective-hang");
 }
 
 TEST(Crashes, ranks_that_wait_for_a_dead_one_are_not_the_cause) {
@@ -292,8 +293,7 @@ TEST(Crashes, an_assertion_of_the_framework_is_its_own_fault) {
   for (const std::string_view log :
        {"RuntimeError: t == DeviceType::HIP INTERNAL ASSERT FAILED at \"../c10/hip/Impl.h\":60, "
         "please report a bug to PyTorch.\n",
-        "RuntimeError: PassManager::run failed\n",
-        "ggml.c:42: GGML_ASSERT(ne00 == n) failed\n"}) {
+        "RuntimeError: PassManager::run failed\n", "ggml.c:42: GGML_ASSERT(ne00 == n) failed\n"}) {
     EXPECT_EQ(diagnose(log, R"({"vendor": "AMD"})").cause.id, "framework-bug") << log;
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// firmware-bad: the GPU hangs or faults, and its firmware is known to do that (data/advisories.toml);
-// or the driver could not load a firmware file and gave up. A version alone is no failure: the log
-// must show one.
+// firmware-bad: the GPU hangs or faults, and its firmware is known to do that
+// (data/advisories.toml); or the driver could not load a firmware file and gave up. A version alone
+// is no failure: the log must show one.
 #include <fmt/format.h>
 
 #include "findings/causes/causes.h"
@@ -25,19 +25,19 @@ std::optional<Hypothesis> find_known(const LogSubject& subject, const CrashSigns
   const AdvisoryMatch& match = matches.front();
   Hypothesis bad;
   bad.confidence = confidence_of(match, signs);
-  bad.title = fmt::format("{} runs MES firmware {:#x}, which is known to {}", gpu_of(subject.scene),
-                          match.advisory->firmware->is,
-                          match.advisory->effect == knowledge::Effect::bad
-                              ? "break compute"
-                              : "hang under compute jobs");
+  bad.title =
+      fmt::format("{} runs MES firmware {:#x}, which is known to {}", gpu_at_start(subject.scene),
+                  match.advisory->firmware->is,
+                  match.advisory->effect == knowledge::Effect::bad ? "break compute"
+                                                                   : "hang under compute jobs");
   bad.reasons.push_back(match.advisory->happens);
   bad.reasons.insert(bad.reasons.end(), match.reasons.begin(), match.reasons.end());
   if (!match.certain && match.reasons.empty()) {
     bad.reasons.emplace_back("Which kernel runs is not in the log; a newer one avoids it.");
   }
-  bad.reasons.push_back(
-      fmt::format("Known from: {}.",
-                  fmt::join(knowledge::full_sources(subject.tables, match.advisory->origin), "; ")));
+  bad.reasons.push_back(fmt::format(
+      "Known from: {}.",
+      fmt::join(knowledge::full_sources(subject.tables, match.advisory->origin), "; ")));
   bad.evidence.push_back(show(subject, *signs.of_gpu(), signs.of_gpu()->signature->says));
   bad.evidence.insert(bad.evidence.end(), match.evidence.begin(), match.evidence.end());
   bad.fix = match.advisory->to_do;
@@ -46,22 +46,31 @@ std::optional<Hypothesis> find_known(const LogSubject& subject, const CrashSigns
   return bad;
 }
 
+// Whether a version that hangs the scheduler would do so on this kernel and with its options.
+bool may_hang(const LogSubject& subject) {
+  for (const knowledge::Advisory& row : subject.tables.advisories.rows) {
+    if (!row.firmware || row.effect != knowledge::Effect::unstable) continue;
+    const auto matches = match_advisories(subject, "firmware", &*row.firmware);
+    if (!matches.empty()) return true;
+  }
+  return false;
+}
+
 // The firmware is not in the log, but this chip is known for it and its scheduler stopped.
 std::optional<Hypothesis> find_by_chip(const LogSubject& subject, const CrashSigns& signs) {
   const bool scheduler = subject.log.seen("mes-timeout");
   if (subject.log.seen("mes-firmware") || !has_advisories(subject, "firmware")) {
     return std::nullopt;
   }
-  const auto* cwsr = subject.scene.machine.option("amdgpu", "cwsr_enable");
   const logs::Observation* package = subject.log.first("firmware-package");
   const bool bad_package = package != nullptr && package->value("date") == "20251125";
-  if (!bad_package && (!scheduler || (cwsr != nullptr && cwsr->value == "0"))) return std::nullopt;
+  if (!bad_package && !scheduler) return std::nullopt;
   Hypothesis bad;
-  bad.confidence = bad_package ? 0.8 : 0.55;
-  bad.title = bad_package
-                  ? fmt::format("linux-firmware 20251125 is known to break compute on {}",
-                                gpu_of(subject.scene))
-                  : fmt::format("The scheduler firmware of {} hangs, which several versions of it "
+  bad.confidence = bad_package ? 0.8 : may_hang(subject) ? 0.55 : 0.4;
+  bad.title = bad_package ? fmt::format("linux-firmware 20251125 is known to break compute on {}",
+                                        gpu_of(subject.scene))
+                          : fmt::format(
+                                "The scheduler firmware of {} hangs, which several versions of it "
                                 "are known for",
                                 gpu_of(subject.scene));
   bad.reasons.emplace_back(

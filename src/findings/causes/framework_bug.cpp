@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // framework-bug: the framework trips over itself: an assertion of its own, a crash of its kernel
-// compiler, an error of its library, or a Python error whose innermost frame is in its own code. Many
-// better-named causes end in the same lines, so it is never sure.
+// compiler, an error of its library, or a Python error whose innermost frame is in its own code.
+// Many better-named causes end in the same lines, so it is never sure.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,7 +60,10 @@ Sign strongest(const LogSubject& subject) {
                         where.empty() ? std::string() : fmt::format(" ({})", where))};
   }
   if (const auto* line = log.first("kernel-compiler-crash")) {
-    return {line, admitted ? 0.75 : 0.65, "The compiler of GPU kernels failed"};
+    // It also passes on what failed while it tried kernels out.
+    const bool passed_on = line->text.find("OutOfMemory") != std::string::npos ||
+                           line->text.find("out of memory") != std::string::npos;
+    return {line, passed_on ? 0.3 : admitted ? 0.75 : 0.65, "The compiler of GPU kernels failed"};
   }
   if (const auto* line = log.first("ggml-assert")) {
     return {line, 0.55, "ggml ran into a state that it says cannot be"};

@@ -22,21 +22,27 @@ bool runs_foreign_code(const LogSubject& subject, std::string& value) {
 
 std::string title_of_hang(const LogSubject& subject, const CrashSigns& signs) {
   const std::string gpu = gpu_of(subject.scene);
+  const std::string_view then =
+      subject.log.seen("gpu-reset") ? ", and the driver reset the GPU" : "";
   if (const auto* ring = subject.log.first("ring-timeout")) {
-    return fmt::format("Ring {} of {} made no progress, and the driver reset the GPU",
-                       ring->value("ring"), gpu);
+    return fmt::format("Ring {} of {} made no progress{}", ring->value("ring"), gpu, then);
   }
   if (signs.scheduler != nullptr) {
-    return fmt::format("The scheduler of {} stopped answering, and the driver reset the GPU", gpu);
+    return fmt::format("The scheduler of {} stopped answering{}", gpu, then);
   }
   if (signs.stopped != nullptr) return fmt::format("A job hung {}", gpu);
   return fmt::format("A kernel on {} used an address that it may not use", gpu);
 }
 
 double confidence_of(const LogSubject& subject, const CrashSigns& signs) {
-  if (signs.stopped != nullptr || signs.scheduler != nullptr) return 0.75;
-  if (signs.fault != nullptr) return 0.4;
-  return subject.log.seen("smu-stuck") ? confidence::possible : 0.35;
+  if (signs.scheduler != nullptr) return 0.75;
+  if (signs.stopped != nullptr) {
+    // The driver ended one job, and the GPU went on.
+    const bool recovered = signs.stopped->text.find("soft recovered") != std::string::npos &&
+                           !subject.log.seen("gpu-reset");
+    return recovered ? confidence::possible : 0.75;
+  }
+  return subject.log.seen("smu-stuck") && signs.fault == nullptr ? confidence::possible : 0.4;
 }
 
 void add_alternatives(const LogSubject& subject, const CrashSigns& signs, Hypothesis& hang) {
@@ -47,6 +53,12 @@ void add_alternatives(const LogSubject& subject, const CrashSigns& signs, Hypoth
       {"rocm-regression", confidence::conceivable,
        "run the same job with a PyTorch of the ROCm release before and after this one"});
   hang.alternatives.push_back({"hw-error", 0.1, "sudo dmesg | grep -iE 'ras|ecc|mce|aer|poison'"});
+  for (const logs::Observation* one : subject.log.of("hsa-exception")) {
+    if (one->value("kind") != "ILLEGAL_INSTRUCTION") continue;
+    hang.alternatives.push_back(
+        {"gfx-target-missing", 0.35, "roc-obj-ls LIBRARY.so: the targets that it has code for"});
+    break;
+  }
   if (signs.fault != nullptr && subject.scene.setting("HSA_OVERRIDE_GFX_VERSION") == nullptr) {
     hang.alternatives.push_back(
         {"gfx-override-wrong", 0.1, "env | grep HSA_OVERRIDE_GFX_VERSION, also in the service"});

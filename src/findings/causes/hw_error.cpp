@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hw-error: the hardware itself reports what it could not correct: RAS of the GPU, machine checks of
-// the processor, the PCIe link. Nothing in software makes these lines.
+// hw-error: the hardware itself reports what it could not correct: RAS of the GPU, machine checks
+// of the processor, the PCIe link. Nothing in software makes these lines.
 #include <fmt/format.h>
 
 #include "findings/causes/causes.h"
@@ -27,11 +27,13 @@ const Observation* ecc_exception(const logs::Observations& log) {
 Sign strongest(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   const std::string gpu = gpu_of(subject.scene);
+  // Other devices are on the bus too; a GPU that stops makes it likely that it is the GPU's link.
+  const bool of_gpu = find_crash_signs(log).of_gpu() != nullptr || log.seen("gpu-init-failed");
   if (const auto* line = log.first("ras-uncorrectable")) {
     const std::string event(line->value("event"));
     return {line, confidence::proven,
-            fmt::format("{} reports a hardware error that it could not correct{}", gpu,
-                        event.empty() ? "" : " (" + event + ")")};
+            fmt::format("{} reports a hardware error that it could not correct{}",
+                        gpu_at_start(subject.scene), event.empty() ? "" : " (" + event + ")")};
   }
   if (const auto* line = ecc_exception(log)) {
     return {line, confidence::proven, fmt::format("The memory of {} has a defect (ECC)", gpu)};
@@ -40,17 +42,21 @@ Sign strongest(const LogSubject& subject) {
     return {line, 0.85, fmt::format("Parts of the memory of {} are defective", gpu)};
   }
   if (const auto* line = log.first("gpu-off-bus")) {
-    return {line, confidence::likely, fmt::format("{} no longer answers on the PCIe bus", gpu)};
+    return {line, confidence::likely,
+            fmt::format("{} no longer answers on the PCIe bus", gpu_at_start(subject.scene))};
   }
   if (const auto* line = log.first("pcie-uncorrected")) {
     std::string_view kind = line->value("kind");
     if (kind.empty()) kind = line->value("other");
     const bool mild = kind == "Non-Fatal" || kind == "NonFatal";
-    return {line, mild ? 0.6 : confidence::likely,
+    return {line,
+            mild     ? 0.6
+            : of_gpu ? confidence::likely
+                     : 0.65,
             "The PCIe link lost data that could not be sent again"};
   }
   if (const auto* line = log.first("machine-check")) {
-    return {line, confidence::likely,
+    return {line, of_gpu ? confidence::likely : 0.7,
             "The processor or its memory reports an error that it could not correct"};
   }
   return {};
@@ -72,7 +78,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   broken.fix = {
       "read the counters: for f in /sys/class/drm/card*/device/ras/*_err_count; do echo $f; cat "
       "$f; done",
-      "switch off, take the card out and put it back; try another slot without a riser, and another "
+      "switch off, take the card out and put it back; try another slot without a riser, and "
+      "another "
       "power cable",
       "try the card in another machine, and another card in this slot: what stays with the card is "
       "the card's, what stays with the slot is the board's or the power supply's",

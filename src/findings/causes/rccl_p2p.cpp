@@ -31,6 +31,24 @@ const facts::Setting* p2p_off(const Scene& scene) {
   return setting != nullptr && setting->value == "1" ? setting : nullptr;
 }
 
+// It stood still, then somebody took peer-to-peer away, and it made progress; or a remark says so.
+const Observation* runs_without_peers(const logs::Observations& log, const Observation& failure) {
+  if (const auto* said = log.first("p2p-off-works")) return said;
+  for (const Observation* setting : log.of("setting")) {
+    const bool off = setting->value("setting") == "NCCL_P2P_DISABLE" &&
+                     setting->value("value") == "1" && setting->log == failure.log &&
+                     setting->line > failure.line;
+    if (!off) continue;
+    for (const Observation& later : log.all()) {
+      if (later.log == setting->log && later.line > setting->line &&
+          later.signature->role == knowledge::Role::progress) {
+        return setting;
+      }
+    }
+  }
+  return nullptr;
+}
+
 struct Finding {
   double confidence = 0;
   const Observation* line = nullptr;
@@ -49,11 +67,10 @@ Finding judge(const LogSubject& subject, const CollectiveSigns& signs) {
     return {0.8, peer, "One GPU could not reach another one's memory."};
   }
   if (signs.first() == nullptr) return {};
-  const facts::Setting* off = p2p_off(subject.scene);
-  const Observation* works = log.last("rccl-test-row");
-  if (off != nullptr && works != nullptr && works->line > signs.first()->line) {
-    return {0.85, works, "With NCCL_P2P_DISABLE=1 it runs."};
+  if (const auto* works = runs_without_peers(log, *signs.first())) {
+    return {0.85, works, "Without direct transfers (NCCL_P2P_DISABLE=1) it runs."};
   }
+  const facts::Setting* off = p2p_off(subject.scene);
   if (warning != nullptr && iommu != Iommu::passes && off == nullptr) {
     const double sure = iommu == Iommu::translates ? 0.9 : 0.85;
     return {sure, warning,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rocm-regression: the set-up is right, and one release of ROCm breaks it on this target. Either the
-// table of known combinations has it (data/advisories.toml), or the log says that another release
-// works. A version alone is no failure: the log must show a fault, a hang or a crash.
+// rocm-regression: the set-up is right, and one release of ROCm breaks it on this target. Either
+// the table of known combinations has it (data/advisories.toml), or the log says that another
+// release works. A version alone is no failure: the log must show a fault, a hang or a crash.
 #include <fmt/format.h>
 
 #include "findings/causes/causes.h"
@@ -29,16 +29,16 @@ std::optional<Hypothesis> find_known(const LogSubject& subject, const Observatio
   const bool of_gpu = find_crash_signs(subject.log).of_gpu() != nullptr;
   Hypothesis regression;
   regression.confidence = bad ? 0.85 : 0.65;
-  if (!match.certain) regression.confidence -= 0.1;
+  if (!match.certain) regression.confidence -= 0.15;
   // A process that merely died may have died of anything.
   if (!of_gpu) regression.confidence -= 0.15;
   regression.title = fmt::format("ROCm {} is known {} on {}", *rocm,
                                  bad ? "not to work" : "to be unstable", gpu_of(subject.scene));
   regression.reasons.push_back(match.advisory->happens);
   regression.reasons.insert(regression.reasons.end(), match.reasons.begin(), match.reasons.end());
-  regression.reasons.push_back(
-      fmt::format("Known from: {}.",
-                  fmt::join(knowledge::full_sources(subject.tables, match.advisory->origin), "; ")));
+  regression.reasons.push_back(fmt::format(
+      "Known from: {}.",
+      fmt::join(knowledge::full_sources(subject.tables, match.advisory->origin), "; ")));
   regression.evidence.push_back(show(subject, failure, failure.signature->says));
   regression.evidence.push_back(show(rocm, "the ROCm that the job ran with"));
   regression.fix = match.advisory->to_do;
