@@ -299,12 +299,34 @@ TEST(Crashes, an_assertion_of_the_framework_is_its_own_fault) {
 }
 
 TEST(Crashes, a_python_error_belongs_to_whose_code_raised_it) {
-  const std::string user = "  File \"/home/u/train.py\", line 7, in <module>\n";
+  const std::string user = "  File \"train.py\", line 7, in <module>\n";
   const std::string framework =
       "  File \"/v/lib/python3.12/site-packages/vllm/worker/worker.py\", line 70, in load\n";
   const std::string error = "AttributeError: 'NoneType' object has no attribute 'shape'\n";
   EXPECT_EQ(diagnose(user + framework + error).cause.id, "framework-bug");
   EXPECT_EQ(diagnose(framework + user + error).cause.id, "app-bug");
+}
+
+TEST(Crashes, a_crash_inside_a_library_is_a_loop_only_where_it_is_started_again) {
+  const std::string crash =
+      "corrupted size vs. prev_size\nFatal Python error: Aborted\n"
+      "python[7]: segfault at 0 ip 00 sp 00 error 4 in libmigraphx_gpu.so.2[7f00+10]\n";
+  EXPECT_EQ(diagnose(crash, R"({"vendor": "AMD"})").cause.id, "framework-bug");
+  EXPECT_EQ(diagnose(crash + "WARNING  Worker (pid:23) was sent SIGABRT!\n" +
+                         "INFO     Booting worker with pid: 29\n" + crash +
+                         "WARNING  Worker (pid:29) was sent SIGABRT!\n",
+                     R"({"vendor": "AMD"})")
+                .cause.id,
+            "crash-loop");
+}
+
+TEST(Crashes, a_kernel_that_checks_its_input_is_no_hang) {
+  const LogDiagnosis diagnosis = diagnose(
+      "Device-side assertion `t >= 0 && t < n_classes' failed.\n"
+      "Queue aborting with error : HSA_STATUS_ERROR_EXCEPTION: code: 0x1016\n",
+      R"({"vendor": "AMD"})");
+  EXPECT_NE(diagnosis.cause.id, "gpu-hang");
+  EXPECT_LE(confidence_of(diagnosis, "gpu-hang"), 0.2);
 }
 
 TEST(Crashes, a_bug_is_not_blamed_where_the_hardware_failed) {

@@ -68,14 +68,26 @@ Sign strongest(const LogSubject& subject) {
   if (const auto* line = log.first("ggml-assert")) {
     return {line, 0.55, "ggml ran into a state that it says cannot be"};
   }
+  if (const auto* line = log.first("c-assert")) {
+    return {line, 0.55, "A library ran into a state that it says cannot be"};
+  }
+  // Where it is started again and again, that is the better name for it.
+  const bool loops = log.any_of({"worker-killed", "restarted"});
   if (const auto* line = log.first("crash-frame"); line && log.any_of({"segfault", "aborted"})) {
     const std::string library(line->value("library").empty() ? line->value("mapped")
                                                              : line->value("library"));
-    return {line, confidence::possible, fmt::format("A crash inside lib{}", library)};
+    return {line, loops ? 0.4 : confidence::possible, fmt::format("A crash inside lib{}", library)};
+  }
+  if (const auto* line = log.first("heap-corruption")) {
+    return {line, loops ? 0.4 : confidence::possible, "A library destroyed the process's memory"};
   }
   if (const auto* line = error_within(log)) {
     return {line, confidence::possible,
             fmt::format("A Python error inside the framework's own code: {}", line->value("type"))};
+  }
+  if (const auto* line = log.first("hip-invalid-call")) {
+    return {line, 0.45,
+            fmt::format("The framework made a call that HIP refuses: {}", line->value("error"))};
   }
   if (const auto* line = log.first("library-internal-error")) {
     return {line, 0.45, "A library of ROCm reports an error of its own"};

@@ -85,6 +85,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
           : "Such a fault has several causes: code for another target, firmware, one ROCm release, "
             "a fault in the program or its libraries. The lines do not tell them apart.");
   add_alternatives(subject, signs, hang);
+  if (subject.log.seen("device-assert") && signs.stopped == nullptr) {
+    hang.confidence = confidence::conceivable;
+    hang.alternatives.push_back(
+        {"app-bug", 0.6, "run the same step on the CPU: it names the index"});
+  }
   std::string value;
   if (runs_foreign_code(subject, value)) {
     hang.confidence *= 0.6;

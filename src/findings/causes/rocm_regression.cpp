@@ -16,7 +16,7 @@ using logs::Observation;
 const Observation* failure_of(const LogSubject& subject) {
   const CrashSigns signs = find_crash_signs(subject.log);
   if (signs.of_gpu() != nullptr) return signs.of_gpu();
-  if (const auto* launch = subject.log.first("hip-launch-failure")) return launch;
+  if (const auto* other = subject.log.first_of({"hip-launch-failure", "nan-output"})) return other;
   return signs.died;
 }
 
@@ -30,7 +30,7 @@ std::optional<Hypothesis> find_known(const LogSubject& subject, const Observatio
   Hypothesis regression;
   regression.confidence = bad ? 0.85 : 0.65;
   if (!match.certain) regression.confidence -= 0.15;
-  // A process that merely died may have died of anything.
+  // A process that merely died may have died of anything, and numbers go wrong for many reasons.
   if (!of_gpu) regression.confidence -= 0.15;
   regression.title = fmt::format("ROCm {} is known {} on {}", *rocm,
                                  bad ? "not to work" : "to be unstable", gpu_of(subject.scene));
