@@ -41,6 +41,26 @@ std::uint64_t restarts_of(const logs::Observations& log, bool& lasting) {
   return std::max(most, log.count_of("worker-started"));
 }
 
+// SELinux lets a container open /dev/kfd and not map it; ROCm's runtime then ends the process with
+// words about memory.
+void consider_selinux(const LogSubject& subject, Hypothesis& loop) {
+  const Observation* in_use = subject.log.first("memory-in-use");
+  if (in_use == nullptr) return;
+  loop.confidence = confidence::possible;
+  loop.evidence.insert(loop.evidence.begin(), show(subject, *in_use, in_use->signature->says));
+  loop.reasons.back() =
+      "ROCm's runtime ends the process because the driver did not take memory back. In a container "
+      "under SELinux that is often a denied \"map\" of /dev/kfd.";
+  loop.fix.insert(
+      loop.fix.begin(),
+      {"see whether SELinux denies it: sudo ausearch -m avc -ts today | grep hsa_device",
+       "if so: sudo setsebool -P container_use_devices=true, or podman run "
+       "--security-opt label=disable …"});
+  loop.alternatives.insert(
+      loop.alternatives.begin(),
+      {"device-permission", 0.45, "sudo ausearch -m avc -ts today | grep -E 'kfd|hsa_device'"});
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   bool lasting = false;  // The supervisor itself says that it happens again and again.
   const std::uint64_t deaths = deaths_of(subject.log);
@@ -71,6 +91,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       {"framework-bug", 0.3, "coredumpctl gdb, then bt: which library the innermost frame is in"});
   loop.alternatives.push_back(
       {"gfx-target-missing", 0.2, "AMD_LOG_LEVEL=3 CMD 2>&1 | grep -i 'code object'"});
+  consider_selinux(subject, loop);
   return loop;
 }
 

@@ -154,6 +154,19 @@ TEST(Crashes, a_worker_that_dies_and_is_started_again_is_a_loop) {
   }
 }
 
+TEST(Crashes, a_loop_that_may_be_selinux_names_the_command_that_tells) {
+  const LogDiagnosis diagnosis = diagnose(
+      "Memory critical error by agent node-0 (Agent handle: 0x7f) on address 0x7e. Reason: "
+      "Memory in use.\nERROR    Worker (pid:6) was sent code 134!\n"
+      "INFO     Booting worker with pid: 8\nERROR    Worker (pid:8) was sent code 134!\n",
+      R"({"vendor": "AMD", "container": "podman"})");
+  EXPECT_EQ(diagnosis.cause.id, "crash-loop");
+  EXPECT_LE(diagnosis.cause.confidence, 0.5);
+  ASSERT_FALSE(diagnosis.runners_up.empty());
+  EXPECT_EQ(diagnosis.runners_up.front().id, "device-permission");
+  EXPECT_THAT(diagnosis.runners_up.front().would_tell, ::testing::HasSubstr("ausearch"));
+}
+
 TEST(Crashes, one_death_without_a_restart_is_no_loop) {
   EXPECT_EQ(diagnose("rank 3 failed: process ended with exit code -6\n").cause.id,
             "insufficient-evidence");

@@ -93,7 +93,7 @@ std::optional<Hypothesis> find_by_chip(const LogSubject& subject, const CrashSig
 // The driver gave up because a file is not there.
 std::optional<Hypothesis> find_missing_file(const LogSubject& subject) {
   const logs::Observation* file = subject.log.first("firmware-load-failed");
-  const logs::Observation* failed = subject.log.first("gpu-init-failed");
+  const logs::Observation* failed = subject.log.first("driver-gave-up");
   if (file == nullptr || failed == nullptr) return std::nullopt;
   std::string_view name = file->value("file");
   if (name.empty()) name = file->value("also");

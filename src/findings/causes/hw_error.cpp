@@ -28,7 +28,7 @@ Sign strongest(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   const std::string gpu = gpu_of(subject.scene);
   // Other devices are on the bus too; a GPU that stops makes it likely that it is the GPU's link.
-  const bool of_gpu = find_crash_signs(log).of_gpu() != nullptr || log.seen("gpu-init-failed");
+  const bool of_gpu = find_crash_signs(log).of_gpu() != nullptr || log.seen("driver-gave-up");
   if (const auto* line = log.first("ras-uncorrectable")) {
     const std::string event(line->value("event"));
     return {line, confidence::proven,
