@@ -117,6 +117,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (subject.log.seen("kernel-compiler-crash")) {
     bug.fix.insert(bug.fix.begin(), "until then run without the compiler: TORCH_COMPILE_DISABLE=1");
   }
+  const bool of_allocator = sign.line->value("where").find("Allocator") != std::string_view::npos;
+  if (of_allocator) {
+    bug.alternatives.push_back({"unsupported-option", 0.35,
+                                "env -u PYTORCH_HIP_ALLOC_CONF -u PYTORCH_CUDA_ALLOC_CONF CMD"});
+  }
   bug.alternatives.push_back(
       {"rocm-regression", 0.25, "run the same program with the ROCm release before this one"});
   bug.alternatives.push_back(
