@@ -10,16 +10,28 @@ namespace {
 constexpr std::array table = {
   &app_bug_cause,
   &backend_unavailable_cause,
+  &cgroup_memory_limit_cause,
   &collective_hang_cause,
   &cpu_lacks_avx_cause,
   &crash_loop_cause,
   &disk_full_cause,
   &firmware_bad_cause,
+  &fragmentation_cause,
   &framework_bug_cause,
+  &free_memory_misreported_cause,
   &gpu_hang_cause,
+  &gttsize_cap_cause,
+  &hipblas_workspace_cause,
   &hw_error_cause,
+  &job_too_big_cause,
+  &managed_memory_cause,
+  &memory_fraction_cap_cause,
   &rccl_p2p_cause,
   &rocm_regression_cause,
+  &ttm_cap_cause,
+  &uma_carveout_small_cause,
+  &vram_held_by_other_cause,
+  &vram_orphaned_cause,
 };
 // clang-format on
 

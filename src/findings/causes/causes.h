@@ -11,16 +11,28 @@ namespace headroom::findings {
 // clang-format off
 extern const CauseRule app_bug_cause;
 extern const CauseRule backend_unavailable_cause;
+extern const CauseRule cgroup_memory_limit_cause;
 extern const CauseRule collective_hang_cause;
 extern const CauseRule cpu_lacks_avx_cause;
 extern const CauseRule crash_loop_cause;
 extern const CauseRule disk_full_cause;
 extern const CauseRule firmware_bad_cause;
+extern const CauseRule fragmentation_cause;
 extern const CauseRule framework_bug_cause;
+extern const CauseRule free_memory_misreported_cause;
 extern const CauseRule gpu_hang_cause;
+extern const CauseRule gttsize_cap_cause;
+extern const CauseRule hipblas_workspace_cause;
 extern const CauseRule hw_error_cause;
+extern const CauseRule job_too_big_cause;
+extern const CauseRule managed_memory_cause;
+extern const CauseRule memory_fraction_cap_cause;
 extern const CauseRule rccl_p2p_cause;
 extern const CauseRule rocm_regression_cause;
+extern const CauseRule ttm_cap_cause;
+extern const CauseRule uma_carveout_small_cause;
+extern const CauseRule vram_held_by_other_cause;
+extern const CauseRule vram_orphaned_cause;
 // clang-format on
 
 // The order is that of the table in the documentation, and decides between causes that are equally

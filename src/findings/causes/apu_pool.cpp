@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/apu_pool.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "findings/advice.h"
+#include "findings/causes/amounts.h"
+#include "findings/causes/failed_allocation.h"
+#include "findings/memory_use.h"
+
+namespace headroom::findings {
+namespace {
+
+constexpr std::uint64_t page_bytes = 4096;
+
+bool is_near(Bytes a, Bytes b) {
+  const double part = part_of(a, b);
+  return part > 0.94 && part < 1.06;
+}
+
+void read_options(const facts::MachineFacts& machine, ApuPool& pool) {
+  for (const char* module : {"ttm", "amdttm"}) {
+    const auto* option = machine.option(module, "pages_limit");
+    const auto pages = option != nullptr ? parse_u64(option->value) : std::nullopt;
+    if (pages) pool.pages_limit = Bytes{*pages * page_bytes};
+  }
+  const auto* option = machine.option("amdgpu", "gttsize");
+  const auto mib = option != nullptr ? parse_u64(option->value) : std::nullopt;
+  if (mib) pool.gttsize = Bytes{*mib << 20U};
+}
+
+void take(ApuPool& pool, const std::optional<SeenAmount>& amount) {
+  if (pool.limit || !amount) return;
+  pool.limit = amount->amount;
+  pool.seen = amount->seen;
+}
+
+// A job that was killed after it had planned with more than there is fails for the same reason.
+void read_projection(const logs::Observations& log, ApuPool& pool) {
+  const logs::Observation* fit = log.last("llama-fit");
+  if (pool.failure != nullptr || fit == nullptr || !log.seen("killed")) return;
+  const auto wanted = amount_of(*fit, "wanted");
+  if (!wanted || !pool.limit || *wanted <= *pool.limit) return;
+  pool.failure = fit;
+  pool.asked = wanted;
+}
+
+}  // namespace
+
+bool ApuPool::limit_is(std::optional<Bytes> other) const {
+  return limit && other && is_near(*limit, *other);
+}
+
+bool ApuPool::limit_is_half_of_ram() const {
+  if (!limit || !ram) return false;
+  const double part = part_of(*limit, *ram);
+  return part > 0.46 && part < 0.535;
+}
+
+bool ApuPool::carve_out_is_idle() const {
+  return limit && carve_out && part_of(*carve_out, *limit) > 1.3;
+}
+
+std::optional<ApuPool> apu_pool(const LogSubject& subject) {
+  const DeviceMemory memory = device_memory(subject);
+  if (!memory.unified) return std::nullopt;
+  ApuPool pool;
+  read_options(subject.scene.machine, pool);
+  if (memory.vram_total)
+    pool.carve_out = memory.vram_total->amount;
+  else if (subject.scene.vram)
+    pool.carve_out = *subject.scene.vram;
+  take(pool, memory.pool);
+  if (const auto failed = failed_allocation(subject)) {
+    pool.failure = failed->seen;
+    pool.asked = failed->asked;
+    if (failed->capacity && !failed->seen->id().starts_with("ggml")) {
+      take(pool, SeenAmount{*failed->capacity, failed->seen});
+    }
+  }
+  take(pool, memory.job_total);
+  // hipMalloc takes what is larger of the carve-out and GTT.
+  const bool by_gtt =
+      memory.gtt_total && (!pool.carve_out || *pool.carve_out < memory.gtt_total->amount);
+  take(pool, by_gtt ? memory.gtt_total : memory.vram_total);
+  take(pool, memory.job_free);
+  read_projection(subject.log, pool);
+  if (memory.ram)
+    pool.ram = memory.ram->amount;
+  else if (subject.scene.ram) {
+    pool.ram = saturating_sub(*subject.scene.ram, pool.carve_out.value_or(Bytes{}));
+  }
+  return pool;
+}
+
+void show_pool(const LogSubject& subject, const ApuPool& pool, Hypothesis& hypothesis) {
+  if (pool.failure != nullptr) {
+    hypothesis.evidence.push_back(
+        show(subject, *pool.failure,
+             pool.asked ? to_string(*pool.asked) + " could not be had" : "memory ran out"));
+  }
+  if (pool.seen != nullptr && pool.seen != pool.failure) {
+    hypothesis.evidence.push_back(
+        show(subject, *pool.seen, "the GPU may have " + to_string(*pool.limit)));
+  }
+  for (const auto& option : subject.scene.machine.options) {
+    if (option.key != "pages_limit" && option.key != "gttsize") continue;
+    hypothesis.evidence.push_back(
+        {option.source.path, option.source.line, option.source.text,
+         fmt::format("asks for {}.{}={}", option.module, option.key, option.value)});
+  }
+}
+
+std::vector<std::string> steps_to_raise_pool(const LogSubject& subject, const ApuPool& pool) {
+  const facts::MachineFacts& machine = subject.scene.machine;
+  if (pool.ram) {
+    const Bytes advised = advised_gpu_limit(*pool.ram);
+    return steps_to_set(machine, machine.ttm_module, "pages_limit",
+                        std::to_string(advised.value / page_bytes));
+  }
+  return {
+      "choose a limit that leaves the system a quarter of its RAM, 8 GiB at least; in pages of "
+      "4 KiB: GiB times 262144",
+      "echo 'options ttm pages_limit=PAGES' | sudo tee /etc/modprobe.d/ttm.conf, make the "
+      "initramfs again, and reboot"};
+}
+
+std::string apu_name(const LogSubject& subject) {
+  const SceneGpu* gpu = subject.scene.integrated_gpu();
+  if (gpu == nullptr) return "The integrated GPU";
+  // The tables name all chips of a target.
+  const std::string name = gpu->name.substr(0, gpu->name.find(','));
+  if (gpu->gfx.empty() || name.empty()) return name + gpu->gfx;
+  return fmt::format("{} ({})", name, gpu->gfx);
+}
+
+}  // namespace headroom::findings

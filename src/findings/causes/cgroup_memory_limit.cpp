@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// cgroup-memory-limit: the kernel killed the job because its control group (container, pod, Slurm
+// step, unit) reached its limit on host RAM. The kernel says so itself (CONSTRAINT_MEMCG); exit
+// code 137 alone says only that somebody sent SIGKILL.
+#include <fmt/format.h>
+
+#include "findings/causes/amounts.h"
+#include "findings/causes/causes.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+struct Claim {
+  double sure = 0;
+  std::string title, reason;
+  const Observation* seen = nullptr;
+};
+
+const Observation* oom_killed(const logs::Observations& log) {
+  for (const Observation* one : log.of("oom-killed")) {
+    if (one->value("tail").find("alse") == std::string_view::npos) return one;
+  }
+  return nullptr;
+}
+
+Claim find_claim(const LogSubject& subject) {
+  const logs::Observations& log = subject.log;
+  const bool in_container = subject.scene.machine.in_container();
+  if (const Observation* group = log.first("cgroup-oom")) {
+    return {0.93, "The control group's memory limit killed the job",
+            "The kernel names the control group as the reason: its limit on host RAM was reached, "
+            "not the machine's, and not the GPU's memory.",
+            group};
+  }
+  if (const Observation* engine = oom_killed(log)) {
+    return {log.seen("host-oom-kill") ? 0.5 : 0.92, "The container's memory limit killed the job",
+            "The engine reports OOMKilled: host RAM beyond the container's limit. GPU memory does "
+            "not count towards it.",
+            engine};
+  }
+  if (const Observation* shared = log.first("shm-small")) {
+    return {0.55, "The container's /dev/shm is too small for the data loader's workers",
+            "Workers hand batches over through /dev/shm, which Docker limits to 64 MiB.", shared};
+  }
+  const Observation* killed = log.first("killed");
+  // The kernel's own report of the whole machine's memory, or a person's kill, explains it.
+  if (killed == nullptr || log.any_of({"host-oom-kill", "job-killed"})) return {};
+  const bool limited = log.seen("memory-limit");
+  const bool by_engine = killed->text.find("137") != std::string::npos;
+  return {limited                     ? 0.62
+          : in_container && by_engine ? 0.52
+          : in_container || by_engine ? 0.42
+                                      : 0.3,
+          "The job was killed from outside, as a memory limit does",
+          "SIGKILL without a word of the job's own is what the kernel's OOM killer leaves; whether "
+          "it was the group's limit or the machine's RAM is in the kernel's log.",
+          killed};
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const Claim claim = find_claim(subject);
+  if (claim.seen == nullptr) return std::nullopt;
+  Hypothesis limit;
+  limit.confidence = claim.sure;
+  limit.title = claim.title;
+  const Observation* told = subject.log.first("memory-limit");
+  const auto limit_told = told != nullptr ? amount_of(*told, "limit") : std::nullopt;
+  if (limit_told) limit.title += fmt::format(" ({})", to_string(*limit_told));
+  limit.reasons.push_back(claim.reason);
+  limit.evidence.push_back(show(subject, *claim.seen));
+  if (told != nullptr) limit.evidence.push_back(show(subject, *told));
+  limit.fix = {
+      "see who killed it, on the host: sudo dmesg -T | grep -iE 'oom-kill|Killed process'   "
+      "(CONSTRAINT_MEMCG: the limit; CONSTRAINT_NONE: the machine's RAM)",
+      "raise the limit: Kubernetes resources.limits.memory; docker run --memory, --shm-size; Slurm "
+      "--mem; systemd MemoryMax=",
+      "or need less host RAM: fewer data loader workers, safetensors with mmap, llama.cpp "
+      "--cache-ram (LLAMA_ARG_CACHE_RAM), ollama OLLAMA_MAX_LOADED_MODELS=1"};
+  limit.alternatives = {
+      {"job-too-big", claim.sure > 0.9 ? 0.05 : 0.3,
+       "dmesg shows CONSTRAINT_NONE: the machine's RAM was full"},
+      {"crash-loop", claim.sure > 0.9 ? 0.02 : 0.2, "docker inspect --format '{{.State}}' NAME"}};
+  return limit;
+}
+
+}  // namespace
+
+constinit const CauseRule cgroup_memory_limit_cause = {
+    .id = "cgroup-memory-limit",
+    .meaning = "The container's or control group's limit on host RAM is too small.",
+    .why =
+        "Weights pass through host memory on their way to the GPU; caches, data loaders and "
+        "offloaded states stay there. Beyond the limit the kernel kills, and all one sees is exit "
+        "code 137.",
+    .fix = "Raise the limit, or need less host memory.",
+    .explains = "crash-loop job-too-big app-bug framework-bug free-memory-misreported",
+    .any_vendor = true,
+    .find = find,
+};
+
+}  // namespace headroom::findings

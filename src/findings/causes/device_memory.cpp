@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/device_memory.h"
+
+#include <map>
+#include <string_view>
+
+#include "base/text.h"
+#include "findings/causes/amounts.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+void keep_first(std::optional<SeenAmount>& amount, const std::optional<Bytes>& found,
+                const Observation& seen) {
+  if (found && !amount) amount = SeenAmount{*found, &seen};
+}
+
+void keep_largest(std::optional<SeenAmount>& amount, const std::optional<Bytes>& found,
+                  const Observation& seen) {
+  if (found && (!amount || *found > amount->amount)) amount = SeenAmount{*found, &seen};
+}
+
+// rocm-smi --showmeminfo: a total and a use per GPU; the fullest one is the one in question.
+void add_smi_table(const logs::Observations& log, DeviceMemory& memory) {
+  struct Row {
+    std::optional<SeenAmount> total, used;
+  };
+  std::map<std::string, Row, std::less<>> vram, gtt;
+  for (const Observation* one : log.of("smi-meminfo")) {
+    auto& rows = to_lower(one->value("kind")) == "vram" ? vram : gtt;
+    Row& row = rows[std::string(one->value("index"))];
+    // Later tables replace earlier ones where more is in use: a job may have run in between.
+    keep_largest(one->value("what") == "Total" ? row.total : row.used, amount_of(*one, "amount"),
+                 *one);
+  }
+  const auto take_fullest = [](const auto& rows, auto& total, auto& used) {
+    for (const auto& [index, row] : rows) {
+      const bool fuller = row.used && (!used || row.used->amount > used->amount);
+      if (fuller || !total) {
+        total = row.total;
+        used = row.used;
+      }
+    }
+  };
+  take_fullest(vram, memory.vram_total, memory.vram_used);
+  take_fullest(gtt, memory.gtt_total, memory.gtt_used);
+}
+
+// cat …/mem_info_vram_total prints the number on the next line, grep on the same one.
+void add_driver_files(const logs::Observations& log, DeviceMemory& memory) {
+  for (const Observation* one : log.of("mem-info-file")) {
+    auto amount = amount_of(*one, "amount");
+    if (!amount && !one->output.empty()) {
+      if (const auto number = parse_u64(trim(one->output.front()))) amount = Bytes{*number};
+    }
+    const bool vram = one->value("kind") == "vram", total = one->value("what") == "total";
+    keep_largest(vram ? (total ? memory.vram_total : memory.vram_used)
+                      : (total ? memory.gtt_total : memory.gtt_used),
+                 amount, *one);
+  }
+}
+
+// A percentage is as good as an amount where the size is known.
+void add_percentages(const LogSubject& subject, DeviceMemory& memory) {
+  if (memory.vram_used) return;
+  const Bytes total = memory.vram_total    ? memory.vram_total->amount
+                      : subject.scene.vram ? *subject.scene.vram
+                                           : 100_GiB;
+  for (const Observation* one : subject.log.of("smi-percent")) {
+    const auto percent = number_of(*one, "percent");
+    if (!percent || *percent > 100) continue;
+    keep_largest(memory.vram_used, Bytes{total.value / 100 * static_cast<std::uint64_t>(*percent)},
+                 *one);
+  }
+  if (memory.vram_used && !memory.vram_total) {
+    memory.vram_total = SeenAmount{total, memory.vram_used->seen};
+  }
+}
+
+// rocminfo lists agents one after the other, each with its pools.
+void add_pools(const logs::Observations& log, DeviceMemory& memory) {
+  enum class Agent { unknown, cpu, gpu } agent = Agent::unknown;
+  for (const Observation& one : log.all()) {
+    if (one.id() == "agent-head") agent = Agent::unknown;
+    if (one.id() == "agent-name") agent = Agent::gpu;
+    if (one.id() == "agent-type") {
+      agent = one.value("type") == "GPU" ? Agent::gpu : Agent::cpu;
+    }
+    if (one.id() != "agent-pool") continue;
+    const auto size = parse_u64(one.value("kib"));
+    if (!size || *size < 65536) continue;  // LDS is a pool, too.
+    if (agent == Agent::gpu) keep_largest(memory.pool, Bytes{*size * 1024}, one);
+    if (agent == Agent::cpu) keep_largest(memory.ram, Bytes{*size * 1024}, one);
+  }
+}
+
+void add_holders(const logs::Observations& log, DeviceMemory& memory) {
+  memory.no_processes = log.first("no-gpu-processes");
+  for (const Observation* table : log.of("gpu-processes")) {
+    for (const std::string& line : table->output) {
+      const auto words = split_words(line);
+      if (words.size() < 4 || !parse_u64(words[0])) continue;
+      SeenHolder holder{std::string(words[0]), std::string(words[1]), {}, table};
+      if (const auto vram = parse_u64(words[3])) holder.vram = Bytes{*vram};
+      memory.holders.push_back(std::move(holder));
+    }
+  }
+  for (const Observation* one : log.of("device-holder")) {
+    for (const char* wording : {"", "_1", "_2"}) {
+      const std::string_view pid = one->value(std::string("pid") + wording);
+      if (pid.empty()) continue;
+      memory.holders.push_back(
+          {std::string(pid), std::string(one->value(std::string("program") + wording)), {}, one});
+    }
+  }
+}
+
+void add_ram(const logs::Observations& log, DeviceMemory& memory) {
+  for (const Observation* one : log.of("mem-total")) {
+    if (const auto kib = parse_u64(one->value("kib"))) {
+      keep_first(memory.ram, Bytes{*kib * 1024}, *one);
+    } else if (const auto plain = parse_u64(one->value("amount"))) {
+      keep_first(memory.ram, Bytes{*plain * 1024}, *one);  // free prints KiB.
+    } else {
+      keep_first(memory.ram, amount_of(*one, "amount"), *one);
+    }
+  }
+  for (const Observation* one : log.of("amd-ttm-ram")) {
+    if (const auto gib = number_of(*one, "gib")) {
+      keep_first(memory.ram, Bytes{static_cast<std::uint64_t>(*gib * 1073741824.0)}, *one);
+    }
+  }
+  for (const Observation* one : log.of("comfy-memory")) {
+    keep_first(memory.ram, amount_of(*one, "ram"), *one);
+  }
+  for (const Observation* one : log.of("ollama-cpu-only")) {
+    keep_first(memory.ram, amount_of(*one, "ram"), *one);
+  }
+  for (const char* id : {"amd-ttm", "pages-limit-file"}) {
+    for (const Observation* one : log.of(id)) {
+      auto pages = parse_u64(one->value("pages"));
+      if (!pages && !one->output.empty()) pages = parse_u64(trim(one->output.front()));
+      if (pages) keep_first(memory.ttm_limit, Bytes{*pages * 4096}, *one);
+    }
+  }
+}
+
+void add_job_view(const logs::Observations& log, DeviceMemory& memory) {
+  for (const char* id : {"ggml-device", "ollama-device", "comfy-memory"}) {
+    for (const Observation* one : log.of(id)) {
+      keep_largest(memory.job_total, amount_of(*one, "total"), *one);
+      keep_first(memory.job_free, amount_of(*one, "free"), *one);
+    }
+  }
+  for (const Observation* one : log.of("llama-fit")) {
+    keep_first(memory.job_free, amount_of(*one, "free"), *one);
+  }
+}
+
+// An APU whose target is overridden is listed with the discrete card's target that it runs as.
+bool is_override(const Scene& scene, const SceneGpu& gpu) {
+  const facts::Setting* setting = scene.setting("HSA_OVERRIDE_GFX_VERSION");
+  if (setting == nullptr || scene.integrated_gpu() == nullptr) return false;
+  return knowledge::target_of_override(setting->value) == gpu.gfx;
+}
+
+// Whether the job's GPU takes system memory: its target or name says so, or a carve-out that no
+// card is as small as.
+bool is_unified(const LogSubject& subject, const DeviceMemory& memory) {
+  const SceneGpu* card = subject.scene.discrete_gpu();
+  if (card != nullptr && !is_override(subject.scene, *card)) return false;
+  if (subject.scene.integrated_gpu() != nullptr || subject.log.seen("igpu-type") ||
+      subject.log.seen("ollama-igpu-skipped")) {
+    return true;
+  }
+  return memory.vram_total && memory.vram_total->amount <= 1_GiB;
+}
+
+}  // namespace
+
+std::optional<double> DeviceMemory::used_part() const {
+  if (!vram_total || !vram_used) return std::nullopt;
+  return part_of(vram_used->amount, vram_total->amount);
+}
+
+DeviceMemory device_memory(const LogSubject& subject) {
+  DeviceMemory memory;
+  add_smi_table(subject.log, memory);
+  for (const Observation* one : subject.log.of("amd-smi-used")) {
+    keep_largest(memory.vram_total, amount_of(*one, "total"), *one);
+    keep_largest(memory.vram_used, amount_of(*one, "used"), *one);
+  }
+  add_driver_files(subject.log, memory);
+  for (const Observation* one : subject.log.of("vram-ready")) {
+    keep_largest(memory.vram_total, amount_of(*one, "total"), *one);
+  }
+  for (const Observation* one : subject.log.of("gtt-ready")) {
+    keep_largest(memory.gtt_total, amount_of(*one, "total"), *one);
+  }
+  add_pools(subject.log, memory);
+  add_holders(subject.log, memory);
+  add_ram(subject.log, memory);
+  add_job_view(subject.log, memory);
+  add_percentages(subject, memory);
+  memory.unified = is_unified(subject, memory);
+  return memory;
+}
+
+}  // namespace headroom::findings

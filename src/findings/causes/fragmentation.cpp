@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// fragmentation: PyTorch's allocator holds enough idle memory for the request, in pieces. The sum
+// in the message is the proof; fresh evidence is that the job is known to fit.
+#include <fmt/format.h>
+
+#include "findings/causes/amounts.h"
+#include "findings/causes/causes.h"
+#include "findings/causes/shortfall.h"
+
+namespace headroom::findings {
+namespace {
+
+struct Claim {
+  double sure = 0;
+  std::string title, reason;
+  const logs::Observation* seen = nullptr;
+};
+
+Claim of_torch(const FailedAllocation& failed) {
+  const Reading reading = read_figures(failed);
+  const double sure = reading.of(Shortfall::fragmented);
+  if (sure <= 0.1 || !failed.idle) return {};
+  return {sure,
+          fmt::format("{} is reserved and idle, and {} cannot be had: fragmentation",
+                      to_string(*failed.idle), to_string(*failed.asked)),
+          reading.sum, failed.seen};
+}
+
+// TensorFlow's arena: much of it free, and no free block as large as the request.
+Claim of_arena(const LogSubject& subject) {
+  const auto* failed = subject.log.first("tf-oom");
+  const auto arena = tensorflow_arena(subject.log);
+  if (failed == nullptr || !arena || part_of(arena->used, arena->limit) >= 0.8) return {};
+  const Bytes room = saturating_sub(arena->limit, arena->used);
+  const auto asked = amount_of(*failed, "asked");
+  if (!asked || *asked > room) return {};
+  return {0.65,
+          fmt::format("{} of TensorFlow's {} is free, and {} cannot be had in one piece",
+                      to_string(room), to_string(arena->limit), to_string(*asked)),
+          "The allocator has room for the request, but not at one place.", failed};
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  Claim claim;
+  for (const FailedAllocation& failed : failed_allocations(subject.log)) {
+    Claim other = of_torch(failed);
+    if (other.sure > claim.sure) claim = std::move(other);
+  }
+  if (claim.seen == nullptr) claim = of_arena(subject);
+  if (claim.seen == nullptr) return std::nullopt;
+  Hypothesis pieces;
+  pieces.confidence = claim.sure;
+  pieces.title = claim.title;
+  pieces.reasons = {claim.reason,
+                    "Memory that the allocator keeps for reuse is split by small blocks that are "
+                    "still alive, so that no part of it is large enough."};
+  pieces.evidence.push_back(show(subject, *claim.seen));
+  pieces.fix = {
+      "headroom run CMD, whose allocator packs what is free and needs no setting",
+      "or: export PYTORCH_HIP_ALLOC_CONF=garbage_collection_threshold:0.8,max_split_size_mb:512",
+      "with PyTorch 2.12 or later and ROCm 7.0 or later also: "
+      "PYTORCH_ALLOC_CONF=expandable_segments:True (before that it is not supported on ROCm)",
+      "between the stages of a workflow: torch.cuda.empty_cache()"};
+  pieces.alternatives = {
+      {"job-too-big", 0.15, "torch.cuda.max_memory_allocated() against the card's size"},
+      {"vram-held-by-other", 0.05, "rocm-smi --showpids, with the job stopped"}};
+  return pieces;
+}
+
+}  // namespace
+
+constinit const CauseRule fragmentation_cause = {
+    .id = "fragmentation",
+    .meaning = "A large share of the memory is reserved by the allocator, idle, and in pieces.",
+    .why =
+        "Sequence lengths, image sizes or model stages that change leave gaps in the segments that "
+        "PyTorch keeps; a request larger than each gap fails although their sum would do.",
+    .fix = "Use an allocator that packs or maps pages, or settings that split less.",
+    .explains = "job-too-big vram-held-by-other app-bug framework-bug crash-loop",
+    .find = find,
+};
+
+}  // namespace headroom::findings

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// gttsize-cap: somebody set the limit on an APU's memory (ttm.pages_limit, amdgpu.gttsize), and
+// what the job gets is that number; or gttsize led hipMalloc away from a larger carve-out.
+#include <fmt/format.h>
+
+#include "findings/advice.h"
+#include "findings/causes/amounts.h"
+#include "findings/causes/apu_pool.h"
+#include "findings/causes/causes.h"
+#include "findings/causes/failed_allocation.h"
+
+namespace headroom::findings {
+namespace {
+
+// A limit that leaves the system most of its RAM was meant for something smaller.
+bool is_generous(const ApuPool& pool, Bytes limit) {
+  return pool.ram && part_of(limit, *pool.ram) > 0.8;
+}
+
+struct Setting {
+  std::string knob;
+  Bytes amount;
+  double sure = 0;
+};
+
+std::optional<Setting> binding_setting(const ApuPool& pool) {
+  std::optional<Setting> smallest;
+  for (const auto& [knob, amount] : {std::pair("ttm.pages_limit", pool.pages_limit),
+                                     std::pair("amdgpu.gttsize", pool.gttsize)}) {
+    if (amount && (!smallest || *amount < smallest->amount)) smallest = Setting{knob, *amount};
+  }
+  if (!smallest || is_generous(pool, smallest->amount)) return std::nullopt;
+  const bool shows = pool.limit_is(smallest->amount);
+  const bool too_small = pool.asked && *pool.asked > smallest->amount;
+  if (shows) smallest->sure = pool.failure != nullptr ? 0.9 : 0.7;
+  // gttsize alone does not bind ROCm's pool.
+  else if (too_small && !pool.limit)
+    smallest->sure = pool.pages_limit ? 0.75 : 0.5;
+  if (smallest->sure <= 0) return std::nullopt;
+  return smallest;
+}
+
+std::optional<Hypothesis> find_switched(const LogSubject& subject, const ApuPool& pool) {
+  const bool switched = pool.gttsize && pool.carve_out_is_idle() && *pool.gttsize > *pool.carve_out;
+  if (!switched) return std::nullopt;
+  Hypothesis cap;
+  cap.confidence = 0.7;
+  cap.title = fmt::format("amdgpu.gttsize makes {} use {} of RAM instead of its {} carve-out",
+                          apu_name(subject), to_string(*pool.limit), to_string(*pool.carve_out));
+  cap.reasons.emplace_back(
+      "hipMalloc takes system memory where GTT is larger than the carve-out. gttsize made it so, "
+      "but what hipMalloc gets then is TTM's limit, which is smaller.");
+  show_pool(subject, pool, cap);
+  cap.fix = steps_to_drop(subject.scene.machine, "amdgpu", "gttsize");
+  cap.alternatives = {{"kernel-too-old", 0.3, "uname -r   (below 6.16.9)"}, {"ttm-cap", 0.3, ""}};
+  return cap;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const auto pool = apu_pool(subject);
+  if (!pool || ran_well(subject.log)) return std::nullopt;
+  if (auto switched = find_switched(subject, *pool)) return switched;
+  const auto setting = binding_setting(*pool);
+  if (!setting) return std::nullopt;
+  Hypothesis cap;
+  cap.confidence = setting->sure;
+  cap.title = fmt::format("{} may have {}: {} was set to that", apu_name(subject),
+                          to_string(setting->amount), setting->knob);
+  cap.reasons.push_back(fmt::format(
+      "{} allows {}{}; nothing in the job can go beyond it.", setting->knob,
+      to_string(setting->amount),
+      pool->asked ? fmt::format(", and {} is asked for", to_string(*pool->asked)) : std::string()));
+  show_pool(subject, *pool, cap);
+  cap.fix = steps_to_raise_pool(subject, *pool);
+  if (pool->gttsize) {
+    cap.fix.emplace_back(
+        "drop amdgpu.gttsize from modprobe.d and the kernel command line: it is deprecated, and "
+        "GTT follows TTM's limit without it");
+  }
+  cap.alternatives = {{"ttm-cap", 0.15, "grep -r pages_limit /proc/cmdline /etc/modprobe.d"},
+                      {"uma-carveout-small", 0.1, ""}};
+  return cap;
+}
+
+}  // namespace
+
+constinit const CauseRule gttsize_cap_cause = {
+    .id = "gttsize-cap",
+    .meaning = "Somebody set amdgpu.gttsize or pages_limit, and that is what limits the GPU now.",
+    .why =
+        "These options stay in modprobe.d or on the kernel command line long after they were "
+        "tried, and a number that once was an increase limits a machine with more RAM.",
+    .fix = "Set ttm.pages_limit alone, to what the RAM allows; drop gttsize.",
+    .explains =
+        "job-too-big ttm-cap uma-carveout-small vram-held-by-other free-memory-misreported "
+        "app-bug framework-bug crash-loop",
+    .find = find,
+};
+
+}  // namespace headroom::findings

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// job-too-big: an honest lack of memory. The request exceeds the card, or what the job itself has
+// allocated fills it; where a message has no figures it is the usual reason and no more.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "findings/causes/amounts.h"
+#include "findings/causes/apu_pool.h"
+#include "findings/causes/causes.h"
+#include "findings/causes/device_memory.h"
+#include "findings/causes/shortfall.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+struct Claim {
+  double sure = 0;
+  std::string title, reason;
+  const Observation* seen = nullptr;
+};
+
+void keep_surest(Claim& claim, Claim other) {
+  if (other.seen != nullptr && other.sure > claim.sure) claim = std::move(other);
+}
+
+// llama.cpp's buffers so far and the one that failed are well below the card.
+bool would_fit_alone(const FailedAllocation& failed) {
+  return failed.seen->id().starts_with("ggml") && failed.asked && failed.capacity &&
+         part_of(failed.allocated.value_or(Bytes{}) + *failed.asked, *failed.capacity) < 0.7;
+}
+
+// `trust`: how much "the card" is a card. An APU's size is a setting, and the rules about it speak.
+Claim of_figures(const FailedAllocation& failed, const Reading& reading, double trust) {
+  const std::string asked = failed.asked ? to_string(*failed.asked) : "more memory";
+  const std::string card = failed.capacity ? to_string(*failed.capacity) : "the card";
+  switch (reading.shortfall) {
+    case Shortfall::larger_than_card:
+      return {reading.sure * trust,
+              fmt::format("{} is asked for at once; the card has {}", asked, card), reading.sum,
+              failed.seen};
+    case Shortfall::unknown:
+      return {would_fit_alone(failed) ? 0.35 : confidence::possible,
+              "The job needs more GPU memory than it can get",
+              "The message has too few figures to tell who holds the memory; that the job itself "
+              "is too large is the usual reason.",
+              failed.seen};
+    default:
+      // A small remainder of doubt is an alternative of the other explanation.
+      if (reading.of(Shortfall::own_need) < 0.3) return {};
+      return {reading.of(Shortfall::own_need),
+              fmt::format("The job fills the card: {} of {} is its own, and it asks for {} more",
+                          to_string(failed.allocated.value_or(Bytes{})), card, asked),
+              reading.sum, failed.seen};
+  }
+}
+
+// llama.cpp and ollama load the whole model, whose size they tell.
+Claim of_model(const LogSubject& subject, const FailedAllocation& failed) {
+  if (!failed.capacity) return {};
+  const Observation* offload = subject.log.last("llama-offload");
+  const bool whole = offload == nullptr || offload->value("on") == offload->value("all");
+  if (failed.allocated && failed.asked && failed.allocated->value > 0 &&
+      (*failed.allocated + *failed.asked).value >= failed.capacity->value / 100 * 96) {
+    return {0.85,
+            fmt::format("The model's buffers need {}; the card has {}",
+                        to_string(*failed.allocated + *failed.asked), to_string(*failed.capacity)),
+            "The buffers that were made and the one that failed exceed the card together.",
+            failed.seen};
+  }
+  for (const Observation* one : subject.log.of("llama-file-size")) {
+    const auto size = amount_of(*one, "size");
+    if (!size || !whole || part_of(*size, *failed.capacity) < 0.95) continue;
+    return {0.85,
+            fmt::format("The model is {}, the card has {}", to_string(*size),
+                        to_string(*failed.capacity)),
+            "All of its layers are to be on the GPU, and hipMalloc on a discrete card does not "
+            "spill to system memory.",
+            one};
+  }
+  const Observation* fit = subject.log.last("llama-fit");
+  const auto wanted = fit != nullptr ? amount_of(*fit, "wanted") : std::nullopt;
+  if (wanted && *wanted > *failed.capacity) {
+    return {0.85,
+            fmt::format("The model needs {}, the card has {}", to_string(*wanted),
+                        to_string(*failed.capacity)),
+            "llama.cpp's own projection exceeds the card.", fit};
+  }
+  return {};
+}
+
+// Servers that plan with the whole card and find no place for the KV cache.
+void add_servers(const LogSubject& subject, Claim& claim) {
+  const logs::Observations& log = subject.log;
+  keep_surest(claim, {0.8, "The KV cache of one request does not fit the GPU",
+                      "The model's longest context needs more KV cache than is left beside the "
+                      "weights.",
+                      log.first("vllm-kv-small")});
+  const Observation* share = log.last("vllm-share");
+  const bool generous = share == nullptr || number_of(*share, "fraction").value_or(0.9) >= 0.7;
+  keep_surest(claim, {generous ? 0.65 : 0.3, "Beside the weights nothing is left for the KV cache",
+                      "The weights and the profiling run fill the share that the server may take.",
+                      log.first("vllm-no-blocks")});
+  keep_surest(claim, {0.5, "Model and KV cache exceed the server's share of the GPU", "",
+                      log.first("sglang-memory")});
+  keep_surest(claim,
+              {0.5, "The model does not fit the GPU",
+               "ollama finds too little memory for a single layer.", log.first("ollama-no-fit")});
+}
+
+void add_host_memory(const LogSubject& subject, Claim& claim) {
+  const logs::Observations& log = subject.log;
+  keep_surest(claim, {0.7, "The model needs more RAM than the machine has free", "",
+                      log.first("ollama-no-ram")});
+  keep_surest(claim, {0.6, "The machine ran out of RAM and the kernel killed a process",
+                      "The kernel names no control group: all of the RAM was in use, not a "
+                      "container's share.",
+                      log.first("host-oom-kill")});
+  keep_surest(claim, {0.45, "Host memory ran out", "", log.first("host-alloc")});
+}
+
+// TensorFlow's allocator tells what it may take and what is in use.
+Claim of_arena(const LogSubject& subject) {
+  const Observation* failed = subject.log.first_of({"tf-oom", "tf-oom-tensor"});
+  const auto arena = tensorflow_arena(subject.log);
+  if (failed == nullptr || !arena || part_of(arena->used, arena->limit) < 0.8) return {};
+  return {0.8,
+          fmt::format("The job uses {} of the {} that TensorFlow may take", to_string(arena->used),
+                      to_string(arena->limit)),
+          "The allocator's own figures say that live tensors fill it.", failed};
+}
+
+double trust_in_size(const LogSubject& subject) {
+  const auto pool = apu_pool(subject);
+  if (!pool) return 1;
+  return pool->carve_out_is_idle() || pool->limit_is_half_of_ram() ? 0.4 : 0.75;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  Claim claim;
+  const auto failed = failed_allocation(subject);
+  const double trust = trust_in_size(subject);
+  // vLLM's check at the start is before the job has anything.
+  if (failed && failed->seen->id() != "vllm-startup-memory") {
+    keep_surest(claim, of_figures(*failed, read_figures(*failed), trust));
+    Claim model = of_model(subject, *failed);
+    model.sure *= trust;
+    keep_surest(claim, std::move(model));
+  }
+  keep_surest(claim, of_arena(subject));
+  add_servers(subject, claim);
+  const Observation* wish = subject.log.first("tf-alloc");
+  if (wish != nullptr && !recovered(subject.log, *wish)) {
+    keep_surest(claim, {0.4, "TensorFlow gets less GPU memory than it plans with", "", wish});
+  }
+  add_host_memory(subject, claim);
+  if (claim.seen == nullptr) return std::nullopt;
+  Hypothesis big;
+  big.confidence = claim.sure;
+  big.title = claim.title;
+  if (!claim.reason.empty()) big.reasons.push_back(claim.reason);
+  if (failed && failed->seen != claim.seen) big.evidence.push_back(show(subject, *failed->seen));
+  big.evidence.insert(big.evidence.begin(), show(subject, *claim.seen));
+  big.fix = {"headroom plan, for what the job needs on this GPU and which smaller setting fits",
+             "make it smaller: batch size, context length (llama.cpp -c, vLLM --max-model-len), a "
+             "smaller quantisation, fewer layers on the GPU (-ngl), gradient checkpointing",
+             "or split it over several GPUs"};
+  big.alternatives = {
+      {"vram-held-by-other", 0.2, "rocm-smi --showmeminfo vram --showpids, with the job stopped"},
+      {"fragmentation", 0.1, "python -c 'print(torch.cuda.memory_summary())' before the failure"}};
+  return big;
+}
+
+}  // namespace
+
+constinit const CauseRule job_too_big_cause = {
+    .id = "job-too-big",
+    .meaning = "The job honestly needs more memory than there is.",
+    .why =
+        "Weights, KV cache, activations and optimizer state exceed the card. A discrete card does "
+        "not spill to system memory; GTT, which the kernel also lists, is not for hipMalloc there.",
+    .fix = "Make the job smaller, split it, or use a larger GPU.",
+    .explains = "app-bug framework-bug crash-loop",
+    .find = find,
+};
+
+}  // namespace headroom::findings

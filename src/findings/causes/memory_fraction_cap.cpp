@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// memory-fraction-cap: a limit that the process set for itself is reached, not the card: PyTorch's
+// "X allowed", a fraction that TensorFlow, JAX or vLLM was given, an arena of ONNX Runtime.
+#include <fmt/format.h>
+
+#include "findings/causes/amounts.h"
+#include "findings/causes/causes.h"
+#include "findings/causes/shortfall.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+struct Claim {
+  double sure = 0;
+  std::string title, reason;
+  const Observation* seen = nullptr;
+  const Observation* setting = nullptr;
+};
+
+std::optional<Claim> of_message(const LogSubject& subject) {
+  for (const FailedAllocation& failed : failed_allocations(subject.log)) {
+    const Reading reading = read_figures(failed);
+    const double sure = reading.of(Shortfall::over_allowance);
+    if (sure <= 0) continue;
+    return Claim{
+        sure,
+        fmt::format("The process may take {}{}, and that is used up", to_string(*failed.allowed),
+                    failed.capacity ? " of " + to_string(*failed.capacity) : std::string()),
+        reading.sum, failed.seen, subject.log.first("memory-fraction")};
+  }
+  return std::nullopt;
+}
+
+// A share that was set, and a failure that fits it without saying so.
+std::optional<Claim> of_setting(const LogSubject& subject) {
+  const logs::Observations& log = subject.log;
+  const Observation* share = log.last("vllm-share");
+  const double fraction = share != nullptr ? number_of(*share, "fraction").value_or(1) : 1;
+  const Observation* blocks = log.first("vllm-no-blocks");
+  if (blocks != nullptr && share != nullptr && fraction < 0.7) {
+    return Claim{
+        0.75,
+        fmt::format("vLLM may take {:.0f} % of the GPU, and the weights fill that", fraction * 100),
+        "gpu_memory_utilization is the limit here, not the card.", blocks, share};
+  }
+  const Observation* set = log.last("memory-fraction");
+  const auto failed = failed_allocation(subject);
+  const double part = set != nullptr ? number_of(*set, "fraction").value_or(1) : 1;
+  if (set != nullptr && failed && part < 0.95) {
+    return Claim{
+        part < 0.7 ? 0.7 : 0.5,
+        fmt::format("The process may take {:.0f} % of the GPU by its own setting", part * 100),
+        "The limit is set in the program or its environment, below the card's size.", failed->seen,
+        set};
+  }
+  if (const Observation* sglang = log.first("sglang-memory")) {
+    return Claim{0.45, "SGLang's --mem-fraction-static leaves too little",
+                 "The share for weights and KV cache is a setting, and it is too small here.",
+                 sglang, nullptr};
+  }
+  return std::nullopt;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  auto claim = of_message(subject);
+  if (!claim) claim = of_setting(subject);
+  if (!claim) return std::nullopt;
+  Hypothesis cap;
+  cap.confidence = claim->sure;
+  cap.title = claim->title;
+  cap.reasons = {claim->reason};
+  cap.evidence.push_back(show(subject, *claim->seen));
+  if (claim->setting != nullptr) {
+    cap.evidence.push_back(show(subject, *claim->setting, "the limit is set here"));
+  }
+  cap.fix = {
+      "find who sets it: grep -rnE 'set_per_process_memory_fraction|memory_fraction|gpu_mem_limit' "
+      ". and: env | grep -E 'ALLOC_CONF|MEM_FRACTION'",
+      "raise it or take it away: torch.cuda.set_per_process_memory_fraction(1.0) gives PyTorch the "
+      "whole card again; vLLM: --gpu-memory-utilization; JAX: XLA_PYTHON_CLIENT_MEM_FRACTION",
+      "in a test suite: the test that sets it must set it back"};
+  cap.alternatives = {{"job-too-big", 0.1, "the same job without the limit"}};
+  return cap;
+}
+
+}  // namespace
+
+constinit const CauseRule memory_fraction_cap_cause = {
+    .id = "memory-fraction-cap",
+    .meaning = "A limit that was set in the process is reached, not the card's.",
+    .why =
+        "A memory fraction holds for the whole process until it is set again: a library, a test "
+        "or a server's option may have set it for its own purpose.",
+    .fix = "Raise the fraction, or take it away where it was left behind.",
+    .explains =
+        "job-too-big fragmentation vram-held-by-other free-memory-misreported app-bug "
+        "framework-bug crash-loop",
+    .find = find,
+};
+
+}  // namespace headroom::findings

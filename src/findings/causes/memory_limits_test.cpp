@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// The causes about limits on memory: an APU's share of the RAM, control groups, workspaces, and
+// memory that CPU and GPU share.
+#include <gmock/gmock.h>
+
+#include "findings/causes/causes.h"
+#include "findings/causes/testing.h"
+
+namespace headroom::findings {
+namespace {
+
+using testing::diagnose;
+
+// ------------------------------------------------------------------ unified memory
+
+constexpr const char* strix_halo = R"({"gfx":"gfx1151","ram":"128 GB","vram":"512 MiB"})";
+
+TEST(TtmCap, half_of_the_ram_is_the_kernels_default) {
+  const auto diagnosis = diagnose(
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 9.00 GiB. GPU 0 has a total "
+      "capacity of 62.40 GiB of which 700.00 MiB is free. Of the allocated memory 61.00 GiB is "
+      "allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.\n",
+      strix_halo);
+  EXPECT_EQ(diagnosis.cause.id, "ttm-cap");
+  EXPECT_GE(diagnosis.cause.confidence, 0.8);
+  EXPECT_THAT(diagnosis.cause.fix, ::testing::Contains(::testing::HasSubstr("pages_limit")));
+}
+
+TEST(TtmCap, rocminfos_pools_show_it_and_gttsize_does_not_help) {
+  const auto diagnosis = diagnose(
+      "Agent 1\n  Device Type:             CPU\n"
+      "      Size:                    32768000(0x1f40000) KB\n"
+      "Agent 2\n  Name:                    gfx1103\n  Device Type:             GPU\n"
+      "      Size:                    16384000(0xfa0000) KB\n"
+      "BOOT_IMAGE=/vmlinuz amdgpu.gttsize=28672\n");
+  EXPECT_EQ(diagnosis.cause.id, "ttm-cap");
+  EXPECT_GE(diagnosis.cause.confidence, 0.7);
+}
+
+TEST(TtmCap, a_discrete_card_has_no_such_limit) {
+  const auto diagnosis = diagnose(
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 9.00 GiB. GPU 0 has a total "
+      "capacity of 15.98 GiB of which 700.00 MiB is free. Of the allocated memory 14.60 GiB is "
+      "allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.\n",
+      R"({"gfx":"gfx1100","ram":"32 GB"})");
+  EXPECT_EQ(diagnosis.cause.id, "job-too-big");
+}
+
+TEST(TtmCap, an_apu_with_an_override_is_still_an_apu) {
+  const auto diagnosis = diagnose(
+      "HSA_OVERRIDE_GFX_VERSION=11.0.0\n"
+      "  Name:                    gfx1100\n"
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
+      "capacity of 15.60 GiB of which 300.00 MiB is free. Of the allocated memory 14.90 GiB is "
+      "allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.\n",
+      R"({"gfx":"gfx1103","ram":"32 GB"})");
+  EXPECT_EQ(diagnosis.cause.id, "ttm-cap");
+}
+
+TEST(GttsizeCap, a_limit_that_an_option_names_was_set_by_somebody) {
+  const auto diagnosis = diagnose(
+      "options ttm pages_limit=2097152\n"
+      "amdgpu 0000:c4:00.0: amdgpu: 512M of VRAM memory ready\n"
+      "amdgpu 0000:c4:00.0: amdgpu: 8192M of GTT memory ready.\n"
+      "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 11000.00 MiB on device 0: hipMalloc "
+      "failed: out of memory\n",
+      R"({"gfx":"gfx1150","ram":"64 GB"})");
+  EXPECT_EQ(diagnosis.cause.id, "gttsize-cap");
+  EXPECT_GE(diagnosis.cause.confidence, 0.8);
+}
+
+TEST(GttsizeCap, a_gttsize_above_the_carve_out_leads_away_from_it) {
+  const auto diagnosis = diagnose(
+      "BOOT_IMAGE=/vmlinuz amdgpu.gttsize=117760\n"
+      "amdgpu 0000:c6:00.0: amdgpu: 98304M of VRAM memory ready\n"
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 16.00 GiB. GPU 0 has a total "
+      "capacity of 15.24 GiB of which 15.00 GiB is free.\n",
+      R"({"gfx":"gfx1151","ram":"128 GB"})");
+  EXPECT_EQ(diagnosis.cause.id, "gttsize-cap");
+}
+
+TEST(UmaCarveoutSmall, a_program_that_sees_the_carve_out_alone) {
+  const auto diagnosis = diagnose(
+      "torch.cuda.OutOfMemoryError: HIP out of memory. Tried to allocate 20.00 MiB (GPU 0; 512.00 "
+      "MiB total capacity; 210.00 MiB already allocated; 10.00 MiB free; 240.00 MiB reserved in "
+      "total by PyTorch)\n",
+      R"({"gfx":"gfx1035","kernel":"6.2.0-26-generic"})");
+  EXPECT_EQ(diagnosis.cause.id, "uma-carveout-small");
+  const auto skipped = diagnose(
+      "level=INFO source=amd_linux.go:274 msg=\"unsupported Radeon iGPU detected skipping\" id=0 "
+      "total=\"512.0 MiB\"\n");
+  EXPECT_EQ(skipped.cause.id, "uma-carveout-small");
+}
+
+TEST(UmaCarveoutSmall, a_small_discrete_card_is_just_small) {
+  const auto diagnosis = diagnose(
+      "RuntimeError: HIP out of memory. Tried to allocate 512.00 MiB (GPU 0; 4.00 GiB total "
+      "capacity; 3.60 GiB already allocated; 40.00 MiB free; 3.70 GiB reserved in total by "
+      "PyTorch)\n",
+      R"({"gfx":"gfx1034"})");
+  EXPECT_EQ(diagnosis.cause.id, "job-too-big");
+}
+
+TEST(TtmCap, a_run_that_went_well_is_not_blamed_for_half_of_the_ram) {
+  const auto diagnosis = diagnose(
+      "Agent 1\n  Device Type:             CPU\n"
+      "      Size:                    32768000(0x1f40000) KB\n"
+      "Agent 2\n  Name:                    gfx1103\n  Device Type:             GPU\n"
+      "      Size:                    16384000(0xfa0000) KB\n"
+      "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 15000 MB memory\n");
+  EXPECT_NE(diagnosis.cause.id, "ttm-cap");
+}
+
+// ------------------------------------------------------------------ host memory and sharing
+
+TEST(CgroupMemoryLimit, the_kernel_names_the_control_group) {
+  const auto diagnosis = diagnose(
+      "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=pod,mems_allowed=0,"
+      "task=python3,pid=812\n"
+      "Memory cgroup out of memory: Killed process 812 (python3) total-vm:91234567kB\n");
+  EXPECT_EQ(diagnosis.cause.id, "cgroup-memory-limit");
+  EXPECT_GE(diagnosis.cause.confidence, 0.9);
+  const auto pod = diagnose(
+      "    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n");
+  EXPECT_EQ(pod.cause.id, "cgroup-memory-limit");
+}
+
+TEST(CgroupMemoryLimit, the_machines_own_ram_is_no_limit_of_a_group) {
+  const auto diagnosis = diagnose(
+      "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),task=llama-server,pid=99\n"
+      "Out of memory: Killed process 99 (llama-server) total-vm:81234567kB, amdgpu\n");
+  EXPECT_NE(diagnosis.cause.id, "cgroup-memory-limit");
+}
+
+TEST(CgroupMemoryLimit, an_exit_code_alone_is_not_sure) {
+  const auto diagnosis = diagnose("vllm-rocm exited with code 137\n");
+  EXPECT_EQ(diagnosis.cause.id, "cgroup-memory-limit");
+  EXPECT_LE(diagnosis.cause.confidence, 0.6);
+  EXPECT_NE(diagnose("\"OOMKilled\": false,\n").cause.id, "cgroup-memory-limit");
+}
+
+TEST(CgroupMemoryLimit, a_limit_that_is_told_makes_a_kill_likelier_and_a_cards_size_does_not) {
+  const auto limited = diagnose("    memory:  6Gi\nollama exited with code 137\n");
+  EXPECT_GT(limited.cause.confidence, 0.55);
+  EXPECT_THAT(limited.cause.title, ::testing::HasSubstr("6.00 GiB"));
+  EXPECT_LT(diagnose("GPU memory: 16GB\nollama exited with code 137\n").cause.confidence, 0.5);
+}
+
+TEST(HipblasWorkspace, a_solver_that_fails_with_memory_free_lacks_workspace) {
+  const auto diagnosis = diagnose(
+      "free memory: 14.2 GiB\n"
+      "RuntimeError: CUDA error: HIPBLAS_STATUS_ALLOC_FAILED when calling "
+      "`hipblasStrsmBatched( handle, side )`\n");
+  EXPECT_EQ(diagnosis.cause.id, "hipblas-workspace");
+  EXPECT_GE(diagnosis.cause.confidence, 0.9);
+}
+
+TEST(HipblasWorkspace, making_a_handle_on_a_full_card_is_none) {
+  const auto diagnosis = diagnose(
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total "
+      "capacity of 15.98 GiB of which 120.00 MiB is free. Of the allocated memory 14.90 GiB is "
+      "allocated by PyTorch, and 190.10 MiB is reserved by PyTorch but unallocated.\n"
+      "RuntimeError: CUDA error: HIPBLAS_STATUS_ALLOC_FAILED when calling "
+      "`hipblasCreate(handle)`\n");
+  EXPECT_EQ(diagnosis.cause.id, "job-too-big");
+}
+
+TEST(ManagedMemory, the_driver_refuses_to_map_beyond_its_limit) {
+  const auto diagnosis = diagnose(
+      "amdgpu: SVM mapping failed, exceeds resident system memory limit\n"
+      "llama-server: Segmentation fault (core dumped)\n");
+  EXPECT_EQ(diagnosis.cause.id, "managed-memory");
+}
+
+TEST(ManagedMemory, what_ends_with_svm_switched_off_came_from_it) {
+  const auto diagnosis = diagnose(
+      "RuntimeError: HIP error: out of memory\n"
+      "$ HSA_USE_SVM=0 python serve.py\n"
+      "INFO ready\n");
+  EXPECT_EQ(diagnosis.cause.id, "managed-memory");
+}
+
+TEST(ManagedMemory, a_gpu_that_refuses_it) {
+  const auto diagnosis =
+      diagnose("hipMallocManaged returned hipErrorNotSupported\n", R"({"gfx":"gfx1150"})");
+  EXPECT_EQ(diagnosis.cause.id, "managed-memory");
+}
+
+TEST(ManagedMemory, a_switch_that_did_not_help_is_not_the_cause) {
+  const auto diagnosis = diagnose(
+      "$ HSA_USE_SVM=0 python serve.py\n"
+      "RuntimeError: HIP error: out of memory\n");
+  EXPECT_NE(diagnosis.cause.id, "managed-memory");
+}
+
+}  // namespace
+}  // namespace headroom::findings

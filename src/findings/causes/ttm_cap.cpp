@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// ttm-cap: an APU's pool is half of the RAM, which is TTM's default and nobody's choice. gttsize
+// raises what graphics may use and not this; a pages_limit that came too late is not in force.
+#include <fmt/format.h>
+
+#include "findings/causes/amounts.h"
+#include "findings/causes/apu_pool.h"
+#include "findings/causes/causes.h"
+#include "findings/causes/failed_allocation.h"
+
+namespace headroom::findings {
+namespace {
+
+// The card's size reads as all of the RAM, and the job stopped at half of it.
+bool stopped_at_half(const LogSubject& subject, const ApuPool& pool) {
+  const auto failed = failed_allocation(subject);
+  if (!failed || !failed->capacity || !failed->allocated || !failed->free) return false;
+  if (*failed->capacity < 16_GiB) return false;
+  const Bytes ram = pool.ram.value_or(*failed->capacity);
+  const double own = part_of(*failed->allocated + failed->idle.value_or(Bytes{}), ram);
+  return own > 0.42 && own < 0.535 && part_of(*failed->free, ram) < 0.1 &&
+         part_of(*failed->capacity, ram) > 0.85;
+}
+
+double sure_of(const LogSubject& subject, const ApuPool& pool) {
+  if (pool.limit_is(pool.pages_limit)) return 0;
+  if (!pool.limit_is_half_of_ram()) return stopped_at_half(subject, pool) ? 0.55 : 0;
+  // A larger carve-out that lies idle is the kernel's doing or gttsize's.
+  if (pool.carve_out_is_idle()) return 0.5;
+  if (pool.pages_limit) return 0.7;
+  if (pool.failure != nullptr) {
+    // More than the RAM has is the job's size, whatever the limit.
+    const bool beyond = pool.asked && pool.ram && *pool.asked > *pool.ram;
+    return beyond ? 0.6 : 0.88;
+  }
+  // Nothing ran out of memory here. A setting shows that somebody wanted more all the same.
+  if (subject.log.first_with(knowledge::Role::failure) != nullptr) return 0.3;
+  return pool.gttsize ? 0.8 : 0.5;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const auto pool = apu_pool(subject);
+  if (!pool || !pool->limit || ran_well(subject.log)) return std::nullopt;
+  Hypothesis cap;
+  cap.confidence = sure_of(subject, *pool);
+  if (cap.confidence <= 0) return std::nullopt;
+  cap.title = fmt::format("{} gets {}: TTM's default stops at half of the RAM", apu_name(subject),
+                          pool->limit_is_half_of_ram() ? to_string(*pool->limit) : "about half");
+  if (pool->ram) {
+    cap.reasons.push_back(fmt::format("The limit is {} and the RAM {}: half, the kernel's default.",
+                                      to_string(*pool->limit), to_string(*pool->ram)));
+  }
+  if (pool->gttsize) {
+    cap.reasons.push_back(
+        fmt::format("amdgpu.gttsize asks for {}, but that is GTT's size for graphics; what "
+                    "hipMalloc gets is TTM's pages_limit.",
+                    to_string(*pool->gttsize)));
+  }
+  if (pool->pages_limit) {
+    cap.reasons.push_back(
+        fmt::format("pages_limit={} is asked for and not in force: it counts only from the moment "
+                    "the driver loads, out of the initramfs that it loads from.",
+                    pool->pages_limit->value / 4096));
+  }
+  show_pool(subject, *pool, cap);
+  cap.fix = steps_to_raise_pool(subject, *pool);
+  cap.fix.emplace_back("then: headroom check --here shows each limit and which one binds");
+  cap.alternatives = {
+      {"gttsize-cap", 0.1, "grep -r -e pages_limit -e gttsize /proc/cmdline /etc/modprobe.d"},
+      {"job-too-big", 0.05, "headroom plan, for what the job needs"}};
+  if (pool->carve_out_is_idle()) {
+    cap.alternatives.push_back({"kernel-too-old", 0.45, "uname -r   (below 6.16.9)"});
+  }
+  return cap;
+}
+
+}  // namespace
+
+constinit const CauseRule ttm_cap_cause = {
+    .id = "ttm-cap",
+    .meaning = "TTM's default lets an APU's GPU have half of the RAM.",
+    .why =
+        "hipMalloc takes system memory on an APU, up to the page limit that TTM, the kernel's "
+        "memory manager, had when the driver loaded. gttsize raises what graphics may use only.",
+    .fix = "Set ttm.pages_limit for the next boot, and keep a reserve for the system.",
+    .explains =
+        "job-too-big vram-held-by-other free-memory-misreported uma-carveout-small app-bug "
+        "framework-bug crash-loop",
+    .find = find,
+};
+
+}  // namespace headroom::findings

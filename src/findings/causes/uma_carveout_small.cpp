@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// uma-carveout-small: an APU whose program counts or gets the BIOS carve-out alone. Kernels before
+// 6.10 give hipMalloc nothing else, and some programs read nothing else.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "facts/kernel_text.h"
+#include "findings/causes/amounts.h"
+#include "findings/causes/apu_pool.h"
+#include "findings/causes/causes.h"
+
+namespace headroom::findings {
+namespace {
+
+// From here on hipMalloc takes system memory where the carve-out is the smaller one.
+bool takes_system_memory(const Scene& scene) {
+  const auto version =
+      scene.machine.kernel ? facts::parse_kernel_version(*scene.machine.kernel) : std::nullopt;
+  return version && *version >= facts::KernelVersion{6, 10, 0};
+}
+
+double sure_of(const LogSubject& subject, const ApuPool& pool) {
+  if (subject.log.seen("ollama-igpu-skipped")) return 0.85;
+  const bool failed =
+      pool.failure != nullptr || subject.log.any_of({"ollama-no-fit", "ollama-low-vram"});
+  if (!failed || !pool.limit || pool.limit_is(pool.pages_limit)) return 0;
+  if (*pool.limit <= 4_GiB) return 0.8;
+  const bool small = pool.ram ? part_of(*pool.limit, *pool.ram) < 0.35 : *pool.limit <= 8_GiB;
+  if (!small || pool.limit_is_half_of_ram()) return 0;
+  if (pool.limit_is(pool.carve_out)) return takes_system_memory(subject.scene) ? 0.65 : 0.8;
+  return pool.carve_out ? 0 : 0.4;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const auto pool = apu_pool(subject);
+  if (!pool) return std::nullopt;
+  Hypothesis small;
+  small.confidence = sure_of(subject, *pool);
+  if (small.confidence <= 0) return std::nullopt;
+  const logs::Observation* skipped = subject.log.first("ollama-igpu-skipped");
+  auto limit = skipped != nullptr ? amount_of(*skipped, "total") : pool->limit;
+  if (!limit) limit = pool->carve_out;
+  small.title = fmt::format("{} is counted with its BIOS carve-out alone{}", apu_name(subject),
+                            limit ? ", " + to_string(*limit) : std::string());
+  if (skipped != nullptr) {
+    small.reasons.emplace_back(
+        "ollama leaves out integrated GPUs whose carve-out is below 1 GiB; BIOS defaults are "
+        "512 MiB.");
+    small.evidence.push_back(show(subject, *skipped));
+  } else {
+    small.reasons.push_back(fmt::format(
+        "The job sees {} in all; the rest of the RAM, which graphics reaches through GTT, is not "
+        "in it.",
+        limit ? to_string(*limit) : "little"));
+  }
+  show_pool(subject, *pool, small);
+  small.fix = {
+      "give the GPU more in the BIOS: UMA Frame Buffer Size (also: iGPU memory), 4G or more",
+      "or boot a kernel from 6.10 on (6.16.9 or later is best), where hipMalloc takes system "
+      "memory",
+      "or use the program's Vulkan build, which uses the carve-out and GTT together"};
+  small.alternatives = {{"kernel-too-old", 0.25, "uname -r   (below 6.10)"},
+                        {"ttm-cap", 0.1, "headroom check --here"},
+                        {"gpu-unsupported", 0.15, "rocminfo | grep gfx"}};
+  return small;
+}
+
+}  // namespace
+
+constinit const CauseRule uma_carveout_small_cause = {
+    .id = "uma-carveout-small",
+    .meaning = "Only the small BIOS carve-out of an APU is usable or counted.",
+    .why =
+        "The BIOS gives an integrated GPU 512 MiB to a few GiB. Older kernels offer hipMalloc "
+        "nothing else, and some programs look at nothing else.",
+    .fix = "Enlarge the carve-out in the BIOS, boot a newer kernel, or use Vulkan.",
+    .explains =
+        "job-too-big vram-held-by-other free-memory-misreported fragmentation app-bug "
+        "framework-bug crash-loop",
+    .find = find,
+};
+
+}  // namespace headroom::findings

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// vram-held-by-other: a living process holds the memory that the job wants. It is named in a
+// process list, or it must exist: the card is fuller than the job can account for, and nothing
+// says that a job was killed before. ROCm's own "free" leaves graphics programs out.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "findings/causes/amounts.h"
+#include "findings/causes/causes.h"
+#include "findings/causes/device_memory.h"
+#include "findings/causes/shortfall.h"
+
+namespace headroom::findings {
+namespace {
+
+struct Claim {
+  double sure = 0;
+  std::string title, reason;
+  const logs::Observation* seen = nullptr;
+};
+
+void keep_surest(Claim& claim, Claim other) {
+  if (other.seen != nullptr && other.sure > claim.sure) claim = std::move(other);
+}
+
+// The driver counts the same memory, and less than half of that in use.
+bool driver_denies(const DeviceMemory& memory, const FailedAllocation& failed) {
+  if (!memory.vram_used || !memory.vram_total || !failed.capacity) return false;
+  const double same = part_of(memory.vram_total->amount, *failed.capacity);
+  return same > 0.9 && same < 1.1 &&
+         memory.vram_used->amount.value < failed.unaccounted().value_or(Bytes{}).value / 2;
+}
+
+// llama.cpp's buffers would fit an empty card, and one was refused.
+Claim of_buffers(const DeviceMemory& memory, const FailedAllocation& failed) {
+  const bool told = failed.allocated && failed.asked && failed.capacity && !failed.free;
+  if (!told || memory.unified) return {};
+  const Bytes need = *failed.allocated + *failed.asked;
+  if (part_of(need, *failed.capacity) > 0.85) return {};
+  return {0.5,
+          fmt::format("{} would do, the card has {}, and it is refused", to_string(need),
+                      to_string(*failed.capacity)),
+          "What is missing must be in use by others: the job itself has not taken it.",
+          failed.seen};
+}
+
+// TensorFlow took the card with so much memory, and could not get it a moment later.
+Claim of_tensorflow(const LogSubject& subject) {
+  const logs::Observation* wish = subject.log.first("tf-alloc");
+  const logs::Observation* device = subject.log.first("tf-device");
+  if (wish == nullptr || subject.log.count_of("tf-alloc") < 2 || recovered(subject.log, *wish)) {
+    return {};
+  }
+  const auto asked = amount_of(*wish, "asked");
+  const auto limit = device != nullptr ? amount_of(*device, "limit") : std::nullopt;
+  if (!asked || *asked > 1024_GiB) return {};
+  return {limit && *asked <= *limit + 1_GiB ? 0.5 : 0.4,
+          fmt::format("TensorFlow believed in {} and did not get it", to_string(*asked)),
+          "The memory that was reported free is taken: another process has it.", wish};
+}
+
+// What the message's own figures leave unaccounted for.
+Claim of_figures(const LogSubject& subject, const DeviceMemory& memory,
+                 const FailedAllocation& failed) {
+  const Reading reading = read_figures(failed);
+  double sure = reading.of(Shortfall::others);
+  const auto others = failed.unaccounted();
+  // vLLM looks before it takes anything: all that is in use is somebody's.
+  if (failed.seen->id() == "vllm-startup-memory" && others && *others >= 512_MiB) {
+    sure = std::max(sure, 0.55);
+    // … unless it had taken it a moment before.
+    if (subject.log.seen("vllm-kv-memory")) sure = std::min(sure, 0.45);
+  }
+  if (sure <= 0 || driver_denies(memory, failed)) return {};
+  const Bytes held = std::max(failed.named_others, others.value_or(Bytes{}));
+  return {sure,
+          fmt::format("{} of the card's {} is held by others than this job", to_string(held),
+                      to_string(*failed.capacity)),
+          reading.sum, failed.seen};
+}
+
+// The driver counts memory in use that the job does not have, and the request does not fit beside.
+Claim of_driver(const DeviceMemory& memory, const FailedAllocation& failed) {
+  if (!memory.vram_used || !memory.vram_total || memory.unified) return {};
+  const Bytes used = memory.vram_used->amount, total = memory.vram_total->amount;
+  const Bytes own = failed.allocated.value_or(Bytes{}) + failed.idle.value_or(Bytes{});
+  const Bytes others = saturating_sub(used, own);
+  if (others < 1_GiB || part_of(others, total) < 0.1) return {};
+  const Bytes left = saturating_sub(total, used);
+  const bool in_the_way = failed.asked && *failed.asked <= total && *failed.asked > left;
+  const bool believed = memory.job_free && memory.job_free->amount > left + 1_GiB;
+  const double sure = in_the_way && believed ? 0.88 : in_the_way ? 0.75 : believed ? 0.6 : 0.35;
+  return {
+      sure,
+      fmt::format("{} of {} VRAM is in use by other programs", to_string(others), to_string(total)),
+      believed ? fmt::format("The driver counts {} in use, the job believes that {} is free: "
+                             "hipMemGetInfo leaves out what graphics and Vulkan programs hold.",
+                             to_string(used), to_string(memory.job_free->amount))
+               : fmt::format("The driver counts {} in use; {} is left.", to_string(used),
+                             to_string(left)),
+      memory.vram_used->seen};
+}
+
+// A process list names somebody else.
+Claim of_list(const LogSubject& subject, const DeviceMemory& memory) {
+  const auto failed = failed_allocation(subject);
+  const SeenHolder* largest = nullptr;
+  for (const SeenHolder& one : memory.holders) {
+    if (largest == nullptr || one.vram > largest->vram) largest = &one;
+  }
+  if (largest == nullptr || !failed) return {};
+  // After a kill it may be what is left of the job.
+  const logs::Observation* kill = subject.log.first("job-killed");
+  if (kill != nullptr && is_before(*kill, *failed->seen)) return {};
+  if (largest->vram.value > 0 && largest->vram < 1_GiB) return {};
+  const bool unseen = largest->program == "UNKNOWN";
+  return {
+      largest->vram.value > 0 ? 0.85 : 0.6,
+      fmt::format("{} (PID {}) holds {}",
+                  unseen ? "A process that is not visible here" : largest->program, largest->pid,
+                  largest->vram.value > 0 ? to_string(largest->vram) : "the GPU as well"),
+      unseen ? "The driver lists a process by a PID that has no name here: it runs on the "
+               "host or in another container."
+             : "The process list shows another process with memory on this GPU.",
+      largest->seen};
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const DeviceMemory memory = device_memory(subject);
+  const auto failed = failed_allocation(subject);
+  Claim claim = of_list(subject, memory);
+  if (failed) {
+    keep_surest(claim, of_figures(subject, memory, *failed));
+    keep_surest(claim, of_driver(memory, *failed));
+    keep_surest(claim, of_buffers(memory, *failed));
+  }
+  keep_surest(claim, of_tensorflow(subject));
+  keep_surest(claim, {0.7, "Other processes occupy some of the GPUs",
+                      "The GPUs are unequally full before the server has started.",
+                      subject.log.first("sglang-unbalanced")});
+  keep_surest(claim, {0.45, "Another process changed the GPU's memory while vLLM measured it", "",
+                      subject.log.first("vllm-profile")});
+  if (claim.seen == nullptr) return std::nullopt;
+  Hypothesis held;
+  held.confidence = claim.sure;
+  if (memory.no_processes != nullptr) {
+    // On the host a list without compute processes leaves graphics programs; in a container it
+    // leaves everything outside of it, too.
+    held.confidence = std::min(claim.sure, subject.scene.machine.in_container() ? 0.77 : 0.7);
+    held.reasons.emplace_back(
+        "The list of compute processes is empty: the holder is on the host or in another "
+        "container, or it is a graphics program.");
+    held.evidence.push_back(show(subject, *memory.no_processes));
+  }
+  held.title = claim.title;
+  if (!claim.reason.empty()) held.reasons.push_back(claim.reason);
+  held.evidence.insert(held.evidence.begin(), show(subject, *claim.seen));
+  if (failed && failed->seen != claim.seen) held.evidence.push_back(show(subject, *failed->seen));
+  held.fix = {
+      "see who it is, on the host and as root: sudo fuser -v /dev/kfd /dev/dri/renderD*; rocm-smi "
+      "--showpids lists compute processes only, amdgpu_top also games, browsers and the desktop",
+      "end it, or plan with what it leaves: a smaller model, fewer layers, vLLM "
+      "--gpu-memory-utilization below the free share"};
+  held.alternatives = {
+      {"vram-orphaned", memory.no_processes != nullptr ? 0.35 : 0.12,
+       "sudo fuser -v /dev/kfd /dev/dri/*   (nobody there: the owner is gone)"},
+      {"free-memory-misreported", 0.15, "rocm-smi --showmeminfo vram, with the job stopped"},
+      {"job-too-big", 0.1, "headroom plan"}};
+  return held;
+}
+
+}  // namespace
+
+constinit const CauseRule vram_held_by_other_cause = {
+    .id = "vram-held-by-other",
+    .meaning = "Another living process holds the GPU memory that the job needs.",
+    .why =
+        "A second server, a notebook, a game or the desktop has memory on the same card. Inside a "
+        "container such processes are out of sight, and ROCm's own count of free memory leaves "
+        "graphics programs out.",
+    .fix = "End the other process, or plan with what it leaves.",
+    .explains = "job-too-big app-bug framework-bug crash-loop",
+    .find = find,
+};
+
+}  // namespace headroom::findings

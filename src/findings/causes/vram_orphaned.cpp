@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// vram-orphaned: memory stays taken after its owner has gone. Three signs together prove it: the
+// driver counts memory in use, no process has it, and a job was killed or the driver stumbled
+// before. A worker that outlived its killed parent is the living form of the same.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "findings/causes/amounts.h"
+#include "findings/causes/causes.h"
+#include "findings/causes/device_memory.h"
+#include "findings/causes/shortfall.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+// A job that ended before `now` and before its time, or the kernel's own trouble with ending it,
+// which may be told later.
+const Observation* violent_end(const logs::Observations& log, const Observation& now) {
+  for (const char* id : {"driver-oops", "process-defunct", "ipc-orphan"}) {
+    if (const Observation* one = log.first(id)) return one;
+  }
+  const Observation* end = log.first_of({"job-killed", "killed"});
+  return end != nullptr && is_before(*end, now) ? end : nullptr;
+}
+
+// How much is taken while nobody is there: by the driver's count, else by the job's figures.
+std::optional<SeenAmount> taken(const LogSubject& subject, const DeviceMemory& memory) {
+  const auto& used = memory.unified ? memory.gtt_used : memory.vram_used;
+  const auto& total = memory.unified ? memory.gtt_total : memory.vram_total;
+  if (used && used->amount >= 1_GiB && (!total || part_of(used->amount, total->amount) >= 0.12)) {
+    return used;
+  }
+  const auto failed = failed_allocation(subject);
+  if (used || !failed || read_figures(*failed).of(Shortfall::others) < 0.5) return std::nullopt;
+  return SeenAmount{failed->unaccounted().value_or(Bytes{}), failed->seen};
+}
+
+// Names of processes that jobs leave behind.
+bool is_worker(const std::string& program) {
+  for (const char* known : {"python", "VLLM::", "ray::", "pt_", "sglang", "torchrun", "UNKNOWN"}) {
+    if (program.find(known) != std::string::npos) return true;
+  }
+  return false;
+}
+
+struct Claim {
+  double sure = 0;
+  std::string title;
+  std::vector<const Observation*> lines;
+};
+
+std::optional<Claim> without_owner(const LogSubject& subject, const DeviceMemory& memory) {
+  const auto amount = taken(subject, memory);
+  if (memory.no_processes == nullptr || !amount) return std::nullopt;
+  Claim claim;
+  const Observation* end = violent_end(subject.log, *memory.no_processes);
+  const bool by_driver = amount->seen->id() != "torch-oom";
+  claim.sure = subject.log.seen("driver-oops") ? 0.93 : end != nullptr ? 0.85 : 0.6;
+  if (!by_driver) claim.sure -= 0.1;
+  // The host's processes are out of sight in a container.
+  if (subject.scene.machine.in_container()) claim.sure -= end == nullptr ? 0.15 : 0.1;
+  // vLLM's own check may count what it took itself a moment before.
+  if (amount->seen->id() == "vllm-startup-memory") claim.sure = end != nullptr ? 0.7 : 0.4;
+  claim.title =
+      fmt::format("{} of GPU memory is in use and no process holds it", to_string(amount->amount));
+  claim.lines = {amount->seen, memory.no_processes};
+  if (end != nullptr) claim.lines.push_back(end);
+  return claim;
+}
+
+// A worker of the killed job lives on, and has the GPU open.
+std::optional<Claim> left_behind(const LogSubject& subject, const DeviceMemory& memory) {
+  const bool failed = failed_allocation(subject).has_value();
+  for (const SeenHolder& one : memory.holders) {
+    const Observation* end = violent_end(subject.log, *one.seen);
+    if (end == nullptr || !is_worker(one.program)) continue;
+    return Claim{failed || one.vram >= 1_GiB ? 0.7 : 0.5,
+                 fmt::format("{} (PID {}) outlived its job and holds {}", one.program, one.pid,
+                             one.vram.value > 0 ? to_string(one.vram) : "GPU memory"),
+                 {one.seen, end}};
+  }
+  const Observation* defunct = subject.log.first_of({"process-defunct", "ipc-orphan"});
+  if (defunct != nullptr && failed) {
+    return Claim{0.6,
+                 "A process that has ended still holds GPU memory",
+                 {defunct, failed_allocation(subject)->seen}};
+  }
+  return std::nullopt;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const DeviceMemory memory = device_memory(subject);
+  auto claim = without_owner(subject, memory);
+  if (!claim) claim = left_behind(subject, memory);
+  if (!claim) return std::nullopt;
+  Hypothesis orphaned;
+  orphaned.confidence = claim->sure;
+  orphaned.title = claim->title;
+  orphaned.reasons = {
+      "The driver gives memory back when the last handle to it is closed. A forked worker, a "
+      "shared tensor, or a release that is stuck in the kernel keeps it; nothing inside a new job "
+      "can free it."};
+  for (const Observation* line : claim->lines) {
+    orphaned.evidence.push_back(show(subject, *line));
+  }
+  orphaned.fix = {
+      "sudo fuser -v /dev/kfd /dev/dri/renderD*   (a worker, a debugger, a monitoring service)",
+      "ps -eo pid,ppid,stat,cmd | grep -E 'python|VLLM|ray|<defunct>', and end what belongs to the "
+      "old job: kill PID, after ten seconds kill -9 PID",
+      "wait half a minute, then: headroom check --here",
+      "if nobody holds it and it stays: reboot; resetting the GPU ends every program on it"};
+  orphaned.alternatives = {{"vram-held-by-other", std::min(0.3, 1 - claim->sure),
+                            "amdgpu_top, which also lists programs that use graphics and Vulkan"}};
+  return orphaned;
+}
+
+}  // namespace
+
+constinit const CauseRule vram_orphaned_cause = {
+    .id = "vram-orphaned",
+    .meaning = "GPU memory is in use and its owner is gone.",
+    .why =
+        "A job that is killed in the middle of its work can leave workers, shared tensors or a "
+        "release that never ends in the kernel. Their memory is missing to every job after it.",
+    .fix = "End what is left of the old job; reboot if the memory stays without a holder.",
+    .explains = "vram-held-by-other job-too-big app-bug framework-bug crash-loop",
+    .find = find,
+};
+
+}  // namespace headroom::findings
