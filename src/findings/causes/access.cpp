@@ -97,7 +97,8 @@ PlatformSign platform_of(const LogSubject& subject) {
       return {Platform::desktop_vm, show(*text, "the engine runs in a virtual machine")};
     }
     if (has("windows")) return {Platform::windows, show(*text, "Windows")};
-    if (has("macos") || has("mac os") || has("darwin")) return {Platform::mac, show(*text, "macOS")};
+    if (has("macos") || has("mac os") || has("darwin"))
+      return {Platform::mac, show(*text, "macOS")};
   }
   return {};
 }

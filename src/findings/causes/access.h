@@ -13,7 +13,7 @@ namespace headroom::findings {
 // Some program found no GPU, or could not start ROCm's runtime; nullptr if none says so.
 const logs::Observation* gpu_not_seen(const LogSubject& subject);
 
-// "docker", "podman", "kubernetes", "singularity", "lxc"; "container" where only that is known;
+// The engine: docker, podman, kubernetes, singularity, lxc; "container" where only that is known;
 // empty outside of any.
 std::string container_engine(const Scene& scene);
 bool is_rootless(const LogSubject& subject);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// device-index: a job asks for a device by a number beyond what is visible, or the masks leave none.
-// Masks count behind one another: HIP's numbers are those that ROCr's mask leaves, from 0 again.
+// device-index: a job asks for a device by a number beyond what is visible, or the masks leave
+// none. Masks count behind one another: HIP's numbers are those that ROCr's mask leaves, from 0
+// again.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -130,14 +131,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (bad != nullptr && bad->text.find("hipErrorInvalidDevice") != std::string::npos) {
     index.confidence = std::min(index.confidence, 0.6);
   }
-  index.title =
-      arithmetic
-          ? fmt::format("Device {} is asked for, and {} visible", asked.number,
-                        visible.number == 1
-                            ? "only device 0 is"
-                            : fmt::format("{} devices, from 0, are", visible.number))
-      : bad == nullptr ? "The mask hides the GPU from ollama"
-                       : "A GPU is asked for by an index that no visible device has";
+  index.title = arithmetic
+                    ? fmt::format("Device {} is asked for, and {} visible", asked.number,
+                                  visible.number == 1
+                                      ? "only device 0 is"
+                                      : fmt::format("{} devices, from 0, are", visible.number))
+                : bad == nullptr ? "The mask hides the GPU from ollama"
+                                 : "A GPU is asked for by an index that no visible device has";
   index.reasons.emplace_back(
       "Indices count the devices that the masks leave, from 0: with HIP_VISIBLE_DEVICES=1 the only "
       "device is cuda:0.");

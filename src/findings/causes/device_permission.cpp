@@ -55,11 +55,12 @@ bool groups_differ(const LogSubject& subject, Hypothesis& access) {
   const UserGroups user = user_groups(subject);
   if (node.line == nullptr || user.line == nullptr || node.everybody || user.root) return false;
   if (std::find(user.names.begin(), user.names.end(), node.group) != user.names.end()) return false;
-  access.title = fmt::format("/dev/kfd belongs to the group {}, and this user is not in it",
-                             node.group);
-  access.reasons.push_back(fmt::format("The node's mode is {}: its owner {} and its group {} may "
-                                       "open it; the user's groups are {}.",
-                                       node.mode, node.owner, node.group, join(user.names, ", ")));
+  access.title =
+      fmt::format("/dev/kfd belongs to the group {}, and this user is not in it", node.group);
+  access.reasons.push_back(
+      fmt::format("The node's mode is {}: its owner {} and its group {} may "
+                  "open it; the user's groups are {}.",
+                  node.mode, node.owner, node.group, join(user.names, ", ")));
   access.evidence.push_back(show(subject, *node.line, "who may open /dev/kfd"));
   access.evidence.push_back(show(subject, *user.line, "the user's groups"));
   advise(subject, node.group, access);
@@ -116,8 +117,8 @@ bool seen_in_sysfs_only(const LogSubject& subject, Hypothesis& access) {
     access.confidence = confidence::likely;
     access.evidence.push_back(show(subject, *node));
   } else if (found != nullptr && lost != nullptr && lost->line > found->line) {
-    access.title = fmt::format("{} is seen in /sys, and ROCm may not open it",
-                               gpu_title(subject.scene));
+    access.title =
+        fmt::format("{} is seen in /sys, and ROCm may not open it", gpu_title(subject.scene));
     access.reasons.emplace_back(
         "The program found the GPU in /sys, which anybody may read; the runtime, which opens "
         "/dev/kfd, found no device.");

@@ -18,10 +18,11 @@ using logs::Observation;
 bool unsigned_module(const LogSubject& subject, Hypothesis& driver) {
   const Observation* key = subject.log.first("module-unsigned");
   if (key == nullptr) return false;
-  const Observation* context = subject.log.first_of({"modprobe-failed", "dkms-failed",
-                                                     "module-not-loaded"});
+  const Observation* context =
+      subject.log.first_of({"modprobe-failed", "dkms-failed", "module-not-loaded"});
   driver.confidence = context != nullptr ? confidence::proven : 0.7;
-  driver.title = "Secure Boot refuses the module amdgpu: it is not signed with a key that it trusts";
+  driver.title =
+      "Secure Boot refuses the module amdgpu: it is not signed with a key that it trusts";
   driver.evidence.push_back(show(subject, *key));
   if (context != nullptr) driver.evidence.push_back(show(subject, *context));
   driver.fix = {
@@ -44,25 +45,26 @@ bool build_failed(const LogSubject& subject, Hypothesis& driver) {
   for (const Observation* one : subject.log.of("dkms-failed")) {
     if (!one->value("built_on").empty()) kernel = trim(one->value("built_on"));
   }
-  driver.title = kernel.empty() ? "The DKMS module amdgpu was not built for this kernel"
-                                : fmt::format("The DKMS module amdgpu was not built for Linux {}",
-                                              kernel);
+  driver.title = kernel.empty()
+                     ? "The DKMS module amdgpu was not built for this kernel"
+                     : fmt::format("The DKMS module amdgpu was not built for Linux {}", kernel);
   driver.reasons.emplace_back(
       "amdgpu-dkms is source code that is compiled for each kernel; this release does not compile "
       "against this one, or the kernel's headers are missing.");
   driver.evidence.push_back(show(subject, *dkms));
-  driver.fix = {"the reason: grep -n -m5 -iE 'error|No such file' /var/lib/dkms/amdgpu/*/build/make.log",
-                "sudo apt install \"linux-headers-$(uname -r)\"   (if headers are missing)",
-                "boot a kernel that this release of amdgpu-dkms supports, or install a newer release",
-                "or use the kernel's own driver: sudo amdgpu-install --uninstall, then install with "
-                "--no-dkms; sudo modprobe amdgpu && ls -l /dev/kfd"};
+  driver.fix = {
+      "the reason: grep -n -m5 -iE 'error|No such file' /var/lib/dkms/amdgpu/*/build/make.log",
+      "sudo apt install \"linux-headers-$(uname -r)\"   (if headers are missing)",
+      "boot a kernel that this release of amdgpu-dkms supports, or install a newer release",
+      "or use the kernel's own driver: sudo amdgpu-install --uninstall, then install with "
+      "--no-dkms; sudo modprobe amdgpu && ls -l /dev/kfd"};
   return true;
 }
 
 bool switched_off(const LogSubject& subject, Hypothesis& driver) {
   const Observation* off = subject.log.first("modesetting-off");
-  const Observation* lost = subject.log.first_of({"module-not-loaded", "modprobe-failed",
-                                                  "no-gpu-seen", "rocminfo-failed", "kfd-absent"});
+  const Observation* lost = subject.log.first_of(
+      {"module-not-loaded", "modprobe-failed", "no-gpu-seen", "rocminfo-failed", "kfd-absent"});
   if (off == nullptr) return false;
   driver.confidence = lost != nullptr || off->text.find("VGACON") != std::string::npos ? 0.92 : 0.5;
   driver.title = "An option keeps amdgpu from loading";
@@ -94,8 +96,9 @@ bool bound_elsewhere(const LogSubject& subject, Hypothesis& driver) {
     driver.title = fmt::format("The GPU belongs to {}, not to amdgpu", name);
     driver.reasons.emplace_back("It is set aside for a virtual machine.");
     driver.evidence = {show(subject, *gpu), show(subject, one, "who drives it")};
-    driver.fix = {"use it inside that machine, or give it back: take its id out of vfio-pci.ids on "
-                  "the kernel command line and out of /etc/modprobe.d"};
+    driver.fix = {
+        "use it inside that machine, or give it back: take its id out of vfio-pci.ids on "
+        "the kernel command line and out of /etc/modprobe.d"};
     for (const std::string& step : steps_to_rebuild_initramfs(subject.scene.machine)) {
       driver.fix.push_back(step);
     }
@@ -114,13 +117,14 @@ bool start_failed(const LogSubject& subject, Hypothesis& driver) {
     if (file != nullptr && name.empty()) name = file->value(key);
   }
   driver.confidence = init != nullptr ? 0.85 : 0.6;
-  driver.title = name.empty() ? "amdgpu gave the GPU up while starting it"
-                              : fmt::format("amdgpu cannot start the GPU: the firmware {} is missing",
-                                            name);
+  driver.title = name.empty()
+                     ? "amdgpu gave the GPU up while starting it"
+                     : fmt::format("amdgpu cannot start the GPU: the firmware {} is missing", name);
   if (file != nullptr) driver.evidence.push_back(show(subject, *file));
   if (init != nullptr) driver.evidence.push_back(show(subject, *init));
-  driver.fix = {"install the newest linux-firmware of the distribution (Debian: "
-                "firmware-amd-graphics)"};
+  driver.fix = {
+      "install the newest linux-firmware of the distribution (Debian: "
+      "firmware-amd-graphics)"};
   for (const std::string& step : steps_to_rebuild_initramfs(subject.scene.machine)) {
     driver.fix.push_back(step);
   }
@@ -142,12 +146,13 @@ bool not_there(const LogSubject& subject, Hypothesis& driver) {
                  : module != nullptr ? "The kernel module amdgpu is not loaded"
                                      : "There is no /dev/kfd: amdgpu does not drive a GPU here";
   driver.evidence.push_back(show(subject, *sign));
-  driver.fix = {"lspci -nnk | grep -A3 -E 'VGA|Display|3D|accel'   (is there an AMD GPU, and who "
-                "drives it?)",
-                "sudo modprobe amdgpu",
-                "sudo dmesg | grep -iE 'amdgpu|kfd|secure boot|lockdown'   (says why, if it fails)",
-                "dkms status; ls /lib/modules/\"$(uname -r)\"   (a kernel whose modules are gone, or a "
-                "DKMS module that was not built)"};
+  driver.fix = {
+      "lspci -nnk | grep -A3 -E 'VGA|Display|3D|accel'   (is there an AMD GPU, and who "
+      "drives it?)",
+      "sudo modprobe amdgpu",
+      "sudo dmesg | grep -iE 'amdgpu|kfd|secure boot|lockdown'   (says why, if it fails)",
+      "dkms status; ls /lib/modules/\"$(uname -r)\"   (a kernel whose modules are gone, or a "
+      "DKMS module that was not built)"};
   driver.alternatives = {{"host-without-kfd", 0.15, "uname -r   (microsoft: it is WSL)"},
                          {"kernel-too-old", 0.15, "uname -r, against the GPU's generation"}};
   return true;

@@ -19,9 +19,8 @@ using logs::Observation;
 
 // Chips of GCN 1 and 2, and small ones of GCN 3, which KFD never took.
 bool never_in_kfd(std::string_view chip) {
-  constexpr std::array chips = {"TAHITI",  "PITCAIRN", "VERDE",   "OLAND",
-                                "HAINAN",  "BONAIRE",  "KABINI",  "MULLINS",
-                                "TOPAZ",   "CYPRESS",  "BARTS",   "CAYMAN"};
+  constexpr std::array chips = {"TAHITI", "PITCAIRN", "VERDE", "OLAND",   "HAINAN", "BONAIRE",
+                                "KABINI", "MULLINS",  "TOPAZ", "CYPRESS", "BARTS",  "CAYMAN"};
   return std::find(chips.begin(), chips.end(), chip) != chips.end();
 }
 
@@ -54,10 +53,10 @@ bool refused_by_kfd(const LogSubject& subject, Hypothesis& chip) {
   if (refused == nullptr) return false;
   const std::string name(refused->value("chip"));
   chip.confidence = never_in_kfd(name) ? 0.96 : name.empty() ? 0.85 : 0.6;
-  chip.title = name.empty() ? fmt::format("The kernel's compute driver does not support {}",
-                                          gpu_title(subject.scene))
-                            : fmt::format("The kernel's compute driver does not support this chip, {}",
-                                          name);
+  chip.title =
+      name.empty()
+          ? fmt::format("The kernel's compute driver does not support {}", gpu_title(subject.scene))
+          : fmt::format("The kernel's compute driver does not support this chip, {}", name);
   chip.reasons.emplace_back(
       "KFD refuses it by name. /dev/kfd exists all the same, and opening it fails for want of a "
       "GPU that it serves: no question of memory or of groups.");
@@ -73,9 +72,9 @@ bool refused_by_kfd(const LogSubject& subject, Hypothesis& chip) {
 
 bool too_old_by_name(const LogSubject& subject, Hypothesis& chip) {
   const std::string name = old_card(subject);
-  const Observation* failed = subject.log.first_of(
-      {"kfd-refuses-process", "no-gpu-seen", "rocminfo-failed", "module-not-loaded",
-       "kernel-image-refused", "kfd-absent"});
+  const Observation* failed =
+      subject.log.first_of({"kfd-refuses-process", "no-gpu-seen", "rocminfo-failed",
+                            "module-not-loaded", "kernel-image-refused", "kfd-absent"});
   if (name.empty() || failed == nullptr || subject.scene.discrete_gpu() != nullptr) return false;
   chip.confidence = failed->id() == "kfd-refuses-process" ? 0.9 : 0.75;
   chip.title = fmt::format("{} is older than ROCm: no release ever supported it", name);
@@ -89,8 +88,7 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   const Observation* failed =
       said != nullptr ? said
                       : subject.log.first_of({"kernel-image-refused", "gpu-crash", "no-gpu-seen"});
-  const std::string gfx =
-      said != nullptr ? std::string(said->value("gfx")) : subject.scene.gfx();
+  const std::string gfx = said != nullptr ? std::string(said->value("gfx")) : subject.scene.gfx();
   const knowledge::Target* target = subject.tables.target(gfx);
   if (failed == nullptr || target == nullptr) return false;
   // A discrete card beside it does the work.

@@ -30,23 +30,26 @@ std::string_view name_of(Platform platform) {
 
 void advise(Platform platform, Hypothesis& host) {
   if (platform == Platform::wsl) {
-    host.fix = {"WSL's way to the GPU is /dev/dxg: ls -l /dev/dxg, with AMD's driver for WSL on "
-                "Windows and a GPU that it supports",
-                "a container there: docker run --device /dev/dxg -v "
-                "/usr/lib/wsl/lib/libdxcore.so:/usr/lib/libdxcore.so …",
-                "or boot Linux itself"};
+    host.fix = {
+        "WSL's way to the GPU is /dev/dxg: ls -l /dev/dxg, with AMD's driver for WSL on "
+        "Windows and a GPU that it supports",
+        "a container there: docker run --device /dev/dxg -v "
+        "/usr/lib/wsl/lib/libdxcore.so:/usr/lib/libdxcore.so …",
+        "or boot Linux itself"};
   } else if (platform == Platform::windows || platform == Platform::mac) {
     host.fix = {"boot Linux for ROCm's containers",
                 platform == Platform::windows
                     ? "or run without a container: PyTorch's wheels for ROCm on Windows, or Vulkan"
                     : "or use Metal: ROCm does not exist for macOS"};
   } else {
-    host.fix = {"docker context ls   (the star marks the engine in use)", "docker context use default",
+    host.fix = {"docker context ls   (the star marks the engine in use)",
+                "docker context use default",
                 "sudo systemctl enable --now docker   (the engine of the host itself)",
                 pass_devices_command("docker")};
     if (platform == Platform::linux_) {
-      host.fix.emplace_back("if the host has no /dev/kfd either: sudo modprobe amdgpu; sudo dmesg | "
-                            "grep -iE 'amdgpu|kfd'");
+      host.fix.emplace_back(
+          "if the host has no /dev/kfd either: sudo modprobe amdgpu; sudo dmesg | "
+          "grep -iE 'amdgpu|kfd'");
     }
   }
 }
@@ -68,10 +71,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   } else {
     const Observation* lost =
         subject.log.first_of({"module-not-loaded", "kfd-absent", "no-gpu-seen", "rocminfo-failed"});
-    const bool foreign = sign.platform == Platform::wsl || sign.platform == Platform::mac ||
-                         sign.platform == Platform::desktop_vm ||
-                         (sign.platform == Platform::windows &&
-                          !container_engine(subject.scene).empty());
+    const bool foreign =
+        sign.platform == Platform::wsl || sign.platform == Platform::mac ||
+        sign.platform == Platform::desktop_vm ||
+        (sign.platform == Platform::windows && !container_engine(subject.scene).empty());
     if (lost == nullptr || !foreign) return std::nullopt;
     host.confidence = lost->id() == "no-gpu-seen" ? 0.55 : 0.75;
     host.reasons.push_back(fmt::format("{} has no compute driver of Linux, and so no /dev/kfd.",
@@ -84,8 +87,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                            "/dev/kfd"
                          : fmt::format("There is no /dev/kfd in {}", name_of(sign.platform));
   if (sign.platform == Platform::linux_ && !elsewhere) {
-    host.alternatives.push_back({"driver-not-loaded", 0.35, "on the host: ls -l /dev/kfd; lsmod | "
-                                                            "grep amdgpu"});
+    host.alternatives.push_back({"driver-not-loaded", 0.35,
+                                 "on the host: ls -l /dev/kfd; lsmod | "
+                                 "grep amdgpu"});
   }
   advise(elsewhere ? Platform::desktop_vm : sign.platform, host);
   return host;

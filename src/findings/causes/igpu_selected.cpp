@@ -54,8 +54,9 @@ void advise(const LogSubject& subject, const Devices& devices, Hypothesis& pick)
   const std::string index(devices.discrete != nullptr ? devices.discrete->value("index") : "");
   const bool windows = platform_of(subject).platform == Platform::windows;
   if (index.empty()) {
-    pick.fix.emplace_back("which number the card has: rocminfo | grep -E 'Marketing|gfx'   (count "
-                          "the GPUs from 0)");
+    pick.fix.emplace_back(
+        "which number the card has: rocminfo | grep -E 'Marketing|gfx'   (count "
+        "the GPUs from 0)");
   }
   const std::string number = index.empty() ? "N" : index;
   pick.fix.push_back(windows ? fmt::format("$env:HIP_VISIBLE_DEVICES=\"{}\"   (cmd: set "
@@ -99,9 +100,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
         "Where both are visible, work that lands on the integrated GPU dies there.");
   }
   if (first) pick.reasons.emplace_back("The integrated GPU is device 0, the one taken by default.");
-  pick.title = fmt::format(
-      "The integrated GPU ({}) is in the way of the {}", integrated->gfx,
-      discrete->name.empty() ? discrete->gfx : fmt::format("{} ({})", discrete->name, discrete->gfx));
+  pick.title =
+      fmt::format("The integrated GPU ({}) is in the way of the {}", integrated->gfx,
+                  discrete->name.empty() ? discrete->gfx
+                                         : fmt::format("{} ({})", discrete->name, discrete->gfx));
   pick.evidence.push_back(show(subject, image != nullptr ? *image : *crash));
   for (const Observation* line : {devices.integrated, devices.discrete}) {
     if (line != nullptr) pick.evidence.push_back(show(subject, *line, "a device that it counts"));

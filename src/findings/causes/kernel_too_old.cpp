@@ -40,11 +40,13 @@ void advise(const LogSubject& subject, std::string_view since, Hypothesis& kerne
   }
   const auto& id = subject.scene.machine.distribution_id;
   if (id && id->find("ubuntu") != std::string::npos) {
-    kernel.fix.emplace_back("Ubuntu LTS: sudo apt install --install-recommends "
-                            "linux-generic-hwe-$(lsb_release -rs), or linux-oem-$(lsb_release -rs)");
+    kernel.fix.emplace_back(
+        "Ubuntu LTS: sudo apt install --install-recommends "
+        "linux-generic-hwe-$(lsb_release -rs), or linux-oem-$(lsb_release -rs)");
   } else if (id && *id == "debian") {
-    kernel.fix.emplace_back("Debian: sudo apt install -t \"$(lsb_release -cs)-backports\" "
-                            "linux-image-amd64 firmware-amd-graphics");
+    kernel.fix.emplace_back(
+        "Debian: sudo apt install -t \"$(lsb_release -cs)-backports\" "
+        "linux-image-amd64 firmware-amd-graphics");
   }
   kernel.fix.emplace_back("install the newest linux-firmware as well, and reboot; then: uname -r");
 }
@@ -95,11 +97,11 @@ bool ignores_carve_out(const LogSubject& subject, const SceneGpu& apu, const Adv
   if (apu.pool && !measured) return false;
   if (!measured && !fails) return false;
   kernel.confidence = measured ? 0.88 : 0.5;
-  kernel.title =
-      measured ? fmt::format("{} leaves the carve-out of {} unused: ROCm gets {}",
-                             kernel_name(subject.scene), to_string(*carve_out), to_string(*apu.pool))
-               : fmt::format("{} leaves an APU's carve-out of {} unused",
-                             kernel_name(subject.scene), to_string(*carve_out));
+  kernel.title = measured ? fmt::format("{} leaves the carve-out of {} unused: ROCm gets {}",
+                                        kernel_name(subject.scene), to_string(*carve_out),
+                                        to_string(*apu.pool))
+                          : fmt::format("{} leaves an APU's carve-out of {} unused",
+                                        kernel_name(subject.scene), to_string(*carve_out));
   kernel.reasons.push_back(advisory.happens);
   if (measured) kernel.evidence.push_back(show(apu.pool, "what ROCm offers"));
   kernel.evidence.push_back(show(carve_out, "the carve-out"));
@@ -122,8 +124,8 @@ bool known_bad(const LogSubject& subject, Hypothesis& kernel) {
       if (ignores_carve_out(subject, known, match, kernel)) return true;
       if (match.advisory->cause != "kernel-too-old" || !fails) continue;
       kernel.confidence = match.certain ? 0.7 : 0.45;
-      kernel.title = fmt::format("{} lacks a fix that {} needs", kernel_name(subject.scene),
-                                 known.gfx);
+      kernel.title =
+          fmt::format("{} lacks a fix that {} needs", kernel_name(subject.scene), known.gfx);
       kernel.reasons.push_back(match.advisory->happens);
       kernel.reasons.insert(kernel.reasons.end(), match.reasons.begin(), match.reasons.end());
       kernel.evidence = match.evidence;

@@ -46,8 +46,8 @@ std::string omission(const Observation& command) {
   return has("/dev/dri") ? "with /dev/dri alone" : "without --device /dev/kfd";
 }
 
-// `ls /dev` that lists devices and not kfd. One that is longer than what is kept may have it further
-// down.
+// `ls /dev` that lists devices and not kfd. One that is longer than what is kept may have it
+// further down.
 const Observation* listing_without_kfd(const LogSubject& subject) {
   static const RE2 entry(R"((?:total \d+|[bcdlsp-][rwxstST-]{9}.*|[\w.@+:-]+(?:\s+[\w.@+:-]+)*)?)");
   for (const Observation* list : subject.log.of("list-dev-command")) {
@@ -70,7 +70,8 @@ const Observation* listing_without_kfd(const LogSubject& subject) {
 bool shown_inside(const LogSubject& subject, Hypothesis& passed) {
   if (const Observation* said = subject.log.first("ollama-kfd-not-passed")) {
     passed.confidence = container_engine(subject.scene).empty() ? 0.75 : 0.93;
-    passed.reasons.emplace_back("/sys shows amdgpu, so the host drives the GPU; /dev/kfd is absent.");
+    passed.reasons.emplace_back(
+        "/sys shows amdgpu, so the host drives the GPU; /dev/kfd is absent.");
     passed.evidence.push_back(show(subject, *said));
     return true;
   }
@@ -106,7 +107,8 @@ bool shown_by_command(const LogSubject& subject, Hypothesis& passed) {
 bool shown_by_engine(const LogSubject& subject, Hypothesis& passed) {
   if (const Observation* flag = subject.log.first("gpus-flag")) {
     passed.confidence = 0.75;
-    passed.reasons.emplace_back("--gpus asks for NVIDIA's runtime; AMD's GPUs are passed as devices.");
+    passed.reasons.emplace_back(
+        "--gpus asks for NVIDIA's runtime; AMD's GPUs are passed as devices.");
     passed.evidence.push_back(show(subject, *flag));
     return true;
   }
@@ -125,7 +127,8 @@ bool shown_by_engine(const LogSubject& subject, Hypothesis& passed) {
                                          "kfd-unsupported-chip", "bad-device-index"});
   if (lost == nullptr || other || container_engine(subject.scene).empty()) return false;
   passed.confidence = 0.45;
-  passed.reasons.emplace_back("A program inside a container finds no GPU; this is the usual cause.");
+  passed.reasons.emplace_back(
+      "A program inside a container finds no GPU; this is the usual cause.");
   passed.evidence.push_back(show(subject, *lost));
   passed.alternatives.push_back({"device-permission", 0.3, "in the container: ls -l /dev/kfd; id"});
   return true;

@@ -65,7 +65,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   for (const char* step :
        {"put the card into the slot that is wired to the CPU (lspci -tv shows a short path to the "
         "root)",
-        "see who passes them on: sudo lspci -vvv | grep -E '^[0-9a-f]|AtomicOps'   (every bridge on "
+        "see who passes them on: sudo lspci -vvv | grep -E '^[0-9a-f]|AtomicOps'   (every bridge "
+        "on "
         "the way needs routing +, the GPU ReqEn+)",
         "no such slot: Vulkan works there, ROCm does not"}) {
     atomics.fix.emplace_back(step);
