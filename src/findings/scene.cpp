@@ -79,7 +79,8 @@ void add_gpus_of(Scene& scene, const Observation& seen, const GpuTables& tables,
 }
 
 // What signatures' values are called, whatever their ids: gfx, gpu, device (PCI id), vram, ram,
-// rocm, torch, torch_rocm, python, kernel, distro, cpu, container, setting and value, options.
+// rocm, torch, torch_rocm, python, kernel, distro or system, cpu, container, setting and value,
+// options.
 void add_observation(Scene& scene, const Observation& seen, const GpuTables& tables,
                      NamesSeen& names) {
   const Source source = source_of(seen);
@@ -96,6 +97,7 @@ void add_observation(Scene& scene, const Observation& seen, const GpuTables& tab
   take(scene.python, text("python"));
   take(scene.machine.kernel, text("kernel"));
   take(scene.machine.distribution, text("distro"));
+  take(scene.machine.distribution, text("system"));
   take(scene.cpu, text("cpu"));
   if (const auto engine = text("container")) {
     take(scene.machine.container, Text(*engine == "kubectl" ? "kubernetes" : *engine, source));

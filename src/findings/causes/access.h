@@ -13,8 +13,8 @@ namespace headroom::findings {
 // Some program found no GPU, or could not start ROCm's runtime; nullptr if none says so.
 const logs::Observation* gpu_not_seen(const LogSubject& subject);
 
-// The engine: docker, podman, kubernetes, singularity, lxc; "container" where only that is known;
-// empty outside of any.
+// Which one, in the words of its own command ("kubernetes", "podman"), or "container" where only
+// that is known. Empty outside of any.
 std::string container_engine(const Scene& scene);
 bool is_rootless(const LogSubject& subject);
 

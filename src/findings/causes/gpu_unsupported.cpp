@@ -52,7 +52,11 @@ bool refused_by_kfd(const LogSubject& subject, Hypothesis& chip) {
   const Observation* refused = subject.log.first("kfd-unsupported-chip");
   if (refused == nullptr) return false;
   const std::string name(refused->value("chip"));
-  chip.confidence = never_in_kfd(name) ? 0.96 : name.empty() ? 0.85 : 0.6;
+  const knowledge::Target* target = subject.tables.target(subject.scene.gfx());
+  // Of a chip that other kernels do serve it says that this one is too old, or built without.
+  const bool served_elsewhere =
+      name.empty() && target != nullptr && support_of(*target) != Support::unsupported;
+  chip.confidence = never_in_kfd(name) ? 0.96 : !name.empty() ? 0.6 : served_elsewhere ? 0.5 : 0.85;
   chip.title =
       name.empty()
           ? fmt::format("The kernel's compute driver does not support {}", gpu_title(subject.scene))
@@ -64,7 +68,7 @@ bool refused_by_kfd(const LogSubject& subject, Hypothesis& chip) {
   if (const Observation* open = subject.log.first("kfd-refuses-process")) {
     chip.evidence.push_back(show(subject, *open, "how it looks from a program"));
   }
-  if (!name.empty() && !never_in_kfd(name)) {
+  if (served_elsewhere || (!name.empty() && !never_in_kfd(name))) {
     chip.alternatives.push_back({"kernel-too-old", 0.35, "a newer kernel: uname -r"});
   }
   return true;
@@ -123,7 +127,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     const Observation* open = subject.log.first("kfd-refuses-process");
     if (open == nullptr) return std::nullopt;
     // ENOMEM without a word of the kernel: most often no GPU that KFD serves.
-    chip.confidence = open->value("error") == "Cannot allocate memory" ? 0.45 : 0.3;
+    chip.confidence =
+        open->value("error") == "Cannot allocate memory" || open->value("number") == "ENOMEM" ? 0.45
+                                                                                              : 0.3;
     chip.title = "KFD has no GPU that it serves here";
     chip.evidence.push_back(show(subject, *open));
     chip.alternatives = {

@@ -2,6 +2,9 @@
 // igpu-selected: an integrated GPU beside a discrete one. Programs count it as a device; libraries
 // without code for it fail, sometimes although the other device was chosen.
 #include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
 
 #include "base/text.h"
 #include "findings/causes/access.h"
@@ -71,10 +74,33 @@ void advise(const LogSubject& subject, const Devices& devices, Hypothesis& pick)
   pick.fix.emplace_back("for good: switch the integrated graphics off in the BIOS");
 }
 
+// Ryzen 7000 and 9000 for desktops carry a small GPU, except where the name ends in F.
+std::optional<SceneGpu> implied_by_processor(const Scene& scene) {
+  static const RE2 desktop(R"(Ryzen(?:\(TM\))? [3579] (?:PRO )?[79]\d[05]0(?:X3D|X)?\b)");
+  if (!scene.cpu || !RE2::PartialMatch(*scene.cpu, desktop)) return std::nullopt;
+  return SceneGpu{"gfx1036", *scene.cpu, true, {}, {}, scene.cpu.source()};
+}
+
+// PyTorch's wheels have code for the card, so that code being missing points elsewhere.
+bool card_is_in_wheels(const LogSubject& subject, const SceneGpu& discrete) {
+  const knowledge::Target* target = subject.tables.target(discrete.gfx);
+  return target != nullptr && target->torch == knowledge::TorchWheels::current;
+}
+
+// The integrated GPU is the one that the program uses.
+bool is_in_use(const LogSubject& subject, const SceneGpu& integrated, const Devices& devices) {
+  if (devices.integrated != nullptr && devices.integrated->value("index") == "0") return true;
+  const Observation* used = subject.log.last("torch-arch");
+  return used != nullptr && used->value("gfx") == integrated.gfx &&
+         used->text.find("AMD arch") != std::string::npos;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const Scene& scene = subject.scene;
-  const SceneGpu* integrated = scene.integrated_gpu();
   const SceneGpu* discrete = scene.discrete_gpu();
+  const std::optional<SceneGpu> implied = implied_by_processor(scene);
+  const bool guessed = scene.integrated_gpu() == nullptr;
+  const SceneGpu* integrated = guessed && implied ? &*implied : scene.integrated_gpu();
   if (integrated == nullptr || discrete == nullptr) return std::nullopt;
   const Observation* image = subject.log.first("kernel-image-refused");
   const Observation* crash = subject.log.first("gpu-crash");
@@ -84,22 +110,23 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   // The card itself lacks code: another cause.
   if (!failing.empty() && failing != integrated->gfx) return std::nullopt;
   Hypothesis pick;
-  const bool first = devices.integrated != nullptr && devices.integrated->value("index") == "0";
+  const bool first = is_in_use(subject, *integrated, devices);
   if (image != nullptr && !failing.empty()) {
     pick.confidence = 0.92;
     pick.reasons.push_back(fmt::format(
         "What fails is code for {}, the integrated GPU; the card is {}.", failing, discrete->gfx));
   } else if (image != nullptr) {
-    pick.confidence = first ? 0.85 : 0.7;
+    pick.confidence = first ? 0.85 : card_is_in_wheels(subject, *discrete) ? 0.7 : 0.4;
+    if (guessed) pick.confidence = std::min(pick.confidence, 0.5);
     pick.reasons.emplace_back(
         "A build for one family of cards has no code for the integrated GPU; where a process sees "
         "both, loading it fails, also when the card was chosen by its index.");
   } else {
-    pick.confidence = first ? 0.6 : 0.42;
+    pick.confidence = guessed ? 0.1 : first ? 0.55 : 0.3;
     pick.reasons.emplace_back(
         "Where both are visible, work that lands on the integrated GPU dies there.");
   }
-  if (first) pick.reasons.emplace_back("The integrated GPU is device 0, the one taken by default.");
+  if (first) pick.reasons.emplace_back("The integrated GPU is the one taken by default.");
   pick.title =
       fmt::format("The integrated GPU ({}) is in the way of the {}", integrated->gfx,
                   discrete->name.empty() ? discrete->gfx
