@@ -135,6 +135,11 @@ void add_stated_gpus(Scene& scene, const facts::Stated& stated, const GpuTables&
       add_gpu(scene, std::move(gpu), tables);
     }
   }
+  // A card from before the tables has a name all the same.
+  static const RE2 older(R"((?i)\b(?:HD ?\d{4}|R[579] ?[M\d]\d\d|FirePro \w?\d{3,4})\w*)");
+  if (named.empty() && !gfx && name && RE2::PartialMatch(*name, older)) {
+    scene.gpus.push_back({"", *name, {}, {}, {}, name.source()});
+  }
   for (SceneGpu& gpu : named) {
     gpu.source = name.source();
     add_gpu(scene, std::move(gpu), tables);
@@ -195,6 +200,9 @@ void add_gpu(Scene& scene, SceneGpu gpu, const GpuTables& tables) {
   for (SceneGpu& known : scene.gpus) {
     if (known.gfx != gpu.gfx) continue;
     if (gpu.gfx.empty() && known.name != gpu.name) continue;
+    const knowledge::Target* target = tables.target(known.gfx);
+    const bool chip_only = target != nullptr && known.name == target->chip;
+    if ((known.name.empty() || chip_only) && !gpu.name.empty()) known.name = gpu.name;
     if (!known.vram) known.vram = gpu.vram;
     if (!known.pool) known.pool = gpu.pool;
     if (!known.integrated) known.integrated = gpu.integrated;

@@ -86,7 +86,9 @@ struct Count {
 Count visible_count(const LogSubject& subject) {
   for (const std::string_view id : {"index-against-count", "bad-device-index", "device-count"}) {
     for (const Observation* one : subject.log.of(id)) {
-      if (const auto number = parse_u64(one->value("visible"))) return {*number, one};
+      for (const std::string_view key : {"visible", "counted"}) {
+        if (const auto number = parse_u64(one->value(key))) return {*number, one};
+      }
     }
   }
   for (const std::string_view name :

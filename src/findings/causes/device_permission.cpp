@@ -139,6 +139,15 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     return access;
   }
   const Observation* lost = gpu_not_seen(subject);
+  const facts::Facts* here = subject.scene.measured;
+  if (lost != nullptr && here != nullptr && here->machine.kfd_usable &&
+      !*here->machine.kfd_usable) {
+    access.title = "This user may not open /dev/kfd";
+    access.confidence = 0.9;
+    access.evidence = {show(here->machine.kfd_usable, "tried here: refused"), show(subject, *lost)};
+    advise(subject, "render", access);
+    return access;
+  }
   if (lost == nullptr || !container_engine(subject.scene).empty()) return std::nullopt;
   access.title = "Perhaps this user may not open /dev/kfd";
   access.confidence = 0.3;

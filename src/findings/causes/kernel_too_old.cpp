@@ -93,10 +93,12 @@ bool ignores_carve_out(const LogSubject& subject, const SceneGpu& apu, const Adv
   const facts::Fact<Bytes>& carve_out = subject.scene.vram;
   if (!carve_out || *carve_out < worth_having) return false;
   const bool measured = apu.pool && apu.pool->value < carve_out->value * 6 / 10;
-  const bool fails = subject.log.first_with(knowledge::Role::failure) != nullptr;
-  if (apu.pool && !measured) return false;
-  if (!measured && !fails) return false;
-  kernel.confidence = measured ? 0.88 : 0.5;
+  const auto& seen = subject.log.all();
+  const bool out_of_memory = std::any_of(seen.begin(), seen.end(), [](const Observation& one) {
+    return to_lower(one.text).find("out of memory") != std::string::npos;
+  });
+  if (!measured && (apu.pool || !out_of_memory)) return false;
+  kernel.confidence = measured ? 0.88 : 0.4;
   kernel.title = measured ? fmt::format("{} leaves the carve-out of {} unused: ROCm gets {}",
                                         kernel_name(subject.scene), to_string(*carve_out),
                                         to_string(*apu.pool))
@@ -123,7 +125,7 @@ bool known_bad(const LogSubject& subject, Hypothesis& kernel) {
     for (const AdvisoryMatch& match : match_advisories(about, as_gpu(known))) {
       if (ignores_carve_out(subject, known, match, kernel)) return true;
       if (match.advisory->cause != "kernel-too-old" || !fails) continue;
-      kernel.confidence = match.certain ? 0.7 : 0.45;
+      kernel.confidence = match.certain ? 0.6 : 0.4;
       kernel.title =
           fmt::format("{} lacks a fix that {} needs", kernel_name(subject.scene), known.gfx);
       kernel.reasons.push_back(match.advisory->happens);
