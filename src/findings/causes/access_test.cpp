@@ -270,6 +270,13 @@ TEST(KernelTooOld, kfd_does_not_know_the_graphics_version) {
   EXPECT_THAT(found.cause.title, HasSubstr("gfx1151"));
 }
 
+TEST(KernelTooOld, the_runtime_asks_for_a_newer_driver) {
+  EXPECT_EQ(diagnose("HSA Error:  Incompatible kernel and userspace, Vega 20 disabled. Upgrade "
+                     "amdgpu.\n")
+                .cause.id,
+            "kernel-too-old");
+}
+
 TEST(KernelTooOld, a_card_that_is_younger_than_the_kernel) {
   const auto found = diagnose(
       "$ uname -r\n6.8.0-51-generic\n$ rocminfo\n"
@@ -328,6 +335,18 @@ TEST(IgpuSelected, one_that_is_hidden_is_not_it) {
   const auto found = diagnose("export HIP_VISIBLE_DEVICES=1\n" + std::string(two_devices) +
                               "RuntimeError: HIP error: invalid device function\n");
   EXPECT_EQ(confidence_of(found, "igpu-selected"), 0);
+}
+
+TEST(IgpuSelected, less_than_a_gibibyte_is_no_cards_memory) {
+  const auto found = diagnose(
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total "
+      "capacity of 512.00 MiB of which 0 bytes is free.\n",
+      R"({"vendor": "AMD", "gfx": "gfx1200, gfx1036"})");
+  EXPECT_EQ(found.cause.id, "igpu-selected");
+  EXPECT_EQ(confidence_of(diagnose("GPU 0 has a total capacity of 15.92 GiB\n",
+                                   R"({"vendor": "AMD", "gfx": "gfx1200, gfx1036"})"),
+                          "igpu-selected"),
+            0);
 }
 
 TEST(IgpuSelected, a_crash_beside_an_integrated_gpu_is_a_guess) {

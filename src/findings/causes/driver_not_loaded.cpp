@@ -37,6 +37,7 @@ bool unsigned_module(const LogSubject& subject, Hypothesis& driver) {
 
 bool build_failed(const LogSubject& subject, Hypothesis& driver) {
   const Observation* dkms = subject.log.first("dkms-failed");
+  if (dkms == nullptr && gpu_not_seen(subject) != nullptr) dkms = subject.log.first("dkms-added");
   if (dkms == nullptr) return false;
   // The kernel's own amdgpu may serve although the DKMS one was not built.
   const bool works = subject.log.seen("agent-name") && !subject.log.seen("module-not-loaded");

@@ -104,14 +104,20 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (integrated == nullptr || discrete == nullptr) return std::nullopt;
   const Observation* image = subject.log.first("kernel-image-refused");
   const Observation* crash = subject.log.first("gpu-crash");
+  const Observation* tiny = subject.log.first("torch-tiny-gpu");
   const Devices devices = listed_devices(subject, *integrated);
   const std::string failing = failing_target(subject);
-  if ((image == nullptr && crash == nullptr) || masked(subject, devices)) return std::nullopt;
+  if ((image == nullptr && crash == nullptr && tiny == nullptr) || masked(subject, devices))
+    return std::nullopt;
   // The card itself lacks code: another cause.
   if (!failing.empty() && failing != integrated->gfx) return std::nullopt;
   Hypothesis pick;
   const bool first = is_in_use(subject, *integrated, devices);
-  if (image != nullptr && !failing.empty()) {
+  if (tiny != nullptr) {
+    pick.confidence = guessed ? 0.7 : 0.85;
+    pick.reasons.emplace_back(
+        "The device in use has less than 1 GiB: an integrated GPU's share, and no card's memory.");
+  } else if (image != nullptr && !failing.empty()) {
     pick.confidence = 0.92;
     pick.reasons.push_back(fmt::format(
         "What fails is code for {}, the integrated GPU; the card is {}.", failing, discrete->gfx));
@@ -131,7 +137,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       fmt::format("The integrated GPU ({}) is in the way of the {}", integrated->gfx,
                   discrete->name.empty() ? discrete->gfx
                                          : fmt::format("{} ({})", discrete->name, discrete->gfx));
-  pick.evidence.push_back(show(subject, image != nullptr ? *image : *crash));
+  pick.evidence.push_back(show(subject, tiny != nullptr    ? *tiny
+                                        : image != nullptr ? *image
+                                                           : *crash));
   for (const Observation* line : {devices.integrated, devices.discrete}) {
     if (line != nullptr) pick.evidence.push_back(show(subject, *line, "a device that it counts"));
   }
@@ -157,7 +165,7 @@ constinit const CauseRule igpu_selected_cause = {
     .fix = "Hide it with HIP_VISIBLE_DEVICES, or switch it off in the BIOS.",
     .explains =
         "gfx-target-missing gfx-target-dropped gpu-hang crash-loop framework-bug gpu-unsupported "
-        "gfx-override-wrong managed-memory",
+        "gfx-override-wrong managed-memory job-too-big uma-carveout-small",
     .find = find,
 };
 

@@ -58,6 +58,19 @@ std::string target_of_version(std::string_view hex) {
   return fmt::format("gfx{}{:x}{:x}", *number >> 16U, (*number >> 8U) & 0xFFU, *number & 0xFFU);
 }
 
+bool older_than_runtime(const LogSubject& subject, Hypothesis& kernel) {
+  const Observation* said = subject.log.first("runtime-newer-than-kernel");
+  if (said == nullptr) return false;
+  kernel.confidence = 0.9;
+  kernel.title = fmt::format("{} has an older compute driver than this ROCm needs",
+                             kernel_name(subject.scene));
+  kernel.reasons.emplace_back("In a container the driver is the host's, whatever ROCm it holds.");
+  kernel.evidence.push_back(show(subject, *said));
+  advise(subject, "", kernel);
+  kernel.fix.emplace_back("or use an older ROCm (container image) that suits this kernel");
+  return true;
+}
+
 bool lacks_chip(const LogSubject& subject, Hypothesis& kernel) {
   const Observation* version = subject.log.first("kfd-unsupported-version");
   const Observation* block = subject.log.first("kernel-lacks-chip");
@@ -163,8 +176,8 @@ bool older_than_chip(const LogSubject& subject, Hypothesis& kernel) {
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis kernel;
-  if (lacks_chip(subject, kernel) || known_bad(subject, kernel) ||
-      older_than_chip(subject, kernel)) {
+  if (older_than_runtime(subject, kernel) || lacks_chip(subject, kernel) ||
+      known_bad(subject, kernel) || older_than_chip(subject, kernel)) {
     return kernel;
   }
   return std::nullopt;
