@@ -117,7 +117,8 @@ bool start_failed(const LogSubject& subject, Hypothesis& driver) {
   for (const std::string_view key : {"file", "file2", "file3"}) {
     if (file != nullptr && name.empty()) name = file->value(key);
   }
-  driver.confidence = init != nullptr ? 0.85 : 0.6;
+  // A file that is missing is the firmware's matter first.
+  driver.confidence = file != nullptr ? 0.5 : 0.8;
   driver.title = name.empty()
                      ? "amdgpu gave the GPU up while starting it"
                      : fmt::format("amdgpu cannot start the GPU: the firmware {} is missing", name);
@@ -130,6 +131,7 @@ bool start_failed(const LogSubject& subject, Hypothesis& driver) {
     driver.fix.push_back(step);
   }
   driver.alternatives = {{"kernel-too-old", 0.2, "uname -r, against the GPU's generation"},
+                         {"firmware-bad", 0.2, "ls /lib/firmware/amdgpu"},
                          {"hw-error", 0.1, "sudo dmesg | grep -iE 'psp|vbios|pcie.*error'"}};
   return true;
 }
