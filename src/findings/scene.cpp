@@ -5,9 +5,11 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "facts/kernel_text.h"
+#include "findings/scene_parts.h"
 #include "findings/scene_text.h"
 
 namespace headroom::findings {
@@ -19,27 +21,6 @@ using facts::Text;
 using knowledge::GpuTables;
 using knowledge::Kind;
 using logs::Observation;
-
-Source source_of(const Observation& seen) {
-  return {fmt::format("log {}", seen.log + 1), static_cast<int>(seen.line), seen.text};
-}
-
-// Joins what two places say of one GPU: the same target, or a name without a target.
-void add_gpu(Scene& scene, SceneGpu gpu, const GpuTables& tables) {
-  if (const knowledge::Target* target = tables.target(gpu.gfx)) {
-    if (target->kind != Kind::both) gpu.integrated = target->kind == Kind::integrated;
-    if (gpu.name.empty()) gpu.name = target->chip;
-  }
-  for (SceneGpu& known : scene.gpus) {
-    if (known.gfx != gpu.gfx) continue;
-    if (gpu.gfx.empty() && known.name != gpu.name) continue;
-    if (!known.vram) known.vram = gpu.vram;
-    if (!known.pool) known.pool = gpu.pool;
-    if (!known.integrated) known.integrated = gpu.integrated;
-    return;
-  }
-  scene.gpus.push_back(std::move(gpu));
-}
 
 template <class T>
 void take(Fact<T>& fact, const Fact<T>& other) {
@@ -65,50 +46,78 @@ void add_measured(Scene& scene, const facts::Facts& measured, const GpuTables& t
   }
 }
 
-// What signatures' values are called, whatever their ids: gfx, gpu, device (PCI id), vram, ram,
-// rocm, torch, torch_rocm, python, kernel, distro, setting and value, options.
-void add_observation(Scene& scene, const Observation& seen, const GpuTables& tables) {
+Fact<Bytes> amount(const Observation& seen, std::string_view name) {
+  // Programs write "MB" for MiB.
+  const auto bytes = amount_in(seen.value(name));
+  const auto exact = bytes ? bytes : seen.bytes(name);
+  return exact ? Fact<Bytes>(*exact, source_of(seen)) : Fact<Bytes>();
+}
+
+// The names of one log, each looked up once: there may be hundreds of lines with the same.
+using NamesSeen = std::set<std::string, std::less<>>;
+
+void add_gpus_of(Scene& scene, const Observation& seen, const GpuTables& tables, NamesSeen& names) {
   const Source source = source_of(seen);
-  const auto text = [&](std::string_view name) {
-    const std::string_view value = trim(seen.value(name));
-    return value.empty() ? Text() : Text(std::string(value), source);
-  };
-  if (const auto name = text("gpu")) {
-    for (SceneGpu gpu : gpus_of_text(*name, tables)) {
+  const std::vector<std::string> targets = targets_in(seen.value("gfx"));
+  if (targets.empty() && names.emplace(seen.value("gpu")).second) {
+    for (SceneGpu gpu : gpus_of_text(seen.value("gpu"), tables)) {
       gpu.source = source;
       add_gpu(scene, std::move(gpu), tables);
     }
   }
-  if (const auto gfx = text("gfx")) {
-    for (const std::string& target : targets_in(*gfx)) {
-      add_gpu(scene, {target, "", {}, {}, {}, source}, tables);
-    }
+  // A line with both names the GPU itself: the target is right, the name what is printed.
+  for (const std::string& target : targets) {
+    SceneGpu gpu{target, std::string(trim(seen.value("gpu"))), {}, {}, {}, source};
+    if (targets.size() == 1) gpu.vram = amount(seen, "vram");
+    add_gpu(scene, std::move(gpu), tables);
   }
   if (const auto id = parse_hex(seen.value("device"))) {
     if (const knowledge::Device* device = tables.device(static_cast<std::uint32_t>(*id))) {
       add_gpu(scene, {device->gfx, device->name, device->integrated, {}, {}, source}, tables);
     }
   }
-  const auto amount = [&](std::string_view name) {
-    const auto bytes = seen.bytes(name);
-    return bytes ? Fact<Bytes>(*bytes, source) : Fact<Bytes>();
+}
+
+// What signatures' values are called, whatever their ids: gfx, gpu, device (PCI id), vram, ram,
+// rocm, torch, torch_rocm, python, kernel, distro or system, cpu, container, setting and value,
+// options.
+void add_observation(Scene& scene, const Observation& seen, const GpuTables& tables,
+                     NamesSeen& names) {
+  const Source source = source_of(seen);
+  const auto text = [&](std::string_view name) {
+    const std::string_view value = trim(seen.value(name));
+    return value.empty() ? Text() : Text(std::string(value), source);
   };
-  take(scene.vram, amount("vram"));
-  take(scene.ram, amount("ram"));
+  add_gpus_of(scene, seen, tables, names);
+  if (seen.value("gfx").empty()) take(scene.vram, amount(seen, "vram"));
+  take(scene.ram, amount(seen, "ram"));
   take(scene.rocm, text("rocm"));
   take(scene.torch, text("torch"));
   take(scene.torch_rocm, text("torch_rocm"));
   take(scene.python, text("python"));
   take(scene.machine.kernel, text("kernel"));
   take(scene.machine.distribution, text("distro"));
-  if (const auto name = text("setting"); name && text("value")) {
-    scene.settings.push_back(
-        {*name, *text("value"), source, facts::Scope::given, facts::Form::bare, 0, true});
+  take(scene.machine.distribution, text("system"));
+  take(scene.cpu, text("cpu"));
+  if (const auto engine = text("container")) {
+    take(scene.machine.container, Text(*engine == "kubectl" ? "kubernetes" : *engine, source));
   }
+  if (seen.id() == "container-prompt") take(scene.machine.container, Text("docker", source));
+  if (seen.id() == "windows-words") take(scene.machine.distribution, Text("Windows", source));
+  for (facts::Setting& setting : settings_in(seen)) scene.settings.push_back(std::move(setting));
   if (const auto options = text("options")) {
     if (options->find("BOOT_IMAGE=") != std::string::npos) take(scene.cmdline, options);
     for (auto option : facts::parse_modprobe(options)) scene.machine.options.push_back(option);
     for (auto option : facts::parse_cmdline(options)) scene.machine.options.push_back(option);
+  }
+}
+
+// Of the GPU that a job would use: a discrete one before an integrated one.
+void choose_vram(Scene& scene) {
+  for (const bool integrated : {false, true}) {
+    for (const SceneGpu& gpu : scene.gpus) {
+      if (gpu.integrated.value_or(false) == integrated) take(scene.vram, gpu.vram);
+    }
   }
 }
 
@@ -125,6 +134,11 @@ void add_stated_gpus(Scene& scene, const facts::Stated& stated, const GpuTables&
       if (same != named.end()) gpu.name = same->name;
       add_gpu(scene, std::move(gpu), tables);
     }
+  }
+  // A card from before the tables has a name all the same.
+  static const RE2 older(R"((?i)\b(?:HD ?\d{4}|R[579] ?[M\d]\d\d|FirePro \w?\d{3,4})\w*)");
+  if (named.empty() && !gfx && name && RE2::PartialMatch(*name, older)) {
+    scene.gpus.push_back({"", *name, {}, {}, {}, name.source()});
   }
   for (SceneGpu& gpu : named) {
     gpu.source = name.source();
@@ -150,7 +164,9 @@ void add_stated(Scene& scene, const facts::Stated& stated, const GpuTables& tabl
   take(scene.python, version("python"));
   take(scene.machine.kernel, version("kernel") ? stated.get("kernel") : Text());
   take(scene.machine.distribution, stated.get("distro"));
-  take(scene.machine.container, stated.get("container"));
+  if (const Text container = stated.get("container"); container && is_container(*container)) {
+    scene.machine.container = container;
+  }
   take(scene.cpu, stated.get("cpu"));
   take(scene.framework, stated.get("framework"));
   if (scene.framework) {
@@ -170,37 +186,30 @@ void add_stated(Scene& scene, const facts::Stated& stated, const GpuTables& tabl
   }
 }
 
-Fact<Vendor> vendor_of_text(const Text& text) {
-  if (!text) return {};
-  const std::string word = to_lower(*text);
-  const auto has = [&](std::string_view part) { return word.find(part) != std::string::npos; };
-  const auto is = [&](Vendor vendor) { return Fact<Vendor>(vendor, text.source()); };
-  if (has("nvidia") || has("geforce") || has("tesla ")) return is(Vendor::nvidia);
-  if (has("none") || has("cpu only")) return is(Vendor::none);
-  if (has("amd") || has("radeon") || has("instinct")) return is(Vendor::amd);
-  if (has("intel")) return is(Vendor::intel);
-  if (has("apple")) return is(Vendor::apple);
-  return {};
-}
-
-// What the lines show outweighs what was stated where the two agree on a vendor's own words; AMD's
-// words outweigh the others', because tools for NVIDIA are looked for on every machine.
-Fact<Vendor> infer_vendor(const Scene& scene, const logs::Observations& log,
-                          const facts::Stated& stated) {
-  if (scene.vendor) return scene.vendor;
-  const Fact<Vendor> said = vendor_of_text(stated.get("vendor"));
-  if (said) return said;
-  if (const Observation* seen = log.first("amd-words")) return {Vendor::amd, source_of(*seen)};
-  if (!scene.gpus.empty()) return {Vendor::amd, scene.gpus.front().source};
-  for (const auto& [id, vendor] :
-       {std::pair("nvidia-words", Vendor::nvidia), std::pair("intel-words", Vendor::intel),
-        std::pair("apple-words", Vendor::apple)}) {
-    if (const Observation* seen = log.first(id)) return {vendor, source_of(*seen)};
-  }
-  return vendor_of_text(stated.get("gpu"));
-}
-
 }  // namespace
+
+Source source_of(const Observation& seen) {
+  return {fmt::format("log {}", seen.log + 1), static_cast<int>(seen.line), seen.text};
+}
+
+void add_gpu(Scene& scene, SceneGpu gpu, const GpuTables& tables) {
+  if (const knowledge::Target* target = tables.target(gpu.gfx)) {
+    if (target->kind != Kind::both) gpu.integrated = target->kind == Kind::integrated;
+    if (gpu.name.empty()) gpu.name = target->chip;
+  }
+  for (SceneGpu& known : scene.gpus) {
+    if (known.gfx != gpu.gfx) continue;
+    if (gpu.gfx.empty() && known.name != gpu.name) continue;
+    const knowledge::Target* target = tables.target(known.gfx);
+    const bool chip_only = target != nullptr && known.name == target->chip;
+    if ((known.name.empty() || chip_only) && !gpu.name.empty()) known.name = gpu.name;
+    if (!known.vram) known.vram = gpu.vram;
+    if (!known.pool) known.pool = gpu.pool;
+    if (!known.integrated) known.integrated = gpu.integrated;
+    return;
+  }
+  scene.gpus.push_back(std::move(gpu));
+}
 
 std::string_view to_string(Vendor vendor) {
   switch (vendor) {
@@ -216,6 +225,29 @@ std::string_view to_string(Vendor vendor) {
       break;
   }
   return "none";
+}
+
+std::vector<facts::Setting> settings_in(const Observation& seen) {
+  std::vector<facts::Setting> settings;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    settings.push_back(
+        {name, value, source_of(seen), facts::Scope::given, facts::Form::bare, 0, true});
+  };
+  std::string name, value;
+  re2::StringPiece rest(seen.text);
+  if (seen.id() == "ollama-settings") {
+    static const RE2 pair(R"(\b((?:HSA|HIP|ROCR|CUDA|GPU|OLLAMA)_[A-Z_]+):([\w.,-]+)(?: |\]|"|$))");
+    while (RE2::FindAndConsume(&rest, pair, &name, &value)) add(name, value);
+  } else if (!seen.value("setting").empty()) {
+    // One line may hold several: the options of docker run.
+    const RE2 pair(seen.signature->match, RE2::Quiet);
+    const bool two = pair.ok() && pair.NumberOfCapturingGroups() == 2;
+    while (two && RE2::FindAndConsume(&rest, pair, &name, &value)) add(name, value);
+    if (settings.empty()) {
+      add(std::string(seen.value("setting")), std::string(seen.value("value")));
+    }
+  }
+  return settings;
 }
 
 std::vector<SceneGpu> gpus_of_text(std::string_view text, const GpuTables& tables) {
@@ -273,8 +305,16 @@ Scene make_scene(const logs::Observations& log, const facts::Stated& stated,
                  const facts::Facts* measured, const GpuTables& tables) {
   Scene scene;
   if (measured != nullptr) add_measured(scene, *measured, tables);
-  for (const Observation& seen : log.all()) add_observation(scene, seen, tables);
+  NamesSeen names;
+  for (const Observation& seen : log.all()) add_observation(scene, seen, tables, names);
+  add_agents(scene, log, tables);
+  add_outputs(scene, log);
+  choose_vram(scene);
   add_stated(scene, stated, tables);
+  if (scene.machine.distribution && !scene.machine.distribution_id) {
+    const Text& name = scene.machine.distribution;
+    scene.machine.distribution_id = Text(distribution_id_of(*name), name.source());
+  }
   scene.vendor = infer_vendor(scene, log, stated);
   return scene;
 }

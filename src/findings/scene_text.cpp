@@ -4,6 +4,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 
@@ -59,6 +60,59 @@ TorchVersion torch_in(std::string_view text) {
   RE2::PartialMatch(piece(text), cuda, &version.cuda);
   version.cpu = RE2::PartialMatch(piece(text), cpu);
   return version;
+}
+
+std::string distribution_id_of(std::string_view name) {
+  struct Known {
+    std::string_view word, id;
+  };
+  // Derivatives first: their names may hold the name of what they resemble.
+  constexpr std::array known = {
+      Known{"mint", "linuxmint ubuntu debian"},
+      Known{"pop!_os", "pop ubuntu debian"},
+      Known{"pop_os", "pop ubuntu debian"},
+      Known{"kde neon", "neon ubuntu debian"},
+      Known{"zorin", "zorin ubuntu debian"},
+      Known{"elementary", "elementary ubuntu debian"},
+      Known{"buntu", "ubuntu debian"},
+      Known{"proxmox", "debian"},
+      Known{"truenas", "debian"},
+      Known{"debian", "debian"},
+      Known{"bazzite", "bazzite fedora"},
+      Known{"bluefin", "bazzite fedora"},
+      Known{"aurora", "bazzite fedora"},
+      Known{"silverblue", "bazzite fedora"},
+      Known{"kinoite", "bazzite fedora"},
+      Known{"fedora", "fedora"},
+      Known{"nobara", "nobara fedora"},
+      Known{"rocky", "rocky rhel fedora"},
+      Known{"alma", "almalinux rhel fedora"},
+      Known{"centos", "centos rhel fedora"},
+      Known{"red hat", "rhel fedora"},
+      Known{"rhel", "rhel fedora"},
+      Known{"oracle linux", "ol rhel fedora"},
+      Known{"steamos", "steamos arch"},
+      Known{"cachyos", "cachyos arch"},
+      Known{"manjaro", "manjaro arch"},
+      Known{"endeavour", "endeavouros arch"},
+      Known{"garuda", "garuda arch"},
+      Known{"arch", "arch"},
+      Known{"suse", "opensuse suse"},
+      Known{"sles", "sles suse"},
+      Known{"nixos", "nixos"},
+      Known{"gentoo", "gentoo"},
+      Known{"windows", "windows"},
+  };
+  const std::string lower = to_lower(name);
+  for (const Known& one : known) {
+    if (lower.find(one.word) != std::string::npos) return std::string(one.id);
+  }
+  return "";
+}
+
+bool is_container(std::string_view stated) {
+  static const RE2 none(R"((?i)^\s*(?:none|no|not|n/a|bare|native|host)\b)");
+  return !RE2::PartialMatch(piece(stated), none);
 }
 
 }  // namespace headroom::findings

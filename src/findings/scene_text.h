@@ -25,5 +25,10 @@ struct TorchVersion {
   bool cpu = false;
 };
 TorchVersion torch_in(std::string_view text);
+// os-release's ID and ID_LIKE, from the name of a distribution: "Linux Mint 21.3" → "linuxmint
+// ubuntu debian". Empty if it is none that headroom knows.
+std::string distribution_id_of(std::string_view name);
+// False for "none", "bare metal" and the like.
+bool is_container(std::string_view stated);
 
 }  // namespace headroom::findings

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// The causes that keep a job from the GPU: permission, containers, the driver, the slot.
+#include <gmock/gmock.h>
+
+#include "findings/causes/causes.h"
+#include "findings/causes/testing.h"
+
+namespace headroom::findings {
+namespace {
+
+using testing::confidence_of;
+using ::testing::Contains;
+using testing::diagnose;
+using ::testing::HasSubstr;
+
+constexpr std::string_view amd = R"({"vendor": "AMD"})";
+
+// ------------------------------------------------------------------ device-permission
+
+TEST(DevicePermission, a_refused_node_is_named_with_its_group) {
+  const auto found = diagnose(
+      "ROCk module is loaded\n"
+      "Unable to open /dev/kfd read-write: Permission denied\n"
+      "ada is not member of \"render\" group, the default DRM access group.\n");
+  EXPECT_EQ(found.cause.id, "device-permission");
+  EXPECT_GE(found.cause.confidence, 0.9);
+  EXPECT_THAT(found.cause.fix, Contains(HasSubstr("usermod -aG render")));
+}
+
+TEST(DevicePermission, pythons_own_wording_is_the_same) {
+  EXPECT_EQ(diagnose("PermissionError: [Errno 13] Permission denied: '/dev/kfd'\n").cause.id,
+            "device-permission");
+}
+
+TEST(DevicePermission, the_groups_prove_it_without_a_message) {
+  const auto found = diagnose(
+      "$ python3 -c 'import torch; print(torch.cuda.is_available())'\n"
+      "RuntimeError: No HIP GPUs are available\n"
+      "$ ls -l /dev/kfd\n"
+      "crw-rw---- 1 root render 235, 0 May  2 08:12 /dev/kfd\n"
+      "$ id\n"
+      "uid=1000(ada) gid=1000(ada) groups=1000(ada),27(sudo),44(video)\n");
+  EXPECT_EQ(found.cause.id, "device-permission");
+  EXPECT_GE(found.cause.confidence, 0.9);
+  EXPECT_THAT(found.cause.title, HasSubstr("render"));
+}
+
+TEST(DevicePermission, a_member_of_the_group_is_not_blamed) {
+  const auto found = diagnose(
+      "RuntimeError: No HIP GPUs are available\n"
+      "crw-rw---- 1 root render 235, 0 May  2 08:12 /dev/kfd\n"
+      "$ groups\n"
+      "ada sudo video render\n");
+  EXPECT_NE(found.cause.id, "device-permission");
+}
+
+TEST(DevicePermission, a_rootless_container_is_told_of_its_mapping) {
+  const auto found = diagnose(
+      "$ podman exec -it llm rocminfo\n"
+      "ROCk module version 6.10.5 is loaded\n"
+      "Unable to open /dev/kfd read-write: Permission denied\n"
+      "root is not member of \"nogroup\" group, the default DRM access group.\n");
+  EXPECT_EQ(found.cause.id, "device-permission");
+  EXPECT_THAT(found.cause.title, HasSubstr("rootless"));
+  EXPECT_THAT(found.cause.fix, Contains(HasSubstr("keep-groups")));
+}
+
+TEST(DevicePermission, that_no_gpu_is_seen_is_not_enough) {
+  const auto found = diagnose("RuntimeError: No HIP GPUs are available\n", amd);
+  EXPECT_EQ(found.cause.id, "insufficient-evidence");
+  EXPECT_LE(confidence_of(found, "device-permission"), 0.4);
+}
+
+// ------------------------------------------------------------------ kfd-not-passed
+
+TEST(KfdNotPassed, a_missing_node_inside_a_container) {
+  const auto found = diagnose(
+      "$ docker exec comfy rocminfo\n"
+      "ROCk module is loaded\n"
+      "Unable to open /dev/kfd read-write: No such file or directory\n");
+  EXPECT_EQ(found.cause.id, "kfd-not-passed");
+  EXPECT_GE(found.cause.confidence, 0.85);
+}
+
+TEST(KfdNotPassed, ollamas_own_hint_is_believed) {
+  EXPECT_EQ(diagnose("level=ERROR source=amd_linux.go:364 msg=\"amdgpu devices detected but "
+                     "permission problems block access: kfd driver not loaded.  If running in a "
+                     "container, remember to include '--device /dev/kfd --device /dev/dri'\"\n",
+                     R"({"vendor": "AMD", "container": "docker"})")
+                .cause.id,
+            "kfd-not-passed");
+}
+
+TEST(KfdNotPassed, a_run_command_without_the_device) {
+  const auto found = diagnose(
+      "$ docker run --rm -it \\\n"
+      "    --device /dev/dri \\\n"
+      "    rocm/pytorch python3 -c 'import torch; torch.zeros(1).cuda()'\n"
+      "RuntimeError: No HIP GPUs are available\n");
+  EXPECT_EQ(found.cause.id, "kfd-not-passed");
+  EXPECT_THAT(found.cause.reasons, Contains(HasSubstr("/dev/dri alone")));
+}
+
+TEST(KfdNotPassed, a_run_command_that_passes_it_is_not_blamed) {
+  const auto found = diagnose(
+      "$ docker run --rm -it \\\n"
+      "    --device=/dev/dri \\\n"
+      "    --device=/dev/kfd rocm/pytorch rocminfo\n"
+      "Unable to open /dev/kfd read-write: Permission denied\n");
+  EXPECT_EQ(found.cause.id, "device-permission");
+  EXPECT_LT(confidence_of(found, "kfd-not-passed"), 0.35);
+}
+
+TEST(KfdNotPassed, a_listing_of_dev_with_kfd_says_nothing) {
+  const auto found = diagnose(
+      "$ apptainer exec --rocm --contain app.sif ls /dev\n"
+      "dri  full  kfd  null  random  zero\n");
+  EXPECT_NE(found.cause.id, "kfd-not-passed");
+}
+
+// ------------------------------------------------------------------ host-without-kfd
+
+constexpr std::string_view no_device =
+    "docker: Error response from daemon: error gathering device information while adding custom "
+    "device \"/dev/kfd\": no such file or directory.\n";
+
+TEST(HostWithoutKfd, windows_has_none) {
+  const auto found =
+      diagnose(std::string("PS C:\\src> docker run --device=/dev/kfd rocm/pytorch\n") +
+               std::string(no_device));
+  EXPECT_EQ(found.cause.id, "host-without-kfd");
+  EXPECT_GE(found.cause.confidence, 0.9);
+}
+
+TEST(HostWithoutKfd, a_host_with_the_node_means_another_engine) {
+  const auto found = diagnose(std::string(no_device) +
+                              "$ ls -l /dev/kfd\ncrw-rw---- 1 root render 235, 0 Mai 2 08:12 "
+                              "/dev/kfd\n");
+  EXPECT_EQ(found.cause.id, "host-without-kfd");
+  EXPECT_THAT(found.cause.fix, Contains(HasSubstr("docker context use default")));
+}
+
+TEST(HostWithoutKfd, a_bare_message_leaves_room_for_a_missing_driver) {
+  const auto found = diagnose(no_device, R"({"vendor": "AMD", "distro": "Ubuntu 24.04"})");
+  EXPECT_EQ(found.cause.id, "host-without-kfd");
+  EXPECT_LT(found.cause.confidence, 0.7);
+  EXPECT_GT(confidence_of(found, "driver-not-loaded"), 0.2);
+}
+
+TEST(HostWithoutKfd, wsl_without_the_module) {
+  EXPECT_EQ(diagnose("$ uname -r\n5.15.153.1-microsoft-standard-WSL2\n$ rocminfo\n"
+                     "ROCk module is NOT loaded, possibly no GPU devices\n")
+                .cause.id,
+            "host-without-kfd");
+}
+
+// ------------------------------------------------------------------ driver-not-loaded
+
+TEST(DriverNotLoaded, secure_boot_refuses_the_key) {
+  const auto found = diagnose(
+      "$ sudo modprobe amdgpu\n"
+      "modprobe: ERROR: could not insert 'amdgpu': Key was rejected by service\n");
+  EXPECT_EQ(found.cause.id, "driver-not-loaded");
+  EXPECT_GE(found.cause.confidence, 0.9);
+  EXPECT_THAT(found.cause.title, HasSubstr("Secure Boot"));
+}
+
+TEST(DriverNotLoaded, a_dkms_build_names_its_kernel) {
+  const auto found = diagnose(
+      "Building module(s)....(bad exit status: 2)\n"
+      "Error! Bad return status for module build on kernel: 6.11.0-19-generic (x86_64)\n"
+      "Consult /var/lib/dkms/amdgpu/6.8.5-2041575.24.04/build/make.log for more information.\n");
+  EXPECT_EQ(found.cause.id, "driver-not-loaded");
+  EXPECT_THAT(found.cause.title, HasSubstr("6.11.0-19-generic"));
+}
+
+TEST(DriverNotLoaded, a_card_given_to_a_virtual_machine) {
+  const auto found = diagnose(
+      "03:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. [AMD/ATI] Navi 31 "
+      "[Radeon RX 7900 XT/7900 XTX] [1002:744c] (rev c8)\n"
+      "\tSubsystem: Sapphire Technology Limited Device [1da2:e471]\n"
+      "\tKernel driver in use: vfio-pci\n"
+      "\tKernel modules: amdgpu\n"
+      "$ rocminfo\nROCk module is NOT loaded, possibly no GPU devices\n");
+  EXPECT_EQ(found.cause.id, "driver-not-loaded");
+  EXPECT_THAT(found.cause.title, HasSubstr("vfio-pci"));
+}
+
+TEST(DriverNotLoaded, an_option_forbids_it) {
+  EXPECT_EQ(diagnose("BOOT_IMAGE=/vmlinuz-6.8.0-45-generic root=/dev/sda2 ro nomodeset\n"
+                     "ROCk module is NOT loaded, possibly no GPU devices\n")
+                .cause.id,
+            "driver-not-loaded");
+}
+
+TEST(DriverNotLoaded, the_driver_gives_the_gpu_up) {
+  constexpr std::string_view given_up =
+      "[    3.120] amdgpu 0000:03:00.0: amdgpu: Fatal error during GPU init\n";
+  EXPECT_EQ(diagnose(given_up).cause.id, "driver-not-loaded");
+  const auto firmware = diagnose(
+      "[    3.101] amdgpu 0000:03:00.0: Direct firmware load for amdgpu/gc_12_0_1_mec.bin failed "
+      "with error -2\n" +
+      std::string(given_up));
+  EXPECT_NE(firmware.cause.id, "driver-not-loaded") << "the missing file is the cause";
+  EXPECT_GT(confidence_of(firmware, "driver-not-loaded"), 0);
+}
+
+TEST(DriverNotLoaded, the_missing_version_file_of_the_kernels_own_driver_is_noise) {
+  const auto found = diagnose(
+      "level=WARN source=amd_linux.go:61 msg=\"ollama recommends running the "
+      "https://www.amd.com/en/support/linux-drivers\" error=\"amdgpu version file missing: "
+      "/sys/module/amdgpu/version stat /sys/module/amdgpu/version: no such file or directory\"\n");
+  EXPECT_EQ(confidence_of(found, "driver-not-loaded"), 0);
+  EXPECT_FALSE(found.harmless.empty());
+}
+
+// ------------------------------------------------------------------ pcie-atomics
+
+TEST(PcieAtomics, the_kernel_says_so_and_counts_firmware) {
+  const auto found = diagnose(
+      "[    7.21] kfd kfd: amdgpu: skipped device 1002:744c, PCI rejects atomics 494<509\n");
+  EXPECT_EQ(found.cause.id, "pcie-atomics");
+  EXPECT_GE(found.cause.confidence, 0.95);
+  EXPECT_THAT(found.cause.fix, Contains(HasSubstr("MEC 509")));
+}
+
+TEST(PcieAtomics, a_missing_feature_alone_is_no_failure) {
+  EXPECT_EQ(diagnose("[    3.2] amdgpu 0000:03:00.0: amdgpu: PCIE atomic ops is not supported\n")
+                .cause.id,
+            "insufficient-evidence");
+}
+
+}  // namespace
+}  // namespace headroom::findings

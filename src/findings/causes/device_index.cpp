@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// device-index: a job asks for a device by a number beyond what is visible, or the masks leave
+// none. Masks count behind one another: HIP's numbers are those that ROCr's mask leaves, from 0
+// again.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "findings/causes/access.h"
+#include "findings/causes/causes.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+struct Mask {
+  const Observation* line = nullptr;
+  std::vector<std::uint64_t> indices;  // Up to the first that is negative, which ends a list.
+  bool readable = true;                // UUIDs are not looked at.
+};
+
+Mask last_mask(const LogSubject& subject, std::string_view name) {
+  Mask mask;
+  for (const Observation* one : subject.log.of("visible-devices")) {
+    if (one->value("mask") == name) mask.line = one;
+  }
+  if (mask.line == nullptr) return mask;
+  for (const std::string_view word : split(mask.line->value("devices"), ',')) {
+    const auto index = parse_u64(trim(word));
+    if (!index) {
+      mask.readable = trim(word).empty() || trim(word).starts_with('-');
+      break;
+    }
+    mask.indices.push_back(*index);
+  }
+  return mask;
+}
+
+// How many GPUs there are without masks, by rocminfo; 0: not known.
+std::size_t gpus_there(const LogSubject& subject) {
+  return subject.log.of("agent-name").size();
+}
+
+// The masks alone leave no device.
+bool masks_leave_none(const LogSubject& subject, Hypothesis& index) {
+  const Observation* lost = gpu_not_seen(subject);
+  if (lost == nullptr) lost = subject.log.first("bad-device-index");
+  if (lost == nullptr) return false;
+  const Mask rocr = last_mask(subject, "ROCR_VISIBLE_DEVICES");
+  for (const std::string_view name : {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
+                                      "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}) {
+    const Mask mask = last_mask(subject, name);
+    if (mask.line == nullptr || !mask.readable) continue;
+    const bool behind = name != "ROCR_VISIBLE_DEVICES" && rocr.line != nullptr && rocr.readable;
+    const std::size_t left = behind ? rocr.indices.size() : gpus_there(subject);
+    const bool beyond = left > 0 && !mask.indices.empty() && mask.indices.front() >= left;
+    if (!mask.indices.empty() && !beyond) continue;
+    index.confidence = mask.indices.empty() ? 0.9 : behind ? 0.92 : 0.85;
+    index.title = mask.indices.empty()
+                      ? fmt::format("{} is set to nothing: it hides every GPU", name)
+                      : fmt::format("{}={} names a GPU that is not there: {} visible", name,
+                                    mask.line->value("devices"),
+                                    left == 1 ? "only number 0 is" : "fewer are");
+    if (behind) {
+      index.reasons.push_back(fmt::format(
+          "ROCR_VISIBLE_DEVICES leaves {}, which {} counts from 0 again; {} is beyond that.", left,
+          name, mask.indices.empty() ? "nothing" : std::to_string(mask.indices.front())));
+      index.evidence.push_back(show(subject, *rocr.line));
+    }
+    index.evidence.push_back(show(subject, *mask.line, "the mask"));
+    index.evidence.push_back(show(subject, *lost));
+    index.fix = {behind ? "set one of the two alone: unset ROCR_VISIBLE_DEVICES"
+                        : fmt::format("unset {}", name)};
+    return true;
+  }
+  return false;
+}
+
+struct Count {
+  std::uint64_t number = 0;
+  const Observation* line = nullptr;
+};
+
+Count visible_count(const LogSubject& subject) {
+  for (const std::string_view id : {"index-against-count", "bad-device-index", "device-count"}) {
+    for (const Observation* one : subject.log.of(id)) {
+      for (const std::string_view key : {"visible", "counted"}) {
+        if (const auto number = parse_u64(one->value(key))) return {*number, one};
+      }
+    }
+  }
+  for (const std::string_view name :
+       {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+    const Mask mask = last_mask(subject, name);
+    if (mask.line != nullptr && mask.readable) return {mask.indices.size(), mask.line};
+  }
+  return {};
+}
+
+Count asked_device(const LogSubject& subject) {
+  Count asked;
+  for (const std::string_view id : {"index-against-count", "bad-device-index", "asked-device"}) {
+    for (const Observation* one : subject.log.of(id)) {
+      const auto device = parse_u64(one->value("asked"));
+      const auto count = parse_u64(one->value("asked_count"));
+      const std::uint64_t highest = device ? *device : count && *count > 0 ? *count - 1 : 0;
+      if ((device || count) && (asked.line == nullptr || highest > asked.number)) {
+        asked = {highest, one};
+      }
+    }
+    if (asked.line != nullptr) break;
+  }
+  return asked;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  Hypothesis index;
+  if (masks_leave_none(subject, index)) {
+    index.fix.emplace_back("rocminfo | grep -E 'Marketing|gfx'   (the GPUs, from 0)");
+    return index;
+  }
+  const Observation* filtered = subject.log.first("ollama-device-filtered");
+  const Observation* bad = subject.log.first("bad-device-index");
+  if (bad == nullptr && (filtered == nullptr || !subject.log.seen("no-gpu-seen"))) {
+    return std::nullopt;
+  }
+  const Count visible = visible_count(subject), asked = asked_device(subject);
+  const bool arithmetic = visible.line != nullptr && asked.line != nullptr &&
+                          asked.number >= visible.number && bad != nullptr;
+  index.confidence = arithmetic ? 0.95 : bad == nullptr ? 0.8 : 0.82;
+  if (bad != nullptr && bad->text.find("hipErrorInvalidDevice") != std::string::npos) {
+    index.confidence = std::min(index.confidence, 0.6);
+  }
+  index.title = arithmetic
+                    ? fmt::format("Device {} is asked for, and {} visible", asked.number,
+                                  visible.number == 1
+                                      ? "only device 0 is"
+                                      : fmt::format("{} devices, from 0, are", visible.number))
+                : bad == nullptr ? "The mask hides the GPU from ollama"
+                                 : "A GPU is asked for by an index that no visible device has";
+  index.reasons.emplace_back(
+      "Indices count the devices that the masks leave, from 0: with HIP_VISIBLE_DEVICES=1 the only "
+      "device is cuda:0.");
+  index.evidence.push_back(show(subject, bad != nullptr ? *bad : *filtered));
+  for (const Observation* line : {visible.line, asked.line}) {
+    if (line != nullptr && line != bad) index.evidence.push_back(show(subject, *line));
+  }
+  index.fix = {
+      "what is visible: python3 -c 'import torch; print(torch.cuda.device_count())'; env | grep "
+      "VISIBLE_DEVICES",
+      "ask for a device from 0 up to that number minus one (also the number of processes: "
+      "--nproc-per-node, --tensor-parallel-size), or widen the mask",
+      "set one mask only; under Ray: RAY_EXPERIMENTAL_NOSET_HIP_VISIBLE_DEVICES=1",
+  };
+  return index;
+}
+
+}  // namespace
+
+constinit const CauseRule device_index_cause = {
+    .id = "device-index",
+    .meaning = "A device is asked for by a number outside of what the masks leave visible.",
+    .why =
+        "HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES hide GPUs and number "
+        "the rest anew, one behind the other; jobs that count in the machine's numbers miss.",
+    .fix = "Set one mask, and count from 0 within it.",
+    .explains = "framework-bug app-bug device-permission kfd-not-passed backend-unavailable",
+    .find = find,
+};
+
+}  // namespace headroom::findings

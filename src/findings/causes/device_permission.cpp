@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// device-permission: the device node exists and may not be opened. EACCES says so itself; the
+// node's group beside the user's groups proves it without any message. ENOENT is another cause.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "findings/causes/access.h"
+#include "findings/causes/causes.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+void advise(const LogSubject& subject, const std::string& group, Hypothesis& access) {
+  const std::string engine = container_engine(subject.scene);
+  const std::string join = fmt::format("sudo usermod -aG {},video \"$USER\"", group);
+  if (engine.empty()) {
+    access.fix = {join, "log out and in again (a new shell is not enough), then: id -nG",
+                  "a service: sudo usermod -aG " + group + ",video SERVICE_USER, and restart it",
+                  "rocminfo | grep gfx"};
+    return;
+  }
+  access.fix = {"on the host: ls -ln /dev/kfd /dev/dri/renderD*   (their groups, as numbers)"};
+  if (engine == "podman") {
+    access.fix.push_back("on the host: " + join + ", then log in again");
+    access.fix.emplace_back(
+        "podman run --device /dev/kfd --device /dev/dri --group-add keep-groups …");
+  } else if (engine == "kubernetes") {
+    access.fix.emplace_back(
+        "in the pod: securityContext.supplementalGroups: [those numbers], with AMD's device "
+        "plugin giving the device");
+  } else if (engine == "lxc") {
+    access.fix.emplace_back(
+        "in the container's configuration: dev0: /dev/kfd,gid=RENDER and dev1: "
+        "/dev/dri/renderD128,gid=RENDER, RENDER being the group's number inside the container");
+  } else {
+    access.fix.emplace_back(
+        "docker run --device /dev/kfd --device /dev/dri --group-add NUMBER …, each number once");
+  }
+  if (is_rootless(subject)) {
+    access.fix.emplace_back(
+        "rootless engines that keep no groups: let everybody open the node, on the host: echo "
+        "'KERNEL==\"kfd\", MODE=\"0666\"' | sudo tee /etc/udev/rules.d/70-kfd.rules && sudo "
+        "udevadm control --reload && sudo udevadm trigger");
+  }
+  access.fix.emplace_back("with SELinux: sudo setsebool -P container_use_devices=true");
+}
+
+// The node's group is not among the user's: no message needed.
+bool groups_differ(const LogSubject& subject, Hypothesis& access) {
+  const KfdNode node = kfd_node(subject);
+  const UserGroups user = user_groups(subject);
+  if (node.line == nullptr || user.line == nullptr || node.everybody || user.root) return false;
+  if (std::find(user.names.begin(), user.names.end(), node.group) != user.names.end()) return false;
+  access.title =
+      fmt::format("/dev/kfd belongs to the group {}, and this user is not in it", node.group);
+  access.reasons.push_back(
+      fmt::format("The node's mode is {}: its owner {} and its group {} may "
+                  "open it; the user's groups are {}.",
+                  node.mode, node.owner, node.group, join(user.names, ", ")));
+  access.evidence.push_back(show(subject, *node.line, "who may open /dev/kfd"));
+  access.evidence.push_back(show(subject, *user.line, "the user's groups"));
+  advise(subject, node.group, access);
+  access.confidence = gpu_not_seen(subject) != nullptr || subject.log.seen("kfd-refused")
+                          ? confidence::proven
+                          : 0.7;
+  return true;
+}
+
+bool kfd_refused(const LogSubject& subject, Hypothesis& access) {
+  const Observation* refused = subject.log.first("kfd-refused");
+  if (refused == nullptr) refused = subject.log.first("selinux-denied");
+  if (refused == nullptr) return false;
+  const std::string engine = container_engine(subject.scene);
+  const Observation* missing = subject.log.first("group-missing");
+  const std::string group =
+      missing != nullptr && missing->value("group") != "nogroup" && missing->value("user") != "root"
+          ? std::string(missing->value("group"))
+          : "render";
+  access.title = engine.empty() ? "This user may not open /dev/kfd"
+                 : is_rootless(subject)
+                     ? "A rootless container may not open /dev/kfd: its root is not the host's"
+                     : "The container has /dev/kfd and may not open it";
+  access.confidence = engine.empty() || missing != nullptr ? 0.93 : 0.88;
+  const std::string error = to_lower(refused->value("error"));
+  if (error.find("not permitted") != std::string::npos && !engine.empty()) {
+    access.confidence = 0.7;
+    access.reasons.emplace_back(
+        "EPERM, and not EACCES: the container's device rules forbid the node, whatever its mode.");
+    access.alternatives.push_back(
+        {"kfd-not-passed", 0.25, "whether the container was started with --device /dev/kfd"});
+  }
+  access.reasons.emplace_back(
+      "The node is there (a missing one would say \"No such file\"), so the driver is loaded; "
+      "opening it is refused.");
+  if (!engine.empty()) {
+    access.reasons.emplace_back(
+        "Inside a container the owner's group is a number of the host's; names such as video may "
+        "stand for another number.");
+  }
+  access.evidence.push_back(show(subject, *refused, "opening the node is refused"));
+  if (missing != nullptr) access.evidence.push_back(show(subject, *missing));
+  advise(subject, group, access);
+  return true;
+}
+
+// /sys shows the GPU to everybody; the runtime needs the node.
+bool seen_in_sysfs_only(const LogSubject& subject, Hypothesis& access) {
+  const Observation* found = subject.log.first("ollama-device");
+  const Observation* lost = subject.log.first("no-gpu-seen");
+  const Observation* node = subject.log.first("render-node-refused");
+  if (node != nullptr) {
+    access.title = "The GPU's render node may not be opened";
+    access.confidence = confidence::likely;
+    access.evidence.push_back(show(subject, *node));
+  } else if (found != nullptr && lost != nullptr && lost->line > found->line) {
+    access.title =
+        fmt::format("{} is seen in /sys, and ROCm may not open it", gpu_title(subject.scene));
+    access.reasons.emplace_back(
+        "The program found the GPU in /sys, which anybody may read; the runtime, which opens "
+        "/dev/kfd, found no device.");
+    access.confidence = 0.65;
+    access.evidence = {show(subject, *found), show(subject, *lost)};
+    access.alternatives.push_back({"kfd-not-passed", 0.3, "ls -l /dev/kfd where the job runs"});
+  } else {
+    return false;
+  }
+  advise(subject, "render", access);
+  return true;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  Hypothesis access;
+  if (groups_differ(subject, access) || kfd_refused(subject, access) ||
+      seen_in_sysfs_only(subject, access)) {
+    return access;
+  }
+  const Observation* lost = gpu_not_seen(subject);
+  const facts::Facts* here = subject.scene.measured;
+  if (lost != nullptr && here != nullptr && here->machine.kfd_usable &&
+      !*here->machine.kfd_usable) {
+    access.title = "This user may not open /dev/kfd";
+    access.confidence = 0.9;
+    access.evidence = {show(here->machine.kfd_usable, "tried here: refused"), show(subject, *lost)};
+    advise(subject, "render", access);
+    return access;
+  }
+  if (lost == nullptr || !container_engine(subject.scene).empty()) return std::nullopt;
+  access.title = "Perhaps this user may not open /dev/kfd";
+  access.confidence = 0.3;
+  access.evidence.push_back(show(subject, *lost));
+  advise(subject, "render", access);
+  access.alternatives = {
+      {"driver-not-loaded", 0.25, "ls -l /dev/kfd; lsmod | grep amdgpu"},
+      {"device-index", 0.1, "env | grep VISIBLE_DEVICES"},
+  };
+  return access;
+}
+
+}  // namespace
+
+constinit const CauseRule device_permission_cause = {
+    .id = "device-permission",
+    .meaning = "The GPU's device nodes exist, and this user or this container may not open them.",
+    .why =
+        "/dev/kfd and /dev/dri/renderD* belong to the groups render and video. Tools that read "
+        "/sys show the GPU all the same, so it looks present until the runtime starts. Inside a "
+        "container those groups are the host's numbers, and a rootless one maps them away.",
+    .fix = "Join the groups and log in again; give a container the host's group numbers.",
+    .explains = "gpu-hang crash-loop framework-bug missing-library app-bug device-index",
+    .find = find,
+};
+
+}  // namespace headroom::findings

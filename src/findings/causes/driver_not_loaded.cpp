@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// driver-not-loaded: the kernel module amdgpu is not there, or gave the GPU up. Most programs only
+// say that it is missing; modprobe, DKMS, the kernel's log or lspci say why.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "findings/advice.h"
+#include "findings/causes/access.h"
+#include "findings/causes/causes.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+bool unsigned_module(const LogSubject& subject, Hypothesis& driver) {
+  const Observation* key = subject.log.first("module-unsigned");
+  if (key == nullptr) return false;
+  const Observation* context =
+      subject.log.first_of({"modprobe-failed", "dkms-failed", "module-not-loaded"});
+  driver.confidence = context != nullptr ? confidence::proven : 0.7;
+  driver.title =
+      "Secure Boot refuses the module amdgpu: it is not signed with a key that it trusts";
+  driver.evidence.push_back(show(subject, *key));
+  if (context != nullptr) driver.evidence.push_back(show(subject, *context));
+  driver.fix = {
+      "mokutil --sb-state   (must say enabled)",
+      "sudo mokutil --import /var/lib/shim-signed/mok/MOK.der   (DKMS's key; other distributions: "
+      "/var/lib/dkms/mok.pub), reboot, and choose \"Enroll MOK\"",
+      "or switch Secure Boot off in the BIOS, or remove amdgpu-dkms and use the kernel's own "
+      "driver, which is signed",
+      "sudo modprobe amdgpu && ls -l /dev/kfd"};
+  return true;
+}
+
+bool build_failed(const LogSubject& subject, Hypothesis& driver) {
+  const Observation* dkms = subject.log.first("dkms-failed");
+  if (dkms == nullptr && gpu_not_seen(subject) != nullptr) dkms = subject.log.first("dkms-added");
+  if (dkms == nullptr) return false;
+  // The kernel's own amdgpu may serve although the DKMS one was not built.
+  const bool works = subject.log.seen("agent-name") && !subject.log.seen("module-not-loaded");
+  driver.confidence = works ? 0.4 : 0.88;
+  std::string kernel;
+  for (const Observation* one : subject.log.of("dkms-failed")) {
+    if (!one->value("built_on").empty()) kernel = trim(one->value("built_on"));
+  }
+  driver.title = kernel.empty()
+                     ? "The DKMS module amdgpu was not built for this kernel"
+                     : fmt::format("The DKMS module amdgpu was not built for Linux {}", kernel);
+  driver.reasons.emplace_back(
+      "amdgpu-dkms is source code that is compiled for each kernel; this release does not compile "
+      "against this one, or the kernel's headers are missing.");
+  driver.evidence.push_back(show(subject, *dkms));
+  driver.fix = {
+      "the reason: grep -n -m5 -iE 'error|No such file' /var/lib/dkms/amdgpu/*/build/make.log",
+      "sudo apt install \"linux-headers-$(uname -r)\"   (if headers are missing)",
+      "boot a kernel that this release of amdgpu-dkms supports, or install a newer release",
+      "or use the kernel's own driver: sudo amdgpu-install --uninstall, then install with "
+      "--no-dkms; sudo modprobe amdgpu && ls -l /dev/kfd"};
+  return true;
+}
+
+bool switched_off(const LogSubject& subject, Hypothesis& driver) {
+  const Observation* off = subject.log.first("modesetting-off");
+  const Observation* lost = subject.log.first_of(
+      {"module-not-loaded", "modprobe-failed", "no-gpu-seen", "rocminfo-failed", "kfd-absent"});
+  if (off == nullptr) return false;
+  driver.confidence = lost != nullptr || off->text.find("VGACON") != std::string::npos ? 0.92 : 0.5;
+  driver.title = "An option keeps amdgpu from loading";
+  driver.reasons.emplace_back(
+      "nomodeset and a blacklist leave the display to the firmware's simple driver: no amdgpu, no "
+      "/dev/kfd.");
+  driver.evidence.push_back(show(subject, *off));
+  if (lost != nullptr) driver.evidence.push_back(show(subject, *lost));
+  driver.fix = {"where it stands: grep -rn amdgpu /etc/modprobe.d; cat /proc/cmdline",
+                "take nomodeset or the blacklist out there (kernel command line: "
+                "/etc/default/grub, then sudo update-grub or sudo grub2-mkconfig)"};
+  for (const std::string& step : steps_to_rebuild_initramfs(subject.scene.machine)) {
+    driver.fix.push_back(step);
+  }
+  return true;
+}
+
+bool bound_elsewhere(const LogSubject& subject, Hypothesis& driver) {
+  // lspci -k prints a device, and its driver within the next lines.
+  constexpr std::uint64_t lines_of_a_device = 6;
+  const Observation* gpu = nullptr;
+  for (const Observation& one : subject.log.all()) {
+    if (one.id() == "lspci-gpu") gpu = &one;
+    if (one.id() != "lspci-driver" || gpu == nullptr || one.log != gpu->log) continue;
+    const std::string_view name = one.value("driver");
+    const bool other = name == "vfio-pci" || name == "pci-stub" || name == "xen-pciback";
+    if (!other || one.line - gpu->line > lines_of_a_device) continue;
+    driver.confidence = 0.92;
+    driver.title = fmt::format("The GPU belongs to {}, not to amdgpu", name);
+    driver.reasons.emplace_back("It is set aside for a virtual machine.");
+    driver.evidence = {show(subject, *gpu), show(subject, one, "who drives it")};
+    driver.fix = {
+        "use it inside that machine, or give it back: take its id out of vfio-pci.ids on "
+        "the kernel command line and out of /etc/modprobe.d"};
+    for (const std::string& step : steps_to_rebuild_initramfs(subject.scene.machine)) {
+      driver.fix.push_back(step);
+    }
+    return true;
+  }
+  return false;
+}
+
+bool start_failed(const LogSubject& subject, Hypothesis& driver) {
+  const Observation* file = subject.log.first("gpu-firmware-missing");
+  const Observation* init = subject.log.first("gpu-init-failed");
+  if (file == nullptr && init == nullptr) return false;
+  if (init == nullptr && gpu_not_seen(subject) == nullptr) return false;  // Optional files exist.
+  std::string name;
+  for (const std::string_view key : {"file", "file2", "file3"}) {
+    if (file != nullptr && name.empty()) name = file->value(key);
+  }
+  // A file that is missing is the firmware's matter first.
+  driver.confidence = file != nullptr ? 0.5 : 0.8;
+  driver.title = name.empty()
+                     ? "amdgpu gave the GPU up while starting it"
+                     : fmt::format("amdgpu cannot start the GPU: the firmware {} is missing", name);
+  if (file != nullptr) driver.evidence.push_back(show(subject, *file));
+  if (init != nullptr) driver.evidence.push_back(show(subject, *init));
+  driver.fix = {
+      "install the newest linux-firmware of the distribution (Debian: "
+      "firmware-amd-graphics)"};
+  for (const std::string& step : steps_to_rebuild_initramfs(subject.scene.machine)) {
+    driver.fix.push_back(step);
+  }
+  driver.alternatives = {{"kernel-too-old", 0.2, "uname -r, against the GPU's generation"},
+                         {"firmware-bad", 0.2, "ls /lib/firmware/amdgpu"},
+                         {"hw-error", 0.1, "sudo dmesg | grep -iE 'psp|vbios|pcie.*error'"}};
+  return true;
+}
+
+bool not_there(const LogSubject& subject, Hypothesis& driver) {
+  const Observation* probe = subject.log.first("modprobe-failed");
+  const Observation* module = subject.log.first("module-not-loaded");
+  const Observation* absent =
+      container_engine(subject.scene).empty() ? kfd_absent(subject) : nullptr;
+  const Observation* sign = probe != nullptr ? probe : module != nullptr ? module : absent;
+  if (sign == nullptr) return false;
+  driver.confidence = probe != nullptr ? 0.9 : module != nullptr ? 0.8 : 0.55;
+  if (platform_of(subject).platform != Platform::linux_) driver.confidence = 0.25;
+  driver.title = probe != nullptr    ? "The kernel does not take the module amdgpu"
+                 : module != nullptr ? "The kernel module amdgpu is not loaded"
+                                     : "There is no /dev/kfd: amdgpu does not drive a GPU here";
+  driver.evidence.push_back(show(subject, *sign));
+  driver.fix = {
+      "lspci -nnk | grep -A3 -E 'VGA|Display|3D|accel'   (is there an AMD GPU, and who "
+      "drives it?)",
+      "sudo modprobe amdgpu",
+      "sudo dmesg | grep -iE 'amdgpu|kfd|secure boot|lockdown'   (says why, if it fails)",
+      "dkms status; ls /lib/modules/\"$(uname -r)\"   (a kernel whose modules are gone, or a "
+      "DKMS module that was not built)"};
+  driver.alternatives = {{"host-without-kfd", 0.15, "uname -r   (microsoft: it is WSL)"},
+                         {"kernel-too-old", 0.15, "uname -r, against the GPU's generation"}};
+  return true;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  Hypothesis driver;
+  if (unsigned_module(subject, driver) || build_failed(subject, driver) ||
+      bound_elsewhere(subject, driver) || switched_off(subject, driver) ||
+      start_failed(subject, driver) || not_there(subject, driver)) {
+    return driver;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+constinit const CauseRule driver_not_loaded_cause = {
+    .id = "driver-not-loaded",
+    .meaning = "The kernel module amdgpu is not loaded, or does not drive the GPU.",
+    .why =
+        "Without it there is no /dev/kfd and no render node, and every program says only that it "
+        "finds no GPU. Usual reasons: Secure Boot and an unsigned module, a DKMS module that was "
+        "not built for a new kernel, nomodeset or a blacklist, firmware that is missing.",
+    .fix = "Load it by hand and read in the kernel's log why it fails.",
+    .explains =
+        "device-permission kfd-not-passed host-without-kfd framework-bug crash-loop app-bug "
+        "device-index missing-library",
+    .find = find,
+};
+
+}  // namespace headroom::findings

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// The causes about which GPU it is: a chip or a kernel that will not do, an integrated one in the
+// way, an index that is none.
+#include <gmock/gmock.h>
+
+#include "findings/causes/causes.h"
+#include "findings/causes/testing.h"
+
+namespace headroom::findings {
+namespace {
+
+using testing::confidence_of;
+using ::testing::Contains;
+using testing::diagnose;
+using ::testing::HasSubstr;
+
+std::string evidence_of(const LogDiagnosis& diagnosis) {
+  std::string all;
+  for (const Evidence& one : diagnosis.cause.evidence) all += one.text + "\n";
+  return all;
+}
+
+constexpr std::string_view amd = R"({"vendor": "AMD"})";
+
+// ------------------------------------------------------------------ gpu-unsupported
+
+TEST(GpuUnsupported, a_refusal_by_name_explains_the_lack_of_memory) {
+  const auto found = diagnose(
+      "ROCk module is loaded\n"
+      "Unable to open /dev/kfd read-write: Cannot allocate memory\n"
+      "[    4.9] kfd kfd: amdgpu: TAHITI  not supported in kfd\n");
+  EXPECT_EQ(found.cause.id, "gpu-unsupported");
+  EXPECT_EQ(found.verdict, Verdict::unsuitable);
+  EXPECT_GE(found.cause.confidence, 0.9);
+}
+
+TEST(GpuUnsupported, an_older_wording_and_a_card_by_its_name) {
+  EXPECT_EQ(diagnose("[    1.1] kfd2kgd: kfd not supported on this ASIC\n", amd).cause.id,
+            "gpu-unsupported");
+  EXPECT_EQ(diagnose("01:00.0 VGA compatible controller: Advanced Micro Devices, Inc. [AMD/ATI] "
+                     "Cape Verde XT [Radeon HD 7770/8760 / R7 250X]\n"
+                     "RuntimeError: No HIP GPUs are available\n")
+                .cause.id,
+            "gpu-unsupported");
+}
+
+TEST(GpuUnsupported, a_supported_card_that_is_not_seen_is_not_it) {
+  const auto found = diagnose("RuntimeError: No HIP GPUs are available\n",
+                              R"({"vendor": "AMD", "gpu": "Radeon RX 7900 XTX"})");
+  EXPECT_EQ(confidence_of(found, "gpu-unsupported"), 0);
+}
+
+// ------------------------------------------------------------------ kernel-too-old
+
+TEST(KernelTooOld, kfd_does_not_know_the_graphics_version) {
+  const auto found = diagnose("[    5.1] kfd kfd: amdgpu: GC IP 0b0501  not supported in kfd\n");
+  EXPECT_EQ(found.cause.id, "kernel-too-old");
+  EXPECT_THAT(found.cause.title, HasSubstr("gfx1151"));
+}
+
+TEST(KernelTooOld, the_runtime_asks_for_a_newer_driver) {
+  EXPECT_EQ(diagnose("HSA Error:  Incompatible kernel and userspace, Vega 20 disabled. Upgrade "
+                     "amdgpu.\n")
+                .cause.id,
+            "kernel-too-old");
+}
+
+TEST(KernelTooOld, a_card_that_is_younger_than_the_kernel) {
+  const auto found = diagnose(
+      "$ uname -r\n6.8.0-51-generic\n$ rocminfo\n"
+      "ROCk module is NOT loaded, possibly no GPU devices\n",
+      R"({"vendor": "AMD", "gpu": "Radeon RX 9070 XT"})");
+  EXPECT_EQ(found.cause.id, "kernel-too-old");
+  EXPECT_LT(found.cause.confidence, 0.8);
+}
+
+constexpr std::string_view small_pool =
+    "  Name:                    gfx1103\n"
+    "  Device Type:             GPU\n"
+    "      Size:                    8062036(0x7b0454) KB\n";
+
+TEST(KernelTooOld, a_carve_out_that_6_12_ignores) {
+  const auto found =
+      diagnose(small_pool, R"({"vendor": "AMD", "gfx": "gfx1103", "kernel": "6.12.9-arch1-1",
+                               "vram": "16 GB carve-out"})");
+  EXPECT_EQ(found.cause.id, "kernel-too-old");
+  EXPECT_THAT(found.cause.title, HasSubstr("16.00 GiB"));
+}
+
+TEST(KernelTooOld, a_later_kernel_is_not_blamed_for_the_same_sizes) {
+  const auto found =
+      diagnose(small_pool, R"({"vendor": "AMD", "gfx": "gfx1103", "kernel": "6.17.1-arch1-1",
+                               "vram": "16 GB carve-out"})");
+  EXPECT_EQ(confidence_of(found, "kernel-too-old"), 0);
+}
+
+// ------------------------------------------------------------------ igpu-selected
+
+constexpr std::string_view two_devices =
+    "ggml_cuda_init: found 2 ROCm devices:\n"
+    "  Device 0: AMD Radeon Graphics, gfx1036 (0x1036), VMM: no, Wave Size: 32\n"
+    "  Device 1: AMD Radeon RX 7900 XTX, gfx1100 (0x1100), VMM: no, Wave Size: 32\n";
+
+TEST(IgpuSelected, the_library_has_no_code_for_the_integrated_one) {
+  const auto found = diagnose(
+      std::string(two_devices) +
+      "rocBLAS error: Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: No such file "
+      "or directory for GPU arch : gfx1036\n");
+  EXPECT_EQ(found.cause.id, "igpu-selected");
+  EXPECT_GE(found.cause.confidence, 0.9);
+  EXPECT_THAT(found.cause.fix, Contains(HasSubstr("HIP_VISIBLE_DEVICES=1")));
+}
+
+TEST(IgpuSelected, the_card_itself_lacking_code_is_another_cause) {
+  const auto found = diagnose(
+      std::string(two_devices) +
+      "rocBLAS error: Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: No such file "
+      "or directory for GPU arch : gfx1100\n");
+  EXPECT_EQ(confidence_of(found, "igpu-selected"), 0);
+}
+
+TEST(IgpuSelected, one_that_is_hidden_is_not_it) {
+  const auto found = diagnose("export HIP_VISIBLE_DEVICES=1\n" + std::string(two_devices) +
+                              "RuntimeError: HIP error: invalid device function\n");
+  EXPECT_EQ(confidence_of(found, "igpu-selected"), 0);
+}
+
+TEST(IgpuSelected, less_than_a_gibibyte_is_no_cards_memory) {
+  const auto found = diagnose(
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total "
+      "capacity of 512.00 MiB of which 0 bytes is free.\n",
+      R"({"vendor": "AMD", "gfx": "gfx1200, gfx1036"})");
+  EXPECT_EQ(found.cause.id, "igpu-selected");
+  EXPECT_EQ(confidence_of(diagnose("GPU 0 has a total capacity of 15.92 GiB\n",
+                                   R"({"vendor": "AMD", "gfx": "gfx1200, gfx1036"})"),
+                          "igpu-selected"),
+            0);
+}
+
+TEST(IgpuSelected, a_crash_beside_an_integrated_gpu_is_a_guess) {
+  const auto found = diagnose("Segmentation fault (core dumped)\n",
+                              R"({"vendor": "AMD", "gfx": "gfx1201, gfx1036"})");
+  EXPECT_LT(confidence_of(found, "igpu-selected"), 0.5);
+}
+
+// ------------------------------------------------------------------ device-index
+
+TEST(DeviceIndex, the_assertion_gives_both_numbers) {
+  const auto found = diagnose(
+      "RuntimeError: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED at "
+      "\"../aten/src/ATen/hip/HIPContext.cpp\":49, please report a bug to PyTorch. device=3, "
+      "num_gpus=2\n",
+      amd);
+  EXPECT_EQ(found.cause.id, "device-index");
+  EXPECT_GE(found.cause.confidence, 0.9);
+  EXPECT_THAT(found.cause.title, HasSubstr("Device 3"));
+}
+
+TEST(DeviceIndex, a_mask_renumbers) {
+  const auto found = diagnose(
+      "$ HIP_VISIBLE_DEVICES=2 python train.py --device cuda:2\n"
+      "RuntimeError: HIP error: invalid device ordinal\n");
+  EXPECT_EQ(found.cause.id, "device-index");
+  EXPECT_GE(found.cause.confidence, 0.9);
+}
+
+TEST(DeviceIndex, two_masks_leave_none) {
+  const auto found = diagnose(
+      "export ROCR_VISIBLE_DEVICES=1\nexport HIP_VISIBLE_DEVICES=1\n"
+      "RuntimeError: No HIP GPUs are available\n");
+  EXPECT_EQ(found.cause.id, "device-index");
+  EXPECT_THAT(evidence_of(found), HasSubstr("ROCR_VISIBLE_DEVICES"));
+}
+
+TEST(DeviceIndex, an_empty_mask_hides_all) {
+  EXPECT_EQ(
+      diagnose("$ HIP_VISIBLE_DEVICES= python run.py\nRuntimeError: No HIP GPUs are available\n")
+          .cause.id,
+      "device-index");
+}
+
+TEST(DeviceIndex, a_mask_that_leaves_the_first_is_not_it) {
+  const auto found =
+      diagnose("export HIP_VISIBLE_DEVICES=0\nRuntimeError: No HIP GPUs are available\n", amd);
+  EXPECT_EQ(confidence_of(found, "device-index"), 0);
+}
+
+// ------------------------------------------------------------------ who explains whom
+
+TEST(Access, a_slot_without_atomics_explains_that_no_gpu_is_seen) {
+  const auto found = diagnose(
+      "RuntimeError: No HIP GPUs are available\n"
+      "[    4.1] kfd kfd: skipped device 1002:699f, PCI rejects atomics\n");
+  EXPECT_EQ(found.cause.id, "pcie-atomics");
+  EXPECT_EQ(confidence_of(found, "device-permission"), 0);
+}
+
+}  // namespace
+}  // namespace headroom::findings

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpu-unsupported: the compute driver refuses the chip by name, or it is of a generation that ROCm
+// never ran on. "Cannot allocate memory" and "out of resources" are then how the refusal looks.
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <array>
+
+#include "findings/advice.h"
+#include "findings/causes/access.h"
+#include "findings/causes/causes.h"
+
+namespace headroom::findings {
+namespace {
+
+using knowledge::Support;
+using logs::Observation;
+
+// Chips of GCN 1 and 2, and small ones of GCN 3, which KFD never took.
+bool never_in_kfd(std::string_view chip) {
+  constexpr std::array chips = {"TAHITI", "PITCAIRN", "VERDE", "OLAND",   "HAINAN", "BONAIRE",
+                                "KABINI", "MULLINS",  "TOPAZ", "CYPRESS", "BARTS",  "CAYMAN"};
+  return std::find(chips.begin(), chips.end(), chip) != chips.end();
+}
+
+// Names of cards from before ROCm: TeraScale, GCN 1 and 2.
+std::string old_card(const LogSubject& subject) {
+  static const RE2 old(
+      R"((?i)(\bHD ?[2-8]\d{3}[MDG]?\b|\bR[579] ?(?:2[3-8]\d|3[3-7]\d|M2\d\d|M3\d\d)X?\b|Tahiti|Pitcairn|Curacao|Cape Verde|Oland|Hainan|Bonaire|Kabini|Mullins|FirePro [WVM]\d+|\bGCN ?1\b|gfx60\d))");
+  std::string name;
+  for (const std::string_view id : {"lspci-gpu", "gpu-name"}) {
+    for (const Observation* one : subject.log.of(id)) {
+      if (RE2::PartialMatch(one->text, old, &name)) return name;
+    }
+  }
+  for (const SceneGpu& gpu : subject.scene.gpus) {
+    if (RE2::PartialMatch(gpu.name, old, &name) || RE2::PartialMatch(gpu.gfx, old, &name)) {
+      return name;
+    }
+  }
+  return "";
+}
+
+void advise(const LogSubject& subject, Hypothesis& chip) {
+  chip.fix = {"use Vulkan, which needs no ROCm (llama.cpp, ollama and whisper.cpp have it): " +
+                  vulkan_command(subject.scene.machine),
+              "or run on the CPU; no group, package or override changes what the driver supports"};
+}
+
+bool refused_by_kfd(const LogSubject& subject, Hypothesis& chip) {
+  const Observation* refused = subject.log.first("kfd-unsupported-chip");
+  if (refused == nullptr) return false;
+  const std::string name(refused->value("chip"));
+  const knowledge::Target* target = subject.tables.target(subject.scene.gfx());
+  // Of a chip that other kernels do serve it says that this one is too old, or built without.
+  const bool served_elsewhere =
+      name.empty() && target != nullptr && support_of(*target) != Support::unsupported;
+  chip.confidence = never_in_kfd(name) ? 0.96 : !name.empty() ? 0.6 : served_elsewhere ? 0.5 : 0.85;
+  chip.title =
+      name.empty()
+          ? fmt::format("The kernel's compute driver does not support {}", gpu_title(subject.scene))
+          : fmt::format("The kernel's compute driver does not support this chip, {}", name);
+  chip.reasons.emplace_back(
+      "KFD refuses it by name. /dev/kfd exists all the same, and opening it fails for want of a "
+      "GPU that it serves: no question of memory or of groups.");
+  chip.evidence.push_back(show(subject, *refused, "the refusal"));
+  if (const Observation* open = subject.log.first("kfd-refuses-process")) {
+    chip.evidence.push_back(show(subject, *open, "how it looks from a program"));
+  }
+  if (served_elsewhere || (!name.empty() && !never_in_kfd(name))) {
+    chip.alternatives.push_back({"kernel-too-old", 0.35, "a newer kernel: uname -r"});
+  }
+  return true;
+}
+
+bool too_old_by_name(const LogSubject& subject, Hypothesis& chip) {
+  const std::string name = old_card(subject);
+  const Observation* failed =
+      subject.log.first_of({"kfd-refuses-process", "no-gpu-seen", "rocminfo-failed",
+                            "module-not-loaded", "kernel-image-refused", "kfd-absent"});
+  if (name.empty() || failed == nullptr || subject.scene.discrete_gpu() != nullptr) return false;
+  chip.confidence = failed->id() == "kfd-refuses-process" ? 0.9 : 0.75;
+  chip.title = fmt::format("{} is older than ROCm: no release ever supported it", name);
+  chip.reasons.emplace_back("ROCm began with GCN 3 and Hawaii; this card is of an earlier design.");
+  chip.evidence.push_back(show(subject, *failed));
+  return true;
+}
+
+bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
+  const Observation* said = subject.log.first_of({"ollama-too-old", "ollama-gpu-unsupported"});
+  const Observation* failed =
+      said != nullptr ? said
+                      : subject.log.first_of({"kernel-image-refused", "gpu-crash", "no-gpu-seen"});
+  const std::string gfx = said != nullptr ? std::string(said->value("gfx")) : subject.scene.gfx();
+  const knowledge::Target* target = subject.tables.target(gfx);
+  if (failed == nullptr || target == nullptr) return false;
+  // A discrete card beside it does the work.
+  const SceneGpu* discrete = subject.scene.discrete_gpu();
+  if (discrete != nullptr && discrete->gfx != gfx) return false;
+  const Support support = support_of(*target);
+  const bool too_old = said != nullptr && said->id() == "ollama-too-old";
+  if (support == Support::dropped && too_old) {
+    chip.confidence = 0.5;
+  } else if (support == Support::unsupported) {
+    chip.confidence = too_old ? 0.85 : said != nullptr ? 0.6 : 0.5;
+  } else {
+    return false;
+  }
+  chip.title = fmt::format("ROCm does not support {} ({})", target->chip, gfx);
+  chip.reasons.push_back(
+      support == Support::dropped
+          ? "Current releases carry no code for it."
+          : "No release of ROCm ever listed it, and nothing builds libraries for it.");
+  chip.evidence.push_back(show(subject, *failed));
+  chip.alternatives = {
+      {support == Support::dropped ? "gfx-target-dropped" : "gfx-target-missing", 0.4,
+       "which targets the library has code for: ls /opt/rocm/lib/rocblas/library | grep -o "
+       "'gfx[0-9a-f]*' | sort -u"}};
+  return true;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  Hypothesis chip;
+  if (!refused_by_kfd(subject, chip) && !too_old_by_name(subject, chip) &&
+      !no_code_for_it(subject, chip)) {
+    const Observation* open = subject.log.first("kfd-refuses-process");
+    if (open == nullptr) return std::nullopt;
+    // ENOMEM without a word of the kernel: most often no GPU that KFD serves.
+    chip.confidence =
+        open->value("error") == "Cannot allocate memory" || open->value("number") == "ENOMEM" ? 0.45
+                                                                                              : 0.3;
+    chip.title = "KFD has no GPU that it serves here";
+    chip.evidence.push_back(show(subject, *open));
+    chip.alternatives = {
+        {"pcie-atomics", 0.2, "sudo dmesg | grep -i kfd   (says why each GPU was left out)"},
+        {"kernel-too-old", 0.15, "the same"}};
+  }
+  advise(subject, chip);
+  return chip;
+}
+
+}  // namespace
+
+constinit const CauseRule gpu_unsupported_cause = {
+    .id = "gpu-unsupported",
+    .meaning = "ROCm, or the kernel's compute driver, does not support this GPU at all.",
+    .why =
+        "amdgpu drives every card for graphics, so it looks present; compute began with GCN 3 and "
+        "was dropped or never built for many chips. No setting changes that.",
+    .fix = "Use Vulkan or the CPU; for ROCm another GPU.",
+    .explains =
+        "device-permission driver-not-loaded kfd-not-passed job-too-big gfx-target-missing "
+        "framework-bug crash-loop gpu-hang",
+    .find = find,
+};
+
+}  // namespace headroom::findings

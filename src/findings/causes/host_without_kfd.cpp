@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// host-without-kfd: the engine is asked for /dev/kfd and its own system has none. Docker Desktop's
+// engine is a virtual machine, also on Linux; Windows and macOS have no KFD at all.
+#include <fmt/format.h>
+
+#include "findings/advice.h"
+#include "findings/causes/access.h"
+#include "findings/causes/causes.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+std::string_view name_of(Platform platform) {
+  switch (platform) {
+    case Platform::wsl:
+      return "Windows's subsystem for Linux";
+    case Platform::windows:
+      return "Windows";
+    case Platform::mac:
+      return "macOS";
+    case Platform::desktop_vm:
+      return "the virtual machine of Docker Desktop";
+    case Platform::linux_:
+      break;
+  }
+  return "the system that the engine runs on";
+}
+
+void advise(Platform platform, Hypothesis& host) {
+  if (platform == Platform::wsl) {
+    host.fix = {
+        "WSL's way to the GPU is /dev/dxg: ls -l /dev/dxg, with AMD's driver for WSL on "
+        "Windows and a GPU that it supports",
+        "a container there: docker run --device /dev/dxg -v "
+        "/usr/lib/wsl/lib/libdxcore.so:/usr/lib/libdxcore.so …",
+        "or boot Linux itself"};
+  } else if (platform == Platform::windows || platform == Platform::mac) {
+    host.fix = {"boot Linux for ROCm's containers",
+                platform == Platform::windows
+                    ? "or run without a container: PyTorch's wheels for ROCm on Windows, or Vulkan"
+                    : "or use Metal: ROCm does not exist for macOS"};
+  } else {
+    host.fix = {"docker context ls   (the star marks the engine in use)",
+                "docker context use default",
+                "sudo systemctl enable --now docker   (the engine of the host itself)",
+                pass_devices_command("docker")};
+    if (platform == Platform::linux_) {
+      host.fix.emplace_back(
+          "if the host has no /dev/kfd either: sudo modprobe amdgpu; sudo dmesg | "
+          "grep -iE 'amdgpu|kfd'");
+    }
+  }
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const Observation* engine = subject.log.first("engine-lacks-kfd");
+  const PlatformSign sign = platform_of(subject);
+  Hypothesis host;
+  const KfdNode node = kfd_node(subject);
+  if (engine != nullptr) {
+    host.reasons.emplace_back(
+        "The engine itself looks for the node on the system it runs on, and does not find it.");
+    host.evidence.push_back(show(subject, *engine));
+    host.confidence = sign.platform != Platform::linux_ ? 0.92 : node.line != nullptr ? 0.85 : 0.6;
+    if (node.line != nullptr) {
+      host.reasons.emplace_back("The host has /dev/kfd, so the engine does not run on the host.");
+      host.evidence.push_back(show(subject, *node.line, "the host's own node"));
+    }
+  } else {
+    const Observation* lost =
+        subject.log.first_of({"module-not-loaded", "kfd-absent", "no-gpu-seen", "rocminfo-failed"});
+    const bool foreign =
+        sign.platform == Platform::wsl || sign.platform == Platform::mac ||
+        sign.platform == Platform::desktop_vm ||
+        (sign.platform == Platform::windows && !container_engine(subject.scene).empty());
+    if (lost == nullptr || !foreign) return std::nullopt;
+    host.confidence = lost->id() == "no-gpu-seen" ? 0.55 : 0.75;
+    host.reasons.push_back(fmt::format("{} has no compute driver of Linux, and so no /dev/kfd.",
+                                       name_of(sign.platform)));
+    host.evidence.push_back(show(subject, *lost));
+  }
+  if (sign.platform != Platform::linux_) host.evidence.push_back(sign.evidence);
+  const bool elsewhere = sign.platform == Platform::linux_ && node.line != nullptr;
+  host.title = elsewhere ? "The container engine runs on another system than this one, without "
+                           "/dev/kfd"
+                         : fmt::format("There is no /dev/kfd in {}", name_of(sign.platform));
+  if (sign.platform == Platform::linux_ && !elsewhere) {
+    host.alternatives.push_back({"driver-not-loaded", 0.35,
+                                 "on the host: ls -l /dev/kfd; lsmod | "
+                                 "grep amdgpu"});
+  }
+  advise(elsewhere ? Platform::desktop_vm : sign.platform, host);
+  return host;
+}
+
+}  // namespace
+
+constinit const CauseRule host_without_kfd_cause = {
+    .id = "host-without-kfd",
+    .meaning = "The container engine's own system has no /dev/kfd that it could pass on.",
+    .why =
+        "Docker Desktop's engine is a virtual machine, on Linux too; Windows and macOS have no "
+        "compute driver of Linux, and WSL reaches the GPU another way.",
+    .fix = "Use the engine of a Linux host that drives the GPU itself.",
+    .explains = "kfd-not-passed driver-not-loaded device-permission crash-loop",
+    .find = find,
+};
+
+}  // namespace headroom::findings

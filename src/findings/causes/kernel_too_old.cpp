@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernel-too-old: the kernel lacks the chip, a fix that it needs (data/advisories.toml), or counts
+// an APU's memory in a way that later ones do not. Kernel version, target and sizes decide.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "facts/kernel_release.h"
+#include "findings/advisories.h"
+#include "findings/causes/access.h"
+#include "findings/causes/causes.h"
+
+namespace headroom::findings {
+namespace {
+
+using knowledge::Advisory;
+using logs::Observation;
+
+// The first kernel.org release whose amdgpu knows a target, rather too low than too high.
+struct FirstKernel {
+  std::string_view gfx, since;
+};
+constexpr std::array first_kernels = {
+    FirstKernel{"gfx1100", "6.0"},  FirstKernel{"gfx1101", "6.0"},  FirstKernel{"gfx1102", "6.0"},
+    FirstKernel{"gfx1103", "6.0"},  FirstKernel{"gfx1150", "6.7"},  FirstKernel{"gfx1151", "6.8"},
+    FirstKernel{"gfx1152", "6.10"}, FirstKernel{"gfx1200", "6.11"}, FirstKernel{"gfx1201", "6.11"},
+};
+
+std::string kernel_name(const Scene& scene) {
+  return scene.machine.kernel ? "Linux " + *scene.machine.kernel : "The running kernel";
+}
+
+void advise(const LogSubject& subject, std::string_view since, Hypothesis& kernel) {
+  if (!since.empty()) {
+    kernel.fix.push_back(fmt::format("boot Linux {} or later", since));
+  } else {
+    kernel.fix.emplace_back("boot a newer kernel");
+  }
+  const auto& id = subject.scene.machine.distribution_id;
+  if (id && id->find("ubuntu") != std::string::npos) {
+    kernel.fix.emplace_back(
+        "Ubuntu LTS: sudo apt install --install-recommends "
+        "linux-generic-hwe-$(lsb_release -rs), or linux-oem-$(lsb_release -rs)");
+  } else if (id && *id == "debian") {
+    kernel.fix.emplace_back(
+        "Debian: sudo apt install -t \"$(lsb_release -cs)-backports\" "
+        "linux-image-amd64 firmware-amd-graphics");
+  }
+  kernel.fix.emplace_back("install the newest linux-firmware as well, and reboot; then: uname -r");
+}
+
+// "0b0501" → gfx1151.
+std::string target_of_version(std::string_view hex) {
+  const auto number = parse_hex(hex);
+  if (!number) return "";
+  return fmt::format("gfx{}{:x}{:x}", *number >> 16U, (*number >> 8U) & 0xFFU, *number & 0xFFU);
+}
+
+bool older_than_runtime(const LogSubject& subject, Hypothesis& kernel) {
+  const Observation* said = subject.log.first("runtime-newer-than-kernel");
+  if (said == nullptr) return false;
+  kernel.confidence = 0.9;
+  kernel.title = fmt::format("{} has an older compute driver than this ROCm needs",
+                             kernel_name(subject.scene));
+  kernel.reasons.emplace_back("In a container the driver is the host's, whatever ROCm it holds.");
+  kernel.evidence.push_back(show(subject, *said));
+  advise(subject, "", kernel);
+  kernel.fix.emplace_back("or use an older ROCm (container image) that suits this kernel");
+  return true;
+}
+
+bool lacks_chip(const LogSubject& subject, Hypothesis& kernel) {
+  const Observation* version = subject.log.first("kfd-unsupported-version");
+  const Observation* block = subject.log.first("kernel-lacks-chip");
+  if (version == nullptr && block == nullptr) return false;
+  const Observation& said = version != nullptr ? *version : *block;
+  const std::string gfx = target_of_version(said.value(version != nullptr ? "version" : "ip"));
+  const bool known = subject.tables.target(gfx) != nullptr;
+  kernel.confidence = version != nullptr ? (known ? 0.9 : 0.6) : 0.88;
+  kernel.title = fmt::format("{} does not know {}", kernel_name(subject.scene),
+                             known ? "the chip " + gfx : gpu_title(subject.scene));
+  kernel.reasons.emplace_back(known && version != nullptr
+                                  ? "Later kernels' compute driver serves this graphics version."
+                                  : "amdgpu finds a part of the chip that it has no code for.");
+  kernel.evidence.push_back(show(subject, said));
+  advise(subject, "", kernel);
+  return true;
+}
+
+facts::Gpu as_gpu(const SceneGpu& known) {
+  facts::Gpu gpu;
+  gpu.name = known.name;
+  if (!known.gfx.empty()) gpu.gfx = {known.gfx, known.source};
+  if (known.integrated) gpu.integrated = {*known.integrated, known.source};
+  return gpu;
+}
+
+// An APU whose carve-out this kernel leaves unused: 6.10 to 6.14.
+bool ignores_carve_out(const LogSubject& subject, const SceneGpu& apu, const AdvisoryMatch& match,
+                       Hypothesis& kernel) {
+  const Advisory& advisory = *match.advisory;
+  if (advisory.id != "apu-6.10-to-6.14") return false;
+  constexpr Bytes worth_having{std::uint64_t{4} << 30};
+  const facts::Fact<Bytes>& carve_out = subject.scene.vram;
+  if (!carve_out || *carve_out < worth_having) return false;
+  const bool measured = apu.pool && apu.pool->value < carve_out->value * 6 / 10;
+  const auto& seen = subject.log.all();
+  const bool out_of_memory = std::any_of(seen.begin(), seen.end(), [](const Observation& one) {
+    return to_lower(one.text).find("out of memory") != std::string::npos;
+  });
+  if (!measured && (apu.pool || !out_of_memory)) return false;
+  kernel.confidence = measured ? 0.88 : 0.4;
+  kernel.title = measured ? fmt::format("{} leaves the carve-out of {} unused: ROCm gets {}",
+                                        kernel_name(subject.scene), to_string(*carve_out),
+                                        to_string(*apu.pool))
+                          : fmt::format("{} leaves an APU's carve-out of {} unused",
+                                        kernel_name(subject.scene), to_string(*carve_out));
+  kernel.reasons.push_back(advisory.happens);
+  if (measured) kernel.evidence.push_back(show(apu.pool, "what ROCm offers"));
+  kernel.evidence.push_back(show(carve_out, "the carve-out"));
+  kernel.evidence.push_back(show(subject.scene.machine.kernel, "from 6.10 up to 6.14"));
+  kernel.fix = advisory.to_do;
+  kernel.alternatives.push_back(
+      {"ttm-cap", 0.3, "cat /sys/module/ttm/parameters/pages_limit, on a kernel from 6.15 on"});
+  return true;
+}
+
+bool known_bad(const LogSubject& subject, Hypothesis& kernel) {
+  facts::Facts facts;
+  facts.machine = subject.scene.machine;
+  if (subject.scene.rocm) facts.machine.rocm = subject.scene.rocm;
+  const Subject about{facts, subject.tables};
+  const bool fails = subject.log.first_with(knowledge::Role::failure) != nullptr ||
+                     subject.log.first_with(knowledge::Role::consequence) != nullptr;
+  for (const SceneGpu& known : subject.scene.gpus) {
+    for (const AdvisoryMatch& match : match_advisories(about, as_gpu(known))) {
+      if (ignores_carve_out(subject, known, match, kernel)) return true;
+      if (match.advisory->cause != "kernel-too-old" || !fails) continue;
+      kernel.confidence = match.certain ? 0.6 : 0.4;
+      kernel.title =
+          fmt::format("{} lacks a fix that {} needs", kernel_name(subject.scene), known.gfx);
+      kernel.reasons.push_back(match.advisory->happens);
+      kernel.reasons.insert(kernel.reasons.end(), match.reasons.begin(), match.reasons.end());
+      kernel.evidence = match.evidence;
+      kernel.fix = match.advisory->to_do;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool older_than_chip(const LogSubject& subject, Hypothesis& kernel) {
+  const facts::Text& running = subject.scene.machine.kernel;
+  const Observation* lost =
+      subject.log.first_of({"module-not-loaded", "gpu-init-failed", "kfd-absent", "no-gpu-seen",
+                            "rocminfo-failed", "kfd-refuses-process"});
+  const auto version = running ? facts::parse_kernel_version(*running) : std::nullopt;
+  if (!version || lost == nullptr) return false;
+  for (const FirstKernel& first : first_kernels) {
+    const SceneGpu* gpu = subject.scene.gpu(first.gfx);
+    if (gpu == nullptr || !facts::in_range(*version, {"0", std::string(first.since)})) continue;
+    kernel.confidence = 0.65;
+    kernel.title = fmt::format("{} is older than {}", kernel_name(subject.scene), first.gfx);
+    kernel.reasons.push_back(fmt::format(
+        "amdgpu knows {} from about Linux {} on, unless AMD's DKMS driver is installed.", first.gfx,
+        first.since));
+    kernel.evidence = {show(running, "the running kernel"), show(subject, *lost)};
+    kernel.alternatives.push_back({"driver-not-loaded", 0.3, "sudo dmesg | grep -i amdgpu"});
+    advise(subject, first.since, kernel);
+    return true;
+  }
+  return false;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  Hypothesis kernel;
+  if (older_than_runtime(subject, kernel) || lacks_chip(subject, kernel) ||
+      known_bad(subject, kernel) || older_than_chip(subject, kernel)) {
+    return kernel;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+constinit const CauseRule kernel_too_old_cause = {
+    .id = "kernel-too-old",
+    .meaning = "The running kernel lacks support for this GPU, or a fix that it needs.",
+    .why =
+        "amdgpu and the compute driver are part of the kernel: a new GPU needs a new kernel, and "
+        "on APUs the kernel decides which memory ROCm may use at all.",
+    .fix = "Boot a newer kernel, with the firmware that belongs to it.",
+    .explains =
+        "driver-not-loaded device-permission ttm-cap uma-carveout-small job-too-big gpu-hang "
+        "free-memory-misreported gpu-unsupported",
+    .find = find,
+};
+
+}  // namespace headroom::findings

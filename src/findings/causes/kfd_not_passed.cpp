@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// kfd-not-passed: the container was started without /dev/kfd. Either something inside says that it
+// is absent, or the command that started it does not hand it over.
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "findings/advice.h"
+#include "findings/causes/access.h"
+#include "findings/causes/causes.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+// A command over several lines, joined where a backslash ends one.
+std::string whole_command(const Observation& command) {
+  std::string text = command.text;
+  for (const std::string& line : command.output) {
+    if (!text.ends_with('\\')) break;
+    text.back() = ' ';
+    text += line;
+  }
+  return text;
+}
+
+// How the command that starts a container keeps the device from it; empty if it does not, or if it
+// cannot be told from the command.
+std::string omission(const Observation& command) {
+  const std::string text = whole_command(command);
+  const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
+  const std::string_view engine = command.value("container");
+  if (engine == "singularity" || engine == "apptainer") {
+    if (!has("exec") && !has("run") && !has("shell")) return "";
+    if (!has("--rocm")) return "without --rocm";
+    return has("--contain") ? "with --contain, which makes a /dev of its own" : "";
+  }
+  const bool starts = (engine == "docker" || engine == "podman" || engine == "nerdctl") &&
+                      has(" run ") && !has("compose");
+  if (!starts || has("/dev/kfd") || has("--privileged") || has("amd.com/gpu")) return "";
+  if (has("amd-container-runtime") || has("--runtime=amd") || has("--runtime amd")) return "";
+  if (has("--gpus")) return "with --gpus, which is for NVIDIA's cards, and without /dev/kfd";
+  return has("/dev/dri") ? "with /dev/dri alone" : "without --device /dev/kfd";
+}
+
+// `ls /dev` that lists devices and not kfd. One that is longer than what is kept may have it
+// further down.
+const Observation* listing_without_kfd(const LogSubject& subject) {
+  static const RE2 entry(R"((?:total \d+|[bcdlsp-][rwxstST-]{9}.*|[\w.@+:-]+(?:\s+[\w.@+:-]+)*)?)");
+  for (const Observation* list : subject.log.of("list-dev-command")) {
+    std::size_t lines = 0;
+    bool lists = false, kfd = false;
+    for (const std::string& line : list->output) {
+      if (!RE2::FullMatch(line, entry)) break;
+      ++lines;
+      for (const std::string_view word : split_words(line)) {
+        lists = lists || word == "null" || word == "zero" || word == "full";
+        kfd = kfd || word == "kfd";
+      }
+    }
+    const bool whole = lines < static_cast<std::size_t>(list->signature->output);
+    if (lists && whole && !kfd) return list;
+  }
+  return nullptr;
+}
+
+bool shown_inside(const LogSubject& subject, Hypothesis& passed) {
+  if (const Observation* said = subject.log.first("ollama-kfd-not-passed")) {
+    passed.confidence = container_engine(subject.scene).empty() ? 0.75 : 0.93;
+    passed.reasons.emplace_back(
+        "/sys shows amdgpu, so the host drives the GPU; /dev/kfd is absent.");
+    passed.evidence.push_back(show(subject, *said));
+    return true;
+  }
+  const Observation* list = listing_without_kfd(subject);
+  if (list != nullptr && !container_engine(subject.scene).empty()) {
+    passed.confidence = 0.93;
+    passed.reasons.emplace_back("The container's /dev is listed, and kfd is not in it.");
+    passed.evidence.push_back(show(subject, *list, "no kfd among its output"));
+    return true;
+  }
+  const Observation* absent = kfd_absent(subject);
+  if (absent == nullptr || container_engine(subject.scene).empty()) return false;
+  passed.confidence = container_command_of(subject, *absent) != nullptr ? 0.9 : 0.85;
+  passed.reasons.emplace_back("Inside the container there is no node /dev/kfd.");
+  passed.evidence.push_back(show(subject, *absent));
+  return true;
+}
+
+bool shown_by_command(const LogSubject& subject, Hypothesis& passed) {
+  const Observation* lost = gpu_not_seen(subject);
+  for (const Observation* command : subject.log.of("container-command")) {
+    const std::string how = omission(*command);
+    if (how.empty() || lost == nullptr) continue;
+    passed.confidence = confidence::likely;
+    passed.reasons.push_back(fmt::format("The container is started {}.", how));
+    passed.evidence = {show(subject, *command, "the command that starts it"),
+                       show(subject, *lost, "no GPU inside")};
+    return true;
+  }
+  return false;
+}
+
+bool shown_by_engine(const LogSubject& subject, Hypothesis& passed) {
+  if (const Observation* flag = subject.log.first("gpus-flag")) {
+    passed.confidence = 0.75;
+    passed.reasons.emplace_back(
+        "--gpus asks for NVIDIA's runtime; AMD's GPUs are passed as devices.");
+    passed.evidence.push_back(show(subject, *flag));
+    return true;
+  }
+  if (const Observation* pods = subject.log.first("pods-lack-gpu")) {
+    passed.confidence = 0.7;
+    passed.reasons.emplace_back(
+        "No node offers amd.com/gpu: AMD's device plugin does not run, or every GPU is given out.");
+    passed.evidence.push_back(show(subject, *pods));
+    passed.fix.emplace_back(
+        "kubectl get nodes -o custom-columns=NAME:.metadata.name,GPU:.status.allocatable."
+        "amd\\\\.com/gpu");
+    return true;
+  }
+  const Observation* lost = gpu_not_seen(subject);
+  const bool other = subject.log.any_of({"kfd-refused", "module-not-loaded", "atomics-rejected",
+                                         "kfd-unsupported-chip", "bad-device-index"});
+  if (lost == nullptr || other || container_engine(subject.scene).empty()) return false;
+  passed.confidence = 0.45;
+  passed.reasons.emplace_back(
+      "A program inside a container finds no GPU; this is the usual cause.");
+  passed.evidence.push_back(show(subject, *lost));
+  passed.alternatives.push_back({"device-permission", 0.3, "in the container: ls -l /dev/kfd; id"});
+  return true;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  Hypothesis passed;
+  if (!shown_inside(subject, passed) && !shown_by_command(subject, passed) &&
+      !shown_by_engine(subject, passed)) {
+    return std::nullopt;
+  }
+  if (platform_of(subject).platform != Platform::linux_) {
+    passed.confidence = std::min(passed.confidence, 0.3);
+  }
+  const Observation* refused = subject.log.first("kfd-refused");
+  if (refused != nullptr) passed.confidence = std::min(passed.confidence, 0.3);
+  const std::string engine = container_engine(subject.scene);
+  passed.title = "The container was not given /dev/kfd, which ROCm needs";
+  passed.fix.push_back("on the host: ls -l /dev/kfd   (there: the driver is fine)");
+  passed.fix.push_back("on the host: " + pass_devices_command(engine));
+  if (engine == "singularity" || engine == "apptainer") {
+    passed.fix.emplace_back("with --contain also: --bind /dev/kfd --bind /dev/dri");
+  }
+  passed.fix.emplace_back("inside: ls -l /dev/kfd /dev/dri && rocminfo | grep gfx");
+  return passed;
+}
+
+}  // namespace
+
+constinit const CauseRule kfd_not_passed_cause = {
+    .id = "kfd-not-passed",
+    .meaning = "The host has the compute driver, and the container was not given /dev/kfd.",
+    .why =
+        "Graphics needs /dev/dri alone, and /sys shows the host's GPUs inside every container, so "
+        "all looks right until ROCm starts and finds no device.",
+    .fix = "Start the container with both: --device /dev/kfd --device /dev/dri.",
+    .explains = "driver-not-loaded crash-loop framework-bug app-bug device-index",
+    .find = find,
+};
+
+}  // namespace headroom::findings

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// pcie-atomics: KFD leaves a GPU out because nothing between it and the CPU completes atomic
+// operations. The kernel says so; graphics keeps working, so only ROCm misses the card.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "findings/causes/access.h"
+#include "findings/causes/causes.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+std::string name_of(const LogSubject& subject, std::string_view id) {
+  const auto number = parse_hex(id);
+  const knowledge::Device* device =
+      number ? subject.tables.device(static_cast<std::uint32_t>(*number)) : nullptr;
+  return device != nullptr ? fmt::format("{} (1002:{})", device->name, id)
+                           : fmt::format("the GPU 1002:{}", id);
+}
+
+void explain_firmware(const Observation& rejected, Hypothesis& atomics) {
+  const auto mec = parse_u64(rejected.value("mec")), needed = parse_u64(rejected.value("needed"));
+  if (!mec || !needed) return;
+  if (*needed == 0) {
+    atomics.reasons.emplace_back("No firmware lets this chip do without them.");
+    return;
+  }
+  atomics.reasons.push_back(fmt::format(
+      "Its MEC firmware is {}; from {} on the chip does without atomics.", *mec, *needed));
+  atomics.fix.push_back(
+      fmt::format("install a newer linux-firmware, rebuild the initramfs and reboot: MEC {} or "
+                  "later needs no atomics",
+                  *needed));
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const Observation* rejected = subject.log.first("atomics-rejected");
+  Hypothesis atomics;
+  if (rejected != nullptr) {
+    atomics.confidence = 0.96;
+    const auto skipped = subject.log.of("atomics-rejected").size();
+    const auto added = subject.log.of("kfd-added").size();
+    atomics.title = fmt::format("KFD skips {}: its slot has no PCIe atomics",
+                                name_of(subject, rejected->value("device")));
+    if (added > 0) {
+      atomics.title += fmt::format(" ({} of {} GPUs left)", added, added + skipped);
+    }
+    atomics.evidence.push_back(show(subject, *rejected, "the compute driver leaves it out"));
+    explain_firmware(*rejected, atomics);
+  } else {
+    const Observation* off = subject.log.first("atomics-off");
+    const Observation* lost = gpu_not_seen(subject);
+    if (off == nullptr || lost == nullptr) return std::nullopt;
+    atomics.confidence = 0.5;
+    atomics.title = "The GPU's slot has no PCIe atomics, which older chips need for compute";
+    atomics.evidence = {show(subject, *off), show(subject, *lost)};
+    atomics.alternatives.push_back(
+        {"device-permission", 0.3, "sudo dmesg | grep -i atomics; ls -l /dev/kfd; id"});
+  }
+  atomics.reasons.emplace_back(
+      "ROCm's queues use atomic operations over PCIe on this chip. Slots of the chipset, risers, "
+      "Thunderbolt boxes and old platforms often do not pass them on.");
+  for (const char* step :
+       {"put the card into the slot that is wired to the CPU (lspci -tv shows a short path to the "
+        "root)",
+        "see who passes them on: sudo lspci -vvv | grep -E '^[0-9a-f]|AtomicOps'   (every bridge "
+        "on "
+        "the way needs routing +, the GPU ReqEn+)",
+        "no such slot: Vulkan works there, ROCm does not"}) {
+    atomics.fix.emplace_back(step);
+  }
+  return atomics;
+}
+
+}  // namespace
+
+constinit const CauseRule pcie_atomics_cause = {
+    .id = "pcie-atomics",
+    .meaning = "The compute driver leaves the GPU out, because its slot does not do PCIe atomics.",
+    .why =
+        "The card is driven and shows a picture; only compute is missing, without a word from "
+        "ROCm. Chips from gfx9 on (Vega 10 and later Instincts) and newer firmware of RDNA do "
+        "without.",
+    .fix = "Use a slot wired to the CPU, or firmware that needs no atomics.",
+    .explains =
+        "device-index device-permission driver-not-loaded gpu-unsupported kfd-not-passed "
+        "framework-bug missing-library",
+    .find = find,
+};
+
+}  // namespace headroom::findings

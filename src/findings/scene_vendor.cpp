@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <re2/re2.h>
+
+#include "base/text.h"
+#include "findings/scene_parts.h"
+
+namespace headroom::findings {
+namespace {
+
+using facts::Fact;
+using logs::Observation;
+
+Fact<Vendor> vendor_of_text(const facts::Text& text) {
+  if (!text) return {};
+  static const RE2 nvidia(R"((?i)nvidia|geforce|\b[rg]tx ?\d|quadro|tesla [tvpk]\d|\bcuda\b)");
+  static const RE2 none(R"((?i)\bnone\b|\bno gpu\b|cpu[ -]only|cpu job)");
+  const std::string word = to_lower(*text);
+  const auto has = [&](std::string_view part) { return word.find(part) != std::string::npos; };
+  const auto is = [&](Vendor vendor) { return Fact<Vendor>(vendor, text.source()); };
+  if (RE2::PartialMatch(word, nvidia)) return is(Vendor::nvidia);
+  if (RE2::PartialMatch(word, none)) return is(Vendor::none);
+  if (has("amd") || has("radeon") || has("instinct")) return is(Vendor::amd);
+  if (has("intel")) return is(Vendor::intel);
+  if (has("apple")) return is(Vendor::apple);
+  return {};
+}
+
+// "AMD Ryzen 5 5600G with Radeon Graphics" is the name of a CPU, and "HIP runtime version: N/A" a
+// line of a report on any machine.
+bool says_nothing_of_the_job(const Observation& seen) {
+  static const RE2 idle(
+      R"((?i)with radeon|w/ ?radeon|version: n/a|pytorch: n/a|\bcpu\b|model name|not (?:found|detected|loaded)|searching for|not installed)");
+  return RE2::PartialMatch(seen.text, idle);
+}
+
+const Observation* first_that_counts(const logs::Observations& log, std::string_view id) {
+  for (const Observation* seen : log.of(id)) {
+    if (!says_nothing_of_the_job(*seen)) return seen;
+  }
+  return nullptr;
+}
+
+// A discrete card, or any GPU that a program of AMD's named.
+const SceneGpu* amd_gpu(const Scene& scene) {
+  for (const SceneGpu& gpu : scene.gpus) {
+    if (!gpu.integrated.value_or(false)) return &gpu;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Fact<Vendor> infer_vendor(const Scene& scene, const logs::Observations& log,
+                          const facts::Stated& stated) {
+  if (scene.vendor) return scene.vendor;
+  if (const auto said = vendor_of_text(stated.get("vendor"))) return said;
+  if (const auto named = vendor_of_text(stated.get("gpu"))) return named;
+  if (!stated.get("gfx").known()) {
+    const Observation* foreign = log.first("nvidia-failure");
+    const bool amd_fails = log.any_of({"kernel-image-refused", "kfd-refused", "kfd-absent"});
+    if (foreign != nullptr && !amd_fails && !scene.torch_rocm) {
+      return {Vendor::nvidia, source_of(*foreign)};
+    }
+  }
+  if (const Observation* seen = log.first("amd-words")) return {Vendor::amd, source_of(*seen)};
+  for (const auto& [id, vendor] :
+       {std::pair("nvidia-words", Vendor::nvidia), std::pair("intel-words", Vendor::intel),
+        std::pair("apple-words", Vendor::apple)}) {
+    if (const Observation* seen = log.first(id)) return {vendor, source_of(*seen)};
+  }
+  if (const SceneGpu* gpu = amd_gpu(scene)) return {Vendor::amd, gpu->source};
+  if (const Observation* seen = first_that_counts(log, "amd-hints")) {
+    return {Vendor::amd, source_of(*seen)};
+  }
+  if (!scene.gpus.empty()) return {Vendor::amd, scene.gpus.front().source};
+  return {};
+}
+
+}  // namespace headroom::findings
