@@ -13,7 +13,7 @@ namespace {
 
 using enum Dimension;
 
-constexpr std::array<ArgumentName, 302> names = {{
+constexpr std::array<ArgumentName, 310> names = {{
     {"allgather_bucket_size", bucket, 0},
     {"attention_head_dim", head_dim, 0},
     {"attention_heads", heads, 0},
@@ -61,6 +61,7 @@ constexpr std::array<ArgumentName, 302> names = {{
     {"d_hidden", hidden, 1},
     {"d_hidden", intermediate, 1},
     {"d_inner", intermediate, 0},
+    {"d_inner_hid", intermediate, 0},
     {"d_kv", head_dim, 0},
     {"d_model", hidden, 0},
     {"decoder_attention_heads", heads, 0},
@@ -177,6 +178,7 @@ constexpr std::array<ArgumentName, 302> names = {{
     {"max_target_length", sequence, 1},
     {"max_text_length", sequence, 1},
     {"max_tgt_len", sequence, 1},
+    {"max_token_seq_len", sequence, 0},
     {"max_tokens", tokens, 1},
     {"max_tokens_per_batch", tokens, 0},
     {"max_tokens_per_sample", sequence, 0},
@@ -231,6 +233,7 @@ constexpr std::array<ArgumentName, 302> names = {{
     {"n_ubatch", tokens, 0},
     {"n_units", hidden, 0},
     {"n_vocab", vocabulary, 0},
+    {"nb_heads", heads, 0},
     {"nhead", heads, 0},
     {"nheads", heads, 0},
     {"nlayers", layers, 0},
@@ -262,12 +265,16 @@ constexpr std::array<ArgumentName, 302> names = {{
     {"out_channels", channels, 0},
     {"pack_length", sequence, 0},
     {"padded_vocab_size", vocabulary, 0},
+    {"per_device_batch", batch, 0},
     {"per_device_batch_size", batch, 0},
     {"per_device_eval_batch_size", batch, 1},
+    {"per_device_pred_batch_size", batch, 1},
     {"per_device_train_batch_size", batch, 0},
     {"per_gpu_batch_size", batch, 0},
     {"per_gpu_eval_batch_size", batch, 1},
+    {"per_gpu_pred_batch_size", batch, 1},
     {"per_gpu_train_batch_size", batch, 0},
+    {"predict_batch_size", batch, 1},
     {"prefill_chunk_size", tokens, 1},
     {"prompt_len", sequence, 1},
     {"prompt_length", sequence, 1},
@@ -288,6 +295,7 @@ constexpr std::array<ArgumentName, 302> names = {{
     {"sequence_length", sequence, 0},
     {"size", height, 1},
     {"size", width, 1},
+    {"src_vocab_size", vocabulary, 1},
     {"target_size", height, 0},
     {"target_size", width, 0},
     {"test_batch_size", batch, 1},

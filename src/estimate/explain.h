@@ -3,8 +3,9 @@
 // prints. "Tried to allocate 3.99 GiB" with batch 64, 16 heads and sequences of 1024 is 64 × 16 ×
 // 1023 × 1023 × 4 bytes: the attention scores of one layer. A size that nothing explains has no
 // match, and what cannot be told apart has the same rank. Two decimals leave little to chance: of
-// sizes drawn at random, about one in twenty is that of some tensor of a job known in full, and one
-// in forty with a doubt of at most 1 (explain_test.cpp).
+// sizes drawn at random, about one in twenty is that of some tensor of a job known in full, one in
+// ten where the vocabulary is guessed, and one in forty with a doubt of at most 1
+// (explain_test.cpp).
 #pragma once
 
 #include <cstdint>

@@ -132,12 +132,14 @@ TEST(ExplainAllocation, a_shifted_sequence_is_a_remark_where_the_given_one_has_t
   EXPECT_THAT(matches.front().assumes, ElementsAre(HasSubstr("one token less")));
 }
 
-TEST(ExplainAllocation, an_exact_size_is_not_rounded) {
+TEST(ExplainAllocation, an_exact_size_is_padded_at_most) {
   const auto known =
       dimensions({{Dimension::batch, 3}, {Dimension::heads, 5}, {Dimension::sequence, 999}});
   const std::uint64_t scores = 3ULL * 5 * 999 * 999 * 4;
   EXPECT_FALSE(explain(std::to_string(scores), known).empty());
-  EXPECT_THAT(explain(std::to_string(scores + 512), known), IsEmpty());
+  EXPECT_FALSE(explain(std::to_string(scores + 32), known).empty());
+  EXPECT_THAT(explain(std::to_string(scores + 2048), known), IsEmpty());
+  EXPECT_THAT(explain(std::to_string(scores - 1), known), IsEmpty());
 }
 
 TEST(ExplainAllocation, the_type_that_a_job_computes_in_comes_first) {
@@ -167,6 +169,30 @@ TEST(ExplainAllocation, a_decoder_of_images_is_named) {
   ASSERT_FALSE(matches.empty());
   EXPECT_THAT(matches.front().tensor, HasSubstr("VAE"));
   EXPECT_THAT(matches.front().removed_by.front(), HasSubstr("tiled"));
+}
+
+TEST(ExplainAllocation, a_usual_vocabulary_is_tried_where_none_is_said) {
+  // No command names the vocabulary: 2 × 1024 × 50304 × 4 bytes are 393 MiB, asked for as 394.
+  const auto matches = explain("394.00 MiB", dimensions_in("--batch_size=2 --block_size=1024"));
+  ASSERT_FALSE(matches.empty());
+  EXPECT_THAT(matches.front().shape, ElementsAre(2, 1024, 50304));
+  EXPECT_GE(matches.front().doubt, 2U);
+  EXPECT_THAT(matches.front().assumes, testing::Contains(HasSubstr("GPT-2")));
+}
+
+TEST(ExplainAllocation, the_feed_forward_of_llama_is_derived) {
+  // {'dim': 4096, 'n_heads': 32}: 11008 × 4096 × 4 bytes.
+  const auto matches = explain("172.00 MiB", dimensions_in("{'dim': 4096, 'n_heads': 32}"));
+  ASSERT_FALSE(matches.empty());
+  EXPECT_THAT(matches.front().tensor, HasSubstr("feed-forward weight"));
+}
+
+TEST(ExplainAllocation, attention_over_latents_is_named) {
+  // Three images, each with and without the prompt, 8 heads over 64 × 64 latents, half precision.
+  const auto matches = explain("1.50 GiB", dimensions_in("--H 512 --W 512 --n_samples 3"));
+  ASSERT_FALSE(matches.empty());
+  EXPECT_THAT(matches.front().tensor, HasSubstr("attention scores over all latents"));
+  EXPECT_GE(matches.front().doubt, 2U);
 }
 
 TEST(ExplainAllocation, a_plans_tensors_come_first_by_their_names) {

@@ -98,7 +98,7 @@ class Reader {
            (llama_cpp_ &&
             std::any_of(llama_cpp_names.begin(), llama_cpp_names.end(),
                         [&name](const ShortName& one) { return one.name == name; })) ||
-           name == "b";
+           is_letter(name);
   }
 
   void take_value(const ArgumentScanner& scanner, std::size_t more, const std::string& name,
@@ -109,7 +109,7 @@ class Reader {
     source_ = scanner.spelled(more);
     if (several_lines_) source_ += fmt::format(" in line {}", number_);
     if (take_llama_cpp(name, *value.number)) return;
-    if (name == "b" && scanner.dashes() == 1) add(Dimension::batch, *value.number, 1);
+    if (scanner.dashes() > 0 && is_letter(name)) take_letter(name, *value.number);
     const auto meanings = meanings_of(name);
     const bool image = std::any_of(meanings.begin(), meanings.end(), [](const ArgumentName& one) {
       return one.dimension == Dimension::height;
@@ -125,6 +125,15 @@ class Reader {
       if (takes_second) number = *value.second;
       add(meaning.dimension, number, meaning.doubt);
     }
+  }
+
+  // -b 64; --H 768 --W 768
+  static bool is_letter(std::string_view name) { return name == "b" || name == "h" || name == "w"; }
+  void take_letter(std::string_view name, std::uint64_t number) {
+    add(name == "b"   ? Dimension::batch
+        : name == "h" ? Dimension::height
+                      : Dimension::width,
+        number, 1);
   }
 
   bool take_llama_cpp(const std::string& name, std::uint64_t number) {

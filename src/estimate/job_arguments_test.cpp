@@ -37,8 +37,9 @@ TEST(JobArguments, every_manner_of_a_configuration_is_read) {
         "'hidden_size': 2048}", "model.hidden_size=2048", "+model.hidden_size=2048",
         "hidden_size = 2048", "Namespace(lr=0.1, hidden_size=2048, seed=1)",
         "LlamaConfig(hidden_size=2048)", "  hidden_size ..................................... 2048",
-        "| hidden_size | 2048 |", "[rank0]: hiddenSize: 2048", "HIDDEN_SIZE=2048",
-        "hidden size: 2_048", "hidden_size: 2048.0"}) {
+        "| hidden_size | 2048 |", "  hidden_size ........ 2048........updated",
+        "[rank0]: hiddenSize: 2048", "HIDDEN_SIZE=2048", "hidden size: 2_048",
+        "hidden_size: 2048.0"}) {
     EXPECT_THAT(values(text, Dimension::hidden), ElementsAre(2048)) << text;
   }
 }
@@ -106,6 +107,7 @@ TEST(JobArguments, sizes_of_images_are_read) {
     EXPECT_THAT(values(text, Dimension::width), ElementsAre(width)) << text;
   };
   expect("--height 768 --width 512", 768, 512);
+  expect("python scripts/txt2img.py --H 768 --W 512", 768, 512);
   expect("--resolution 1024", 1024, 1024);
   expect("resolution: [768, 512]", 768, 512);
   expect("--resolution=512x768", 768, 512);
@@ -142,8 +144,10 @@ TEST(JobDimensions, what_follows_is_derived_and_what_was_known_stays) {
   EXPECT_THAT(values(all, Dimension::head_dim), ElementsAre(128));
   EXPECT_THAT(values(all, Dimension::kv_heads), ElementsAre(8));
   EXPECT_THAT(values(all, Dimension::qkv_size), ElementsAre(48 * 128));
-  EXPECT_THAT(values(all, Dimension::intermediate), ElementsAre(16384));
+  EXPECT_THAT(values(all, Dimension::intermediate), ElementsAre(16384, 11008));
   EXPECT_EQ(all.of(Dimension::intermediate).front().doubt, 1U);
+  EXPECT_THAT(with_derived(dimensions_in("--vocab_size 1000")).of(Dimension::vocabulary),
+              testing::SizeIs(1));
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "estimate/job_dimensions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "base/bytes.h"
 
 namespace headroom::estimate {
 namespace {
@@ -36,6 +40,29 @@ constexpr std::array<Limits, dimension_count> limits = {{
     {"pixels", 1, std::uint64_t{1} << 40U},
     {"parameters of a layer", 1, std::uint64_t{1} << 56U},
     {"parameters", 1, std::uint64_t{1} << 60U},
+}};
+
+struct Vocabulary {
+  std::uint64_t size;
+  std::string_view models;
+};
+
+// vocab_size of their config.json.
+constexpr std::array<Vocabulary, 14> vocabularies = {{
+    {30522, "BERT"},
+    {32000, "Llama 2 and Mistral"},
+    {32128, "T5"},
+    {32768, "Mistral 0.3"},
+    {49152, "StarCoder and SmolLM"},
+    {50257, "GPT-2"},
+    {50304, "GPT-2, padded"},
+    {102400, "DeepSeek"},
+    {128256, "Llama 3"},
+    {129280, "DeepSeek-V3"},
+    {131072, "Mistral Nemo"},
+    {151936, "Qwen 2 and 3"},
+    {152064, "the larger Qwen 2.5"},
+    {256000, "Gemma"},
 }};
 
 const Limits& limits_of(Dimension dimension) {
@@ -97,7 +124,7 @@ std::string_view to_string(Dimension dimension) {
   return limits_of(dimension).name;
 }
 
-void JobDimensions::add(Dimension dimension, Reading reading) {
+void JobDimensions::add(Dimension dimension, Reading reading, std::size_t most) {
   const Limits& limit = limits_of(dimension);
   if (reading.value < limit.smallest || reading.value > limit.largest) return;
   auto& all = readings_[static_cast<std::size_t>(dimension)];
@@ -111,7 +138,7 @@ void JobDimensions::add(Dimension dimension, Reading reading) {
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const Reading& a, const Reading& b) { return a.doubt < b.doubt; });
-  if (all.size() > max_readings) all.resize(max_readings);
+  if (all.size() > most) all.resize(most);
 }
 
 bool JobDimensions::empty() const {
@@ -122,8 +149,10 @@ bool JobDimensions::empty() const {
 JobDimensions with_derived(JobDimensions known) {
   derive_heads(known);
   if (!known.knows(Dimension::intermediate)) {
+    const std::uint64_t hidden = first(known, Dimension::hidden);
+    known.add(Dimension::intermediate, {4 * hidden, "4 × hidden width, the usual", 1});
     known.add(Dimension::intermediate,
-              {4 * first(known, Dimension::hidden), "4 × hidden width, the usual", 1});
+              {round_up(8 * hidden / 3, 256), "8/3 × hidden width, as in Llama", 1});
   }
   if (!known.knows(Dimension::cache_length)) {
     for (const Reading& length : std::vector<Reading>(known.of(Dimension::sequence)))
@@ -137,6 +166,10 @@ JobDimensions with_derived(JobDimensions known) {
       known.add(Dimension::latent_channels, {4, "as in Stable Diffusion", 1});
   }
   derive_parameters(known);
+  if (!known.knows(Dimension::vocabulary)) {
+    for (const auto& [size, models] : vocabularies)
+      known.add_usual(Dimension::vocabulary, {size, fmt::format("as in {}", models), 2});
+  }
   return known;
 }
 

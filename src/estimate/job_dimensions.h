@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "estimate/job.h"
@@ -58,7 +59,13 @@ class JobDimensions {
 
   // Values no such dimension has (0 heads, a hidden width of 1) are left out; the same value twice
   // counts once, with the smaller doubt; what comes after max_readings is left out.
-  void add(Dimension dimension, Reading reading);
+  void add(Dimension dimension, Reading reading) {
+    add(dimension, std::move(reading), max_readings);
+  }
+  // One of many that are usual, where nothing is said: these are not limited.
+  void add_usual(Dimension dimension, Reading reading) {
+    add(dimension, std::move(reading), SIZE_MAX);
+  }
   const std::vector<Reading>& of(Dimension dimension) const {
     return readings_[static_cast<std::size_t>(dimension)];
   }
@@ -69,12 +76,15 @@ class JobDimensions {
   std::optional<DType> compute;
 
  private:
+  void add(Dimension dimension, Reading reading, std::size_t most);
+
   std::array<std::vector<Reading>, dimension_count> readings_;
 };
 
 // The same with what follows from it: head_dim from hidden and heads, as many key/value heads as
-// heads, a feed-forward of four times the hidden width (doubtful), one image where no batch is
-// said, and the products and sums. Nothing that was known changes.
+// heads, a feed-forward of four times the hidden width or as Llama's (doubtful), the vocabularies
+// of well-known models (more so), one image where no batch is said, and the products and sums.
+// Nothing that was known changes.
 JobDimensions with_derived(JobDimensions known);
 
 // Of the dimensions without which hardly any tensor can be named, those that are unknown: batch,

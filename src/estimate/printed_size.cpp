@@ -13,10 +13,15 @@ namespace {
 
 constexpr std::uint64_t own_segment_from = (10_MiB).value;
 
+// What allocators that print exact sizes add for alignment (ggml up to 1 KiB, XLA 256 bytes).
+constexpr std::uint64_t padding = 1024;
+
 bool is_within(const PrintedSize& printed, std::uint64_t bytes) {
+  if (printed.precision == 0)
+    return bytes <= printed.size.value && printed.size.value - bytes <= padding;
   const double off = static_cast<double>(bytes) - static_cast<double>(printed.size.value);
   // Half a byte for the rounding of the printed size itself.
-  return std::abs(off) <= printed.precision / 2 + (printed.precision > 0 ? 0.5 : 0.0);
+  return std::abs(off) <= printed.precision / 2 + 0.5;
 }
 
 // Decimals as written: 2 of "3.99GiB".
@@ -40,6 +45,7 @@ Bytes PrintedSize::largest() const {
 }
 
 Bytes PrintedSize::smallest() const {
+  if (precision == 0) return saturating_sub(size, Bytes{padding});
   const Bytes lowest = saturating_sub(size, Bytes{static_cast<std::uint64_t>(precision / 2)});
   // Whole segments that print this: all that is rounded up to the first of them does as well.
   const Bytes segment{allocator::torch_segment_bytes(lowest.value)};

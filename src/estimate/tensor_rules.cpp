@@ -210,6 +210,12 @@ void add_images(Rules& rules) {
   image("attention scores over all latents, with and without prompt, as in Stable Diffusion 1",
         {of(batch, 2), number(8, "heads"), of(pixels, 1, 64), of(pixels, 1, 64)}, 2,
         Remedy::image_attention);
+  image("attention scores over all latents, with and without prompt, as in Stable Diffusion 2",
+        {of(batch, 2), number(5, "heads"), of(pixels, 1, 64), of(pixels, 1, 64)}, 2,
+        Remedy::image_attention);
+  image("attention scores at half the latents' resolution, with and without prompt, as in SDXL",
+        {of(batch, 2), number(10, "heads"), of(pixels, 1, 256), of(pixels, 1, 256)}, 2,
+        Remedy::image_attention);
   image("attention scores over all latents, as in Stable Diffusion 1",
         {of(batch), number(8, "heads"), of(pixels, 1, 64), of(pixels, 1, 64)}, 2,
         Remedy::image_attention);
