@@ -94,17 +94,16 @@ std::size_t ArgumentScanner::value_start(std::size_t position) const {
   const bool blank = i > quoted;
   if (i >= line_.size()) return npos;
   const std::size_t dots = skip_any(i, ".");
+  const std::string_view rest = line_.substr(i);
+  constexpr std::string_view border = "│";
+  if (rest.starts_with("==") || rest.starts_with("::")) return npos;
   if (dots - i >= 3) {
     i = skip_any(dots, " \t:=");
-  } else if (line_[i] == '=' || line_[i] == ':') {
-    if (i + 1 < line_.size() && (line_[i + 1] == '=' || line_[i + 1] == ':')) return npos;
+  } else if (rest.starts_with(border)) {
+    i = skip_any(i + border.size(), " \t");
+  } else if (line_[i] == '=' || line_[i] == ':' || line_[i] == '|' ||
+             (option && quoted > position && line_[i] == ',')) {  // ["--batch_size", "64"]
     i = skip_any(i + 1, " \t");
-  } else if (line_[i] == '|') {
-    i = skip_any(i + 1, " \t");
-  } else if (line_.substr(i).starts_with("│")) {
-    i = skip_any(i + std::string_view("│").size(), " \t");
-  } else if (option && quoted > position && line_[i] == ',') {
-    i = skip_any(i + 1, " \t");  // ["--batch_size", "64"]
   } else if (!option || !blank) {
     return npos;
   }
