@@ -69,6 +69,16 @@ def plan_commands(scratch):
         yield ["headroom", "plan", "--json", path]
 
 
+def explain_commands(scratch):
+    """`headroom plan --explain` of commands (one tensor, several, none, a shared segment) and of a job."""
+    command = ["python", "main.py", "--num_layers", "4", "--model_dim", "256", "--hidden_dim", "1024", "--num_heads", "16",
+               "--max_training_length", "1024", "--batch_size", "64"]
+    for size in ("3.99GiB", "64.00MiB", "3.71GiB", "2.00MiB", "4286582784"):
+        yield ["headroom", "plan", "--json", "--explain", size, "--", *command]
+    for path in sorted((ROOT / "examples").glob("*/job*.toml")):
+        yield ["headroom", "plan", "--json", "--explain", "64.00MiB", path]
+
+
 def train_commands(scratch):
     """`headroom-train` of a tiny job that ends, and of one that runs out of memory."""
     if not (PROGRAMS / "headroom-train").exists():
@@ -89,6 +99,7 @@ def train_commands(scratch):
 SCHEMAS = {
     "capture.schema.json": capture_commands,
     "check.schema.json": check_commands,
+    "explain.schema.json": explain_commands,
     "plan.schema.json": plan_commands,
     "replay.schema.json": replay_commands,
     "train.schema.json": train_commands,

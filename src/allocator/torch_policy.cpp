@@ -15,13 +15,13 @@ constexpr std::uint64_t large_segment = std::uint64_t{20} << 20U;
 constexpr std::uint64_t own_segment_from = std::uint64_t{10} << 20U;
 constexpr std::uint64_t own_segment_multiple = std::uint64_t{2} << 20U;
 
-std::uint64_t segment_for(std::uint64_t bytes) {
+}  // namespace
+
+std::uint64_t torch_segment_bytes(std::uint64_t bytes) {
   if (bytes <= small_limit) return small_segment;
   if (bytes < own_segment_from) return large_segment;
   return round_up(bytes, own_segment_multiple);
 }
-
-}  // namespace
 
 bool TorchPolicy::BySize::operator()(const Block* a, const Block* b) const {
   return std::tie(a->stream, a->bytes, a->address) < std::tie(b->stream, b->bytes, b->address);
@@ -101,7 +101,7 @@ TorchPolicy::Block* TorchPolicy::best_fit(Pool& pool, std::uint64_t bytes, Strea
 
 TorchPolicy::Block* TorchPolicy::block_from_device(Pool& pool, std::uint64_t bytes,
                                                    StreamId stream) {
-  const std::uint64_t segment = segment_for(bytes);
+  const std::uint64_t segment = torch_segment_bytes(bytes);
   if (!device_.take(segment)) return nullptr;
   Block block;
   block.address = next_address_;

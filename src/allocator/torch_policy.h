@@ -20,6 +20,10 @@
 
 namespace headroom::allocator {
 
+// What PyTorch asks the device for where no cached block serves a request of `bytes`: the size that
+// its message "Tried to allocate …" prints.
+std::uint64_t torch_segment_bytes(std::uint64_t bytes);
+
 class TorchPolicy : public Policy {
  public:
   explicit TorchPolicy(std::uint64_t capacity_bytes) : device_(capacity_bytes) {}

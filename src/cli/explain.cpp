@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/explain.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "estimate/job_arguments.h"
+#include "report/explain_report.h"
+#include "run/job_file.h"
+
+namespace headroom::cli {
+namespace {
+
+Result<report::Explanation> explain_job(const ExplainOptions& options,
+                                        const estimate::PrintedSize& printed) {
+  HEADROOM_TRY(const run::LoadedJob loaded, run::load_job(options.spec));
+  HEADROOM_TRY(const estimate::Device device, estimate::find_device(loaded.job));
+  report::Explanation explanation{
+      options.size, printed, estimate::dimensions_of(loaded.job, loaded.model), {}};
+  HEADROOM_TRY(explanation.matches,
+               estimate::explain_allocation(printed, loaded.job, loaded.model, device));
+  return explanation;
+}
+
+Result<report::Explanation> explain_command(const ExplainOptions& options,
+                                            const estimate::PrintedSize& printed) {
+  report::Explanation explanation{
+      options.size, printed, estimate::dimensions_in(join(options.command, " ")), {}};
+  if (explanation.known.empty()) {
+    const std::string found =
+        options.command.empty() ? "none" : "a command without any of these options";
+    return Error{Errc::invalid,
+                 "plan --explain: expected the job's dimensions (batch, sequence, heads, hidden "
+                 "width, vocabulary; or an image's height and width), found " +
+                     found,
+                 fmt::format("headroom plan --explain {} -- python train.py --batch_size 8 "
+                             "--seq_len 1024 --num_heads 16 --hidden_size 1024, or --spec JOB.toml",
+                             options.size)};
+  }
+  explanation.matches =
+      estimate::explain_allocation(printed.size, printed.precision, explanation.known);
+  return explanation;
+}
+
+}  // namespace
+
+int explain(const ExplainOptions& options) {
+  auto printed = estimate::parse_printed_size(options.size);
+  if (!printed) return print_error(std::move(printed).error().in("plan --explain"), exit_usage);
+  const auto explanation =
+      options.spec.empty() ? explain_command(options, *printed) : explain_job(options, *printed);
+  if (!explanation) return print_error(explanation.error(), exit_usage);
+  if (options.json) {
+    fmt::print("{}\n", to_json(*explanation).dump(2));
+  } else {
+    fmt::print("{}", to_text(*explanation));
+  }
+  return explanation->matches.empty() ? exit_findings : exit_ok;
+}
+
+}  // namespace headroom::cli

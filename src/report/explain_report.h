@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// `headroom plan --explain`: which tensors a printed size can be, for people and for programs
+// (docs/schema/explain.schema.json).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/document.h"
+#include "estimate/explain.h"
+
+namespace headroom::report {
+
+struct Explanation {
+  std::string asked;  // As it was given: "3.99GiB".
+  estimate::PrintedSize printed;
+  estimate::JobDimensions known;
+  std::vector<estimate::TensorMatch> matches;  // The most plausible first.
+};
+
+std::string to_text(const Explanation& explanation);
+Json to_json(const Explanation& explanation);
+
+}  // namespace headroom::report
