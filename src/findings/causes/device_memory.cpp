@@ -133,7 +133,8 @@ void add_ram(const logs::Observations& log, DeviceMemory& memory) {
     }
   }
   for (const Observation* one : log.of("comfy-memory")) {
-    keep_first(memory.ram, amount_of(*one, "ram"), *one);
+    const auto mib = number_of(*one, "ram_mib");  // Written as "MB".
+    if (mib) keep_first(memory.ram, Bytes{static_cast<std::uint64_t>(*mib * 1048576.0)}, *one);
   }
   for (const Observation* one : log.of("ollama-cpu-only")) {
     keep_first(memory.ram, amount_of(*one, "ram"), *one);
@@ -148,7 +149,7 @@ void add_ram(const logs::Observations& log, DeviceMemory& memory) {
 }
 
 void add_job_view(const logs::Observations& log, DeviceMemory& memory) {
-  for (const char* id : {"ggml-device", "ollama-device", "comfy-memory"}) {
+  for (const char* id : {"ggml-memory", "ollama-memory", "comfy-memory"}) {
     for (const Observation* one : log.of(id)) {
       keep_largest(memory.job_total, amount_of(*one, "total"), *one);
       keep_first(memory.job_free, amount_of(*one, "free"), *one);

@@ -83,7 +83,7 @@ Claim against_itself(const LogSubject& subject, const DeviceMemory& memory) {
   const bool small_part = memory.unified && memory.job_free && memory.job_total &&
                           part_of(memory.job_free->amount, memory.job_total->amount) < 0.4 &&
                           memory.holders.empty();
-  const Observation* ollama = subject.log.first("ollama-device");
+  const Observation* ollama = subject.log.first("ollama-memory");
   if (small_part && ollama != nullptr && memory.job_free->seen == ollama) {
     return {0.55,
             fmt::format("ollama counts {} of {} as free on this APU",
