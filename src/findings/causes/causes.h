@@ -21,6 +21,18 @@ extern const CauseRule gpu_hang_cause;
 extern const CauseRule hw_error_cause;
 extern const CauseRule rccl_p2p_cause;
 extern const CauseRule rocm_regression_cause;
+extern const CauseRule bitsandbytes_no_rocm_cause;
+extern const CauseRule disk_full_cause;
+extern const CauseRule gfx_override_wrong_cause;
+extern const CauseRule gfx_target_dropped_cause;
+extern const CauseRule gfx_target_missing_cause;
+extern const CauseRule miopen_db_cause;
+extern const CauseRule missing_library_cause;
+extern const CauseRule python_version_unsupported_cause;
+extern const CauseRule rocm_version_mismatch_cause;
+extern const CauseRule torchao_incompatible_cause;
+extern const CauseRule unsupported_option_cause;
+extern const CauseRule wrong_wheel_cause;
 // clang-format on
 
 // The order is that of the table in the documentation, and decides between causes that are equally

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/gpu_code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "facts/kernel_text.h"
+#include "findings/scene_text.h"
+
+namespace headroom::findings {
+namespace {
+
+using knowledge::Target;
+using logs::Observation;
+
+bool contains(const std::vector<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+std::vector<std::string> listed_targets(const Observation& seen) {
+  if (!seen.value("built_for").empty()) return targets_in(seen.value("built_for"));
+  if (!seen.value("types").empty()) return targets_in(seen.value("types"));
+  std::string files;
+  for (const std::string& line : seen.output) {
+    if (line.find("TensileLibrary") != std::string::npos) files += line + ' ';
+  }
+  // "_gfx1030.dat" has no word boundary before it.
+  std::replace(files.begin(), files.end(), '_', ' ');
+  return targets_in(files);
+}
+
+// Today's wheels and releases carry it, so that its absence is an exception.
+bool is_carried_today(const Target* target) {
+  return target != nullptr && target->torch == knowledge::TorchWheels::current;
+}
+
+// How much a line by itself says; a known target that nobody builds for makes it more.
+double weigh(const std::string& id, const NoCode& found, const Target* target) {
+  if (!found.built_for.empty() && !found.gfx.empty()) return 0.93;
+  if (id == "tensile-missing") return found.gfx.empty() ? 0.75 : 0.88;
+  if (found.names_target) return id == "target-refused" ? 0.82 : 0.9;
+  if (id == "attention-supports-only") return 0.75;
+  const bool rare = target != nullptr && !is_carried_today(target);
+  if (id == "no-binary-for-gpu") return rare ? 0.88 : target == nullptr ? 0.7 : 0.6;
+  if (id == "invalid-device-function") return rare ? 0.82 : target == nullptr ? 0.6 : 0.5;
+  return rare ? 0.75 : 0.45;
+}
+
+// An integrated GPU that is passed over while the discrete one works is nobody's failure.
+bool is_bystander(const LogSubject& subject, const std::string& gfx) {
+  const SceneGpu* gpu = subject.scene.gpu(gfx);
+  const SceneGpu* discrete = subject.scene.discrete_gpu();
+  return gpu != nullptr && gpu->integrated.value_or(false) && discrete != nullptr &&
+         discrete->gfx != gfx;
+}
+
+std::optional<NoCode> read(const LogSubject& subject, const Observation& seen) {
+  NoCode found;
+  found.seen = &seen;
+  found.add_on = seen.id() == "target-refused" || seen.id() == "attention-supports-only";
+  for (const char* name : {"gfx", "asked"}) {
+    const auto named = targets_in(seen.value(name));
+    if (!named.empty() && found.gfx.empty()) found.gfx = named.front();
+  }
+  found.names_target = !found.gfx.empty();
+  if (found.gfx.empty()) found.gfx = subject.scene.gfx();
+  if (found.names_target && is_bystander(subject, found.gfx)) return std::nullopt;
+  found.built_for = listed_targets(seen);
+  if (found.built_for.empty()) {
+    if (const auto* list = subject.log.first_of({"arch-list", "compiled-for"})) {
+      found.built_for = listed_targets(*list);
+    }
+  }
+  if (!found.gfx.empty() && contains(found.built_for, found.gfx)) return std::nullopt;
+  // "gfx1030gfx1100": a list with a mistake in it, not a missing target.
+  if (found.names_target && seen.value("built_for").find(found.gfx) != std::string_view::npos) {
+    return std::nullopt;
+  }
+  found.confidence = weigh(seen.id(), found, subject.tables.target(found.gfx));
+  const bool several =
+      subject.scene.integrated_gpu() != nullptr && subject.scene.discrete_gpu() != nullptr;
+  if (several && !found.names_target) found.confidence *= 0.6;
+  return found;
+}
+
+// The GPU's own targets as far as they are known: not what the override makes it call itself.
+std::vector<const Target*> own_targets(const LogSubject& subject, const std::string& pretended) {
+  std::vector<const Target*> own;
+  std::vector<const Target*> integrated;
+  for (const SceneGpu& gpu : subject.scene.gpus) {
+    if (gpu.gfx.empty() || gpu.gfx == pretended) continue;
+    if (const Target* target = subject.tables.target(gpu.gfx)) {
+      (gpu.integrated.value_or(false) ? integrated : own).push_back(target);
+    }
+  }
+  if (own.empty()) own = integrated;
+  if (!own.empty()) return own;
+  // "gfx103x": a family.
+  for (const SceneGpu& gpu : subject.scene.gpus) {
+    if (!gpu.gfx.ends_with('x')) continue;
+    const std::string family = gpu.gfx.substr(0, gpu.gfx.size() - 1);
+    for (const auto& [gfx, target] : subject.tables.targets) {
+      const bool member = gfx.starts_with(family) && gfx.size() == gpu.gfx.size();
+      if (member) own.push_back(&target);
+    }
+  }
+  return own;
+}
+
+const facts::Setting* override_setting(const Scene& scene) {
+  const facts::Setting* found = nullptr;
+  for (const facts::Setting& setting : scene.settings) {
+    const bool named = setting.name == "HSA_OVERRIDE_GFX_VERSION" ||
+                       setting.name.starts_with("HSA_OVERRIDE_GFX_VERSION_");
+    if (named && !setting.value.empty()) found = &setting;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<NoCode> find_no_code(const LogSubject& subject) {
+  std::optional<NoCode> best;
+  for (const char* id :
+       {"tensile-missing", "ollama-target-listed", "ollama-target-refused",
+        "tensorflow-target-ignored", "no-binary-for-gpu", "invalid-device-function",
+        "invalid-kernel-image", "target-refused", "attention-supports-only"}) {
+    for (const Observation* seen : subject.log.of(id)) {
+      const auto found = read(subject, *seen);
+      if (found && (!best || found->confidence > best->confidence)) best = found;
+    }
+  }
+  return best;
+}
+
+std::optional<OverrideInForce> find_override(const LogSubject& subject) {
+  const facts::Setting* setting = override_setting(subject.scene);
+  if (setting == nullptr) return std::nullopt;
+  const auto pretended = knowledge::target_of_override(setting->value);
+  std::optional<OverrideInForce> mildest;
+  for (const Target* target : own_targets(subject, pretended.value_or(""))) {
+    const auto judged = knowledge::judge_override(*target, setting->value);
+    if (!judged) return std::nullopt;
+    if (!mildest || judged->risk < mildest->judged.risk) {
+      mildest = OverrideInForce{setting, target->gfx, *judged};
+    }
+  }
+  return mildest;
+}
+
+const Target* dropped_target(const LogSubject& subject, const std::string& gfx) {
+  const Target* target = subject.tables.target(gfx);
+  if (target == nullptr || knowledge::support_of(*target) != knowledge::Support::dropped) {
+    return nullptr;
+  }
+  const Scene& scene = subject.scene;
+  const facts::Text& used = scene.torch_rocm ? scene.torch_rocm : scene.rocm;
+  const auto release = used ? facts::parse_kernel_version(*used) : std::nullopt;
+  const auto last = facts::parse_kernel_version(*target->rocm_last);
+  if (!release || !last) return target;
+  const bool carried = std::pair((*release)[0], (*release)[1]) <= std::pair((*last)[0], (*last)[1]);
+  return carried ? nullptr : target;
+}
+
+std::string describe_gpu(const LogSubject& subject, const std::string& gfx) {
+  if (gfx.empty()) return "this GPU";
+  const SceneGpu* gpu = subject.scene.gpu(gfx);
+  if (gpu != nullptr && !gpu->name.empty()) return fmt::format("{} ({})", gfx, gpu->name);
+  return gfx;
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// missing-library: a shared library or a Python module is not there or not on the search path.
+// Libraries of another ROCm are rocm-version-mismatch's, those of CUDA are wrong-wheel's.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "findings/causes/causes.h"
+#include "findings/causes/libraries.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+Hypothesis make(const LogSubject& subject, const Observation& seen, double confidence,
+                std::string title) {
+  Hypothesis missing;
+  missing.confidence = confidence;
+  missing.title = std::move(title);
+  missing.evidence.push_back(show(subject, seen, seen.signature->says));
+  return missing;
+}
+
+struct Package {
+  std::string_view library, how;
+};
+
+// Which package brings a library that ROCm's own need and do not bring.
+constexpr Package packages[] = {
+    {"libnuma", "libnuma1 (Debian, Ubuntu), numactl-libs (Fedora, RHEL)"},
+    {"libelf", "libelf1 (Debian, Ubuntu), elfutils-libelf (Fedora, RHEL)"},
+    {"libdrm", "libdrm2 and libdrm-amdgpu1 (Debian, Ubuntu), libdrm (Fedora, RHEL)"},
+    {"libtinfo", "libtinfo6 (Debian, Ubuntu), ncurses-compat-libs (Fedora, RHEL)"},
+    {"libstdc++", "libstdc++6 (Debian, Ubuntu), libstdc++ (Fedora, RHEL)"},
+    {"libgomp", "libgomp1 (Debian, Ubuntu), libgomp (Fedora, RHEL)"},
+    {"libopenblas", "libopenblas0 (Debian, Ubuntu), openblas (Fedora, RHEL)"},
+    {"libGL.so", "libgl1 (Debian, Ubuntu), mesa-libGL (Fedora, RHEL)"},
+    {"libmpi", "libopenmpi3 (Debian, Ubuntu), openmpi (Fedora, RHEL)"},
+};
+
+std::optional<Hypothesis> find_library(const LogSubject& subject) {
+  for (const Observation* seen : subject.log.of("shared-library-missing")) {
+    const auto library = missing_library(*seen);
+    if (!library || is_library_of_cuda(*library)) continue;
+    const bool known = rocm_major_of_library(*library).has_value();
+    const bool told = subject.scene.rocm || subject.scene.torch_rocm;
+    Hypothesis missing =
+        make(subject, *seen, known && !told ? 0.5 : 0.88, fmt::format("{} is missing", *library));
+    missing.reasons.emplace_back(
+        "The loader finds it in none of its folders; the program ends before it reaches the GPU.");
+    missing.fix.push_back(fmt::format("find / -name '{}*' 2>/dev/null   (is it there at all?)",
+                                      library->substr(0, library->find(".so") + 3)));
+    for (const Package& package : packages) {
+      if (library->starts_with(package.library)) {
+        missing.fix.push_back(fmt::format("the package that brings it: {}", package.how));
+      }
+    }
+    if (is_library_of_rocm(*library)) {
+      missing.fix.emplace_back(
+          "not there: install ROCm's package that brings it, or a wheel that holds its own copy");
+      missing.fix.emplace_back(
+          "there: echo /opt/rocm/lib | sudo tee /etc/ld.so.conf.d/rocm.conf && sudo ldconfig");
+      missing.alternatives = {
+          {"rocm-version-mismatch", known && !told ? 0.5 : 0.15, "ls -d /opt/rocm*"}};
+    }
+    return missing;
+  }
+  return std::nullopt;
+}
+
+// What a log of a program by other people lacks; anything else may be a module of the user's own.
+bool is_known_package(std::string_view module) {
+  for (const std::string_view known : {"torch",
+                                       "torchvision",
+                                       "torchaudio",
+                                       "triton",
+                                       "flash_attn",
+                                       "xformers",
+                                       "amdsmi",
+                                       "numpy",
+                                       "transformers",
+                                       "diffusers",
+                                       "accelerate",
+                                       "peft",
+                                       "deepspeed",
+                                       "vllm",
+                                       "aiter",
+                                       "tensorflow",
+                                       "jax",
+                                       "jaxlib",
+                                       "cupy",
+                                       "onnxruntime",
+                                       "bitsandbytes",
+                                       "sageattention",
+                                       "safetensors",
+                                       "datasets",
+                                       "sentencepiece",
+                                       "cv2",
+                                       "PIL",
+                                       "yaml",
+                                       "setuptools",
+                                       "pkg_resources",
+                                       "packaging",
+                                       "tqdm",
+                                       "einops",
+                                       "scipy",
+                                       "pandas",
+                                       "apex",
+                                       "hip",
+                                       "mamba_ssm",
+                                       "causal_conv1d",
+                                       "rocm_sdk",
+                                       "distutils",
+                                       "ninja",
+                                       "trl",
+                                       "unsloth",
+                                       "gradio",
+                                       "requests",
+                                       "torchao",
+                                       "torchtune",
+                                       "pytorch_lightning",
+                                       "lightning",
+                                       "torch_directml",
+                                       "exllamav2",
+                                       "auto_gptq",
+                                       "llama_cpp"}) {
+    if (module == known) return true;
+  }
+  return false;
+}
+
+std::optional<Hypothesis> find_module(const LogSubject& subject) {
+  for (const Observation* seen : subject.log.of("module-missing")) {
+    const std::string module(seen->value("module"));
+    const std::string top(split(module, '.').front());
+    if (top == "torchao" && top != module) continue;
+    const bool whole = module == top;
+    const bool known = is_known_package(top);
+    Hypothesis missing = make(subject, *seen,
+                              known && whole ? 0.86
+                              : known        ? 0.55
+                                             : 0.5,
+                              fmt::format("Python has no module {}", module));
+    missing.reasons.push_back(
+        whole ? "The package is not installed in the Python that runs the program."
+              : fmt::format("The installed {} has no part of this name: another release of it is "
+                            "needed.",
+                            top));
+    missing.fix = {
+        "which python; python -m pip list   (the Python that runs the program, and what it has)",
+        fmt::format("python -m pip install {}   (into that one)", top),
+    };
+    if (top == "torch") {
+      missing.fix.back() =
+          "python -m pip install torch --index-url URL   (the ROCm index that \"Get started\" on "
+          "pytorch.org names)";
+    }
+    missing.alternatives = {{"app-bug", known ? 0.1 : 0.45, "ls   (is it a file of the program?)"}};
+    return missing;
+  }
+  return std::nullopt;
+}
+
+std::optional<Hypothesis> find_other(const LogSubject& subject) {
+  for (const Observation* seen : subject.log.of("symbol-version-missing")) {
+    const auto version = seen->value("version");
+    const bool compiler = version.starts_with("GLIBC") || version.starts_with("CXXABI");
+    if (!compiler) continue;
+    Hypothesis missing = make(subject, *seen, 0.82,
+                              fmt::format("A system library is too old: it lacks {}", version));
+    missing.reasons.emplace_back("The program was built on a newer distribution.");
+    missing.fix = {"in conda: conda install -c conda-forge libstdcxx-ng",
+                   "else: a container or a distribution that is as new as the program"};
+    return missing;
+  }
+  if (const Observation* seen = subject.log.first("windows-library-missing")) {
+    Hypothesis missing = make(subject, *seen, 0.75, "A DLL, or one that it needs, is missing");
+    missing.reasons.emplace_back("Windows names the library that it loads, not the one it lacks.");
+    missing.fix = {"install the Visual C++ runtime: winget install Microsoft.VCRedist.2015+.x64",
+                   "install torch, torchvision and torchaudio again, all from one index"};
+    missing.alternatives = {{"rocm-version-mismatch", 0.2, "pip list"}};
+    return missing;
+  }
+  return std::nullopt;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  std::optional<Hypothesis> best;
+  for (auto* search : {find_library, find_module, find_other}) {
+    auto found = search(subject);
+    if (found && (!best || found->confidence > best->confidence)) best = std::move(found);
+  }
+  return best;
+}
+
+}  // namespace
+
+constinit const CauseRule missing_library_cause = {
+    .id = "missing-library",
+    .meaning = "A shared library or a Python module is absent, or not on the search path.",
+    .why = "The program ends while it loads, before it touches the GPU.",
+    .fix = "Install the package that brings it, or tell the loader where it is.",
+    .explains = "app-bug crash-loop framework-bug",
+    .find = find,
+};
+
+}  // namespace headroom::findings
