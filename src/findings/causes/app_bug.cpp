@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/libraries.h"
 
 namespace headroom::findings {
 namespace {
@@ -54,6 +55,17 @@ double weigh(std::string_view type, Whose owner) {
   return 0;
 }
 
+// Frameworks tell of memory and devices with the same types of exception.
+bool speaks_of_the_gpu(const Observation& error) {
+  const std::string_view told = error.value("message");
+  const std::string message = to_lower(told.empty() ? error.text : told);
+  for (const std::string_view word :
+       {"memory", "gpu", "cuda", "hip", "rocm", "device", "gfx", "/dev/"}) {
+    if (message.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
 struct Slip {
   const Observation* seen = nullptr;
   double confidence = 0;
@@ -69,7 +81,8 @@ Slip find_slip(const LogSubject& subject) {
   for (const char* id : {"python-exception", "python-bare-exception"}) {
     for (const Observation* error : subject.log.of(id)) {
       const Whose owner = owner_of(innermost_frame(subject, *error));
-      take(best, error, weigh(error->value("type"), owner),
+      const double weight = weigh(error->value("type"), owner);
+      take(best, error, speaks_of_the_gpu(*error) ? weight * 0.6 : weight,
            fmt::format("A Python error in the program: {}", error->value("type")));
     }
   }
@@ -77,6 +90,12 @@ Slip find_slip(const LogSubject& subject) {
        "Shapes in the program or in the checkpoint do not fit each other");
   take(best, subject.log.first("device-mixed"), 0.72,
        "The program mixes tensors of two devices or types");
+  take(best, subject.log.first("device-assertion"), 0.75,
+       "An index of the program is out of range in a kernel");
+  for (const Observation* seen : subject.log.of("wrong-usage")) {
+    take(best, seen, speaks_of_the_gpu(*seen) ? 0.3 : 0.55,
+         "A file or an argument is not what it must be");
+  }
   take(best, subject.log.first("model-not-found"), 0.75,
        "A model's file is not where the program looks for it");
   for (const Observation* seen : subject.log.of("module-missing")) {
@@ -101,6 +120,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis bug;
   bug.confidence = slip.confidence;
   if (follows_another_failure(subject, *slip.seen)) bug.confidence *= 0.6;
+  if (goes_on_after(subject.log, *slip.seen)) bug.confidence *= 0.7;
   bug.title = slip.title;
   bug.evidence.push_back(show(subject, *slip.seen));
   const Observation* frame = innermost_frame(subject, *slip.seen);

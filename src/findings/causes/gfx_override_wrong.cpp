@@ -25,7 +25,7 @@ double weigh(const LogSubject& subject, Risk risk, bool symptom) {
     case Risk::dangerous:
       return symptom ? 0.9 : failed ? 0.55 : 0.2;
     case Risk::medium:
-      return symptom ? 0.35 : 0.1;
+      return symptom ? 0.3 : 0.1;
     case Risk::low:
       break;
   }
@@ -51,13 +51,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis wrong;
   wrong.confidence = weigh(subject, forced->judged.risk, symptom != nullptr);
   if (wrong.confidence <= 0) return std::nullopt;
-  const std::string& value = forced->setting->value;
+  const std::string& value = forced->value;
   wrong.title = fmt::format("HSA_OVERRIDE_GFX_VERSION={} is wrong for {}", value,
                             describe_gpu(subject, forced->own));
   wrong.reasons = {fmt::format("On {}: {}.", forced->own, forced->judged.why),
                    "Code of another target faults or hangs as if the hardware were broken."};
-  const facts::Source& source = forced->setting->source;
-  wrong.evidence.push_back({source.path, source.line, source.text, "the override in force"});
+  wrong.evidence.push_back(forced->evidence);
   if (symptom != nullptr) {
     wrong.evidence.insert(wrong.evidence.begin(),
                           show(subject, *symptom, symptom->signature->says));

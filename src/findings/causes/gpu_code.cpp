@@ -119,6 +119,62 @@ const facts::Setting* override_setting(const Scene& scene) {
   return found;
 }
 
+// "10.3.0" of gfx1030.
+std::string value_of_override(const std::string& gfx) {
+  const auto step = parse_hex(gfx.substr(gfx.size() - 1));
+  if (gfx.size() < 6 || !step) return "";
+  return fmt::format("{}.{}.{}", gfx.substr(3, gfx.size() - 5), gfx[gfx.size() - 2], *step);
+}
+
+struct Pretended {
+  std::string value;  // As the variable would be set.
+  std::string gfx;
+  Evidence evidence;
+};
+
+// The only target that the GPU's names are of.
+const Target* target_by_name(const LogSubject& subject) {
+  const Target* named = nullptr;
+  for (const SceneGpu& gpu : subject.scene.gpus) {
+    // A chip's name is only what the tables made of the target.
+    const Target* target = subject.tables.target(gpu.gfx);
+    if (target != nullptr && target->chip == gpu.name) continue;
+    for (const SceneGpu& one : gpus_of_text(gpu.name, subject.tables)) {
+      if (named != nullptr && named->gfx != one.gfx) return nullptr;
+      named = subject.tables.target(one.gfx);
+    }
+  }
+  return named;
+}
+
+// A runtime that gives another target than the GPU's name is of.
+std::optional<Pretended> find_implied(const LogSubject& subject) {
+  std::vector<const Observation*> printed = subject.log.of("agent-name");
+  for (const Observation* one : subject.log.of("target-printed")) printed.push_back(one);
+  const Target* named = printed.empty() ? nullptr : target_by_name(subject);
+  if (named == nullptr || named->kind == knowledge::Kind::both) return std::nullopt;
+  const Observation* other = nullptr;
+  for (const Observation* one : printed) {
+    if (one->value("gfx") == named->gfx) return std::nullopt;
+    const Target* target = subject.tables.target(one->value("gfx"));
+    if (target != nullptr && target->kind == named->kind) other = one;
+  }
+  if (other == nullptr) return std::nullopt;
+  const std::string gfx(other->value("gfx"));
+  return Pretended{value_of_override(gfx), gfx,
+                   show(subject, *other,
+                        "the runtime says " + gfx + ", and the GPU's name is of " + named->gfx)};
+}
+
+std::optional<Pretended> find_pretended(const LogSubject& subject) {
+  const facts::Setting* setting = override_setting(subject.scene);
+  if (setting == nullptr) return find_implied(subject);
+  const facts::Source& source = setting->source;
+  return Pretended{setting->value,
+                   knowledge::target_of_override(setting->value).value_or(""),
+                   {source.path, source.line, source.text, "the override in force"}};
+}
+
 }  // namespace
 
 std::optional<NoCode> find_no_code(const LogSubject& subject) {
@@ -136,15 +192,14 @@ std::optional<NoCode> find_no_code(const LogSubject& subject) {
 }
 
 std::optional<OverrideInForce> find_override(const LogSubject& subject) {
-  const facts::Setting* setting = override_setting(subject.scene);
-  if (setting == nullptr) return std::nullopt;
-  const auto pretended = knowledge::target_of_override(setting->value);
+  const auto pretended = find_pretended(subject);
+  if (!pretended) return std::nullopt;
   std::optional<OverrideInForce> mildest;
-  for (const Target* target : own_targets(subject, pretended.value_or(""))) {
-    const auto judged = knowledge::judge_override(*target, setting->value);
+  for (const Target* target : own_targets(subject, pretended->gfx)) {
+    const auto judged = knowledge::judge_override(*target, pretended->value);
     if (!judged) return std::nullopt;
     if (!mildest || judged->risk < mildest->judged.risk) {
-      mildest = OverrideInForce{setting, target->gfx, *judged};
+      mildest = OverrideInForce{pretended->value, target->gfx, *judged, pretended->evidence};
     }
   }
   return mildest;

@@ -26,11 +26,12 @@ std::optional<NoCode> find_no_code(const LogSubject& subject);
 
 // HSA_OVERRIDE_GFX_VERSION as it is in force, and what it does to this machine's GPU.
 struct OverrideInForce {
-  const facts::Setting* setting = nullptr;
-  std::string own;  // The GPU's own target.
+  std::string value;  // "10.3.0"
+  std::string own;    // The GPU's own target.
   knowledge::Override judged;
+  Evidence evidence;  // The setting, or the runtime that gives another target than the GPU's.
 };
-// Nothing if it is not set, names the GPU's own target, or the GPU's own target is unknown.
+// Nothing if none is in force, it names the GPU's own target, or that target is unknown.
 std::optional<OverrideInForce> find_override(const LogSubject& subject);
 
 // What the current or the installed ROCm no longer carries. Nothing for any other target.

@@ -36,6 +36,23 @@ std::pair<std::string_view, std::optional<std::uint64_t>> split_soname(std::stri
   return {name, parse_u64(split(soname.substr(end + 4), '.').front())};
 }
 
+struct Package {
+  std::string_view library, how;
+};
+
+// Which package brings a library that ROCm's own need and do not bring.
+constexpr Package packages[] = {
+    {"libnuma", "libnuma1 (Debian, Ubuntu), numactl-libs (Fedora, RHEL)"},
+    {"libelf", "libelf1 (Debian, Ubuntu), elfutils-libelf (Fedora, RHEL)"},
+    {"libdrm", "libdrm2 and libdrm-amdgpu1 (Debian, Ubuntu), libdrm (Fedora, RHEL)"},
+    {"libtinfo", "libtinfo6 (Debian, Ubuntu), ncurses-compat-libs (Fedora, RHEL)"},
+    {"libstdc++", "libstdc++6 (Debian, Ubuntu), libstdc++ (Fedora, RHEL)"},
+    {"libgomp", "libgomp1 (Debian, Ubuntu), libgomp (Fedora, RHEL)"},
+    {"libopenblas", "libopenblas0 (Debian, Ubuntu), openblas (Fedora, RHEL)"},
+    {"libGL.so", "libgl1 (Debian, Ubuntu), mesa-libGL (Fedora, RHEL)"},
+    {"libmpi", "libopenmpi3 (Debian, Ubuntu), openmpi (Fedora, RHEL)"},
+};
+
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> heads) {
   for (const std::string_view head : heads) {
     if (text.starts_with(head)) return true;
@@ -52,7 +69,7 @@ std::optional<std::string> missing_library(const logs::Observation& seen) {
   // ollama and llama.cpp try every vendor's libraries in turn and say so.
   const bool only_tried = seen.text.find("level=") != std::string::npos &&
                           seen.text.find("source=") != std::string::npos;
-  if (only_tried) return std::nullopt;
+  if (only_tried && !is_library_of_rocm(name)) return std::nullopt;
   return name;
 }
 
@@ -82,6 +99,36 @@ bool is_library_of_cuda(std::string_view soname) {
 bool is_library_of_rocm(std::string_view soname) {
   return starts_with_any(soname, {"libamdhip", "libhip", "libroc", "libMIOpen", "librccl", "libhsa",
                                   "libamd_", "libmigraphx", "libmagma"});
+}
+
+std::string_view package_of_library(std::string_view soname) {
+  for (const Package& package : packages) {
+    if (soname.starts_with(package.library)) return package.how;
+  }
+  return {};
+}
+
+bool is_known_module(std::string_view module) {
+  static constexpr std::string_view known =
+      " torch torchvision torchaudio triton flash_attn xformers amdsmi numpy transformers "
+      "diffusers accelerate peft deepspeed vllm aiter tensorflow jax jaxlib cupy "
+      "onnxruntime bitsandbytes sageattention safetensors datasets sentencepiece cv2 PIL "
+      "yaml setuptools pkg_resources packaging tqdm einops scipy pandas apex hip mamba_ssm "
+      "causal_conv1d rocm_sdk distutils ninja trl unsloth gradio requests torchao "
+      "torchtune pytorch_lightning lightning torch_directml exllamav2 auto_gptq llama_cpp ";
+  return known.find(" " + std::string(module) + " ") != std::string_view::npos;
+}
+
+bool goes_on_after(const logs::Observations& log, const logs::Observation& seen) {
+  constexpr std::uint64_t lines_of_a_traceback = 3;
+  for (const logs::Observation& one : log.all()) {
+    if (one.log != seen.log || one.line < seen.line + lines_of_a_traceback) continue;
+    const bool of_python = one.id().starts_with("python-") || one.id() == seen.id();
+    const bool telling = one.signature->role == knowledge::Role::failure ||
+                         one.signature->role == knowledge::Role::progress;
+    if (telling && !of_python) return true;
+  }
+  return false;
 }
 
 }  // namespace headroom::findings

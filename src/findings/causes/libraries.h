@@ -21,5 +21,12 @@ std::optional<std::uint64_t> rocm_major_of_library(std::string_view soname);
 
 bool is_library_of_cuda(std::string_view soname);
 bool is_library_of_rocm(std::string_view soname);
+// The distribution's package that brings a library; empty: not known.
+std::string_view package_of_library(std::string_view soname);
+// A module that programs of this field install; anything else may be a module of the user's own.
+bool is_known_module(std::string_view module);
+
+// The program came further after this line: something else failed in it later, or it did its work.
+bool goes_on_after(const logs::Observations& log, const logs::Observation& seen);
 
 }  // namespace headroom::findings

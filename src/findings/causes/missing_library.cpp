@@ -21,23 +21,6 @@ Hypothesis make(const LogSubject& subject, const Observation& seen, double confi
   return missing;
 }
 
-struct Package {
-  std::string_view library, how;
-};
-
-// Which package brings a library that ROCm's own need and do not bring.
-constexpr Package packages[] = {
-    {"libnuma", "libnuma1 (Debian, Ubuntu), numactl-libs (Fedora, RHEL)"},
-    {"libelf", "libelf1 (Debian, Ubuntu), elfutils-libelf (Fedora, RHEL)"},
-    {"libdrm", "libdrm2 and libdrm-amdgpu1 (Debian, Ubuntu), libdrm (Fedora, RHEL)"},
-    {"libtinfo", "libtinfo6 (Debian, Ubuntu), ncurses-compat-libs (Fedora, RHEL)"},
-    {"libstdc++", "libstdc++6 (Debian, Ubuntu), libstdc++ (Fedora, RHEL)"},
-    {"libgomp", "libgomp1 (Debian, Ubuntu), libgomp (Fedora, RHEL)"},
-    {"libopenblas", "libopenblas0 (Debian, Ubuntu), openblas (Fedora, RHEL)"},
-    {"libGL.so", "libgl1 (Debian, Ubuntu), mesa-libGL (Fedora, RHEL)"},
-    {"libmpi", "libopenmpi3 (Debian, Ubuntu), openmpi (Fedora, RHEL)"},
-};
-
 std::optional<Hypothesis> find_library(const LogSubject& subject) {
   for (const Observation* seen : subject.log.of("shared-library-missing")) {
     const auto library = missing_library(*seen);
@@ -50,10 +33,8 @@ std::optional<Hypothesis> find_library(const LogSubject& subject) {
         "The loader finds it in none of its folders; the program ends before it reaches the GPU.");
     missing.fix.push_back(fmt::format("find / -name '{}*' 2>/dev/null   (is it there at all?)",
                                       library->substr(0, library->find(".so") + 3)));
-    for (const Package& package : packages) {
-      if (library->starts_with(package.library)) {
-        missing.fix.push_back(fmt::format("the package that brings it: {}", package.how));
-      }
+    if (const auto package = package_of_library(*library); !package.empty()) {
+      missing.fix.push_back(fmt::format("the package that brings it: {}", package));
     }
     if (is_library_of_rocm(*library)) {
       missing.fix.emplace_back(
@@ -68,79 +49,19 @@ std::optional<Hypothesis> find_library(const LogSubject& subject) {
   return std::nullopt;
 }
 
-// What a log of a program by other people lacks; anything else may be a module of the user's own.
-bool is_known_package(std::string_view module) {
-  for (const std::string_view known : {"torch",
-                                       "torchvision",
-                                       "torchaudio",
-                                       "triton",
-                                       "flash_attn",
-                                       "xformers",
-                                       "amdsmi",
-                                       "numpy",
-                                       "transformers",
-                                       "diffusers",
-                                       "accelerate",
-                                       "peft",
-                                       "deepspeed",
-                                       "vllm",
-                                       "aiter",
-                                       "tensorflow",
-                                       "jax",
-                                       "jaxlib",
-                                       "cupy",
-                                       "onnxruntime",
-                                       "bitsandbytes",
-                                       "sageattention",
-                                       "safetensors",
-                                       "datasets",
-                                       "sentencepiece",
-                                       "cv2",
-                                       "PIL",
-                                       "yaml",
-                                       "setuptools",
-                                       "pkg_resources",
-                                       "packaging",
-                                       "tqdm",
-                                       "einops",
-                                       "scipy",
-                                       "pandas",
-                                       "apex",
-                                       "hip",
-                                       "mamba_ssm",
-                                       "causal_conv1d",
-                                       "rocm_sdk",
-                                       "distutils",
-                                       "ninja",
-                                       "trl",
-                                       "unsloth",
-                                       "gradio",
-                                       "requests",
-                                       "torchao",
-                                       "torchtune",
-                                       "pytorch_lightning",
-                                       "lightning",
-                                       "torch_directml",
-                                       "exllamav2",
-                                       "auto_gptq",
-                                       "llama_cpp"}) {
-    if (module == known) return true;
-  }
-  return false;
-}
-
 std::optional<Hypothesis> find_module(const LogSubject& subject) {
   for (const Observation* seen : subject.log.of("module-missing")) {
     const std::string module(seen->value("module"));
     const std::string top(split(module, '.').front());
     if (top == "torchao" && top != module) continue;
     const bool whole = module == top;
-    const bool known = is_known_package(top);
+    const bool known = is_known_module(top);
     Hypothesis missing = make(subject, *seen,
                               known && whole ? 0.86
                               : known        ? 0.55
                                              : 0.5,
                               fmt::format("Python has no module {}", module));
+    if (goes_on_after(subject.log, *seen)) missing.confidence *= 0.6;
     missing.reasons.push_back(
         whole ? "The package is not installed in the Python that runs the program."
               : fmt::format("The installed {} has no part of this name: another release of it is "
@@ -171,6 +92,14 @@ std::optional<Hypothesis> find_other(const LogSubject& subject) {
     missing.reasons.emplace_back("The program was built on a newer distribution.");
     missing.fix = {"in conda: conda install -c conda-forge libstdcxx-ng",
                    "else: a container or a distribution that is as new as the program"};
+    return missing;
+  }
+  if (const Observation* seen = subject.log.first("rocm-development-missing")) {
+    Hypothesis missing = make(subject, *seen, 0.75, "A part of ROCm for developers is missing");
+    missing.reasons.emplace_back("Compilers and headers come in packages of their own.");
+    missing.fix = {"ls -d /opt/rocm*; command -v hipcc",
+                   "install them: sudo apt install rocm-hip-sdk   (or rocm-hip-sdk of dnf, zypper)",
+                   "installed elsewhere: export ROCM_PATH=/opt/rocm PATH=/opt/rocm/bin:$PATH"};
     return missing;
   }
   if (const Observation* seen = subject.log.first("windows-library-missing")) {

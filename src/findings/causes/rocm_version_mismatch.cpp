@@ -50,7 +50,8 @@ std::optional<Hypothesis> find_library(const LogSubject& subject, const Observat
     const auto major = major_of(*there);
     if (!major) continue;
     if (*major == *built_for) return std::nullopt;
-    mismatch.confidence = 0.9;
+    // From ROCm 7 on the numbers need not follow the release's.
+    mismatch.confidence = *built_for >= 7 && *major > 7 ? 0.45 : 0.9;
     mismatch.title += fmt::format(", and ROCm {} is there", *there);
     mismatch.reasons.push_back(fmt::format("{} belongs to ROCm {}; ROCm {} brings another number.",
                                            *library, *built_for, *there));

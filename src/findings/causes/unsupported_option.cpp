@@ -23,6 +23,8 @@ constexpr Form forms[] = {
      "PyTorch"},
     {"hipblaslt-refused", 0.88, "hipBLASLt is forced on a GPU that it has no kernels for",
      "export TORCH_BLAS_PREFER_HIPBLASLT=0 ROCBLAS_USE_HIPBLASLT=0"},
+    {"hipblaslt-without-kernel", 0.6, "hipBLASLt has no kernel for what is asked on this GPU",
+     "export TORCH_BLAS_PREFER_HIPBLASLT=0 ROCBLAS_USE_HIPBLASLT=0"},
     {"type-unsupported", 0.82, "A number format is asked for that this GPU does not have",
      "take weights in bf16, fp16 or int8 instead of fp8 or fp4"},
     {"attention-forced", 0.7, "The attention back-end that is forced has no kernel here",

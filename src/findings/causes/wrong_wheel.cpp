@@ -31,9 +31,9 @@ Sign find_sign(const LogSubject& subject) {
   Sign best;
   take(best, log.first("torch-without-cuda"), rocm_build ? 0.6 : 0.9);
   if (const auto* seen = log.first("no-nvidia-driver")) {
-    // HIP says "no ROCm-capable device"; only "No CUDA GPUs" is both builds' wording.
+    // ROCm's builds say "No HIP GPUs" in the same place.
     const bool both = seen->text.find("No CUDA GPUs") != std::string::npos;
-    take(best, seen, both ? (rocm_build ? 0.15 : 0.5) : (rocm_build ? 0.6 : 0.88));
+    take(best, seen, both ? (rocm_build ? 0.15 : 0.75) : (rocm_build ? 0.6 : 0.88));
   }
   for (const auto* seen : log.of("cuda-library-missing")) {
     if (!missing_library(*seen)) continue;
@@ -45,6 +45,8 @@ Sign find_sign(const LogSubject& subject) {
     const bool cuda = seen->text.find("+cu") != std::string::npos;
     take(best, seen, cuda ? 0.75 : 0.5);
   }
+  take(best, log.first("no-platform"), 0.6);
+  take(best, log.first("torch-sees-no-gpu"), rocm_build ? 0.1 : 0.4);
   take(best, log.first("tensorflow-without-cuda"), 0.45);
   take(best, log.first("nvidia-packages"), rocm_build ? 0.3 : 0.5);
   return best;
@@ -91,6 +93,7 @@ void advise(const LogSubject& subject, bool add_on, Hypothesis& wrong) {
 }
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
+  if (subject.scene.is_foreign()) return std::nullopt;
   const Sign sign = find_sign(subject);
   const Build build = find_build(subject);
   const bool failed = subject.log.first_with(knowledge::Role::failure) != nullptr;
