@@ -36,13 +36,24 @@ bool is_carried_today(const Target* target) {
   return target != nullptr && target->torch == knowledge::TorchWheels::current;
 }
 
+// AMD's wheels since ROCm 7.9 bring each target's kernels in a package of its own.
+bool kernels_come_apart(const Scene& scene) {
+  const auto release =
+      scene.torch_rocm ? facts::parse_kernel_version(*scene.torch_rocm) : std::nullopt;
+  return release && std::pair((*release)[0], (*release)[1]) >= std::pair(7U, 9U);
+}
+
 // How much a line by itself says; a known target that nobody builds for makes it more.
-double weigh(const std::string& id, const NoCode& found, const Target* target) {
+double weigh(const LogSubject& subject, const NoCode& found) {
+  const std::string& id = found.seen->id();
+  const Target* target = subject.tables.target(found.gfx);
   if (!found.built_for.empty() && !found.gfx.empty()) return 0.93;
   if (id == "tensile-missing") return found.gfx.empty() ? 0.75 : 0.88;
   if (found.names_target) return id == "target-refused" ? 0.82 : 0.9;
   if (id == "attention-supports-only") return 0.75;
   const bool rare = target != nullptr && !is_carried_today(target);
+  if (id == "ollama-device-filtered") return rare ? 0.5 : 0.3;
+  if (kernels_come_apart(subject.scene) && id.starts_with("invalid")) return 0.7;
   if (id == "no-binary-for-gpu") return rare ? 0.88 : target == nullptr ? 0.7 : 0.6;
   if (id == "invalid-device-function") return rare ? 0.82 : target == nullptr ? 0.6 : 0.5;
   return rare ? 0.75 : 0.45;
@@ -78,7 +89,7 @@ std::optional<NoCode> read(const LogSubject& subject, const Observation& seen) {
   if (found.names_target && seen.value("built_for").find(found.gfx) != std::string_view::npos) {
     return std::nullopt;
   }
-  found.confidence = weigh(seen.id(), found, subject.tables.target(found.gfx));
+  found.confidence = weigh(subject, found);
   const bool several =
       subject.scene.integrated_gpu() != nullptr && subject.scene.discrete_gpu() != nullptr;
   if (several && !found.names_target) found.confidence *= 0.6;
@@ -179,10 +190,10 @@ std::optional<Pretended> find_pretended(const LogSubject& subject) {
 
 std::optional<NoCode> find_no_code(const LogSubject& subject) {
   std::optional<NoCode> best;
-  for (const char* id :
-       {"tensile-missing", "ollama-target-listed", "ollama-target-refused",
-        "tensorflow-target-ignored", "no-binary-for-gpu", "invalid-device-function",
-        "invalid-kernel-image", "target-refused", "attention-supports-only"}) {
+  for (const char* id : {"tensile-missing", "ollama-target-listed", "ollama-target-refused",
+                         "ollama-target-removed", "tensorflow-target-ignored", "no-binary-for-gpu",
+                         "invalid-device-function", "invalid-kernel-image", "target-refused",
+                         "attention-supports-only", "ollama-device-filtered"}) {
     for (const Observation* seen : subject.log.of(id)) {
       const auto found = read(subject, *seen);
       if (found && (!best || found->confidence > best->confidence)) best = found;

@@ -73,6 +73,17 @@ TEST(GfxTargetMissing, beside_an_integrated_gpu_the_same_line_says_little) {
   EXPECT_LE(confidence_of(diagnosis, "gfx-target-missing"), 0.4);
 }
 
+TEST(GfxTargetMissing, wheels_with_kernels_apart_may_lack_them_for_a_listed_gpu) {
+  const std::string_view line =
+      "torch.AcceleratorError: HIP error: device kernel image is invalid\n";
+  const LogDiagnosis apart = diagnose(
+      line, R"({"vendor": "AMD", "gfx": "gfx1151", "framework": "torch 2.13.0+rocm10.0.0"})");
+  EXPECT_EQ(apart.cause.id, "gfx-target-missing");
+  const LogDiagnosis whole = diagnose(
+      line, R"({"vendor": "AMD", "gfx": "gfx1100", "framework": "torch 2.6.0+rocm6.2.4"})");
+  EXPECT_LT(confidence_of(whole, "gfx-target-missing"), apart.cause.confidence);
+}
+
 TEST(GfxTargetMissing, a_list_that_holds_the_target_is_another_matter) {
   const LogDiagnosis diagnosis = diagnose(
       "I tensorflow/core/common_runtime/gpu/gpu_device.cc:2266] Ignoring visible gpu device "
@@ -141,6 +152,23 @@ TEST(GfxOverrideWrong, the_near_target_that_is_known_to_run_is_not_blamed) {
       "Unknown.\n",
       R"({"gpu": "Radeon RX 6600"})");
   EXPECT_LE(confidence_of(diagnosis, "gfx-override-wrong"), 0.3);
+}
+
+TEST(GfxOverrideWrong, a_runtime_that_gives_another_target_than_the_name_implies_it) {
+  const std::string_view log =
+      "  Name:                    gfx1100\n"
+      "  Marketing Name:          AMD Radeon RX 9070 XT\n"
+      "Memory access fault by GPU node-1 (Agent handle: 0x5) on address (nil). Reason: Unknown.\n";
+  const LogDiagnosis diagnosis = diagnose(log);
+  EXPECT_EQ(diagnosis.cause.id, "gfx-override-wrong");
+  EXPECT_THAT(diagnosis.cause.title, HasSubstr("HSA_OVERRIDE_GFX_VERSION=11.0.0"));
+  // The same card's own target, and the integrated GPU beside it.
+  EXPECT_NE(diagnose("  Name:                    gfx1201\n"
+                     "  Marketing Name:          AMD Radeon RX 9070 XT\n"
+                     "  Name:                    gfx1036\n"
+                     "Memory access fault by GPU node-1 (Agent handle: 0x5) on address (nil).\n")
+                .cause.id,
+            "gfx-override-wrong");
 }
 
 TEST(GfxOverrideWrong, without_a_failure_it_is_a_runner_up) {

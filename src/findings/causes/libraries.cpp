@@ -101,6 +101,10 @@ bool is_library_of_rocm(std::string_view soname) {
                                   "libamd_", "libmigraphx", "libmagma"});
 }
 
+bool is_of_torch_for_rocm(std::string_view soname) {
+  return starts_with_any(soname, {"libtorch_hip.so", "libc10_hip.so"});
+}
+
 std::string_view package_of_library(std::string_view soname) {
   for (const Package& package : packages) {
     if (soname.starts_with(package.library)) return package.how;

@@ -21,6 +21,8 @@ std::optional<std::uint64_t> rocm_major_of_library(std::string_view soname);
 
 bool is_library_of_cuda(std::string_view soname);
 bool is_library_of_rocm(std::string_view soname);
+// PyTorch's own, which its other builds do not have.
+bool is_of_torch_for_rocm(std::string_view soname);
 // The distribution's package that brings a library; empty: not known.
 std::string_view package_of_library(std::string_view soname);
 // A module that programs of this field install; anything else may be a module of the user's own.

@@ -24,7 +24,7 @@ Hypothesis make(const LogSubject& subject, const Observation& seen, double confi
 std::optional<Hypothesis> find_library(const LogSubject& subject) {
   for (const Observation* seen : subject.log.of("shared-library-missing")) {
     const auto library = missing_library(*seen);
-    if (!library || is_library_of_cuda(*library)) continue;
+    if (!library || is_library_of_cuda(*library) || is_of_torch_for_rocm(*library)) continue;
     const bool known = rocm_major_of_library(*library).has_value();
     const bool told = subject.scene.rocm || subject.scene.torch_rocm;
     Hypothesis missing =

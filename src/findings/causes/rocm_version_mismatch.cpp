@@ -87,7 +87,7 @@ std::optional<Hypothesis> find_symbol(const LogSubject& subject, const Observati
       contains_any(seen.text, {"_ZN3c10", "_ZNK3c10", "_ZN2at", "_ZNK2at", "_ZN5torch", "c10_hip"});
   if (!of_rocm && !of_torch) return std::nullopt;
   Hypothesis mismatch = make(subject, seen);
-  mismatch.confidence = of_rocm ? 0.8 : 0.5;
+  mismatch.confidence = of_rocm ? 0.75 : 0.5;
   mismatch.title = of_rocm ? "Libraries of two ROCm releases meet in one process"
                            : "An extension was built for another PyTorch than the installed one";
   mismatch.reasons.emplace_back(

@@ -62,6 +62,33 @@ TEST(MissingLibrary, a_module_that_is_not_installed) {
   EXPECT_LE(confidence_of(own, "missing-library"), 0.5);
 }
 
+TEST(MissingLibrary, a_module_that_the_program_does_without) {
+  const LogDiagnosis diagnosis = diagnose(
+      "ModuleNotFoundError: No module named 'triton'\nTraceback ends\nloading the model\n"
+      "RuntimeError: Attempting to use hipBLASLt on a unsupported architecture!\n",
+      amd);
+  EXPECT_EQ(diagnosis.cause.id, "unsupported-option");
+}
+
+TEST(MissingLibrary, compilers_and_headers_are_packages_of_their_own) {
+  EXPECT_EQ(diagnose("clang++: error: cannot find ROCm device library; provide its path via "
+                     "'--rocm-path' or '--rocm-device-lib-path'\n",
+                     amd)
+                .cause.id,
+            "missing-library");
+  EXPECT_EQ(
+      diagnose("src/a.h:3:10: fatal error: 'hip/hip_runtime.h' file not found\n", amd).cause.id,
+      "missing-library");
+}
+
+TEST(WrongWheel, a_library_of_the_rocm_build_that_torch_lacks) {
+  EXPECT_EQ(diagnose("OSError: libc10_hip.so: cannot open shared object file: No such file or "
+                     "directory\n",
+                     amd)
+                .cause.id,
+            "wrong-wheel");
+}
+
 TEST(WrongWheel, a_build_for_cuda_says_so_itself) {
   const LogDiagnosis diagnosis = diagnose(
       ">>> torch.__version__\n'2.5.1+cu124'\ntorch 2.5.1+cu124\n"
@@ -170,7 +197,7 @@ TEST(Bitsandbytes, its_library_is_not_the_systems) {
 TEST(MiopenDb, a_cache_that_cannot_be_written) {
   const LogDiagnosis denied = diagnose(
       "MIOpen Error: filesystem error: cannot create directories: Read-only file system "
-      "[/root/.cache/miopen]\nRuntimeError: miopenStatusInternalError\n",
+      "[/srv/.cache/miopen]\nRuntimeError: miopenStatusInternalError\n",
       amd);
   EXPECT_EQ(denied.cause.id, "miopen-db");
   EXPECT_GE(denied.cause.confidence, 0.9);
@@ -191,7 +218,7 @@ TEST(MiopenDb, missing_tuning_is_harmless) {
 }
 
 TEST(DiskFull, shared_memory_and_watches_are_other_limits) {
-  EXPECT_EQ(diagnose("OSError: [Errno 122] Disk quota exceeded: '/home/u/x'\n").cause.id,
+  EXPECT_EQ(diagnose("OSError: [Errno 122] Disk quota exceeded: '/srv/job/x'\n").cause.id,
             "disk-full");
   EXPECT_NE(diagnose("Error: failed to extend /dev/shm/nccl-x to 9637892 bytes, No space left on "
                      "device\n",
@@ -202,16 +229,24 @@ TEST(DiskFull, shared_memory_and_watches_are_other_limits) {
 
 TEST(AppBug, the_innermost_frame_tells_whose_code_it_is) {
   const LogDiagnosis own = diagnose(
-      "Traceback (most recent call last):\n  File \"/home/u/train.py\", line 12, in main\n"
+      "Traceback (most recent call last):\n  File \"/srv/job/train.py\", line 12, in main\n"
       "    cfg['lr']\nKeyError: 'lr'\n",
       amd);
   EXPECT_EQ(own.cause.id, "app-bug");
   const LogDiagnosis library = diagnose(
-      "Traceback (most recent call last):\n  File \"/home/u/train.py\", line 12, in main\n"
+      "Traceback (most recent call last):\n  File \"/srv/job/train.py\", line 12, in main\n"
       "  File \"/v/lib/python3.11/site-packages/accelerate/state.py\", line 9, in f\n"
       "KeyError: 'lr'\n",
       amd);
   EXPECT_LT(confidence_of(library, "app-bug"), own.cause.confidence);
+}
+
+TEST(AppBug, an_exception_that_speaks_of_the_gpu_is_less_likely_a_slip) {
+  const LogDiagnosis memory =
+      diagnose("ValueError: Free memory on device cuda:0 is less than desired\n", amd);
+  const LogDiagnosis plain = diagnose("ValueError: too many values to unpack\n", amd);
+  EXPECT_LT(confidence_of(memory, "app-bug"), 0.35);
+  EXPECT_EQ(plain.cause.id, "app-bug");
 }
 
 TEST(AppBug, shapes_and_missing_models_are_the_programs) {

@@ -39,6 +39,10 @@ Sign find_sign(const LogSubject& subject) {
     if (!missing_library(*seen)) continue;
     take(best, seen, rocm_build ? 0.75 : 0.82);
   }
+  for (const auto* seen : log.of("shared-library-missing")) {
+    const auto library = missing_library(*seen);
+    if (library && is_of_torch_for_rocm(*library)) take(best, seen, rocm_build ? 0.5 : 0.85);
+  }
   take(best, log.first("ptx-unsupported"), 0.6);
   take(best, log.first("cuda-toolkit-missing"), 0.6);
   for (const auto* seen : log.of("xformers-built-for")) {
