@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "findings/causes/causes.h"
-#include "findings/causes/libraries.h"
+#include "findings/causes/program_flow.h"
 
 namespace headroom::findings {
 namespace {
@@ -21,7 +21,7 @@ enum class Whose { user, library, unknown };
 // The last frame before an exception, in the same log.
 const Observation* innermost_frame(const LogSubject& subject, const Observation& error) {
   const Observation* innermost = nullptr;
-  for (const Observation* frame : subject.log.of("python-frame")) {
+  for (const Observation* frame : subject.log.of("traceback-frame")) {
     const bool before = frame->log == error.log && frame->line <= error.line;
     if (before && error.line - frame->line < 12) innermost = frame;
   }
@@ -104,22 +104,12 @@ Slip find_slip(const LogSubject& subject) {
   return best;
 }
 
-// Failures of other kinds before it: the exception may follow from them.
-bool follows_another_failure(const LogSubject& subject, const Observation& slip) {
-  for (const Observation& one : subject.log.all()) {
-    if (one.log != slip.log || one.line >= slip.line) continue;
-    const bool python = one.id().starts_with("python-") || one.id() == "module-missing";
-    if (one.signature->role == knowledge::Role::failure && !python) return true;
-  }
-  return false;
-}
-
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const Slip slip = find_slip(subject);
   if (slip.seen == nullptr) return std::nullopt;
   Hypothesis bug;
   bug.confidence = slip.confidence;
-  if (follows_another_failure(subject, *slip.seen)) bug.confidence *= 0.6;
+  if (follows_another_failure(subject.log, *slip.seen)) bug.confidence *= 0.6;
   if (goes_on_after(subject.log, *slip.seen)) bug.confidence *= 0.7;
   bug.title = slip.title;
   bug.evidence.push_back(show(subject, *slip.seen));

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "findings/causes/causes.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -39,7 +40,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                "must be replaced."
              : "bitsandbytes takes its library by the release that torch was built for, and this "
                "wheel holds none for it; the CPU or CUDA one is no use here.");
-  bits.evidence.push_back(show(subject, *seen, seen->signature->says));
+  bits.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
   if (subject.scene.torch_rocm) {
     bits.evidence.push_back(show(subject.scene.torch_rocm, "what torch was built for"));
   }

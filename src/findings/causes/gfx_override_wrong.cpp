@@ -6,6 +6,7 @@
 
 #include "findings/causes/causes.h"
 #include "findings/causes/gpu_code.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -59,7 +60,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   wrong.evidence.push_back(forced->evidence);
   if (symptom != nullptr) {
     wrong.evidence.insert(wrong.evidence.begin(),
-                          show(subject, *symptom, symptom->signature->says));
+                          show(subject, *symptom, logs::describe(*symptom)));
   }
   wrong.fix = {
       "unset HSA_OVERRIDE_GFX_VERSION   (also in compose files, systemd units and profiles)"};

@@ -8,6 +8,7 @@
 #include "findings/causes/causes.h"
 #include "findings/causes/gpu_code.h"
 #include "findings/stack_advice.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -63,7 +64,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       dropped.reasons.push_back("The library lists " + join(code->built_for, ", ") + ".");
     }
     dropped.evidence.insert(dropped.evidence.begin(),
-                            show(subject, *code->seen, code->seen->signature->says));
+                            show(subject, *code->seen, logs::describe(*code->seen)));
     return dropped;
   }
   // No line names it: the release is too new for the card, and something failed.

@@ -8,6 +8,7 @@
 #include "findings/causes/causes.h"
 #include "findings/causes/gpu_code.h"
 #include "findings/stack_advice.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -68,7 +69,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     missing.reasons.push_back(
         fmt::format("It lists {}; {} is not among them.", join(code->built_for, ", "), code->gfx));
   }
-  missing.evidence.push_back(show(subject, *code->seen, code->seen->signature->says));
+  missing.evidence.push_back(show(subject, *code->seen, logs::describe(*code->seen)));
   for (const SceneGpu& gpu : subject.scene.gpus) {
     if (gpu.gfx == code->gfx && !gpu.source.path.empty()) {
       missing.evidence.push_back(

@@ -52,7 +52,7 @@ double weigh(const LogSubject& subject, const NoCode& found) {
   if (found.names_target) return id == "target-refused" ? 0.82 : 0.9;
   if (id == "attention-supports-only") return 0.75;
   const bool rare = target != nullptr && !is_carried_today(target);
-  if (id == "ollama-device-filtered") return rare ? 0.5 : 0.3;
+  if (id == "ollama-device-left-out") return rare ? 0.5 : 0.3;
   if (kernels_come_apart(subject.scene) && id.starts_with("invalid")) return 0.7;
   if (id == "no-binary-for-gpu") return rare ? 0.88 : target == nullptr ? 0.7 : 0.6;
   if (id == "invalid-device-function") return rare ? 0.82 : target == nullptr ? 0.6 : 0.5;
@@ -193,7 +193,7 @@ std::optional<NoCode> find_no_code(const LogSubject& subject) {
   for (const char* id : {"tensile-missing", "ollama-target-listed", "ollama-target-refused",
                          "ollama-target-removed", "tensorflow-target-ignored", "no-binary-for-gpu",
                          "invalid-device-function", "invalid-kernel-image", "target-refused",
-                         "attention-supports-only", "ollama-device-filtered"}) {
+                         "attention-supports-only", "ollama-device-left-out"}) {
     for (const Observation* seen : subject.log.of(id)) {
       const auto found = read(subject, *seen);
       if (found && (!best || found->confidence > best->confidence)) best = found;

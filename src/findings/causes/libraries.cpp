@@ -123,16 +123,4 @@ bool is_known_module(std::string_view module) {
   return known.find(" " + std::string(module) + " ") != std::string_view::npos;
 }
 
-bool goes_on_after(const logs::Observations& log, const logs::Observation& seen) {
-  constexpr std::uint64_t lines_of_a_traceback = 3;
-  for (const logs::Observation& one : log.all()) {
-    if (one.log != seen.log || one.line < seen.line + lines_of_a_traceback) continue;
-    const bool of_python = one.id().starts_with("python-") || one.id() == seen.id();
-    const bool telling = one.signature->role == knowledge::Role::failure ||
-                         one.signature->role == knowledge::Role::progress;
-    if (telling && !of_python) return true;
-  }
-  return false;
-}
-
 }  // namespace headroom::findings

@@ -28,7 +28,4 @@ std::string_view package_of_library(std::string_view soname);
 // A module that programs of this field install; anything else may be a module of the user's own.
 bool is_known_module(std::string_view module);
 
-// The program came further after this line: something else failed in it later, or it did its work.
-bool goes_on_after(const logs::Observations& log, const logs::Observation& seen);
-
 }  // namespace headroom::findings

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "findings/causes/causes.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -42,7 +43,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (failed != nullptr) {
     database.reasons.emplace_back("The convolution after it failed for want of it.");
   }
-  database.evidence.push_back(show(subject, *seen, seen->signature->says));
+  database.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
   if (failed != nullptr) database.evidence.push_back(show(subject, *failed));
   database.fix = {
       "ls -ld ~ ~/.cache/miopen ~/.config/miopen; df -T ~",

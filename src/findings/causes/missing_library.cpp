@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/libraries.h"
+#include "findings/causes/program_flow.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -17,7 +19,7 @@ Hypothesis make(const LogSubject& subject, const Observation& seen, double confi
   Hypothesis missing;
   missing.confidence = confidence;
   missing.title = std::move(title);
-  missing.evidence.push_back(show(subject, seen, seen.signature->says));
+  missing.evidence.push_back(show(subject, seen, logs::describe(seen)));
   return missing;
 }
 

@@ -8,6 +8,7 @@
 #include "facts/kernel_text.h"
 #include "findings/causes/causes.h"
 #include "findings/scene_text.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -123,7 +124,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                      ? fmt::format("There is no wheel for Python {}", *subject.scene.python)
                      : "There is no wheel for this Python";
   python.reasons.push_back(best.reason);
-  python.evidence.push_back(show(subject, *shown, shown->signature->says));
+  python.evidence.push_back(show(subject, *shown, logs::describe(*shown)));
   if (subject.scene.python) python.evidence.push_back(show(subject.scene.python, "the Python"));
   python.fix = {fmt::format("uv venv --python 3.{} .venv && . .venv/bin/activate", best.newest),
                 "then the same pip install again",

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/libraries.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -28,7 +29,7 @@ std::optional<std::uint64_t> major_of(std::string_view version) {
 
 Hypothesis make(const LogSubject& subject, const Observation& seen) {
   Hypothesis mismatch;
-  mismatch.evidence.push_back(show(subject, seen, seen.signature->says));
+  mismatch.evidence.push_back(show(subject, seen, logs::describe(seen)));
   mismatch.fix = {
       "ls -d /opt/rocm*; pip list | grep -iE 'torch|rocm|triton'   (what is installed)",
       "take all packages for one ROCm release, from one index; rebuild extensions against it",

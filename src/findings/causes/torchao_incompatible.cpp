@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "findings/causes/causes.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -23,7 +24,7 @@ bool is_low_bit_type(std::string_view name) {
 
 // A frame of torchao or torchtune shortly before an exception of an import.
 const Observation* find_frame(const LogSubject& subject, const Observation& error) {
-  for (const Observation* frame : subject.log.of("python-frame")) {
+  for (const Observation* frame : subject.log.of("traceback-frame")) {
     const bool near =
         frame->log == error.log && frame->line < error.line && error.line - frame->line < 12;
     const std::string_view path = frame->value("path");
@@ -58,7 +59,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                  : "torchao does not fit the installed torch";
   ao.reasons.emplace_back(
       "Each torchao is made for two or three releases of torch, and uses names that others lack.");
-  ao.evidence.push_back(show(subject, *seen, seen->signature->says));
+  ao.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
   if (subject.scene.torch) ao.evidence.push_back(show(subject.scene.torch, "the torch in use"));
   ao.fix = {
       "pip list | grep -iE '^(torch|torchao|torchtune|transformers|diffusers) '",

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "findings/causes/causes.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -66,7 +67,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     option.confidence = form.confidence;
     option.title = form.title;
     option.reasons.emplace_back("The message names what is not there; nothing is broken.");
-    option.evidence.push_back(show(subject, *seen, seen->signature->says));
+    option.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
     option.fix = {std::string(form.fix)};
     option.alternatives = {{"gfx-target-missing", 0.1, "rocminfo | grep -m2 gfx"}};
     best = std::move(option);

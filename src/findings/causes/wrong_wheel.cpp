@@ -9,6 +9,7 @@
 #include "findings/causes/libraries.h"
 #include "findings/scene_text.h"
 #include "findings/stack_advice.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -65,7 +66,7 @@ Build find_build(const LogSubject& subject) {
   Build build;
   if (const Observation* seen = subject.log.first("cuda-build")) {
     build.name = seen->value("build");
-    build.evidence = show(subject, *seen, seen->signature->says);
+    build.evidence = show(subject, *seen, logs::describe(*seen));
   } else if (subject.scene.framework) {
     const TorchVersion stated = torch_in(*subject.scene.framework);
     if (!stated.cuda.empty()) build.name = "cu" + stated.cuda;
@@ -120,7 +121,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       "PyPI holds the CUDA builds; pip takes them unless an index for ROCm is named, and any later "
       "install may put one in place of the ROCm build.");
   if (sign.seen != nullptr) {
-    wrong.evidence.push_back(show(subject, *sign.seen, sign.seen->signature->says));
+    wrong.evidence.push_back(show(subject, *sign.seen, logs::describe(*sign.seen)));
   }
   if (build.evidence) wrong.evidence.push_back(*build.evidence);
   advise(subject, add_on, wrong);
