@@ -29,27 +29,52 @@ void add_near_targets(const NoCode& code, const Target& target, Hypothesis& miss
   }
 }
 
+// The program is PyTorch, as far as its paths and words tell.
+bool is_of_torch(const LogSubject& subject, const NoCode& code) {
+  const std::string& line = code.seen->text;
+  return subject.scene.torch || subject.scene.torch_rocm ||
+         subject.log.any_of({"traceback", "python-exception"}) ||
+         line.find("packages/torch") != std::string::npos;
+}
+
+void advise_on_torch(const LogSubject& subject, const Target* target, Hypothesis& missing) {
+  if (target != nullptr) missing.fix = wheels_for(subject.tables, *target);
+  missing.fix.emplace_back(
+      "python3 -c \"import torch; print(torch.cuda.get_arch_list())\"   (what the build carries)");
+}
+
+void advise_on_program(const NoCode& code, const Target* target, Hypothesis& missing) {
+  if (target != nullptr && target->rocm_first) {
+    missing.fix.push_back(fmt::format("take a newer ROCm: its libraries carry {} since {}{}",
+                                      target->gfx, target->about_first ? "about " : "",
+                                      *target->rocm_first));
+  }
+  missing.fix.push_back(
+      fmt::format("built from source: build it again with -DGPU_TARGETS={} -DAMDGPU_TARGETS={}",
+                  code.gfx.empty() ? "gfx…" : code.gfx, code.gfx.empty() ? "gfx…" : code.gfx));
+  missing.fix.emplace_back("llama.cpp, whisper.cpp, koboldcpp: their Vulkan builds need no ROCm");
+}
+
 void advise(const LogSubject& subject, const NoCode& code, Hypothesis& missing) {
   const Target* target = subject.tables.target(code.gfx);
   if (code.add_on) {
-    missing.fix.emplace_back(
-        "leave this package out: PyTorch's own scaled_dot_product_attention needs none");
-    missing.fix.push_back(fmt::format("or build it for the GPU: export PYTORCH_ROCM_ARCH={}",
-                                      code.gfx.empty() ? "gfx…" : code.gfx));
-  } else if (code.seen->id().starts_with("ollama")) {
-    missing.fix.emplace_back(
-        "take a newer ollama, or one with Vulkan: OLLAMA_VULKAN=1 ollama serve");
-  } else if (target != nullptr) {
-    for (std::string& step : wheels_for(subject.tables, *target)) {
-      missing.fix.push_back(std::move(step));
-    }
+    missing.fix = {"leave this package out: PyTorch's own scaled_dot_product_attention needs none",
+                   fmt::format("or build it for the GPU: export PYTORCH_ROCM_ARCH={}",
+                               code.gfx.empty() ? "gfx…" : code.gfx)};
+    return;
   }
-  if (target != nullptr && !code.add_on) add_near_targets(code, *target, missing);
-  if (target == nullptr) {
+  if (code.seen->id().starts_with("ollama")) {
+    missing.fix = {"take a newer ollama, or its Vulkan: OLLAMA_VULKAN=1 ollama serve"};
+  } else if (is_of_torch(subject, code)) {
+    advise_on_torch(subject, target, missing);
+  } else {
+    advise_on_program(code, target, missing);
+  }
+  if (target != nullptr) {
+    add_near_targets(code, *target, missing);
+  } else {
     missing.fix.emplace_back("rocminfo | grep -m2 gfx   (the GPU's own target)");
   }
-  missing.fix.emplace_back(
-      "python3 -c \"import torch; print(torch.cuda.get_arch_list())\"   (what the build carries)");
 }
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
