@@ -1,43 +1,127 @@
 // SPDX-License-Identifier: Apache-2.0
 // app-bug: a plain Python error that has nothing to do with GPUs, drivers or libraries: a name that
-// does not exist, a wrong argument, a missing file. Never more than likely: the same exception may
-// follow from something that failed before.
+// does not exist, a wrong argument, shapes that do not fit, a missing file. The innermost frame
+// tells whose code raised it. Never more than likely: the same exception may follow from something
+// that failed before.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/text.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/program_flow.h"
 
 namespace headroom::findings {
 namespace {
 
-// Exceptions that a slip in the user's own program raises.
-bool is_programming_error(std::string_view type) {
-  for (const std::string_view known :
-       {"NameError", "SyntaxError", "IndentationError", "TypeError", "KeyError", "IndexError",
-        "ZeroDivisionError", "UnboundLocalError", "FileNotFoundError", "JSONDecodeError",
-        "AssertionError", "ValueError", "AttributeError"}) {
-    if (type == known) return true;
+using logs::Observation;
+
+enum class Whose { user, library, unknown };
+
+// The last frame before an exception, in the same log.
+const Observation* innermost_frame(const LogSubject& subject, const Observation& error) {
+  const Observation* innermost = nullptr;
+  for (const Observation* frame : subject.log.of("traceback-frame")) {
+    const bool before = frame->log == error.log && frame->line <= error.line;
+    if (before && error.line - frame->line < 12) innermost = frame;
+  }
+  return innermost;
+}
+
+Whose owner_of(const Observation* frame) {
+  if (frame == nullptr) return Whose::unknown;
+  std::string path(frame->value("path"));
+  std::replace(path.begin(), path.end(), '\\', '/');
+  for (const std::string_view part : {"site-packages/", "dist-packages/", "/lib/python3",
+                                      "/lib64/python3", "/Lib/", "<frozen "}) {
+    if (path.find(part) != std::string::npos) return Whose::library;
+  }
+  return Whose::user;
+}
+
+// How surely an exception of this type is a slip, by the code that raised it.
+double weigh(std::string_view type, Whose owner) {
+  for (const std::string_view sure : {"NameError", "SyntaxError", "IndentationError", "TabError",
+                                      "UnboundLocalError", "ZeroDivisionError"}) {
+    if (type == sure) return owner == Whose::library ? 0.5 : 0.85;
+  }
+  for (const std::string_view usual :
+       {"TypeError", "KeyError", "IndexError", "FileNotFoundError", "NotADirectoryError",
+        "JSONDecodeError", "ValueError", "AttributeError", "AssertionError", "RecursionError",
+        "UnicodeDecodeError", "IsADirectoryError", "FileExistsError", "StopIteration"}) {
+    if (type != usual) continue;
+    return owner == Whose::user ? 0.75 : owner == Whose::unknown ? 0.55 : 0.4;
+  }
+  return 0;
+}
+
+// Frameworks tell of memory and devices with the same types of exception.
+bool speaks_of_the_gpu(const Observation& error) {
+  const std::string_view told = error.value("message");
+  const std::string message = to_lower(told.empty() ? error.text : told);
+  for (const std::string_view word :
+       {"memory", "gpu", "cuda", "hip", "rocm", "device", "gfx", "/dev/"}) {
+    if (message.find(word) != std::string::npos) return true;
   }
   return false;
 }
 
-std::optional<Hypothesis> find(const LogSubject& subject) {
-  const logs::Observation* error = nullptr;
-  for (const logs::Observation* one : subject.log.of("python-exception")) {
-    if (is_programming_error(one->value("type"))) {
-      error = one;
-      break;
+struct Slip {
+  const Observation* seen = nullptr;
+  double confidence = 0;
+  std::string title;
+};
+
+void take(Slip& best, const Observation* seen, double confidence, std::string title) {
+  if (seen != nullptr && confidence > best.confidence) best = {seen, confidence, std::move(title)};
+}
+
+Slip find_slip(const LogSubject& subject) {
+  Slip best;
+  for (const char* id : {"python-exception", "python-bare-exception"}) {
+    for (const Observation* error : subject.log.of(id)) {
+      const Whose owner = owner_of(innermost_frame(subject, *error));
+      const double weight = weigh(error->value("type"), owner);
+      take(best, error, speaks_of_the_gpu(*error) ? weight * 0.6 : weight,
+           fmt::format("A Python error in the program: {}", error->value("type")));
     }
   }
-  if (error == nullptr) return std::nullopt;
+  take(best, subject.log.first("shapes-differ"), 0.82,
+       "Shapes in the program or in the checkpoint do not fit each other");
+  take(best, subject.log.first("device-mixed"), 0.72,
+       "The program mixes tensors of two devices or types");
+  take(best, subject.log.first("device-assertion"), 0.75,
+       "An index of the program is out of range in a kernel");
+  for (const Observation* seen : subject.log.of("wrong-usage")) {
+    take(best, seen, speaks_of_the_gpu(*seen) ? 0.3 : 0.55,
+         "A file or an argument is not what it must be");
+  }
+  take(best, subject.log.first("model-not-found"), 0.75,
+       "A model's file is not where the program looks for it");
+  for (const Observation* seen : subject.log.of("module-missing")) {
+    take(best, seen, 0.3, fmt::format("A module is not found: {}", seen->value("module")));
+  }
+  return best;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const Slip slip = find_slip(subject);
+  if (slip.seen == nullptr) return std::nullopt;
   Hypothesis bug;
-  const std::string_view type = error->value("type");
-  bug.confidence = type == "NameError" || type == "SyntaxError" || type == "IndentationError"
-                       ? confidence::likely
-                       : confidence::possible;
-  bug.title = fmt::format("A Python error in the program: {}", type);
-  bug.reasons.emplace_back("It is raised by the program's own code, not by the GPU's software.");
-  bug.evidence.push_back(show(subject, *error));
+  bug.confidence = slip.confidence;
+  if (follows_another_failure(subject.log, *slip.seen)) bug.confidence *= 0.6;
+  if (goes_on_after(subject.log, *slip.seen)) bug.confidence *= 0.7;
+  bug.title = slip.title;
+  bug.evidence.push_back(show(subject, *slip.seen));
+  const Observation* frame = innermost_frame(subject, *slip.seen);
+  if (frame != nullptr) bug.evidence.push_back(show(subject, *frame, "where it was raised"));
+  bug.reasons.emplace_back(
+      owner_of(frame) == Whose::library
+          ? "A library raised it, over what the program handed it; the GPU's software has no part."
+          : "It is raised by the program's own code, not by the GPU's software.");
   bug.fix.emplace_back("mend the line that the last \"File …, line …\" of the traceback names");
+  bug.alternatives = {{"framework-bug", owner_of(frame) == Whose::library ? 0.3 : 0.05,
+                       "the same program on the CPU: HIP_VISIBLE_DEVICES=\"\""}};
   return bug;
 }
 

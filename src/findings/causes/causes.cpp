@@ -42,6 +42,18 @@ constexpr std::array table = {
   &uma_carveout_small_cause,
   &vram_held_by_other_cause,
   &vram_orphaned_cause,
+  &bitsandbytes_no_rocm_cause,
+  &disk_full_cause,
+  &gfx_override_wrong_cause,
+  &gfx_target_dropped_cause,
+  &gfx_target_missing_cause,
+  &miopen_db_cause,
+  &missing_library_cause,
+  &python_version_unsupported_cause,
+  &rocm_version_mismatch_cause,
+  &torchao_incompatible_cause,
+  &unsupported_option_cause,
+  &wrong_wheel_cause,
 };
 // clang-format on
 

@@ -43,6 +43,18 @@ extern const CauseRule ttm_cap_cause;
 extern const CauseRule uma_carveout_small_cause;
 extern const CauseRule vram_held_by_other_cause;
 extern const CauseRule vram_orphaned_cause;
+extern const CauseRule bitsandbytes_no_rocm_cause;
+extern const CauseRule disk_full_cause;
+extern const CauseRule gfx_override_wrong_cause;
+extern const CauseRule gfx_target_dropped_cause;
+extern const CauseRule gfx_target_missing_cause;
+extern const CauseRule miopen_db_cause;
+extern const CauseRule missing_library_cause;
+extern const CauseRule python_version_unsupported_cause;
+extern const CauseRule rocm_version_mismatch_cause;
+extern const CauseRule torchao_incompatible_cause;
+extern const CauseRule unsupported_option_cause;
+extern const CauseRule wrong_wheel_cause;
 // clang-format on
 
 // The order is that of the table in the documentation, and decides between causes that are equally

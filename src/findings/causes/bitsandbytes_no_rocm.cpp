@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// bitsandbytes-no-rocm: bitsandbytes looks for a library of one back-end by the ROCm or CUDA that
+// torch names, and has none that works.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "findings/causes/causes.h"
+#include "logs/describe.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+std::string wanted_backend(const Observation& seen) {
+  std::string backend(seen.value("backend"));
+  if (backend.empty()) backend = seen.value("asked");
+  return backend;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const Observation* library = subject.log.first("bitsandbytes-library");
+  const Observation* told = subject.log.first("bitsandbytes-without-gpu");
+  const Observation* seen = library != nullptr ? library : told;
+  if (seen == nullptr) return std::nullopt;
+  const std::string backend = library != nullptr ? to_lower(wanted_backend(*library)) : "";
+  const bool amd = subject.scene.vendor && *subject.scene.vendor == Vendor::amd;
+  const bool names_rocm = backend.starts_with("rocm") || backend.starts_with("hip") ||
+                          (told != nullptr && told->text.find("ROCm") != std::string::npos);
+  Hypothesis bits;
+  bits.confidence = names_rocm ? 0.93 : amd ? 0.88 : 0.5;
+  const bool symbol = seen->text.find("undefined symbol") != std::string::npos;
+  bits.title = symbol ? "The bitsandbytes library for ROCm is broken: a symbol is missing"
+               : backend.empty() ? "bitsandbytes has no back-end for ROCm that works"
+                                 : fmt::format("bitsandbytes has no library {}", backend);
+  bits.reasons.push_back(
+      symbol ? "Its library was built for another ROCm, or not completely; bitsandbytes itself "
+               "must be replaced."
+             : "bitsandbytes takes its library by the release that torch was built for, and this "
+               "wheel holds none for it; the CPU or CUDA one is no use here.");
+  bits.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
+  if (subject.scene.torch_rocm) {
+    bits.evidence.push_back(show(subject.scene.torch_rocm, "what torch was built for"));
+  }
+  const std::string gfx = subject.scene.gfx();
+  bits.fix = {
+      "pip install -U bitsandbytes   (0.49 and later bring libraries for ROCm 6 and 7 on Linux)",
+      fmt::format("or build it: git clone https://github.com/bitsandbytes-foundation/bitsandbytes "
+                  "&& cd bitsandbytes && cmake -DCOMPUTE_BACKEND=hip -DBNB_ROCM_ARCH={} -S . && "
+                  "make && pip install .",
+                  gfx.empty() ? "gfx…" : gfx),
+      "a library of a near release can be named: export BNB_ROCM_VERSION=72",
+      "python -m bitsandbytes   (tells which library it takes)",
+  };
+  bits.alternatives = {
+      {"rocm-version-mismatch", 0.1, "python -m bitsandbytes"},
+      {"wrong-wheel", amd ? 0.1 : 0.4, "python3 -c \"import torch; print(torch.version.hip)\""}};
+  return bits;
+}
+
+}  // namespace
+
+constinit const CauseRule bitsandbytes_no_rocm_cause = {
+    .id = "bitsandbytes-no-rocm",
+    .meaning = "bitsandbytes is there without a ROCm back-end that works.",
+    .why =
+        "Older wheels hold libraries for CUDA and the CPU only, and newer ones for some ROCm "
+        "releases; 8-bit and 4-bit training then fails or runs on the CPU.",
+    .fix = "Install a release with ROCm libraries, or build it for this ROCm and GPU.",
+    .explains =
+        "app-bug framework-bug missing-library rocm-version-mismatch wrong-wheel crash-loop",
+    .find = find,
+};
+
+}  // namespace headroom::findings

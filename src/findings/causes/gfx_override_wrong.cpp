@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// gfx-override-wrong: HSA_OVERRIDE_GFX_VERSION is in force, names a target whose code this GPU
+// cannot run, and code on the GPU failed. The tables judge the pair; without a failure it is at
+// most a runner-up.
+#include <fmt/format.h>
+
+#include "findings/causes/causes.h"
+#include "findings/causes/gpu_code.h"
+#include "logs/describe.h"
+
+namespace headroom::findings {
+namespace {
+
+using knowledge::Risk;
+using logs::Observation;
+
+const Observation* symptom_of(const LogSubject& subject) {
+  return subject.log.first_of({"gpu-code-faulted", "no-binary-for-gpu", "invalid-device-function",
+                               "invalid-kernel-image", "tensile-missing", "override-refused"});
+}
+
+double weigh(const LogSubject& subject, Risk risk, bool symptom) {
+  const bool failed = subject.log.first_with(knowledge::Role::failure) != nullptr ||
+                      subject.log.first_with(knowledge::Role::consequence) != nullptr;
+  switch (risk) {
+    case Risk::dangerous:
+      return symptom ? 0.9 : failed ? 0.55 : 0.2;
+    case Risk::medium:
+      return symptom ? 0.3 : 0.1;
+    case Risk::low:
+      break;
+  }
+  return symptom ? 0.2 : 0;
+}
+
+std::optional<Hypothesis> find_refused(const LogSubject& subject) {
+  const Observation* refused = subject.log.first("override-refused");
+  if (refused == nullptr) return std::nullopt;
+  Hypothesis wrong;
+  wrong.confidence = 0.9;
+  wrong.title = "The runtime refuses what HSA_OVERRIDE_GFX_VERSION names";
+  wrong.reasons.emplace_back("Newer runtimes take no target of another major version.");
+  wrong.evidence.push_back(show(subject, *refused));
+  wrong.fix.emplace_back("unset HSA_OVERRIDE_GFX_VERSION");
+  return wrong;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const auto forced = find_override(subject);
+  if (!forced) return find_refused(subject);
+  const Observation* symptom = symptom_of(subject);
+  Hypothesis wrong;
+  wrong.confidence = weigh(subject, forced->judged.risk, symptom != nullptr);
+  if (wrong.confidence <= 0) return std::nullopt;
+  const std::string& value = forced->value;
+  wrong.title = fmt::format("HSA_OVERRIDE_GFX_VERSION={} is wrong for {}", value,
+                            describe_gpu(subject, forced->own));
+  wrong.reasons = {fmt::format("On {}: {}.", forced->own, forced->judged.why),
+                   "Code of another target faults or hangs as if the hardware were broken."};
+  wrong.evidence.push_back(forced->evidence);
+  if (symptom != nullptr) {
+    wrong.evidence.insert(wrong.evidence.begin(),
+                          show(subject, *symptom, logs::describe(*symptom)));
+  }
+  wrong.fix = {
+      "unset HSA_OVERRIDE_GFX_VERSION   (also in compose files, systemd units and profiles)"};
+  const auto* target = subject.tables.target(forced->own);
+  for (const auto& [other, judged] : target->overrides) {
+    if (judged.risk == Risk::dangerous || !knowledge::target_of_override(other)) continue;
+    wrong.fix.push_back(fmt::format(
+        "if the program has no code for {}: export HSA_OVERRIDE_GFX_VERSION={}   (risk: {})",
+        forced->own, other, to_string(judged.risk)));
+  }
+  wrong.fix.emplace_back("headroom check   (lists every place where the variable is set)");
+  wrong.alternatives = {{"gfx-target-missing", 0.1, "the same job without the variable"}};
+  return wrong;
+}
+
+}  // namespace
+
+constinit const CauseRule gfx_override_wrong_cause = {
+    .id = "gfx-override-wrong",
+    .meaning = "HSA_OVERRIDE_GFX_VERSION names a target whose code this GPU cannot run.",
+    .why =
+        "Targets differ in instructions and registers: kernels of another one fault, hang or are "
+        "refused. Old settings outlive the card they were made for.",
+    .fix = "Take the variable out, or name the near target that is known to run.",
+    .explains =
+        "gpu-hang gfx-target-missing gfx-target-dropped app-bug crash-loop framework-bug "
+        "hw-error gpu-unsupported firmware-bad",
+    .find = find,
+};
+
+}  // namespace headroom::findings

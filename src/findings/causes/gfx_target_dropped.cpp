@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// gfx-target-dropped: an older release carried the GPU's target, and the one in use does not. The
+// lines are those of a missing target; the tables tell the history.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "facts/kernel_text.h"
+#include "findings/causes/causes.h"
+#include "findings/causes/gpu_code.h"
+#include "findings/stack_advice.h"
+#include "logs/describe.h"
+
+namespace headroom::findings {
+namespace {
+
+using knowledge::Target;
+
+// The release in use is newer than the newest stack that is known to carry the target.
+bool is_beyond_known_stacks(const LogSubject& subject, const Target& target) {
+  const knowledge::Stack* stack = subject.tables.stack(target.gfx);
+  const facts::Text& used =
+      subject.scene.torch_rocm ? subject.scene.torch_rocm : subject.scene.rocm;
+  if (stack == nullptr || !used || !stack->index.starts_with("rocm")) return false;
+  const auto release = facts::parse_kernel_version(*used);
+  const auto carried = facts::parse_kernel_version(stack->index.substr(4));
+  return release && carried && *release > *carried;
+}
+
+Hypothesis describe(const LogSubject& subject, const Target& target) {
+  Hypothesis dropped;
+  const Scene& scene = subject.scene;
+  const facts::Text& used = scene.torch_rocm ? scene.torch_rocm : scene.rocm;
+  dropped.title =
+      fmt::format("{} no longer carries {}; older releases did",
+                  used ? "ROCm " + *used : "Today's ROCm", describe_gpu(subject, target.gfx));
+  dropped.reasons.push_back(
+      fmt::format("ROCm {} was the last release that listed {}.", *target.rocm_last, target.gfx));
+  if (const knowledge::Stack* stack = subject.tables.stack(target.gfx)) {
+    dropped.reasons.push_back(
+        fmt::format("What still carries it: {}. {}.", stack->rocm, stack->evidence));
+    dropped.fix = older_wheels(*stack);
+  }
+  if (used) dropped.evidence.push_back(show(used, "the ROCm in use"));
+  dropped.fix.push_back(
+      "leave HSA_OVERRIDE_GFX_VERSION unset: no other target's code is known to "
+      "run on " +
+      target.gfx);
+  dropped.fix.emplace_back("for llama.cpp and ollama, Vulkan needs no ROCm: OLLAMA_VULKAN=1");
+  dropped.alternatives = {{"gfx-target-missing", 0.1,
+                           "python3 -c \"import torch; print(torch.cuda.get_arch_list())\""}};
+  return dropped;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const auto code = find_no_code(subject);
+  if (code && !code->add_on) {
+    const Target* target = dropped_target(subject, code->gfx);
+    if (target == nullptr) return std::nullopt;
+    Hypothesis dropped = describe(subject, *target);
+    dropped.confidence = code->confidence;
+    const auto forced = find_override(subject);
+    if (forced && forced->judged.risk == knowledge::Risk::dangerous) dropped.confidence *= 0.5;
+    if (!code->built_for.empty()) {
+      dropped.reasons.push_back("The library lists " + join(code->built_for, ", ") + ".");
+    }
+    dropped.evidence.insert(dropped.evidence.begin(),
+                            show(subject, *code->seen, logs::describe(*code->seen)));
+    return dropped;
+  }
+  // No line names it: the release is too new for the card, and something failed.
+  const Target* target = dropped_target(subject, subject.scene.gfx());
+  const auto* failure = subject.log.first_with(knowledge::Role::failure);
+  if (failure == nullptr) failure = subject.log.first_with(knowledge::Role::consequence);
+  if (target == nullptr || failure == nullptr || !is_beyond_known_stacks(subject, *target)) {
+    return std::nullopt;
+  }
+  Hypothesis dropped = describe(subject, *target);
+  dropped.confidence = 0.4;
+  dropped.evidence.insert(dropped.evidence.begin(), show(subject, *failure));
+  return dropped;
+}
+
+}  // namespace
+
+constinit const CauseRule gfx_target_dropped_cause = {
+    .id = "gfx-target-dropped",
+    .meaning = "An older release carried this GPU's target; the one in use does not.",
+    .why = "The card still works. What is missing is its code in today's libraries.",
+    .fix = "Install the stack that carries it, and hold it there.",
+    .explains = "app-bug crash-loop framework-bug gfx-target-missing gpu-unsupported gpu-hang",
+    .find = find,
+};
+
+}  // namespace headroom::findings

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// gfx-target-missing: the build that runs was never compiled for the GPU's target. Targets that an
+// older release carried are gfx-target-dropped's; a target that is only named by an override is
+// gfx-override-wrong's.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "findings/causes/causes.h"
+#include "findings/causes/gpu_code.h"
+#include "findings/stack_advice.h"
+#include "logs/describe.h"
+
+namespace headroom::findings {
+namespace {
+
+using knowledge::Target;
+
+// A near target that the library has code for, or, where it lists nothing, is known to run.
+void add_near_targets(const NoCode& code, const Target& target, Hypothesis& missing) {
+  for (const auto& [value, judged] : target.overrides) {
+    const auto named = knowledge::target_of_override(value);
+    if (!named || judged.risk == knowledge::Risk::dangerous) continue;
+    bool carried = code.built_for.empty();
+    for (const std::string& gfx : code.built_for) carried = carried || gfx == *named;
+    if (!carried) continue;
+    missing.fix.push_back(fmt::format(
+        "or run the code of {}, a near target: export HSA_OVERRIDE_GFX_VERSION={}   (risk: {})",
+        *named, value, to_string(judged.risk)));
+  }
+}
+
+// The program is PyTorch, as far as its paths and words tell.
+bool is_of_torch(const LogSubject& subject, const NoCode& code) {
+  const std::string& line = code.seen->text;
+  return subject.scene.torch || subject.scene.torch_rocm ||
+         subject.log.any_of({"traceback", "python-exception"}) ||
+         line.find("packages/torch") != std::string::npos;
+}
+
+void advise_on_torch(const LogSubject& subject, const Target* target, Hypothesis& missing) {
+  if (target != nullptr) missing.fix = wheels_for(subject.tables, *target);
+  missing.fix.emplace_back(
+      "python3 -c \"import torch; print(torch.cuda.get_arch_list())\"   (what the build carries)");
+}
+
+void advise_on_program(const NoCode& code, const Target* target, Hypothesis& missing) {
+  if (target != nullptr && target->rocm_first) {
+    missing.fix.push_back(fmt::format("take a newer ROCm: its libraries carry {} since {}{}",
+                                      target->gfx, target->about_first ? "about " : "",
+                                      *target->rocm_first));
+  }
+  missing.fix.push_back(
+      fmt::format("built from source: build it again with -DGPU_TARGETS={} -DAMDGPU_TARGETS={}",
+                  code.gfx.empty() ? "gfx…" : code.gfx, code.gfx.empty() ? "gfx…" : code.gfx));
+  missing.fix.emplace_back("llama.cpp, whisper.cpp, koboldcpp: their Vulkan builds need no ROCm");
+}
+
+void advise(const LogSubject& subject, const NoCode& code, Hypothesis& missing) {
+  const Target* target = subject.tables.target(code.gfx);
+  if (code.add_on) {
+    missing.fix = {"leave this package out: PyTorch's own scaled_dot_product_attention needs none",
+                   fmt::format("or build it for the GPU: export PYTORCH_ROCM_ARCH={}",
+                               code.gfx.empty() ? "gfx…" : code.gfx)};
+    return;
+  }
+  if (code.seen->id().starts_with("ollama")) {
+    missing.fix = {"take a newer ollama, or its Vulkan: OLLAMA_VULKAN=1 ollama serve"};
+  } else if (is_of_torch(subject, code)) {
+    advise_on_torch(subject, target, missing);
+  } else {
+    advise_on_program(code, target, missing);
+  }
+  if (target != nullptr) {
+    add_near_targets(code, *target, missing);
+  } else {
+    missing.fix.emplace_back("rocminfo | grep -m2 gfx   (the GPU's own target)");
+  }
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const auto code = find_no_code(subject);
+  if (!code) return std::nullopt;
+  if (!code->add_on && dropped_target(subject, code->gfx) != nullptr) return std::nullopt;
+  Hypothesis missing;
+  missing.confidence = code->confidence;
+  const auto forced = find_override(subject);
+  // The line then speaks of the target that the override names.
+  if (forced && forced->judged.risk == knowledge::Risk::dangerous) missing.confidence *= 0.5;
+  missing.title = fmt::format("The program holds no code for {}", describe_gpu(subject, code->gfx));
+  missing.reasons.emplace_back(
+      "Code for GPUs is compiled ahead for a list of targets; on any other the first kernel "
+      "fails.");
+  if (!code->built_for.empty() && !code->gfx.empty()) {
+    missing.reasons.push_back(
+        fmt::format("It lists {}; {} is not among them.", join(code->built_for, ", "), code->gfx));
+  }
+  missing.evidence.push_back(show(subject, *code->seen, logs::describe(*code->seen)));
+  for (const SceneGpu& gpu : subject.scene.gpus) {
+    if (gpu.gfx == code->gfx && !gpu.source.path.empty()) {
+      missing.evidence.push_back(
+          {gpu.source.path, gpu.source.line, gpu.source.text, "the GPU's target is " + gpu.gfx});
+    }
+  }
+  advise(subject, *code, missing);
+  missing.alternatives = {
+      {"gpu-unsupported", 0.15, "headroom check   (the support level of this GPU)"},
+      {"gfx-override-wrong", 0.1, "env | grep HSA_OVERRIDE_GFX_VERSION"}};
+  if (subject.scene.integrated_gpu() != nullptr && subject.scene.discrete_gpu() != nullptr) {
+    missing.alternatives.push_back({"igpu-selected", 0.4,
+                                    "HIP_VISIBLE_DEVICES=0 python3 -c \"import torch; print("
+                                    "torch.cuda.get_device_name(0))\""});
+  }
+  return missing;
+}
+
+}  // namespace
+
+constinit const CauseRule gfx_target_missing_cause = {
+    .id = "gfx-target-missing",
+    .meaning = "The program or a library of it was never compiled for this GPU's target.",
+    .why =
+        "Listing the GPU works, the first kernel does not. Another build, or a near target's code, "
+        "may work.",
+    .fix =
+        "Install a build that carries the target; where none does, a near target may be named with "
+        "HSA_OVERRIDE_GFX_VERSION.",
+    .explains = "app-bug crash-loop framework-bug gpu-hang",
+    .find = find,
+};
+
+}  // namespace headroom::findings

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/gpu_code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "facts/kernel_text.h"
+#include "findings/scene_text.h"
+
+namespace headroom::findings {
+namespace {
+
+using knowledge::Target;
+using logs::Observation;
+
+bool contains(const std::vector<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+std::vector<std::string> listed_targets(const Observation& seen) {
+  if (!seen.value("built_for").empty()) return targets_in(seen.value("built_for"));
+  if (!seen.value("types").empty()) return targets_in(seen.value("types"));
+  std::string files;
+  for (const std::string& line : seen.output) {
+    if (line.find("TensileLibrary") != std::string::npos) files += line + ' ';
+  }
+  // "_gfx1030.dat" has no word boundary before it.
+  std::replace(files.begin(), files.end(), '_', ' ');
+  return targets_in(files);
+}
+
+// Today's wheels and releases carry it, so that its absence is an exception.
+bool is_carried_today(const Target* target) {
+  return target != nullptr && target->torch == knowledge::TorchWheels::current;
+}
+
+// AMD's wheels since ROCm 7.9 bring each target's kernels in a package of its own.
+bool kernels_come_apart(const Scene& scene) {
+  const auto release =
+      scene.torch_rocm ? facts::parse_kernel_version(*scene.torch_rocm) : std::nullopt;
+  return release && std::pair((*release)[0], (*release)[1]) >= std::pair(7U, 9U);
+}
+
+// How much a line by itself says; a known target that nobody builds for makes it more.
+double weigh(const LogSubject& subject, const NoCode& found) {
+  const std::string& id = found.seen->id();
+  const Target* target = subject.tables.target(found.gfx);
+  if (!found.built_for.empty() && !found.gfx.empty()) return 0.93;
+  if (id == "tensile-missing") return found.gfx.empty() ? 0.75 : 0.88;
+  if (found.names_target) return id == "target-refused" ? 0.82 : 0.9;
+  if (id == "attention-supports-only") return 0.75;
+  const bool rare = target != nullptr && !is_carried_today(target);
+  if (id == "ollama-device-left-out") return rare ? 0.5 : 0.3;
+  if (kernels_come_apart(subject.scene) && id.starts_with("invalid")) return 0.7;
+  if (id == "no-binary-for-gpu") return rare ? 0.88 : target == nullptr ? 0.7 : 0.6;
+  if (id == "invalid-device-function") return rare ? 0.82 : target == nullptr ? 0.6 : 0.5;
+  return rare ? 0.75 : 0.45;
+}
+
+// An integrated GPU that is passed over while the discrete one works is nobody's failure.
+bool is_bystander(const LogSubject& subject, const std::string& gfx) {
+  const SceneGpu* gpu = subject.scene.gpu(gfx);
+  const SceneGpu* discrete = subject.scene.discrete_gpu();
+  return gpu != nullptr && gpu->integrated.value_or(false) && discrete != nullptr &&
+         discrete->gfx != gfx;
+}
+
+std::optional<NoCode> read(const LogSubject& subject, const Observation& seen) {
+  NoCode found;
+  found.seen = &seen;
+  found.add_on = seen.id() == "target-refused" || seen.id() == "attention-supports-only";
+  for (const char* name : {"gfx", "asked"}) {
+    const auto named = targets_in(seen.value(name));
+    if (!named.empty() && found.gfx.empty()) found.gfx = named.front();
+  }
+  found.names_target = !found.gfx.empty();
+  if (found.gfx.empty()) found.gfx = subject.scene.gfx();
+  if (found.names_target && is_bystander(subject, found.gfx)) return std::nullopt;
+  found.built_for = listed_targets(seen);
+  if (found.built_for.empty()) {
+    if (const auto* list = subject.log.first_of({"arch-list", "compiled-for"})) {
+      found.built_for = listed_targets(*list);
+    }
+  }
+  if (!found.gfx.empty() && contains(found.built_for, found.gfx)) return std::nullopt;
+  // "gfx1030gfx1100": a list with a mistake in it, not a missing target.
+  if (found.names_target && seen.value("built_for").find(found.gfx) != std::string_view::npos) {
+    return std::nullopt;
+  }
+  found.confidence = weigh(subject, found);
+  const bool several =
+      subject.scene.integrated_gpu() != nullptr && subject.scene.discrete_gpu() != nullptr;
+  if (several && !found.names_target) found.confidence *= 0.6;
+  return found;
+}
+
+// The GPU's own targets as far as they are known: not what the override makes it call itself.
+std::vector<const Target*> own_targets(const LogSubject& subject, const std::string& pretended) {
+  std::vector<const Target*> own;
+  std::vector<const Target*> integrated;
+  for (const SceneGpu& gpu : subject.scene.gpus) {
+    if (gpu.gfx.empty() || gpu.gfx == pretended) continue;
+    if (const Target* target = subject.tables.target(gpu.gfx)) {
+      (gpu.integrated.value_or(false) ? integrated : own).push_back(target);
+    }
+  }
+  if (own.empty()) own = integrated;
+  if (!own.empty()) return own;
+  // "gfx103x": a family.
+  for (const SceneGpu& gpu : subject.scene.gpus) {
+    if (!gpu.gfx.ends_with('x')) continue;
+    const std::string family = gpu.gfx.substr(0, gpu.gfx.size() - 1);
+    for (const auto& [gfx, target] : subject.tables.targets) {
+      const bool member = gfx.starts_with(family) && gfx.size() == gpu.gfx.size();
+      if (member) own.push_back(&target);
+    }
+  }
+  return own;
+}
+
+const facts::Setting* override_setting(const Scene& scene) {
+  const facts::Setting* found = nullptr;
+  for (const facts::Setting& setting : scene.settings) {
+    const bool named = setting.name == "HSA_OVERRIDE_GFX_VERSION" ||
+                       setting.name.starts_with("HSA_OVERRIDE_GFX_VERSION_");
+    if (named && !setting.value.empty()) found = &setting;
+  }
+  return found;
+}
+
+// "10.3.0" of gfx1030.
+std::string value_of_override(const std::string& gfx) {
+  const auto step = parse_hex(gfx.substr(gfx.size() - 1));
+  if (gfx.size() < 6 || !step) return "";
+  return fmt::format("{}.{}.{}", gfx.substr(3, gfx.size() - 5), gfx[gfx.size() - 2], *step);
+}
+
+struct Pretended {
+  std::string value;  // As the variable would be set.
+  std::string gfx;
+  Evidence evidence;
+};
+
+// The only target that the GPU's names are of.
+const Target* target_by_name(const LogSubject& subject) {
+  const Target* named = nullptr;
+  for (const SceneGpu& gpu : subject.scene.gpus) {
+    // A chip's name is only what the tables made of the target.
+    const Target* target = subject.tables.target(gpu.gfx);
+    if (target != nullptr && target->chip == gpu.name) continue;
+    for (const SceneGpu& one : gpus_of_text(gpu.name, subject.tables)) {
+      if (named != nullptr && named->gfx != one.gfx) return nullptr;
+      named = subject.tables.target(one.gfx);
+    }
+  }
+  return named;
+}
+
+// A runtime that gives another target than the GPU's name is of.
+std::optional<Pretended> find_implied(const LogSubject& subject) {
+  std::vector<const Observation*> printed = subject.log.of("agent-name");
+  for (const Observation* one : subject.log.of("target-printed")) printed.push_back(one);
+  const Target* named = printed.empty() ? nullptr : target_by_name(subject);
+  if (named == nullptr || named->kind == knowledge::Kind::both) return std::nullopt;
+  const Observation* other = nullptr;
+  for (const Observation* one : printed) {
+    if (one->value("gfx") == named->gfx) return std::nullopt;
+    const Target* target = subject.tables.target(one->value("gfx"));
+    if (target != nullptr && target->kind == named->kind) other = one;
+  }
+  if (other == nullptr) return std::nullopt;
+  const std::string gfx(other->value("gfx"));
+  return Pretended{value_of_override(gfx), gfx,
+                   show(subject, *other,
+                        "the runtime says " + gfx + ", and the GPU's name is of " + named->gfx)};
+}
+
+std::optional<Pretended> find_pretended(const LogSubject& subject) {
+  const facts::Setting* setting = override_setting(subject.scene);
+  if (setting == nullptr) return find_implied(subject);
+  const facts::Source& source = setting->source;
+  return Pretended{setting->value,
+                   knowledge::target_of_override(setting->value).value_or(""),
+                   {source.path, source.line, source.text, "the override in force"}};
+}
+
+}  // namespace
+
+std::optional<NoCode> find_no_code(const LogSubject& subject) {
+  std::optional<NoCode> best;
+  for (const char* id : {"tensile-missing", "ollama-target-listed", "ollama-target-refused",
+                         "ollama-target-removed", "tensorflow-target-ignored", "no-binary-for-gpu",
+                         "invalid-device-function", "invalid-kernel-image", "target-refused",
+                         "attention-supports-only", "ollama-device-left-out"}) {
+    for (const Observation* seen : subject.log.of(id)) {
+      const auto found = read(subject, *seen);
+      if (found && (!best || found->confidence > best->confidence)) best = found;
+    }
+  }
+  return best;
+}
+
+std::optional<OverrideInForce> find_override(const LogSubject& subject) {
+  const auto pretended = find_pretended(subject);
+  if (!pretended) return std::nullopt;
+  std::optional<OverrideInForce> mildest;
+  for (const Target* target : own_targets(subject, pretended->gfx)) {
+    const auto judged = knowledge::judge_override(*target, pretended->value);
+    if (!judged) return std::nullopt;
+    if (!mildest || judged->risk < mildest->judged.risk) {
+      mildest = OverrideInForce{pretended->value, target->gfx, *judged, pretended->evidence};
+    }
+  }
+  return mildest;
+}
+
+const Target* dropped_target(const LogSubject& subject, const std::string& gfx) {
+  const Target* target = subject.tables.target(gfx);
+  if (target == nullptr || knowledge::support_of(*target) != knowledge::Support::dropped) {
+    return nullptr;
+  }
+  const Scene& scene = subject.scene;
+  const facts::Text& used = scene.torch_rocm ? scene.torch_rocm : scene.rocm;
+  const auto release = used ? facts::parse_kernel_version(*used) : std::nullopt;
+  const auto last = facts::parse_kernel_version(*target->rocm_last);
+  if (!release || !last) return target;
+  const bool carried = std::pair((*release)[0], (*release)[1]) <= std::pair((*last)[0], (*last)[1]);
+  return carried ? nullptr : target;
+}
+
+std::string describe_gpu(const LogSubject& subject, const std::string& gfx) {
+  if (gfx.empty()) return "this GPU";
+  const SceneGpu* gpu = subject.scene.gpu(gfx);
+  if (gpu != nullptr && !gpu->name.empty()) return fmt::format("{} ({})", gfx, gpu->name);
+  return gfx;
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/libraries.h"
+
+#include <array>
+
+#include "base/text.h"
+
+namespace headroom::findings {
+namespace {
+
+struct Soname {
+  std::string_view name;
+  std::uint64_t number;
+  std::uint64_t rocm;  // Major release.
+};
+
+// From the packages' own versions: CMakeLists.txt of each library at the release tags. Those whose
+// number is that of the release itself are in `numbered_as_rocm`.
+constexpr std::array sonames = {
+    Soname{"librocblas.so", 3, 5},    Soname{"librocblas.so", 4, 6},
+    Soname{"librocblas.so", 5, 7},    Soname{"libhipblas.so", 1, 5},
+    Soname{"libhipblas.so", 2, 6},    Soname{"libhipblas.so", 3, 7},
+    Soname{"libhipblaslt.so", 1, 7},  Soname{"libhipsparse.so", 4, 7},
+    Soname{"libhipsolver.so", 1, 7},  Soname{"libamd_comgr.so", 3, 7},
+    Soname{"librocm_smi64.so", 5, 5},
+};
+constexpr std::array<std::string_view, 3> numbered_as_rocm = {"libamdhip64.so", "libhiprtc.so",
+                                                              "libhiprtc-builtins.so"};
+
+// ".so" and what is before it, and the first number behind it.
+std::pair<std::string_view, std::optional<std::uint64_t>> split_soname(std::string_view soname) {
+  const std::size_t end = soname.find(".so");
+  if (end == std::string_view::npos) return {soname, std::nullopt};
+  const std::string_view name = soname.substr(0, end + 3);
+  if (soname.size() <= end + 4) return {name, std::nullopt};
+  return {name, parse_u64(split(soname.substr(end + 4), '.').front())};
+}
+
+struct Package {
+  std::string_view library, how;
+};
+
+// Which package brings a library that ROCm's own need and do not bring.
+constexpr Package packages[] = {
+    {"libnuma", "libnuma1 (Debian, Ubuntu), numactl-libs (Fedora, RHEL)"},
+    {"libelf", "libelf1 (Debian, Ubuntu), elfutils-libelf (Fedora, RHEL)"},
+    {"libdrm", "libdrm2 and libdrm-amdgpu1 (Debian, Ubuntu), libdrm (Fedora, RHEL)"},
+    {"libtinfo", "libtinfo6 (Debian, Ubuntu), ncurses-compat-libs (Fedora, RHEL)"},
+    {"libstdc++", "libstdc++6 (Debian, Ubuntu), libstdc++ (Fedora, RHEL)"},
+    {"libgomp", "libgomp1 (Debian, Ubuntu), libgomp (Fedora, RHEL)"},
+    {"libopenblas", "libopenblas0 (Debian, Ubuntu), openblas (Fedora, RHEL)"},
+    {"libGL.so", "libgl1 (Debian, Ubuntu), mesa-libGL (Fedora, RHEL)"},
+    {"libmpi", "libopenmpi3 (Debian, Ubuntu), openmpi (Fedora, RHEL)"},
+};
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> heads) {
+  for (const std::string_view head : heads) {
+    if (text.starts_with(head)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<std::string> missing_library(const logs::Observation& seen) {
+  std::string name(seen.value("library"));
+  if (name.empty()) name = seen.value("loading");
+  if (name.empty() || name.starts_with("libbitsandbytes")) return std::nullopt;
+  // ollama and llama.cpp try every vendor's libraries in turn and say so.
+  const bool only_tried = seen.text.find("level=") != std::string::npos &&
+                          seen.text.find("source=") != std::string::npos;
+  if (only_tried && !is_library_of_rocm(name)) return std::nullopt;
+  return name;
+}
+
+std::optional<std::uint64_t> rocm_major_of_library(std::string_view soname) {
+  const auto [name, number] = split_soname(soname);
+  if (!number) return std::nullopt;
+  for (const std::string_view one : numbered_as_rocm) {
+    if (one == name) return number;
+  }
+  for (const Soname& one : sonames) {
+    if (one.name == name && one.number == *number) return one.rocm;
+  }
+  return std::nullopt;
+}
+
+bool is_library_of_cuda(std::string_view soname) {
+  const auto [name, number] = split_soname(soname);
+  for (const std::string_view one : {"libcuda.so", "libnccl.so", "libc10_cuda.so",
+                                     "libtorch_cuda.so", "libnvidia-ml.so", "libcupti.so"}) {
+    if (name == one) return true;
+  }
+  return starts_with_any(
+      name, {"libcudart", "libcublas", "libcudnn", "libcusparse", "libcufft", "libcurand",
+             "libcusolver", "libnvrtc", "libnvToolsExt", "libnvinfer", "libnvJitLink"});
+}
+
+bool is_library_of_rocm(std::string_view soname) {
+  return starts_with_any(soname, {"libamdhip", "libhip", "libroc", "libMIOpen", "librccl", "libhsa",
+                                  "libamd_", "libmigraphx", "libmagma"});
+}
+
+bool is_of_torch_for_rocm(std::string_view soname) {
+  return starts_with_any(soname, {"libtorch_hip.so", "libc10_hip.so"});
+}
+
+std::string_view package_of_library(std::string_view soname) {
+  for (const Package& package : packages) {
+    if (soname.starts_with(package.library)) return package.how;
+  }
+  return {};
+}
+
+bool is_known_module(std::string_view module) {
+  static constexpr std::string_view known =
+      " torch torchvision torchaudio triton flash_attn xformers amdsmi numpy transformers "
+      "diffusers accelerate peft deepspeed vllm aiter tensorflow jax jaxlib cupy "
+      "onnxruntime bitsandbytes sageattention safetensors datasets sentencepiece cv2 PIL "
+      "yaml setuptools pkg_resources packaging tqdm einops scipy pandas apex hip mamba_ssm "
+      "causal_conv1d rocm_sdk distutils ninja trl unsloth gradio requests torchao "
+      "torchtune pytorch_lightning lightning torch_directml exllamav2 auto_gptq llama_cpp ";
+  return known.find(" " + std::string(module) + " ") != std::string_view::npos;
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// missing-library: a shared library or a Python module is not there or not on the search path.
+// Libraries of another ROCm are rocm-version-mismatch's, those of CUDA are wrong-wheel's.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "findings/causes/causes.h"
+#include "findings/causes/libraries.h"
+#include "findings/causes/program_flow.h"
+#include "logs/describe.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+Hypothesis make(const LogSubject& subject, const Observation& seen, double confidence,
+                std::string title) {
+  Hypothesis missing;
+  missing.confidence = confidence;
+  missing.title = std::move(title);
+  missing.evidence.push_back(show(subject, seen, logs::describe(seen)));
+  return missing;
+}
+
+std::optional<Hypothesis> find_library(const LogSubject& subject) {
+  for (const Observation* seen : subject.log.of("shared-library-missing")) {
+    const auto library = missing_library(*seen);
+    if (!library || is_library_of_cuda(*library) || is_of_torch_for_rocm(*library)) continue;
+    const bool known = rocm_major_of_library(*library).has_value();
+    const bool told = subject.scene.rocm || subject.scene.torch_rocm;
+    Hypothesis missing =
+        make(subject, *seen, known && !told ? 0.5 : 0.88, fmt::format("{} is missing", *library));
+    missing.reasons.emplace_back(
+        "The loader finds it in none of its folders; the program ends before it reaches the GPU.");
+    missing.fix.push_back(fmt::format("find / -name '{}*' 2>/dev/null   (is it there at all?)",
+                                      library->substr(0, library->find(".so") + 3)));
+    if (const auto package = package_of_library(*library); !package.empty()) {
+      missing.fix.push_back(fmt::format("the package that brings it: {}", package));
+    }
+    if (is_library_of_rocm(*library)) {
+      missing.fix.emplace_back(
+          "not there: install ROCm's package that brings it, or a wheel that holds its own copy");
+      missing.fix.emplace_back(
+          "there: echo /opt/rocm/lib | sudo tee /etc/ld.so.conf.d/rocm.conf && sudo ldconfig");
+      missing.alternatives = {
+          {"rocm-version-mismatch", known && !told ? 0.5 : 0.15, "ls -d /opt/rocm*"}};
+    }
+    return missing;
+  }
+  return std::nullopt;
+}
+
+std::optional<Hypothesis> find_module(const LogSubject& subject) {
+  for (const Observation* seen : subject.log.of("module-missing")) {
+    const std::string module(seen->value("module"));
+    const std::string top(split(module, '.').front());
+    if (top == "torchao" && top != module) continue;
+    const bool whole = module == top;
+    const bool known = is_known_module(top);
+    Hypothesis missing = make(subject, *seen,
+                              known && whole ? 0.86
+                              : known        ? 0.55
+                                             : 0.5,
+                              fmt::format("Python has no module {}", module));
+    if (goes_on_after(subject.log, *seen)) missing.confidence *= 0.6;
+    missing.reasons.push_back(
+        whole ? "The package is not installed in the Python that runs the program."
+              : fmt::format("The installed {} has no part of this name: another release of it is "
+                            "needed.",
+                            top));
+    missing.fix = {
+        "which python; python -m pip list   (the Python that runs the program, and what it has)",
+        fmt::format("python -m pip install {}   (into that one)", top),
+    };
+    if (top == "torch") {
+      missing.fix.back() =
+          "python -m pip install torch --index-url URL   (the ROCm index that \"Get started\" on "
+          "pytorch.org names)";
+    }
+    missing.alternatives = {{"app-bug", known ? 0.1 : 0.45, "ls   (is it a file of the program?)"}};
+    return missing;
+  }
+  return std::nullopt;
+}
+
+std::optional<Hypothesis> find_other(const LogSubject& subject) {
+  for (const Observation* seen : subject.log.of("symbol-version-missing")) {
+    const auto version = seen->value("version");
+    const bool compiler = version.starts_with("GLIBC") || version.starts_with("CXXABI");
+    if (!compiler) continue;
+    Hypothesis missing = make(subject, *seen, 0.82,
+                              fmt::format("A system library is too old: it lacks {}", version));
+    missing.reasons.emplace_back("The program was built on a newer distribution.");
+    missing.fix = {"in conda: conda install -c conda-forge libstdcxx-ng",
+                   "else: a container or a distribution that is as new as the program"};
+    return missing;
+  }
+  if (const Observation* seen = subject.log.first("rocm-development-missing")) {
+    Hypothesis missing = make(subject, *seen, 0.75, "A part of ROCm for developers is missing");
+    missing.reasons.emplace_back("Compilers and headers come in packages of their own.");
+    missing.fix = {"ls -d /opt/rocm*; command -v hipcc",
+                   "install them: sudo apt install rocm-hip-sdk   (or rocm-hip-sdk of dnf, zypper)",
+                   "installed elsewhere: export ROCM_PATH=/opt/rocm PATH=/opt/rocm/bin:$PATH"};
+    return missing;
+  }
+  if (const Observation* seen = subject.log.first("windows-library-missing")) {
+    Hypothesis missing = make(subject, *seen, 0.75, "A DLL, or one that it needs, is missing");
+    missing.reasons.emplace_back("Windows names the library that it loads, not the one it lacks.");
+    missing.fix = {"install the Visual C++ runtime: winget install Microsoft.VCRedist.2015+.x64",
+                   "install torch, torchvision and torchaudio again, all from one index"};
+    missing.alternatives = {{"rocm-version-mismatch", 0.2, "pip list"}};
+    return missing;
+  }
+  return std::nullopt;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  std::optional<Hypothesis> best;
+  for (auto* search : {find_library, find_module, find_other}) {
+    auto found = search(subject);
+    if (found && (!best || found->confidence > best->confidence)) best = std::move(found);
+  }
+  return best;
+}
+
+}  // namespace
+
+constinit const CauseRule missing_library_cause = {
+    .id = "missing-library",
+    .meaning = "A shared library or a Python module is absent, or not on the search path.",
+    .why = "The program ends while it loads, before it touches the GPU.",
+    .fix = "Install the package that brings it, or tell the loader where it is.",
+    .explains = "app-bug crash-loop framework-bug",
+    .find = find,
+};
+
+}  // namespace headroom::findings

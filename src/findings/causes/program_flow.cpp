@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/program_flow.h"
+
+namespace headroom::findings {
+namespace {
+
+using knowledge::Role;
+using logs::Observation;
+
+// A failure with a reason of its own: neither an exception of Python, which may be the same one
+// again, nor a line that only repeats that something failed.
+bool is_failure_of_its_own(const Observation& one) {
+  if (one.signature->role != Role::failure) return false;
+  for (const std::string_view vague : {"unknown-error-line", "system-error", "aborted", "segfault",
+                                       "signal-exit", "traceback-frame", "module-missing"}) {
+    if (one.id() == vague) return false;
+  }
+  return !one.id().starts_with("python-");
+}
+
+}  // namespace
+
+bool follows_another_failure(const logs::Observations& log, const Observation& seen) {
+  for (const Observation& one : log.all()) {
+    const bool before = one.log == seen.log && one.line < seen.line;
+    if (before && one.id() != seen.id() && is_failure_of_its_own(one)) return true;
+  }
+  return false;
+}
+
+bool goes_on_after(const logs::Observations& log, const Observation& seen) {
+  constexpr std::uint64_t end_of_a_traceback = 3;
+  for (const Observation& one : log.all()) {
+    if (one.log != seen.log || one.line < seen.line + end_of_a_traceback) continue;
+    if (one.signature->role == Role::progress) return true;
+    if (one.id() != seen.id() && is_failure_of_its_own(one)) return true;
+  }
+  return false;
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// python-version-unsupported: pip finds no wheel because there is none for this Python. "from
+// versions: none" also follows from a wrong index or no network, so the interpreter's version
+// decides.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "facts/kernel_text.h"
+#include "findings/causes/causes.h"
+#include "findings/scene_text.h"
+#include "logs/describe.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+std::optional<std::uint64_t> minor_of(std::string_view version) {
+  const auto parts = split(trim(version), '.');
+  if (parts.size() < 2 || parts[0] != "3") return std::nullopt;
+  return parse_u64(parts[1]);
+}
+
+// Wheels that are compiled for one Python each.
+bool is_compiled_package(std::string_view package) {
+  for (const std::string_view known :
+       {"torch", "torchvision", "torchaudio", "triton", "pytorch-triton-rocm", "tensorflow",
+        "tensorflow-rocm", "jaxlib", "onnxruntime", "onnxruntime-rocm", "onnxruntime-migraphx",
+        "vllm", "xformers", "rocm", "rocm-sdk-core", "bitsandbytes", "numpy", "flash-attn"}) {
+    if (package == known) return true;
+  }
+  return false;
+}
+
+// The newest minor that wheels of one ROCm release exist for: PyTorch's wheel indexes.
+std::uint64_t newest_for_rocm(const std::string& release) {
+  const auto version = facts::parse_kernel_version(release);
+  if (!version) return 13;
+  const auto major = (*version)[0];
+  const auto minor = (*version)[1];
+  if (major < 5) return 9;
+  if (major == 5) return minor >= 5 ? 11 : 10;
+  if (major == 6 && minor < 2) return 12;
+  return 13;
+}
+
+// "…/whl/rocm6.1" → 6.1.
+std::string rocm_of_index(std::string_view index) {
+  const std::size_t at = index.rfind("rocm");
+  if (at == std::string_view::npos) return "";
+  return version_in(index.substr(at + 4)).value_or("");
+}
+
+struct Judged {
+  double confidence = 0;
+  std::string reason;
+  std::uint64_t newest = 12;
+};
+
+Judged judge_search(const LogSubject& subject, const Observation& seen) {
+  std::string package(seen.value("package"));
+  if (package.empty()) package = seen.value("wanted");
+  if (!is_compiled_package(to_lower(package))) return {};
+  Judged judged;
+  const Observation* index = subject.log.first("pip-index");
+  std::string release = index != nullptr ? rocm_of_index(index->value("index")) : "";
+  if (release.empty()) release = rocm_of_index(seen.value("asked"));
+  judged.newest = newest_for_rocm(release);
+  const bool none = seen.value("versions").empty() || seen.value("versions") == "none";
+  const auto minor = subject.scene.python ? minor_of(*subject.scene.python) : std::nullopt;
+  if (!minor) {
+    judged.confidence = none ? 0.5 : 0.3;
+    judged.reason = "The Python's version is not in the log; a too new one is the usual reason.";
+  } else if (*minor > judged.newest) {
+    judged.confidence = none ? 0.9 : 0.75;
+    judged.reason = fmt::format("Wheels of {} there exist for Python up to 3.{}; this one is {}.",
+                                package, judged.newest, *subject.scene.python);
+  } else if (*minor < 9) {
+    judged.confidence = none ? 0.85 : 0.75;
+    judged.reason = fmt::format("Wheels of today start at Python 3.9 or 3.10; this one is {}.",
+                                *subject.scene.python);
+    judged.newest = 12;
+  } else {
+    judged.confidence = *minor == 13 ? 0.5 : 0.3;
+    judged.reason = "Wheels for this Python may exist; a wrong index address looks the same.";
+  }
+  return judged;
+}
+
+Judged judge_wheel(const LogSubject& subject, const Observation& seen) {
+  Judged judged;
+  const auto tag = parse_u64(seen.value("tag").substr(3));
+  if (!tag) return {};
+  judged.newest = *tag;
+  const auto minor = subject.scene.python ? minor_of(*subject.scene.python) : std::nullopt;
+  judged.confidence = !minor ? 0.6 : *minor != *tag ? 0.92 : 0.2;
+  judged.reason = fmt::format("The wheel is for Python 3.{}{}.", *tag,
+                              minor ? ", and this one is " + *subject.scene.python : "");
+  return judged;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  Judged best;
+  const Observation* shown = nullptr;
+  const auto take = [&](const Observation* seen, const Judged& judged) {
+    if (judged.confidence <= best.confidence) return;
+    best = judged;
+    shown = seen;
+  };
+  for (const Observation* seen : subject.log.of("python-required")) {
+    const bool ignored = seen->text.find("Ignored the following") != std::string::npos;
+    take(seen, {ignored ? 0.6 : 0.93, "The package says itself which Python it needs.", 12});
+  }
+  for (const auto* seen : subject.log.of("pip-no-version")) {
+    take(seen, judge_search(subject, *seen));
+  }
+  for (const auto* seen : subject.log.of("wheel-unsupported")) {
+    take(seen, judge_wheel(subject, *seen));
+  }
+  if (shown == nullptr) return std::nullopt;
+  Hypothesis python;
+  python.confidence = best.confidence;
+  python.title = subject.scene.python
+                     ? fmt::format("There is no wheel for Python {}", *subject.scene.python)
+                     : "There is no wheel for this Python";
+  python.reasons.push_back(best.reason);
+  python.evidence.push_back(show(subject, *shown, logs::describe(*shown)));
+  if (subject.scene.python) python.evidence.push_back(show(subject.scene.python, "the Python"));
+  python.fix = {fmt::format("uv venv --python 3.{} .venv && . .venv/bin/activate", best.newest),
+                "then the same pip install again",
+                "python3 --version; pip index versions torch --index-url URL   (what is there)"};
+  python.alternatives = {
+      {"app-bug", 0.2, "open the index address in a browser: a wrong one holds no package"}};
+  return python;
+}
+
+}  // namespace
+
+constinit const CauseRule python_version_unsupported_cause = {
+    .id = "python-version-unsupported",
+    .meaning = "There is no wheel for this Python, usually because it is too new.",
+    .why =
+        "Wheels with compiled code exist for some Python versions only; pip says that no version "
+        "fits, not why.",
+    .fix = "Make a virtual environment with a Python that the wheels exist for.",
+    .explains = "missing-library app-bug wrong-wheel",
+    .any_vendor = true,
+    .find = find,
+};
+
+}  // namespace headroom::findings

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// rocm-version-mismatch: a library or a symbol is asked for that belongs to another ROCm than the
+// one that is there. The number behind ".so." names the major release that a program was built for.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/text.h"
+#include "findings/causes/causes.h"
+#include "findings/causes/libraries.h"
+#include "logs/describe.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+std::vector<facts::Text> releases_there(const Scene& scene) {
+  std::vector<facts::Text> there;
+  for (const facts::Text* one : {&scene.rocm, &scene.torch_rocm}) {
+    if (*one) there.push_back(*one);
+  }
+  return there;
+}
+
+std::optional<std::uint64_t> major_of(std::string_view version) {
+  return parse_u64(split(trim(version), '.').front());
+}
+
+Hypothesis make(const LogSubject& subject, const Observation& seen) {
+  Hypothesis mismatch;
+  mismatch.evidence.push_back(show(subject, seen, logs::describe(seen)));
+  mismatch.fix = {
+      "ls -d /opt/rocm*; pip list | grep -iE 'torch|rocm|triton'   (what is installed)",
+      "take all packages for one ROCm release, from one index; rebuild extensions against it",
+  };
+  mismatch.alternatives = {
+      {"missing-library", 0.2, "ldconfig -p | grep -E 'amdhip|rocblas|MIOpen'"}};
+  return mismatch;
+}
+
+// A library of another major release than the one that is known to be there.
+std::optional<Hypothesis> find_library(const LogSubject& subject, const Observation& seen) {
+  const auto library = missing_library(seen);
+  if (!library) return std::nullopt;
+  const auto built_for = rocm_major_of_library(*library);
+  if (!built_for) return std::nullopt;
+  Hypothesis mismatch = make(subject, seen);
+  mismatch.title = fmt::format("Built for ROCm {}: {} is asked for", *built_for, *library);
+  for (const facts::Text& there : releases_there(subject.scene)) {
+    const auto major = major_of(*there);
+    if (!major) continue;
+    if (*major == *built_for) return std::nullopt;
+    // From ROCm 7 on the numbers need not follow the release's.
+    mismatch.confidence = *built_for >= 7 && *major > 7 ? 0.45 : 0.9;
+    mismatch.title += fmt::format(", and ROCm {} is there", *there);
+    mismatch.reasons.push_back(fmt::format("{} belongs to ROCm {}; ROCm {} brings another number.",
+                                           *library, *built_for, *there));
+    mismatch.evidence.push_back(show(there, "the ROCm that is there"));
+    mismatch.fix.push_back(fmt::format(
+        "here: what was built for ROCm {} must be taken for ROCm {}, or ROCm {} installed",
+        *built_for, *there, *built_for));
+    return mismatch;
+  }
+  // Nothing says which ROCm is there: none, or another one.
+  const auto current = major_of(subject.tables.current_rocm);
+  mismatch.confidence = current && *built_for + 3 < *current ? 0.55 : 0.45;
+  mismatch.reasons.push_back(fmt::format(
+      "{} belongs to ROCm {}. Either another ROCm is there, or none.", *library, *built_for));
+  mismatch.alternatives.front().confidence = 0.45;
+  return mismatch;
+}
+
+bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words) {
+    if (text.find(word) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+std::optional<Hypothesis> find_symbol(const LogSubject& subject, const Observation& seen) {
+  if (seen.text.find("bitsandbytes") != std::string::npos) return std::nullopt;
+  const bool of_rocm =
+      contains_any(seen.text, {"symbol: hip", "symbol: __hip", "symbol: roc", "symbol: hsa",
+                               "symbol: amd", "symbol: miopen", "ncclComm", "3c103hip", "libroc",
+                               "libhip", "libhsa", "libMIOpen", "librccl", "libamd", "/opt/rocm"});
+  const bool of_torch =
+      contains_any(seen.text, {"_ZN3c10", "_ZNK3c10", "_ZN2at", "_ZNK2at", "_ZN5torch", "c10_hip"});
+  if (!of_rocm && !of_torch) return std::nullopt;
+  Hypothesis mismatch = make(subject, seen);
+  mismatch.confidence = of_rocm ? 0.75 : 0.5;
+  mismatch.title = of_rocm ? "Libraries of two ROCm releases meet in one process"
+                           : "An extension was built for another PyTorch than the installed one";
+  mismatch.reasons.emplace_back(
+      "A symbol is missing that the other library was compiled against: the two do not belong "
+      "together.");
+  mismatch.fix.insert(mismatch.fix.begin(),
+                      "env | grep LD_LIBRARY_PATH   (system libraries before the package's own)");
+  return mismatch;
+}
+
+// "version `hip_6.2' not found": the library that is loaded is older than what was compiled.
+std::optional<Hypothesis> find_symbol_version(const LogSubject& subject, const Observation& seen) {
+  const std::string name = to_lower(seen.value("version"));
+  if (!contains_any(name, {"hip_", "rocr_", "roc", "amd_comgr", "hsa"})) return std::nullopt;
+  Hypothesis mismatch = make(subject, seen);
+  mismatch.confidence = 0.9;
+  mismatch.title = fmt::format("The ROCm library that is loaded lacks {}", seen.value("version"));
+  mismatch.reasons.emplace_back(
+      "Versions of symbols grow with the release: the program was built for a newer ROCm than the "
+      "one that is loaded.");
+  return mismatch;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  std::optional<Hypothesis> best;
+  const auto take = [&](std::optional<Hypothesis> one) {
+    if (one && (!best || one->confidence > best->confidence)) best = std::move(one);
+  };
+  for (const auto* seen : subject.log.of("shared-library-missing")) {
+    take(find_library(subject, *seen));
+  }
+  for (const auto* seen : subject.log.of("symbol-missing")) take(find_symbol(subject, *seen));
+  for (const auto* seen : subject.log.of("symbol-version-missing")) {
+    take(find_symbol_version(subject, *seen));
+  }
+  return best;
+}
+
+}  // namespace
+
+constinit const CauseRule rocm_version_mismatch_cause = {
+    .id = "rocm-version-mismatch",
+    .meaning = "A program was built for another ROCm than the one that is loaded.",
+    .why =
+        "Libraries change their interfaces between major releases, and name it in the number "
+        "behind \".so.\": the loader finds none, or symbols are missing.",
+    .fix = "Take every package for one ROCm release; rebuild extensions against it.",
+    .explains = "missing-library app-bug framework-bug crash-loop",
+    .find = find,
+};
+
+}  // namespace headroom::findings

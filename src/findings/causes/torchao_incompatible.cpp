@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// torchao-incompatible: torchao, or torchtune on top of it, does not fit the installed torch. Its
+// releases follow torch's closely; the error comes up wherever a library imports it.
+#include <fmt/format.h>
+
+#include "findings/causes/causes.h"
+#include "logs/describe.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+// torchao takes low-bit types that older releases of torch do not have.
+bool is_low_bit_type(std::string_view name) {
+  for (const std::string_view head : {"int", "uint", "float8", "float4"}) {
+    if (!name.starts_with(head)) continue;
+    const std::string_view bits = name.substr(head.size());
+    const bool few = bits.size() == 1 && bits[0] >= '1' && bits[0] <= '7';
+    if (few || head.starts_with("float")) return true;
+  }
+  return false;
+}
+
+// A frame of torchao or torchtune shortly before an exception of an import.
+const Observation* find_frame(const LogSubject& subject, const Observation& error) {
+  for (const Observation* frame : subject.log.of("traceback-frame")) {
+    const bool near =
+        frame->log == error.log && frame->line < error.line && error.line - frame->line < 12;
+    const std::string_view path = frame->value("path");
+    if (near && (path.find("/torchao/") != std::string_view::npos ||
+                 path.find("/torchtune/") != std::string_view::npos)) {
+      return frame;
+    }
+  }
+  return nullptr;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const Observation* seen = subject.log.first("torchao-import-failed");
+  double confidence = 0.9;
+  if (seen == nullptr) {
+    for (const char* id : {"torch-attribute-missing", "import-name-missing"}) {
+      const Observation* error = subject.log.first(id);
+      if (error == nullptr) continue;
+      const bool from_torchao = find_frame(subject, *error) != nullptr;
+      const bool low_bit = is_low_bit_type(error->value("name"));
+      if (!from_torchao && !low_bit) continue;
+      seen = error;
+      confidence = from_torchao ? 0.93 : error->value("name").starts_with("float") ? 0.5 : 0.9;
+      break;
+    }
+  }
+  if (seen == nullptr) return std::nullopt;
+  Hypothesis ao;
+  ao.confidence = confidence;
+  ao.title = subject.scene.torch
+                 ? fmt::format("torchao does not fit torch {}", *subject.scene.torch)
+                 : "torchao does not fit the installed torch";
+  ao.reasons.emplace_back(
+      "Each torchao is made for two or three releases of torch, and uses names that others lack.");
+  ao.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
+  if (subject.scene.torch) ao.evidence.push_back(show(subject.scene.torch, "the torch in use"));
+  ao.fix = {
+      "pip list | grep -iE '^(torch|torchao|torchtune|transformers|diffusers) '",
+      "the pairs that fit are in pytorch/ao#2919: torch 2.5 to 2.7 with torchao 0.12, 2.8 with "
+      "0.13, 2.9 with 0.14",
+      "nothing here needs it: pip uninstall torchao   (libraries then go on without)",
+  };
+  return ao;
+}
+
+}  // namespace
+
+constinit const CauseRule torchao_incompatible_cause = {
+    .id = "torchao-incompatible",
+    .meaning = "torchao or torchtune does not fit the installed torch.",
+    .why =
+        "transformers and diffusers import torchao where it is installed, so their imports fail "
+        "although nobody asked for it. It is the same on every vendor's GPU.",
+    .fix = "Bring torch and torchao to a pair that fits, or remove torchao.",
+    .explains = "app-bug framework-bug missing-library",
+    .any_vendor = true,
+    .find = find,
+};
+
+}  // namespace headroom::findings

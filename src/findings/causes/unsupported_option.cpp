@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// unsupported-option: an option, a number format or a back-end is forced that this build or this
+// GPU does not have. A warning that falls back by itself is no failure.
+#include <fmt/format.h>
+
+#include "findings/causes/causes.h"
+#include "logs/describe.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+struct Form {
+  const char* id;
+  double confidence;
+  std::string_view title;
+  std::string_view fix;
+};
+
+constexpr Form forms[] = {
+    {"allocator-option-unknown", 0.86, "PyTorch's allocator does not know an option that is set",
+     "unset PYTORCH_CUDA_ALLOC_CONF PYTORCH_HIP_ALLOC_CONF PYTORCH_ALLOC_CONF, or take a newer "
+     "PyTorch"},
+    {"hipblaslt-refused", 0.88, "hipBLASLt is forced on a GPU that it has no kernels for",
+     "export TORCH_BLAS_PREFER_HIPBLASLT=0 ROCBLAS_USE_HIPBLASLT=0"},
+    {"hipblaslt-without-kernel", 0.6, "hipBLASLt has no kernel for what is asked on this GPU",
+     "export TORCH_BLAS_PREFER_HIPBLASLT=0 ROCBLAS_USE_HIPBLASLT=0"},
+    {"type-unsupported", 0.82, "A number format is asked for that this GPU does not have",
+     "take weights in bf16, fp16 or int8 instead of fp8 or fp4"},
+    {"attention-forced", 0.7, "The attention back-end that is forced has no kernel here",
+     "let PyTorch choose: leave out sdpa_kernel(…) and attention options; "
+     "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1 adds kernels on some GPUs"},
+    {"unsupported-on-rocm", 0.72, "Something is asked for that the ROCm build does not have",
+     "leave the option out, or take what the message names instead"},
+    {"xformers-built-for", 0.45, "xFormers is asked for, and has no kernels for this PyTorch",
+     "leave --xformers out: PyTorch's own attention needs none; pip uninstall xformers"},
+};
+
+// Ignored where it is not supported, so it matters only for what it was set for.
+std::optional<Hypothesis> find_expandable(const LogSubject& subject) {
+  const Observation* seen = subject.log.first("expandable-segments-refused");
+  if (seen == nullptr) return std::nullopt;
+  const bool failed = subject.log.first_with(knowledge::Role::failure) != nullptr;
+  const bool works = subject.log.first_with(knowledge::Role::progress) != nullptr;
+  Hypothesis option;
+  option.confidence = !failed && works ? 0.2 : 0.55;
+  option.title = "expandable_segments is set, and this PyTorch does not have it for ROCm";
+  option.reasons.emplace_back(
+      "Builds before PyTorch 2.12 with ROCm 7 leave it out and go on without: memory fragments as "
+      "if it were not set.");
+  option.evidence.push_back(show(subject, *seen));
+  option.fix = {
+      "take expandable_segments:True out of PYTORCH_HIP_ALLOC_CONF and PYTORCH_CUDA_ALLOC_CONF",
+      "against fragmentation instead: "
+      "PYTORCH_HIP_ALLOC_CONF=garbage_collection_threshold:0.8,max_split_size_mb:512"};
+  option.alternatives = {{"fragmentation", 0.3, "the figures of the out-of-memory message"}};
+  return option;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  std::optional<Hypothesis> best = find_expandable(subject);
+  for (const Form& form : forms) {
+    const Observation* seen = subject.log.first(form.id);
+    if (seen == nullptr || (best && best->confidence >= form.confidence)) continue;
+    Hypothesis option;
+    option.confidence = form.confidence;
+    option.title = form.title;
+    option.reasons.emplace_back("The message names what is not there; nothing is broken.");
+    option.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
+    option.fix = {std::string(form.fix)};
+    option.alternatives = {{"gfx-target-missing", 0.1, "rocminfo | grep -m2 gfx"}};
+    best = std::move(option);
+  }
+  return best;
+}
+
+}  // namespace
+
+constinit const CauseRule unsupported_option_cause = {
+    .id = "unsupported-option",
+    .meaning = "An option, a number format or a back-end is forced that is not supported here.",
+    .why = "Guides are written for other GPUs; what they set may not exist in the ROCm build.",
+    .fix = "Leave the option out, or take what the build supports.",
+    .explains = "app-bug framework-bug crash-loop",
+    .find = find,
+};
+
+}  // namespace headroom::findings

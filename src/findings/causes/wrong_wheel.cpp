@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// wrong-wheel: a build for CUDA or for the CPU on a machine with an AMD GPU. Its version says so
+// ("+cu124", "+cpu"), or it looks for NVIDIA's driver and libraries.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "findings/causes/causes.h"
+#include "findings/causes/libraries.h"
+#include "findings/scene_text.h"
+#include "findings/stack_advice.h"
+#include "logs/describe.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+struct Sign {
+  const Observation* seen = nullptr;
+  double confidence = 0;
+};
+
+void take(Sign& best, const Observation* seen, double confidence) {
+  if (seen != nullptr && confidence > best.confidence) best = {seen, confidence};
+}
+
+// A line by which a program for CUDA shows itself.
+Sign find_sign(const LogSubject& subject) {
+  const logs::Observations& log = subject.log;
+  const bool rocm_build = subject.scene.torch_rocm.known();
+  Sign best;
+  take(best, log.first("torch-without-cuda"), rocm_build ? 0.6 : 0.9);
+  if (const auto* seen = log.first("no-nvidia-driver")) {
+    // ROCm's builds say "No HIP GPUs" in the same place.
+    const bool both = seen->text.find("No CUDA GPUs") != std::string::npos;
+    take(best, seen, both ? (rocm_build ? 0.15 : 0.75) : (rocm_build ? 0.6 : 0.88));
+  }
+  for (const auto* seen : log.of("cuda-library-missing")) {
+    if (!missing_library(*seen)) continue;
+    take(best, seen, rocm_build ? 0.75 : 0.82);
+  }
+  for (const auto* seen : log.of("shared-library-missing")) {
+    const auto library = missing_library(*seen);
+    if (library && is_of_torch_for_rocm(*library)) take(best, seen, rocm_build ? 0.5 : 0.85);
+  }
+  take(best, log.first("ptx-unsupported"), 0.6);
+  take(best, log.first("cuda-toolkit-missing"), 0.6);
+  for (const auto* seen : log.of("xformers-built-for")) {
+    const bool cuda = seen->text.find("+cu") != std::string::npos;
+    take(best, seen, cuda ? 0.75 : 0.5);
+  }
+  take(best, log.first("no-platform"), 0.6);
+  take(best, log.first("torch-sees-no-gpu"), rocm_build ? 0.1 : 0.4);
+  take(best, log.first("tensorflow-without-cuda"), 0.45);
+  take(best, log.first("nvidia-packages"), rocm_build ? 0.3 : 0.5);
+  return best;
+}
+
+struct Build {
+  std::string name;  // "cu124", "cpu"; empty: not told.
+  std::optional<Evidence> evidence;
+};
+
+Build find_build(const LogSubject& subject) {
+  Build build;
+  if (const Observation* seen = subject.log.first("cuda-build")) {
+    build.name = seen->value("build");
+    build.evidence = show(subject, *seen, logs::describe(*seen));
+  } else if (subject.scene.framework) {
+    const TorchVersion stated = torch_in(*subject.scene.framework);
+    if (!stated.cuda.empty()) build.name = "cu" + stated.cuda;
+    if (stated.cpu) build.name = "cpu";
+    if (!build.name.empty()) {
+      build.evidence = show(subject.scene.framework, "the build's own name");
+    }
+  }
+  return build;
+}
+
+void advise(const LogSubject& subject, bool add_on, Hypothesis& wrong) {
+  if (add_on) {
+    wrong.fix = {
+        "pip list | grep -iE 'torch|xformers|flash|onnxruntime|nvidia|cuda'   (find the build for "
+        "CUDA)",
+        "take that package's build for ROCm, or leave it out"};
+    return;
+  }
+  wrong.fix = {"pip uninstall -y torch torchvision torchaudio"};
+  const auto* target = subject.tables.target(subject.scene.gfx());
+  auto steps = target != nullptr ? wheels_for(subject.tables, *target) : std::vector<std::string>();
+  if (steps.empty()) {
+    steps = {"pip install torch --index-url URL",
+             "(URL is the ROCm index that \"Get started\" on pytorch.org names)"};
+  }
+  wrong.fix.insert(wrong.fix.end(), steps.begin(), steps.end());
+  wrong.fix.emplace_back("python3 -c \"import torch; print(torch.version.hip)\"   (not None)");
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  if (subject.scene.is_foreign()) return std::nullopt;
+  const Sign sign = find_sign(subject);
+  const Build build = find_build(subject);
+  const bool failed = subject.log.first_with(knowledge::Role::failure) != nullptr;
+  double confidence = sign.confidence;
+  if (!build.name.empty() && !subject.scene.torch_rocm) {
+    confidence = sign.seen != nullptr ? std::max(0.93, confidence) : failed ? 0.6 : 0.5;
+  }
+  if (confidence <= 0) return std::nullopt;
+  // Without a word of an AMD GPU such a line may be anybody's.
+  const bool amd = subject.scene.vendor && *subject.scene.vendor == Vendor::amd;
+  Hypothesis wrong;
+  wrong.confidence = amd ? confidence : std::min(confidence, 0.45);
+  const bool add_on = subject.scene.torch_rocm.known();
+  wrong.title = !build.name.empty() && !add_on
+                    ? fmt::format("The installed PyTorch is a build for {}, not for ROCm",
+                                  build.name == "cpu" ? "the CPU" : "CUDA (" + build.name + ")")
+                : add_on ? "A package beside the ROCm build of PyTorch is a build for CUDA"
+                         : "A build for CUDA or the CPU runs on a machine with an AMD GPU";
+  wrong.reasons.emplace_back(
+      "PyPI holds the CUDA builds; pip takes them unless an index for ROCm is named, and any later "
+      "install may put one in place of the ROCm build.");
+  if (sign.seen != nullptr) {
+    wrong.evidence.push_back(show(subject, *sign.seen, logs::describe(*sign.seen)));
+  }
+  if (build.evidence) wrong.evidence.push_back(*build.evidence);
+  advise(subject, add_on, wrong);
+  wrong.alternatives = {
+      {"driver-not-loaded", 0.05, "rocminfo | head"},
+      {"app-bug", 0.05,
+       "python3 -c \"import torch; print(torch.__version__, torch.version.hip)\""}};
+  return wrong;
+}
+
+}  // namespace
+
+constinit const CauseRule wrong_wheel_cause = {
+    .id = "wrong-wheel",
+    .meaning = "A build for CUDA or for the CPU is installed on a machine with an AMD GPU.",
+    .why = "It knows nothing of the AMD GPU: it looks for NVIDIA's driver, or runs on the CPU.",
+    .fix = "Remove it, and install the ROCm build from its own index.",
+    .explains =
+        "app-bug crash-loop framework-bug missing-library driver-not-loaded "
+        "backend-unavailable unsupported-option",
+    .find = find,
+};
+
+}  // namespace headroom::findings
