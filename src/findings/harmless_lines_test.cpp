@@ -15,10 +15,12 @@ namespace {
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
 std::vector<std::string> ids_of(const std::string& line) {
+  logs::Observations observations;
+  logs::LogReader reader(testing::tables().matcher, observations, 0);
+  reader.feed(line);
+  reader.finish();
   std::vector<std::string> ids;
-  for (const knowledge::Signature* one : testing::tables().matcher.match(line)) {
-    ids.push_back(one->id);
-  }
+  for (const logs::Observation& one : observations.all()) ids.push_back(one.id());
   return ids;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "findings/causes/missing_evidence.h"
 #include "findings/causes/recovery.h"
@@ -29,6 +30,20 @@ void add_evidence(const LogSubject& subject, Role role, std::size_t most, Hypoth
   }
 }
 
+// By the best that is seen: the end of the work, work, a server that came up, or harmless lines
+// alone, of which several kinds make a boot's or a start's picture.
+double sure_of_health(const logs::Observations& log) {
+  if (did_its_work(log)) return 0.9;
+  if (log.any_of({"training-step", "request-served", "prompt-executed"})) return 0.8;
+  if (log.first_with(Role::progress) != nullptr) return 0.6;
+  std::set<std::string_view> kinds;
+  for (const Observation& one : log.all()) {
+    if (one.signature->role == Role::noise) kinds.insert(one.id());
+  }
+  constexpr std::size_t several = 3;
+  return kinds.size() >= several ? 0.7 : 0.55;
+}
+
 const Observation* first_made_up_for(const LogSubject& subject) {
   for (const Observation& one : subject.log.all()) {
     if (one.id() == "traceback" || !is_failure(subject.log, one)) continue;
@@ -50,10 +65,9 @@ bool is_healthy(const LogSubject& subject) {
 
 Hypothesis conclude_healthy(const LogSubject& subject) {
   Hypothesis healthy;
-  const bool ended = did_its_work(subject.log);
   const bool works = subject.log.first_with(Role::progress) != nullptr;
   const Observation* made_up = first_made_up_for(subject);
-  healthy.confidence = ended ? 0.9 : works ? 0.75 : 0.6;
+  healthy.confidence = sure_of_health(subject.log);
   healthy.title = "Nothing failed here";
   if (works) healthy.reasons.emplace_back("The job did its work; no failure is left at its end.");
   if (subject.log.first_with(Role::noise) != nullptr) {
@@ -100,8 +114,9 @@ Hypothesis conclude_insufficient(const LogSubject& subject, double best_guess) {
   const bool vague = last != nullptr && is_vague(*last);
   const double own = last == nullptr ? 0.65 : vague ? 0.55 : 0.75;
   unknown.confidence = own * (1 - best_guess / 2);
-  unknown.title = last != nullptr ? "The log ends without saying why"
-                                  : "The log holds nothing that tells a cause";
+  unknown.title = subject.log.seen("said-to-hang") ? "It stands still without saying why"
+                  : last != nullptr                ? "The log ends without saying why"
+                                                   : "The log holds nothing that tells a cause";
   unknown.reasons = std::move(missing.reasons);
   if (last != nullptr) unknown.evidence.push_back(show(subject, *last, logs::describe(*last)));
   add_evidence(subject, Role::failure, 3, unknown);
