@@ -110,23 +110,17 @@ Answer to_answer(const Candidate& chosen, const std::vector<Candidate>& candidat
   return answer;
 }
 
-// On a machine where AMD's causes cannot hold.
-Answer find_foreign_answer(const LogSubject& subject, const std::vector<Candidate>& candidates) {
-  if (const Candidate* chosen = choose(candidates, true)) return to_answer(*chosen, candidates);
-  const bool works = subject.log.first_with(knowledge::Role::progress) != nullptr;
-  if (works && is_healthy(subject)) return {"none", conclude_healthy(subject)};
-  return {"not-amd-gpu", conclude_not_amd(subject)};
-}
-
 Answer find_answer(const LogSubject& subject, const std::vector<Candidate>& candidates) {
-  if (subject.scene.is_foreign()) return find_foreign_answer(subject, candidates);
   const bool healthy = is_healthy(subject);
   const double least = healthy && did_its_work(subject.log) ? least_in_a_healthy_run : 0;
   const Candidate* chosen = choose(candidates);
   if (chosen != nullptr && chosen->hypothesis.confidence >= least) {
     return to_answer(*chosen, candidates);
   }
-  if (healthy) return {"none", conclude_healthy(subject)};
+  const bool works = subject.log.first_with(knowledge::Role::progress) != nullptr;
+  const bool foreign = subject.scene.is_foreign();
+  if (healthy && (works || !foreign)) return {"none", conclude_healthy(subject)};
+  if (foreign) return {"not-amd-gpu", conclude_not_amd(subject)};
   const double best = candidates.empty() ? 0 : candidates.front().hypothesis.confidence;
   return {"insufficient-evidence", conclude_insufficient(subject, best)};
 }
@@ -146,7 +140,12 @@ LogDiagnosis diagnose_logs(const LogSubject& subject) {
 
 LogDiagnosis diagnose_logs(const LogSubject& subject, std::span<const CauseRule* const> rules) {
   LogDiagnosis diagnosis;
-  const std::vector<Candidate> candidates = find_candidates(subject, rules);
+  // Only causes that strike on any vendor's machine can hold on a foreign one.
+  std::vector<const CauseRule*> fitting(rules.begin(), rules.end());
+  if (subject.scene.is_foreign()) {
+    std::erase_if(fitting, [](const CauseRule* rule) { return !rule->any_vendor; });
+  }
+  const std::vector<Candidate> candidates = find_candidates(subject, fitting);
   const Answer answer = find_answer(subject, candidates);
   diagnosis.cause = make_cause(answer.id, answer.hypothesis);
   diagnosis.verdict = verdict_of(diagnosis.cause.id);

@@ -99,12 +99,9 @@ std::vector<Candidate> find_candidates(const LogSubject& subject,
   return candidates;
 }
 
-const Candidate* choose(const std::vector<Candidate>& candidates, bool only_any_vendor) {
+const Candidate* choose(const std::vector<Candidate>& candidates) {
   for (const Candidate& one : candidates) {
-    if (one.hypothesis.confidence < least_for_an_answer) continue;
-    if (only_any_vendor ? one.rule->any_vendor &&
-                              (one.explained_by == nullptr || !one.explained_by->rule->any_vendor)
-                        : one.explained_by == nullptr) {
+    if (one.explained_by == nullptr && one.hypothesis.confidence >= least_for_an_answer) {
       return &one;
     }
   }

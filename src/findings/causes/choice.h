@@ -24,8 +24,8 @@ constexpr double least_for_an_answer = 0.35;
 std::vector<Candidate> find_candidates(const LogSubject& subject,
                                        std::span<const CauseRule* const> rules);
 
-// nullptr if none is sure enough. `only_any_vendor`: of the rules that hold on every machine.
-const Candidate* choose(const std::vector<Candidate>& candidates, bool only_any_vendor = false);
+// nullptr if none is sure enough.
+const Candidate* choose(const std::vector<Candidate>& candidates);
 
 // The one at the beginning of the chain of explanations.
 const Candidate& root_of(const Candidate& candidate);
