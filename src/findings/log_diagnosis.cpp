@@ -1,63 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/log_diagnosis.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
+#include <set>
 
-#include "base/text.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/choice.h"
 #include "findings/causes/conclusions.h"
+#include "findings/causes/recovery.h"
+#include "findings/causes/telltale.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
 
-struct Candidate {
-  const CauseRule* rule = nullptr;
-  Hypothesis hypothesis;
-  const Candidate* explained_by = nullptr;
-};
-
-// Below this a hypothesis is a runner-up at most.
-constexpr double least_for_an_answer = 0.35;
-
-bool explains(const Candidate& cause, const Candidate& sign) {
-  // A guess does not explain away what is plain to see.
-  if (cause.hypothesis.confidence < sign.hypothesis.confidence * 0.6) return false;
-  const auto words = split_words(cause.rule->explains);
-  return std::find(words.begin(), words.end(), sign.rule->id) != words.end();
-}
-
-std::vector<Candidate> find_candidates(const LogSubject& subject) {
-  std::vector<Candidate> candidates;
-  for (const CauseRule* rule : cause_rules()) {
-    auto hypothesis = rule->find(subject);
-    if (hypothesis) candidates.push_back({rule, *std::move(hypothesis), nullptr});
-  }
-  // Of equals the one that shows first in the logs: what comes later may follow from it.
-  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-    return a.hypothesis.confidence > b.hypothesis.confidence;
-  });
-  for (Candidate& sign : candidates) {
-    for (const Candidate& cause : candidates) {
-      if (&cause == &sign || cause.explained_by != nullptr || !explains(cause, sign)) continue;
-      sign.explained_by = &cause;
-      break;
-    }
-  }
-  return candidates;
-}
-
-const Candidate* choose(const std::vector<Candidate>& candidates) {
-  for (const Candidate& one : candidates) {
-    if (one.explained_by == nullptr && one.hypothesis.confidence >= least_for_an_answer) {
-      return &one;
-    }
-  }
-  return nullptr;
-}
+// In a run that did its work a hypothesis has to be surer than elsewhere.
+constexpr double least_in_a_healthy_run = 0.75;
 
 Cause make_cause(std::string_view id, const Hypothesis& hypothesis) {
   return {std::string(id),
@@ -97,6 +56,9 @@ void fill_runners_up(const std::vector<Candidate>& candidates, const Hypothesis&
     add_runner_up(diagnosis.runners_up, {std::string(one.rule->id), left, tells},
                   diagnosis.cause.id);
   }
+  for (Alternative& one : diagnosis.runners_up) {
+    if (one.would_tell.empty()) one.would_tell = telltale(one.id);
+  }
   std::stable_sort(
       diagnosis.runners_up.begin(), diagnosis.runners_up.end(),
       [](const Alternative& a, const Alternative& b) { return a.confidence > b.confidence; });
@@ -121,10 +83,46 @@ Verdict verdict_of(const std::string& cause) {
 
 void add_consequences(const std::vector<Candidate>& candidates, LogDiagnosis& diagnosis) {
   for (const Candidate& one : candidates) {
-    if (one.explained_by == nullptr || one.explained_by->rule->id != diagnosis.cause.id) continue;
+    if (one.explained_by == nullptr || root_of(one).rule->id != diagnosis.cause.id) continue;
     diagnosis.consequences.push_back(
         {std::string(one.rule->id), one.hypothesis.title, one.hypothesis.evidence});
   }
+}
+
+// A line once, though several signatures know it.
+void add_harmless(const LogSubject& subject, LogDiagnosis& diagnosis) {
+  std::set<std::pair<std::uint64_t, std::uint64_t>> shown;
+  for (const logs::Observation& one : subject.log.all()) {
+    if (one.signature->role != knowledge::Role::noise) continue;
+    if (!shown.emplace(one.log, one.line).second) continue;
+    diagnosis.harmless.push_back(show(subject, one, logs::describe(one)));
+  }
+}
+
+struct Answer {
+  std::string_view id;
+  Hypothesis hypothesis;
+};
+
+Answer to_answer(const Candidate& chosen, const std::vector<Candidate>& candidates) {
+  Answer answer{chosen.rule->id, chosen.hypothesis};
+  answer.hypothesis.confidence = confidence_among(chosen, candidates);
+  return answer;
+}
+
+Answer find_answer(const LogSubject& subject, const std::vector<Candidate>& candidates) {
+  const bool healthy = is_healthy(subject);
+  const double least = healthy && did_its_work(subject.log) ? least_in_a_healthy_run : 0;
+  const Candidate* chosen = choose(candidates);
+  if (chosen != nullptr && chosen->hypothesis.confidence >= least) {
+    return to_answer(*chosen, candidates);
+  }
+  const bool works = subject.log.first_with(knowledge::Role::progress) != nullptr;
+  const bool foreign = subject.scene.is_foreign();
+  if (healthy && (works || !foreign)) return {"none", conclude_healthy(subject)};
+  if (foreign) return {"not-amd-gpu", conclude_not_amd(subject)};
+  const double best = candidates.empty() ? 0 : candidates.front().hypothesis.confidence;
+  return {"insufficient-evidence", conclude_insufficient(subject, best)};
 }
 
 }  // namespace
@@ -137,31 +135,23 @@ Evidence show(const LogSubject& subject, const logs::Observation& observation,
 }
 
 LogDiagnosis diagnose_logs(const LogSubject& subject) {
+  return diagnose_logs(subject, cause_rules());
+}
+
+LogDiagnosis diagnose_logs(const LogSubject& subject, std::span<const CauseRule* const> rules) {
   LogDiagnosis diagnosis;
-  const std::vector<Candidate> candidates = find_candidates(subject);
-  const Candidate* chosen = choose(candidates);
-  const bool strikes_anyone = chosen != nullptr && chosen->rule->any_vendor;
-  Hypothesis answer;
-  if (subject.scene.is_foreign() && !strikes_anyone) {
-    answer = conclude_not_amd(subject);
-    diagnosis.cause = make_cause("not-amd-gpu", answer);
-  } else if (chosen != nullptr) {
-    answer = chosen->hypothesis;
-    diagnosis.cause = make_cause(chosen->rule->id, answer);
-  } else if (is_healthy(subject)) {
-    answer = conclude_healthy(subject);
-    diagnosis.cause = make_cause("none", answer);
-  } else {
-    answer = conclude_insufficient(subject);
-    diagnosis.cause = make_cause("insufficient-evidence", answer);
+  // Only causes that strike on any vendor's machine can hold on a foreign one.
+  std::vector<const CauseRule*> fitting(rules.begin(), rules.end());
+  if (subject.scene.is_foreign()) {
+    std::erase_if(fitting, [](const CauseRule* rule) { return !rule->any_vendor; });
   }
+  const std::vector<Candidate> candidates = find_candidates(subject, fitting);
+  const Answer answer = find_answer(subject, candidates);
+  diagnosis.cause = make_cause(answer.id, answer.hypothesis);
   diagnosis.verdict = verdict_of(diagnosis.cause.id);
-  fill_runners_up(candidates, answer, diagnosis);
+  fill_runners_up(candidates, answer.hypothesis, diagnosis);
   add_consequences(candidates, diagnosis);
-  for (const logs::Observation& one : subject.log.all()) {
-    if (one.signature->role != knowledge::Role::noise) continue;
-    diagnosis.harmless.push_back(show(subject, one, logs::describe(one)));
-  }
+  add_harmless(subject, diagnosis);
   diagnosis.timeline = make_timeline(subject);
   return diagnosis;
 }

@@ -3,6 +3,7 @@
 // and what would tell.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct LogDiagnosis {
 };
 
 LogDiagnosis diagnose_logs(const LogSubject& subject);
+// The same with other rules than cause_rules().
+LogDiagnosis diagnose_logs(const LogSubject& subject, std::span<const CauseRule* const> rules);
 
 // The machine that wrote the logs was looked at as well: its own root cause supports the logs'
 // where it is the same, and is a runner-up otherwise.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "findings/causes/recovery.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -26,7 +27,11 @@ bool same_thing(const Event& event, const Observation& next, const std::string& 
 std::vector<Event> make_timeline(const LogSubject& subject, std::size_t most) {
   std::vector<const Observation*> story;
   for (const Observation& one : subject.log.all()) {
-    if (tells_a_story(one.signature->role)) story.push_back(&one);
+    const Role role = one.signature->role;
+    if (!tells_a_story(role)) continue;
+    // A vague word of failure in a line that is known to be harmless.
+    const bool fails = role == Role::failure || role == Role::consequence;
+    if (!fails || is_failure(subject.log, one)) story.push_back(&one);
   }
   std::stable_sort(story.begin(), story.end(), [](const Observation* a, const Observation* b) {
     return std::tuple(a->log, a->line, a->signature) < std::tuple(b->log, b->line, b->signature);

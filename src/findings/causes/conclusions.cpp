@@ -3,6 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
+#include "findings/causes/missing_evidence.h"
+#include "findings/causes/recovery.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -11,27 +16,49 @@ namespace {
 using knowledge::Role;
 using logs::Observation;
 
-// The last failure that no later progress makes up for, in the order of the logs.
-const Observation* unrecovered(const logs::Observations& log) {
-  const Observation* failure = nullptr;
-  for (const Observation& one : log.all()) {
-    const Role role = one.signature->role;
-    if (role == Role::failure || role == Role::consequence) failure = &one;
-  }
-  return failure;
-}
-
+// The first line of each kind, up to `most`.
 void add_evidence(const LogSubject& subject, Role role, std::size_t most, Hypothesis& hypothesis) {
+  std::vector<const Observation*> shown;
   for (const Observation& one : subject.log.all()) {
-    if (one.signature->role != role || hypothesis.evidence.size() >= most) continue;
+    if (one.signature->role != role || shown.size() >= most) continue;
+    const auto same = [&](const Observation* other) {
+      return other->id() == one.id() || (other->log == one.log && other->line == one.line);
+    };
+    if (std::any_of(shown.begin(), shown.end(), same)) continue;
+    shown.push_back(&one);
     hypothesis.evidence.push_back(show(subject, one, logs::describe(one)));
   }
+}
+
+// By the best that is seen: the end of the work, work, a server that came up, or harmless lines
+// alone, of which several kinds make a boot's or a start's picture.
+double sure_of_health(const logs::Observations& log) {
+  if (did_its_work(log)) return 0.9;
+  if (log.any_of({"training-step", "request-served", "prompt-executed"})) return 0.8;
+  if (log.first_with(Role::progress) != nullptr) return 0.6;
+  std::set<std::string_view> kinds;
+  for (const Observation& one : log.all()) {
+    if (one.signature->role == Role::noise) kinds.insert(one.id());
+  }
+  constexpr std::size_t several = 3;
+  return kinds.size() >= several ? 0.7 : 0.55;
+}
+
+const Observation* first_made_up_for(const LogSubject& subject) {
+  for (const Observation& one : subject.log.all()) {
+    if (one.id() == "traceback" || !is_failure(subject.log, one)) continue;
+    if (is_made_up_for(subject.log, one)) return &one;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
 bool is_healthy(const LogSubject& subject) {
-  if (unrecovered(subject.log) != nullptr) return false;
+  if (standing_failure(subject.log) != nullptr) return false;
+  // Whoever ends a job by hand, or marks a place in its log, had a reason.
+  if (subject.log.seen("said-to-hang")) return false;
+  if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
   return subject.log.first_with(Role::progress) != nullptr ||
          subject.log.first_with(Role::noise) != nullptr;
 }
@@ -39,45 +66,62 @@ bool is_healthy(const LogSubject& subject) {
 Hypothesis conclude_healthy(const LogSubject& subject) {
   Hypothesis healthy;
   const bool works = subject.log.first_with(Role::progress) != nullptr;
-  healthy.confidence = works ? 0.9 : 0.7;
+  const Observation* made_up = first_made_up_for(subject);
+  healthy.confidence = sure_of_health(subject.log);
   healthy.title = "Nothing failed here";
-  if (works) healthy.reasons.emplace_back("The job did its work; no line reports a failure.");
+  if (works) healthy.reasons.emplace_back("The job did its work; no failure is left at its end.");
   if (subject.log.first_with(Role::noise) != nullptr) {
     healthy.reasons.emplace_back("The lines that look like trouble are known to be harmless.");
   }
   add_evidence(subject, Role::progress, 3, healthy);
   add_evidence(subject, Role::noise, 6, healthy);
+  if (made_up != nullptr) {
+    healthy.confidence -= 0.2;
+    healthy.reasons.emplace_back(
+        "One thing failed at first; the run did without it and went on with its work.");
+    healthy.evidence.push_back(show(subject, *made_up, "failed, and the run went on without it"));
+  }
   healthy.fix.emplace_back("nothing to repair");
   return healthy;
 }
 
 Hypothesis conclude_not_amd(const LogSubject& subject) {
-  Hypothesis foreign;
   const facts::Fact<Vendor>& vendor = subject.scene.vendor;
-  foreign.confidence = 0.85;
-  foreign.title = *vendor == Vendor::none
-                      ? "No GPU has a part in this failure"
-                      : fmt::format("This is about a GPU by {}, not by AMD", to_string(*vendor));
-  foreign.evidence.push_back(show(vendor, "whose GPU it is"));
-  add_evidence(subject, Role::failure, 4, foreign);
-  foreign.fix.emplace_back(
+  Hypothesis other;
+  // Words of AMD's software in the log speak against what was said of the machine.
+  other.confidence = subject.log.seen("amd-words") ? 0.75 : 0.9;
+  other.title = *vendor == Vendor::none
+                    ? "No GPU has a part in this"
+                    : fmt::format("This is about a GPU by {}, not by AMD", to_string(*vendor));
+  other.reasons.emplace_back(
+      "No cause that strikes on every vendor's machine shows in the lines, and those of AMD's "
+      "driver and libraries cannot hold here.");
+  other.evidence.push_back(show(vendor, "whose GPU it is"));
+  add_evidence(subject, Role::failure, 4, other);
+  if (*vendor == Vendor::nvidia) {
+    other.fix.emplace_back("NVIDIA's own view: nvidia-smi; sudo dmesg -T | grep -iE 'NVRM|Xid'");
+  }
+  other.fix.emplace_back(
       "headroom knows AMD's GPUs; what it would advise here does not apply to this machine");
-  return foreign;
+  return other;
 }
 
-Hypothesis conclude_insufficient(const LogSubject& subject) {
+Hypothesis conclude_insufficient(const LogSubject& subject, double best_guess) {
   Hypothesis unknown;
-  const Observation* failure = unrecovered(subject.log);
-  unknown.confidence = failure != nullptr ? 0.7 : 0.6;
-  unknown.title = failure != nullptr ? "The log ends without saying why"
-                                     : "The log holds nothing that tells a cause";
+  const Observation* last = standing_failure(subject.log);
+  MissingEvidence missing = find_missing_evidence(subject, last);
+  // A line that no rule knows may be plain to a person who reads it.
+  const bool vague = last != nullptr && is_vague(*last);
+  const double own = last == nullptr ? 0.65 : vague ? 0.55 : 0.75;
+  unknown.confidence = own * (1 - best_guess / 2);
+  unknown.title = subject.log.seen("said-to-hang") ? "It stands still without saying why"
+                  : last != nullptr                ? "The log ends without saying why"
+                                                   : "The log holds nothing that tells a cause";
+  unknown.reasons = std::move(missing.reasons);
+  if (last != nullptr) unknown.evidence.push_back(show(subject, *last, logs::describe(*last)));
   add_evidence(subject, Role::failure, 3, unknown);
   add_evidence(subject, Role::consequence, 5, unknown);
-  unknown.fix = {
-      "the kernel's side of the same minutes: sudo dmesg -T | grep -iE 'amdgpu|kfd|oom|mce|aer'",
-      "the job's own words: run it again with its standard error kept: CMD 2>&1 | tee job.log",
-      "then: headroom check --log job.log --log dmesg.txt --here",
-  };
+  unknown.fix = std::move(missing.commands);
   return unknown;
 }
 

@@ -7,14 +7,16 @@
 
 namespace headroom::findings {
 
-// Nothing failed: only progress, facts and frightening lines that mean nothing.
+// No failure stands: only progress, facts, frightening lines that mean nothing, and failures of
+// something optional behind which the run did its work.
 bool is_healthy(const LogSubject& subject);
 Hypothesis conclude_healthy(const LogSubject& subject);
 
 // Requires: the scene's vendor is known and is not AMD.
 Hypothesis conclude_not_amd(const LogSubject& subject);
 
-// Says what is seen and which commands would show the rest.
-Hypothesis conclude_insufficient(const LogSubject& subject);
+// Says what is seen and which commands would show the rest. `best_guess` is the confidence of the
+// surest hypothesis, which was not sure enough.
+Hypothesis conclude_insufficient(const LogSubject& subject, double best_guess);
 
 }  // namespace headroom::findings

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/choice.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <tuple>
+
+#include "base/text.h"
+#include "findings/causes/exception_chain.h"
+#include "findings/causes/recovery.h"
+
+namespace headroom::findings {
+namespace {
+
+// How much less sure than a sign its explanation may be.
+constexpr double least_share_to_explain = 0.6;
+// From this on a rival casts doubt on the answer.
+constexpr double least_for_a_rival = confidence::possible;
+
+// Where a hypothesis shows first, over all logs. What rests on stated facts alone comes last.
+std::pair<std::size_t, int> place_of(const LogSubject& subject, const Hypothesis& hypothesis) {
+  constexpr auto nowhere = std::numeric_limits<std::size_t>::max();
+  if (hypothesis.evidence.empty()) return {nowhere, 0};
+  const Evidence& first = hypothesis.evidence.front();
+  const auto log = log_of(subject, first);
+  return {log.value_or(nowhere), log ? first.line : 0};
+}
+
+bool names(std::string_view list, std::string_view id) {
+  const auto words = split_words(list);
+  return std::find(words.begin(), words.end(), id) != words.end();
+}
+
+bool leads_to(const Candidate& from, const Candidate& to) {
+  for (const Candidate* one = &from; one != nullptr; one = one->explained_by) {
+    if (one == &to) return true;
+  }
+  return false;
+}
+
+class Explanations {
+ public:
+  explicit Explanations(const LogSubject& subject) : subject_(subject), chain_(subject.log) {}
+
+  bool holds(const Candidate& cause, const Candidate& sign) const {
+    const double sure = cause.hypothesis.confidence;
+    // A guess does not explain away what is plain to see, and what is no answer itself explains
+    // nothing.
+    if (sure < least_for_an_answer) return false;
+    if (sure < sign.hypothesis.confidence * least_share_to_explain) return false;
+    if (names(cause.rule->explains, sign.rule->id)) {
+      // Where each explains the other, the surer one does; the list is in that order.
+      return !names(sign.rule->explains, cause.rule->id) || &cause < &sign;
+    }
+    return chain_.brings_about(subject_, cause.hypothesis, sign.hypothesis);
+  }
+
+ private:
+  const LogSubject& subject_;
+  ExceptionChain chain_;
+};
+
+bool share_a_line(const Hypothesis& one, const Hypothesis& other) {
+  for (const Evidence& a : one.evidence) {
+    for (const Evidence& b : other.evidence) {
+      if (a.line > 0 && a.line == b.line && a.source == b.source) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Candidate> find_candidates(const LogSubject& subject,
+                                       std::span<const CauseRule* const> rules) {
+  std::vector<Candidate> candidates;
+  for (const CauseRule* rule : rules) {
+    auto hypothesis = rule->find(subject);
+    if (!hypothesis) continue;
+    constexpr double worked_all_the_same = 0.5;
+    if (is_made_up_for(subject, *hypothesis)) hypothesis->confidence *= worked_all_the_same;
+    candidates.push_back({rule, *std::move(hypothesis), nullptr});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
+    const double sure_a = a.hypothesis.confidence, sure_b = b.hypothesis.confidence;
+    if (sure_a != sure_b) return sure_a > sure_b;
+    // What comes later may follow from what came first.
+    return place_of(subject, a.hypothesis) < place_of(subject, b.hypothesis);
+  });
+  const Explanations explanations(subject);
+  for (Candidate& sign : candidates) {
+    for (const Candidate& cause : candidates) {
+      if (leads_to(cause, sign) || !explanations.holds(cause, sign)) continue;
+      sign.explained_by = &cause;
+      break;
+    }
+  }
+  return candidates;
+}
+
+const Candidate* choose(const std::vector<Candidate>& candidates) {
+  for (const Candidate& one : candidates) {
+    if (one.explained_by == nullptr && one.hypothesis.confidence >= least_for_an_answer) {
+      return &one;
+    }
+  }
+  return nullptr;
+}
+
+const Candidate& root_of(const Candidate& candidate) {
+  const Candidate* root = &candidate;
+  while (root->explained_by != nullptr) root = root->explained_by;
+  return *root;
+}
+
+double confidence_among(const Candidate& chosen, const std::vector<Candidate>& candidates) {
+  const double own = chosen.hypothesis.confidence;
+  double rival = 0;
+  for (const Candidate& one : candidates) {
+    if (&root_of(one) == &chosen || one.explained_by != nullptr) continue;
+    if (share_a_line(one.hypothesis, chosen.hypothesis)) continue;
+    rival = std::max(rival, one.hypothesis.confidence);
+  }
+  if (rival < least_for_a_rival || own >= 1) return own;
+  // Only one is the root cause: each weighs as much as its odds, and so does "neither".
+  const auto odds = [](double sure) { return sure / std::max(1 - sure, 0.01); };
+  return odds(own) / (odds(own) + odds(rival) + 1);
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/missing_evidence.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+struct Ending {
+  std::string signal;  // "SIGABRT"
+  std::string meaning;
+};
+
+Ending ending_of(int number) {
+  switch (number) {
+    case 4:
+      return {"SIGILL", "the CPU met an instruction that it does not have"};
+    case 6:
+      return {"SIGABRT", "the process gave up by itself, and has said why on its standard error"};
+    case 7:
+      return {"SIGBUS",
+              "memory that was mapped could not be reached (often /dev/shm is too small)"};
+    case 9:
+      return {"SIGKILL", "something else ended it: the kernel for want of memory, or a person"};
+    case 11:
+      return {"SIGSEGV", "it touched memory that is not its own"};
+    case 15:
+      return {"SIGTERM", "it was asked to end"};
+    default:
+      return {};
+  }
+}
+
+// The signal behind "exit code -6", "code 134", "exitcode: -11", "status 139".
+Ending signal_in(const Observation& failure) {
+  static const RE2 pattern(
+      R"((?i)(?:exit ?code|exited with|exit status|sent code|status|code)[ :=(]+(-?\d{1,3})\b)");
+  static const RE2 name(R"(\bSIG(ABRT|KILL|SEGV|BUS|ILL|TERM)\b)");
+  int number = 0;
+  std::string word;
+  if (RE2::PartialMatch(failure.text, pattern, &number)) {
+    constexpr int shell_adds = 128;
+    if (number > shell_adds) return ending_of(number - shell_adds);
+    if (number < 0) return ending_of(-number);
+  }
+  if (!RE2::PartialMatch(failure.text, name, &word)) return {};
+  for (const int known : {4, 6, 7, 9, 11, 15}) {
+    if (ending_of(known).signal == "SIG" + word) return ending_of(known);
+  }
+  return {};
+}
+
+bool has_word(const facts::Text& text, std::string_view word) {
+  return text && to_lower(*text).find(word) != std::string::npos;
+}
+
+// A name that journald knows: "ollama.service", or the program a syslog line is from.
+std::string unit_of(const logs::Observations& log) {
+  static const RE2 unit(R"(\b([\w@-]+)\.service\b)");
+  std::string name;
+  for (const Observation& one : log.all()) {
+    if (RE2::PartialMatch(one.text, unit, &name)) return name;
+  }
+  return {};
+}
+
+std::string origin_of(const logs::Observations& log, const Observation* last) {
+  if (last != nullptr && !last->origin.empty()) return last->origin;
+  for (const Observation& one : log.all()) {
+    if (!one.origin.empty() && one.origin != "kernel") return one.origin;
+  }
+  return {};
+}
+
+// Where the program's own words are kept.
+std::string own_words(const LogSubject& subject, const Observation* last) {
+  const facts::Text& container = subject.scene.machine.container;
+  const std::string origin = origin_of(subject.log, last);
+  if (has_word(container, "kube") || has_word(container, "pod ")) {
+    return "the run before the restart: kubectl logs POD --previous --timestamps; why it ended: "
+           "kubectl describe pod POD";
+  }
+  for (const std::string_view engine : {"podman", "docker"}) {
+    if (!has_word(container, engine)) continue;
+    return fmt::format(
+        "all of the container's words: {} logs --timestamps {}; how it ended: {} "
+        "inspect --format '{{{{json .State}}}}' {}",
+        engine, origin.empty() ? "NAME" : origin, engine, origin.empty() ? "NAME" : origin);
+  }
+  if (const std::string unit = unit_of(subject.log); !unit.empty()) {
+    return fmt::format("the service's own words: journalctl -u {} -b --no-pager", unit);
+  }
+  return "the job's own words: run it again with its standard error kept: CMD 2>&1 | tee job.log";
+}
+
+std::string kernel_words(const LogSubject& subject, const Observation* last) {
+  if (has_word(subject.scene.machine.distribution, "windows")) {
+    return "the driver's side: Get-WinEvent -LogName System -MaxEvents 200 | Where-Object "
+           "ProviderName -match 'amd|Display|WHEA'";
+  }
+  constexpr std::string_view filter = "grep -iE 'amdgpu|kfd|oom|mce|aer|segfault|traps'";
+  const std::string since = last == nullptr ? "" : shortly_before(last->time);
+  const std::string where = subject.scene.machine.container ? ", on the host" : "";
+  if (!since.empty()) {
+    return fmt::format(
+        "the kernel's side of the same minutes{}: sudo journalctl -k --since \"{}\" "
+        "| {}",
+        where, since, filter);
+  }
+  return fmt::format("the kernel's side of the same minutes{}: sudo dmesg -T | {}", where, filter);
+}
+
+}  // namespace
+
+std::string shortly_before(const std::string& time) {
+  static const RE2 form(R"((\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):\d\d[.,]?\d*(Z?).*)");
+  std::string year, month, day, zone;
+  int hour = 0, minute = 0;
+  if (!RE2::FullMatch(time, form, &year, &month, &day, &hour, &minute, &zone)) return {};
+  constexpr int window = 2, in_an_hour = 60;
+  // The first minutes of a day stay in that day: the seconds before midnight are worth no calendar.
+  const int start = std::max(0, hour * in_an_hour + minute - window);
+  return fmt::format("{}-{}-{} {:02}:{:02}{}", year, month, day, start / in_an_hour,
+                     start % in_an_hour, zone.empty() ? "" : " UTC");
+}
+
+MissingEvidence find_missing_evidence(const LogSubject& subject, const Observation* last) {
+  MissingEvidence missing;
+  const logs::Observations& log = subject.log;
+  const bool hangs = log.any_of({"said-to-hang", "interrupted"});
+  const Ending ending = last == nullptr ? Ending{} : signal_in(*last);
+  if (!ending.signal.empty()) {
+    missing.reasons.push_back(fmt::format("It ended by {}: {}.", ending.signal, ending.meaning));
+  } else if (hangs) {
+    missing.reasons.emplace_back("It stood still, and no line says what it waited for.");
+  } else if (last == nullptr) {
+    missing.reasons.emplace_back("No line reports a failure, and none shows that the job worked.");
+  } else if (last->signature->role == knowledge::Role::consequence) {
+    missing.reasons.emplace_back("What is reported is that it failed; why is in no line.");
+  } else {
+    missing.reasons.emplace_back("The failure is one that several causes share.");
+  }
+  if (hangs) {
+    missing.commands.emplace_back(
+        "while it stands still: py-spy dump --native --pid PID (the line it waits in)");
+  }
+  missing.commands.push_back(own_words(subject, last));
+  missing.commands.push_back(kernel_words(subject, last));
+  if (ending.signal == "SIGABRT" || ending.signal == "SIGSEGV" || ending.signal == "SIGBUS") {
+    missing.commands.emplace_back("the place where it ended: coredumpctl info -1");
+  }
+  missing.commands.emplace_back(
+      "what it asks of the GPU, by the runtime's own trace: AMD_LOG_LEVEL=3 CMD 2> hip.log");
+  missing.commands.emplace_back(
+      "the machine itself: headroom check; to pass it on: headroom "
+      "capture box.tar.zst");
+  missing.commands.emplace_back(
+      "then all together: headroom check --log job.log --log kernel.log "
+      "--here");
+  return missing;
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/recovery.h"
+
+#include <algorithm>
+#include <array>
+
+#include "findings/causes/exception_chain.h"
+
+namespace headroom::findings {
+namespace {
+
+using knowledge::Role;
+using logs::Observation;
+using logs::Observations;
+
+constexpr std::array finishes = {"training-finished", "checkpoint-saved", "output-saved",
+                                 "tests-passed",      "exit-zero",        "rccl-test-done"};
+// The GPU itself gave a result.
+constexpr std::array gpu_results = {"gpu-device-created", "torch-sees-gpu", "tensor-on-gpu",
+                                    "vllm-throughput", "llama-timings"};
+
+template <class Ids>
+bool is_one_of(const Ids& ids, std::string_view id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+bool is_command(const Observation& one) {
+  return one.signature->role == Role::command || one.id() == "command-typed";
+}
+
+// Two lines of one stream: the same log, and no sign that two programs wrote them.
+bool same_run(const Observation& a, const Observation& b) {
+  return a.log == b.log && (a.origin == b.origin || a.origin.empty() || b.origin.empty());
+}
+
+// The failures of a kind that programs report and then do without.
+bool is_of_something_optional(const Observation& failure) {
+  for (const std::string_view word :
+       {"ImportError", "ModuleNotFoundError", "No module named", "cannot import", "ailed to import",
+        "cannot open shared object", "undefined symbol"}) {
+    if (failure.text.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// What has to follow for the failure to count as made up for: work that goes on, the end of the
+// work, or nothing will do.
+enum class Needs { work, end, never };
+
+Needs needs(const Observation& failure) {
+  const std::string& id = failure.id();
+  if (id == "traceback" || is_vague(failure)) return Needs::work;
+  if (failure.signature->role != Role::failure) return Needs::never;
+  if (is_of_something_optional(failure)) return Needs::work;
+  return id == "python-exception" ? Needs::end : Needs::never;
+}
+
+// The same line is known, and known to fail nothing.
+bool is_known_as_harmless(const Observations& log, const Observation& failure) {
+  const bool doubtful = is_vague(failure) || failure.id() == "python-exception";
+  return std::any_of(log.all().begin(), log.all().end(), [&](const Observation& one) {
+    if (one.log != failure.log || one.line != failure.line) return false;
+    const Role role = one.signature->role;
+    return role == Role::noise || (doubtful && role == Role::hint);
+  });
+}
+
+}  // namespace
+
+bool is_vague(const Observation& failure) {
+  return failure.id() == "unknown-error-line" || failure.id() == "system-error";
+}
+
+bool is_failure(const Observations& log, const Observation& one) {
+  const Role role = one.signature->role;
+  if (role != Role::failure && role != Role::consequence) return false;
+  return !is_known_as_harmless(log, one);
+}
+
+bool is_made_up_for(const Observations& log, const Observation& failure) {
+  const Needs needed = needs(failure);
+  if (needed == Needs::never) return false;
+  std::uint64_t next_command = ~std::uint64_t{0};
+  for (const Observation& one : log.all()) {
+    if (is_command(one) && one.log == failure.log && one.line > failure.line) {
+      next_command = std::min(next_command, one.line);
+    }
+  }
+  return std::any_of(log.all().begin(), log.all().end(), [&](const Observation& one) {
+    if (one.line <= failure.line || one.line > next_command) return false;
+    if (!same_run(failure, one)) return false;
+    return is_one_of(finishes, one.id()) ||
+           (needed == Needs::work &&
+            (one.id() == "training-step" || is_one_of(gpu_results, one.id())));
+  });
+}
+
+bool is_made_up_for(const LogSubject& subject, const Hypothesis& hypothesis) {
+  bool any = false;
+  for (const Evidence& evidence : hypothesis.evidence) {
+    const auto log = log_of(subject, evidence);
+    if (!log) continue;
+    for (const Observation& one : subject.log.all()) {
+      if (one.log != *log || static_cast<int>(one.line) != evidence.line) continue;
+      if (!is_failure(subject.log, one)) continue;
+      if (!is_made_up_for(subject.log, one)) return false;
+      any = true;
+    }
+  }
+  return any;
+}
+
+const Observation* standing_failure(const Observations& log) {
+  const Observation* last = nullptr;
+  for (const Observation& one : log.all()) {
+    if (!is_failure(log, one) || is_made_up_for(log, one)) continue;
+    if (last == nullptr || std::pair(last->log, last->line) < std::pair(one.log, one.line)) {
+      last = &one;
+    }
+  }
+  return last;
+}
+
+bool did_its_work(const Observations& log) {
+  return std::any_of(log.all().begin(), log.all().end(), [](const Observation& one) {
+    return is_one_of(finishes, one.id()) || is_one_of(gpu_results, one.id());
+  });
+}
+
+}  // namespace headroom::findings
