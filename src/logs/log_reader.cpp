@@ -171,7 +171,7 @@ void LogReader::look_at(std::string_view row) {
   row = without_end_blanks(row);
   std::string edited;
   if (has(row, '\b')) row = edited = without_backspaces(row);
-  matcher_.match(row, 0, found_);
+  matcher_.match(row, found_, scratch_);
   for (const int place : found_) {
     if (std::find(seen_.begin(), seen_.end(), place) != seen_.end()) continue;
     seen_.push_back(place);

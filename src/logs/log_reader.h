@@ -68,7 +68,8 @@ class LogReader {
   bool is_typed_ = false;           // It is somebody's command.
   std::string head_;                // Its beginning, which tells who wrote it and when.
   std::vector<int> seen_;           // Signatures that matched the row before its end was there.
-  std::vector<int> found_;          // Scratch.
+  std::vector<int> found_;
+  Matcher::Scratch scratch_;
   struct Waiting {
     std::size_t place = 0;  // In the observations.
     int left = 0;           // So many lines behind it still belong to it.

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 namespace headroom::logs {
 namespace {
@@ -13,7 +15,7 @@ using knowledge::Signature;
 constexpr int shortest_word = 3;
 // RE2's automata are built as they are needed, up to this much each: with hundreds of signatures
 // these budgets are the reader's memory. An expression that needs more to be compiled gets it.
-constexpr std::int64_t usual_bytes = std::int64_t{128} << 10;
+constexpr std::int64_t usual_bytes = std::int64_t{1} << 20;
 constexpr std::int64_t most_bytes = std::int64_t{8} << 20;
 
 Error wrong(const Signature& signature, const std::string& found) {
@@ -51,25 +53,40 @@ bool may_match(const re2::FilteredRE2& expression, const std::vector<int>& words
   return !potential.empty();
 }
 
-// The fewest and rarest words without any of which the expression cannot match: in "a.*b|c" these
-// are c and one of a and b. `common(word)` is larger for words that many lines have.
+constexpr std::size_t most_sets = 4;
+
+// Sets of words such that the expression cannot match without one word of each: for "a.*b|c" these
+// are {c, a} and {c, b}, without c in the second as it is in the first. The first set is the one of
+// the rarest words. `common(word)` is larger for words that many lines have.
 template <class Commonness>
-std::vector<std::string> choose_words(const Compiled& compiled, const Commonness& common) {
-  const std::vector<std::string>& words = compiled.words;
-  std::vector<int> order;
-  for (int i = 0; i < static_cast<int>(words.size()); ++i) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return common(words[static_cast<std::size_t>(a)]) > common(words[static_cast<std::size_t>(b)]);
-  });
-  std::vector<std::string> chosen;
-  std::vector<int> left_out;
-  for (const int word : order) {
-    left_out.push_back(word);
-    if (!may_match(*compiled.expression, left_out)) continue;
-    left_out.pop_back();
-    chosen.push_back(words[static_cast<std::size_t>(word)]);
+std::vector<std::vector<std::string>> choose_words(const Compiled& compiled,
+                                                   const Commonness& common) {
+  std::vector<std::pair<double, int>> order;  // Commonest first.
+  for (std::size_t i = 0; i < compiled.words.size(); ++i) {
+    order.emplace_back(-common(compiled.words[i]), static_cast<int>(i));
   }
-  return chosen;
+  std::sort(order.begin(), order.end());
+  std::vector<std::vector<std::string>> sets;
+  std::vector<int> used;
+  while (sets.size() < most_sets && !may_match(*compiled.expression, used)) {
+    std::vector<int> left_out = used;
+    std::vector<std::string> chosen;
+    for (const auto& [weight, word] : order) {
+      if (std::find(used.begin(), used.end(), word) != used.end()) continue;
+      left_out.push_back(word);
+      if (!may_match(*compiled.expression, left_out)) continue;
+      left_out.pop_back();
+      chosen.push_back(compiled.words[static_cast<std::size_t>(word)]);
+    }
+    // What is not left out is either used before or chosen now.
+    for (std::size_t i = 0; i < compiled.words.size(); ++i) {
+      if (std::find(chosen.begin(), chosen.end(), compiled.words[i]) != chosen.end()) {
+        used.push_back(static_cast<int>(i));
+      }
+    }
+    sets.push_back(std::move(chosen));
+  }
+  return sets;
 }
 
 }  // namespace
@@ -91,41 +108,48 @@ Result<Matcher> Matcher::make(const knowledge::SignatureTable& table) {
     const auto letters = static_cast<double>(word.size()) - 2;
     return users[word] / (letters * letters);
   };
-  std::vector<std::string> words;
+  std::vector<Words::Word> words;
   std::unordered_map<std::string, std::size_t> places;
   for (std::size_t place = 0; place < all.size(); ++place) {
-    for (std::string& word : choose_words(all[place], common)) {
-      const auto [known, is_new] = places.emplace(word, words.size());
-      if (is_new) {
-        words.push_back(std::move(word));
-        matcher.needed_by_.emplace_back();
+    std::uint8_t set = 1;
+    for (const auto& chosen : choose_words(all[place], common)) {
+      for (const std::string& word : chosen) {
+        const auto [known, is_new] = places.emplace(word, words.size());
+        if (is_new) {
+          words.push_back({word});
+          matcher.needed_by_.emplace_back();
+        }
+        if (set == 1) words[known->second].is_key = true;
+        matcher.needed_by_[known->second].push_back({static_cast<int>(place), set});
       }
-      matcher.needed_by_[known->second].push_back(static_cast<int>(place));
+      set = static_cast<std::uint8_t>(set << 1U);
     }
+    matcher.needs_.push_back(static_cast<std::uint8_t>(set - 1));
     matcher.expressions_.push_back(std::move(all[place].expression));
   }
-  matcher.words_ = Words::make(std::move(words));
-  if (matcher.words_ == nullptr) {
-    return Error{Errc::invalid, "the signatures' words do not compile", ""};
-  }
+  matcher.words_ = std::make_unique<const Words>(words);
   return matcher;
 }
 
-void Matcher::match(std::string_view line, std::size_t from, std::vector<int>& places) const {
+void Matcher::match(std::string_view line, std::vector<int>& places, Scratch& scratch) const {
   places.clear();
-  for (Words::Hit hit = words_->find(line, from); hit.word >= 0;
-       hit = words_->find(line, hit.next)) {
-    for (const int word : words_->within(hit.word)) {
-      const std::vector<int>& users = needed_by_[static_cast<std::size_t>(word)];
-      places.insert(places.end(), users.begin(), users.end());
+  scratch.words.clear();
+  words_->find_all(line, scratch.words);
+  scratch.has.resize(needs_.size());
+  for (const int word : scratch.words) {
+    for (const auto& [place, set] : needed_by_[static_cast<std::size_t>(word)]) {
+      std::uint8_t& has = scratch.has[static_cast<std::size_t>(place)];
+      if (has == 0) places.push_back(place);
+      has |= set;
     }
   }
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
   const re2::StringPiece piece(line.data(), line.size());
   std::erase_if(places, [&](int place) {
-    return !expression(place).Match(piece, 0, line.size(), RE2::UNANCHORED, nullptr, 0);
+    const auto index = static_cast<std::size_t>(place);
+    const bool has_words = std::exchange(scratch.has[index], std::uint8_t{0}) == needs_[index];
+    return !has_words || !expression(place).Match(piece, 0, line.size(), RE2::UNANCHORED, nullptr, 0);
   });
+  std::sort(places.begin(), places.end());
 }
 
 Matcher::Match Matcher::extract(int place, std::string_view line) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All signatures, compiled. A text is searched once for words that the signatures cannot match
 // without (parts of them, which RE2 finds by itself); only a line that has such a word is looked at
-// further, and only for the signatures that need it.
+// further, and only for the signatures of which it has all the words.
 #pragma once
 
 #include <re2/filtered_re2.h>
@@ -24,14 +24,18 @@ class Matcher {
   // no literal part of at least three letters, which would make every line a candidate.
   static Result<Matcher> make(const knowledge::SignatureTable& table);
 
-  // Where the next word that any signature needs stands; npos if the text has none.
+  // The end of the next word that any signature needs; npos if the text has none.
   std::size_t find_candidate(std::string_view text, std::size_t from) const {
-    return words_->find(text, from).begin;
+    return words_->find_end(text, from);
   }
 
-  // The signatures that a line matches, by their places in the table and in its order. No word
-  // stands before `from`. `places` is emptied first; it is an argument so that it is made once.
-  void match(std::string_view line, std::size_t from, std::vector<int>& places) const;
+  // The signatures that a line matches, by their places in the table and in its order. `places` is
+  // emptied first; both are arguments so that they are made once.
+  struct Scratch {
+    std::vector<int> words;
+    std::vector<std::uint8_t> has;  // By signature: which of its needs were met, as bits.
+  };
+  void match(std::string_view line, std::vector<int>& places, Scratch& scratch) const;
 
   struct Match {
     std::size_t begin = 0, end = 0;
@@ -53,7 +57,13 @@ class Matcher {
   const knowledge::SignatureTable* table_;
   std::vector<std::unique_ptr<re2::FilteredRE2>> expressions_;
   std::unique_ptr<const Words> words_;
-  std::vector<std::vector<int>> needed_by_;  // By word: places of signatures.
+  // A signature needs one word of each of its sets.
+  struct Need {
+    int place = 0;  // Of the signature.
+    std::uint8_t set = 0;  // As a bit.
+  };
+  std::vector<std::vector<Need>> needed_by_;  // By word.
+  std::vector<std::uint8_t> needs_;           // By signature: all its sets.
 };
 
 }  // namespace headroom::logs

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that lines are looked at for: RE2 searches them all at once, without regard to case, as
-// one alternation. Its automaton has as many states as a trie of the words has, so it stays in
-// its memory however long the log is; RE2::Set does not, because it remembers each set of words
-// seen on a line as a state of its own (docs/decisions/0004-log-reader.md).
+// The words that lines are looked at for, all at once and without regard to case: the automaton of
+// Aho and Corasick (1975), as a table with a row for each state. Our own, because with RE2 each
+// word found costs as much as the line that it is in (docs/decisions/0004-log-reader.md).
 #pragma once
 
-#include <re2/re2.h>
-
-#include <memory>
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace headroom::logs {
@@ -18,37 +15,33 @@ namespace headroom::logs {
 // Immutable once made: any number of threads may use one.
 class Words {
  public:
-  struct Hit {
-    std::size_t begin = std::string_view::npos;  // npos: no word.
-    int word = -1;                               // By its place in the list that it was made of.
-    std::size_t next = 0;                        // Where to search on.
+  struct Word {
+    std::string text;  // Lower-case (ASCII), not empty, no line end in it.
+    bool is_key = false;
   };
+  explicit Words(const std::vector<Word>& words);
 
-  // Lower-case, each once, none empty. nullptr if RE2 cannot hold them.
-  static std::unique_ptr<const Words> make(std::vector<std::string> words);
-
-  // The first word at or behind `from`; of several at one place the longest.
-  Hit find(std::string_view text, std::size_t from) const;
-  // What is found with a word: itself and those that lie within it.
-  const std::vector<int>& within(int word) const {
-    return entries_[static_cast<std::size_t>(word)].within;
-  }
+  // Where the first key word at or behind `from` ends; npos if there is none.
+  std::size_t find_end(std::string_view text, std::size_t from) const;
+  // Adds the words of a line, by their places in the list, to `found`; some may be there twice.
+  void find_all(std::string_view line, std::vector<int>& found) const;
 
  private:
-  struct Entry {
-    std::vector<int> within;
-    // From here on another word may begin that runs beyond the end of this one; else its length.
-    std::size_t next = 0;
-  };
+  struct Trie;
 
-  explicit Words(std::vector<std::string> words) : words_(std::move(words)) {}
-  void find_overlaps();
+  std::uint32_t next(std::uint32_t state, char byte) const {
+    return next_[state + classes_[static_cast<unsigned char>(byte)]];
+  }
 
-  std::vector<std::string> words_;
-  std::vector<Entry> entries_;
-  std::unordered_map<std::string_view, int> places_;
-  std::size_t longest_ = 0;
-  std::unique_ptr<const RE2> any_;
+  std::array<std::uint8_t, 256> classes_{};  // Of bytes that no word has: 0.
+  std::uint32_t width_ = 1;                  // How many classes.
+  // States are where their rows begin; those at which words end come behind the others, and those
+  // at which key words end come last.
+  std::vector<std::uint32_t> next_;
+  std::uint32_t first_with_words_ = 0, first_with_key_ = 0;
+  std::uint32_t start_ = 0;
+  std::vector<std::uint32_t> found_begin_;  // By state with words: where its words begin in found_.
+  std::vector<int> found_;
 };
 
 }  // namespace headroom::logs
