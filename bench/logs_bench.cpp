@@ -18,10 +18,10 @@ using namespace headroom;
 // As many as the table may grow to, of its kinds: literal ones, alternatives, values, folded case.
 knowledge::SignatureTable make_signatures() {
   const std::vector<std::string> who = {
-      "amdgpu",   "kfd",       "ttm",     "rocBLAS",  "hipBLASLt", "MIOpen",    "RCCL",
-      "NCCL",     "HSA",       "torch",   "vLLM",     "sglang",    "ollama",    "llama_model_load",
-      "ggml_cuda", "ComfyUI",  "immich",  "frigate",  "whisper",   "bitsandbytes", "xformers",
-      "flash_attn", "triton",  "docker",  "podman"};
+      "amdgpu",     "kfd",     "ttm",    "rocBLAS", "hipBLASLt", "MIOpen",       "RCCL",
+      "NCCL",       "HSA",     "torch",  "vLLM",    "sglang",    "ollama",       "llama_model_load",
+      "ggml_cuda",  "ComfyUI", "immich", "frigate", "whisper",   "bitsandbytes", "xformers",
+      "flash_attn", "triton",  "docker", "podman"};
   const std::vector<std::string> what = {
       R"(failed to allocate (?P<size>[\d.]+ [KMG]iB))",
       R"(ring (?P<ring>\w+) timeout, signaled seq=\d+)",
@@ -49,9 +49,10 @@ knowledge::SignatureTable make_signatures() {
     for (const std::string& other : what) {
       knowledge::Signature signature;
       signature.id = fmt::format("made-{}", ++number);
-      const std::string alternative = number % 3 == 0 ? fmt::format("|{} error {}\\b", one, number) : "";
-      signature.match = fmt::format("{}\\b{}\\b.*(?:{}){}", number % 2 == 0 ? "(?i)" : "", one, other,
-                                    alternative);
+      const std::string alternative =
+          number % 3 == 0 ? fmt::format("|{} error {}\\b", one, number) : "";
+      signature.match = fmt::format("{}\\b{}\\b.*(?:{}){}", number % 2 == 0 ? "(?i)" : "", one,
+                                    other, alternative);
       signature.role = number % 5 == 0 ? knowledge::Role::fact : knowledge::Role::failure;
       table.rows.push_back(std::move(signature));
     }
@@ -73,26 +74,33 @@ std::string make_log(const Make& make) {
 std::string training_line(std::mt19937& random) {
   switch (random() % 6) {
     case 0:
-      return fmt::format("INFO 11-05 12:00:{:02} [metrics.py:455] Avg prompt throughput: {}.1 tokens/s, "
-                         "Running: {} reqs, Swapped: 0 reqs, cache usage: {}.9%\n",
-                         random() % 60, random() % 900, random() % 32, random() % 90);
+      return fmt::format(
+          "INFO 11-05 12:00:{:02} [metrics.py:455] Avg prompt throughput: {}.1 tokens/s, "
+          "Running: {} reqs, Swapped: 0 reqs, cache usage: {}.9%\n",
+          random() % 60, random() % 900, random() % 32, random() % 90);
     case 1:
-      return fmt::format("{{'loss': {}.{}, 'grad_norm': 0.{}, 'learning_rate': 2e-05, 'epoch': 0.{}}}\n",
-                         random() % 9, random() % 9999, random() % 9999, random() % 99);
+      return fmt::format(
+          "{{'loss': {}.{}, 'grad_norm': 0.{}, 'learning_rate': 2e-05, 'epoch': 0.{}}}\n",
+          random() % 9, random() % 9999, random() % 9999, random() % 99);
     case 2:
-      return fmt::format("172.18.0.{} - - [05/Nov/2025:12:00:{:02} +0000] \"POST /v1/chat/completions "
-                         "HTTP/1.1\" 200 {} \"-\" \"python-requests/2.32\"\n",
-                         random() % 255, random() % 60, random() % 90000);
+      return fmt::format(
+          "172.18.0.{} - - [05/Nov/2025:12:00:{:02} +0000] \"POST /v1/chat/completions "
+          "HTTP/1.1\" 200 {} \"-\" \"python-requests/2.32\"\n",
+          random() % 255, random() % 60, random() % 90000);
     case 3:
-      return fmt::format("Nov 05 12:00:{:02} box systemd[1]: Started session-{}.scope - Session {} of user "
-                         "me.\n", random() % 60, random() % 999, random() % 999);
+      return fmt::format(
+          "Nov 05 12:00:{:02} box systemd[1]: Started session-{}.scope - Session {} of user "
+          "me.\n",
+          random() % 60, random() % 999, random() % 999);
     case 4:
-      return fmt::format("2025-11-05T12:00:{:02}.{:06}Z DEBUG layers.{}.mlp.gate_proj.weight shape=(4096, "
-                         "{}) dtype=bfloat16 device=0\n",
-                         random() % 60, random() % 1000000, random() % 80, random() % 16384);
+      return fmt::format(
+          "2025-11-05T12:00:{:02}.{:06}Z DEBUG layers.{}.mlp.gate_proj.weight shape=(4096, "
+          "{}) dtype=bfloat16 device=0\n",
+          random() % 60, random() % 1000000, random() % 80, random() % 16384);
     default:
-      return fmt::format("step {}/100000  loss {}.{:04}  {} tok/s  eta 3:{:02}:11\n", random() % 100000,
-                         random() % 9, random() % 9999, random() % 9000, random() % 60);
+      return fmt::format("step {}/100000  loss {}.{:04}  {} tok/s  eta 3:{:02}:11\n",
+                         random() % 100000, random() % 9, random() % 9999, random() % 9000,
+                         random() % 60);
   }
 }
 
@@ -100,20 +108,28 @@ std::string kernel_line(std::mt19937& random) {
   const auto stamp = fmt::format("[{:5}.{:06}] ", random() % 90000, random() % 1000000);
   switch (random() % 8) {
     case 0:
-      return fmt::format("{}amdgpu 0000:0{}:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 "
-                         "vmid:{} pasid:{})\n", stamp, random() % 9, random() % 16, 32000 + random() % 999);
+      return fmt::format(
+          "{}amdgpu 0000:0{}:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 "
+          "vmid:{} pasid:{})\n",
+          stamp, random() % 9, random() % 16, 32000 + random() % 999);
     case 1:
-      return fmt::format("{}amdgpu 0000:03:00.0: amdgpu:   in page starting at address "
-                         "0x{:016x} from IH client 0x1b (UTCL2)\n", stamp, random());
+      return fmt::format(
+          "{}amdgpu 0000:03:00.0: amdgpu:   in page starting at address "
+          "0x{:016x} from IH client 0x1b (UTCL2)\n",
+          stamp, random());
     case 2:
-      return fmt::format("{}[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx_0.0.0 timeout, "
-                         "signaled seq={}, emitted seq={}\n", stamp, random(), random());
+      return fmt::format(
+          "{}[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx_0.0.0 timeout, "
+          "signaled seq={}, emitted seq={}\n",
+          stamp, random(), random());
     case 3:
       return fmt::format("{}usb 1-{}: new high-speed USB device number {} using xhci_hcd\n", stamp,
                          random() % 8, random() % 99);
     case 4:
-      return fmt::format("{}EXT4-fs (nvme0n1p{}): mounted filesystem {:08x} r/w with ordered data "
-                         "mode. Quota mode: none.\n", stamp, random() % 4, random());
+      return fmt::format(
+          "{}EXT4-fs (nvme0n1p{}): mounted filesystem {:08x} r/w with ordered data "
+          "mode. Quota mode: none.\n",
+          stamp, random() % 4, random());
     case 5:
       return fmt::format("{}pci 0000:{:02x}:00.0: [1002:{:04x}] type 00 class 0x030000\n", stamp,
                          random() % 256, random() % 65536);
@@ -124,10 +140,11 @@ std::string kernel_line(std::mt19937& random) {
 }
 
 std::string out_of_memory_line(std::mt19937& random) {
-  return fmt::format("torch.OutOfMemoryError: HIP out of memory. Tried to allocate {}.00 GiB. GPU 0 has a "
-                     "total capacity of 23.98 GiB of which {}.12 MiB is free. Of the allocated memory 20.11 "
-                     "GiB is allocated by PyTorch, and {}.92 GiB is reserved by PyTorch but unallocated.\n",
-                     random() % 9, random() % 900, random() % 9);
+  return fmt::format(
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate {}.00 GiB. GPU 0 has a "
+      "total capacity of 23.98 GiB of which {}.12 MiB is free. Of the allocated memory 20.11 "
+      "GiB is allocated by PyTorch, and {}.92 GiB is reserved by PyTorch but unallocated.\n",
+      random() % 9, random() % 900, random() % 9);
 }
 
 std::string coloured_line(std::mt19937& random) {
@@ -135,8 +152,9 @@ std::string coloured_line(std::mt19937& random) {
 }
 
 std::string progress_row(std::mt19937& random) {
-  return fmt::format("Loading checkpoint shards: {:3}%|####      | {}/100 [00:{:02}<00:10,  1.2it/s]\r",
-                     random() % 100, random() % 100, random() % 60);
+  return fmt::format(
+      "Loading checkpoint shards: {:3}%|####      | {}/100 [00:{:02}<00:10,  1.2it/s]\r",
+      random() % 100, random() % 100, random() % 60);
 }
 
 void read(benchmark::State& state, const knowledge::SignatureTable& table, const std::string& log) {
@@ -170,8 +188,8 @@ int main(int argc, char** argv) {
   const auto made = make_signatures();
   if (!real || !logs::Matcher::make(made)) return 1;
   const std::vector<std::pair<std::string, std::string>> logs = {
-      {"training", make_log(training_line)},      {"coloured", make_log(coloured_line)},
-      {"progress_bar", make_log(progress_row)},   {"kernel", make_log(kernel_line)},
+      {"training", make_log(training_line)},           {"coloured", make_log(coloured_line)},
+      {"progress_bar", make_log(progress_row)},        {"kernel", make_log(kernel_line)},
       {"out_of_memory", make_log(out_of_memory_line)},
   };
   const std::vector<std::pair<std::string, const knowledge::SignatureTable*>> tables = {

@@ -64,7 +64,10 @@ TEST(Decode, surrogates_split_between_pieces_stay_one_character) {
 
 TEST(Decode, half_a_pair_is_a_replacement_character) {
   const std::u16string broken = {u'a', 0xD83D, u'b', 0xDD25, u'c'};
-  expect_decodes("\xFF\xFE" + to_utf16(broken, true), "a\xEF\xBF\xBD" "b\xEF\xBF\xBD" "c");
+  expect_decodes("\xFF\xFE" + to_utf16(broken, true),
+                 "a\xEF\xBF\xBD"
+                 "b\xEF\xBF\xBD"
+                 "c");
 }
 
 TEST(Decode, mark_of_utf8_goes) {
@@ -98,7 +101,8 @@ TEST(Decode, sequence_without_an_end_ends_with_its_line) {
 }
 
 TEST(Decode, sequence_without_an_end_is_given_up) {
-  EXPECT_TRUE(decode("\x1b]0;" + std::string(10000, 'x') + "HIP error", 100).ends_with("HIP error"));
+  EXPECT_TRUE(
+      decode("\x1b]0;" + std::string(10000, 'x') + "HIP error", 100).ends_with("HIP error"));
 }
 
 TEST(Decode, letters_beyond_ascii_end_a_sequence) {
@@ -116,7 +120,10 @@ TEST(Decode, backspaces_take_letters_back) {
 }
 
 TEST(Decode, shown_text_is_valid_and_has_no_controls) {
-  EXPECT_EQ(to_shown("a\tb\x07\x1b[1m\x7f\xC2\x9B" "c", 100), "a\tb[1mc");
+  EXPECT_EQ(to_shown("a\tb\x07\x1b[1m\x7f\xC2\x9B"
+                     "c",
+                     100),
+            "a\tb[1mc");
   EXPECT_EQ(to_shown("\xFF\xC0\x80\xED\xA0\x80x", 100),
             "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDx");
   EXPECT_EQ(to_shown("größe", 4), "grö");

@@ -24,7 +24,8 @@ struct Form {
 
 constexpr std::array forms = {
     // dmesg, also with the thread that printed it, raw (-r), decoded (-x), -T, -e and -d.
-    Form{R"((?:<\d{1,3}>|\w+\s*:\w+\s*: )?\[\s*(?P<uptime>\d+\.\d{3,9})\](?:\[\s*[TC]\d+\])?:?\s*)"},
+    Form{
+        R"((?:<\d{1,3}>|\w+\s*:\w+\s*: )?\[\s*(?P<uptime>\d+\.\d{3,9})\](?:\[\s*[TC]\d+\])?:?\s*)"},
     Form{R"(\[(?P<time>[A-Z]\w\w [A-Z]\w\w\s+\d+ [\d:]+ \d{4})\]\s*)"},
     Form{R"(\[(?P<time>[A-Z][a-z]{2}\s?\d+ \d\d:\d\d)\]\s*)"},
     Form{R"(\[\s*\+\d+\.\d+\]\s*)"},
@@ -33,12 +34,15 @@ constexpr std::array forms = {
     Form{R"(<\d{1,3}>)"},
     // ISO 8601 and its kin: docker logs -t, kubectl --timestamps, journald, most programs. SGLang
     // writes its rank into the brackets.
-    Form{R"(\[(?P<time>\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)(?: (?P<origin>[A-Z]{2}\d+(?: [A-Z]{2}\d+)*))?\]:?\s*)"},
-    Form{R"((?P<time>\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?):?(?:\s+|$))"},
+    Form{
+        R"(\[(?P<time>\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)(?: (?P<origin>[A-Z]{2}\d+(?: [A-Z]{2}\d+)*))?\]:?\s*)"},
+    Form{
+        R"((?P<time>\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?):?(?:\s+|$))"},
     // logfmt, as Go's slog and logrus write it.
     Form{R"re((?:time|ts)="?(?P<time>\d{4}-\d\d-\d\d[^"\s]*)"?\s+)re"},
     // syslog and journalctl, also -o short-precise, with and without the host.
-    Form{R"((?P<time>[A-Z][a-z]{2}\s+\d{1,2} \d\d:\d\d:\d\d(?:\.\d+)?)\s+(?:[\w.-]+ )?(?P<origin>[\w.@/:\\-]+)(?:\[\d+\])?:(?:\s+|$))"},
+    Form{
+        R"((?P<time>[A-Z][a-z]{2}\s+\d{1,2} \d\d:\d\d:\d\d(?:\.\d+)?)\s+(?:[\w.-]+ )?(?P<origin>[\w.@/:\\-]+)(?:\[\d+\])?:(?:\s+|$))"},
     // journalctl -o short-iso and -o short-unix: the time is taken, the host and the unit are left.
     Form{R"((?:[\w.-]+ )?(?P<origin>[\w.@/\\-]+)\[\d+\]:(?:\s+|$))", When::behind_a_time},
     Form{R"([\w.-]+ (?P<origin>[\w.@/\\-]+):(?:\s+|$))", When::behind_a_time},
@@ -48,7 +52,8 @@ constexpr std::array forms = {
     // vLLM's and Megatron's own level and time.
     Form{R"((?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s+(?P<time>\d\d-\d\d \d\d:\d\d:\d\d)\s+)"},
     // loguru.
-    Form{R"(\| (?:TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL)\s*\| (?:\S+:\S+:\d+ - )?)", When::behind_a_time},
+    Form{R"(\| (?:TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL)\s*\| (?:\S+:\S+:\d+ - )?)",
+         When::behind_a_time},
     // docker compose and docker service; CRI; kubectl --prefix.
     Form{R"((?P<origin>[\w.@-]*[A-Za-z][\w.@-]*)\s+\|(?: |$))"},
     Form{R"((?:stdout|stderr) [FP](?: |$))"},

@@ -122,7 +122,8 @@ std::size_t LogReader::look_at_part(std::string_view part) {
   const bool ends_row = row_end != std::string_view::npos;
   look_at_rows(part.substr(0, row_end));
   if (ends_row) seen_.clear();
-  if (!is_continued_ && head_.empty()) head_ = part.substr(0, std::min(part.find('\r'), longest_head));
+  if (!is_continued_ && head_.empty())
+    head_ = part.substr(0, std::min(part.find('\r'), longest_head));
   is_continued_ = true;
   return ends_row ? row_end + 1 : part.size() - overlap;
 }

@@ -64,10 +64,10 @@ class LogReader {
   std::uint64_t bytes_ = 0;
 
   // Of the line that is looked at.
-  bool is_continued_ = false;       // Parts of it were looked at.
-  bool is_typed_ = false;           // It is somebody's command.
-  std::string head_;                // Its beginning, which tells who wrote it and when.
-  std::vector<int> seen_;           // Signatures that matched the row before its end was there.
+  bool is_continued_ = false;  // Parts of it were looked at.
+  bool is_typed_ = false;      // It is somebody's command.
+  std::string head_;           // Its beginning, which tells who wrote it and when.
+  std::vector<int> seen_;      // Signatures that matched the row before its end was there.
   std::vector<int> found_;
   Matcher::Scratch scratch_;
   struct Waiting {

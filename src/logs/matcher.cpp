@@ -147,15 +147,16 @@ void Matcher::match(std::string_view line, std::vector<int>& places, Scratch& sc
   std::erase_if(places, [&](int place) {
     const auto index = static_cast<std::size_t>(place);
     const bool has_words = std::exchange(scratch.has[index], std::uint8_t{0}) == needs_[index];
-    return !has_words || !expression(place).Match(piece, 0, line.size(), RE2::UNANCHORED, nullptr, 0);
+    return !has_words ||
+           !expression(place).Match(piece, 0, line.size(), RE2::UNANCHORED, nullptr, 0);
   });
   std::sort(places.begin(), places.end());
 }
 
 Matcher::Match Matcher::extract(int place, std::string_view line) const {
   const RE2& wanted = expression(place);
-  std::vector<re2::StringPiece> groups(
-      static_cast<std::size_t>(wanted.NumberOfCapturingGroups()) + 1);
+  std::vector<re2::StringPiece> groups(static_cast<std::size_t>(wanted.NumberOfCapturingGroups()) +
+                                       1);
   Match match;
   if (!wanted.Match(re2::StringPiece(line.data(), line.size()), 0, line.size(), RE2::UNANCHORED,
                     groups.data(), static_cast<int>(groups.size()))) {

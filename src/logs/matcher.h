@@ -59,7 +59,7 @@ class Matcher {
   std::unique_ptr<const Words> words_;
   // A signature needs one word of each of its sets.
   struct Need {
-    int place = 0;  // Of the signature.
+    int place = 0;         // Of the signature.
     std::uint8_t set = 0;  // As a bit.
   };
   std::vector<std::vector<Need>> needed_by_;  // By word.

@@ -12,9 +12,9 @@ constexpr std::uint32_t none = ~std::uint32_t{0};
 
 struct Words::Trie {
   std::uint32_t width = 1;
-  std::vector<std::uint32_t> next;       // width for each node; none: not in the trie.
-  std::vector<std::uint32_t> fail;       // The longest end of a node's text that is a node.
-  std::vector<std::vector<int>> words;   // That end at a node.
+  std::vector<std::uint32_t> next;      // width for each node; none: not in the trie.
+  std::vector<std::uint32_t> fail;      // The longest end of a node's text that is a node.
+  std::vector<std::vector<int>> words;  // That end at a node.
   std::vector<std::uint32_t> by_depth;
 
   std::uint32_t add_node() {
@@ -87,8 +87,8 @@ Words::Words(const std::vector<Word>& words) {
   };
   const auto with_words = std::stable_partition(
       order.begin(), order.end(), [&](std::uint32_t node) { return trie.words[node].empty(); });
-  const auto with_key = std::stable_partition(
-      with_words, order.end(), [&](std::uint32_t node) { return !has_key(node); });
+  const auto with_key = std::stable_partition(with_words, order.end(),
+                                              [&](std::uint32_t node) { return !has_key(node); });
   first_with_words_ = static_cast<std::uint32_t>(with_words - order.begin()) * width_;
   first_with_key_ = static_cast<std::uint32_t>(with_key - order.begin()) * width_;
   std::vector<std::uint32_t> place(order.size());

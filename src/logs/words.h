@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words that lines are looked at for, all at once and without regard to case: the automaton of
 // Aho and Corasick (1975), as a table with a row for each state. Our own, because with RE2 each
-// word found costs as much as the line that it is in (docs/decisions/0004-log-reader.md).
+// word found costs as much as the line that it is in (docs/decisions/0005-log-reader.md).
 #pragma once
 
 #include <array>
