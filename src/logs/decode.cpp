@@ -181,8 +181,10 @@ std::string_view Decoder::without_sequences(std::string_view text) {
     if (text[i] == '\x1b') {
       sequence_ = Sequence::escape;
       sequence_size_ = 0;
+      ++i;
+    } else {  // They come in thousands, from sparse files.
+      while (i < text.size() && text[i] == '\0') ++i;
     }
-    ++i;
   }
   return cleaned_;
 }

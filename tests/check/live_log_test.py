@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """check --log - and --watch on logs that are being written: live_log_test.py BIN_DIR
 
 The answer comes while the writer is still there if a cause is clear, at the end if not, and on ^C. journalctl,
