@@ -26,6 +26,7 @@ struct CheckOptions {
   std::string python;
   std::string env;  // A snippet to audit; empty: none.
   std::vector<std::string> logs;
+  std::string watch;  // A unit or a container; empty: none.
   std::string stated;
   bool here = false;  // The logs are this machine's.
   std::string report;
@@ -65,16 +66,32 @@ std::optional<Error> wrong_python(const CheckOptions& options, const facts::Pyth
                "headroom check --python /path/to/venv"};
 }
 
+// What goes with a log alone.
+std::optional<Error> lacks_log(const CheckOptions& options) {
+  const bool has_log = !options.logs.empty() || !options.watch.empty();
+  const char* needs = !options.stated.empty()   ? "--stated"
+                      : !options.report.empty() ? "--report"
+                      : options.here            ? "--here"
+                                                : nullptr;
+  if (has_log || needs == nullptr) return std::nullopt;
+  return Error{Errc::invalid, fmt::format("{} expects --log or --watch, found neither", needs),
+               "headroom check --help"};
+}
+
 int run_check(const CheckOptions& options, const Context& context) {
   const auto could_not_look = [&options](Error error) {
     if (options.root != "/") error = std::move(error).in("checking " + options.root);
     if (error.next.empty()) error.next = "headroom check --help";
     return print_error(error, exit_could_not_look);
   };
+  if (const auto error = lacks_log(options)) return print_error(*error, exit_usage);
   const auto tables = knowledge::load_gpu_tables();
   if (!tables) return could_not_look(tables.error());
-  const LogQuestion log{options.logs, options.stated, options.report, options.json};
-  const bool look = options.logs.empty() || options.here || options.root != "/";
+  const LogQuestion log{options.logs, options.watch, options.stated, options.report, options.json};
+  // What is watched runs on this machine.
+  const bool asks_log = !options.logs.empty() || !options.watch.empty();
+  const bool look =
+      options.logs.empty() || !options.watch.empty() || options.here || options.root != "/";
   if (!look) return answer_log(log, nullptr, *tables);
   const auto root = machine::open_root(options.root);
   if (!root) return could_not_look(root.error());
@@ -85,7 +102,7 @@ int run_check(const CheckOptions& options, const Context& context) {
     return print_error(*error, exit_usage);
   }
   const auto diagnosis = findings::diagnose({*facts, *tables});
-  if (!options.logs.empty()) {
+  if (asks_log) {
     const LookedAt machine{*facts, diagnosis};
     return answer_log(log, &machine, *tables);
   }
@@ -133,14 +150,17 @@ void add_check(CLI::App& app, Context& context) {
                                   "A log to find the root cause in (- for stdin); any number");
   log->type_name("FILE")->allow_extra_args(false)->excludes(env)->excludes(what_if);
   command
-      ->add_option("--stated", options->stated,
-                   "Facts a person typed in, as JSON: gpu, gfx, vram, ram, rocm, kernel, …")
-      ->needs(log);
+      ->add_option("--watch", options->watch,
+                   "Follow the journal of a systemd unit or the log of a container until a cause "
+                   "is clear or ^C is pressed (unit:NAME, container:NAME)")
+      ->type_name("NAME")
+      ->excludes(env)
+      ->excludes(what_if);
+  command->add_option("--stated", options->stated,
+                      "Facts a person typed in, as JSON: gpu, gfx, vram, ram, rocm, kernel, …");
   command->add_option("--report", options->report, "Write a post-mortem in Markdown, to be filed")
-      ->type_name("FILE.md")
-      ->needs(log);
-  command->add_flag("--here", options->here, "The logs are this machine's: look at it as well")
-      ->needs(log);
+      ->type_name("FILE.md");
+  command->add_flag("--here", options->here, "The logs are this machine's: look at it as well");
   auto* json = command->add_flag("--json", options->json, "For programs: schema headroom.check/1");
   auto* quiet = command->add_flag("--quiet,-q", options->quiet, "The verdict line alone");
   command->add_flag("--verbose,-v", options->verbose, "Every fact with its source")

@@ -3,10 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <cstdio>
+#include <optional>
+
+#include "base/text.h"
 #include "cli/commands.h"
+#include "cli/early_answer.h"
+#include "cli/watched.h"
 #include "findings/log_diagnosis.h"
 #include "logs/log_reader.h"
+#include "machine/clock.h"
 #include "machine/input_stream.h"
+#include "machine/interrupt.h"
 #include "machine/terminal.h"
 #include "machine/user_files.h"
 #include "report/check_json.h"
@@ -23,21 +32,94 @@ Result<facts::Stated> read_stated(const std::string& path) {
   return facts::parse_stated(text, path);
 }
 
-Status read_log(const std::string& path, const logs::Matcher& matcher, std::uint64_t number,
-                logs::Observations& observations, report::LogExtent& extent) {
-  HEADROOM_TRY(InputStream stream, InputStream::open(path));
-  logs::LogReader reader(matcher, observations, number);
+std::chrono::milliseconds now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::nanoseconds(machine::monotonic_ns()));
+}
+
+// What is read, and what it means so far.
+struct Reading {
+  const logs::Matcher& matcher;
+  const facts::Stated& stated;
+  const LookedAt* machine;
+  const knowledge::GpuTables& tables;
+  logs::Observations observations;
+  report::LogExtent extent;
+
+  findings::Scene scene() const {
+    return findings::make_scene(observations, stated,
+                                machine == nullptr ? nullptr : &machine->facts, tables);
+  }
+  EarlyAnswer::Look look() const {
+    const findings::Scene seen = scene();
+    const auto diagnosis = findings::diagnose_logs({observations, seen, tables, extent.names});
+    EarlyAnswer::Look result{diagnosis.cause.id, diagnosis.cause.confidence, 0};
+    for (const knowledge::Signature& signature : matcher.table().rows) {
+      const bool fails = signature.role == knowledge::Role::failure ||
+                         signature.role == knowledge::Role::consequence;
+      if (fails) result.failures += observations.count_of(signature.id);
+    }
+    return result;
+  }
+};
+
+// To its end, or if it is followed until its answer is clear or ^C is pressed. True: to its end.
+Result<bool> read_log(InputStream& stream, const std::string& name, bool follow, Reading& reading) {
+  reading.extent.names.push_back(name);
+  logs::LogReader reader(reading.matcher, reading.observations, reading.extent.names.size() - 1);
   std::vector<char> buffer(std::size_t{256} << 10U);
-  for (;;) {
-    HEADROOM_TRY(const auto piece, stream.read(buffer, std::chrono::milliseconds(500)));
-    if (piece.state == InputStream::State::end) break;
+  std::optional<machine::Interrupt> interrupt;
+  if (follow) interrupt.emplace();
+  EarlyAnswer early(now());
+  bool is_over = false, is_clear = false;
+  while (!is_over && !is_clear && !(interrupt && interrupt->came())) {
+    HEADROOM_TRY(const auto piece, stream.read(buffer, early.patience(now())));
+    is_over = piece.state == InputStream::State::end;
     reader.feed({buffer.data(), piece.size});
+    if (!follow || is_over) continue;
+    if (piece.size > 0) early.add_data(now(), piece.size);
+    if (!early.is_time_to_look(now())) continue;
+    reader.flush();
+    is_clear = early.is_clear(now(), reading.look());
   }
   reader.finish();
-  extent.names.push_back(path == "-" ? "standard input" : path);
-  extent.lines += reader.lines();
-  extent.bytes += reader.bytes();
+  reading.extent.lines += reader.lines();
+  reading.extent.bytes += reader.bytes();
+  return is_over;
+}
+
+// Says on stderr what goes on, where somebody is there to read it.
+void say(const std::string& text) {
+  if (machine::stderr_is_terminal()) fmt::print(stderr, "headroom: {}\n", text);
+}
+
+Status read_files(const LogQuestion& question, Reading& reading) {
+  for (std::size_t i = 0; i < question.files.size(); ++i) {
+    const std::string& file = question.files[i];
+    HEADROOM_TRY(InputStream stream, InputStream::open(file));
+    const bool is_last = i + 1 == question.files.size() && question.watch.empty();
+    const bool follow = is_last && stream.is_live();
+    if (follow) say("reading standard input; ^C ends it with what is known by then");
+    HEADROOM_TRY([[maybe_unused]] const bool is_over,
+                 read_log(stream, file == "-" ? "standard input" : file, follow, reading));
+  }
   return Done{};
+}
+
+Status watch(const std::string& name, Reading& reading) {
+  HEADROOM_TRY(const Watched watched, find_watched(name));
+  HEADROOM_TRY(InputStream stream, InputStream::from_program(watched.argv));
+  say(fmt::format("watching {} until a cause is clear; ^C ends it with what is known by then",
+                  watched.name));
+  HEADROOM_TRY(const bool is_over, read_log(stream, watched.name, true, reading));
+  const int status = is_over ? stream.wait_for_exit() : 0;
+  const bool was_ended = status > 128;  // By a signal, as ^C is one.
+  if (status == 0 || was_ended || !reading.observations.all().empty()) return Done{};
+  const std::string command = join(watched.argv, " ");
+  return Error{
+      Errc::io,
+      fmt::format("expected {} to go on, found that it ended with status {}", command, status),
+      command};
 }
 
 }  // namespace
@@ -50,15 +132,16 @@ int answer_log(const LogQuestion& question, const LookedAt* machine,
   if (!signatures) return print_error(signatures.error(), exit_could_not_look);
   const auto matcher = logs::Matcher::make(*signatures);
   if (!matcher) return print_error(matcher.error(), exit_could_not_look);
-  logs::Observations observations;
-  report::LogExtent extent;
-  for (const std::string& file : question.files) {
-    const auto read = read_log(file, *matcher, extent.names.size(), observations, extent);
-    if (!read) return print_error(read.error(), exit_could_not_look);
+  Reading reading{*matcher, *stated, machine, tables, {}, {}};
+  const auto read = read_files(question, reading);
+  if (!read) return print_error(read.error(), exit_could_not_look);
+  if (!question.watch.empty()) {
+    const auto watched = watch(question.watch, reading);
+    if (!watched) return print_error(watched.error(), exit_could_not_look);
   }
-  const findings::Scene scene = findings::make_scene(
-      observations, *stated, machine == nullptr ? nullptr : &machine->facts, tables);
-  auto diagnosis = findings::diagnose_logs({observations, scene, tables, extent.names});
+  const report::LogExtent& extent = reading.extent;
+  const findings::Scene scene = reading.scene();
+  auto diagnosis = findings::diagnose_logs({reading.observations, scene, tables, extent.names});
   if (machine != nullptr) findings::join_machine(machine->diagnosis, diagnosis);
   if (!question.report.empty()) {
     const auto written = machine::write_file_atomic(

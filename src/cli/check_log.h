@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `headroom check --log FILE`: the root cause of what logs show.
+// `headroom check --log FILE` and `--watch NAME`: the root cause of what logs show. A log that is
+// still being written is answered as soon as one cause is clear (early_answer.h), or at its end.
 #pragma once
 
 #include <string>
@@ -12,7 +13,8 @@
 namespace headroom::cli {
 
 struct LogQuestion {
-  std::vector<std::string> files;  // "-": standard input.
+  std::vector<std::string> files;  // "-": standard input; followed if it is the last.
+  std::string watch;               // A unit or a container, after the files; empty: none.
   std::string stated;              // A file of facts that a person typed in; empty: none.
   std::string report;              // Where the post-mortem goes; empty: none is asked for.
   bool json = false;

@@ -3,76 +3,120 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
+#include <vector>
 
 namespace headroom::logs {
 namespace {
 
-enum class Names { time, origin, time_and_origin, nothing };
-
-struct Form {
-  std::unique_ptr<const RE2> pattern;
-  Names names = Names::nothing;
+enum class When {
+  anywhere,
+  behind_a_time,  // Alone it would be any word with a colon.
 };
 
-std::array<Form, 14> make_forms() {
-  const auto form = [](const char* pattern, Names names) {
-    return Form{std::make_unique<const RE2>(pattern, RE2::Quiet), names};
-  };
-  return {
-      // Kernel ring buffer: dmesg, and dmesg -T.
-      form(R"(\[\s*(\d+\.\d{3,9})\]\s+)", Names::time),
-      form(R"(\[(\w{3} \w{3}\s+\d+ [\d:]+ \d{4})\]\s*)", Names::time),
-      // ISO 8601 as docker logs -t, kubectl --timestamps, journald and most programs write it.
-      form(
-          R"(\[?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)\]?:?\s+)",
-          Names::time),
-      form(R"re(time="?([^\s"]+)"?\s+)re", Names::time),
-      // syslog and journalctl: "May 24 10:02:41 host unit[123]: ", also without the host.
-      form(
-          R"(([A-Z][a-z]{2}\s+\d{1,2} \d\d:\d\d:\d\d)\s+(?:\S+\s+)??([\w.@/:\\-]+)(?:\[\d+\])?:\s+)",
-          Names::time_and_origin),
-      // journalctl -o short-iso: the time is gone, the host and the unit are left.
-      form(R"([\w.-]+ ([\w.@-]+)\[\d+\]:\s+)", Names::origin),
-      form(R"(kernel:\s+)", Names::nothing),
-      // docker compose; CRI ("stderr F ").
-      form(R"(([A-Za-z0-9][\w.-]*)\s*\| ?)", Names::origin),
-      form(R"((stdout|stderr) [FP] )", Names::nothing),
-      // Python: rich's handler, torchrun's ranks, composer's streams, vLLM's processes.
-      form(R"(\[(\d\d/\d\d/\d\d \d\d:\d\d:\d\d)\]\s+)", Names::time),
-      form(R"(\[?([Rr]ank\s?\d+)\]?:\s*)", Names::origin),
-      form(R"(\[(stdout|stderr|default\d+)\]:\s*)", Names::origin),
-      form(R"(\((\w[\w. -]*pid=\d+[^)]*)\)\s+)", Names::origin),
-      form(R"((?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s+(\d\d-\d\d \d\d:\d\d:\d\d)\s+)", Names::time),
-  };
+// Groups: (?P<time>…), (?P<uptime>…) which yields to a time, and (?P<origin>…), all optional.
+struct Form {
+  const char* pattern;
+  When when = When::anywhere;
+};
+
+constexpr std::array forms = {
+    // dmesg, also with the thread that printed it, raw (-r), decoded (-x), -T, -e and -d.
+    Form{
+        R"((?:<\d{1,3}>|\w+\s*:\w+\s*: )?\[\s*(?P<uptime>\d+\.\d{3,9})\](?:\[\s*[TC]\d+\])?:?\s*)"},
+    Form{R"(\[(?P<time>[A-Z]\w\w [A-Z]\w\w\s+\d+ [\d:]+ \d{4})\]\s*)"},
+    Form{R"(\[(?P<time>[A-Z][a-z]{2}\s?\d+ \d\d:\d\d)\]\s*)"},
+    Form{R"(\[\s*\+\d+\.\d+\]\s*)"},
+    // RFC 5424 as rsyslog forwards it; the priority of RFC 3164 alone.
+    Form{R"(<\d{1,3}>1 (?P<time>\S+) \S+ (?P<origin>\S+) \S+ \S+ (?:-|(?:\[[^\]]*\])+)\s*)"},
+    Form{R"(<\d{1,3}>)"},
+    // ISO 8601 and its kin: docker logs -t, kubectl --timestamps, journald, most programs. SGLang
+    // writes its rank into the brackets.
+    Form{
+        R"(\[(?P<time>\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)(?: (?P<origin>[A-Z]{2}\d+(?: [A-Z]{2}\d+)*))?\]:?\s*)"},
+    Form{
+        R"((?P<time>\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?):?(?:\s+|$))"},
+    // logfmt, as Go's slog and logrus write it.
+    Form{R"re((?:time|ts)="?(?P<time>\d{4}-\d\d-\d\d[^"\s]*)"?\s+)re"},
+    // syslog and journalctl, also -o short-precise, with and without the host.
+    Form{
+        R"((?P<time>[A-Z][a-z]{2}\s+\d{1,2} \d\d:\d\d:\d\d(?:\.\d+)?)\s+(?:[\w.-]+ )?(?P<origin>[\w.@/:\\-]+)(?:\[\d+\])?:(?:\s+|$))"},
+    // journalctl -o short-iso and -o short-unix: the time is taken, the host and the unit are left.
+    Form{R"((?:[\w.-]+ )?(?P<origin>[\w.@/\\-]+)\[\d+\]:(?:\s+|$))", When::behind_a_time},
+    Form{R"([\w.-]+ (?P<origin>[\w.@/\\-]+):(?:\s+|$))", When::behind_a_time},
+    Form{R"((?P<origin>kernel):\s+)"},
+    // glog, c10 and torch.distributed: E0905 12:00:00.123456 123 file.cc:1].
+    Form{R"(\[?[IWEF](?P<time>\d{3,4} \d\d:\d\d:\d\d(?:\.\d+)?)\s+(?:\d+\s+)?[\w./+-]+:\d+\]\s*)"},
+    // vLLM's and Megatron's own level and time.
+    Form{R"((?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s+(?P<time>\d\d-\d\d \d\d:\d\d:\d\d)\s+)"},
+    // loguru.
+    Form{R"(\| (?:TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL)\s*\| (?:\S+:\S+:\d+ - )?)",
+         When::behind_a_time},
+    // docker compose and docker service; CRI; kubectl --prefix.
+    Form{R"((?P<origin>[\w.@-]*[A-Za-z][\w.@-]*)\s+\|(?: |$))"},
+    Form{R"((?:stdout|stderr) [FP](?: |$))"},
+    Form{R"(\[(?P<origin>pod/[\w./-]+)\]\s*)"},
+    // rich's handler; clocks.
+    Form{R"(\[(?P<time>\d\d/\d\d/\d\d \d\d:\d\d:\d\d)\]\s*)"},
+    Form{R"(\[(?P<time>\d\d:\d\d:\d\d(?:[.,]\d+)?)\]\s*)"},
+    Form{R"((?P<time>\d\d:\d\d:\d\d(?:[.,]\d+)?)\s+)"},
+    // torchrun's ranks, Composer's streams, mpirun --tag-output, vLLM's and Ray's processes.
+    Form{R"(\[(?P<origin>(?i:rank)\s?\d+|(?:default|trainer|worker)\d+|stdout|stderr)\]:\s*)"},
+    Form{R"((?P<origin>[Rr]ank\s?\d+):\s+)"},
+    Form{R"(\[\d+,(?P<origin>\d+)\]<std(?:out|err)>:\s*)"},
+    Form{R"(\((?P<origin>\w[\w. -]*pid=\d+[^)]*)\)\s+)"},
+    // Windows PowerShell, of what a program wrote to its standard error.
+    Form{R"((?P<origin>[\w.-]+\.exe|python[\d.]*|pip[\d.]*|conda|git|docker|ollama) : )"},
+};
+
+struct CompiledForm {
+  std::unique_ptr<const RE2> pattern;
+  When when = When::anywhere;
+  int time = 0, uptime = 0, origin = 0;  // Numbers of groups; 0: none.
+};
+
+std::vector<CompiledForm> compile() {
+  std::vector<CompiledForm> compiled;
+  for (const Form& form : forms) {
+    CompiledForm one{std::make_unique<const RE2>(form.pattern, RE2::Latin1), form.when};
+    for (const auto& [name, number] : one.pattern->NamedCapturingGroups()) {
+      (name == "time" ? one.time : name == "uptime" ? one.uptime : one.origin) = number;
+    }
+    compiled.push_back(std::move(one));
+  }
+  return compiled;
 }
 
-const std::array<Form, 14>& forms() {
-  static const std::array<Form, 14> all = make_forms();
-  return all;
+// Words that stand where a name may stand.
+bool is_name(std::string_view word) {
+  constexpr std::array<std::string_view, 8> levels = {"TRACE", "DEBUG",   "INFO",  "SUCCESS",
+                                                      "WARN",  "WARNING", "ERROR", "CRITICAL"};
+  return std::find(levels.begin(), levels.end(), word) == levels.end();
 }
 
-std::string_view view(const re2::StringPiece& piece) {
-  return {piece.data(), piece.size()};
-}
-
-// Takes one prefix off `rest`; false if none is there.
-bool take_one(re2::StringPiece& rest, Line& line) {
-  for (const Form& form : forms()) {
-    re2::StringPiece first, second;
-    const RE2& pattern = *form.pattern;
-    const bool found = form.names == Names::time_and_origin
-                           ? RE2::Consume(&rest, pattern, &first, &second)
-                       : form.names == Names::nothing && pattern.NumberOfCapturingGroups() == 0
-                           ? RE2::Consume(&rest, pattern)
-                           : RE2::Consume(&rest, pattern, &first);
-    if (!found) continue;
-    const bool tells_time = form.names == Names::time || form.names == Names::time_and_origin;
-    if (tells_time) line.time = view(first);
-    const re2::StringPiece& name = form.names == Names::time_and_origin ? second : first;
-    const bool tells_origin = form.names == Names::origin || form.names == Names::time_and_origin;
-    if (tells_origin && line.origin.empty()) line.origin = view(name);
+// Takes one prefix off line.body; false if none is there.
+bool take_one(Line& line) {
+  static const std::vector<CompiledForm> compiled = compile();
+  const re2::StringPiece body(line.body.data(), line.body.size());
+  for (const CompiledForm& form : compiled) {
+    if (form.when == When::behind_a_time && line.time.empty()) continue;
+    std::array<re2::StringPiece, 3> groups;
+    const int wanted = form.pattern->NumberOfCapturingGroups() + 1;
+    if (!form.pattern->Match(body, 0, body.size(), RE2::ANCHOR_START, groups.data(), wanted)) {
+      continue;
+    }
+    const auto group = [&](int number) -> std::string_view {
+      const re2::StringPiece& found = groups[static_cast<std::size_t>(number)];
+      return number == 0 ? std::string_view{} : std::string_view(found.data(), found.size());
+    };
+    const std::string_view origin = group(form.origin);
+    if (!is_name(origin)) continue;
+    if (form.time != 0) line.time = group(form.time);
+    if (form.uptime != 0 && line.time.empty()) line.time = group(form.uptime);
+    if (line.origin.empty()) line.origin = origin;
+    line.body.remove_prefix(groups[0].size());
     return true;
   }
   return false;
@@ -81,12 +125,11 @@ bool take_one(re2::StringPiece& rest, Line& line) {
 }  // namespace
 
 Line parse_prefix(std::string_view text) {
-  constexpr int deepest = 6;
+  constexpr int deepest = 8;
   Line line;
-  re2::StringPiece rest(text.data(), text.size());
-  for (int depth = 0; depth < deepest && take_one(rest, line); ++depth) {
+  line.body = text;
+  for (int depth = 0; depth < deepest && take_one(line); ++depth) {
   }
-  line.body = view(rest);
   return line;
 }
 

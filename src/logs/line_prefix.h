@@ -9,9 +9,11 @@
 namespace headroom::logs {
 
 struct Line {
-  std::string_view time;  // As written; the innermost one that tells a date or a clock; or empty.
-  std::string_view
-      origin;             // The outermost: "immich_machine_learning", "kernel", "rank0"; or empty.
+  // As written; the innermost one that tells a date or a clock, else the kernel's uptime, else
+  // empty.
+  std::string_view time;
+  // The outermost: "immich_machine_learning", "kernel", "rank0"; or empty.
+  std::string_view origin;
   std::string_view body;  // What is left.
 };
 

@@ -2,6 +2,7 @@
 #include "logs/log_reader.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "logs/line_prefix.h"
 
@@ -10,173 +11,226 @@ namespace {
 
 constexpr std::size_t longest_text = 600;  // Of an observation.
 constexpr std::size_t longest_output = 300;
+constexpr std::size_t longest_value = 1000;
+constexpr std::size_t longest_head = 200;
+// Longer lines are looked at at once: to keep one for each signature would take too much memory.
+constexpr std::size_t longest_put_off = 4096;
 
 // Long lines are cut around what matched.
 std::string cut(std::string_view text, std::size_t match) {
-  if (text.size() <= longest_text) return std::string(text);
+  if (text.size() <= longest_text) return to_shown(text, 3 * longest_text);
   constexpr std::size_t before = 120;
-  const std::size_t begin = match > before ? match - before : 0;
-  std::string part(text.substr(begin, longest_text));
+  std::size_t begin = match > before ? match - before : 0;
+  // Whole characters.
+  while (begin > 0 && begin < match && (static_cast<unsigned char>(text[begin]) & 0xC0U) == 0x80) {
+    ++begin;
+  }
+  std::string part = to_shown(text.substr(begin), longest_text);
   if (begin > 0) part.insert(0, "…");
   if (begin + longest_text < text.size()) part += "…";
   return part;
 }
 
 std::string_view without_end_blanks(std::string_view text) {
-  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  const std::size_t last = text.find_last_not_of(" \t\r");
   return last == std::string_view::npos ? std::string_view{} : text.substr(0, last + 1);
+}
+
+// What a line shows in the end: the last thing that a progress bar wrote over itself.
+std::string_view last_row(std::string_view line) {
+  line = without_end_blanks(line);
+  const std::size_t begin = line.rfind('\r');
+  return begin == std::string_view::npos ? line : line.substr(begin + 1);
+}
+
+std::uint64_t count_line_ends(std::string_view text) {
+  return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+bool has(std::string_view text, char byte) {
+  return !text.empty() && std::memchr(text.data(), byte, text.size()) != nullptr;
 }
 
 }  // namespace
 
 LogReader::LogReader(const Matcher& matcher, Observations& observations, std::uint64_t log)
-    : matcher_(matcher), observations_(observations), log_(log) {}
+    : matcher_(matcher),
+      observations_(observations),
+      log_(log),
+      kinds_(matcher.table().rows.size()) {}
 
 void LogReader::feed(std::string_view bytes) {
   bytes_ += bytes.size();
-  if (encoding_ != Encoding::unknown) {
-    decode(bytes);
-    return;
-  }
-  head_ += bytes;
-  encoding_ = detect_encoding(head_);
-  if (encoding_ == Encoding::unknown) return;
-  const std::string head = std::move(head_);
-  decode(head);
-}
-
-void LogReader::decode(std::string_view bytes) {
-  if (encoding_ == Encoding::utf8) {
-    append(bytes);
-    return;
-  }
-  odd_ += bytes;
-  // A pair of surrogates stays together.
-  std::size_t whole = odd_.size() / 2 * 2;
-  if (whole >= 2) {
-    const char high = odd_[encoding_ == Encoding::utf16_le ? whole - 1 : whole - 2];
-    if ((static_cast<unsigned char>(high) & 0xFCU) == 0xD8) whole -= 2;
-  }
-  append(utf16_to_utf8(std::string_view(odd_).substr(0, whole), encoding_));
-  odd_.erase(0, whole);
+  append(decoder_.decode(bytes));
 }
 
 void LogReader::append(std::string_view text) {
-  if (!partial_.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::size_t taken = end == std::string_view::npos ? text.size() : end + 1;
-    partial_ += text.substr(0, taken);
-    text.remove_prefix(taken);
-    if (end == std::string_view::npos && partial_.size() < longest_line) return;
-    const std::string lines = std::move(partial_);
-    partial_.clear();
-    search(lines);
-  }
+  if (is_in_line()) text = append_to_line(text);
   const std::size_t last = text.rfind('\n');
   const std::size_t whole = last == std::string_view::npos ? 0 : last + 1;
   search(text.substr(0, whole));
-  text.remove_prefix(whole);
-  while (text.size() > longest_line) {
-    search(text.substr(0, longest_line));
-    text.remove_prefix(longest_line);
-  }
-  partial_ = text;
+  append_to_line(text.substr(whole));
 }
 
-void LogReader::search(std::string_view text) {
-  if (needs_cleaning(text)) {
-    search_clean(clean(text));
-  } else {
-    search_clean(text);
+std::string_view LogReader::append_to_line(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view taken = text.substr(0, longest_line + 1 - partial_.size());
+    const std::size_t end = taken.find('\n');
+    partial_ += taken.substr(0, end);
+    if (end != std::string_view::npos) {
+      look_at_end(partial_);
+      partial_.clear();
+      ++ended_;
+      return text.substr(end + 1);
+    }
+    text.remove_prefix(taken.size());
+    if (partial_.size() > longest_line) {
+      partial_.erase(0, look_at_part(std::string_view(partial_).substr(0, longest_line)));
+    }
   }
+  return text;
 }
 
-void LogReader::search_clean(std::string_view text) {
-  const auto count_ends = [&](std::size_t begin, std::size_t end) {
-    return static_cast<std::uint64_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(begin),
-                                                 text.begin() + static_cast<std::ptrdiff_t>(end),
-                                                 '\n'));
-  };
+void LogReader::search(std::string_view lines) {
   std::size_t at = 0;
-  while (at < text.size()) {
+  while (at < lines.size()) {
     std::size_t begin = at;
     if (waiting_.empty()) {
-      const std::size_t word = matcher_.find_candidate(text, at);
+      const std::size_t word = matcher_.find_candidate(lines, at);
       if (word == std::string_view::npos) break;
-      const std::size_t end_before =
-          word == 0 ? std::string_view::npos : text.rfind('\n', word - 1);
-      if (end_before != std::string_view::npos && end_before >= at) begin = end_before + 1;
-      ended_ += count_ends(at, begin);
+      const std::size_t end_before = lines.substr(at, word - at).rfind('\n');
+      if (end_before != std::string_view::npos) begin = at + end_before + 1;
+      ended_ += count_line_ends(lines.substr(at, begin - at));
     }
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = without_end_blanks(text.substr(begin, end - begin));
-    give_to_waiting(line);
-    look_at(line, ended_ + 1);
+    const std::size_t end = lines.find('\n', begin);
+    look_at_line(lines.substr(begin, end - begin));
+    ++ended_;
     at = end + 1;
-    if (end < text.size()) ++ended_;
   }
-  if (at < text.size()) ended_ += count_ends(at, text.size());
+  ended_ += count_line_ends(lines.substr(at));
 }
 
-void LogReader::give_to_waiting(std::string_view line) {
-  for (auto& [place, left] : waiting_) {
-    observations_.add_output(place, line.substr(0, longest_output));
-    --left;
+void LogReader::look_at_line(std::string_view line) {
+  while (line.size() > longest_line) {
+    line.remove_prefix(look_at_part(line.substr(0, longest_line)));
   }
-  std::erase_if(waiting_, [](const auto& one) { return one.second <= 0; });
+  look_at_end(line);
 }
 
-void LogReader::look_at(std::string_view line, std::uint64_t number) {
-  for (const knowledge::Signature* signature : matcher_.match(line)) {
-    // What is typed ends the output of what was typed before.
-    if (signature->role == knowledge::Role::command) waiting_.clear();
-    if (observations_.has_enough_of(*signature)) {
-      Latest& latest = latest_[signature];
-      latest.line.assign(line.substr(0, longest_line));
-      latest.number = number;
-      ++latest.times;
+std::size_t LogReader::look_at_part(std::string_view part) {
+  const std::size_t row_end = part.rfind('\r');
+  const bool ends_row = row_end != std::string_view::npos;
+  look_at_rows(part.substr(0, row_end));
+  if (ends_row) seen_.clear();
+  if (!is_continued_ && head_.empty())
+    head_ = part.substr(0, std::min(part.find('\r'), longest_head));
+  is_continued_ = true;
+  return ends_row ? row_end + 1 : part.size() - overlap;
+}
+
+void LogReader::look_at_end(std::string_view part) {
+  look_at_rows(part);
+  if (is_typed_) {
+    waiting_.clear();  // What is typed ends the output of what was typed before.
+  } else if (!waiting_.empty()) {
+    const std::string shown = to_shown(last_row(part), longest_output);
+    for (Waiting& one : waiting_) {
+      observations_.add_output(one.place, shown);
+      --one.left;
+    }
+    std::erase_if(waiting_, [](const Waiting& one) { return one.left <= 0; });
+  }
+  waiting_.insert(waiting_.end(), begun_.begin(), begun_.end());
+  begun_.clear();
+  seen_.clear();
+  head_.clear();
+  is_continued_ = is_typed_ = false;
+}
+
+// Rows are what stands between carriage returns.
+void LogReader::look_at_rows(std::string_view text) {
+  text = text.substr(0, text.find_last_not_of('\r') + 1);
+  if (!has(text, '\r') && head_.empty() && !is_continued_) {
+    // By far the most lines.
+    look_at(text);
+    return;
+  }
+  if (matcher_.find_candidate(text, 0) != std::string_view::npos) {
+    std::size_t at = 0;
+    while (at < text.size()) {
+      const std::size_t end = std::min(text.find('\r', at), text.size());
+      look_at(text.substr(at, end - at));
+      if (end < text.size()) seen_.clear();
+      if (head_.empty()) head_ = text.substr(0, std::min(end, longest_head));
+      at = end + 1;
+    }
+  }
+  if (head_.empty()) head_ = text.substr(0, std::min(text.find('\r'), longest_head));
+}
+
+void LogReader::look_at(std::string_view row) {
+  row = without_end_blanks(row);
+  std::string edited;
+  if (has(row, '\b')) row = edited = without_backspaces(row);
+  matcher_.match(row, found_, scratch_);
+  for (const int place : found_) {
+    if (std::find(seen_.begin(), seen_.end(), place) != seen_.end()) continue;
+    seen_.push_back(place);
+    const knowledge::Signature& signature = matcher_.table().rows[static_cast<std::size_t>(place)];
+    if (signature.role == knowledge::Role::command) is_typed_ = true;
+    Kind& kind = kinds_[static_cast<std::size_t>(place)];
+    if (!kind.is_enough) kind.is_enough = observations_.has_enough_of(signature);
+    if (kind.is_enough && signature.output == 0 && row.size() <= longest_put_off) {
+      kind.line = row;
+      kind.head = head_;
+      kind.number = ended_ + 1;
+      ++kind.times;
     } else {
-      keep(*signature, line, number);
+      keep(place, row, head_, ended_ + 1);
     }
   }
 }
 
-void LogReader::keep(const knowledge::Signature& signature, std::string_view line,
-                     std::uint64_t number) {
-  Matcher::Match match = matcher_.extract(signature, line);
-  const Line parts = parse_prefix(line.substr(0, longest_text));
+void LogReader::keep(int place, std::string_view row, std::string_view head, std::uint64_t number) {
+  const knowledge::Signature& signature = matcher_.table().rows[static_cast<std::size_t>(place)];
+  const Matcher::Match match = matcher_.extract(place, row);
+  const Line line = parse_prefix(row.substr(0, longest_text));
+  const Line first = parse_prefix(head);
   Observation observation;
   observation.signature = &signature;
   observation.log = log_;
   observation.line = number;
-  observation.time = parts.time;
-  observation.origin = parts.origin;
-  observation.values = std::move(match.values);
-  const auto prefix = static_cast<std::size_t>(parts.body.data() - line.data());
-  const std::string_view body = line.substr(prefix);
-  observation.text = cut(body, match.begin > prefix ? match.begin - prefix : 0);
-  const std::size_t place = observations_.add(std::move(observation));
-  if (signature.output > 0) waiting_.emplace_back(place, signature.output);
+  observation.time = to_shown(line.time.empty() ? first.time : line.time, longest_head);
+  observation.origin = to_shown(line.origin.empty() ? first.origin : line.origin, longest_head);
+  for (const auto& [name, value] : match.values) {
+    observation.values.emplace_back(name, to_shown(value, longest_value));
+  }
+  const auto prefix = static_cast<std::size_t>(line.body.data() - row.data());
+  observation.text = cut(row.substr(prefix), match.begin > prefix ? match.begin - prefix : 0);
+  const std::size_t at = observations_.add(std::move(observation));
+  if (signature.output == 0) return;
+  // It may stand in the place of an earlier one.
+  const auto is_replaced = [at](const Waiting& one) { return one.place == at; };
+  std::erase_if(waiting_, is_replaced);
+  std::erase_if(begun_, is_replaced);
+  begun_.push_back({at, signature.output});
 }
 
 void LogReader::flush() {
-  for (auto& [signature, latest] : latest_) {
-    if (latest.times == 0) continue;
-    observations_.count(*signature, latest.times - 1);
-    keep(*signature, latest.line, latest.number);
-    latest.times = 0;
+  for (std::size_t place = 0; place < kinds_.size(); ++place) {
+    Kind& kind = kinds_[place];
+    if (kind.times == 0) continue;
+    observations_.count(matcher_.table().rows[place], kind.times - 1);
+    keep(static_cast<int>(place), kind.line, kind.head, kind.number);
+    kind.times = 0;
   }
 }
 
 void LogReader::finish() {
-  if (!head_.empty()) {
-    append(head_);
-    head_.clear();
-  }
-  if (!partial_.empty()) {
-    const std::string last = std::move(partial_);
+  append(decoder_.finish());
+  if (is_in_line()) {
+    look_at_end(partial_);
     partial_.clear();
-    search(last);
     ++ended_;
   }
   flush();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A log in pieces of any size → observations. A stream of any length takes bounded memory: lines
-// that match nothing are gone at once, a line without an end is searched in parts, and what repeats
-// is counted.
+// A log in pieces of any size → observations, the same ones however it was cut. A stream of any
+// length takes bounded memory: lines that match nothing are gone at once, a line without an end is
+// searched in parts, and what repeats is counted.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,40 +25,58 @@ class LogReader {
   // flush() and the last line, which may lack its end. Requires: nothing is fed afterwards.
   void finish();
 
-  std::uint64_t lines() const { return ended_ + (partial_.empty() ? 0 : 1); }
+  std::uint64_t lines() const { return ended_ + (is_in_line() ? 1 : 0); }
   std::uint64_t bytes() const { return bytes_; }
 
  private:
-  // A line longer than this is searched in parts of this size, all with its number.
-  static constexpr std::size_t longest_line = std::size_t{256} << 10U;
+  // A line longer than this is searched in parts, all with its number, each beginning with the end
+  // of the one before it.
+  static constexpr std::size_t longest_line = std::size_t{32} << 10U;
+  static constexpr std::size_t overlap = 512;
 
-  struct Latest {  // Of a kind of which enough is kept.
-    std::string line;
+  // Of a signature: whether enough is kept, and the last line since then.
+  struct Kind {
+    bool is_enough = false;
+    std::string line, head;
     std::uint64_t number = 0;
     std::uint64_t times = 0;
   };
 
-  void decode(std::string_view bytes);
+  bool is_in_line() const { return !partial_.empty() || is_continued_; }
   void append(std::string_view text);
-  // Whole lines, or a part of one that is too long.
-  void search(std::string_view text);
-  void search_clean(std::string_view text);
-  void look_at(std::string_view line, std::uint64_t number);
-  void keep(const knowledge::Signature& signature, std::string_view line, std::uint64_t number);
-  void give_to_waiting(std::string_view line);
+  // Returns what is behind the line's end.
+  std::string_view append_to_line(std::string_view text);
+  void search(std::string_view lines);
+  void look_at_line(std::string_view line);
+  // Returns how much of the line is done with.
+  std::size_t look_at_part(std::string_view part);
+  void look_at_end(std::string_view part);
+  void look_at_rows(std::string_view text);
+  void look_at(std::string_view row);
+  void keep(int place, std::string_view row, std::string_view head, std::uint64_t number);
 
   const Matcher& matcher_;
   Observations& observations_;
   std::uint64_t log_;
-  Encoding encoding_ = Encoding::unknown;
-  std::string head_;     // The first bytes, until the encoding is known.
-  std::string odd_;      // Half a character of UTF-16.
+  Decoder decoder_;
   std::string partial_;  // The beginning of a line whose end has not come yet.
   std::uint64_t ended_ = 0;
   std::uint64_t bytes_ = 0;
-  // Places of observations that wait for the lines behind them, and how many each still gets.
-  std::vector<std::pair<std::size_t, int>> waiting_;
-  std::map<const knowledge::Signature*, Latest> latest_;
+
+  // Of the line that is looked at.
+  bool is_continued_ = false;  // Parts of it were looked at.
+  bool is_typed_ = false;      // It is somebody's command.
+  std::string head_;           // Its beginning, which tells who wrote it and when.
+  std::vector<int> seen_;      // Signatures that matched the row before its end was there.
+  std::vector<int> found_;
+  Matcher::Scratch scratch_;
+  struct Waiting {
+    std::size_t place = 0;  // In the observations.
+    int left = 0;           // So many lines behind it still belong to it.
+  };
+  std::vector<Waiting> waiting_;  // Begun by earlier lines.
+  std::vector<Waiting> begun_;    // Begun by this line.
+  std::vector<Kind> kinds_;       // By a signature's place in the table.
 };
 
 }  // namespace headroom::logs

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// All signatures, compiled. A text is searched once for the words that the signatures need (their
-// literal parts, which RE2 finds by itself); only a line that has such a word is looked at further.
+// All signatures, compiled. A text is searched once for words that the signatures cannot match
+// without (parts of them, which RE2 finds by itself); only a line that has such a word is looked at
+// further, and only for the signatures of which it has all the words.
 #pragma once
 
 #include <re2/filtered_re2.h>
-#include <re2/set.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "knowledge/signatures.h"
+#include "logs/words.h"
 
 namespace headroom::logs {
 
@@ -24,27 +24,46 @@ class Matcher {
   // no literal part of at least three letters, which would make every line a candidate.
   static Result<Matcher> make(const knowledge::SignatureTable& table);
 
-  // Where the next word that any signature needs stands; npos if the text has none. May point
-  // anywhere into that word.
-  std::size_t find_candidate(std::string_view text, std::size_t from) const;
+  // The end of the next word that any signature needs; npos if the text has none.
+  std::size_t find_candidate(std::string_view text, std::size_t from) const {
+    return words_->find_end(text, from);
+  }
 
-  // The signatures that a line matches, in the table's order.
-  std::vector<const knowledge::Signature*> match(std::string_view line) const;
+  // The signatures that a line matches, by their places in the table and in its order. `places` is
+  // emptied first; both are arguments so that they are made once.
+  struct Scratch {
+    std::vector<int> words;
+    std::vector<std::uint8_t> has;  // By signature: which of its needs were met, as bits.
+  };
+  void match(std::string_view line, std::vector<int>& places, Scratch& scratch) const;
 
   struct Match {
     std::size_t begin = 0, end = 0;
+    // Of what each matched; a group that took no part has no entry.
     std::vector<std::pair<std::string, std::string>> values;
   };
   // Requires: match() named the signature for this line.
-  Match extract(const knowledge::Signature& signature, std::string_view line) const;
+  Match extract(int place, std::string_view line) const;
+
+  const knowledge::SignatureTable& table() const { return *table_; }
 
  private:
   explicit Matcher(const knowledge::SignatureTable& table) : table_(&table) {}
 
+  const RE2& expression(int place) const {
+    return expressions_[static_cast<std::size_t>(place)]->GetRE2(0);
+  }
+
   const knowledge::SignatureTable* table_;
-  std::unique_ptr<re2::FilteredRE2> expressions_;
-  std::unique_ptr<const RE2> any_word_;
-  std::unique_ptr<re2::RE2::Set> words_;
+  std::vector<std::unique_ptr<re2::FilteredRE2>> expressions_;
+  std::unique_ptr<const Words> words_;
+  // A signature needs one word of each of its sets.
+  struct Need {
+    int place = 0;         // Of the signature.
+    std::uint8_t set = 0;  // As a bit.
+  };
+  std::vector<std::vector<Need>> needed_by_;  // By word.
+  std::vector<std::uint8_t> needs_;           // By signature: all its sets.
 };
 
 }  // namespace headroom::logs

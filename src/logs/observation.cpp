@@ -26,16 +26,22 @@ bool Observation::output_has(std::string_view part) const {
                      [&](const std::string& one) { return one.find(part) != std::string::npos; });
 }
 
+std::size_t Observations::kept_of(const knowledge::Signature& signature) const {
+  if (bytes_ > most_bytes) return kept_when_full;
+  const bool is_fact = signature.role == Role::fact || signature.role == Role::command;
+  return is_fact ? kept_facts : kept_of_a_kind;
+}
+
 std::size_t Observations::add(Observation observation) {
   Kind& kind = kinds_[observation.id()];
   ++kind.count;
-  const Role role = observation.signature->role;
-  const bool is_fact = role == Role::fact || role == Role::command;
   // Of a kind of which enough is kept the last one gives way to this one.
-  if (kind.places.size() > (is_fact ? kept_facts : kept_of_a_kind)) {
+  if (kind.places.size() > kept_of(*observation.signature)) {
     all_[kind.places.back()] = std::move(observation);
     return kind.places.back();
   }
+  bytes_ += sizeof(Observation) + observation.text.size();
+  for (const auto& [name, value] : observation.values) bytes_ += name.size() + value.size();
   kind.places.push_back(all_.size());
   all_.push_back(std::move(observation));
   return kind.places.back();
@@ -43,9 +49,7 @@ std::size_t Observations::add(Observation observation) {
 
 bool Observations::has_enough_of(const knowledge::Signature& signature) const {
   const auto found = kinds_.find(signature.id);
-  if (found == kinds_.end()) return false;
-  const bool is_fact = signature.role == Role::fact || signature.role == Role::command;
-  return found->second.places.size() > (is_fact ? kept_facts : kept_of_a_kind);
+  return found != kinds_.end() && found->second.places.size() > kept_of(signature);
 }
 
 const Observations::Kind* Observations::kind(std::string_view id) const {

@@ -43,6 +43,10 @@ class Observations {
   // How many of one kind are kept: the first ones, and always the last.
   static constexpr std::size_t kept_of_a_kind = 64;
   static constexpr std::size_t kept_facts = 512;  // Of one kind of fact or command.
+  // A log that has so much of everything that this is reached has few of each kind kept from then
+  // on.
+  static constexpr std::size_t most_bytes = std::size_t{16} << 20U;
+  static constexpr std::size_t kept_when_full = 4;
 
   // Returns its place in all(), which stays the same.
   std::size_t add(Observation observation);
@@ -76,7 +80,9 @@ class Observations {
     std::vector<std::size_t> places;  // In all_.
   };
   const Kind* kind(std::string_view id) const;
+  std::size_t kept_of(const knowledge::Signature& signature) const;
 
+  std::size_t bytes_ = 0;  // Of texts and values; only what was added.
   std::vector<Observation> all_;
   std::map<std::string, Kind, std::less<>> kinds_;
 };

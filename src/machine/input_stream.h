@@ -19,8 +19,9 @@ class InputStream {
  public:
   // "-" is standard input. Fails if it cannot be opened or is a folder.
   static Result<InputStream> open(const std::string& path);
-  // Starts argv[0] (looked up in PATH) with its standard output and error as this stream; it is
-  // ended with SIGTERM when the stream goes. Fails if it cannot be started.
+  // Starts argv[0] (looked up in PATH) with its standard output and error as this stream, and
+  // without a signal held back; it is ended with SIGTERM when the stream goes. Fails if it cannot
+  // be started.
   static Result<InputStream> from_program(const std::vector<std::string>& argv);
 
   InputStream(InputStream&& other) noexcept;
@@ -39,12 +40,22 @@ class InputStream {
   // Waits up to `patience`; a file never waits. Fails on an I/O error.
   Result<Piece> read(std::span<char> buffer, std::chrono::milliseconds patience);
 
+  // More may come later: a pipe, a terminal, a program. Not so a file.
+  bool is_live() const { return is_live_; }
+  // Requires: read() said `end`. Waits for the program to end; its exit status, 128 + the number of
+  // the signal that ended it, or 0 where there is no program.
+  int wait_for_exit();
+
  private:
-  InputStream(Descriptor descriptor, std::string name, pid_t child)
-      : descriptor_(std::move(descriptor)), name_(std::move(name)), child_(child) {}
+  InputStream(Descriptor descriptor, std::string name, bool is_live, pid_t child)
+      : descriptor_(std::move(descriptor)),
+        name_(std::move(name)),
+        is_live_(is_live),
+        child_(child) {}
 
   Descriptor descriptor_;
   std::string name_;
+  bool is_live_ = false;
   pid_t child_ = 0;
 };
 

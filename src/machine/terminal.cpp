@@ -17,4 +17,8 @@ bool stdout_shows_colour() {
   return ::isatty(STDOUT_FILENO) == 1;
 }
 
+bool stderr_is_terminal() {
+  return ::isatty(STDERR_FILENO) == 1;
+}
+
 }  // namespace headroom::machine
