@@ -29,6 +29,7 @@ struct CheckOptions {
   std::string watch;  // A unit or a container; empty: none.
   std::string stated;
   bool here = false;  // The logs are this machine's.
+  std::string job;
   std::string report;
   bool json = false;
   bool quiet = false;
@@ -70,6 +71,7 @@ std::optional<Error> wrong_python(const CheckOptions& options, const facts::Pyth
 std::optional<Error> lacks_log(const CheckOptions& options) {
   const bool has_log = !options.logs.empty() || !options.watch.empty();
   const char* needs = !options.stated.empty()   ? "--stated"
+                      : !options.job.empty()    ? "--job"
                       : !options.report.empty() ? "--report"
                       : options.here            ? "--here"
                                                 : nullptr;
@@ -87,7 +89,13 @@ int run_check(const CheckOptions& options, const Context& context) {
   if (const auto error = lacks_log(options)) return print_error(*error, exit_usage);
   const auto tables = knowledge::load_gpu_tables();
   if (!tables) return could_not_look(tables.error());
-  const LogQuestion log{options.logs, options.watch, options.stated, options.report, options.json};
+  const LogQuestion log{.files = options.logs,
+                        .watch = options.watch,
+                        .stated = options.stated,
+                        .job = options.job,
+                        .report = options.report,
+                        .json = options.json,
+                        .quiet = options.quiet};
   // What is watched runs on this machine.
   const bool asks_log = !options.logs.empty() || !options.watch.empty();
   const bool look =
@@ -158,6 +166,10 @@ void add_check(CLI::App& app, Context& context) {
       ->excludes(what_if);
   command->add_option("--stated", options->stated,
                       "Facts a person typed in, as JSON: gpu, gfx, vram, ram, rocm, kernel, …");
+  command
+      ->add_option("--job", options->job,
+                   "The job that wrote the log: names the tensor that could not be allocated")
+      ->type_name("JOB.toml");
   command->add_option("--report", options->report, "Write a post-mortem in Markdown, to be filed")
       ->type_name("FILE.md");
   command->add_flag("--here", options->here, "The logs are this machine's: look at it as well");

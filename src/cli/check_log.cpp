@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/early_answer.h"
 #include "cli/watched.h"
+#include "estimate/explain.h"
 #include "findings/log_diagnosis.h"
 #include "logs/log_reader.h"
 #include "machine/clock.h"
@@ -20,6 +21,7 @@
 #include "machine/user_files.h"
 #include "report/check_json.h"
 #include "report/log_report.h"
+#include "run/job_file.h"
 
 namespace headroom::cli {
 namespace {
@@ -30,6 +32,12 @@ Result<facts::Stated> read_stated(const std::string& path) {
   if (path.empty()) return facts::Stated{};
   HEADROOM_TRY(const std::string text, machine::read_file(path, std::size_t{1} << 20U));
   return facts::parse_stated(text, path);
+}
+
+Result<std::optional<estimate::JobDimensions>> read_job(const std::string& path) {
+  if (path.empty()) return std::optional<estimate::JobDimensions>();
+  HEADROOM_TRY(const run::LoadedJob loaded, run::load_job(path));
+  return std::optional(estimate::dimensions_of(loaded.job, loaded.model));
 }
 
 std::chrono::milliseconds now() {
@@ -43,6 +51,7 @@ struct Reading {
   const facts::Stated& stated;
   const LookedAt* machine;
   const knowledge::GpuTables& tables;
+  const estimate::JobDimensions* job;
   logs::Observations observations;
   report::LogExtent extent;
 
@@ -50,9 +59,11 @@ struct Reading {
     return findings::make_scene(observations, stated,
                                 machine == nullptr ? nullptr : &machine->facts, tables);
   }
+  findings::LogDiagnosis diagnose(const findings::Scene& seen) const {
+    return findings::diagnose_logs({observations, seen, tables, extent.names, job});
+  }
   EarlyAnswer::Look look() const {
-    const findings::Scene seen = scene();
-    const auto diagnosis = findings::diagnose_logs({observations, seen, tables, extent.names});
+    const auto diagnosis = diagnose(scene());
     EarlyAnswer::Look result{diagnosis.cause.id, diagnosis.cause.confidence, 0};
     for (const knowledge::Signature& signature : matcher.table().rows) {
       const bool fails = signature.role == knowledge::Role::failure ||
@@ -66,7 +77,8 @@ struct Reading {
 // To its end, or if it is followed until its answer is clear or ^C is pressed. True: to its end.
 Result<bool> read_log(InputStream& stream, const std::string& name, bool follow, Reading& reading) {
   reading.extent.names.push_back(name);
-  logs::LogReader reader(reading.matcher, reading.observations, reading.extent.names.size() - 1);
+  logs::LogReader reader(reading.matcher, reading.observations, reading.extent.names.size() - 1,
+                         name);
   std::vector<char> buffer(std::size_t{256} << 10U);
   std::optional<machine::Interrupt> interrupt;
   if (follow) interrupt.emplace();
@@ -128,11 +140,13 @@ int answer_log(const LogQuestion& question, const LookedAt* machine,
                const knowledge::GpuTables& tables) {
   const auto stated = read_stated(question.stated);
   if (!stated) return print_error(stated.error(), exit_usage);
+  const auto job = read_job(question.job);
+  if (!job) return print_error(job.error(), exit_usage);
   const auto signatures = knowledge::load_signatures();
   if (!signatures) return print_error(signatures.error(), exit_could_not_look);
   const auto matcher = logs::Matcher::make(*signatures);
   if (!matcher) return print_error(matcher.error(), exit_could_not_look);
-  Reading reading{*matcher, *stated, machine, tables, {}, {}};
+  Reading reading{*matcher, *stated, machine, tables, *job ? &**job : nullptr, {}, {}};
   const auto read = read_files(question, reading);
   if (!read) return print_error(read.error(), exit_could_not_look);
   if (!question.watch.empty()) {
@@ -141,7 +155,7 @@ int answer_log(const LogQuestion& question, const LookedAt* machine,
   }
   const report::LogExtent& extent = reading.extent;
   const findings::Scene scene = reading.scene();
-  auto diagnosis = findings::diagnose_logs({reading.observations, scene, tables, extent.names});
+  auto diagnosis = reading.diagnose(scene);
   if (machine != nullptr) findings::join_machine(machine->diagnosis, diagnosis);
   if (!question.report.empty()) {
     const auto written = machine::write_file_atomic(
@@ -155,7 +169,8 @@ int answer_log(const LogQuestion& question, const LookedAt* machine,
                                                            diagnosis, extent)));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}", report::to_text(diagnosis, scene, extent, style));
+    fmt::print("{}", question.quiet ? report::verdict_text(diagnosis, style)
+                                    : report::to_text(diagnosis, scene, extent, style));
   }
   return findings::exit_code(diagnosis);
 }

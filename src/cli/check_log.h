@@ -16,8 +16,10 @@ struct LogQuestion {
   std::vector<std::string> files;  // "-": standard input; followed if it is the last.
   std::string watch;               // A unit or a container, after the files; empty: none.
   std::string stated;              // A file of facts that a person typed in; empty: none.
-  std::string report;              // Where the post-mortem goes; empty: none is asked for.
+  std::string job;     // A job's description, for the sizes of its tensors; empty: none.
+  std::string report;  // Where the post-mortem goes; empty: none is asked for.
   bool json = false;
+  bool quiet = false;  // The verdict line alone.
 };
 
 // The machine that wrote the logs, where it was looked at.

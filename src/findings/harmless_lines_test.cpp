@@ -16,7 +16,7 @@ using Lines = std::vector<std::pair<std::string, std::string>>;
 
 std::vector<std::string> ids_of(const std::string& line) {
   logs::Observations observations;
-  logs::LogReader reader(testing::tables().matcher, observations, 0);
+  logs::LogReader reader(testing::tables().matcher, observations, 0, "job.log");
   reader.feed(line);
   reader.finish();
   std::vector<std::string> ids;

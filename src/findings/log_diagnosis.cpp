@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/log_diagnosis.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -99,6 +101,20 @@ void add_harmless(const LogSubject& subject, LogDiagnosis& diagnosis) {
   }
 }
 
+// Where the job is as much the point as the machine is, the tensor's own remedy comes first: it
+// needs no other machine and no reboot.
+void add_remedy_of_tensor(LogDiagnosis& diagnosis) {
+  static const std::set<std::string_view> about_size = {
+      "job-too-big",    "fragmentation",      "ttm-cap", "gttsize-cap", "uma-carveout-small",
+      "kernel-too-old", "memory-fraction-cap"};
+  if (!diagnosis.failed_tensor || !about_size.contains(diagnosis.cause.id)) return;
+  const estimate::TensorMatch& tensor = diagnosis.failed_tensor->matches.front();
+  if (tensor.removed_by.empty()) return;
+  diagnosis.cause.fix.insert(
+      diagnosis.cause.fix.begin(),
+      fmt::format("in the job, without touching the machine: {}", tensor.removed_by.front()));
+}
+
 struct Answer {
   std::string_view id;
   Hypothesis hypothesis;
@@ -127,11 +143,10 @@ Answer find_answer(const LogSubject& subject, const std::vector<Candidate>& cand
 
 }  // namespace
 
-Evidence show(const LogSubject& subject, const logs::Observation& observation,
+Evidence show(const LogSubject& /*subject*/, const logs::Observation& observation,
               std::string meaning) {
-  const std::size_t log = observation.log;
-  return {log < subject.log_names.size() ? subject.log_names[log] : "log",
-          static_cast<int>(observation.line), observation.text, std::move(meaning)};
+  return {observation.log_name, static_cast<int>(observation.line), observation.text,
+          std::move(meaning)};
 }
 
 LogDiagnosis diagnose_logs(const LogSubject& subject) {
@@ -153,6 +168,8 @@ LogDiagnosis diagnose_logs(const LogSubject& subject, std::span<const CauseRule*
   add_consequences(candidates, diagnosis);
   add_harmless(subject, diagnosis);
   diagnosis.timeline = make_timeline(subject);
+  diagnosis.failed_tensor = find_failed_tensor(subject);
+  add_remedy_of_tensor(diagnosis);
   return diagnosis;
 }
 

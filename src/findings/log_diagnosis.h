@@ -3,12 +3,14 @@
 // and what would tell.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "findings/causes/cause_rule.h"
 #include "findings/diagnosis.h"
+#include "findings/failed_tensor.h"
 #include "findings/timeline.h"
 
 namespace headroom::findings {
@@ -27,6 +29,7 @@ struct LogDiagnosis {
   std::vector<Consequence> consequences;
   std::vector<Evidence> harmless;  // Frightening lines that mean nothing.
   std::vector<Event> timeline;
+  std::optional<FailedTensor> failed_tensor;  // What could not be had, where its size tells.
 };
 
 LogDiagnosis diagnose_logs(const LogSubject& subject);

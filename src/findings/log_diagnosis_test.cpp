@@ -46,7 +46,7 @@ CauseRule rule(std::string_view id, std::string_view explains,
 LogDiagnosis choose_among(std::string_view log, const std::vector<CauseRule>& rules,
                           std::string_view stated = R"({"vendor": "AMD"})") {
   logs::Observations observations;
-  logs::LogReader reader(testing::tables().matcher, observations, 0);
+  logs::LogReader reader(testing::tables().matcher, observations, 0, "job.log");
   reader.feed(log);
   reader.finish();
   const auto facts = facts::parse_stated(stated, "stated.json");

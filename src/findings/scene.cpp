@@ -189,7 +189,7 @@ void add_stated(Scene& scene, const facts::Stated& stated, const GpuTables& tabl
 }  // namespace
 
 Source source_of(const Observation& seen) {
-  return {fmt::format("log {}", seen.log + 1), static_cast<int>(seen.line), seen.text};
+  return {seen.log_name, static_cast<int>(seen.line), seen.text};
 }
 
 void add_gpu(Scene& scene, SceneGpu gpu, const GpuTables& tables) {
@@ -254,7 +254,8 @@ std::vector<SceneGpu> gpus_of_text(std::string_view text, const GpuTables& table
   std::vector<SceneGpu> gpus;
   for (const auto& [gfx, target] : tables.targets) {
     if (target.names.empty()) continue;
-    const RE2 names("(" + target.names + ")", RE2::Quiet);
+    // What follows the number tells two cards of a target apart.
+    const RE2 names("((?:" + target.names + ")(?: ?(?:XTX|XT|GRE)\\b)?)", RE2::Quiet);
     std::string name;
     if (!RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), names, &name)) continue;
     SceneGpu gpu{gfx, name, {}, {}, {}, {}};

@@ -51,9 +51,8 @@ std::vector<Event> make_timeline(const LogSubject& subject, std::size_t most) {
       events.back().last_time = one->time;
       continue;
     }
-    const bool named = one->log < subject.log_names.size();
-    events.push_back({one->time, named ? subject.log_names[one->log] : "", one->line, one->origin,
-                      what, 1, "", one->signature->role});
+    events.push_back(
+        {one->time, one->log_name, one->line, one->origin, what, 1, "", one->signature->role});
   }
   if (events.size() > most) {
     const auto half = static_cast<std::ptrdiff_t>(most / 2);

@@ -53,10 +53,12 @@ bool has(std::string_view text, char byte) {
 
 }  // namespace
 
-LogReader::LogReader(const Matcher& matcher, Observations& observations, std::uint64_t log)
+LogReader::LogReader(const Matcher& matcher, Observations& observations, std::uint64_t log,
+                     std::string name)
     : matcher_(matcher),
       observations_(observations),
       log_(log),
+      name_(std::move(name)),
       kinds_(matcher.table().rows.size()) {}
 
 void LogReader::feed(std::string_view bytes) {
@@ -199,6 +201,7 @@ void LogReader::keep(int place, std::string_view row, std::string_view head, std
   Observation observation;
   observation.signature = &signature;
   observation.log = log_;
+  observation.log_name = name_;
   observation.line = number;
   observation.time = to_shown(line.time.empty() ? first.time : line.time, longest_head);
   observation.origin = to_shown(line.origin.empty() ? first.origin : line.origin, longest_head);

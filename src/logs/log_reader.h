@@ -16,8 +16,10 @@ namespace headroom::logs {
 
 class LogReader {
  public:
-  // Both must outlive the reader; `log` is the number that its observations get. One thread.
-  LogReader(const Matcher& matcher, Observations& observations, std::uint64_t log);
+  // Both must outlive the reader; `log` and `name` are what its
+  // observations say of it. One thread.
+  LogReader(const Matcher& matcher, Observations& observations, std::uint64_t log,
+            std::string name = "log");
 
   void feed(std::string_view bytes);
   // Brings the observations up to what was fed; the last line may lack its end still.
@@ -58,6 +60,7 @@ class LogReader {
   const Matcher& matcher_;
   Observations& observations_;
   std::uint64_t log_;
+  std::string name_;
   Decoder decoder_;
   std::string partial_;  // The beginning of a line whose end has not come yet.
   std::uint64_t ended_ = 0;

@@ -136,8 +136,7 @@ void Matcher::match(std::string_view line, std::vector<int>& places, Scratch& sc
   scratch.words.clear();
   words_->find_all(line, scratch.words);
   std::sort(scratch.words.begin(), scratch.words.end());
-  scratch.words.erase(std::unique(scratch.words.begin(), scratch.words.end()),
-                      scratch.words.end());
+  scratch.words.erase(std::unique(scratch.words.begin(), scratch.words.end()), scratch.words.end());
   scratch.has.resize(needs_.size());
   for (const int word : scratch.words) {
     for (const auto& [place, set] : needed_by_[static_cast<std::size_t>(word)]) {

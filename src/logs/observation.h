@@ -20,6 +20,7 @@ namespace headroom::logs {
 struct Observation {
   const knowledge::Signature* signature = nullptr;  // Of the table, which outlives this.
   std::uint64_t log = 0;                            // Which of the logs, from 0.
+  std::string log_name;                             // "worker.log", "standard input".
   std::uint64_t line = 0;                           // From 1.
   std::string time;    // As the log writes it: "2024-09-09T18:25:47.552Z", "2743.942606"; or empty.
   std::string origin;  // Who wrote the line, by its prefix: a container, a unit, a rank; or empty.

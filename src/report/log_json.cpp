@@ -41,6 +41,21 @@ Ordered write_gpu(const findings::SceneGpu& gpu, const std::string& at,
           {"line", gpu.source.line > 0 ? Ordered(gpu.source.line) : Ordered(nullptr)}};
 }
 
+Ordered write_tensor(const findings::LogDiagnosis& diagnosis) {
+  if (!diagnosis.failed_tensor) return nullptr;
+  Ordered matches = Ordered::array();
+  for (const estimate::TensorMatch& one : diagnosis.failed_tensor->matches) {
+    matches.push_back({{"tensor", one.tensor},
+                       {"shape", one.shape},
+                       {"dtype", one.dtype},
+                       {"bytes", one.bytes},
+                       {"error", one.error},
+                       {"formula", one.formula},
+                       {"removed_by", one.removed_by}});
+  }
+  return {{"size", diagnosis.failed_tensor->size}, {"matches", std::move(matches)}};
+}
+
 // What every document with logs in it says of them.
 void add_answer(const findings::LogDiagnosis& diagnosis, const LogExtent& extent,
                 Ordered& document) {
@@ -57,6 +72,7 @@ void add_answer(const findings::LogDiagnosis& diagnosis, const LogExtent& extent
   for (const findings::Event& event : diagnosis.timeline) {
     document["timeline"].push_back(write_event(event));
   }
+  document["failed_tensor"] = write_tensor(diagnosis);
   document["log"] = {{"names", extent.names}, {"lines", extent.lines}, {"bytes", extent.bytes}};
 }
 

@@ -67,6 +67,13 @@ std::string root_cause(const LogDiagnosis& diagnosis) {
   for (const findings::Consequence& one : diagnosis.consequences) {
     text += fmt::format("\nIt brought about `{}`: {}.\n", one.id, cell(one.title));
   }
+  if (diagnosis.failed_tensor) {
+    const findings::FailedTensor& failed = *diagnosis.failed_tensor;
+    for (const estimate::TensorMatch& one : failed.matches) {
+      text += fmt::format("\nThe {} are the {}: {} ({}).\n", cell(failed.size), cell(one.tensor),
+                          one.formula, one.dtype);
+    }
+  }
   text += "\n## Evidence\n\n";
   for (const findings::Evidence& one : diagnosis.cause.evidence) {
     const std::string place =

@@ -30,6 +30,8 @@ std::string describe_scene(const findings::Scene& scene);
 nlohmann::ordered_json to_json(const facts::Facts& facts, const findings::Diagnosis& machine,
                                const findings::LogDiagnosis& diagnosis, const LogExtent& extent);
 
+// The verdict line alone.
+std::string verdict_text(const findings::LogDiagnosis& diagnosis, const Style& style);
 std::string to_text(const findings::LogDiagnosis& diagnosis, const findings::Scene& scene,
                     const LogExtent& extent, const Style& style);
 

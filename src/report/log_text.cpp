@@ -29,6 +29,23 @@ std::string consequences_text(const LogDiagnosis& diagnosis, const Style& style)
   return text;
 }
 
+std::string tensor_text(const LogDiagnosis& diagnosis, const Style& style) {
+  if (!diagnosis.failed_tensor) return "";
+  const findings::FailedTensor& failed = *diagnosis.failed_tensor;
+  std::string text = "\n" + style.bold("What the " + printable(failed.size) + " are") + "\n";
+  for (const estimate::TensorMatch& one : failed.matches) {
+    text += fold(fmt::format("{}: {} ({})", printable(one.tensor), one.formula, one.dtype), "  ",
+                 style.width);
+    for (const std::string& assumed : one.assumes) {
+      text += style.dim(fold(printable(assumed), "      ", style.width));
+    }
+  }
+  for (const std::string& remedy : failed.matches.front().removed_by) {
+    text += fold(printable(remedy), "  -> ", style.width);
+  }
+  return text;
+}
+
 std::string timeline_text(const LogDiagnosis& diagnosis, const LogExtent& extent,
                           const Style& style) {
   const bool one_log = extent.names.size() == 1;
@@ -92,10 +109,14 @@ std::string describe_scene(const Scene& scene) {
   return join(parts, ", ");
 }
 
+std::string verdict_text(const LogDiagnosis& diagnosis, const Style& style) {
+  return verdict_line(diagnosis.verdict, printable(diagnosis.cause.title), style);
+}
+
 std::string to_text(const LogDiagnosis& diagnosis, const Scene& scene, const LogExtent& extent,
                     const Style& style) {
   const findings::Cause& cause = diagnosis.cause;
-  std::string text = verdict_line(diagnosis.verdict, printable(cause.title), style);
+  std::string text = verdict_text(diagnosis, style);
   std::string read = fmt::format("{}, {} line{}", join(extent.names, ", "), extent.lines,
                                  extent.lines == 1 ? "" : "s");
   const std::string machine = describe_scene(scene);
@@ -103,6 +124,7 @@ std::string to_text(const LogDiagnosis& diagnosis, const Scene& scene, const Log
   text += style.dim(fold(read, "", style.width));
   text += cause_text(cause, diagnosis.runners_up, style);
   text += consequences_text(diagnosis, style);
+  text += tensor_text(diagnosis, style);
   text += timeline_text(diagnosis, extent, style);
   text += harmless_text(diagnosis, style);
   return text + "\n" + style.bold("What to do") + "\n" + steps_text(cause.fix, style);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "estimate/job_dimensions.h"
 #include "findings/finding.h"
 #include "findings/scene.h"
 #include "knowledge/gpu_tables.h"
@@ -21,6 +22,8 @@ struct LogSubject {
   const Scene& scene;
   const knowledge::GpuTables& tables;
   const std::vector<std::string>& log_names;  // By Observation::log: "worker.log", "stdin".
+  // The job's sizes, where it is described apart from the log; else nullptr.
+  const estimate::JobDimensions* job = nullptr;
 };
 
 // How sure a rule is, in words; numbers in between are fine where arithmetic decides.

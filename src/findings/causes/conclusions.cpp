@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "findings/causes/missing_evidence.h"
 #include "findings/causes/recovery.h"
 #include "logs/describe.h"
@@ -121,6 +122,10 @@ Hypothesis conclude_insufficient(const LogSubject& subject, double best_guess) {
   if (last != nullptr) unknown.evidence.push_back(show(subject, *last, logs::describe(*last)));
   add_evidence(subject, Role::failure, 3, unknown);
   add_evidence(subject, Role::consequence, 5, unknown);
+  if (unknown.evidence.empty()) {
+    unknown.evidence.push_back(
+        {join(subject.log_names, ", "), 0, "", "no line of it is known to tell a failure"});
+  }
   unknown.fix = std::move(missing.commands);
   return unknown;
 }

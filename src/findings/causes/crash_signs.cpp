@@ -35,10 +35,8 @@ facts::Gpu gpu_for_matching(const LogSubject& subject, const SceneGpu& seen) {
   if (seen.integrated) gpu.integrated = facts::Fact<bool>(*seen.integrated, seen.source);
   if (const Observation* line = subject.log.first("mes-firmware")) {
     if (const auto version = parse_hex(line->value("mes"))) {
-      const std::string name =
-          line->log < subject.log_names.size() ? subject.log_names[line->log] : "log";
-      gpu.firmware.versions["mes"] =
-          facts::Fact<std::uint64_t>(*version, {name, static_cast<int>(line->line), line->text});
+      gpu.firmware.versions["mes"] = facts::Fact<std::uint64_t>(
+          *version, {line->log_name, static_cast<int>(line->line), line->text});
     }
   }
   return gpu;

@@ -43,7 +43,7 @@ TEST(GfxTargetMissing, ollama_names_it_in_its_old_and_its_new_wording) {
   EXPECT_GE(old.cause.confidence, 0.9);
   const LogDiagnosis now = diagnose(
       "level=WARN source=amd_linux.go:376 msg=\"amdgpu is not supported (supported "
-      "types:[gfx1030 gfx1100])\" gpu_type=gfx1013 gpu=0 library=/usr/lib/ollama/rocm\n"
+      "types:[gfx1030 gfx1100])\" gpu_type=gfx1034 gpu=0 library=/usr/lib/ollama/rocm\n"
       "level=INFO source=gpu.go:377 msg=\"no compatible GPUs were discovered\"\n");
   EXPECT_EQ(now.cause.id, "gfx-target-missing");
 }

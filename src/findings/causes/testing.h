@@ -29,7 +29,7 @@ inline const Tables& tables() {
 // `stated` is a JSON object of contracts.md's keys.
 inline LogDiagnosis diagnose(std::string_view log, std::string_view stated = "{}") {
   logs::Observations observations;
-  logs::LogReader reader(tables().matcher, observations, 0);
+  logs::LogReader reader(tables().matcher, observations, 0, "job.log");
   reader.feed(log);
   reader.finish();
   const auto facts = facts::parse_stated(stated, "stated.json");
