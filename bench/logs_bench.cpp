@@ -104,6 +104,31 @@ std::string training_line(std::mt19937& random) {
   }
 }
 
+// What services write that have nothing to do with GPUs.
+std::string service_line(std::mt19937& random) {
+  switch (random() % 5) {
+    case 0:
+      return fmt::format(
+          "172.18.0.{} - - [05/Nov/2025:12:00:{:02} +0000] \"GET /assets/{:08x}.js HTTP/2.0\" 304 "
+          "{} \"-\" \"Mozilla/5.0 (X11; Linux)\"\n",
+          random() % 255, random() % 60, random(), random() % 90000);
+    case 1:
+      return fmt::format(
+          "Nov 05 12:00:{:02} box systemd[1]: Started session-{}.scope - Session {} of user me.\n",
+          random() % 60, random() % 999, random() % 999);
+    case 2:
+      return fmt::format(
+          "2025-11-05T12:00:{:02}.{:06}Z DEBUG http.client request id={:08x} took {} ms\n",
+          random() % 60, random() % 1000000, random(), random() % 900);
+    case 3:
+      return fmt::format("{:08x} connected from 10.0.{}.{}:{}, {} open\n", random(), random() % 255,
+                         random() % 255, random() % 65536, random() % 100);
+    default:
+      return fmt::format("INFO  scheduler: job nightly-{} finished, {} rows, next at 03:{:02}\n",
+                         random() % 99, random() % 100000, random() % 60);
+  }
+}
+
 std::string kernel_line(std::mt19937& random) {
   const auto stamp = fmt::format("[{:5}.{:06}] ", random() % 90000, random() % 1000000);
   switch (random() % 8) {
@@ -188,9 +213,9 @@ int main(int argc, char** argv) {
   const auto made = make_signatures();
   if (!real || !logs::Matcher::make(made)) return 1;
   const std::vector<std::pair<std::string, std::string>> logs = {
-      {"training", make_log(training_line)},           {"coloured", make_log(coloured_line)},
-      {"progress_bar", make_log(progress_row)},        {"kernel", make_log(kernel_line)},
-      {"out_of_memory", make_log(out_of_memory_line)},
+      {"service", make_log(service_line)},   {"training", make_log(training_line)},
+      {"coloured", make_log(coloured_line)}, {"progress_bar", make_log(progress_row)},
+      {"kernel", make_log(kernel_line)},     {"out_of_memory", make_log(out_of_memory_line)},
   };
   const std::vector<std::pair<std::string, const knowledge::SignatureTable*>> tables = {
       {"real", &*real}, {"made", &made}};

@@ -47,6 +47,12 @@ std::uint64_t count_line_ends(std::string_view text) {
   return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
+// What is there by the hundred already, and of which neither the last nor the number matters.
+bool tells_no_more(const knowledge::Signature& signature) {
+  return signature.output == 0 &&
+         (signature.role == knowledge::Role::fact || signature.role == knowledge::Role::noise);
+}
+
 bool has(std::string_view text, char byte) {
   return !text.empty() && std::memchr(text.data(), byte, text.size()) != nullptr;
 }
@@ -95,11 +101,15 @@ std::string_view LogReader::append_to_line(std::string_view text) {
 
 void LogReader::search(std::string_view lines) {
   std::size_t at = 0;
+  matcher_.find_candidates(lines, candidates_);
+  auto candidate = candidates_.begin();
   while (at < lines.size()) {
     std::size_t begin = at;
     if (waiting_.empty()) {
-      const std::size_t word = matcher_.find_candidate(lines, at);
-      if (word == std::string_view::npos) break;
+      candidate = std::find_if(candidate, candidates_.end(),
+                               [at](std::size_t word_end) { return word_end > at; });
+      if (candidate == candidates_.end()) break;
+      const std::size_t word = *candidate;
       const std::size_t end_before = lines.substr(at, word - at).rfind('\n');
       if (end_before != std::string_view::npos) begin = at + end_before + 1;
       ended_ += count_line_ends(lines.substr(at, begin - at));
@@ -182,7 +192,9 @@ void LogReader::look_at(std::string_view row) {
     if (signature.role == knowledge::Role::command) is_typed_ = true;
     Kind& kind = kinds_[static_cast<std::size_t>(place)];
     if (!kind.is_enough) kind.is_enough = observations_.has_enough_of(signature);
-    if (kind.is_enough && signature.output == 0 && row.size() <= longest_put_off) {
+    if (kind.is_enough && tells_no_more(signature)) {
+      scratch_.is_done.at(static_cast<std::size_t>(place)) = true;
+    } else if (kind.is_enough && signature.output == 0 && row.size() <= longest_put_off) {
       kind.line = row;
       kind.head = head_;
       kind.number = ended_ + 1;

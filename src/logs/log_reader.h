@@ -73,6 +73,7 @@ class LogReader {
   std::vector<int> seen_;      // Signatures that matched the row before its end was there.
   std::vector<int> found_;
   Matcher::Scratch scratch_;
+  std::vector<std::size_t> candidates_;
   struct Waiting {
     std::size_t place = 0;  // In the observations.
     int left = 0;           // So many lines behind it still belong to it.

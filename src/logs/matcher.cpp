@@ -135,11 +135,11 @@ void Matcher::match(std::string_view line, std::vector<int>& places, Scratch& sc
   places.clear();
   scratch.words.clear();
   words_->find_all(line, scratch.words);
-  std::sort(scratch.words.begin(), scratch.words.end());
-  scratch.words.erase(std::unique(scratch.words.begin(), scratch.words.end()), scratch.words.end());
   scratch.has.resize(needs_.size());
+  scratch.is_done.resize(needs_.size());
   for (const int word : scratch.words) {
     for (const auto& [place, set] : needed_by_[static_cast<std::size_t>(word)]) {
+      if (scratch.is_done[static_cast<std::size_t>(place)]) continue;
       std::uint8_t& has = scratch.has[static_cast<std::size_t>(place)];
       if (has == 0) places.push_back(place);
       has |= set;

@@ -29,11 +29,17 @@ class Matcher {
     return words_->find_end(text, from);
   }
 
+  // The same for each line of a text that has one, in their order.
+  void find_candidates(std::string_view lines, std::vector<std::size_t>& ends) const {
+    words_->find_ends(lines, ends);
+  }
+
   // The signatures that a line matches, by their places in the table and in its order. `places` is
   // emptied first; both are arguments so that they are made once.
   struct Scratch {
     std::vector<int> words;
     std::vector<std::uint8_t> has;  // By signature: which of its needs were met, as bits.
+    std::vector<bool> is_done;      // By signature: not looked for any more; may be empty.
   };
   void match(std::string_view line, std::vector<int>& places, Scratch& scratch) const;
 

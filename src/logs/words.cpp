@@ -117,6 +117,73 @@ std::size_t Words::find_end(std::string_view text, std::size_t from) const {
   return std::string_view::npos;
 }
 
+// A part of the text, from the beginning of a line to the end of one.
+struct Words::Lane {
+  std::size_t at = 0, end = 0;
+  std::uint32_t state = 0;
+  std::vector<std::size_t> ends;
+
+  // A key word ends here; the line's others are of no interest.
+  void take(std::string_view lines, std::uint32_t start) {
+    ends.push_back(at);
+    const std::size_t line_end = lines.substr(0, end).find('\n', at);
+    at = line_end == std::string_view::npos ? end : line_end;
+    state = start;
+  }
+};
+
+void Words::read_in_turns(std::string_view lines, std::array<Lane, lane_count>& lanes) const {
+  for (;;) {
+    std::size_t steps = lines.size();
+    for (const Lane& lane : lanes) steps = std::min(steps, lane.end - lane.at);
+    if (steps == 0) return;
+    auto& [a, b, c, d] = lanes;
+    std::uint32_t in_a = a.state, in_b = b.state, in_c = c.state, in_d = d.state;
+    std::size_t done = 0;
+    bool is_found = false;
+    while (done < steps && !is_found) {
+      in_a = next(in_a, lines[a.at + done]);
+      in_b = next(in_b, lines[b.at + done]);
+      in_c = next(in_c, lines[c.at + done]);
+      in_d = next(in_d, lines[d.at + done]);
+      is_found = std::max(std::max(in_a, in_b), std::max(in_c, in_d)) >= first_with_key_;
+      ++done;
+    }
+    a.state = in_a, b.state = in_b, c.state = in_c, d.state = in_d;
+    for (Lane& lane : lanes) {
+      lane.at += done;
+      if (lane.state >= first_with_key_) lane.take(lines, start_);
+    }
+  }
+}
+
+void Words::read_alone(std::string_view lines, Lane& lane) const {
+  while (lane.at < lane.end) {
+    lane.state = next(lane.state, lines[lane.at++]);
+    if (lane.state >= first_with_key_) lane.take(lines, start_);
+  }
+}
+
+void Words::find_ends(std::string_view lines, std::vector<std::size_t>& ends) const {
+  ends.clear();
+  std::array<Lane, lane_count> lanes;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < lane_count; ++i) {
+    const std::size_t wanted = std::max(begin, lines.size() / lane_count * (i + 1));
+    const std::size_t line_end =
+        i + 1 == lane_count ? std::string_view::npos : lines.find('\n', wanted);
+    const std::size_t end =
+        line_end == std::string_view::npos ? lines.size() : std::min(line_end + 1, lines.size());
+    lanes[i] = {begin, end, start_, {}};
+    begin = end;
+  }
+  read_in_turns(lines, lanes);
+  for (Lane& lane : lanes) {
+    read_alone(lines, lane);
+    ends.insert(ends.end(), lane.ends.begin(), lane.ends.end());
+  }
+}
+
 void Words::find_all(std::string_view line, std::vector<int>& found) const {
   std::uint32_t state = start_;
   for (const char byte : line) {

@@ -23,11 +23,21 @@ class Words {
 
   // Where the first key word at or behind `from` ends; npos if there is none.
   std::size_t find_end(std::string_view text, std::size_t from) const;
+  // Of each line with a key word where its first one ends, in their order; `ends` is emptied first.
+  // Each step of the automaton waits for the one before it, so several parts of the text are read
+  // in turns.
+  void find_ends(std::string_view lines, std::vector<std::size_t>& ends) const;
   // Adds the words of a line, by their places in the list, to `found`; some may be there twice.
   void find_all(std::string_view line, std::vector<int>& found) const;
 
  private:
   struct Trie;
+  struct Lane;
+  static constexpr std::size_t lane_count = 4;
+
+  // Reads all lanes to the end of the shortest.
+  void read_in_turns(std::string_view lines, std::array<Lane, lane_count>& lanes) const;
+  void read_alone(std::string_view lines, Lane& lane) const;
 
   std::uint32_t next(std::uint32_t state, char byte) const {
     return next_[state + classes_[static_cast<unsigned char>(byte)]];
