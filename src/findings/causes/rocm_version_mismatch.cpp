@@ -64,7 +64,9 @@ std::optional<Hypothesis> find_library(const LogSubject& subject, const Observat
   }
   // Nothing says which ROCm is there: none, or another one.
   const auto current = major_of(subject.tables.current_rocm);
-  mismatch.confidence = current && *built_for + 3 < *current ? 0.55 : 0.45;
+  mismatch.confidence = was_current(*built_for, date_of(subject.log)) ? 0.3
+                        : current && *built_for + 3 < *current        ? 0.55
+                                                                      : 0.45;
   mismatch.reasons.push_back(fmt::format(
       "{} belongs to ROCm {}. Either another ROCm is there, or none.", *library, *built_for));
   mismatch.alternatives.front().confidence = 0.45;
