@@ -115,6 +115,11 @@ bool card_is_in_wheels(const LogSubject& subject, const SceneGpu& discrete) {
 // The integrated GPU is the one that the program uses.
 bool is_in_use(const LogSubject& subject, const SceneGpu& integrated, const Devices& devices) {
   if (devices.integrated != nullptr && devices.integrated->value("index") == "0") return true;
+  for (const Observation* buffer : subject.log.of("ggml-buffer-size")) {
+    const bool its = devices.integrated != nullptr &&
+                     buffer->value("device") == devices.integrated->value("index");
+    if (its) return true;
+  }
   for (const Observation* named : subject.log.of("device-in-use")) {
     for (const SceneGpu& gpu : gpus_of_text(named->value("gpu"), subject.tables)) {
       if (gpu.gfx == integrated.gfx) return true;
@@ -157,7 +162,7 @@ void judge(const LogSubject& subject, const Signs& signs, const SceneGpu& discre
     pick.reasons.emplace_back(
         "Where both are visible, work that lands on the integrated GPU dies there.");
   }
-  if (first) pick.reasons.emplace_back("The integrated GPU is the one taken by default.");
+  if (first) pick.reasons.emplace_back("The job puts work on the integrated GPU.");
 }
 
 // The processor's name alone says that there is one.

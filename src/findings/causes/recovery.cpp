@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/causes/recovery.h"
 
-#include <re2/re2.h>
-
 #include <algorithm>
 #include <array>
 
@@ -45,13 +43,6 @@ bool is_of_something_optional(const Observation& failure) {
   return false;
 }
 
-// Told in passing: what a program tried, and does without.
-bool is_remark(const Observation& failure) {
-  static const RE2 level(
-      R"(^(?:\([^)]{1,60}\) )?(?:INFO|DEBUG)\b|(?:^|\s)-\s(?:INFO|DEBUG)\s-\s|\[(?:INFO|DEBUG)\])");
-  return RE2::PartialMatch(failure.text, level);
-}
-
 // What has to follow for the failure to count as made up for: any progress, work that goes on, the
 // end of the work, or nothing will do.
 enum class Needs { progress, work, end, never };
@@ -60,7 +51,7 @@ Needs needs(const Observation& failure) {
   const std::string& id = failure.id();
   if (id == "traceback" || is_vague(failure)) return Needs::work;
   if (failure.signature->role != Role::failure) return Needs::never;
-  if (is_remark(failure)) return Needs::progress;
+  if (failure.is_remark()) return Needs::progress;
   if (is_of_something_optional(failure)) return Needs::work;
   return id == "python-exception" ? Needs::end : Needs::never;
 }

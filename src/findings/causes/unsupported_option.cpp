@@ -2,7 +2,6 @@
 // unsupported-option: an option, a number format or a back-end is forced that this build or this
 // GPU does not have. A warning that falls back by itself is no failure.
 #include <fmt/format.h>
-#include <re2/re2.h>
 
 #include "base/text.h"
 #include "findings/causes/causes.h"
@@ -115,20 +114,14 @@ std::optional<Hypothesis> find_switched_on(const LogSubject& subject) {
   return std::nullopt;
 }
 
-// A program that says in passing what it does without has not failed by it.
-bool is_remark(const Observation& seen) {
-  static const RE2 level(
-      R"(^(?:\([^)]{1,60}\) )?(?:\[?[\d:,./ T-]+\]? ?)?(?:\[)?(?:INFO|DEBUG)\b)");
-  return RE2::PartialMatch(seen.text, level);
-}
-
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best = find_expandable(subject);
   if (auto forced = find_switched_on(subject)) best = std::move(forced);
   for (const Form& form : forms) {
     const Observation* seen = nullptr;
+    // What a program says in passing, it does without.
     for (const Observation* one : subject.log.of(form.id)) {
-      if (seen == nullptr && !is_remark(*one)) seen = one;
+      if (seen == nullptr && !one->is_remark()) seen = one;
     }
     if (seen == nullptr || (best && best->confidence >= form.confidence)) continue;
     Hypothesis option;

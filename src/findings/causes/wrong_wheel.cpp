@@ -44,7 +44,7 @@ Sign find_sign(const LogSubject& subject) {
     const auto library = missing_library(*seen);
     if (library && is_of_torch_for_rocm(*library)) take(best, seen, rocm_build ? 0.5 : 0.85);
   }
-  take(best, log.first("ptx-unsupported"), 0.6);
+  take(best, log.first("ptx-unsupported"), 0.75);
   take(best, log.first("cuda-toolkit-missing"), 0.6);
   for (const auto* seen : log.of("xformers-built-for")) {
     const bool cuda = seen->text.find("+cu") != std::string::npos;
