@@ -52,7 +52,7 @@ Sign find_sign(const LogSubject& subject) {
   }
   // vLLM also says it where amdsmi is missing.
   const bool excused = rocm_build || log.seen("rocm-platform-refused");
-  take(best, log.first("no-platform"), excused ? 0.35 : 0.6);
+  take(best, log.first("no-platform"), excused ? 0.25 : 0.6);
   take(best, log.first("torch-sees-no-gpu"), rocm_build ? 0.1 : 0.4);
   take(best, log.first("tensorflow-without-cuda"), 0.45);
   take(best, log.first("nvidia-packages"), rocm_build ? 0.3 : 0.5);
