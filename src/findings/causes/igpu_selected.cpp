@@ -162,7 +162,7 @@ void judge(const LogSubject& subject, const Signs& signs, const SceneGpu& discre
     pick.reasons.emplace_back(
         "Where both are visible, work that lands on the integrated GPU dies there.");
   }
-  if (first) pick.reasons.emplace_back("The job puts work on the integrated GPU.");
+  if (first) pick.reasons.emplace_back("The job uses the integrated GPU.");
 }
 
 // The processor's name alone says that there is one.

@@ -10,6 +10,20 @@ namespace headroom::findings {
 
 using logs::Observation;
 
+namespace {
+
+// Frames that hand a call on, or an attribute back: what is wrong with it is their caller's.
+bool only_hands_on(const Observation& frame) {
+  for (const std::string_view function :
+       {"decorate_context", "_call_impl", "_wrapped_call_impl", "new_forward", "wrapper", "wrapped",
+        "_fn", "__getattr__", "inner"}) {
+    if (frame.value("function") == function) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 CodeOwner owner_of_path(std::string_view path) {
   static const RE2 generated(
       R"(/torchinductor_|/\.triton/cache/|^<eval_with_key>|/inductor_cache/)");
@@ -31,7 +45,8 @@ RaisedIn raised_in(const logs::Observations& log, const Observation& error) {
   RaisedIn raised;
   for (const Observation* frame : log.of("traceback-frame")) {
     const bool before = frame->log == error.log && frame->line <= error.line;
-    if (before && error.line - frame->line < most_lines) raised.frame = frame;
+    if (!before || error.line - frame->line >= most_lines) continue;
+    if (raised.frame == nullptr || !only_hands_on(*frame)) raised.frame = frame;
   }
   if (raised.frame != nullptr) raised.owner = owner_of_path(raised.frame->value("path"));
   return raised;

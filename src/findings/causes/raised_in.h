@@ -17,7 +17,7 @@ struct RaisedIn {
   CodeOwner owner = CodeOwner::unknown;
 };
 
-// By the last frame shortly before the error, in the same log.
+// By the last frame shortly before the error, in the same log, that does not merely hand a call on.
 RaisedIn raised_in(const logs::Observations& log, const logs::Observation& error);
 
 CodeOwner owner_of_path(std::string_view path);

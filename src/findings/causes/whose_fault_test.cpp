@@ -25,7 +25,7 @@ TEST(RaisedIn, a_path_tells_whose_code_it_is) {
   EXPECT_EQ(owner_of_path("/tmp/torchinductor_me/ab/cab.py"), CodeOwner::generated);
   EXPECT_EQ(owner_of_path("/v/lib/python3.12/site-packages/peft/config.py"), CodeOwner::library);
   EXPECT_EQ(owner_of_path("/usr/lib/python3.12/json/decoder.py"), CodeOwner::library);
-  EXPECT_EQ(owner_of_path("/home/me/vllm-tests/run.py"), CodeOwner::user);
+  EXPECT_EQ(owner_of_path("/srv/job/vllm-tests/run.py"), CodeOwner::user);
 }
 
 TEST(FrameworkBug, an_assertion_in_code_that_the_compiler_wrote) {
@@ -56,6 +56,35 @@ TEST(FrameworkBug, a_wrong_call_belongs_to_whoever_wrote_it) {
   EXPECT_LT(framework.cause.confidence, 0.8);
   const LogDiagnosis own = diagnose(std::string(head) + std::string(error), amd);
   EXPECT_EQ(own.cause.id, "app-bug");
+}
+
+TEST(AppBug, frames_that_hand_a_call_on_did_not_write_it) {
+  constexpr std::string_view head =
+      "Traceback (most recent call last):\n  File \"/srv/job/draw.py\", line 4, in main\n"
+      "    pipe(text, wrong=1)\n";
+  const LogDiagnosis call = diagnose(
+      std::string(head) +
+          "  File \"/v/lib/python3.11/site-packages/torch/utils/_contextlib.py\", line 116, in "
+          "decorate_context\n    return func(*args, **kwargs)\n"
+          "TypeError: Pipe.__call__() got an unexpected keyword argument 'wrong'\n",
+      amd);
+  EXPECT_EQ(call.cause.id, "app-bug");
+  const LogDiagnosis attribute = diagnose(
+      std::string(head) +
+          "  File \"/v/lib/python3.11/site-packages/torch/nn/modules/module.py\", line 1729, in "
+          "__getattr__\n    raise AttributeError(\n"
+          "AttributeError: 'Net' object has no attribute 'hidden'\n",
+      amd);
+  EXPECT_EQ(attribute.cause.id, "app-bug");
+}
+
+TEST(AppBug, a_job_that_comfyui_says_it_executed_has_failed_all_the_same) {
+  const LogDiagnosis diagnosis = diagnose(
+      "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x768 and 512x10)\n\n\n\n"
+      "Prompt executed in 3.10 seconds\n",
+      amd);
+  EXPECT_EQ(diagnosis.cause.id, "app-bug");
+  EXPECT_GE(diagnosis.cause.confidence, 0.7);
 }
 
 // ------------------------------------------------------------------ what worked beside it
