@@ -16,7 +16,8 @@ enum class When {
   behind_a_time,  // Alone it would be any word with a colon.
 };
 
-// Groups: (?P<time>…), (?P<uptime>…) which yields to a time, and (?P<origin>…), all optional.
+// Groups: (?P<time>…), (?P<uptime>…) which yields to a time, (?P<level>…) and (?P<origin>…), all
+// optional.
 struct Form {
   const char* pattern;
   When when = When::anywhere;
@@ -50,10 +51,11 @@ constexpr std::array forms = {
     // glog, c10 and torch.distributed: E0905 12:00:00.123456 123 file.cc:1].
     Form{R"(\[?[IWEF](?P<time>\d{3,4} \d\d:\d\d:\d\d(?:\.\d+)?)\s+(?:\d+\s+)?[\w./+-]+:\d+\]\s*)"},
     // vLLM's and Megatron's own level and time.
-    Form{R"((?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s+(?P<time>\d\d-\d\d \d\d:\d\d:\d\d)\s+)"},
+    Form{R"((?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL)\s+(?P<time>\d\d-\d\d \d\d:\d\d:\d\d)\s+)"},
     // loguru.
-    Form{R"(\| (?:TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL)\s*\| (?:\S+:\S+:\d+ - )?)",
-         When::behind_a_time},
+    Form{
+        R"(\| (?P<level>TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL)\s*\| (?:\S+:\S+:\d+ - )?)",
+        When::behind_a_time},
     // docker compose and docker service; CRI; kubectl --prefix.
     Form{R"((?P<origin>[\w.@-]*[A-Za-z][\w.@-]*)\s+\|(?: |$))"},
     Form{R"((?:stdout|stderr) [FP](?: |$))"},
@@ -74,7 +76,7 @@ constexpr std::array forms = {
 struct CompiledForm {
   std::unique_ptr<const RE2> pattern;
   When when = When::anywhere;
-  int time = 0, uptime = 0, origin = 0;  // Numbers of groups; 0: none.
+  int time = 0, uptime = 0, level = 0, origin = 0;  // Numbers of groups; 0: none.
 };
 
 std::vector<CompiledForm> compile() {
@@ -82,7 +84,10 @@ std::vector<CompiledForm> compile() {
   for (const Form& form : forms) {
     CompiledForm one{std::make_unique<const RE2>(form.pattern, RE2::Latin1), form.when};
     for (const auto& [name, number] : one.pattern->NamedCapturingGroups()) {
-      (name == "time" ? one.time : name == "uptime" ? one.uptime : one.origin) = number;
+      (name == "time"     ? one.time
+       : name == "uptime" ? one.uptime
+       : name == "level"  ? one.level
+                          : one.origin) = number;
     }
     compiled.push_back(std::move(one));
   }
@@ -116,6 +121,7 @@ bool take_one(Line& line) {
     if (form.time != 0) line.time = group(form.time);
     if (form.uptime != 0 && line.time.empty()) line.time = group(form.uptime);
     if (line.origin.empty()) line.origin = origin;
+    if (form.level != 0) line.level = group(form.level);
     line.body.remove_prefix(groups[0].size());
     return true;
   }

@@ -14,7 +14,8 @@ struct Line {
   std::string_view time;
   // The outermost: "immich_machine_learning", "kernel", "rank0"; or empty.
   std::string_view origin;
-  std::string_view body;  // What is left.
+  std::string_view level;  // "INFO", where it is a part of the prefix; or empty.
+  std::string_view body;   // What is left.
 };
 
 // Never fails: a line without a prefix is all body.

@@ -217,6 +217,7 @@ void LogReader::keep(int place, std::string_view row, std::string_view head, std
   observation.line = number;
   observation.time = to_shown(line.time.empty() ? first.time : line.time, longest_head);
   observation.origin = to_shown(line.origin.empty() ? first.origin : line.origin, longest_head);
+  observation.level = line.level;
   for (const auto& [name, value] : match.values) {
     observation.values.emplace_back(name, to_shown(value, longest_value));
   }

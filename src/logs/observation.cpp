@@ -2,6 +2,7 @@
 #include "logs/observation.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace headroom::logs {
 
@@ -19,6 +20,15 @@ std::optional<Bytes> Observation::bytes(std::string_view name) const {
   if (found.empty()) return std::nullopt;
   const auto amount = parse_bytes(found);
   return amount ? std::optional(*amount) : std::nullopt;
+}
+
+bool Observation::is_remark() const {
+  const auto said = [&](std::string_view word) {
+    if (!level.empty()) return level == word;
+    const bool first = std::string_view(text).starts_with(word);
+    return first && (text.size() == word.size() || std::isalnum(text[word.size()]) == 0);
+  };
+  return said("INFO") || said("DEBUG") || said("TRACE") || said("SUCCESS");
 }
 
 bool Observation::output_has(std::string_view part) const {

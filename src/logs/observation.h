@@ -24,6 +24,7 @@ struct Observation {
   std::uint64_t line = 0;                           // From 1.
   std::string time;    // As the log writes it: "2024-09-09T18:25:47.552Z", "2743.942606"; or empty.
   std::string origin;  // Who wrote the line, by its prefix: a container, a unit, a rank; or empty.
+  std::string level;   // "INFO", where the prefix says it; or empty.
   std::string text;    // Behind the prefix and without colours; long lines cut around the match.
   // By the names in `match`; a group that took no part has no entry.
   std::vector<std::pair<std::string, std::string>> values;
@@ -34,6 +35,9 @@ struct Observation {
   std::string_view value(std::string_view name) const;
   // A value as an amount: "6.64 GiB", "24034.60 MiB", "16221474816". Nothing if it is none.
   std::optional<Bytes> bytes(std::string_view name) const;
+  // Its own level says that it is told in passing. Where a program logs all it has to say at one
+  // level, as ollama does, this says nothing and is false.
+  bool is_remark() const;
   // Of the lines behind it.
   bool output_has(std::string_view part) const;
 };

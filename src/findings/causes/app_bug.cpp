@@ -5,52 +5,33 @@
 // that failed before.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/program_flow.h"
+#include "findings/causes/raised_in.h"
 
 namespace headroom::findings {
 namespace {
 
 using logs::Observation;
 
-enum class Whose { user, library, unknown };
-
-// The last frame before an exception, in the same log.
-const Observation* innermost_frame(const LogSubject& subject, const Observation& error) {
-  const Observation* innermost = nullptr;
-  for (const Observation* frame : subject.log.of("traceback-frame")) {
-    const bool before = frame->log == error.log && frame->line <= error.line;
-    if (before && error.line - frame->line < 12) innermost = frame;
-  }
-  return innermost;
-}
-
-Whose owner_of(const Observation* frame) {
-  if (frame == nullptr) return Whose::unknown;
-  std::string path(frame->value("path"));
-  std::replace(path.begin(), path.end(), '\\', '/');
-  for (const std::string_view part : {"site-packages/", "dist-packages/", "/lib/python3",
-                                      "/lib64/python3", "/Lib/", "<frozen "}) {
-    if (path.find(part) != std::string::npos) return Whose::library;
-  }
-  return Whose::user;
+bool is_of_others(CodeOwner owner) {
+  return owner != CodeOwner::user && owner != CodeOwner::unknown;
 }
 
 // How surely an exception of this type is a slip, by the code that raised it.
-double weigh(std::string_view type, Whose owner) {
+double weigh(std::string_view type, CodeOwner owner) {
+  if (owner == CodeOwner::generated) return 0.2;
   for (const std::string_view sure : {"NameError", "SyntaxError", "IndentationError", "TabError",
                                       "UnboundLocalError", "ZeroDivisionError"}) {
-    if (type == sure) return owner == Whose::library ? 0.5 : 0.85;
+    if (type == sure) return is_of_others(owner) ? 0.5 : 0.85;
   }
   for (const std::string_view usual :
        {"TypeError", "KeyError", "IndexError", "FileNotFoundError", "NotADirectoryError",
         "JSONDecodeError", "ValueError", "AttributeError", "AssertionError", "RecursionError",
         "UnicodeDecodeError", "IsADirectoryError", "FileExistsError", "StopIteration"}) {
     if (type != usual) continue;
-    return owner == Whose::user ? 0.75 : owner == Whose::unknown ? 0.55 : 0.4;
+    return owner == CodeOwner::user ? 0.75 : owner == CodeOwner::unknown ? 0.55 : 0.4;
   }
   return 0;
 }
@@ -80,8 +61,10 @@ Slip find_slip(const LogSubject& subject) {
   Slip best;
   for (const char* id : {"python-exception", "python-bare-exception"}) {
     for (const Observation* error : subject.log.of(id)) {
-      const Whose owner = owner_of(innermost_frame(subject, *error));
-      const double weight = weigh(error->value("type"), owner);
+      const CodeOwner owner = raised_in(subject.log, *error).owner;
+      double weight = weigh(error->value("type"), owner);
+      // The call is the framework's own.
+      if (owner == CodeOwner::framework && is_wrong_call(*error)) weight = 0.3;
       take(best, error, speaks_of_the_gpu(*error) ? weight * 0.6 : weight,
            fmt::format("A Python error in the program: {}", error->value("type")));
     }
@@ -113,14 +96,16 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (goes_on_after(subject.log, *slip.seen)) bug.confidence *= 0.7;
   bug.title = slip.title;
   bug.evidence.push_back(show(subject, *slip.seen));
-  const Observation* frame = innermost_frame(subject, *slip.seen);
-  if (frame != nullptr) bug.evidence.push_back(show(subject, *frame, "where it was raised"));
+  const RaisedIn raised = raised_in(subject.log, *slip.seen);
+  if (raised.frame != nullptr) {
+    bug.evidence.push_back(show(subject, *raised.frame, "where it was raised"));
+  }
   bug.reasons.emplace_back(
-      owner_of(frame) == Whose::library
+      is_of_others(raised.owner)
           ? "A library raised it, over what the program handed it; the GPU's software has no part."
           : "It is raised by the program's own code, not by the GPU's software.");
   bug.fix.emplace_back("mend the line that the last \"File …, line …\" of the traceback names");
-  bug.alternatives = {{"framework-bug", owner_of(frame) == Whose::library ? 0.3 : 0.05,
+  bug.alternatives = {{"framework-bug", is_of_others(raised.owner) ? 0.3 : 0.05,
                        "the same program on the CPU: HIP_VISIBLE_DEVICES=\"\""}};
   return bug;
 }

@@ -24,6 +24,7 @@ Sign strongest(const logs::Observations& log) {
     // "No backend type associated with device type cpu" is as often a tensor that was left there.
     return {line, line->value("kind").empty() ? 0.85 : 0.65};
   }
+  if (const auto* line = log.first("distributed-missing")) return {line, 0.85};
   if (const auto* line = log.first("xla-backend-missing")) return {line, 0.75};
   if (const auto* line = log.first("not-compiled-with")) return {line, 0.75};
   if (const auto* line = log.first("provider-missing")) return {line, 0.85};
@@ -32,6 +33,7 @@ Sign strongest(const logs::Observations& log) {
 }
 
 std::string asked_of(const Observation& line) {
+  if (line.id() == "distributed-missing") return "torch.distributed";
   for (const std::string_view name :
        {"asked", "name", "unknown", "kind", "support", "failed", "created", "also"}) {
     if (!line.value(name).empty()) return std::string(line.value(name));
@@ -60,6 +62,16 @@ void advise(const Observation& line, const std::string& asked, Hypothesis& missi
         "pip uninstall onnxruntime onnxruntime-gpu; then AMD's wheel (onnxruntime-rocm or "
         "onnxruntime-migraphx) from https://repo.radeon.com/rocm/manylinux/",
         "from ROCm 7.1 on there is no ROCMExecutionProvider: ask for MIGraphXExecutionProvider",
+    };
+    return;
+  }
+  if (line.id() == "distributed-missing") {
+    missing.fix = {
+        "see what this build has: python -c 'import torch.distributed as d; "
+        "print(d.is_available())'",
+        "a job on one GPU needs none of it: leave out init_process_group, FSDP and "
+        "DistributedDataParallel, or take a release of the library that asks is_available() first",
+        "several GPUs: PyTorch for ROCm on Linux; the builds for Windows have no torch.distributed",
     };
     return;
   }

@@ -58,7 +58,7 @@ const Observation* first_made_up_for(const LogSubject& subject) {
 bool is_healthy(const LogSubject& subject) {
   if (standing_failure(subject.log) != nullptr) return false;
   // Whoever ends a job by hand, or marks a place in its log, had a reason.
-  if (subject.log.seen("said-to-hang")) return false;
+  if (subject.log.seen("said-to-hang") || is_at_work(subject.log)) return false;
   if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
   return subject.log.first_with(Role::progress) != nullptr ||
          subject.log.first_with(Role::noise) != nullptr;
@@ -117,6 +117,7 @@ Hypothesis conclude_insufficient(const LogSubject& subject, double best_guess) {
   unknown.confidence = own * (1 - best_guess / 2);
   unknown.title = subject.log.seen("said-to-hang") ? "It stands still without saying why"
                   : last != nullptr                ? "The log ends without saying why"
+                  : is_at_work(subject.log)        ? "The log ends while the job is at work"
                                                    : "The log holds nothing that tells a cause";
   unknown.reasons = std::move(missing.reasons);
   if (last != nullptr) unknown.evidence.push_back(show(subject, *last, logs::describe(*last)));

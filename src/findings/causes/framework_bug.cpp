@@ -4,10 +4,9 @@
 // Many better-named causes end in the same lines, so it is never sure.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "findings/causes/causes.h"
 #include "findings/causes/crash_signs.h"
+#include "findings/causes/raised_in.h"
 
 namespace headroom::findings {
 namespace {
@@ -33,20 +32,27 @@ bool is_slip(const Observation& error) {
   return false;
 }
 
-// A Python error whose innermost frame is in the framework's own code.
-const Observation* error_within(const logs::Observations& log) {
-  for (const Observation* error : log.of("python-exception")) {
-    if (!is_slip(*error)) continue;
-    const Observation* innermost = nullptr;
-    for (const Observation* frame : log.of("python-frame")) {
-      if (frame->log == error->log && frame->line < error->line) innermost = frame;
-    }
-    if (innermost == nullptr) continue;
-    for (const Observation* frame : log.of("framework-frame")) {
-      if (frame->log == innermost->log && frame->line == innermost->line) return error;
+// A Python error that the framework's own code raised, or code that it had written.
+Sign error_within(const logs::Observations& log) {
+  Sign best;
+  for (const char* id : {"python-exception", "python-bare-exception"}) {
+    for (const Observation* error : log.of(id)) {
+      const CodeOwner owner = raised_in(log, *error).owner;
+      const bool generated = owner == CodeOwner::generated;
+      if (!generated && owner != CodeOwner::framework) continue;
+      if (!generated && !is_slip(*error) && !is_wrong_call(*error)) continue;
+      const double confidence = generated               ? 0.75
+                                : is_wrong_call(*error) ? 0.6
+                                                        : confidence::possible;
+      if (confidence <= best.confidence) continue;
+      best = {error, confidence,
+              fmt::format(
+                  "A Python error inside {}: {}",
+                  generated ? "the code that PyTorch's compiler wrote" : "the framework's own code",
+                  error->value("type"))};
     }
   }
-  return nullptr;
+  return best;
 }
 
 Sign strongest(const LogSubject& subject) {
@@ -81,10 +87,7 @@ Sign strongest(const LogSubject& subject) {
   if (const auto* line = log.first("heap-corruption")) {
     return {line, loops ? 0.4 : confidence::possible, "A library destroyed the process's memory"};
   }
-  if (const auto* line = error_within(log)) {
-    return {line, confidence::possible,
-            fmt::format("A Python error inside the framework's own code: {}", line->value("type"))};
-  }
+  if (Sign within = error_within(log); within.line != nullptr) return within;
   if (const auto* line = log.first("hip-invalid-call")) {
     return {line, 0.45,
             fmt::format("The framework made a call that HIP refuses: {}", line->value("error"))};
@@ -114,7 +117,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       "make the smallest program that shows it, and report it with: python -m "
       "torch.utils.collect_env",
   };
-  if (subject.log.seen("kernel-compiler-crash")) {
+  const bool generated = raised_in(subject.log, *sign.line).owner == CodeOwner::generated;
+  if (generated || subject.log.seen("kernel-compiler-crash")) {
     bug.fix.insert(bug.fix.begin(), "until then run without the compiler: TORCH_COMPILE_DISABLE=1");
   }
   const bool of_allocator = sign.line->value("where").find("Allocator") != std::string_view::npos;

@@ -14,6 +14,7 @@ namespace headroom::findings {
 namespace {
 
 using knowledge::Target;
+using logs::Observation;
 
 // The release in use is newer than the newest stack that is known to carry the target.
 bool is_beyond_known_stacks(const LogSubject& subject, const Target& target) {
@@ -51,7 +52,47 @@ Hypothesis describe(const LogSubject& subject, const Target& target) {
   return dropped;
 }
 
+// ollama looks for GPUs with a program of its own; built with a ROCm that no longer carries the
+// target, that program dies, and ollama goes on with the CPU.
+std::optional<Hypothesis> find_ollama(const LogSubject& subject) {
+  const Observation* failed = subject.log.first("ollama-discovery-failed");
+  const Observation* given_up = subject.log.last("ollama-cpu-only");
+  if (failed == nullptr || given_up == nullptr || given_up->line < failed->line) {
+    return std::nullopt;
+  }
+  std::string gfx = subject.scene.gfx();
+  const Observation* used = nullptr;  // Before that, and by another release.
+  const Observation* before = nullptr;
+  const Observation* now = nullptr;
+  for (const Observation* one : subject.log.of("target-printed")) {
+    if (one->log == failed->log && one->line < failed->line) used = one;
+  }
+  for (const Observation* one : subject.log.of("ollama-version")) {
+    if (one->log != failed->log || one->line > failed->line) continue;
+    if (used != nullptr && one->line < used->line) before = one;
+    now = one;
+  }
+  if (used != nullptr && gfx.empty()) gfx = used->value("gfx");
+  const Target* target = dropped_target(subject, gfx);
+  if (target == nullptr) return std::nullopt;
+  const bool updated = before != nullptr && before->value("ollama") != now->value("ollama");
+  Hypothesis dropped = describe(subject, *target);
+  dropped.confidence = updated ? 0.85 : 0.6;
+  if (updated) {
+    dropped.title = fmt::format("ollama {} no longer carries {}; {} did", now->value("ollama"),
+                                describe_gpu(subject, gfx), before->value("ollama"));
+    dropped.fix.insert(dropped.fix.begin(), fmt::format("hold ollama at {}, which still uses it",
+                                                        before->value("ollama")));
+    dropped.evidence.insert(dropped.evidence.begin(),
+                            show(subject, *used, "used by the release before"));
+  }
+  dropped.evidence.insert(dropped.evidence.begin(),
+                          show(subject, *failed, failed->signature->says));
+  return dropped;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
+  if (auto ollama = find_ollama(subject)) return ollama;
   const auto code = find_no_code(subject);
   if (code && !code->add_on) {
     const Target* target = dropped_target(subject, code->gfx);

@@ -42,15 +42,40 @@ std::string failing_target(const LogSubject& subject) {
   return ollama != nullptr ? std::string(ollama->value("gfx")) : "";
 }
 
-// A mask that leaves one device, and not the integrated one.
-bool masked(const LogSubject& subject, const Devices& devices) {
+// A mask leaves the integrated GPU out.
+bool leaves_out(const Observation& mask, const Devices& devices) {
   const std::string_view index =
       devices.integrated != nullptr ? devices.integrated->value("index") : "0";
+  const std::string_view left = trim(mask.value("devices"));
+  return !left.empty() && left.find(index) == std::string_view::npos;
+}
+
+bool is_behind(const Observation& one, const Observation& other) {
+  return one.log == other.log && one.line > other.line;
+}
+
+// Such a mask was in force when it failed: then the integrated GPU has no part in it.
+bool masked(const LogSubject& subject, const Devices& devices, const Observation& failure) {
   for (const Observation* mask : subject.log.of("visible-devices")) {
-    const std::string_view left = trim(mask->value("devices"));
-    if (!left.empty() && left.find(index) == std::string_view::npos) return true;
+    if (leaves_out(*mask, devices) && !is_behind(*mask, failure)) return true;
   }
   return false;
+}
+
+// Such a mask was set behind the failure, and the job did its work then.
+const Observation* cure(const LogSubject& subject, const Devices& devices,
+                        const Observation& failure) {
+  for (const Observation* mask : subject.log.of("visible-devices")) {
+    if (!leaves_out(*mask, devices) || !is_behind(*mask, failure)) continue;
+    bool works = false;
+    for (const Observation& one : subject.log.all()) {
+      if (!is_behind(one, *mask)) continue;
+      if (one.signature->role == knowledge::Role::failure) return nullptr;
+      works = works || one.signature->role == knowledge::Role::progress;
+    }
+    if (works) return mask;
+  }
+  return nullptr;
 }
 
 void advise(const LogSubject& subject, const Devices& devices, Hypothesis& pick) {
@@ -90,9 +115,72 @@ bool card_is_in_wheels(const LogSubject& subject, const SceneGpu& discrete) {
 // The integrated GPU is the one that the program uses.
 bool is_in_use(const LogSubject& subject, const SceneGpu& integrated, const Devices& devices) {
   if (devices.integrated != nullptr && devices.integrated->value("index") == "0") return true;
+  for (const Observation* buffer : subject.log.of("ggml-buffer-size")) {
+    const bool its = devices.integrated != nullptr &&
+                     buffer->value("device") == devices.integrated->value("index");
+    if (its) return true;
+  }
+  for (const Observation* named : subject.log.of("device-in-use")) {
+    for (const SceneGpu& gpu : gpus_of_text(named->value("gpu"), subject.tables)) {
+      if (gpu.gfx == integrated.gfx) return true;
+    }
+  }
   const Observation* used = subject.log.last("torch-arch");
   return used != nullptr && used->value("gfx") == integrated.gfx &&
          used->text.find("AMD arch") != std::string::npos;
+}
+
+struct Signs {
+  const Observation* image = nullptr;
+  const Observation* crash = nullptr;
+  const Observation* tiny = nullptr;
+
+  const Observation* first() const {
+    return tiny != nullptr ? tiny : image != nullptr ? image : crash;
+  }
+};
+
+// How sure the signs make it, and why.
+void judge(const LogSubject& subject, const Signs& signs, const SceneGpu& discrete, bool first,
+           Hypothesis& pick) {
+  const std::string failing = failing_target(subject);
+  if (signs.tiny != nullptr) {
+    pick.confidence = 0.85;
+    pick.reasons.emplace_back(
+        "The device in use has less than 1 GiB: an integrated GPU's share, and no card's memory.");
+  } else if (signs.image != nullptr && !failing.empty()) {
+    pick.confidence = 0.92;
+    pick.reasons.push_back(fmt::format(
+        "What fails is code for {}, the integrated GPU; the card is {}.", failing, discrete.gfx));
+  } else if (signs.image != nullptr) {
+    pick.confidence = first ? 0.85 : card_is_in_wheels(subject, discrete) ? 0.7 : 0.4;
+    pick.reasons.emplace_back(
+        "A build for one family of cards has no code for the integrated GPU; where a process sees "
+        "both, loading it fails, also when the card was chosen by its index.");
+  } else {
+    pick.confidence = first ? 0.55 : 0.3;
+    pick.reasons.emplace_back(
+        "Where both are visible, work that lands on the integrated GPU dies there.");
+  }
+  if (first) pick.reasons.emplace_back("The job uses the integrated GPU.");
+}
+
+// The processor's name alone says that there is one.
+void doubt(const Signs& signs, Hypothesis& pick) {
+  const double most = signs.tiny != nullptr ? 0.7 : signs.image != nullptr ? 0.5 : 0.1;
+  pick.confidence = std::min(pick.confidence, most);
+}
+
+void show_signs(const LogSubject& subject, const Signs& signs, const Devices& devices,
+                const SceneGpu& integrated, Hypothesis& pick) {
+  pick.evidence.push_back(show(subject, *signs.first()));
+  for (const Observation* line : {devices.integrated, devices.discrete}) {
+    if (line != nullptr) pick.evidence.push_back(show(subject, *line, "a device that it counts"));
+  }
+  if (devices.integrated == nullptr) {
+    pick.evidence.push_back({integrated.source.path, integrated.source.line, integrated.source.text,
+                             "an integrated GPU is there"});
+  }
 }
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
@@ -102,51 +190,27 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const bool guessed = scene.integrated_gpu() == nullptr;
   const SceneGpu* integrated = guessed && implied ? &*implied : scene.integrated_gpu();
   if (integrated == nullptr || discrete == nullptr) return std::nullopt;
-  const Observation* image = subject.log.first("kernel-image-refused");
-  const Observation* crash = subject.log.first("gpu-crash");
-  const Observation* tiny = subject.log.first("torch-tiny-gpu");
+  const Signs signs{subject.log.first("kernel-image-refused"), subject.log.first("gpu-crash"),
+                    subject.log.first("torch-tiny-gpu")};
   const Devices devices = listed_devices(subject, *integrated);
-  const std::string failing = failing_target(subject);
-  if ((image == nullptr && crash == nullptr && tiny == nullptr) || masked(subject, devices))
-    return std::nullopt;
+  if (signs.first() == nullptr || masked(subject, devices, *signs.first())) return std::nullopt;
   // The card itself lacks code: another cause.
+  const std::string failing = failing_target(subject);
   if (!failing.empty() && failing != integrated->gfx) return std::nullopt;
   Hypothesis pick;
-  const bool first = is_in_use(subject, *integrated, devices);
-  if (tiny != nullptr) {
-    pick.confidence = guessed ? 0.7 : 0.85;
-    pick.reasons.emplace_back(
-        "The device in use has less than 1 GiB: an integrated GPU's share, and no card's memory.");
-  } else if (image != nullptr && !failing.empty()) {
-    pick.confidence = 0.92;
-    pick.reasons.push_back(fmt::format(
-        "What fails is code for {}, the integrated GPU; the card is {}.", failing, discrete->gfx));
-  } else if (image != nullptr) {
-    pick.confidence = first ? 0.85 : card_is_in_wheels(subject, *discrete) ? 0.7 : 0.4;
-    if (guessed) pick.confidence = std::min(pick.confidence, 0.5);
-    pick.reasons.emplace_back(
-        "A build for one family of cards has no code for the integrated GPU; where a process sees "
-        "both, loading it fails, also when the card was chosen by its index.");
-  } else {
-    pick.confidence = guessed ? 0.1 : first ? 0.55 : 0.3;
-    pick.reasons.emplace_back(
-        "Where both are visible, work that lands on the integrated GPU dies there.");
+  judge(subject, signs, *discrete, is_in_use(subject, *integrated, devices), pick);
+  if (guessed) doubt(signs, pick);
+  const Observation* cured = cure(subject, devices, *signs.first());
+  if (cured != nullptr) {
+    pick.confidence = std::max(pick.confidence, guessed ? 0.7 : 0.9);
+    pick.reasons.emplace_back("With the integrated GPU left out, the same job works.");
   }
-  if (first) pick.reasons.emplace_back("The integrated GPU is the one taken by default.");
   pick.title =
       fmt::format("The integrated GPU ({}) is in the way of the {}", integrated->gfx,
                   discrete->name.empty() ? discrete->gfx
                                          : fmt::format("{} ({})", discrete->name, discrete->gfx));
-  pick.evidence.push_back(show(subject, tiny != nullptr    ? *tiny
-                                        : image != nullptr ? *image
-                                                           : *crash));
-  for (const Observation* line : {devices.integrated, devices.discrete}) {
-    if (line != nullptr) pick.evidence.push_back(show(subject, *line, "a device that it counts"));
-  }
-  if (devices.integrated == nullptr) {
-    pick.evidence.push_back({integrated->source.path, integrated->source.line,
-                             integrated->source.text, "an integrated GPU is there"});
-  }
+  show_signs(subject, signs, devices, *integrated, pick);
+  if (cured != nullptr) pick.evidence.push_back(show(subject, *cured, "left out, and it works"));
   advise(subject, devices, pick);
   pick.alternatives.push_back(
       {"gfx-target-missing", 0.25,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/causes/libraries.h"
 
+#include <re2/re2.h>
+
 #include <array>
 
 #include "base/text.h"
@@ -26,6 +28,14 @@ constexpr std::array sonames = {
 };
 constexpr std::array<std::string_view, 3> numbered_as_rocm = {"libamdhip64.so", "libhiprtc.so",
                                                               "libhiprtc-builtins.so"};
+
+// The month in which a major release came out: ROCm's release history.
+struct Major {
+  std::uint64_t number;
+  std::string_view since;
+};
+constexpr std::array majors = {Major{4, "2020-12"}, Major{5, "2022-02"}, Major{6, "2023-12"},
+                               Major{7, "2025-09"}};
 
 // ".so" and what is before it, and the first number behind it.
 std::pair<std::string_view, std::optional<std::uint64_t>> split_soname(std::string_view soname) {
@@ -83,6 +93,27 @@ std::optional<std::uint64_t> rocm_major_of_library(std::string_view soname) {
     if (one.name == name && one.number == *number) return one.rocm;
   }
   return std::nullopt;
+}
+
+std::string date_of(const logs::Observations& log) {
+  static const RE2 date(R"(\b(20[12]\d)[-/](0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])(?:\b|T))");
+  std::string year, month;
+  for (const logs::Observation& one : log.all()) {
+    if (RE2::PartialMatch(one.time, date, &year, &month) ||
+        RE2::PartialMatch(one.text, date, &year, &month)) {
+      return year + "-" + month;
+    }
+  }
+  return {};
+}
+
+bool was_current(std::uint64_t major, std::string_view date) {
+  if (date.empty()) return false;
+  std::uint64_t newest = 0;
+  for (const Major& one : majors) {
+    if (one.since <= date) newest = one.number;
+  }
+  return newest == major;
 }
 
 bool is_library_of_cuda(std::string_view soname) {

@@ -19,6 +19,11 @@ std::optional<std::string> missing_library(const logs::Observation& seen);
 // 6 of "libamdhip64.so.6". Nothing for libraries whose number stays the same over releases.
 std::optional<std::uint64_t> rocm_major_of_library(std::string_view soname);
 
+// When the log was written, "2024-06", as far as its lines say; else empty.
+std::string date_of(const logs::Observations& log);
+// That major release of ROCm was the newest one at that time. False if the time is unknown.
+bool was_current(std::uint64_t major, std::string_view date);
+
 bool is_library_of_cuda(std::string_view soname);
 bool is_library_of_rocm(std::string_view soname);
 // PyTorch's own, which its other builds do not have.

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "findings/causes/recovery.h"
 
 namespace headroom::findings {
 namespace {
@@ -140,6 +141,8 @@ MissingEvidence find_missing_evidence(const LogSubject& subject, const Observati
     missing.reasons.push_back(fmt::format("It ended by {}: {}.", ending.signal, ending.meaning));
   } else if (hangs) {
     missing.reasons.emplace_back("It stood still, and no line says what it waited for.");
+  } else if (last == nullptr && is_at_work(log)) {
+    missing.reasons.emplace_back("The last job was begun, and no line says that it ended, or how.");
   } else if (last == nullptr) {
     missing.reasons.emplace_back("No line reports a failure, and none shows that the job worked.");
   } else if (last->signature->role == knowledge::Role::consequence) {

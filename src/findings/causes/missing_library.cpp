@@ -27,10 +27,11 @@ std::optional<Hypothesis> find_library(const LogSubject& subject) {
   for (const Observation* seen : subject.log.of("shared-library-missing")) {
     const auto library = missing_library(*seen);
     if (!library || is_library_of_cuda(*library) || is_of_torch_for_rocm(*library)) continue;
-    const bool known = rocm_major_of_library(*library).has_value();
+    const auto major = rocm_major_of_library(*library);
     const bool told = subject.scene.rocm || subject.scene.torch_rocm;
-    Hypothesis missing =
-        make(subject, *seen, known && !told ? 0.5 : 0.88, fmt::format("{} is missing", *library));
+    const bool in_doubt = major && !told && !was_current(*major, date_of(subject.log));
+    const double confidence = in_doubt ? 0.5 : major && !told ? 0.75 : 0.88;
+    Hypothesis missing = make(subject, *seen, confidence, fmt::format("{} is missing", *library));
     missing.reasons.emplace_back(
         "The loader finds it in none of its folders; the program ends before it reaches the GPU.");
     missing.fix.push_back(fmt::format("find / -name '{}*' 2>/dev/null   (is it there at all?)",
@@ -43,8 +44,9 @@ std::optional<Hypothesis> find_library(const LogSubject& subject) {
           "not there: install ROCm's package that brings it, or a wheel that holds its own copy");
       missing.fix.emplace_back(
           "there: echo /opt/rocm/lib | sudo tee /etc/ld.so.conf.d/rocm.conf && sudo ldconfig");
-      missing.alternatives = {
-          {"rocm-version-mismatch", known && !told ? 0.5 : 0.15, "ls -d /opt/rocm*"}};
+      missing.alternatives = {{"rocm-version-mismatch",
+                               major && !told ? (in_doubt ? 0.5 : 0.25) : 0.15,
+                               "ls -d /opt/rocm*"}};
     }
     return missing;
   }
@@ -84,6 +86,37 @@ std::optional<Hypothesis> find_module(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// vLLM takes the ROCm platform only if amdsmi can be imported and names a GPU.
+std::optional<Hypothesis> find_platform_module(const LogSubject& subject) {
+  const Observation* refused = nullptr;
+  for (const Observation* seen : subject.log.of("rocm-platform-refused")) {
+    if (!seen->value("module").empty() || !seen->value("also").empty()) refused = seen;
+  }
+  const Observation* undetected = subject.log.first("no-platform");
+  const Observation* hint = subject.log.first("vllm-without-amdsmi");
+  const bool for_rocm = subject.scene.torch_rocm.known();
+  const Observation* seen = refused != nullptr ? refused : undetected;
+  if (seen == nullptr || (refused == nullptr && hint == nullptr && !for_rocm)) return std::nullopt;
+  std::string module = refused == nullptr ? "amdsmi" : std::string(refused->value("module"));
+  if (module.empty()) module = refused->value("also");
+  const double confidence = refused != nullptr ? 0.92 : hint != nullptr ? 0.75 : 0.5;
+  Hypothesis missing =
+      make(subject, *seen, confidence,
+           fmt::format("vLLM does not see the GPU: Python has no module {}", module));
+  missing.reasons.push_back(fmt::format(
+      "vLLM asks {} whether there is an AMD GPU; without it no platform is left. The lines about "
+      "other vendors' modules mean nothing here.",
+      module));
+  if (hint != nullptr) missing.evidence.push_back(show(subject, *hint));
+  missing.fix = {"python -m pip install /opt/rocm/share/amd_smi   (the module that fits the ROCm)",
+                 "python -c \"import amdsmi; amdsmi.amdsmi_init(); "
+                 "print(amdsmi.amdsmi_get_processor_handles())\""};
+  missing.alternatives = {
+      {"wrong-wheel", refused != nullptr ? 0.05 : 0.35,
+       "VLLM_LOGGING_LEVEL=DEBUG vllm --version   (why each platform is not taken)"}};
+  return missing;
+}
+
 std::optional<Hypothesis> find_other(const LogSubject& subject) {
   for (const Observation* seen : subject.log.of("symbol-version-missing")) {
     const auto version = seen->value("version");
@@ -117,7 +150,7 @@ std::optional<Hypothesis> find_other(const LogSubject& subject) {
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best;
-  for (auto* search : {find_library, find_module, find_other}) {
+  for (auto* search : {find_library, find_module, find_platform_module, find_other}) {
     auto found = search(subject);
     if (found && (!best || found->confidence > best->confidence)) best = std::move(found);
   }

@@ -32,6 +32,8 @@ bool goes_on_after(const logs::Observations& log, const Observation& seen) {
   constexpr std::uint64_t end_of_a_traceback = 3;
   for (const Observation& one : log.all()) {
     if (one.log != seen.log || one.line < seen.line + end_of_a_traceback) continue;
+    // ComfyUI says that of a job that failed, too.
+    if (one.id() == "prompt-executed") continue;
     if (one.signature->role == Role::progress) return true;
     if (one.id() != seen.id() && is_failure_of_its_own(one)) return true;
   }

@@ -4,6 +4,8 @@
 // decides.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "facts/kernel_text.h"
 #include "findings/causes/causes.h"
@@ -57,6 +59,27 @@ struct Judged {
   std::uint64_t newest = 12;
 };
 
+// "pytorch_triton_rocm" and "pytorch-triton-rocm" are one package.
+std::string normalized(std::string_view package) {
+  std::string name = to_lower(package);
+  std::replace(name.begin(), name.end(), '_', '-');
+  std::replace(name.begin(), name.end(), '.', '-');
+  return name;
+}
+
+// A wheel of the package that the log names, for another Python.
+const Observation* other_wheel(const LogSubject& subject, std::string_view package,
+                               std::uint64_t minor) {
+  const Observation* other = nullptr;
+  for (const Observation* wheel : subject.log.of("wheel-named")) {
+    if (normalized(wheel->value("name")) != normalized(package)) continue;
+    const auto its = parse_u64(wheel->value("minor"));
+    if (its && *its == minor) return nullptr;
+    if (its) other = wheel;
+  }
+  return other;
+}
+
 Judged judge_search(const LogSubject& subject, const Observation& seen) {
   std::string package(seen.value("package"));
   if (package.empty()) package = seen.value("wanted");
@@ -71,6 +94,11 @@ Judged judge_search(const LogSubject& subject, const Observation& seen) {
   if (!minor) {
     judged.confidence = none ? 0.5 : 0.3;
     judged.reason = "The Python's version is not in the log; a too new one is the usual reason.";
+  } else if (const Observation* other = other_wheel(subject, package, *minor)) {
+    judged.newest = parse_u64(other->value("minor")).value_or(judged.newest);
+    judged.confidence = none ? 0.93 : 0.75;
+    judged.reason = fmt::format("The log names a wheel of {} for Python 3.{}; this one is {}.",
+                                package, judged.newest, *subject.scene.python);
   } else if (*minor > judged.newest) {
     judged.confidence = none ? 0.9 : 0.75;
     judged.reason = fmt::format("Wheels of {} there exist for Python up to 3.{}; this one is {}.",

@@ -43,14 +43,15 @@ bool is_of_something_optional(const Observation& failure) {
   return false;
 }
 
-// What has to follow for the failure to count as made up for: work that goes on, the end of the
-// work, or nothing will do.
-enum class Needs { work, end, never };
+// What has to follow for the failure to count as made up for: any progress, work that goes on, the
+// end of the work, or nothing will do.
+enum class Needs { progress, work, end, never };
 
 Needs needs(const Observation& failure) {
   const std::string& id = failure.id();
   if (id == "traceback" || is_vague(failure)) return Needs::work;
   if (failure.signature->role != Role::failure) return Needs::never;
+  if (failure.is_remark()) return Needs::progress;
   if (is_of_something_optional(failure)) return Needs::work;
   return id == "python-exception" ? Needs::end : Needs::never;
 }
@@ -91,7 +92,8 @@ bool is_made_up_for(const Observations& log, const Observation& failure) {
     if (!same_run(failure, one)) return false;
     return is_one_of(finishes, one.id()) ||
            (needed == Needs::work &&
-            (one.id() == "training-step" || is_one_of(gpu_results, one.id())));
+            (one.id() == "training-step" || is_one_of(gpu_results, one.id()))) ||
+           (needed == Needs::progress && one.signature->role == Role::progress);
   });
 }
 
@@ -119,6 +121,16 @@ const Observation* standing_failure(const Observations& log) {
     }
   }
   return last;
+}
+
+bool is_at_work(const Observations& log) {
+  const Observation* begun = log.last("prompt-started");
+  if (begun == nullptr) return false;
+  for (const Observation& one : log.all()) {
+    const bool behind = one.log == begun->log && one.line > begun->line;
+    if (behind && (one.id() == "prompt-executed" || is_one_of(finishes, one.id()))) return false;
+  }
+  return log.count_of("prompt-started") > log.count_of("prompt-executed");
 }
 
 bool did_its_work(const Observations& log) {

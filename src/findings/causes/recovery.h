@@ -21,6 +21,9 @@ bool is_made_up_for(const LogSubject& subject, const Hypothesis& hypothesis);
 // The last failure that stands; nullptr if there is none.
 const logs::Observation* standing_failure(const logs::Observations& log);
 
+// A job that the program says it began, and of whose end nothing is said.
+bool is_at_work(const logs::Observations& log);
+
 // The job reached its end, or a GPU's results were seen: more than that a server came up.
 bool did_its_work(const logs::Observations& log);
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // rocm-regression: the set-up is right, and one release of ROCm breaks it on this target. Either
-// the table of known combinations has it (data/advisories.toml), or the log says that another
-// release works. A version alone is no failure: the log must show a fault, a hang or a crash.
+// the table of known combinations has it (data/advisories.toml), or the log says or shows that
+// another release works. A version alone is no failure: the log must show a fault, a hang or a
+// crash.
 #include <fmt/format.h>
 
 #include "findings/causes/causes.h"
 #include "findings/causes/crash_signs.h"
+#include "findings/causes/release_comparison.h"
 
 namespace headroom::findings {
 namespace {
@@ -75,11 +77,47 @@ std::optional<Hypothesis> find_said(const LogSubject& subject, const Observation
   return regression;
 }
 
+// The log itself holds runs with both releases.
+std::optional<Hypothesis> find_compared(const LogSubject& subject) {
+  const auto compared = compare_releases(subject.log);
+  if (!compared) return std::nullopt;
+  const bool packages = !compared->package.empty();
+  const std::string what = packages ? compared->package : "ROCm";
+  Hypothesis regression;
+  regression.confidence = !compared->shown ? 0.45 : packages ? 0.8 : 0.85;
+  regression.title = fmt::format(
+      "{} {} breaks this job{}", what, compared->fails,
+      compared->shown ? fmt::format("; with {} {} it works", what, compared->works) : "");
+  regression.reasons.push_back(
+      compared->shown
+          ? fmt::format("The same job runs with {} {} in this log, and crashes with {}.", what,
+                        compared->works, compared->fails)
+          : fmt::format("It crashes after {} was updated from {} to {}.", what, compared->works,
+                        compared->fails));
+  regression.evidence = {show(subject, *compared->failure, compared->failure->signature->says)};
+  for (const Observation* one : compared->told_by) {
+    regression.evidence.push_back(show(subject, *one));
+  }
+  regression.fix.push_back(
+      packages ? fmt::format("put {} back to {}, with all of ROCm's packages, and hold them there",
+                             what, compared->works)
+               : fmt::format("stay with ROCm {} for this job", compared->works));
+  regression.fix.emplace_back(
+      "report both versions, the target and the smallest program that shows it to ROCm");
+  if (!compared->shown) {
+    regression.alternatives = {{"gpu-hang", 0.2, "the same job with the packages put back"}};
+  }
+  return regression;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
+  auto compared = find_compared(subject);
+  if (compared && compared->confidence >= confidence::likely) return compared;
   const Observation* failure = failure_of(subject);
-  if (failure == nullptr) return std::nullopt;
+  if (failure == nullptr) return compared;
   if (auto known = find_known(subject, *failure)) return known;
-  return find_said(subject, *failure);
+  if (auto said = find_said(subject, *failure)) return said;
+  return compared;
 }
 
 }  // namespace

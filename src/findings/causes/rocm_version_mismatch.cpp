@@ -64,7 +64,9 @@ std::optional<Hypothesis> find_library(const LogSubject& subject, const Observat
   }
   // Nothing says which ROCm is there: none, or another one.
   const auto current = major_of(subject.tables.current_rocm);
-  mismatch.confidence = current && *built_for + 3 < *current ? 0.55 : 0.45;
+  mismatch.confidence = was_current(*built_for, date_of(subject.log)) ? 0.3
+                        : current && *built_for + 3 < *current        ? 0.55
+                                                                      : 0.45;
   mismatch.reasons.push_back(fmt::format(
       "{} belongs to ROCm {}. Either another ROCm is there, or none.", *library, *built_for));
   mismatch.alternatives.front().confidence = 0.45;
@@ -80,10 +82,10 @@ bool contains_any(std::string_view text, std::initializer_list<std::string_view>
 
 std::optional<Hypothesis> find_symbol(const LogSubject& subject, const Observation& seen) {
   if (seen.text.find("bitsandbytes") != std::string::npos) return std::nullopt;
-  const bool of_rocm =
-      contains_any(seen.text, {"symbol: hip", "symbol: __hip", "symbol: roc", "symbol: hsa",
-                               "symbol: amd", "symbol: miopen", "ncclComm", "3c103hip", "libroc",
-                               "libhip", "libhsa", "libMIOpen", "librccl", "libamd", "/opt/rocm"});
+  const bool of_rocm = contains_any(
+      seen.text, {"symbol: hip", "symbol: __hip", "symbol: roc", "symbol: hsa", "symbol: amd",
+                  "symbol: rsmi_", "symbol: miopen", "ncclComm", "3c103hip", "libroc", "libhip",
+                  "libhsa", "libMIOpen", "librccl", "libamd", "/opt/rocm"});
   const bool of_torch =
       contains_any(seen.text, {"_ZN3c10", "_ZNK3c10", "_ZN2at", "_ZNK2at", "_ZN5torch", "c10_hip"});
   if (!of_rocm && !of_torch) return std::nullopt;

@@ -3,6 +3,8 @@
 // releases follow torch's closely; the error comes up wherever a library imports it.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "findings/causes/causes.h"
 #include "logs/describe.h"
 
@@ -22,16 +24,34 @@ bool is_low_bit_type(std::string_view name) {
   return false;
 }
 
+bool is_of_torchao(std::string_view path) {
+  std::string whole(path);
+  std::replace(whole.begin(), whole.end(), '\\', '/');
+  return whole.find("/torchao/") != std::string::npos ||
+         whole.find("/torchtune/") != std::string::npos;
+}
+
 // A frame of torchao or torchtune shortly before an exception of an import.
 const Observation* find_frame(const LogSubject& subject, const Observation& error) {
   for (const Observation* frame : subject.log.of("traceback-frame")) {
     const bool near =
         frame->log == error.log && frame->line < error.line && error.line - frame->line < 12;
-    const std::string_view path = frame->value("path");
-    if (near && (path.find("/torchao/") != std::string_view::npos ||
-                 path.find("/torchtune/") != std::string_view::npos)) {
-      return frame;
+    if (near && is_of_torchao(frame->value("path"))) return frame;
+  }
+  return nullptr;
+}
+
+// An exception while torchao itself is imported: its modules name things of torch that this one
+// does not have, whatever the words are.
+const Observation* fails_to_import(const LogSubject& subject) {
+  for (const Observation* error : subject.log.of("python-exception")) {
+    bool usual = false;
+    for (const std::string_view type : {"AttributeError", "ImportError", "ModuleNotFoundError",
+                                        "NameError", "TypeError", "RuntimeError"}) {
+      usual = usual || error->value("type") == type;
     }
+    const Observation* frame = usual ? find_frame(subject, *error) : nullptr;
+    if (frame != nullptr && frame->value("function") == "<module>") return error;
   }
   return nullptr;
 }
@@ -50,6 +70,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       confidence = from_torchao ? 0.93 : error->value("name").starts_with("float") ? 0.5 : 0.9;
       break;
     }
+  }
+  if (seen == nullptr) {
+    seen = fails_to_import(subject);
+    confidence = 0.9;
   }
   if (seen == nullptr) return std::nullopt;
   Hypothesis ao;
@@ -79,7 +103,7 @@ constinit const CauseRule torchao_incompatible_cause = {
         "transformers and diffusers import torchao where it is installed, so their imports fail "
         "although nobody asked for it. It is the same on every vendor's GPU.",
     .fix = "Bring torch and torchao to a pair that fits, or remove torchao.",
-    .explains = "app-bug framework-bug missing-library",
+    .explains = "app-bug framework-bug missing-library backend-unavailable",
     .any_vendor = true,
     .find = find,
 };

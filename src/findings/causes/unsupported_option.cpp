@@ -3,7 +3,9 @@
 // GPU does not have. A warning that falls back by itself is no failure.
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/raised_in.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -58,10 +60,69 @@ std::optional<Hypothesis> find_expandable(const LogSubject& subject) {
   return option;
 }
 
+// A variable that switches an add-on's kernels on, by the name that the add-on's files have.
+struct Switch {
+  std::string_view setting;  // And all that begin with it.
+  std::string_view add_on;
+};
+constexpr Switch switches[] = {
+    {"VLLM_ROCM_USE_AITER", "aiter"},
+    {"SGLANG_USE_AITER", "aiter"},
+    {"ROCBLAS_USE_HIPBLASLT", "hipblaslt"},
+    {"TORCH_BLAS_PREFER_HIPBLASLT", "hipblaslt"},
+};
+
+bool is_on(std::string_view value) {
+  const std::string word = to_lower(trim(value));
+  return word == "1" || word == "true" || word == "on" || word == "yes";
+}
+
+const facts::Setting* switch_for(const LogSubject& subject, const Observation& refused) {
+  const RaisedIn raised = raised_in(subject.log, refused);
+  std::string where = to_lower(refused.text);
+  if (raised.frame != nullptr) where += to_lower(raised.frame->text);
+  for (const facts::Setting& setting : subject.scene.settings) {
+    for (const Switch& one : switches) {
+      const bool forces = setting.name.starts_with(one.setting) && is_on(setting.value);
+      if (forces && where.find(one.add_on) != std::string::npos) return &setting;
+    }
+  }
+  return nullptr;
+}
+
+// An add-on says that it has no kernels for this GPU, and a variable is what asks for it.
+std::optional<Hypothesis> find_switched_on(const LogSubject& subject) {
+  for (const char* id : {"target-refused", "attention-supports-only"}) {
+    for (const Observation* refused : subject.log.of(id)) {
+      const facts::Setting* setting = switch_for(subject, *refused);
+      if (setting == nullptr) continue;
+      Hypothesis option;
+      option.confidence = 0.9;
+      option.title =
+          fmt::format("{} switches on kernels that this GPU does not have", setting->name);
+      option.reasons.emplace_back(
+          "The add-on has no code for this GPU; without the variable the program takes other "
+          "kernels.");
+      option.evidence.push_back(show(subject, *refused, logs::describe(*refused)));
+      const facts::Source& source = setting->source;
+      option.evidence.push_back({source.path, source.line, source.text, "what switches it on"});
+      option.fix = {fmt::format("set {}=0, or take it out of the environment", setting->name)};
+      option.alternatives = {{"gfx-target-missing", 0.3, "the same job with the variable unset"}};
+      return option;
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best = find_expandable(subject);
+  if (auto forced = find_switched_on(subject)) best = std::move(forced);
   for (const Form& form : forms) {
-    const Observation* seen = subject.log.first(form.id);
+    const Observation* seen = nullptr;
+    // What a program says in passing, it does without.
+    for (const Observation* one : subject.log.of(form.id)) {
+      if (seen == nullptr && !one->is_remark()) seen = one;
+    }
     if (seen == nullptr || (best && best->confidence >= form.confidence)) continue;
     Hypothesis option;
     option.confidence = form.confidence;

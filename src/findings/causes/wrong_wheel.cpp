@@ -44,13 +44,15 @@ Sign find_sign(const LogSubject& subject) {
     const auto library = missing_library(*seen);
     if (library && is_of_torch_for_rocm(*library)) take(best, seen, rocm_build ? 0.5 : 0.85);
   }
-  take(best, log.first("ptx-unsupported"), 0.6);
+  take(best, log.first("ptx-unsupported"), 0.75);
   take(best, log.first("cuda-toolkit-missing"), 0.6);
   for (const auto* seen : log.of("xformers-built-for")) {
     const bool cuda = seen->text.find("+cu") != std::string::npos;
     take(best, seen, cuda ? 0.75 : 0.5);
   }
-  take(best, log.first("no-platform"), 0.6);
+  // vLLM also says it where amdsmi is missing.
+  const bool excused = rocm_build || log.seen("rocm-platform-refused");
+  take(best, log.first("no-platform"), excused ? 0.25 : 0.6);
   take(best, log.first("torch-sees-no-gpu"), rocm_build ? 0.1 : 0.4);
   take(best, log.first("tensorflow-without-cuda"), 0.45);
   take(best, log.first("nvidia-packages"), rocm_build ? 0.3 : 0.5);

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/release_comparison.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "findings/causes/recovery.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+using logs::Observations;
+
+template <std::size_t n>
+bool is_one_of(const Observation& one, const std::string_view (&ids)[n]) {
+  return std::find(std::begin(ids), std::end(ids), one.id()) != std::end(ids);
+}
+
+// What a release can break. A missing target or library is no fault of a release.
+bool is_crash(const Observation& one) {
+  static constexpr std::string_view ids[] = {"memory-access-fault",
+                                             "gpu-page-fault",
+                                             "hsa-exception",
+                                             "hip-illegal-access",
+                                             "ring-timeout",
+                                             "gpu-reset",
+                                             "hw-exception",
+                                             "mes-timeout",
+                                             "hws-hang",
+                                             "hip-launch-failure",
+                                             "library-internal-error",
+                                             "hip-invalid-call",
+                                             "aborted",
+                                             "segfault",
+                                             "signal-exit",
+                                             "nan-output",
+                                             "kernel-compiler-crash"};
+  return is_one_of(one, ids);
+}
+
+bool is_work(const Observation& one) {
+  static constexpr std::string_view ids[] = {
+      "training-finished", "output-saved",   "tests-passed",    "prompt-executed",
+      "request-served",    "training-step",  "vllm-throughput", "tensor-on-gpu",
+      "llama-timings",     "rccl-test-done", "checkpoint-saved"};
+  return is_one_of(one, ids);
+}
+
+std::string_view release_in(const Observation& one) {
+  const std::string_view image = one.value("image_rocm");
+  return image.empty() ? one.value("torch_rocm") : image;
+}
+
+// "7.0" of an image and "7.0.0" of the wheel in it.
+bool same_release(std::string_view one, std::string_view other) {
+  return one.starts_with(other) || other.starts_with(one);
+}
+
+struct Run {
+  std::string release;
+  const Observation* told = nullptr;
+  const Observation* crash = nullptr;  // The last sign decides.
+  const Observation* work = nullptr;
+};
+
+std::vector<Run> runs_of(const Observations& log) {
+  std::vector<Run> runs;
+  for (const Observation& one : log.all()) {
+    if (const auto release = release_in(one); !release.empty()) {
+      if (runs.empty() || !same_release(runs.back().release, release)) {
+        runs.push_back({std::string(release), &one, nullptr, nullptr});
+      } else if (release.size() > runs.back().release.size()) {
+        runs.back().release = release;
+      }
+    }
+    if (runs.empty()) continue;
+    if (is_crash(one) && runs.back().crash == nullptr) runs.back().crash = &one;
+    if (is_work(one)) {
+      runs.back().work = &one;
+      runs.back().crash = nullptr;
+    }
+  }
+  return runs;
+}
+
+std::optional<ReleaseComparison> compare_runs(const Observations& log) {
+  const std::vector<Run> runs = runs_of(log);
+  for (const Run& bad : runs) {
+    if (bad.crash == nullptr) continue;
+    for (const Run& good : runs) {
+      const bool works = good.work != nullptr && good.crash == nullptr;
+      if (!works || same_release(good.release, bad.release)) continue;
+      return ReleaseComparison{
+          bad.release, good.release, bad.crash, {bad.told, good.told, good.work}, true, ""};
+    }
+  }
+  return std::nullopt;
+}
+
+std::string_view value_of(const Observation& one, const std::string& name) {
+  for (const char* form : {"", "_1", "_2"}) {
+    if (const auto found = one.value(name + form); !found.empty()) return found;
+  }
+  return {};
+}
+
+// "6.4.1" of "6.4.1-1".
+std::string release_of_package(std::string_view version) {
+  return std::string(version.substr(0, version.find_first_of("-~+")));
+}
+
+std::optional<ReleaseComparison> compare_packages(const Observations& log) {
+  const Observation* changed = nullptr;
+  const Observation* crash = nullptr;
+  const Observation* back = nullptr;
+  bool fails_again = false;
+  for (const Observation& one : log.all()) {
+    if (one.id() == "rocm-package-changed" && changed == nullptr) changed = &one;
+    if (one.id() == "rocm-package-back" && crash != nullptr) back = &one;
+    if (changed == nullptr || !is_crash(one)) continue;
+    if (crash == nullptr) crash = &one;
+    fails_again = back != nullptr;
+  }
+  if (crash == nullptr) return std::nullopt;
+  ReleaseComparison compared;
+  compared.fails = release_of_package(value_of(*changed, "to"));
+  compared.works = release_of_package(value_of(*changed, "from"));
+  compared.package = value_of(*changed, "package");
+  if (compared.fails == compared.works || fails_again) return std::nullopt;
+  compared.failure = crash;
+  compared.told_by = {changed};
+  if (back != nullptr) compared.told_by.push_back(back);
+  compared.shown = back != nullptr;
+  return compared;
+}
+
+}  // namespace
+
+std::optional<ReleaseComparison> compare_releases(const Observations& log) {
+  if (auto runs = compare_runs(log)) return runs;
+  return compare_packages(log);
+}
+
+}  // namespace headroom::findings
