@@ -319,6 +319,18 @@ TEST(Healthy, a_kernel_failure_is_not_made_up_for) {
   EXPECT_NE(diagnose_logs({log, scene, testing::tables().gpus, names}, none).cause.id, "none");
 }
 
+TEST(Healthy, a_log_that_ends_while_a_model_loads_is_not_health) {
+  constexpr std::string_view amd_machine = R"({"vendor": "AMD"})";
+  const std::string start =
+      "INFO     Application startup complete.\nINFO     Loading recognition model 'x' to memory\n";
+  EXPECT_EQ(diagnose(start, amd_machine).cause.id, "insufficient-evidence");
+  EXPECT_EQ(diagnose(start + "[GIN] 2026/01/01 - 10:00:00 | 200 |  3.1s |  127.0.0.1 | POST     "
+                             "\"/api/generate\"\n",
+                     amd_machine)
+                .cause.id,
+            "none");
+}
+
 // ---- not-amd-gpu
 
 TEST(Foreign, a_stated_vendor_decides) {

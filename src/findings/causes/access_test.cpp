@@ -230,5 +230,21 @@ TEST(PcieAtomics, a_missing_feature_alone_is_no_failure) {
             "insufficient-evidence");
 }
 
+TEST(PcieAtomics, a_port_that_calls_an_atomic_operation_malformed) {
+  const std::string error =
+      "[  33.1] pcieport 0000:00:1c.0: PCIe Bus Error: severity=Uncorrected (Fatal), "
+      "type=Transaction Layer, id=00e0(Receiver ID)\n"
+      "[  33.2] pcieport 0000:00:1c.0:    [18] Malformed TLP          (First)\n";
+  const auto header = [](const std::string& first) {
+    return "[  33.3] pcieport 0000:00:1c.0:   TLP Header: " + first +
+           " 01000003 00000001 c0de0000\n";
+  };
+  const auto atomic = diagnose(error + header("4c000002"), amd);
+  EXPECT_EQ(atomic.cause.id, "pcie-atomics");
+  EXPECT_GE(atomic.cause.confidence, 0.8);
+  // A memory write is none.
+  EXPECT_EQ(diagnose(error + header("60000002"), amd).cause.id, "hw-error");
+}
+
 }  // namespace
 }  // namespace headroom::findings

@@ -22,6 +22,10 @@ const Observation* oom_killed(const logs::Observations& log) {
   for (const Observation* one : log.of("oom-killed")) {
     if (one->value("tail").find("alse") == std::string_view::npos) return one;
   }
+  // docker inspect, asked for the state: "true" is its answer.
+  for (const Observation* one : log.of("inspect-oom")) {
+    if (one->output_has("true")) return one;
+  }
   return nullptr;
 }
 

@@ -53,12 +53,24 @@ const Observation* first_made_up_for(const LogSubject& subject) {
   return nullptr;
 }
 
+// The last that the log tells of the work is that a model is being loaded. That may take minutes, or
+// for ever.
+bool ends_in_loading(const logs::Observations& log) {
+  const Observation* begun = log.last("model-load-begun");
+  if (begun == nullptr) return false;
+  return std::none_of(log.all().begin(), log.all().end(), [&](const Observation& one) {
+    const bool later = std::pair(one.log, one.line) > std::pair(begun->log, begun->line);
+    return later && (one.signature->role == Role::progress || one.id() == "immich-idle");
+  });
+}
+
 }  // namespace
 
 bool is_healthy(const LogSubject& subject) {
   if (standing_failure(subject.log) != nullptr) return false;
   // Whoever ends a job by hand, or marks a place in its log, had a reason.
   if (subject.log.seen("said-to-hang")) return false;
+  if (ends_in_loading(subject.log)) return false;
   if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
   return subject.log.first_with(Role::progress) != nullptr ||
          subject.log.first_with(Role::noise) != nullptr;

@@ -91,7 +91,8 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   const Observation* said = subject.log.first_of({"ollama-too-old", "ollama-gpu-unsupported"});
   const Observation* failed =
       said != nullptr ? said
-                      : subject.log.first_of({"kernel-image-refused", "gpu-crash", "no-gpu-seen"});
+                      : subject.log.first_of({"kernel-image-refused", "gpu-crash", "no-gpu-seen",
+                                                "memory-in-use", "hsa-exception"});
   const std::string gfx = said != nullptr ? std::string(said->value("gfx")) : subject.scene.gfx();
   const knowledge::Target* target = subject.tables.target(gfx);
   if (failed == nullptr || target == nullptr) return false;
@@ -103,7 +104,9 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   if (support == Support::dropped && too_old) {
     chip.confidence = 0.5;
   } else if (support == Support::unsupported) {
-    chip.confidence = too_old ? 0.85 : said != nullptr ? 0.6 : 0.5;
+    // A library that was loaded for it and dies in the runtime: a refusal would have said so.
+    const bool dies = failed->id() == "memory-in-use" || failed->id() == "hsa-exception";
+    chip.confidence = too_old ? 0.85 : said != nullptr || dies ? 0.6 : 0.5;
   } else {
     return false;
   }
