@@ -246,5 +246,23 @@ TEST(PcieAtomics, a_port_that_calls_an_atomic_operation_malformed) {
   EXPECT_EQ(diagnose(error + header("60000002"), amd).cause.id, "hw-error");
 }
 
+TEST(DriverNotLoaded, a_module_whose_symbols_are_missing) {
+  const auto found = diagnose(
+      "[  3.1] amdgpu: Unknown symbol drm_sched_job_init (err -2)\n"
+      "$ rocminfo\nROCk module is NOT loaded, possibly no GPU devices\n",
+      amd);
+  EXPECT_EQ(found.cause.id, "driver-not-loaded");
+}
+
+TEST(KernelTooOld, a_discovery_table_that_cannot_be_read_is_no_question_of_age) {
+  const auto found = diagnose(
+      "[  9.1] amdgpu 0000:21:00.0: amdgpu: get invalid ip discovery binary signature\n"
+      "[  9.2] [drm:amdgpu_discovery_set_ip_blocks [amdgpu]] *ERROR* amdgpu_discovery_init "
+      "failed\n"
+      "[  9.3] amdgpu 0000:21:00.0: amdgpu: Fatal error during GPU init\n",
+      amd);
+  EXPECT_NE(found.cause.id, "kernel-too-old");
+}
+
 }  // namespace
 }  // namespace headroom::findings

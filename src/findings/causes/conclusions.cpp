@@ -73,7 +73,8 @@ bool is_healthy(const LogSubject& subject) {
   if (ends_in_loading(subject.log)) return false;
   if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
   return subject.log.first_with(Role::progress) != nullptr ||
-         subject.log.first_with(Role::noise) != nullptr;
+         subject.log.first_with(Role::noise) != nullptr ||
+         (subject.log.seen("firmware-load-failed") && subject.log.seen("amdgpu-initialized"));
 }
 
 Hypothesis conclude_healthy(const LogSubject& subject) {
@@ -83,6 +84,10 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
   healthy.confidence = sure_of_health(subject.log);
   healthy.title = "Nothing failed here";
   if (works) healthy.reasons.emplace_back("The job did its work; no failure is left at its end.");
+  if (subject.log.seen("firmware-load-failed") && subject.log.seen("amdgpu-initialized")) {
+    healthy.reasons.emplace_back(
+        "A firmware file is missing, and the driver came up without it: it is an optional one.");
+  }
   if (subject.log.first_with(Role::noise) != nullptr) {
     healthy.reasons.emplace_back("The lines that look like trouble are known to be harmless.");
   }

@@ -29,6 +29,10 @@ void keep_surest(Claim& claim, Claim other) {
 Claim against_driver(const LogSubject& subject, const DeviceMemory& memory) {
   if (!memory.vram_total || !memory.vram_used) return {};
   auto job_free = memory.job_free;
+  // What a server found at its start is old by the time it plans.
+  if (const Observation* plan = subject.log.last("ollama-plan")) {
+    if (const auto planned = amount_of(*plan, "free")) job_free = SeenAmount{*planned, plan};
+  }
   const auto failed = failed_allocation(subject);
   if (!job_free && failed && failed->free) job_free = SeenAmount{*failed->free, failed->seen};
   if (!job_free) return {};
@@ -159,9 +163,9 @@ Claim of_refusal(const LogSubject& subject) {
   if (!failed) return {};
   const Reading reading = read_figures(*failed);
   if (reading.of(Shortfall::refused_with_room) <= 0) return {};
-  // What is refused beside hundredfold room is hardly a matter of counting: mappings, pinned
+  // For a crumb to be refused the figure would have to be wrong by all of it. Mappings, pinned
   // memory and the driver's own limits refuse as well, and the message does not tell.
-  const bool tiny = failed->asked->value < failed->free->value / 1000;
+  const bool tiny = failed->asked->value < failed->free->value / 5000;
   return {tiny ? 0.34 : reading.of(Shortfall::refused_with_room),
           fmt::format("{} is refused although {} is reported free", to_string(*failed->asked),
                       to_string(*failed->free)),

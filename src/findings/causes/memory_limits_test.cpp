@@ -237,5 +237,13 @@ TEST(CgroupMemoryLimit, a_template_is_no_answer) {
   EXPECT_NE(diagnose(ask + "exited false\n").cause.id, "cgroup-memory-limit");
 }
 
+TEST(ManagedMemory, a_program_that_cannot_do_without_xnack) {
+  const auto found = diagnose(
+      "AMDGPU fatal error 1: Running a program that requires XNACK on a system where XNACK is "
+      "disabled. This may cause problems.\n",
+      R"({"gfx":"gfx90a"})");
+  EXPECT_EQ(found.cause.id, "managed-memory");
+}
+
 }  // namespace
 }  // namespace headroom::findings
