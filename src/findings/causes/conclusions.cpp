@@ -53,8 +53,8 @@ const Observation* first_made_up_for(const LogSubject& subject) {
   return nullptr;
 }
 
-// The last that the log tells of the work is that a model is being loaded. That may take minutes, or
-// for ever.
+// The last that the log tells of the work is that a model is being loaded. That may take minutes,
+// or for ever.
 bool ends_in_loading(const logs::Observations& log) {
   const Observation* begun = log.last("model-load-begun");
   if (begun == nullptr) return false;

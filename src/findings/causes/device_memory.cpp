@@ -191,9 +191,9 @@ Bytes amount_by_free(std::uint64_t number) {
 std::optional<Bytes> free_by_hip(const Observation& seen) {
   static const RE2 pair(R"([\[(](\d+(?:\.\d+)?), *(\d+(?:\.\d+)?)[\])])");
   double free = 0, total = 0;
-  const bool found = RE2::PartialMatch(seen.text, pair, &free, &total) ||
-                     (!seen.output.empty() &&
-                      RE2::PartialMatch(seen.output.front(), pair, &free, &total));
+  const bool found =
+      RE2::PartialMatch(seen.text, pair, &free, &total) ||
+      (!seen.output.empty() && RE2::PartialMatch(seen.output.front(), pair, &free, &total));
   if (!found || total <= 0) return std::nullopt;
   constexpr double gib = 1024.0 * 1024 * 1024, mib = 1024.0 * 1024;
   return Bytes{static_cast<std::uint64_t>(free * (total < 1024 ? gib : total < 1e8 ? mib : 1))};

@@ -92,7 +92,7 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   const Observation* failed =
       said != nullptr ? said
                       : subject.log.first_of({"kernel-image-refused", "gpu-crash", "no-gpu-seen",
-                                                "memory-in-use", "hsa-exception"});
+                                              "memory-in-use", "hsa-exception"});
   const std::string gfx = said != nullptr ? std::string(said->value("gfx")) : subject.scene.gfx();
   const knowledge::Target* target = subject.tables.target(gfx);
   if (failed == nullptr || target == nullptr) return false;

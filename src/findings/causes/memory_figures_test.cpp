@@ -338,7 +338,9 @@ TEST(MemoryFractionCap, tensorflow_was_given_a_share_of_what_is_free) {
            "Allocator (GPU_0_bfc) ran out of memory trying to allocate 512.00MiB.  Current "
            "allocation summary follows.\n"
            "2020-01-01 10:00:00.2: I tensorflow/core/common_runtime/bfc_allocator.cc:647] Stats: "
-           "\nLimit:   " + limit + "\nInUse:   " + used + "\n"
+           "\nLimit:   " +
+           limit + "\nInUse:   " + used +
+           "\n"
            "2020-01-01 10:00:00.3: W op_kernel.cc:1273] OP_REQUIRES failed: Resource exhausted: "
            "OOM when allocating tensor with shape[64,64,224,224]\n";
   };

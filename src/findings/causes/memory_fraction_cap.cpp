@@ -46,14 +46,14 @@ std::optional<Claim> of_tensorflow(const logs::Observations& log) {
     if (!total) total = amount_of(*one, "total");
   }
   if (!free || !total || part_of(arena->limit, *free) > 0.7) return std::nullopt;
-  return Claim{0.8,
-               fmt::format("TensorFlow may take {} of the {} that are free", to_string(arena->limit),
-                           to_string(*free)),
-               fmt::format("Left to itself it takes nearly all that is free; {} is {:.0f} % of the "
-                           "card's {}, a share that the session was given.",
-                           to_string(arena->limit), 100 * part_of(arena->limit, *total),
-                           to_string(*total)),
-               failed, log.first("tf-device")};
+  return Claim{
+      0.8,
+      fmt::format("TensorFlow may take {} of the {} that are free", to_string(arena->limit),
+                  to_string(*free)),
+      fmt::format("Left to itself it takes nearly all that is free; {} is {:.0f} % of the "
+                  "card's {}, a share that the session was given.",
+                  to_string(arena->limit), 100 * part_of(arena->limit, *total), to_string(*total)),
+      failed, log.first("tf-device")};
 }
 
 // A share that was set, and a failure that fits it without saying so.
