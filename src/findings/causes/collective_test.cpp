@@ -43,5 +43,12 @@ TEST(Collectives, a_hang_on_cards_of_another_vendor_is_not_ours) {
   EXPECT_EQ(found.cause.id, "not-amd-gpu");
 }
 
+TEST(Crashes, a_device_that_is_lost_to_the_program_hung) {
+  for (const std::string line :
+       {"vk::Queue::submit: ErrorDeviceLost\n", "hr=0x887A0006 DXGI_ERROR_DEVICE_HUNG\n"}) {
+    EXPECT_EQ(diagnose(line, R"({"vendor":"AMD"})").cause.id, "gpu-hang") << line;
+  }
+}
+
 }  // namespace
 }  // namespace headroom::findings

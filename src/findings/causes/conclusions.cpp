@@ -70,7 +70,7 @@ bool is_healthy(const LogSubject& subject) {
   if (standing_failure(subject.log) != nullptr) return false;
   // Whoever ends a job by hand, or marks a place in its log, had a reason.
   if (subject.log.seen("said-to-hang")) return false;
-  if (ends_in_loading(subject.log)) return false;
+  if (subject.log.seen("said-to-freeze") || ends_in_loading(subject.log)) return false;
   if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
   return subject.log.first_with(Role::progress) != nullptr ||
          subject.log.first_with(Role::noise) != nullptr ||

@@ -116,10 +116,15 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
           ? "Current releases carry no code for it."
           : "No release of ROCm ever listed it, and nothing builds libraries for it.");
   chip.evidence.push_back(show(subject, *failed));
-  chip.alternatives = {
+  if (support == Support::unsupported && failed->id() == "memory-in-use") {
+    chip.reasons.emplace_back("The runtime starts on it all the same, and dies at its first work.");
+    chip.alternatives.push_back(
+        {"device-permission", 0.3, "sudo ausearch -m avc -ts today | grep -E 'kfd|hsa_device'"});
+  }
+  chip.alternatives.push_back(
       {support == Support::dropped ? "gfx-target-dropped" : "gfx-target-missing", 0.4,
        "which targets the library has code for: ls /opt/rocm/lib/rocblas/library | grep -o "
-       "'gfx[0-9a-f]*' | sort -u"}};
+       "'gfx[0-9a-f]*' | sort -u"});
   return true;
 }
 

@@ -245,5 +245,22 @@ TEST(ManagedMemory, a_program_that_cannot_do_without_xnack) {
   EXPECT_EQ(found.cause.id, "managed-memory");
 }
 
+TEST(CgroupMemoryLimit, a_service_that_the_kernel_killed_may_have_met_either_limit) {
+  const std::string unit =
+      "systemd[1]: llm.service: A process of this unit has been killed by the OOM killer.\n";
+  const auto alone = diagnose(unit);
+  EXPECT_EQ(alone.cause.id, "cgroup-memory-limit");
+  EXPECT_LE(alone.cause.confidence, 0.6);
+  EXPECT_NE(
+      diagnose(unit + "kernel: oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null)\n").cause.id,
+      "cgroup-memory-limit");
+}
+
+TEST(CgroupMemoryLimit, an_engine_that_denies_it_is_believed) {
+  const auto loop = diagnose("\"OOMKilled\": false,\n\"ExitCode\": 139,\n\"RestartCount\": 9\n",
+                             R"({"vendor":"AMD"})");
+  EXPECT_EQ(loop.cause.id, "crash-loop");
+}
+
 }  // namespace
 }  // namespace headroom::findings
