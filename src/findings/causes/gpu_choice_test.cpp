@@ -56,6 +56,7 @@ TEST(GpuUnsupported, an_unlisted_apu_whose_runtime_dies_again_and_again) {
   EXPECT_LE(found.cause.confidence, 0.7);
   ASSERT_FALSE(found.consequences.empty());
   EXPECT_EQ(found.consequences.front().id, "crash-loop");
+  EXPECT_THAT(found.cause.fix, ::testing::Contains(::testing::HasSubstr("=9.0.0")));
   // On a supported card it is the loop alone.
   EXPECT_EQ(diagnose(death + death, R"({"vendor": "AMD", "gfx": "gfx1100"})").cause.id,
             "crash-loop");

@@ -42,10 +42,27 @@ std::string old_card(const LogSubject& subject) {
   return "";
 }
 
+// A value with which some people run another chip's code on this one; empty if there is none.
+std::string tried_override(const LogSubject& subject) {
+  const knowledge::Target* target = subject.tables.target(subject.scene.gfx());
+  if (target == nullptr || subject.scene.setting("HSA_OVERRIDE_GFX_VERSION") != nullptr) return "";
+  for (const auto& [value, override] : target->overrides) {
+    if (value != "*" && override.risk != knowledge::Risk::dangerous) return value;
+  }
+  return "";
+}
+
 void advise(const LogSubject& subject, Hypothesis& chip) {
   chip.fix = {"use Vulkan, which needs no ROCm (llama.cpp, ollama and whisper.cpp have it): " +
                   vulkan_command(subject.scene.machine),
               "or run on the CPU; no group, package or override changes what the driver supports"};
+  const std::string value = tried_override(subject);
+  if (value.empty() || subject.log.seen("kfd-unsupported-chip")) return;
+  chip.fix.back() = "or run on the CPU";
+  chip.fix.push_back(
+      fmt::format("some run another chip's code on it, where a build still carries that, at their "
+                  "own risk: HSA_OVERRIDE_GFX_VERSION={}",
+                  value));
 }
 
 bool refused_by_kfd(const LogSubject& subject, Hypothesis& chip) {
