@@ -316,19 +316,25 @@ TEST(VramOrphaned, agents_that_hold_nothing_do_not_own_what_is_taken) {
 }
 
 TEST(VramOrphaned, a_worker_whose_parent_is_gone) {
-  const auto found = diagnose(
+  const std::string log =
       "Terminated\n"
       "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total "
       "capacity of 191.98 GiB of which 1.00 GiB is free. Of the allocated memory 2.00 GiB is "
       "allocated by PyTorch, and 0 bytes is reserved by PyTorch but unallocated.\n"
       "root@h:~# fuser -v /dev/kfd\n"
       "                     USER        PID ACCESS COMMAND\n"
-      "/dev/kfd:            root     70123 F...m VLLM::Worker\n"
-      "root@h:~# ps -o pid,ppid,stat -p 70123\n"
-      "    PID    PPID STAT\n"
-      "  70123       1 Sl\n");
-  EXPECT_EQ(found.cause.id, "vram-orphaned");
-  EXPECT_GE(found.cause.confidence, 0.8);
+      "/dev/kfd:            root     70123 F...m VLLM::Worker\n";
+  for (const std::string ps :
+       {"root@h:~# ps -o pid,ppid,stat -p 70123\n    PID    PPID STAT\n  70123       1 Sl\n",
+        "root@h:~# ps -eo ppid,pid,args | grep VLLM\n      1   70123 VLLM::Worker\n",
+        "root@h:~# ps -ef | grep 70123\nroot  70123  1  9 10:00 ?  00:10:00 VLLM::Worker\n"}) {
+    const auto found = diagnose(log + ps);
+    EXPECT_EQ(found.cause.id, "vram-orphaned") << ps;
+    EXPECT_GE(found.cause.confidence, 0.8) << ps;
+  }
+  const auto child =
+      diagnose(log + "root@h:~# ps -ef | grep 70123\nroot  70123  812  9 10:00 ?  00:10:00 W\n");
+  EXPECT_LT(child.cause.confidence, 0.8);
 }
 
 TEST(MemoryFractionCap, tensorflow_was_given_a_share_of_what_is_free) {

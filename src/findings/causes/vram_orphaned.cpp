@@ -81,17 +81,25 @@ std::optional<Claim> without_owner(const LogSubject& subject, const DeviceMemory
   return claim;
 }
 
-// "ps -o ppid,…" for a worker says that its parent is PID 1: whoever started it is gone.
-const Observation* adopted(const logs::Observations& log) {
+// ps says that the parent of `pid` is PID 1: whoever started it is gone.
+const Observation* adopted(const logs::Observations& log, const std::string& pid) {
+  static const RE2 chosen(R"( -\w*o ?([\w,]+))");
   for (const Observation* one : log.of("parent-row")) {
-    static const RE2 options(R"(-o ?([\w,]+))");
-    std::string columns;
-    if (!RE2::PartialMatch(one->text, options, &columns) || one->output.size() < 2) continue;
+    std::string columns = "uid,pid,ppid";  // Those of ps -ef.
+    RE2::PartialMatch(one->text, chosen, &columns);
     const auto names = split(columns, ',');
-    const auto place = std::find(names.begin(), names.end(), "ppid") - names.begin();
-    const auto words = split_words(one->output[1]);
-    if (static_cast<std::size_t>(place) >= words.size()) continue;
-    if (words[static_cast<std::size_t>(place)] == "1") return one;
+    const auto place_of = [&](std::string_view name) {
+      return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    };
+    const std::size_t own = place_of("pid"), parent = place_of("ppid");
+    for (const std::string& line : one->output) {
+      const auto words = split_words(line);
+      if (parent >= words.size() || words[parent] != "1") continue;
+      // Asked for one process (-p), its own number need not be told.
+      const bool is_it =
+          own < names.size() ? words[own] == pid : one->text.find(pid) != std::string::npos;
+      if (is_it) return one;
+    }
   }
   return nullptr;
 }
@@ -101,7 +109,7 @@ std::optional<Claim> left_behind(const LogSubject& subject, const DeviceMemory& 
   const bool failed = failed_allocation(subject).has_value();
   for (const SeenHolder& one : memory.holders) {
     const Observation* end = violent_end(subject.log, *one.seen);
-    const Observation* parent = adopted(subject.log);
+    const Observation* parent = adopted(subject.log, one.pid);
     if ((end == nullptr && parent == nullptr) || !is_worker(one.program)) continue;
     const bool holds = failed || one.vram >= 1_GiB;
     const bool both = end != nullptr && parent != nullptr;
