@@ -71,10 +71,28 @@ CollectiveSigns find_collective_signs(const logs::Observations& log) {
   const Observation* halt = log.first_of({"said-to-hang", "hung-task"});
   // Who stops a job that makes progress has other reasons.
   if (halt == nullptr) halt = stopped_by_hand(log);
+  if (halt == nullptr) halt = test_without_result(log);
   if (frame != nullptr && (halt != nullptr || log.seen("stack-dump"))) signs.stands = frame;
   if (signs.several) signs.stopped = halt;
   signs.silent = last_of_silence(log);
   return signs;
+}
+
+const Observation* test_without_result(const logs::Observations& log) {
+  const auto& all = log.all();
+  for (const Observation* begun : log.of("rccl-test-begun")) {
+    const bool went_on = std::any_of(all.begin(), all.end(), [&](const Observation& one) {
+      return is_typed(one) && is_before(*begun, one);
+    });
+    const bool told = std::any_of(all.begin(), all.end(), [&](const Observation& one) {
+      const knowledge::Role role = one.signature->role;
+      const bool tells = role == knowledge::Role::progress || role == knowledge::Role::failure ||
+                         role == knowledge::Role::consequence;
+      return tells && is_before(*begun, one) && !is_of_later_run(log, *begun, one);
+    });
+    if (went_on && !told) return begun;
+  }
+  return nullptr;
 }
 
 const Observation* failure_before(const logs::Observations& log, const Observation& line) {

@@ -50,5 +50,16 @@ TEST(Crashes, a_device_that_is_lost_to_the_program_hung) {
   }
 }
 
+TEST(Collectives, a_measurement_that_never_came_is_a_hang_whatever_a_later_one_says) {
+  const std::string begun =
+      "$ ./build/all_reduce_perf -b 8 -e 64M -f 2 -g 2\n"
+      "# nThread 1 nGpus 2 minBytes 8 maxBytes 67108864 step: 2(factor) warmup iters: 5\n";
+  const std::string done = "# Avg bus bandwidth    : 4.2\n";
+  const auto hung = diagnose(begun + "^C\n" + begun + done, R"({"vendor": "AMD"})");
+  EXPECT_EQ(hung.cause.id, "collective-hang");
+  EXPECT_LE(hung.cause.confidence, 0.7);
+  EXPECT_EQ(diagnose(begun + done + begun + done, R"({"vendor": "AMD"})").cause.id, "none");
+}
+
 }  // namespace
 }  // namespace headroom::findings

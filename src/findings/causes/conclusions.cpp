@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "findings/causes/collective_signs.h"
 #include "findings/causes/missing_evidence.h"
 #include "findings/causes/recovery.h"
 #include "logs/describe.h"
@@ -70,6 +71,7 @@ bool is_healthy(const LogSubject& subject) {
   if (standing_failure(subject.log) != nullptr) return false;
   // Whoever ends a job by hand, or marks a place in its log, had a reason.
   if (subject.log.seen("said-to-hang")) return false;
+  if (test_without_result(subject.log) != nullptr) return false;
   if (subject.log.seen("said-to-freeze") || ends_in_loading(subject.log)) return false;
   if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
   return subject.log.first_with(Role::progress) != nullptr ||
