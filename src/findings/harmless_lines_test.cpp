@@ -165,7 +165,7 @@ const Lines& progress() {
        "throughput: 41.2 tokens/s"},
       {"server-ready", "INFO:     Application startup complete."},
       {"prompt-executed", "Prompt executed in 31.20 seconds"},
-      {"model-loading", "INFO     Loading visual model 'ViT-B-32__openai' to memory"},
+      {"model-loading", "Model loaded in 6.1s (load weights from disk: 1.2s)"},
   };
   return lines;
 }

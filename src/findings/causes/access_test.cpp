@@ -230,5 +230,39 @@ TEST(PcieAtomics, a_missing_feature_alone_is_no_failure) {
             "insufficient-evidence");
 }
 
+TEST(PcieAtomics, a_port_that_calls_an_atomic_operation_malformed) {
+  const std::string error =
+      "[  33.1] pcieport 0000:00:1c.0: PCIe Bus Error: severity=Uncorrected (Fatal), "
+      "type=Transaction Layer, id=00e0(Receiver ID)\n"
+      "[  33.2] pcieport 0000:00:1c.0:    [18] Malformed TLP          (First)\n";
+  const auto header = [](const std::string& first) {
+    return "[  33.3] pcieport 0000:00:1c.0:   TLP Header: " + first +
+           " 01000003 00000001 c0de0000\n";
+  };
+  const auto atomic = diagnose(error + header("4c000002"), amd);
+  EXPECT_EQ(atomic.cause.id, "pcie-atomics");
+  EXPECT_GE(atomic.cause.confidence, 0.8);
+  // A memory write is none.
+  EXPECT_EQ(diagnose(error + header("60000002"), amd).cause.id, "hw-error");
+}
+
+TEST(DriverNotLoaded, a_module_whose_symbols_are_missing) {
+  const auto found = diagnose(
+      "[  3.1] amdgpu: Unknown symbol drm_sched_job_init (err -2)\n"
+      "$ rocminfo\nROCk module is NOT loaded, possibly no GPU devices\n",
+      amd);
+  EXPECT_EQ(found.cause.id, "driver-not-loaded");
+}
+
+TEST(KernelTooOld, a_discovery_table_that_cannot_be_read_is_no_question_of_age) {
+  const auto found = diagnose(
+      "[  9.1] amdgpu 0000:21:00.0: amdgpu: get invalid ip discovery binary signature\n"
+      "[  9.2] [drm:amdgpu_discovery_set_ip_blocks [amdgpu]] *ERROR* amdgpu_discovery_init "
+      "failed\n"
+      "[  9.3] amdgpu 0000:21:00.0: amdgpu: Fatal error during GPU init\n",
+      amd);
+  EXPECT_NE(found.cause.id, "kernel-too-old");
+}
+
 }  // namespace
 }  // namespace headroom::findings

@@ -22,7 +22,7 @@ constexpr std::array<Unit, 4> units = {{
 }};
 
 std::string_view any_value(const logs::Observation& seen, const std::string& name) {
-  for (const char* wording : {"", "_1", "_2"}) {
+  for (const char* wording : {"", "_1", "_2", "_3"}) {
     const std::string_view found = seen.value(name + wording);
     if (!found.empty()) return found;
   }

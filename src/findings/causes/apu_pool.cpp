@@ -46,6 +46,14 @@ void read_projection(const logs::Observations& log, ApuPool& pool) {
   pool.asked = wanted;
 }
 
+// llama.cpp's plan with what is free: as much as the carve-out, though GTT is larger.
+bool plans_with_carve_out(const ApuPool& pool, const DeviceMemory& memory) {
+  if (!memory.job_free || memory.job_free->seen->id() != "llama-fit") return false;
+  if (!pool.carve_out || !memory.gtt_total) return false;
+  const double part = part_of(memory.job_free->amount, *pool.carve_out);
+  return part > 0.5 && part < 1.1 && part_of(memory.gtt_total->amount, *pool.carve_out) > 1.5;
+}
+
 }  // namespace
 
 bool ApuPool::limit_is(std::optional<Bytes> other) const {
@@ -80,6 +88,10 @@ std::optional<ApuPool> apu_pool(const LogSubject& subject) {
     }
   }
   take(pool, memory.job_total);
+  if (!pool.limit && plans_with_carve_out(pool, memory)) {
+    pool.counts_carve_out = true;
+    take(pool, memory.job_free);
+  }
   // hipMalloc takes what is larger of the carve-out and GTT.
   const bool by_gtt =
       memory.gtt_total && (!pool.carve_out || *pool.carve_out < memory.gtt_total->amount);

@@ -21,6 +21,7 @@ struct ApuPool {
   const logs::Observation* seen = nullptr;     // Where the limit shows; may be nullptr.
   const logs::Observation* failure = nullptr;  // An allocation that failed; may be nullptr.
   std::optional<Bytes> asked;                  // By it.
+  bool counts_carve_out = false;  // The program plans with the carve-out, and GTT is larger.
 
   bool limit_is(std::optional<Bytes> other) const;  // Nearly the same amount.
   bool limit_is_half_of_ram() const;

@@ -19,8 +19,10 @@ struct Claim {
 };
 
 const Observation* oom_killed(const logs::Observations& log) {
-  for (const Observation* one : log.of("oom-killed")) {
-    if (one->value("tail").find("alse") == std::string_view::npos) return one;
+  if (const Observation* one = log.first("oom-killed")) return one;
+  // docker inspect, asked for the state: "true" is its answer.
+  for (const Observation* one : log.of("inspect-oom")) {
+    if (one->output_has("true")) return one;
   }
   return nullptr;
 }
@@ -43,6 +45,13 @@ Claim find_claim(const LogSubject& subject) {
   if (const Observation* shared = log.first("shm-small")) {
     return {0.55, "The container's /dev/shm is too small for the data loader's workers",
             "Workers hand batches over through /dev/shm, which Docker limits to 64 MiB.", shared};
+  }
+  const Observation* unit = log.first("unit-oom");
+  if (unit != nullptr && !log.seen("host-oom-kill")) {
+    return {log.seen("memory-limit") ? 0.75 : 0.5,
+            "The kernel killed the service for want of memory",
+            "systemd says so whether the unit's limit was reached or the machine's RAM was full.",
+            unit};
   }
   const Observation* killed = log.first("killed");
   // The kernel's own report of the whole machine's memory, or a person's kill, explains it.

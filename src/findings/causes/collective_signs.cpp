@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/causes/collective_signs.h"
 
+#include <algorithm>
+
 namespace headroom::findings {
 
 using logs::Observation;
@@ -11,12 +13,37 @@ bool is_before(const Observation& one, const Observation& other) {
   return std::pair(one.log, one.line) < std::pair(other.log, other.line);
 }
 
+bool is_typed(const Observation& one) {
+  return one.signature->role == knowledge::Role::command || one.id() == "command-typed";
+}
+
+// Where the run that `line` is of ends: the next command that somebody types.
+bool is_of_later_run(const logs::Observations& log, const Observation& line,
+                     const Observation& other) {
+  const auto& all = log.all();
+  return std::any_of(all.begin(), all.end(), [&](const Observation& one) {
+    return is_typed(one) && is_before(line, one) && !is_before(other, one);
+  });
+}
+
+// Somebody stopped the run, and nothing of its work had shown.
+const Observation* stopped_by_hand(const logs::Observations& log) {
+  const Observation* stop = log.first("interrupted");
+  if (stop == nullptr) return nullptr;
+  for (const Observation& one : log.all()) {
+    if (one.signature->role == knowledge::Role::progress && !is_of_later_run(log, *stop, one)) {
+      return nullptr;
+    }
+  }
+  return stop;
+}
+
 // The last line of RCCL's set-up, where neither progress nor a failure follows.
 const Observation* last_of_silence(const logs::Observations& log) {
   const Observation* last = log.last("nccl-init");
   if (last == nullptr) return nullptr;
   for (const Observation& one : log.all()) {
-    if (!is_before(*last, one)) continue;
+    if (!is_before(*last, one) || is_of_later_run(log, *last, one)) continue;
     const knowledge::Role role = one.signature->role;
     const bool ends = role == knowledge::Role::progress || role == knowledge::Role::failure ||
                       role == knowledge::Role::consequence;
@@ -43,13 +70,29 @@ CollectiveSigns find_collective_signs(const logs::Observations& log) {
   const Observation* frame = log.first("frame-in-collective");
   const Observation* halt = log.first_of({"said-to-hang", "hung-task"});
   // Who stops a job that makes progress has other reasons.
-  if (halt == nullptr && log.first_with(knowledge::Role::progress) == nullptr) {
-    halt = log.first("interrupted");
-  }
+  if (halt == nullptr) halt = stopped_by_hand(log);
+  if (halt == nullptr) halt = test_without_result(log);
   if (frame != nullptr && (halt != nullptr || log.seen("stack-dump"))) signs.stands = frame;
   if (signs.several) signs.stopped = halt;
   signs.silent = last_of_silence(log);
   return signs;
+}
+
+const Observation* test_without_result(const logs::Observations& log) {
+  const auto& all = log.all();
+  for (const Observation* begun : log.of("rccl-test-begun")) {
+    const bool went_on = std::any_of(all.begin(), all.end(), [&](const Observation& one) {
+      return is_typed(one) && is_before(*begun, one);
+    });
+    const bool told = std::any_of(all.begin(), all.end(), [&](const Observation& one) {
+      const knowledge::Role role = one.signature->role;
+      const bool tells = role == knowledge::Role::progress || role == knowledge::Role::failure ||
+                         role == knowledge::Role::consequence;
+      return tells && is_before(*begun, one) && !is_of_later_run(log, *begun, one);
+    });
+    if (went_on && !told) return begun;
+  }
+  return nullptr;
 }
 
 const Observation* failure_before(const logs::Observations& log, const Observation& line) {

@@ -22,6 +22,10 @@ struct CollectiveSigns {
 
 CollectiveSigns find_collective_signs(const logs::Observations& log);
 
+// A run of rccl-tests that measured nothing before somebody typed the next command; nullptr if
+// there is none.
+const logs::Observation* test_without_result(const logs::Observations& log);
+
 // A failure of its own before `line`: one rank died, and the others wait for it.
 const logs::Observation* failure_before(const logs::Observations& log,
                                         const logs::Observation& line);

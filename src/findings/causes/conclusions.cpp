@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "findings/causes/collective_signs.h"
 #include "findings/causes/missing_evidence.h"
 #include "findings/causes/recovery.h"
 #include "logs/describe.h"
@@ -53,15 +54,29 @@ const Observation* first_made_up_for(const LogSubject& subject) {
   return nullptr;
 }
 
+// The last that the log tells of the work is that a model is being loaded. That may take minutes,
+// or for ever.
+bool ends_in_loading(const logs::Observations& log) {
+  const Observation* begun = log.last("model-load-begun");
+  if (begun == nullptr) return false;
+  return std::none_of(log.all().begin(), log.all().end(), [&](const Observation& one) {
+    const bool later = std::pair(one.log, one.line) > std::pair(begun->log, begun->line);
+    return later && (one.signature->role == Role::progress || one.id() == "immich-idle");
+  });
+}
+
 }  // namespace
 
 bool is_healthy(const LogSubject& subject) {
   if (standing_failure(subject.log) != nullptr) return false;
   // Whoever ends a job by hand, or marks a place in its log, had a reason.
   if (subject.log.seen("said-to-hang") || is_at_work(subject.log)) return false;
+  if (test_without_result(subject.log) != nullptr) return false;
+  if (subject.log.seen("said-to-freeze") || ends_in_loading(subject.log)) return false;
   if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
   return subject.log.first_with(Role::progress) != nullptr ||
-         subject.log.first_with(Role::noise) != nullptr;
+         subject.log.first_with(Role::noise) != nullptr ||
+         (subject.log.seen("firmware-load-failed") && subject.log.seen("amdgpu-initialized"));
 }
 
 Hypothesis conclude_healthy(const LogSubject& subject) {
@@ -71,6 +86,10 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
   healthy.confidence = sure_of_health(subject.log);
   healthy.title = "Nothing failed here";
   if (works) healthy.reasons.emplace_back("The job did its work; no failure is left at its end.");
+  if (subject.log.seen("firmware-load-failed") && subject.log.seen("amdgpu-initialized")) {
+    healthy.reasons.emplace_back(
+        "A firmware file is missing, and the driver came up without it: it is an optional one.");
+  }
   if (subject.log.first_with(Role::noise) != nullptr) {
     healthy.reasons.emplace_back("The lines that look like trouble are known to be harmless.");
   }

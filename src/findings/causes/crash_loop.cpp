@@ -33,7 +33,7 @@ std::uint64_t deaths_of(const logs::Observations& log) {
 std::uint64_t restarts_of(const logs::Observations& log, bool& lasting) {
   std::uint64_t most = log.count_of("restarted");
   for (const Observation* one : log.of("restarted")) {
-    for (const std::string_view name : {"counter", "count"}) {
+    for (const std::string_view name : {"counter", "count", "count_1"}) {
       most = std::max(most, parse_u64(one->value(name)).value_or(0));
     }
     if (one->text.find("BackOff") != std::string::npos) lasting = true;

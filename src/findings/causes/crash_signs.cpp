@@ -54,7 +54,7 @@ const Observation* CrashSigns::of_gpu() const {
 
 CrashSigns find_crash_signs(const logs::Observations& log) {
   CrashSigns signs;
-  signs.stopped = log.first_of({"ring-timeout", "gpu-reset", "gpu-reset-failed"});
+  signs.stopped = log.first_of({"ring-timeout", "gpu-reset", "gpu-reset-failed", "device-lost"});
   for (const Observation* one : log.of("hw-exception")) {
     if (!is_ecc(*one) && earlier(one, signs.stopped)) signs.stopped = one;
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/causes/device_memory.h"
 
+#include <re2/re2.h>
+
+#include <algorithm>
 #include <map>
 #include <string_view>
 
@@ -48,17 +51,51 @@ void add_smi_table(const logs::Observations& log, DeviceMemory& memory) {
   take_fullest(gtt, memory.gtt_total, memory.gtt_used);
 }
 
-// cat …/mem_info_vram_total prints the number on the next line, grep on the same one.
+// "{gtt,vram}" → gtt, vram; "gtt" → gtt.
+std::vector<std::string_view> alternatives_of(std::string_view word) {
+  if (!word.starts_with('{') || !word.ends_with('}')) return {word};
+  return split(word.substr(1, word.size() - 2), ',');
+}
+
+// cat …/mem_info_vram_total prints the number on the next line, grep on the same one; several files
+// and a shell's braces give a line each, in their order.
 void add_driver_files(const logs::Observations& log, DeviceMemory& memory) {
+  static const RE2 file(R"(mem_info_(vram|gtt|\{[a-z_,]+\})_(total|used|\{[a-z,]+\}))");
   for (const Observation* one : log.of("mem-info-file")) {
-    auto amount = amount_of(*one, "amount");
-    if (!amount && !one->output.empty()) {
-      if (const auto number = parse_u64(trim(one->output.front()))) amount = Bytes{*number};
+    std::vector<std::optional<SeenAmount>*> asked;
+    re2::StringPiece rest(one->text);
+    re2::StringPiece kinds, whats;
+    while (RE2::FindAndConsume(&rest, file, &kinds, &whats)) {
+      for (const std::string_view kind : alternatives_of({kinds.data(), kinds.size()})) {
+        for (const std::string_view what : alternatives_of({whats.data(), whats.size()})) {
+          const bool total = what == "total";
+          asked.push_back(kind == "vram"  ? (total ? &memory.vram_total : &memory.vram_used)
+                          : kind == "gtt" ? (total ? &memory.gtt_total : &memory.gtt_used)
+                                          : nullptr);
+        }
+      }
     }
-    const bool vram = one->value("kind") == "vram", total = one->value("what") == "total";
-    keep_largest(vram ? (total ? memory.vram_total : memory.vram_used)
-                      : (total ? memory.gtt_total : memory.gtt_used),
-                 amount, *one);
+    if (const auto amount = amount_of(*one, "amount"); amount && !asked.empty()) {
+      if (asked.front() != nullptr) keep_largest(*asked.front(), amount, *one);
+      continue;
+    }
+    for (std::size_t i = 0; i < asked.size() && i < one->output.size(); ++i) {
+      const auto number = parse_u64(trim(one->output[i]));
+      if (!number) break;
+      if (asked[i] != nullptr) keep_largest(*asked[i], Bytes{*number}, *one);
+    }
+  }
+}
+
+// radeontop tells the use and its share.
+void add_radeontop(const logs::Observations& log, DeviceMemory& memory) {
+  for (const Observation* one : log.of("radeontop-vram")) {
+    const auto used = amount_of(*one, "used");
+    const auto percent = number_of(*one, "percent");
+    if (!used || !percent || *percent < 0.5) continue;
+    keep_largest(memory.vram_used, used, *one);
+    const double total = static_cast<double>(used->value) * 100 / *percent;
+    keep_first(memory.vram_total, Bytes{static_cast<std::uint64_t>(total)}, *one);
   }
 }
 
@@ -96,25 +133,70 @@ void add_pools(const logs::Observations& log, DeviceMemory& memory) {
   }
 }
 
+// A row of rocm-smi --showpids: PID, name, GPUs, VRAM in bytes, and more.
+void add_process_row(const std::string& line, const Observation& table, DeviceMemory& memory) {
+  const auto words = split_words(line);
+  if (words.size() < 4 || !parse_u64(words[0])) return;
+  SeenHolder holder{std::string(words[0]), std::string(words[1]), {}, false, &table};
+  if (const auto vram = parse_u64(words[3])) {
+    holder.vram = Bytes{*vram};
+    holder.told = true;
+  }
+  memory.holders.push_back(std::move(holder));
+}
+
 void add_holders(const logs::Observations& log, DeviceMemory& memory) {
   memory.no_processes = log.first("no-gpu-processes");
   for (const Observation* table : log.of("gpu-processes")) {
-    for (const std::string& line : table->output) {
-      const auto words = split_words(line);
-      if (words.size() < 4 || !parse_u64(words[0])) continue;
-      SeenHolder holder{std::string(words[0]), std::string(words[1]), {}, table};
-      if (const auto vram = parse_u64(words[3])) holder.vram = Bytes{*vram};
-      memory.holders.push_back(std::move(holder));
+    for (const std::string& line : table->output) add_process_row(line, *table, memory);
+  }
+  // Behind a grep the table has no head.
+  if (!log.seen("gpu-processes")) {
+    for (const Observation* command : log.of("showpids-command")) {
+      for (const std::string& line : command->output) add_process_row(line, *command, memory);
     }
   }
+  const auto add = [&](std::string_view pid, std::string_view program, const Observation& seen) {
+    const bool known = std::any_of(memory.holders.begin(), memory.holders.end(),
+                                   [&](const SeenHolder& one) { return one.pid == pid; });
+    if (!known) {
+      memory.holders.push_back({std::string(pid), std::string(program), {}, false, &seen});
+    }
+  };
   for (const Observation* one : log.of("device-holder")) {
     for (const char* wording : {"", "_1", "_2"}) {
       const std::string_view pid = one->value(std::string("pid") + wording);
-      if (pid.empty()) continue;
-      memory.holders.push_back(
-          {std::string(pid), std::string(one->value(std::string("program") + wording)), {}, one});
+      if (!pid.empty()) add(pid, one->value(std::string("program") + wording), *one);
     }
   }
+  // lsof … | awk '{print $1, $2}'
+  for (const Observation* command : log.of("holders-command")) {
+    for (const std::string& line : command->output) {
+      const auto words = split_words(line);
+      if (words.size() == 2 && parse_u64(words[1]) && !parse_u64(words[0])) {
+        add(words[1], words[0], *command);
+      }
+    }
+  }
+}
+
+// free prints KiB, with -m MiB and with -g GiB; no machine has 2 TiB or 3 MiB of RAM.
+Bytes amount_by_free(std::uint64_t number) {
+  constexpr std::uint64_t most_gib = 2048, most_mib = 3'000'000;
+  const unsigned shift = number < most_gib ? 30U : number < most_mib ? 20U : 10U;
+  return Bytes{number << shift};
+}
+
+// "(25753026560, 25753026560)" as PyTorch gives it, or "[122731, 122880]" by somebody's division.
+std::optional<Bytes> free_by_hip(const Observation& seen) {
+  static const RE2 pair(R"([\[(](\d+(?:\.\d+)?), *(\d+(?:\.\d+)?)[\])])");
+  double free = 0, total = 0;
+  const bool found =
+      RE2::PartialMatch(seen.text, pair, &free, &total) ||
+      (!seen.output.empty() && RE2::PartialMatch(seen.output.front(), pair, &free, &total));
+  if (!found || total <= 0) return std::nullopt;
+  constexpr double gib = 1024.0 * 1024 * 1024, mib = 1024.0 * 1024;
+  return Bytes{static_cast<std::uint64_t>(free * (total < 1024 ? gib : total < 1e8 ? mib : 1))};
 }
 
 void add_ram(const logs::Observations& log, DeviceMemory& memory) {
@@ -122,10 +204,14 @@ void add_ram(const logs::Observations& log, DeviceMemory& memory) {
     if (const auto kib = parse_u64(one->value("kib"))) {
       keep_first(memory.ram, Bytes{*kib * 1024}, *one);
     } else if (const auto plain = parse_u64(one->value("amount"))) {
-      keep_first(memory.ram, Bytes{*plain * 1024}, *one);  // free prints KiB.
+      keep_first(memory.ram, amount_by_free(*plain), *one);
     } else {
       keep_first(memory.ram, amount_of(*one, "amount"), *one);
     }
+  }
+  for (const Observation* one : log.of("mem-available")) {
+    const auto kib = parse_u64(one->value("kib"));
+    if (kib) keep_first(memory.ram_available, Bytes{*kib * 1024}, *one);
   }
   for (const Observation* one : log.of("amd-ttm-ram")) {
     if (const auto gib = number_of(*one, "gib")) {
@@ -158,6 +244,9 @@ void add_job_view(const logs::Observations& log, DeviceMemory& memory) {
   for (const Observation* one : log.of("llama-fit")) {
     keep_first(memory.job_free, amount_of(*one, "free"), *one);
   }
+  for (const Observation* one : log.of("mem-get-info")) {
+    keep_first(memory.hip_free, free_by_hip(*one), *one);
+  }
 }
 
 // An APU whose target is overridden is listed with the discrete card's target that it runs as.
@@ -186,6 +275,15 @@ std::optional<double> DeviceMemory::used_part() const {
   return part_of(vram_used->amount, vram_total->amount);
 }
 
+const Observation* DeviceMemory::holders_without_memory() const {
+  const Observation* table = nullptr;
+  for (const SeenHolder& one : holders) {
+    if (!one.told || one.vram.value > 0) return nullptr;
+    table = one.seen;
+  }
+  return table;
+}
+
 DeviceMemory device_memory(const LogSubject& subject) {
   DeviceMemory memory;
   add_smi_table(subject.log, memory);
@@ -194,6 +292,7 @@ DeviceMemory device_memory(const LogSubject& subject) {
     keep_largest(memory.vram_used, amount_of(*one, "used"), *one);
   }
   add_driver_files(subject.log, memory);
+  add_radeontop(subject.log, memory);
   for (const Observation* one : subject.log.of("vram-ready")) {
     keep_largest(memory.vram_total, amount_of(*one, "total"), *one);
   }

@@ -22,7 +22,8 @@ struct SeenAmount {
 // A process that has the GPU open.
 struct SeenHolder {
   std::string pid, program;
-  Bytes vram;  // Zero where it is not told.
+  Bytes vram;         // Zero where it is not told.
+  bool told = false;  // Its VRAM is, and may be none.
   const logs::Observation* seen = nullptr;
 };
 
@@ -34,12 +35,16 @@ struct DeviceMemory {
   std::optional<SeenAmount> ram;                    // Without an APU's carve-out.
   std::optional<SeenAmount> ttm_limit;              // As it is now, which may not be in force.
   std::optional<SeenAmount> job_total, job_free;    // As the program read them.
+  std::optional<SeenAmount> hip_free;               // By hipMemGetInfo, asked besides.
+  std::optional<SeenAmount> ram_available;          // /proc/meminfo's MemAvailable.
   const logs::Observation* no_processes = nullptr;  // "No KFD PIDs currently running".
   std::vector<SeenHolder> holders;
   bool unified = false;  // The GPU that the job uses is an APU's.
 
   // Of the VRAM; nothing where it is not told.
   std::optional<double> used_part() const;
+  // Processes have the GPU open, the list tells what each has of it, and none has any.
+  const logs::Observation* holders_without_memory() const;
 };
 
 DeviceMemory device_memory(const LogSubject& subject);

@@ -29,6 +29,10 @@ void keep_surest(Claim& claim, Claim other) {
 Claim against_driver(const LogSubject& subject, const DeviceMemory& memory) {
   if (!memory.vram_total || !memory.vram_used) return {};
   auto job_free = memory.job_free;
+  // What a server found at its start is old by the time it plans.
+  if (const Observation* plan = subject.log.last("ollama-plan")) {
+    if (const auto planned = amount_of(*plan, "free")) job_free = SeenAmount{*planned, plan};
+  }
   const auto failed = failed_allocation(subject);
   if (!job_free && failed && failed->free) job_free = SeenAmount{*failed->free, failed->seen};
   if (!job_free) return {};
@@ -53,6 +57,50 @@ Claim against_driver(const LogSubject& subject, const DeviceMemory& memory) {
             {job_free->seen, memory.vram_used->seen}};
   }
   return {};
+}
+
+// On an APU the program's figure is the RAM that is available, and HIP or the driver has more.
+Claim of_available_ram(const DeviceMemory& memory) {
+  if (!memory.unified || !memory.job_free || !memory.ram_available) return {};
+  const double same = part_of(memory.job_free->amount, memory.ram_available->amount);
+  if (same < 0.98 || same > 1.02) return {};
+  std::optional<SeenAmount> real = memory.hip_free;
+  if (!real && memory.gtt_total && memory.gtt_used) {
+    real = SeenAmount{saturating_sub(memory.gtt_total->amount, memory.gtt_used->amount),
+                      memory.gtt_total->seen};
+  }
+  const Bytes believed = memory.job_free->amount;
+  if (!real || part_of(believed, real->amount) > 0.9) return {};
+  return {0.85,
+          fmt::format("{} is free, and the program takes MemAvailable, {}, for it",
+                      to_string(real->amount), to_string(believed)),
+          "On an integrated GPU the program reads /proc/meminfo instead of asking the driver, so "
+          "page cache and what the GPU has set aside look as if they were gone.",
+          {memory.job_free->seen, memory.ram_available->seen, real->seen}};
+}
+
+// ollama plans the next model with what the one before left, though that has been given back.
+Claim of_server_plan(const LogSubject& subject, const DeviceMemory& memory) {
+  const Observation* start = subject.log.first("ollama-memory");
+  const Observation* plan = subject.log.last("ollama-plan");
+  if (start == nullptr || plan == nullptr || !is_before(*start, *plan)) return {};
+  const auto at_start = amount_of(*start, "free"), planned = amount_of(*plan, "free");
+  if (!at_start || !planned || part_of(*planned, *at_start) > 0.6) return {};
+  const std::string title = fmt::format("ollama plans with {} of the {} that it found at its start",
+                                        to_string(*planned), to_string(*at_start));
+  if (memory.vram_used && memory.vram_total && is_before(*plan, *memory.vram_used->seen)) {
+    const Bytes left = saturating_sub(memory.vram_total->amount, memory.vram_used->amount);
+    if (part_of(*planned, left) > 0.6) return {};
+    return {0.85,
+            title,
+            fmt::format("The driver counts {} in use, which leaves {}: the memory is there.",
+                        to_string(memory.vram_used->amount), to_string(left)),
+            {plan, memory.vram_used->seen, start}};
+  }
+  const Observation* again = subject.log.last("ollama-memory");
+  const auto after = amount_of(*again, "free");
+  if (!is_before(*plan, *again) || !after || part_of(*after, *at_start) < 0.9) return {};
+  return {0.7, title, "Started again it finds all of it, so nobody else had it.", {plan, again}};
 }
 
 // TensorFlow asks for most of what it believes free; no GPU has this much.
@@ -115,7 +163,10 @@ Claim of_refusal(const LogSubject& subject) {
   if (!failed) return {};
   const Reading reading = read_figures(*failed);
   if (reading.of(Shortfall::refused_with_room) <= 0) return {};
-  return {reading.of(Shortfall::refused_with_room),
+  // For a crumb to be refused the figure would have to be wrong by all of it. Mappings, pinned
+  // memory and the driver's own limits refuse as well, and the message does not tell.
+  const bool tiny = failed->asked->value < failed->free->value / 5000;
+  return {tiny ? 0.34 : reading.of(Shortfall::refused_with_room),
           fmt::format("{} is refused although {} is reported free", to_string(*failed->asked),
                       to_string(*failed->free)),
           reading.sum + " Either that figure is wrong, or a limit outside of it applies.",
@@ -130,6 +181,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   keep_surest(claim, of_planning(subject, memory));
   keep_surest(claim, of_refusal(subject));
   keep_surest(claim, of_nonsense(subject));
+  keep_surest(claim, of_available_ram(memory));
+  keep_surest(claim, of_server_plan(subject, memory));
   if (claim.sure <= 0) return std::nullopt;
   Hypothesis wrong;
   wrong.confidence = claim.sure;

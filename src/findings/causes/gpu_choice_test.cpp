@@ -44,6 +44,24 @@ TEST(GpuUnsupported, an_older_wording_and_a_card_by_its_name) {
             "gpu-unsupported");
 }
 
+TEST(GpuUnsupported, an_unlisted_apu_whose_runtime_dies_again_and_again) {
+  const std::string death =
+      "Memory critical error by agent node-0 (Agent handle: 0x7f1) on address 0x7f2. Reason: "
+      "Memory "
+      "in use.\n"
+      "[01/02/26 10:00:00] ERROR    Worker (pid:7) was sent code 134!\n"
+      "[01/02/26 10:00:00] INFO     Booting worker with pid: 9\n";
+  const auto found = diagnose(death + death, R"({"vendor": "AMD", "gfx": "gfx90c"})");
+  EXPECT_EQ(found.cause.id, "gpu-unsupported");
+  EXPECT_LE(found.cause.confidence, 0.7);
+  ASSERT_FALSE(found.consequences.empty());
+  EXPECT_EQ(found.consequences.front().id, "crash-loop");
+  EXPECT_THAT(found.cause.fix, ::testing::Contains(::testing::HasSubstr("=9.0.0")));
+  // On a supported card it is the loop alone.
+  EXPECT_EQ(diagnose(death + death, R"({"vendor": "AMD", "gfx": "gfx1100"})").cause.id,
+            "crash-loop");
+}
+
 TEST(GpuUnsupported, a_supported_card_that_is_not_seen_is_not_it) {
   const auto found = diagnose("RuntimeError: No HIP GPUs are available\n",
                               R"({"vendor": "AMD", "gpu": "Radeon RX 7900 XTX"})");

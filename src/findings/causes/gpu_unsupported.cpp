@@ -42,10 +42,27 @@ std::string old_card(const LogSubject& subject) {
   return "";
 }
 
+// A value with which some people run another chip's code on this one; empty if there is none.
+std::string tried_override(const LogSubject& subject) {
+  const knowledge::Target* target = subject.tables.target(subject.scene.gfx());
+  if (target == nullptr || subject.scene.setting("HSA_OVERRIDE_GFX_VERSION") != nullptr) return "";
+  for (const auto& [value, override] : target->overrides) {
+    if (value != "*" && override.risk != knowledge::Risk::dangerous) return value;
+  }
+  return "";
+}
+
 void advise(const LogSubject& subject, Hypothesis& chip) {
   chip.fix = {"use Vulkan, which needs no ROCm (llama.cpp, ollama and whisper.cpp have it): " +
                   vulkan_command(subject.scene.machine),
               "or run on the CPU; no group, package or override changes what the driver supports"};
+  const std::string value = tried_override(subject);
+  if (value.empty() || subject.log.seen("kfd-unsupported-chip")) return;
+  chip.fix.back() = "or run on the CPU";
+  chip.fix.push_back(
+      fmt::format("some run another chip's code on it, where a build still carries that, at their "
+                  "own risk: HSA_OVERRIDE_GFX_VERSION={}",
+                  value));
 }
 
 bool refused_by_kfd(const LogSubject& subject, Hypothesis& chip) {
@@ -91,7 +108,8 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   const Observation* said = subject.log.first_of({"ollama-too-old", "ollama-gpu-unsupported"});
   const Observation* failed =
       said != nullptr ? said
-                      : subject.log.first_of({"kernel-image-refused", "gpu-crash", "no-gpu-seen"});
+                      : subject.log.first_of({"kernel-image-refused", "gpu-crash", "no-gpu-seen",
+                                              "memory-in-use", "hsa-exception"});
   const std::string gfx = said != nullptr ? std::string(said->value("gfx")) : subject.scene.gfx();
   const knowledge::Target* target = subject.tables.target(gfx);
   if (failed == nullptr || target == nullptr) return false;
@@ -103,7 +121,9 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   if (support == Support::dropped && too_old) {
     chip.confidence = 0.5;
   } else if (support == Support::unsupported) {
-    chip.confidence = too_old ? 0.85 : said != nullptr ? 0.6 : 0.5;
+    // A library that was loaded for it and dies in the runtime: a refusal would have said so.
+    const bool dies = failed->id() == "memory-in-use" || failed->id() == "hsa-exception";
+    chip.confidence = too_old ? 0.85 : said != nullptr || dies ? 0.6 : 0.5;
   } else {
     return false;
   }
@@ -113,10 +133,15 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
           ? "Current releases carry no code for it."
           : "No release of ROCm ever listed it, and nothing builds libraries for it.");
   chip.evidence.push_back(show(subject, *failed));
-  chip.alternatives = {
+  if (support == Support::unsupported && failed->id() == "memory-in-use") {
+    chip.reasons.emplace_back("The runtime starts on it all the same, and dies at its first work.");
+    chip.alternatives.push_back(
+        {"device-permission", 0.3, "sudo ausearch -m avc -ts today | grep -E 'kfd|hsa_device'"});
+  }
+  chip.alternatives.push_back(
       {support == Support::dropped ? "gfx-target-dropped" : "gfx-target-missing", 0.4,
        "which targets the library has code for: ls /opt/rocm/lib/rocblas/library | grep -o "
-       "'gfx[0-9a-f]*' | sort -u"}};
+       "'gfx[0-9a-f]*' | sort -u"});
   return true;
 }
 

@@ -29,9 +29,16 @@ std::optional<Setting> binding_setting(const ApuPool& pool) {
                                      std::pair("amdgpu.gttsize", pool.gttsize)}) {
     if (amount && (!smallest || *amount < smallest->amount)) smallest = Setting{knob, *amount};
   }
-  if (!smallest || is_generous(pool, smallest->amount)) return std::nullopt;
+  if (!smallest) return std::nullopt;
   const bool shows = pool.limit_is(smallest->amount);
   const bool too_small = pool.asked && *pool.asked > smallest->amount;
+  if (is_generous(pool, smallest->amount)) {
+    // The RAM has room for what exceeds the setting by little.
+    const bool fits = pool.asked && pool.ram && part_of(*pool.asked, *pool.ram) < 0.92;
+    if (!shows || !too_small || !fits) return std::nullopt;
+    smallest->sure = 0.75;
+    return smallest;
+  }
   if (shows) smallest->sure = pool.failure != nullptr ? 0.9 : 0.7;
   // gttsize alone does not bind ROCm's pool.
   else if (too_small && !pool.limit)

@@ -96,6 +96,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                       log.first("svm-limit")});
   keep_surest(claim,
               {0.8, "Managed memory is refused on this GPU", "", log.first("managed-refused")});
+  keep_surest(claim,
+              {confidence::likely, "The program needs XNACK, which is not there",
+               "Memory that the GPU is to fault in needs XNACK; RDNA has none, and Instincts "
+               "want HSA_XNACK=1.",
+               log.first("xnack-required")});
   keep_surest(claim, of_switch(log));
   keep_surest(claim, of_xnack(subject));
   keep_surest(claim, of_unified(subject));

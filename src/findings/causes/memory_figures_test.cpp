@@ -266,5 +266,93 @@ TEST(FreeMemoryMisreported, a_refusal_with_room_is_possible_and_not_sure) {
   EXPECT_GE(confidence_of(diagnosis, "free-memory-misreported"), 0.3);
 }
 
+TEST(FreeMemoryMisreported, the_rams_own_figure_taken_for_an_apus) {
+  const std::string log =
+      "llama_params_fit_impl: projected to use 81000 MiB of device memory vs. 62500 MiB of free "
+      "device memory\n"
+      "$ grep MemAvailable /proc/meminfo\nMemAvailable:   64000000 kB\n"
+      "$ cat /sys/class/drm/card0/device/mem_info_gtt_total "
+      "/sys/class/drm/card0/device/mem_info_gtt_used\n";
+  const auto found = diagnose(log + "103079215104\n1073741824\n", R"({"gfx":"gfx1151"})");
+  EXPECT_EQ(found.cause.id, "free-memory-misreported");
+  EXPECT_GE(found.cause.confidence, 0.8);
+  // Where the driver has no more than that, the figure is right.
+  const auto full = diagnose(log + "103079215104\n38000000000\n", R"({"gfx":"gfx1151"})");
+  EXPECT_NE(full.cause.id, "free-memory-misreported");
+}
+
+TEST(FreeMemoryMisreported, a_server_that_counts_a_model_it_has_unloaded) {
+  const std::string log =
+      "time=2026-02-01T10:00:00Z level=INFO msg=\"inference compute\" id=0 library=ROCm "
+      "compute=gfx1101 type=discrete total=\"15.9 GiB\" available=\"15.2 GiB\"\n"
+      "time=2026-02-01T11:00:00Z level=INFO msg=offload library=ROCm layers.requested=-1 "
+      "layers.model=41 layers.offload=5 memory.available=\"[3.1 GiB]\"\n";
+  const auto found = diagnose(log + "20260201 gpu 2.50%, vram 8.00% 1303.00mb\n");
+  EXPECT_EQ(found.cause.id, "free-memory-misreported");
+  EXPECT_GE(found.cause.confidence, 0.8);
+  const auto really = diagnose(log + "20260201 gpu 2.50%, vram 80.00% 13030.00mb\n");
+  EXPECT_NE(really.cause.id, "free-memory-misreported");
+}
+
+TEST(FreeMemoryMisreported, a_crumb_refused_beside_a_hundred_gib_is_not_explained_by_counting) {
+  const auto found = diagnose(
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 MiB. GPU 1 has a total "
+      "capacity of 191.98 GiB of which 140.00 GiB is free. Of the allocated memory 40.00 GiB is "
+      "allocated by PyTorch, and 9.00 GiB is reserved by PyTorch but unallocated.\n");
+  EXPECT_EQ(found.cause.id, "insufficient-evidence");
+  EXPECT_GE(confidence_of(found, "free-memory-misreported"), 0.3);
+}
+
+TEST(VramOrphaned, agents_that_hold_nothing_do_not_own_what_is_taken) {
+  const std::string log =
+      "ValueError: Free memory on device (150.00/191.98 GiB) on startup is less than desired GPU "
+      "memory utilization (0.9, 172.79 GiB). Decrease GPU memory utilization.\n"
+      "|   0       1       6        SPX/NPS1 | 0 %        N/A         43008/196608 MB |\n"
+      "node:~$ rocm-smi --showpids | tail -3\n";
+  const auto leaked = diagnose(log + "2210\tdcgm-like\t0\t0\t0\t0\n2301\trdcd\t0\t0\t0\t0\n");
+  EXPECT_EQ(leaked.cause.id, "vram-orphaned");
+  const auto held = diagnose(log + "2210\tpython3\t1\t44000000000\t0\t0\n2301\trdcd\t0\t0\t0\t0\n");
+  EXPECT_EQ(held.cause.id, "vram-held-by-other");
+}
+
+TEST(VramOrphaned, a_worker_whose_parent_is_gone) {
+  const std::string log =
+      "Terminated\n"
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total "
+      "capacity of 191.98 GiB of which 1.00 GiB is free. Of the allocated memory 2.00 GiB is "
+      "allocated by PyTorch, and 0 bytes is reserved by PyTorch but unallocated.\n"
+      "root@h:~# fuser -v /dev/kfd\n"
+      "                     USER        PID ACCESS COMMAND\n"
+      "/dev/kfd:            root     70123 F...m VLLM::Worker\n";
+  for (const std::string ps :
+       {"root@h:~# ps -o pid,ppid,stat -p 70123\n    PID    PPID STAT\n  70123       1 Sl\n",
+        "root@h:~# ps -eo ppid,pid,args | grep VLLM\n      1   70123 VLLM::Worker\n",
+        "root@h:~# ps -ef | grep 70123\nroot  70123  1  9 10:00 ?  00:10:00 VLLM::Worker\n"}) {
+    const auto found = diagnose(log + ps);
+    EXPECT_EQ(found.cause.id, "vram-orphaned") << ps;
+    EXPECT_GE(found.cause.confidence, 0.8) << ps;
+  }
+  const auto child =
+      diagnose(log + "root@h:~# ps -ef | grep 70123\nroot  70123  812  9 10:00 ?  00:10:00 W\n");
+  EXPECT_LT(child.cause.confidence, 0.8);
+}
+
+TEST(MemoryFractionCap, tensorflow_was_given_a_share_of_what_is_free) {
+  const auto log = [](const std::string& limit, const std::string& used) {
+    return "Total memory: 8.00GiB\nFree memory: 7.70GiB\n"
+           "2020-01-01 10:00:00.1: W tensorflow/core/common_runtime/bfc_allocator.cc:267] "
+           "Allocator (GPU_0_bfc) ran out of memory trying to allocate 512.00MiB.  Current "
+           "allocation summary follows.\n"
+           "2020-01-01 10:00:00.2: I tensorflow/core/common_runtime/bfc_allocator.cc:647] Stats: "
+           "\nLimit:   " +
+           limit + "\nInUse:   " + used +
+           "\n"
+           "2020-01-01 10:00:00.3: W op_kernel.cc:1273] OP_REQUIRES failed: Resource exhausted: "
+           "OOM when allocating tensor with shape[64,64,224,224]\n";
+  };
+  EXPECT_EQ(diagnose(log("3435973836", "3221225472")).cause.id, "memory-fraction-cap");
+  EXPECT_EQ(diagnose(log("7730941132", "7516192768")).cause.id, "job-too-big");
+}
+
 }  // namespace
 }  // namespace headroom::findings

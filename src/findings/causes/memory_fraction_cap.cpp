@@ -33,6 +33,29 @@ std::optional<Claim> of_message(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// TensorFlow takes nearly all that is free unless it is told to take a share of it.
+std::optional<Claim> of_tensorflow(const logs::Observations& log) {
+  const Observation* failed = log.first_of({"tf-oom", "tf-oom-tensor"});
+  const auto arena = tensorflow_arena(log);
+  if (failed == nullptr || !arena) return std::nullopt;
+  std::optional<Bytes> free, total;
+  for (const Observation* one : log.of("tf-card")) {
+    const auto amount = amount_of(*one, "amount");
+    if (amount) (one->value("what") == "Free" ? free : total) = amount;
+    if (!free) free = amount_of(*one, "free");
+    if (!total) total = amount_of(*one, "total");
+  }
+  if (!free || !total || part_of(arena->limit, *free) > 0.7) return std::nullopt;
+  return Claim{
+      0.8,
+      fmt::format("TensorFlow may take {} of the {} that are free", to_string(arena->limit),
+                  to_string(*free)),
+      fmt::format("Left to itself it takes nearly all that is free; {} is {:.0f} % of the "
+                  "card's {}, a share that the session was given.",
+                  to_string(arena->limit), 100 * part_of(arena->limit, *total), to_string(*total)),
+      failed, log.first("tf-device")};
+}
+
 // A share that was set, and a failure that fits it without saying so.
 std::optional<Claim> of_setting(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
@@ -55,6 +78,7 @@ std::optional<Claim> of_setting(const LogSubject& subject) {
         "The limit is set in the program or its environment, below the card's size.", failed->seen,
         set};
   }
+  if (auto claim = of_tensorflow(log)) return claim;
   if (const Observation* sglang = log.first("sglang-memory")) {
     return Claim{0.45, "SGLang's --mem-fraction-static leaves too little",
                  "The share for weights and KV cache is a setting, and it is too small here.",

@@ -193,5 +193,74 @@ TEST(ManagedMemory, a_switch_that_did_not_help_is_not_the_cause) {
   EXPECT_NE(diagnosis.cause.id, "managed-memory");
 }
 
+TEST(TtmCap, free_in_gib_is_understood) {
+  const auto found = diagnose(
+      "engine: ROCm arena alloc failed (2048.00 MiB chunk): out of memory\n"
+      "$ free -g\n"
+      "               total        used        free      shared  buff/cache   available\n"
+      "Mem:              94           6          50           0          38          87\n"
+      "[    1.9] amdgpu 0000:c1:00.0:  512M of VRAM memory ready\n"
+      "[    1.9] amdgpu 0000:c1:00.0:  48128M of GTT memory ready.\n",
+      R"({"gfx":"gfx1150"})");
+  EXPECT_EQ(found.cause.id, "ttm-cap");
+  EXPECT_GE(found.cause.confidence, 0.8);
+}
+
+TEST(GttsizeCap, a_generous_limit_still_binds_what_the_ram_could_hold) {
+  const std::string log =
+      "BOOT_IMAGE=/vmlinuz ttm.pages_limit=25165824\n"
+      "$ cat /sys/class/drm/card0/device/mem_info_{vram,gtt}_total\n2147483648\n103079215104\n"
+      "  Device 0: AMD Radeon 8060S Graphics, gfx1151 (0x1151), VMM: no, VRAM: 98304 MiB\n";
+  const auto ask = [](const std::string& mib) {
+    return "ggml_backend_cuda_buffer_type_alloc_buffer: allocating " + mib +
+           " MiB on device 0: cudaMalloc failed: out of memory\n";
+  };
+  constexpr const char* ram = R"({"ram":"120 GiB"})";
+  EXPECT_EQ(diagnose(log + ask("100500.00"), ram).cause.id, "gttsize-cap");
+  // More than the machine could give whatever is set.
+  EXPECT_EQ(diagnose(log + ask("140000.00"), ram).cause.id, "job-too-big");
+}
+
+TEST(UmaCarveoutSmall, a_plan_with_the_carve_out_beside_a_larger_gtt) {
+  const std::string log =
+      "llama_params_fit_impl: projected to use 30000 MiB of device memory vs. 8100 MiB of free "
+      "device memory\nKilled\n[ 4.1] [drm] amdgpu: 8192M of VRAM memory ready\n"
+      "[ 4.1] [drm] amdgpu: 30720M of GTT memory ready.\n";
+  const auto found = diagnose(log, R"({"gfx":"gfx1103","ram":"64 GB"})");
+  EXPECT_EQ(found.cause.id, "uma-carveout-small");
+  EXPECT_GE(found.cause.confidence, 0.7);
+}
+
+TEST(CgroupMemoryLimit, a_template_is_no_answer) {
+  const std::string ask = "$ docker inspect -f '{{.State.Status}} {{.State.OOMKilled}}' faces\n";
+  EXPECT_EQ(diagnose(ask + "exited true\n").cause.id, "cgroup-memory-limit");
+  EXPECT_NE(diagnose(ask + "exited false\n").cause.id, "cgroup-memory-limit");
+}
+
+TEST(ManagedMemory, a_program_that_cannot_do_without_xnack) {
+  const auto found = diagnose(
+      "AMDGPU fatal error 1: Running a program that requires XNACK on a system where XNACK is "
+      "disabled. This may cause problems.\n",
+      R"({"gfx":"gfx90a"})");
+  EXPECT_EQ(found.cause.id, "managed-memory");
+}
+
+TEST(CgroupMemoryLimit, a_service_that_the_kernel_killed_may_have_met_either_limit) {
+  const std::string unit =
+      "systemd[1]: llm.service: A process of this unit has been killed by the OOM killer.\n";
+  const auto alone = diagnose(unit);
+  EXPECT_EQ(alone.cause.id, "cgroup-memory-limit");
+  EXPECT_LE(alone.cause.confidence, 0.6);
+  EXPECT_NE(
+      diagnose(unit + "kernel: oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null)\n").cause.id,
+      "cgroup-memory-limit");
+}
+
+TEST(CgroupMemoryLimit, an_engine_that_denies_it_is_believed) {
+  const auto loop = diagnose("\"OOMKilled\": false,\n\"ExitCode\": 139,\n\"RestartCount\": 9\n",
+                             R"({"vendor":"AMD"})");
+  EXPECT_EQ(loop.cause.id, "crash-loop");
+}
+
 }  // namespace
 }  // namespace headroom::findings

@@ -35,6 +35,20 @@ void explain_firmware(const Observation& rejected, Hypothesis& atomics) {
                   *needed));
 }
 
+// The packet that a port refused was an atomic operation: PCI Express Base Specification, table of
+// formats and types. Its first byte is FetchAdd, Swap or CAS, with data, of 3 or 4 words.
+const Observation* atomic_refused(const logs::Observations& log) {
+  if (const Observation* blocked = log.first("atomic-blocked")) return blocked;
+  if (!log.seen("pcie-uncorrected")) return nullptr;
+  for (const Observation* one : log.of("tlp-header")) {
+    const std::string type(one->value("header").substr(0, 2));
+    for (const std::string_view atomic : {"4c", "4d", "4e", "6c", "6d", "6e"}) {
+      if (type == atomic) return one;
+    }
+  }
+  return nullptr;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const Observation* rejected = subject.log.first("atomics-rejected");
   Hypothesis atomics;
@@ -49,6 +63,18 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     }
     atomics.evidence.push_back(show(subject, *rejected, "the compute driver leaves it out"));
     explain_firmware(*rejected, atomics);
+  } else if (const Observation* packet = atomic_refused(subject.log)) {
+    atomics.confidence = 0.85;
+    atomics.title = "A port of the slot refuses atomic operations over PCIe";
+    atomics.evidence.push_back(show(subject, *packet, "an atomic operation was refused"));
+    if (const Observation* error = subject.log.first("pcie-uncorrected")) {
+      atomics.evidence.push_back(show(subject, *error));
+    }
+    atomics.reasons.emplace_back(
+        "The packet that the port calls malformed or unsupported is an atomic operation: the port "
+        "does not know them. The card and its link are sound.");
+    atomics.alternatives.push_back(
+        {"hw-error", 0.15, "whether the error comes with graphics alone: sudo dmesg -w"});
   } else {
     const Observation* off = subject.log.first("atomics-off");
     const Observation* lost = gpu_not_seen(subject);
@@ -86,7 +112,7 @@ constinit const CauseRule pcie_atomics_cause = {
     .fix = "Use a slot wired to the CPU, or firmware that needs no atomics.",
     .explains =
         "device-index device-permission driver-not-loaded gpu-unsupported kfd-not-passed "
-        "framework-bug missing-library",
+        "framework-bug missing-library hw-error gpu-hang",
     .find = find,
 };
 

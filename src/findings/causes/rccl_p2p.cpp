@@ -80,9 +80,11 @@ Finding judge(const LogSubject& subject, const CollectiveSigns& signs) {
   if (const auto* acs = log.first("acs-redirects"); acs != nullptr && off == nullptr) {
     return {0.65, acs, "A PCIe bridge sends what GPUs say to each other up to the root (ACS)."};
   }
-  if (iommu == Iommu::translates && off == nullptr && log.seen("nccl-p2p-channel")) {
-    return {confidence::possible, signs.first(),
-            "The GPUs talk directly to each other, and the kernel runs without iommu=pt."};
+  const bool between_gpus = log.seen("nccl-p2p-channel") || test_without_result(log) != nullptr;
+  if (iommu == Iommu::translates && off == nullptr && between_gpus) {
+    return {
+        confidence::possible, signs.first(),
+        "GPUs talk directly to each other where they can, and the kernel runs without iommu=pt."};
   }
   return {};
 }

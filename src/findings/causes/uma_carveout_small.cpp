@@ -24,6 +24,7 @@ double sure_of(const LogSubject& subject, const ApuPool& pool) {
   const bool failed =
       pool.failure != nullptr || subject.log.any_of({"ollama-no-fit", "ollama-low-vram"});
   if (!failed || !pool.limit || pool.limit_is(pool.pages_limit)) return 0;
+  if (pool.counts_carve_out) return 0.78;
   if (*pool.limit <= 4_GiB) return 0.8;
   const bool small = pool.ram ? part_of(*pool.limit, *pool.ram) < 0.35 : *pool.limit <= 8_GiB;
   if (!small || pool.limit_is_half_of_ram()) return 0;

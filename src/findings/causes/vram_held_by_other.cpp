@@ -113,7 +113,7 @@ Claim of_list(const LogSubject& subject, const DeviceMemory& memory) {
   // After a kill it may be what is left of the job.
   const logs::Observation* kill = subject.log.first("job-killed");
   if (kill != nullptr && is_before(*kill, *failed->seen)) return {};
-  if (largest->vram.value > 0 && largest->vram < 1_GiB) return {};
+  if (largest->told && largest->vram < 1_GiB) return {};
   const bool unseen = largest->program == "UNKNOWN";
   return {
       largest->vram.value > 0 ? 0.85 : 0.6,
@@ -144,6 +144,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (claim.seen == nullptr) return std::nullopt;
   Hypothesis held;
   held.confidence = claim.sure;
+  if (const auto* idle = memory.holders_without_memory();
+      idle != nullptr && memory.no_processes == nullptr) {
+    held.confidence = std::min(claim.sure, 0.5);
+    held.reasons.emplace_back("Those who have the GPU open hold none of its memory.");
+    held.evidence.push_back(show(subject, *idle));
+  }
   if (memory.no_processes != nullptr) {
     // On the host a list without compute processes leaves graphics programs; in a container it
     // leaves everything outside of it, too.

@@ -3,9 +3,11 @@
 // driver counts memory in use, no process has it, and a job was killed or the driver stumbled
 // before. A worker that outlived its killed parent is the living form of the same.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "findings/causes/amounts.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/device_memory.h"
@@ -54,21 +56,52 @@ struct Claim {
 
 std::optional<Claim> without_owner(const LogSubject& subject, const DeviceMemory& memory) {
   const auto amount = taken(subject, memory);
-  if (memory.no_processes == nullptr || !amount) return std::nullopt;
+  // Monitoring services have every GPU open and nothing of its memory.
+  const Observation* nobody =
+      memory.no_processes != nullptr ? memory.no_processes : memory.holders_without_memory();
+  if (nobody == nullptr || !amount) return std::nullopt;
   Claim claim;
-  const Observation* end = violent_end(subject.log, *memory.no_processes);
+  const Observation* end = violent_end(subject.log, *nobody);
   const bool by_driver = amount->seen->id() != "torch-oom";
   claim.sure = subject.log.seen("driver-oops") ? 0.93 : end != nullptr ? 0.85 : 0.6;
+  // All who have the GPU open are listed, which leaves out graphics programs alone.
+  const bool all_told = memory.no_processes == nullptr && !memory.unified;
+  if (all_told) claim.sure = std::max(claim.sure, 0.72);
   if (!by_driver) claim.sure -= 0.1;
   // The host's processes are out of sight in a container.
   if (subject.scene.machine.in_container()) claim.sure -= end == nullptr ? 0.15 : 0.1;
   // vLLM's own check may count what it took itself a moment before.
-  if (amount->seen->id() == "vllm-startup-memory") claim.sure = end != nullptr ? 0.7 : 0.4;
+  if (amount->seen->id() == "vllm-startup-memory") {
+    claim.sure = end != nullptr ? 0.7 : all_told ? 0.6 : 0.4;
+  }
   claim.title =
       fmt::format("{} of GPU memory is in use and no process holds it", to_string(amount->amount));
-  claim.lines = {amount->seen, memory.no_processes};
+  claim.lines = {amount->seen, nobody};
   if (end != nullptr) claim.lines.push_back(end);
   return claim;
+}
+
+// ps says that the parent of `pid` is PID 1: whoever started it is gone.
+const Observation* adopted(const logs::Observations& log, const std::string& pid) {
+  static const RE2 chosen(R"( -\w*o ?([\w,]+))");
+  for (const Observation* one : log.of("parent-row")) {
+    std::string columns = "uid,pid,ppid";  // Those of ps -ef.
+    RE2::PartialMatch(one->text, chosen, &columns);
+    const auto names = split(columns, ',');
+    const auto place_of = [&](std::string_view name) {
+      return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    };
+    const std::size_t own = place_of("pid"), parent = place_of("ppid");
+    for (const std::string& line : one->output) {
+      const auto words = split_words(line);
+      if (parent >= words.size() || words[parent] != "1") continue;
+      // Asked for one process (-p), its own number need not be told.
+      const bool is_it =
+          own < names.size() ? words[own] == pid : one->text.find(pid) != std::string::npos;
+      if (is_it) return one;
+    }
+  }
+  return nullptr;
 }
 
 // A worker of the killed job lives on, and has the GPU open.
@@ -76,11 +109,18 @@ std::optional<Claim> left_behind(const LogSubject& subject, const DeviceMemory& 
   const bool failed = failed_allocation(subject).has_value();
   for (const SeenHolder& one : memory.holders) {
     const Observation* end = violent_end(subject.log, *one.seen);
-    if (end == nullptr || !is_worker(one.program)) continue;
-    return Claim{failed || one.vram >= 1_GiB ? 0.7 : 0.5,
-                 fmt::format("{} (PID {}) outlived its job and holds {}", one.program, one.pid,
-                             one.vram.value > 0 ? to_string(one.vram) : "GPU memory"),
-                 {one.seen, end}};
+    const Observation* parent = adopted(subject.log, one.pid);
+    if ((end == nullptr && parent == nullptr) || !is_worker(one.program)) continue;
+    const bool holds = failed || one.vram >= 1_GiB;
+    const bool both = end != nullptr && parent != nullptr;
+    Claim claim{holds ? (both ? 0.88 : 0.7) : 0.5,
+                fmt::format("{} (PID {}) outlived its job and holds {}", one.program, one.pid,
+                            one.vram.value > 0 ? to_string(one.vram) : "GPU memory"),
+                {one.seen}};
+    for (const Observation* line : {end, parent}) {
+      if (line != nullptr) claim.lines.push_back(line);
+    }
+    return claim;
   }
   const Observation* defunct = subject.log.first_of({"process-defunct", "ipc-orphan"});
   if (defunct != nullptr && failed) {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs of several GPUs that stand still, and what other runs beside them show.
+#include <gmock/gmock.h>
+
+#include "findings/causes/testing.h"
+
+namespace headroom::findings {
+namespace {
+
+using testing::diagnose;
+
+constexpr std::string_view two_ranks =
+    "box:41:41 [0] NCCL INFO RCCL version : 2.22.3\n"
+    "box:41:90 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC comm 0x5a nRanks 02\n"
+    "box:41:90 [0] NCCL INFO Connected all rings comm 0x5a nRanks 02\n"
+    "^C   (an hour at full load)\n";
+
+TEST(Collectives, a_later_run_without_peers_that_works_tells_what_stopped_the_first) {
+  const auto found = diagnose(std::string(two_ranks) +
+                              "$ NCCL_P2P_DISABLE=1 vllm serve m --tensor-parallel-size 2\n"
+                              "INFO:     Application startup complete.\n");
+  EXPECT_EQ(found.cause.id, "rccl-p2p");
+  EXPECT_GE(found.cause.confidence, 0.8);
+}
+
+TEST(Collectives, a_run_that_did_its_work_before_it_was_stopped_does_not_hang) {
+  const auto found = diagnose(
+      "box:41:90 [0] NCCL INFO Connected all rings comm 0x5a nRanks 02\n"
+      "step 100/1000 loss 2.11\n"
+      "^C   (enough)\n");
+  EXPECT_NE(found.cause.id, "rccl-p2p");
+  EXPECT_NE(found.cause.id, "collective-hang");
+}
+
+TEST(Collectives, a_hang_on_cards_of_another_vendor_is_not_ours) {
+  const auto found = diagnose(
+      "Model name:  AMD EPYC 7402 24-Core Processor\n"
+      "=> using nn.DataParallel on [0, 1]\n"
+      "^CTraceback (most recent call last):\n"
+      "  File \"/opt/conda/lib/python3.9/site-packages/torch/nn/parallel/data_parallel.py\", line "
+      "167, in forward\nKeyboardInterrupt\n"
+      "$ nvidia-smi --query-gpu=index,name --format=csv,noheader\n0, TITAN Xp\n1, TITAN Xp\n");
+  EXPECT_EQ(found.cause.id, "not-amd-gpu");
+}
+
+TEST(Crashes, a_device_that_is_lost_to_the_program_hung) {
+  for (const std::string line :
+       {"vk::Queue::submit: ErrorDeviceLost\n", "hr=0x887A0006 DXGI_ERROR_DEVICE_HUNG\n"}) {
+    EXPECT_EQ(diagnose(line, R"({"vendor":"AMD"})").cause.id, "gpu-hang") << line;
+  }
+}
+
+TEST(Collectives, a_measurement_that_never_came_is_a_hang_whatever_a_later_one_says) {
+  const std::string begun =
+      "$ ./build/all_reduce_perf -b 8 -e 64M -f 2 -g 2\n"
+      "# nThread 1 nGpus 2 minBytes 8 maxBytes 67108864 step: 2(factor) warmup iters: 5\n";
+  const std::string done = "# Avg bus bandwidth    : 4.2\n";
+  const auto hung = diagnose(begun + "^C\n" + begun + done, R"({"vendor": "AMD"})");
+  EXPECT_EQ(hung.cause.id, "collective-hang");
+  EXPECT_LE(hung.cause.confidence, 0.7);
+  EXPECT_EQ(diagnose(begun + done + begun + done, R"({"vendor": "AMD"})").cause.id, "none");
+}
+
+}  // namespace
+}  // namespace headroom::findings
