@@ -42,6 +42,14 @@ void add_runner_up(std::vector<Alternative>& runners, const Alternative& alterna
   runners.push_back(alternative);
 }
 
+// One of them at most is the cause: together they are no surer than the answer is unsure.
+void share_what_is_left(double left, std::vector<Alternative>& runners) {
+  double sum = 0;
+  for (const Alternative& one : runners) sum += one.confidence;
+  if (sum <= left) return;
+  for (Alternative& one : runners) one.confidence *= left / sum;
+}
+
 void fill_runners_up(const std::vector<Candidate>& candidates, const Hypothesis& chosen,
                      LogDiagnosis& diagnosis) {
   for (const Alternative& one : chosen.alternatives) {
@@ -66,6 +74,7 @@ void fill_runners_up(const std::vector<Candidate>& candidates, const Hypothesis&
       [](const Alternative& a, const Alternative& b) { return a.confidence > b.confidence; });
   constexpr std::size_t most = 4;
   if (diagnosis.runners_up.size() > most) diagnosis.runners_up.resize(most);
+  share_what_is_left(1 - diagnosis.cause.confidence, diagnosis.runners_up);
 }
 
 Verdict verdict_of(const std::string& cause) {

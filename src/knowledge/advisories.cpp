@@ -29,6 +29,16 @@ Result<KernelFix> parse_fix(const Document& document, const std::string& place) 
   return fix;
 }
 
+Result<FirstKernel> parse_first_kernel(const Document& document, const std::string& place) {
+  TableReader row(document, place);
+  FirstKernel first;
+  HEADROOM_TRY(first.gfx, row.text("gfx"));
+  HEADROOM_TRY(first.since, row.text("since"));
+  HEADROOM_TRY(first.origin, parse_origin(row));
+  HEADROOM_CHECK(row.finish());
+  return first;
+}
+
 Result<VersionRange> parse_range(const TableReader& row, const std::string& key,
                                  const std::string& text) {
   const std::size_t dots = text.find("..");
@@ -117,6 +127,9 @@ Result<Advisories> parse_advisories(std::string_view text) {
   std::set<std::string> ids;
   for (const std::string& place : TableReader(document, "").rows("kernel_fix")) {
     HEADROOM_TRY(advisories.fixes.emplace_back(), parse_fix(document, place));
+  }
+  for (const std::string& place : TableReader(document, "").rows("first_kernel")) {
+    HEADROOM_TRY(advisories.first_kernels.emplace_back(), parse_first_kernel(document, place));
   }
   for (const std::string& place : TableReader(document, "").rows("advisory")) {
     HEADROOM_TRY(Advisory advisory, parse_advisory(document, place));

@@ -30,6 +30,12 @@ struct KernelFix {
   Origin origin;
 };
 
+// The first kernel.org release whose amdgpu knows a target, rather too low than too high.
+struct FirstKernel {
+  std::string gfx, since;
+  Origin origin;
+};
+
 enum class Effect { note, unstable, bad };
 
 // Half-open: since <= version < before, both as "6.10" or "7.2.1".
@@ -61,6 +67,7 @@ struct Advisory {
 
 struct Advisories {
   std::vector<KernelFix> fixes;
+  std::vector<FirstKernel> first_kernels;
   std::vector<Advisory> rows;
 
   // nullptr for an id that no fix has.

@@ -23,7 +23,7 @@ std::string consequences_text(const LogDiagnosis& diagnosis, const Style& style)
   std::string text = "\n" + style.bold("What it brought about") + "\n";
   for (const findings::Consequence& one : diagnosis.consequences) {
     const std::string place =
-        one.evidence.empty() ? "" : "  (" + place_of(one.evidence.front()) + ")";
+        one.evidence.empty() ? "" : " (" + place_of(one.evidence.front()) + ")";
     text += fold(printable(one.title) + place, "  " + one.id + ": ", style.width);
   }
   return text;
@@ -80,7 +80,7 @@ std::string harmless_text(const LogDiagnosis& diagnosis, const Style& style) {
     if (shown == most) break;
     if (std::find(said.begin(), said.end(), one.meaning) != said.end()) continue;
     said.push_back(one.meaning);
-    text += fold(printable(one.meaning) + "  (" + place_of(one) + ")", "  ", style.width);
+    text += fold(printable(one.meaning) + " (" + place_of(one) + ")", "  ", style.width);
     ++shown;
   }
   return text;

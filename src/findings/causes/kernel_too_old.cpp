@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
 #include "facts/kernel_release.h"
@@ -17,16 +16,6 @@ namespace {
 
 using knowledge::Advisory;
 using logs::Observation;
-
-// The first kernel.org release whose amdgpu knows a target, rather too low than too high.
-struct FirstKernel {
-  std::string_view gfx, since;
-};
-constexpr std::array first_kernels = {
-    FirstKernel{"gfx1100", "6.0"},  FirstKernel{"gfx1101", "6.0"},  FirstKernel{"gfx1102", "6.0"},
-    FirstKernel{"gfx1103", "6.0"},  FirstKernel{"gfx1150", "6.7"},  FirstKernel{"gfx1151", "6.8"},
-    FirstKernel{"gfx1152", "6.10"}, FirstKernel{"gfx1200", "6.11"}, FirstKernel{"gfx1201", "6.11"},
-};
 
 std::string kernel_name(const Scene& scene) {
   return scene.machine.kernel ? "Linux " + *scene.machine.kernel : "The running kernel";
@@ -158,7 +147,7 @@ bool older_than_chip(const LogSubject& subject, Hypothesis& kernel) {
                             "rocminfo-failed", "kfd-refuses-process"});
   const auto version = running ? facts::parse_kernel_version(*running) : std::nullopt;
   if (!version || lost == nullptr) return false;
-  for (const FirstKernel& first : first_kernels) {
+  for (const knowledge::FirstKernel& first : subject.tables.advisories.first_kernels) {
     const SceneGpu* gpu = subject.scene.gpu(first.gfx);
     if (gpu == nullptr || !facts::in_range(*version, {"0", std::string(first.since)})) continue;
     kernel.confidence = 0.65;
