@@ -42,6 +42,8 @@ bool is_rootless(const LogSubject& subject) {
   }
   for (const Observation* one : subject.log.of("device-node")) {
     if (one->value("owner") == "nobody" || one->value("group") == "nogroup") return true;
+    // The number that a user namespace shows for whom it does not know (user_namespaces(7)).
+    if (one->value("group") == "65534") return true;
   }
   const Observation* group = subject.log.first_of({"group-missing", "group-present"});
   return group != nullptr && group->value("group") == "nogroup";

@@ -264,5 +264,28 @@ TEST(KernelTooOld, a_discovery_table_that_cannot_be_read_is_no_question_of_age) 
   EXPECT_NE(found.cause.id, "kernel-too-old");
 }
 
+TEST(DevicePermission, a_group_that_is_not_mapped_is_nobodys) {
+  constexpr std::string_view node =
+      "$ podman run --device /dev/kfd --rm image ls -ln /dev/kfd\n"
+      "crw-rw---- 1 65534 65534 235, 0 Mar  2 09:00 /dev/kfd\n"
+      "ggml_cuda_init: failed to initialize ROCm: no ROCm-capable device is detected\n";
+  const auto found = diagnose(node, R"({"vendor": "AMD", "container": "podman"})");
+  EXPECT_EQ(found.cause.id, "device-permission");
+  EXPECT_GE(found.cause.confidence, 0.75);
+  const auto open_to_all = diagnose(
+      "$ podman run --device /dev/kfd --rm image ls -ln /dev/kfd\n"
+      "crw-rw-rw- 1 65534 65534 235, 0 Mar  2 09:00 /dev/kfd\n"
+      "ggml_cuda_init: failed to initialize ROCm: no ROCm-capable device is detected\n",
+      R"({"vendor": "AMD", "container": "podman"})");
+  EXPECT_NE(open_to_all.cause.id, "device-permission");
+}
+
+TEST(KernelTooOld, a_device_that_later_kernels_serve_is_missing_in_its_list) {
+  const auto found = diagnose("[    2.9] kfd kfd: DID 731f is missing in supported_devices\n");
+  EXPECT_EQ(found.cause.id, "kernel-too-old");
+  const auto never = diagnose("[    2.9] kfd kfd: DID 6611 is missing in supported_devices\n");
+  EXPECT_NE(never.cause.id, "kernel-too-old");
+}
+
 }  // namespace
 }  // namespace headroom::findings

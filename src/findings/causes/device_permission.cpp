@@ -132,10 +132,27 @@ bool seen_in_sysfs_only(const LogSubject& subject, Hypothesis& access) {
   return true;
 }
 
+// A user namespace that does not know the node's group shows it as nobody's.
+bool group_not_mapped(const LogSubject& subject, Hypothesis& access) {
+  const KfdNode node = kfd_node(subject);
+  const Observation* lost = gpu_not_seen(subject);
+  const bool unmapped = node.group == "65534" || node.group == "nobody" || node.group == "nogroup";
+  if (node.line == nullptr || lost == nullptr || node.everybody || !unmapped) return false;
+  access.title = "A rootless container has /dev/kfd and may not open it: its group is not mapped";
+  access.reasons.push_back(fmt::format(
+      "Inside, the node belongs to {}: that is how a group looks that this user namespace does not "
+      "know, and its mode {} lets nobody else in.",
+      node.group, node.mode));
+  access.evidence = {show(subject, *node.line, "who may open /dev/kfd"), show(subject, *lost)};
+  access.confidence = 0.85;
+  advise(subject, "render", access);
+  return true;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis access;
   if (groups_differ(subject, access) || kfd_refused(subject, access) ||
-      seen_in_sysfs_only(subject, access)) {
+      group_not_mapped(subject, access) || seen_in_sysfs_only(subject, access)) {
     return access;
   }
   const Observation* lost = gpu_not_seen(subject);

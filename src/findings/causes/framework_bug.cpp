@@ -55,6 +55,19 @@ Sign error_within(const logs::Observations& log) {
   return best;
 }
 
+// A function outside any namespace that the library itself calls and nobody else would bring: it
+// was declared for this build, and its source was left out of it.
+Sign own_symbol_missing(const logs::Observations& log) {
+  const Observation* missing = log.first("symbol-missing");
+  if (missing == nullptr) return {};
+  const std::string_view symbol = missing->value("symbol");
+  const bool of_its_own = symbol.size() > 3 && symbol.starts_with("_Z") && symbol[2] >= '0' &&
+                          symbol[2] <= '9' && symbol.find("hip") == std::string_view::npos;
+  if (!of_its_own || !missing->value("library").starts_with("_")) return {};
+  return {missing, confidence::possible,
+          fmt::format("{} was built without one of its own functions", missing->value("library"))};
+}
+
 Sign strongest(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   const bool admitted = log.seen("report-a-bug");
@@ -88,6 +101,7 @@ Sign strongest(const LogSubject& subject) {
     return {line, loops ? 0.4 : confidence::possible, "A library destroyed the process's memory"};
   }
   if (Sign within = error_within(log); within.line != nullptr) return within;
+  if (Sign own = own_symbol_missing(log); own.line != nullptr) return own;
   if (const auto* line = log.first("hip-invalid-call")) {
     return {line, 0.45,
             fmt::format("The framework made a call that HIP refuses: {}", line->value("error"))};

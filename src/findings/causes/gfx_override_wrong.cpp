@@ -19,11 +19,28 @@ const Observation* symptom_of(const LogSubject& subject) {
                                "invalid-kernel-image", "tensile-missing", "override-refused"});
 }
 
+// An error of the program's logic, which no code on the GPU has a part in.
+bool failed_in_python_alone(const LogSubject& subject) {
+  for (const Observation& one : subject.log.all()) {
+    const auto role = one.signature->role;
+    if (role != knowledge::Role::failure && role != knowledge::Role::consequence) continue;
+    if (one.id() == "traceback" || one.id() == "torch-attribute-missing") continue;
+    const std::string_view type = one.value("type");
+    const bool of_logic = one.id() == "python-exception" &&
+                          (type == "AttributeError" || type == "NameError" || type == "KeyError" ||
+                           type == "ImportError" || type == "ModuleNotFoundError" ||
+                           type == "SyntaxError" || type == "FileNotFoundError");
+    if (!of_logic) return false;
+  }
+  return subject.log.seen("python-exception");
+}
+
 double weigh(const LogSubject& subject, Risk risk, bool symptom) {
   const bool failed = subject.log.first_with(knowledge::Role::failure) != nullptr ||
                       subject.log.first_with(knowledge::Role::consequence) != nullptr;
   switch (risk) {
     case Risk::dangerous:
+      if (failed_in_python_alone(subject)) return 0.2;
       return symptom ? 0.9 : failed ? 0.55 : 0.2;
     case Risk::medium:
       return symptom ? 0.3 : 0.1;

@@ -60,6 +60,24 @@ bool older_than_runtime(const LogSubject& subject, Hypothesis& kernel) {
   return true;
 }
 
+// Kernels up to 5.11 list their devices; a device that our table knows, a later one serves.
+bool lacks_device(const LogSubject& subject, Hypothesis& kernel) {
+  const Observation* said = subject.log.first("kfd-device-missing");
+  if (said == nullptr) return false;
+  const auto id = parse_hex(said->value("device"));
+  const knowledge::Device* device =
+      id ? subject.tables.device(static_cast<std::uint32_t>(*id)) : nullptr;
+  if (device == nullptr) return false;  // Perhaps none ever will.
+  kernel.confidence = 0.8;
+  kernel.title = fmt::format("The compute driver of {} does not know the {} ({})",
+                             kernel_name(subject.scene), device->name, device->gfx);
+  kernel.reasons.emplace_back("Later kernels' compute driver serves it.");
+  kernel.evidence.push_back(show(subject, *said));
+  kernel.alternatives.push_back({"gpu-unsupported", 0.15, "headroom check, on a newer kernel"});
+  advise(subject, "", kernel);
+  return true;
+}
+
 bool lacks_chip(const LogSubject& subject, Hypothesis& kernel) {
   const Observation* version = subject.log.first("kfd-unsupported-version");
   const Observation* block = subject.log.first("kernel-lacks-chip");
@@ -165,8 +183,9 @@ bool older_than_chip(const LogSubject& subject, Hypothesis& kernel) {
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis kernel;
-  if (older_than_runtime(subject, kernel) || lacks_chip(subject, kernel) ||
-      known_bad(subject, kernel) || older_than_chip(subject, kernel)) {
+  if (older_than_runtime(subject, kernel) || lacks_device(subject, kernel) ||
+      lacks_chip(subject, kernel) || known_bad(subject, kernel) ||
+      older_than_chip(subject, kernel)) {
     return kernel;
   }
   return std::nullopt;

@@ -101,6 +101,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                "Memory that the GPU is to fault in needs XNACK; RDNA has none, and Instincts "
                "want HSA_XNACK=1.",
                log.first("xnack-required")});
+  keep_surest(claim,
+              {0.6, "Managed memory cannot move to this GPU: every access goes over the bus",
+               "Without XNACK and HMM the pages of hipMallocManaged stay in the host's RAM; the "
+               "program works, and is slow.",
+               log.first("no-page-migration")});
   keep_surest(claim, of_switch(log));
   keep_surest(claim, of_xnack(subject));
   keep_surest(claim, of_unified(subject));

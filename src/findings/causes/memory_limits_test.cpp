@@ -165,6 +165,14 @@ TEST(HipblasWorkspace, making_a_handle_on_a_full_card_is_none) {
   EXPECT_EQ(diagnosis.cause.id, "job-too-big");
 }
 
+TEST(ManagedMemory, pages_that_cannot_move_make_it_slow) {
+  const auto found = diagnose(
+      "WARNING: this configuration does not support page migration between device and host.\n",
+      R"({"gfx": "gfx90a"})");
+  EXPECT_EQ(found.cause.id, "managed-memory");
+  EXPECT_LT(found.cause.confidence, 0.8);
+}
+
 TEST(ManagedMemory, the_driver_refuses_to_map_beyond_its_limit) {
   const auto diagnosis = diagnose(
       "amdgpu: SVM mapping failed, exceeds resident system memory limit\n"

@@ -301,5 +301,25 @@ TEST(Healthy, trusted_applications_of_older_cards_are_optional) {
   EXPECT_EQ(diagnosis.cause.id, "none");
 }
 
+TEST(FrameworkBug, a_build_that_lacks_a_function_of_its_own) {
+  const auto own = diagnose(
+      "ImportError: /v/site-packages/engine/_C.abi3.so: undefined symbol: _Z10fused_gateRKN2at6T\n",
+      R"({"vendor": "AMD"})");
+  EXPECT_EQ(own.cause.id, "framework-bug");
+  EXPECT_LE(own.cause.confidence, 0.6);
+  const auto of_torch = diagnose(
+      "ImportError: /v/site-packages/engine/_C.abi3.so: undefined symbol: _ZN3c105ErrorC2ENS_1\n",
+      R"({"vendor": "AMD"})");
+  EXPECT_NE(of_torch.cause.id, "framework-bug");
+}
+
+TEST(GfxOverrideWrong, an_error_of_the_programs_logic_is_not_its_doing) {
+  const auto found = diagnose(
+      "export HSA_OVERRIDE_GFX_VERSION=10.3.0\n"
+      "AttributeError: module 'torch.version' has no attribute 'rocm'\n",
+      R"({"gfx": "gfx1010"})");
+  EXPECT_NE(found.cause.id, "gfx-override-wrong");
+}
+
 }  // namespace
 }  // namespace headroom::findings
