@@ -107,8 +107,10 @@ void add_observation(Scene& scene, const Observation& seen, const GpuTables& tab
   for (facts::Setting& setting : settings_in(seen)) scene.settings.push_back(std::move(setting));
   if (const auto options = text("options")) {
     if (options->find("BOOT_IMAGE=") != std::string::npos) take(scene.cmdline, options);
-    for (auto option : facts::parse_modprobe(options)) scene.machine.options.push_back(option);
-    for (auto option : facts::parse_cmdline(options)) scene.machine.options.push_back(option);
+    for (const auto& option : facts::parse_modprobe(options))
+      scene.machine.options.push_back(option);
+    for (const auto& option : facts::parse_cmdline(options))
+      scene.machine.options.push_back(option);
   }
 }
 
@@ -182,7 +184,7 @@ void add_stated(Scene& scene, const facts::Stated& stated, const GpuTables& tabl
   }
   take(scene.cmdline, stated.get("cmdline"));
   if (const Text line = stated.get("cmdline")) {
-    for (auto option : facts::parse_cmdline(line)) scene.machine.options.push_back(option);
+    for (const auto& option : facts::parse_cmdline(line)) scene.machine.options.push_back(option);
   }
 }
 

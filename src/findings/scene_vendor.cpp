@@ -53,8 +53,8 @@ const SceneGpu* amd_gpu(const Scene& scene) {
 Fact<Vendor> infer_vendor(const Scene& scene, const logs::Observations& log,
                           const facts::Stated& stated) {
   if (scene.vendor) return scene.vendor;
-  if (const auto said = vendor_of_text(stated.get("vendor"))) return said;
-  if (const auto named = vendor_of_text(stated.get("gpu"))) return named;
+  if (auto said = vendor_of_text(stated.get("vendor"))) return said;
+  if (auto named = vendor_of_text(stated.get("gpu"))) return named;
   if (!stated.get("gfx").known()) {
     const Observation* foreign = log.first("nvidia-failure");
     const bool amd_fails = log.any_of({"kernel-image-refused", "kfd-refused", "kfd-absent"});

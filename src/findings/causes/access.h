@@ -25,10 +25,10 @@ const logs::Observation* container_command_of(const LogSubject& subject,
 // The line that shows /dev/kfd to be absent; the engine's own complaint does not count.
 const logs::Observation* kfd_absent(const LogSubject& subject);
 
-enum class Platform { linux_, wsl, windows, mac, desktop_vm };
+enum class Platform { native, wsl, windows, mac, desktop_vm };
 struct PlatformSign {
-  Platform platform = Platform::linux_;
-  Evidence evidence;  // Without a meaning for linux_.
+  Platform platform = Platform::native;
+  Evidence evidence;  // Without a meaning for native.
 };
 PlatformSign platform_of(const LogSubject& subject);
 

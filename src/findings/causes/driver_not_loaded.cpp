@@ -144,7 +144,7 @@ bool not_there(const LogSubject& subject, Hypothesis& driver) {
   const Observation* sign = probe != nullptr ? probe : module != nullptr ? module : absent;
   if (sign == nullptr) return false;
   driver.confidence = probe != nullptr ? 0.9 : module != nullptr ? 0.8 : 0.55;
-  if (platform_of(subject).platform != Platform::linux_) driver.confidence = 0.25;
+  if (platform_of(subject).platform != Platform::native) driver.confidence = 0.25;
   driver.title = probe != nullptr    ? "The kernel does not take the module amdgpu"
                  : module != nullptr ? "The kernel module amdgpu is not loaded"
                                      : "There is no /dev/kfd: amdgpu does not drive a GPU here";

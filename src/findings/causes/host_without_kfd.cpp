@@ -22,7 +22,7 @@ std::string_view name_of(Platform platform) {
       return "macOS";
     case Platform::desktop_vm:
       return "the virtual machine of Docker Desktop";
-    case Platform::linux_:
+    case Platform::native:
       break;
   }
   return "the system that the engine runs on";
@@ -46,7 +46,7 @@ void advise(Platform platform, Hypothesis& host) {
                 "docker context use default",
                 "sudo systemctl enable --now docker   (the engine of the host itself)",
                 pass_devices_command("docker")};
-    if (platform == Platform::linux_) {
+    if (platform == Platform::native) {
       host.fix.emplace_back(
           "if the host has no /dev/kfd either: sudo modprobe amdgpu; sudo dmesg | "
           "grep -iE 'amdgpu|kfd'");
@@ -63,7 +63,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     host.reasons.emplace_back(
         "The engine itself looks for the node on the system it runs on, and does not find it.");
     host.evidence.push_back(show(subject, *engine));
-    host.confidence = sign.platform != Platform::linux_ ? 0.92 : node.line != nullptr ? 0.85 : 0.6;
+    host.confidence = sign.platform != Platform::native ? 0.92 : node.line != nullptr ? 0.85 : 0.6;
     if (node.line != nullptr) {
       host.reasons.emplace_back("The host has /dev/kfd, so the engine does not run on the host.");
       host.evidence.push_back(show(subject, *node.line, "the host's own node"));
@@ -81,12 +81,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                                        name_of(sign.platform)));
     host.evidence.push_back(show(subject, *lost));
   }
-  if (sign.platform != Platform::linux_) host.evidence.push_back(sign.evidence);
-  const bool elsewhere = sign.platform == Platform::linux_ && node.line != nullptr;
+  if (sign.platform != Platform::native) host.evidence.push_back(sign.evidence);
+  const bool elsewhere = sign.platform == Platform::native && node.line != nullptr;
   host.title = elsewhere ? "The container engine runs on another system than this one, without "
                            "/dev/kfd"
                          : fmt::format("There is no /dev/kfd in {}", name_of(sign.platform));
-  if (sign.platform == Platform::linux_ && !elsewhere) {
+  if (sign.platform == Platform::native && !elsewhere) {
     host.alternatives.push_back({"driver-not-loaded", 0.35,
                                  "on the host: ls -l /dev/kfd; lsmod | "
                                  "grep amdgpu"});

@@ -140,7 +140,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       !shown_by_engine(subject, passed)) {
     return std::nullopt;
   }
-  if (platform_of(subject).platform != Platform::linux_) {
+  if (platform_of(subject).platform != Platform::native) {
     passed.confidence = std::min(passed.confidence, 0.3);
   }
   const Observation* refused = subject.log.first("kfd-refused");
