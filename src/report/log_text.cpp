@@ -11,7 +11,6 @@ namespace {
 using findings::Event;
 using findings::LogDiagnosis;
 using findings::Scene;
-using knowledge::Role;
 
 std::string place_of(const findings::Evidence& evidence) {
   return evidence.line > 0 ? fmt::format("{}:{}", evidence.source, evidence.line) : evidence.source;
