@@ -108,7 +108,13 @@ void say(const std::string& text) {
 Status read_files(const LogQuestion& question, Reading& reading) {
   for (std::size_t i = 0; i < question.files.size(); ++i) {
     const std::string& file = question.files[i];
-    HEADROOM_TRY(InputStream stream, InputStream::open(file));
+    auto opened = InputStream::open(file);
+    if (!opened) {
+      Error error = std::move(opened).error();
+      error.next = "headroom check --log FILE, or - for standard input";
+      return error;
+    }
+    InputStream stream = *std::move(opened);
     const bool is_last = i + 1 == question.files.size() && question.watch.empty();
     const bool follow = is_last && stream.is_live();
     if (follow) say("reading standard input; ^C ends it with what is known by then");
