@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "findings/causes/causes.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -107,7 +108,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                       ? "This build lacks the back-end that the job asks for"
                       : fmt::format("This build has no {}, which the job asks for", asked);
   missing.reasons.emplace_back("The program says itself that it was built without it.");
-  missing.evidence.push_back(show(subject, *sign.line, sign.line->signature->says));
+  missing.evidence.push_back(show(subject, *sign.line, logs::describe(*sign.line)));
   advise(*sign.line, asked, missing);
   missing.alternatives.push_back(
       {"wrong-wheel", 0.3,

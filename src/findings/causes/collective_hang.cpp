@@ -10,6 +10,7 @@
 #include "findings/causes/causes.h"
 #include "findings/causes/collective_signs.h"
 #include "findings/causes/crash_signs.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -48,7 +49,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const Observation* first = signs.first();
   if (first == nullptr || waiting.confidence == 0) return std::nullopt;
   waiting.title = title_of(subject.log);
-  waiting.evidence.push_back(show(subject, *first, first->signature->says));
+  waiting.evidence.push_back(show(subject, *first, logs::describe(*first)));
   waiting.reasons.emplace_back(
       "A collective operation ends only when every rank takes part in it.");
   if (const Observation* failed = failure_before(subject.log, *first)) {

@@ -3,6 +3,7 @@
 // instructions) that it was compiled for. An old AMD processor is no AMD GPU.
 #include "base/text.h"
 #include "findings/causes/causes.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -35,7 +36,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                                : "The program uses an instruction that this processor lacks";
   cpu.reasons.emplace_back("SIGILL (exit code 132) is raised by the processor, never by a GPU.");
   const Observation* death = subject.log.first_of({"illegal-instruction", "signal-exit"});
-  cpu.evidence.push_back(show(subject, *death, death->signature->says));
+  cpu.evidence.push_back(show(subject, *death, logs::describe(*death)));
   if (lacks != nullptr) cpu.evidence.push_back(show(subject, *lacks));
   cpu.fix = {
       "see what it has: grep -o -w -E 'avx|avx2|avx512f' /proc/cpuinfo | sort | uniq -c",

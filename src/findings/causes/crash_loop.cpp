@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/crash_signs.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -47,7 +48,7 @@ void consider_selinux(const LogSubject& subject, Hypothesis& loop) {
   const Observation* in_use = subject.log.first("memory-in-use");
   if (in_use == nullptr) return;
   loop.confidence = confidence::possible;
-  loop.evidence.insert(loop.evidence.begin(), show(subject, *in_use, in_use->signature->says));
+  loop.evidence.insert(loop.evidence.begin(), show(subject, *in_use, logs::describe(*in_use)));
   loop.reasons.back() =
       "ROCm's runtime ends the process because the driver did not take memory back. In a container "
       "under SELinux that is often a denied \"map\" of /dev/kfd.";

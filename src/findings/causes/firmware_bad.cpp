@@ -6,6 +6,7 @@
 
 #include "findings/causes/causes.h"
 #include "findings/causes/crash_signs.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -38,7 +39,7 @@ std::optional<Hypothesis> find_known(const LogSubject& subject, const CrashSigns
   bad.reasons.push_back(fmt::format(
       "Known from: {}.",
       fmt::join(knowledge::full_sources(subject.tables, match.advisory->origin), "; ")));
-  bad.evidence.push_back(show(subject, *signs.of_gpu(), signs.of_gpu()->signature->says));
+  bad.evidence.push_back(show(subject, *signs.of_gpu(), logs::describe(*signs.of_gpu())));
   bad.evidence.insert(bad.evidence.end(), match.evidence.begin(), match.evidence.end());
   bad.fix = match.advisory->to_do;
   bad.alternatives.push_back(
@@ -77,7 +78,7 @@ std::optional<Hypothesis> find_by_chip(const LogSubject& subject, const CrashSig
       bad_package ? "It brought MES 0x83, which AMD took back."
                   : "The version of its firmware is not in the log, so this is the usual cause on "
                     "this chip and not proven.");
-  bad.evidence.push_back(show(subject, *signs.of_gpu(), signs.of_gpu()->signature->says));
+  bad.evidence.push_back(show(subject, *signs.of_gpu(), logs::describe(*signs.of_gpu())));
   if (bad_package) bad.evidence.push_back(show(subject, *package));
   bad.fix = {
       "see which firmware runs: sudo grep MES /sys/kernel/debug/dri/*/amdgpu_firmware_info",

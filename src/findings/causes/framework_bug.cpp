@@ -7,6 +7,7 @@
 #include "findings/causes/causes.h"
 #include "findings/causes/crash_signs.h"
 #include "findings/causes/raised_in.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -124,7 +125,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   bug.reasons.emplace_back(
       "It arises in the framework's own code; nothing here points to the set-up, the driver or the "
       "program that uses it.");
-  bug.evidence.push_back(show(subject, *sign.line, sign.line->signature->says));
+  bug.evidence.push_back(show(subject, *sign.line, logs::describe(*sign.line)));
   show_some(subject, {"report-a-bug", "framework-frame", "crash-frame"}, 2, bug);
   bug.fix = {
       "try the framework's next release, or its nightly build",

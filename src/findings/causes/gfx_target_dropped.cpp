@@ -87,7 +87,7 @@ std::optional<Hypothesis> find_ollama(const LogSubject& subject) {
                             show(subject, *used, "used by the release before"));
   }
   dropped.evidence.insert(dropped.evidence.begin(),
-                          show(subject, *failed, failed->signature->says));
+                          show(subject, *failed, logs::describe(*failed)));
   return dropped;
 }
 

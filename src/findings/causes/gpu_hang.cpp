@@ -6,6 +6,7 @@
 
 #include "findings/causes/causes.h"
 #include "findings/causes/crash_signs.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -73,7 +74,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis hang;
   hang.confidence = confidence_of(subject, signs);
   hang.title = title_of_hang(subject, signs);
-  hang.evidence.push_back(show(subject, *first, first->signature->says));
+  hang.evidence.push_back(show(subject, *first, logs::describe(*first)));
   show_some(subject,
             {"ring-timeout", "mes-timeout", "hws-hang", "gpu-reset", "vram-lost", "hw-exception",
              "memory-access-fault", "gpu-page-fault", "hip-launch-failure"},

@@ -5,6 +5,7 @@
 
 #include "findings/causes/causes.h"
 #include "findings/causes/crash_signs.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -70,7 +71,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   broken.title = std::move(sign.title);
   broken.reasons.emplace_back(
       "The hardware's own error reporting says so; resets and crashes after it follow from it.");
-  broken.evidence.push_back(show(subject, *sign.line, sign.line->signature->says));
+  broken.evidence.push_back(show(subject, *sign.line, logs::describe(*sign.line)));
   show_some(subject,
             {"ras-uncorrectable", "gpu-bad-pages", "gpu-off-bus", "pcie-uncorrected",
              "machine-check", "gpu-reset"},

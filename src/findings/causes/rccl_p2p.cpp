@@ -8,6 +8,7 @@
 #include "findings/causes/causes.h"
 #include "findings/causes/collective_signs.h"
 #include "findings/causes/crash_signs.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -99,9 +100,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                     ? "GPUs cannot exchange data: the kernel runs without iommu=pt"
                     : "GPUs cannot exchange data directly (peer-to-peer, IOMMU)";
   peers.reasons.push_back(found.reason);
-  peers.evidence.push_back(show(subject, *found.line, found.line->signature->says));
+  peers.evidence.push_back(show(subject, *found.line, logs::describe(*found.line)));
   if (signs.first() != nullptr && signs.first() != found.line) {
-    peers.evidence.push_back(show(subject, *signs.first(), signs.first()->signature->says));
+    peers.evidence.push_back(show(subject, *signs.first(), logs::describe(*signs.first())));
   }
   if (iommu_of(subject.scene) == Iommu::translates) {
     peers.evidence.push_back(show(subject.scene.cmdline, "it has no iommu=pt"));

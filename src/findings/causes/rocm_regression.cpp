@@ -8,6 +8,7 @@
 #include "findings/causes/causes.h"
 #include "findings/causes/crash_signs.h"
 #include "findings/causes/release_comparison.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -41,7 +42,7 @@ std::optional<Hypothesis> find_known(const LogSubject& subject, const Observatio
   regression.reasons.push_back(fmt::format(
       "Known from: {}.",
       fmt::join(knowledge::full_sources(subject.tables, match.advisory->origin), "; ")));
-  regression.evidence.push_back(show(subject, failure, failure.signature->says));
+  regression.evidence.push_back(show(subject, failure, logs::describe(failure)));
   regression.evidence.push_back(show(rocm, "the ROCm that the job ran with"));
   regression.fix = match.advisory->to_do;
   regression.alternatives.push_back(
@@ -66,7 +67,7 @@ std::optional<Hypothesis> find_said(const LogSubject& subject, const Observation
       fmt::format("{} breaks this job{}", rocm ? "ROCm " + *rocm : "This release of ROCm",
                   other.empty() ? "" : fmt::format("; with ROCm {} it works", other));
   regression.reasons.emplace_back("The same job is said to work with another release of ROCm.");
-  regression.evidence = {show(subject, failure, failure.signature->says), show(subject, *said)};
+  regression.evidence = {show(subject, failure, logs::describe(failure)), show(subject, *said)};
   if (!other.empty()) {
     regression.fix.push_back(fmt::format(
         "pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/rocm{}",
@@ -94,7 +95,7 @@ std::optional<Hypothesis> find_compared(const LogSubject& subject) {
                         compared->works, compared->fails)
           : fmt::format("It crashes after {} was updated from {} to {}.", what, compared->works,
                         compared->fails));
-  regression.evidence = {show(subject, *compared->failure, compared->failure->signature->says)};
+  regression.evidence = {show(subject, *compared->failure, logs::describe(*compared->failure))};
   for (const Observation* one : compared->told_by) {
     regression.evidence.push_back(show(subject, *one));
   }
