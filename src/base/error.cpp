@@ -21,6 +21,8 @@ std::string_view to_string(Errc code) {
       return "no space left";
     case Errc::io:
       return "input/output";
+    case Errc::busy:
+      return "busy";
     case Errc::not_this_system:
       return "not this system";
   }

@@ -15,6 +15,7 @@ enum class Errc {
   out_of_memory,
   no_space,
   io,
+  busy,             // Somebody else is at it right now.
   not_this_system,  // A captured machine was asked to change or to run something.
 };
 

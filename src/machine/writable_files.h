@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a machine that may be changed: this system, or a scratch root that a test marked.
+// Any other root is refused. Two kinds of write, never mixed: `replace` for files on disk (beside
+// it, fsync, rename, fsync of the folder: after a power cut the old or the new bytes are there),
+// `write_in_place` for what the kernel offers under /sys and /proc. As with Files nothing outside
+// the root can be reached.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file_entry.h"
+#include "base/result.h"
+#include "machine/descriptor.h"
+
+namespace headroom::machine {
+
+class WritableFiles {
+ public:
+  // The marker of a scratch root: a file of this name in it. Only tests/support writes one.
+  static constexpr std::string_view scratch_marker = ".headroom-scratch-root";
+
+  // Fails with not_this_system unless `root` is "/" or has the marker.
+  static Result<WritableFiles> open(const std::string& root);
+
+  bool is_real() const { return real_; }
+  const std::string& root() const { return name_; }  // As given, without a slash at its end.
+
+  // What is there, without following a last link; nullopt: nothing. Fails if it cannot be seen.
+  Result<std::optional<FileEntry>> look(std::string_view path) const;
+  // Where a path leads once links are followed, as a path of that machine; the path itself where
+  // nothing is there yet. Fails on loops.
+  Result<std::string> resolve(std::string_view path) const;
+  // The whole file, its last link followed; invalid if longer than `limit` or no regular file.
+  Result<std::string> read(std::string_view path, std::size_t limit = std::size_t{1} << 30U) const;
+  // The names in a folder, sorted, without "." and "..".
+  Result<std::vector<std::string>> list(std::string_view path) const;
+  // What a path with "*" in its last part matches, sorted; a path without one matches itself if it
+  // is there. A folder that is not there matches nothing. Names that `replace` left behind are not
+  // matched.
+  Result<std::vector<std::string>> match(std::string_view pattern) const;
+  // Bytes free for us on the file system that holds the path, or its nearest folder that is there.
+  Result<std::uint64_t> free_bytes(std::string_view path) const;
+
+  // The bytes and attributes, all or nothing; durable when it returns. Does not follow a last link
+  // (resolve it first). The temporary name is "." + NAME + ".headroom-new" in the same folder. The
+  // owner and extended attributes are set before the rename; where this user may not set them, it
+  // fails with no_permission and nothing has changed.
+  Status replace(std::string_view path, std::string_view bytes, const FileAttributes& attributes);
+  // The same from another file of this root, in pieces: for what is too large to hold. Reads `from`
+  // with its links followed.
+  Status copy(std::string_view from, std::string_view to, const FileAttributes& attributes);
+  // Makes or replaces a link, atomically.
+  Status make_link(std::string_view path, std::string_view target);
+  // Durable, as the others. Nothing there is no error.
+  Status remove(std::string_view path);
+  // With the mode given; there already is no error. Its parent must be there.
+  Status make_folder(std::string_view path, std::uint32_t mode);
+  // Only an empty one; nothing there is no error.
+  Status remove_folder(std::string_view path);
+  // Removes what an interrupted `replace`, `copy` or `make_link` of this path left behind.
+  Status remove_leftover(std::string_view path);
+  // One write(2) to a file that is there and that the kernel answers.
+  Status write_in_place(std::string_view path, std::string_view text);
+
+  // An advisory lock on a file, which is made if it is not there; held until the Descriptor goes.
+  // Fails with busy if another process holds it.
+  Result<Descriptor> lock(std::string_view path);
+
+  // Called before every single operation that changes anything (each of write, rename, fsync of
+  // `replace` by itself) with what it is about to do; an error it returns is the operation's. For
+  // tests that break every step.
+  using Hook = std::function<Status(std::string_view operation, std::string_view path)>;
+  void before_each(Hook hook) { hook_ = std::move(hook); }
+
+ private:
+  WritableFiles() = default;
+
+  Descriptor root_;
+  std::string name_;
+  bool real_ = false;
+  Hook hook_;
+};
+
+}  // namespace headroom::machine
