@@ -11,7 +11,6 @@
 // Everything is on disk before the machine is touched (write-ahead), and state goes forward last.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,41 +21,43 @@
 namespace headroom::plan {
 
 enum class State {
-  preparing,        // Originals are being saved; the machine is as it was.
   applying,         // Between old and new: undo brings the old back.
   applied,          // In force, no reboot needed; or a person still has to do something.
   awaiting_reboot,  // Done; confirm after the reboot.
-  confirming,       // The steps of on_confirm are under way.
+  confirming,       // The steps of on_confirm are under way: confirm goes on, undo goes back.
   confirmed,        // The reboot brought what was predicted.
   mismatched,       // The reboot brought something else; nothing was undone.
   undoing,          // Between new and old: undo goes on.
   undone,           // The machine is as it was.
 };
 
-// What was at a path before, and what the change made of it.
+// What was at one path before the change, and what the change made of it. One per path, whichever
+// steps touch it.
 struct Touched {
-  std::string path;
-  std::size_t step = 0;             // Index into steps, or steps.size() + index into on_confirm.
-  bool generated = false;           // Made from other files by a command.
+  std::string path;                 // Links followed.
+  std::size_t step = 0;             // The last that touches it; on_confirm counts on.
+  bool generated = false;           // Made from other files by a command, and by nothing else.
   std::optional<FileEntry> before;  // nullopt: nothing was there.
-  std::string original;             // File name in originals/; empty where there were no bytes.
-  std::string before_checksum;      // SHA-256, hex; of a file.
-  std::optional<FileEntry> after;   // Once its step is done; nullopt: nothing is there.
+  std::string before_checksum;      // SHA-256 of a file, hexadecimal.
+  std::string original;             // "0001": its name in originals/; empty: no bytes.
+  bool done = false;                // A step that touches it is done, and left what `after` says.
+  std::optional<FileEntry> after;   // nullopt: nothing is there.
   std::string after_checksum;
-  bool recorded = false;  // `after` holds what the step left.
 };
 
 struct Record {
-  std::string id;    // "20261121T223011Z-ttm-cap".
-  std::string made;  // "2026-11-21T22:30:11Z".
-  State state = State::preparing;
+  std::string id;     // "20261121T223011Z-ttm-cap".
+  std::string made;   // "2026-11-21T22:30:11Z".
+  std::string ended;  // When it reached the state it is in.
+  State state = State::applying;
+  std::string said;  // Why it is in this state, where there is something to say.
   Change change;
-  std::vector<Touched> touched;
   std::size_t steps_done = 0;  // Of change.steps, then of change.on_confirm.
-  std::vector<std::string> folders_made;
+  std::optional<std::size_t>
+      running;  // The step whose command was under way when this was written.
+  std::vector<Touched> touched;
+  std::vector<std::string> folders_made;  // Outermost first.
   std::string boot_id;  // Of the boot that it was applied in; empty where unknown.
-  std::string ended;    // When the state became its last.
-  std::string said;     // Why it is in this state, where there is something to say.
 };
 
 std::string_view to_string(State state);
