@@ -5,8 +5,6 @@ namespace headroom::plan {
 
 std::string_view to_string(State state) {
   switch (state) {
-    case State::preparing:
-      return "preparing";
     case State::applying:
       return "applying";
     case State::applied:
@@ -28,12 +26,11 @@ std::string_view to_string(State state) {
 }
 
 bool is_in_force(State state) {
-  return state != State::preparing && state != State::undone;
+  return state != State::undone;
 }
 
 bool is_interrupted(State state) {
-  return state == State::preparing || state == State::applying || state == State::confirming ||
-         state == State::undoing;
+  return state == State::applying || state == State::confirming || state == State::undoing;
 }
 
 }  // namespace headroom::plan

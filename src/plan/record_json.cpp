@@ -48,11 +48,11 @@ Ordered to_json(const Touched& touched) {
           {"step", touched.step},
           {"generated", touched.generated},
           {"before", entry_to_json(touched.before)},
-          {"original", bytes_to_json(touched.original)},
           {"before_checksum", bytes_to_json(touched.before_checksum)},
+          {"original", bytes_to_json(touched.original)},
+          {"done", touched.done},
           {"after", entry_to_json(touched.after)},
-          {"after_checksum", bytes_to_json(touched.after_checksum)},
-          {"recorded", touched.recorded}};
+          {"after_checksum", bytes_to_json(touched.after_checksum)}};
 }
 
 std::uint32_t number_32(const Fields& fields, std::string_view key) {
@@ -87,12 +87,12 @@ Touched read_touched(const Fields& fields) {
   touched.step = fields.number("step");
   touched.generated = fields.boolean("generated");
   touched.before = read_entry(fields, "before");
+  touched.before_checksum = fields.text("before_checksum");
   touched.original = fields.text("original");
   if (!is_plain_name(touched.original)) fields.say("original", "the name of a file");
-  touched.before_checksum = fields.text("before_checksum");
+  touched.done = fields.boolean("done");
   touched.after = read_entry(fields, "after");
   touched.after_checksum = fields.text("after_checksum");
-  touched.recorded = fields.boolean("recorded");
   return touched;
 }
 
@@ -101,18 +101,20 @@ Record read_record(const Fields& fields) {
   record.id = fields.text("id");
   if (record.id.empty() || !is_plain_name(record.id)) fields.say("id", "the name of a folder");
   record.made = fields.text("made");
+  record.ended = fields.text("ended");
   record.state = fields.choice("state", State::undone);
+  record.said = fields.text("said");
   record.change = read_change(fields.object("change"));
   const std::size_t steps = record.change.steps.size() + record.change.on_confirm.size();
+  record.steps_done = fields.number("steps_done", steps);
+  record.running = fields.optional_number("running");
+  if (record.running && *record.running >= steps) fields.say("running", "the number of a step");
   fields.each("touched", [&record, steps](const Fields& one) {
     record.touched.push_back(read_touched(one));
     if (record.touched.back().step >= steps) one.say("step", "the number of a step of the change");
   });
-  record.steps_done = fields.number("steps_done", steps);
   record.folders_made = fields.texts("folders_made");
   record.boot_id = fields.text("boot_id");
-  record.ended = fields.text("ended");
-  record.said = fields.text("said");
   return record;
 }
 
@@ -124,14 +126,15 @@ Ordered to_json(const Record& record) {
   return {{"schema", schema},
           {"id", bytes_to_json(record.id)},
           {"made", bytes_to_json(record.made)},
-          {"state", to_string(record.state)},
-          {"change", to_json(record.change)},
-          {"touched", touched},
-          {"steps_done", record.steps_done},
-          {"folders_made", bytes_to_json(record.folders_made)},
-          {"boot_id", bytes_to_json(record.boot_id)},
           {"ended", bytes_to_json(record.ended)},
-          {"said", bytes_to_json(record.said)}};
+          {"state", to_string(record.state)},
+          {"said", bytes_to_json(record.said)},
+          {"change", to_json(record.change)},
+          {"steps_done", record.steps_done},
+          {"running", record.running ? Ordered(*record.running) : Ordered(nullptr)},
+          {"touched", touched},
+          {"folders_made", bytes_to_json(record.folders_made)},
+          {"boot_id", bytes_to_json(record.boot_id)}};
 }
 
 std::string to_json_text(const Record& record) {

@@ -108,10 +108,11 @@ Record any_record() {
     touched.before_checksum = any_bytes();
     if (*rc::gen::arbitrary<bool>()) touched.after = any_entry();
     touched.after_checksum = any_bytes();
-    touched.recorded = *rc::gen::arbitrary<bool>();
+    touched.done = *rc::gen::arbitrary<bool>();
     record.touched.push_back(touched);
   }
   record.steps_done = *rc::gen::inRange<std::size_t>(0, steps + 1);
+  if (steps > 0 && *rc::gen::arbitrary<bool>()) record.running = steps - 1;
   record.folders_made = some_bytes();
   record.boot_id = any_bytes();
   record.ended = any_bytes();
@@ -213,6 +214,9 @@ TEST(RecordJson, counts_beyond_the_steps_are_refused) {
   record.steps_done = 2;
   EXPECT_FALSE(parse_record(to_json_text(record)).has_value());
   record = plain_record();
+  record.running = 1;
+  EXPECT_FALSE(parse_record(to_json_text(record)).has_value());
+  record = plain_record();
   record.touched[0].step = 1;
   EXPECT_FALSE(parse_record(to_json_text(record)).has_value());
 }
@@ -236,8 +240,7 @@ TEST(RecordState, every_state_has_a_name_of_its_own) {
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
 
-TEST(RecordState, nothing_is_in_force_before_it_began_or_once_it_is_undone) {
-  EXPECT_FALSE(is_in_force(State::preparing));
+TEST(RecordState, everything_is_in_force_until_it_is_undone) {
   EXPECT_FALSE(is_in_force(State::undone));
   for (const State state :
        {State::applying, State::applied, State::awaiting_reboot, State::confirming,
@@ -247,7 +250,7 @@ TEST(RecordState, nothing_is_in_force_before_it_began_or_once_it_is_undone) {
 }
 
 TEST(RecordState, what_stands_between_old_and_new_is_interrupted) {
-  for (const State state : {State::preparing, State::applying, State::confirming, State::undoing}) {
+  for (const State state : {State::applying, State::confirming, State::undoing}) {
     EXPECT_TRUE(is_interrupted(state)) << to_string(state);
   }
   for (const State state : {State::applied, State::awaiting_reboot, State::confirmed,
