@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A change as JSON and back, nothing lost: what the journal keeps of it, and what
+// `headroom fix --json` prints.
+#pragma once
+
+#include "base/document.h"
+#include "plan/change.h"
+
+namespace headroom::plan {
+
+class Fields;
+
+nlohmann::ordered_json to_json(const Step& step);
+nlohmann::ordered_json to_json(const Forecast& forecast);
+nlohmann::ordered_json to_json(const Change& change);
+
+// Fails with invalid, with the place and what was expected there.
+Result<Change> change_from_json(const Json& json);
+// The same as part of a larger document.
+Change read_change(const Fields& fields);
+
+}  // namespace headroom::plan

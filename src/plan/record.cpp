@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/record.h"
+
+namespace headroom::plan {
+
+std::string_view to_string(State state) {
+  switch (state) {
+    case State::preparing:
+      return "preparing";
+    case State::applying:
+      return "applying";
+    case State::applied:
+      return "applied";
+    case State::awaiting_reboot:
+      return "awaiting-reboot";
+    case State::confirming:
+      return "confirming";
+    case State::confirmed:
+      return "confirmed";
+    case State::mismatched:
+      return "mismatched";
+    case State::undoing:
+      return "undoing";
+    case State::undone:
+      return "undone";
+  }
+  return "";
+}
+
+bool is_in_force(State state) {
+  return state != State::preparing && state != State::undone;
+}
+
+bool is_interrupted(State state) {
+  return state == State::preparing || state == State::applying || state == State::confirming ||
+         state == State::undoing;
+}
+
+}  // namespace headroom::plan
