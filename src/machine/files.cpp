@@ -208,6 +208,16 @@ Result<std::string> Files::read(std::string_view path, std::size_t limit) const 
   return *std::move(text);
 }
 
+Result<Descriptor> Files::open_file(std::string_view path) const {
+  HEADROOM_TRY(Descriptor file, open_at(path, O_RDONLY));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return fail({errno, ""}, "reading", path);
+  if (!S_ISREG(status.st_mode)) {
+    return Error{Errc::invalid, fmt::format("reading {}: not a regular file", absolute(path)), ""};
+  }
+  return file;
+}
+
 Result<Descriptor> Files::open_folder(std::string_view path) const {
   if (manifest_.complete) {
     if (auto known = recorded_refusal(path)) return fail(*std::move(known), "reading", path);

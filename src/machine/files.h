@@ -40,6 +40,8 @@ class Files {
   // The whole file; invalid if it is longer than `limit` or no regular file. Kernel files lie about
   // their size, so it is not asked.
   Result<std::string> read(std::string_view path, std::size_t limit = std::size_t{1} << 20U) const;
+  // A regular file, open for reading, for what is too large to hold. Not added to a record.
+  Result<Descriptor> open_file(std::string_view path) const;
   // The names in a folder, sorted, without "." and "..".
   Result<std::vector<std::string>> list(std::string_view path) const;
   // The symbolic links in a folder, by name, each with what it says: of /proc/PID/fd with its

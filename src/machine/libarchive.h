@@ -36,6 +36,16 @@ struct Libarchive {
   int (*read_support_filter_zstd)(archive*) = nullptr;
   int (*read_support_format_tar)(archive*) = nullptr;
   int (*read_open_fd)(archive*, int, std::size_t) = nullptr;
+  // One compression and no other, whatever the bytes look like.
+  int (*read_append_filter)(archive*, int) = nullptr;
+  // What a filter yields, as the data of one entry.
+  int (*read_support_format_raw)(archive*) = nullptr;
+  int (*read_support_format_empty)(archive*) = nullptr;
+  // Data, what opens, what gives the next block (0 bytes: the end; -1: it failed), what closes.
+  int (*read_open)(archive*, void*, int (*)(archive*, void*),
+                   ssize_t (*)(archive*, void*, const void**), int (*)(archive*, void*)) = nullptr;
+  // Bytes that passed a filter; -1: of what was given to the first one, how much it used.
+  std::int64_t (*filter_bytes)(archive*, int) = nullptr;
   int (*read_next_header)(archive*, archive_entry**) = nullptr;
   ssize_t (*read_data)(archive*, void*, std::size_t) = nullptr;
   int (*read_free)(archive*) = nullptr;

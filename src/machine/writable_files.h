@@ -16,6 +16,7 @@
 #include "base/file_entry.h"
 #include "base/result.h"
 #include "machine/descriptor.h"
+#include "machine/root_folder.h"
 
 namespace headroom::machine {
 
@@ -27,7 +28,7 @@ class WritableFiles {
   // Fails with not_this_system unless `root` is "/" or has the marker.
   static Result<WritableFiles> open(const std::string& root);
 
-  bool is_real() const { return real_; }
+  bool is_real() const { return root_.is_real(); }
   const std::string& root() const { return name_; }  // As given, without a slash at its end.
 
   // What is there, without following a last link; nullopt: nothing. Fails if it cannot be seen.
@@ -64,7 +65,8 @@ class WritableFiles {
   Status remove_folder(std::string_view path);
   // Removes what an interrupted `replace`, `copy` or `make_link` of this path left behind.
   Status remove_leftover(std::string_view path);
-  // One write(2) to a file that is there and that the kernel answers.
+  // One write(2) to a file under /sys or /proc that is there; a shorter write is an error. Follows
+  // links.
   Status write_in_place(std::string_view path, std::string_view text);
 
   // An advisory lock on a file, which is made if it is not there; held until the Descriptor goes.
@@ -72,17 +74,48 @@ class WritableFiles {
   Result<Descriptor> lock(std::string_view path);
 
   // Called before every single operation that changes anything (each of write, rename, fsync of
-  // `replace` by itself) with what it is about to do; an error it returns is the operation's. For
-  // tests that break every step.
+  // `replace` by itself) with what it is about to do and the path that it does it to; an error it
+  // returns is the operation's. For tests that break every step. Operations: create, write, owner,
+  // attribute, mode, sync, rename, sync-folder, link, remove, make-folder, remove-folder,
+  // write-in-place.
   using Hook = std::function<Status(std::string_view operation, std::string_view path)>;
   void before_each(Hook hook) { hook_ = std::move(hook); }
 
  private:
-  WritableFiles() = default;
+  // Where something is to change: the folder, open for fsync, and the last name, in it.
+  struct Place {
+    Descriptor folder;
+    std::string name;
+    std::string path;         // Of both, for messages.
+    std::string folder_path;  // Of the folder.
 
-  Descriptor root_;
+    std::string temporary() const { return "." + name + ".headroom-new"; }
+    std::string temporary_path() const;
+  };
+  using Fill = std::function<Status(int fd, const std::string& path)>;
+
+  explicit WritableFiles(RootFolder root) : root_(std::move(root)) {}
+
+  Result<Place> place_of(std::string_view path) const;
+  // As above; nullopt where the folder is not there.
+  Result<std::optional<Place>> place_if_there(std::string_view path) const;
+  // A regular file, links followed; never one of those that act when they are read.
+  Result<Descriptor> open_file(std::string_view path, int flags) const;
+
+  Status before(std::string_view operation, std::string_view path) const;
+  Status write_all(int fd, std::string_view bytes, const std::string& path) const;
+  Status copy_all(int from, int to, const std::string& path) const;
+  // Everything of `replace` but what is in the file.
+  Status replace_with(const Fill& fill, std::string_view path, const FileAttributes& attributes);
+  Status make_temporary(const Fill& fill, const Place& place, const FileAttributes& attributes);
+  Status make_temporary_link(const Place& place, const std::string& target);
+  // The temporary takes the name's place if `made` went well, and goes otherwise.
+  Status finish(const Place& place, Status made);
+  Status remove_temporary(const Place& place) const;
+  Status sync_folder(const Place& place) const;
+
+  RootFolder root_;
   std::string name_;
-  bool real_ = false;
   Hook hook_;
 };
 

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "change/change_machine.h"
+#include "change/transaction.h"
+
+namespace headroom::change {
+namespace {
+
+Status refuse_beside_interrupted(const Journal& journal) {
+  HEADROOM_TRY(const auto listing, journal.read_all());
+  for (const Error& error : listing.unreadable) {
+    Error readable = error;
+    readable.next = "headroom history";
+    return readable;
+  }
+  for (const plan::Record& record : listing.records) {
+    if (!plan::is_interrupted(record.state)) continue;
+    return Error{
+        Errc::busy,
+        fmt::format("expected every earlier change to be finished; {} was interrupted", record.id),
+        "headroom undo " + record.id};
+  }
+  return Done{};
+}
+
+// A change whose record never reached the disk never began.
+Error taken_back(const Doors& doors, Journal& journal, const plan::Record& record, Error error) {
+  const auto known = record.id.empty() ? Result<plan::Record>(Error{Errc::not_found, "", ""})
+                                       : journal.read(record.id);
+  if (!known && known.error().code == Errc::not_found) return error;
+  const auto undone = undo(doors, journal, record.id, error.message);
+  if (undone) {
+    error.message += "; everything is as it was before";
+    if (error.next.empty()) error.next = "headroom history";
+    return error;
+  }
+  error.message += "; taking it back failed too: " + undone.error().message;
+  error.next = "headroom undo " + record.id;
+  return error;
+}
+
+// With the lock held.
+Status carry_out(const Doors& doors, Journal& journal, plan::Record& record) {
+  const StepRange now{0, record.change.steps.size()};
+  HEADROOM_CHECK(refuse_beside_interrupted(journal));
+  HEADROOM_CHECK(check_ready(doors, journal, record.change, now, false));
+  HEADROOM_TRY(record.id, journal.begin(doors.now, record.change.fix));
+  HEADROOM_CHECK(keep_originals(doors, journal, record, now));
+  HEADROOM_CHECK(journal.save(record));  // From here on it is under way.
+  HEADROOM_CHECK(carry_out_all(doors, journal, record, now));
+  record.state = record.change.needs_reboot ? plan::State::awaiting_reboot : plan::State::applied;
+  record.ended = doors.now;
+  return journal.save(record);
+}
+
+}  // namespace
+
+Result<plan::Record> apply(const Doors& doors, Journal& journal, const plan::Change& change,
+                           std::string_view boot_id) {
+  plan::Record record;
+  record.change = change;
+  record.made = doors.now;
+  record.boot_id = boot_id;
+  Status done = Done{};
+  {
+    HEADROOM_TRY(const auto lock, journal.lock());
+    done = carry_out(doors, journal, record);
+  }
+  if (!done) return taken_back(doors, journal, record, std::move(done).error());
+  return record;
+}
+
+}  // namespace headroom::change

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "change/change_machine.h"
+#include "change/transaction.h"
+
+namespace headroom::change {
+namespace {
+
+using plan::State;
+
+Result<plan::Record> read_awaiting(const Journal& journal, std::string_view id) {
+  HEADROOM_TRY(auto record, journal.read(id));
+  const State state = record.state;
+  if (state == State::awaiting_reboot || state == State::confirming || state == State::mismatched) {
+    return record;
+  }
+  return Error{Errc::invalid,
+               fmt::format("expected a change that awaits its reboot, found {} {}", record.id,
+                           to_string(state)),
+               "headroom history"};
+}
+
+}  // namespace
+
+Result<plan::Record> confirm(const Doors& doors, Journal& journal, std::string_view id,
+                             std::string_view said) {
+  HEADROOM_TRY(const auto lock, journal.lock());
+  HEADROOM_TRY(auto record, read_awaiting(journal, id));
+  const StepRange rest{record.steps_done,
+                       record.change.steps.size() + record.change.on_confirm.size()};
+  HEADROOM_CHECK(check_ready(doors, journal, record.change, rest, true));
+  HEADROOM_CHECK(keep_originals(doors, journal, record, rest));
+  record.said = said;
+  record.state = State::confirming;
+  HEADROOM_CHECK(journal.save(record));
+  if (auto done = carry_out_all(doors, journal, record, rest); !done) {
+    Error error = std::move(done).error();
+    error.message += "; what was changed so far is kept";
+    error.next = fmt::format("headroom confirm   (goes on; headroom undo {} goes back)", record.id);
+    return error;
+  }
+  record.state = State::confirmed;
+  record.ended = doors.now;
+  HEADROOM_CHECK(journal.save(record));
+  return record;
+}
+
+Result<plan::Record> mark_mismatched(const Doors& doors, Journal& journal, std::string_view id,
+                                     std::string_view said) {
+  HEADROOM_TRY(const auto lock, journal.lock());
+  HEADROOM_TRY(auto record, read_awaiting(journal, id));
+  record.state = State::mismatched;
+  record.said = said;
+  record.ended = doors.now;
+  HEADROOM_CHECK(journal.save(record));
+  return record;
+}
+
+}  // namespace headroom::change

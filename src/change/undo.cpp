@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "change/change_machine.h"
+#include "change/observe.h"
+#include "change/restore.h"
+
+namespace headroom::change {
+namespace {
+
+bool touches(const plan::Record& record, const std::string& path) {
+  return std::any_of(record.touched.begin(), record.touched.end(), [&path](const auto& touched) {
+    return touched.path == path && !touched.generated;
+  });
+}
+
+Status refuse_below_later(const Journal& journal, const plan::Record& record) {
+  HEADROOM_TRY(const auto listing, journal.read_all());
+  for (const plan::Record& later : listing.records) {
+    if (later.id <= record.id || !plan::is_in_force(later.state)) continue;
+    for (const plan::Touched& touched : record.touched) {
+      if (touched.generated || !touches(later, touched.path)) continue;
+      return Error{Errc::invalid,
+                   fmt::format("expected {} to be the last change of {}; {} came later and is in "
+                               "force; nothing was done",
+                               record.id, touched.path, later.id),
+                   "headroom undo " + later.id};
+    }
+  }
+  return Done{};
+}
+
+Status refuse_edited(const plan::Record& record, const std::vector<PathFate>& fates) {
+  std::string differences;
+  for (const PathFate& path : fates) {
+    if (path.fate == Fate::edited) differences += path.difference;
+  }
+  if (differences.empty()) return Done{};
+  return Error{Errc::invalid,
+               fmt::format("expected the files of {} as it left them, found them changed since; "
+                           "nothing was done\n{}",
+                           record.id, differences),
+               "undo that edit first, or take the change back by hand: its originals are in "
+               "/var/lib/headroom/changes/" +
+                   record.id};
+}
+
+// What an interrupted command made that was not there before. Kept in the journal all the same: it
+// could be somebody else's.
+Status remove_half_done(const Doors& doors, Journal& journal, const plan::Record& record) {
+  if (!record.running) return Done{};
+  HEADROOM_TRY(const StepPaths paths,
+               paths_of(doors.files, step_at(record.change, *record.running)));
+  std::size_t number = 0;
+  for (const auto* list : {&paths.authored, &paths.generated}) {
+    for (const std::string& path : *list) {
+      const auto known = std::any_of(record.touched.begin(), record.touched.end(),
+                                     [&path](const auto& touched) { return touched.path == path; });
+      HEADROOM_TRY(const auto entry, doors.files.look(path));
+      if (known || !entry) continue;
+      const std::string kept = fmt::format("half-done-{:04}", ++number);
+      HEADROOM_CHECK(
+          doors.files.copy(path, journal.original_path(record.id, kept), entry->attributes));
+      HEADROOM_CHECK(doors.files.remove(path));
+    }
+  }
+  return Done{};
+}
+
+Status restore_all(const Doors& doors, Journal& journal, const plan::Record& record,
+                   const std::vector<PathFate>& fates) {
+  HEADROOM_CHECK(remove_half_done(doors, journal, record));
+  for (auto path = fates.rbegin(); path != fates.rend(); ++path) {
+    if (path->fate == Fate::restore) {
+      HEADROOM_CHECK(restore(doors, journal, record, *path->touched));
+    } else if (path->fate == Fate::as_before) {
+      HEADROOM_CHECK(doors.files.remove_leftover(path->touched->path));
+    }
+  }
+  for (auto folder = record.folders_made.rbegin(); folder != record.folders_made.rend(); ++folder) {
+    // One that somebody put something into since stays.
+    const auto names = doors.files.list(*folder);
+    if (names && names->empty()) HEADROOM_CHECK(doors.files.remove_folder(*folder));
+  }
+  return Done{};
+}
+
+bool made_anew(const StepPaths& paths, const std::vector<PathFate>& fates) {
+  return std::any_of(fates.begin(), fates.end(), [&paths](const PathFate& path) {
+    return path.fate == Fate::made_anew && std::find(paths.generated.begin(), paths.generated.end(),
+                                                     path.touched->path) != paths.generated.end();
+  });
+}
+
+// Commands whose effects no saved bytes hold. One that only tells a service is not worth stopping
+// for; one that has to make a file anew is.
+Status run_undo_commands(const Doors& doors, const std::vector<PathFate>& fates, Undone& undone) {
+  const plan::Record& record = undone.record;
+  const std::size_t begun = record.running ? *record.running + 1 : record.steps_done;
+  for (std::size_t i = 0; i < begun; ++i) {
+    const auto* command = std::get_if<plan::Command>(&step_at(record.change, i).action);
+    if (command == nullptr || command->undo.empty()) continue;
+    HEADROOM_TRY(const StepPaths paths, paths_of(doors.files, step_at(record.change, i)));
+    const bool anew = made_anew(paths, fates);
+    const bool run = command->undo_run == plan::UndoRun::always ||
+                     (command->undo_run == plan::UndoRun::if_changed && anew);
+    if (!run) continue;
+    const auto done = run_command(doors, command->undo);
+    if (!done && anew) return done;
+    const std::string words = join(command->undo, " ");
+    undone.notes.push_back(done ? "ran " + words : "by hand, please: " + done.error().message);
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Result<Undone> undo(const Doors& doors, Journal& journal, std::string_view id,
+                    std::string_view why) {
+  HEADROOM_TRY(const auto lock, journal.lock());
+  HEADROOM_TRY(auto record, journal.read(id));
+  if (record.state == plan::State::undone) {
+    return Error{Errc::invalid, fmt::format("{} is undone already", record.id), "headroom history"};
+  }
+  Undone undone{std::move(record), {}};
+  HEADROOM_CHECK(refuse_below_later(journal, undone.record));
+  HEADROOM_TRY(const auto fates, decide(doors, journal, undone.record));
+  HEADROOM_CHECK(refuse_edited(undone.record, fates));
+  undone.record.state = plan::State::undoing;
+  if (!why.empty()) undone.record.said = why;
+  HEADROOM_CHECK(journal.save(undone.record));
+  HEADROOM_CHECK(restore_all(doors, journal, undone.record, fates));
+  HEADROOM_CHECK(run_undo_commands(doors, fates, undone));
+  for (const PathFate& path : fates) {
+    if (path.fate == Fate::made_anew) {
+      undone.notes.push_back(path.touched->path + " was made anew since and stays as it is now");
+    }
+  }
+  undone.record.state = plan::State::undone;
+  undone.record.ended = doors.now;
+  HEADROOM_CHECK(journal.save(undone.record));
+  return undone;
+}
+
+}  // namespace headroom::change

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/decompressor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "machine/compressed_length.h"
+#include "machine/libarchive.h"
+
+namespace headroom::machine {
+namespace {
+
+constexpr std::size_t block_bytes = std::size_t{64} << 10U;
+
+struct Known {
+  Compression compression;
+  std::string_view name;
+  std::string_view magic;
+  int filter;  // archive.h: ARCHIVE_FILTER_*.
+};
+using namespace std::string_view_literals;
+constexpr std::array known = {
+    Known{Compression::gzip, "gzip", "\x1f\x8b"sv, 1},
+    Known{Compression::bzip2, "bzip2", "BZh"sv, 2},
+    Known{Compression::lzma, "lzma", "\x5d\x00\x00"sv, 5},
+    Known{Compression::xz, "xz", "\xfd\x37zXZ\x00"sv, 6},
+    Known{Compression::lzo, "lzo", "\x89LZO"sv, 11},
+    Known{Compression::lz4_legacy, "lz4", "\x02\x21\x4c\x18"sv, 13},
+    Known{Compression::zstd, "zstd", "\x28\xb5\x2f\xfd"sv, 14},
+};
+
+const Known& row(Compression compression) {
+  return *std::find_if(known.begin(), known.end(),
+                       [&](const Known& it) { return it.compression == compression; });
+}
+
+// libarchive's "raw" format: one entry, whose data is what the filter yields.
+class Unpacking : public Decompressor {
+ public:
+  Unpacking(const Libarchive& library, const Known& how, const RandomAccess& packed)
+      : library_(library), how_(how), packed_(packed), archive_(library.read_new()) {}
+  Unpacking(const Unpacking&) = delete;
+  Unpacking& operator=(const Unpacking&) = delete;
+  ~Unpacking() override { library_.read_free(archive_); }
+
+  Status start(std::uint64_t offset) {
+    offset_ = position_ = offset;
+    end_ = packed_.size();
+    // Others would run a program of that name, if there is one.
+    if (library_.read_append_filter(archive_, how_.filter) != Libarchive::ok) {
+      return Error{
+          Errc::unsupported,
+          fmt::format("compressed with {}, which the libarchive here cannot unpack", how_.name),
+          ""};
+    }
+    HEADROOM_TRY(const auto length, compressed_length(how_.compression, packed_, offset));
+    if (length) end_ = offset + *length;
+    library_.read_support_format_raw(archive_);
+    library_.read_support_format_empty(archive_);
+    if (library_.read_open(archive_, this, nullptr, &Unpacking::give, nullptr) != Libarchive::ok) {
+      return broken();
+    }
+    archive_entry* entry = nullptr;
+    const int result = library_.read_next_header(archive_, &entry);
+    empty_ = result == Libarchive::end;
+    if (!empty_ && result < Libarchive::warn) return broken();
+    return Done{};
+  }
+
+  Result<std::size_t> read(std::span<char> buffer) override {
+    std::size_t filled = 0;
+    while (!empty_ && filled < buffer.size()) {
+      const ssize_t count =
+          library_.read_data(archive_, buffer.data() + filled, buffer.size() - filled);
+      if (count < 0) return broken();
+      if (count == 0) break;
+      filled += static_cast<std::size_t>(count);
+    }
+    return filled;
+  }
+
+  Result<std::uint64_t> skip(std::uint64_t count) override {
+    std::uint64_t passed = 0;
+    while (passed < count) {
+      const auto part =
+          static_cast<std::size_t>(std::min<std::uint64_t>(count - passed, scratch_.size()));
+      HEADROOM_TRY(const std::size_t got, read(std::span(scratch_).first(part)));
+      passed += got;
+      if (got < part) break;
+    }
+    return passed;
+  }
+
+  std::uint64_t end_offset() const override {
+    const std::int64_t consumed = library_.filter_bytes(archive_, -1);
+    return std::min(end_,
+                    offset_ + static_cast<std::uint64_t>(std::max<std::int64_t>(consumed, 0)));
+  }
+
+ private:
+  // libarchive asks for more packed bytes.
+  static ssize_t give(archive*, void* self, const void** bytes) {
+    return static_cast<Unpacking*>(self)->give_block(bytes);
+  }
+  ssize_t give_block(const void** bytes) {
+    const auto count =
+        static_cast<std::size_t>(std::min<std::uint64_t>(block_.size(), end_ - position_));
+    auto got = packed_.read_at(position_, std::span(block_).first(count));
+    if (!got) {
+      failure_ = std::move(got).error();
+      return -1;
+    }
+    position_ += *got;
+    *bytes = block_.data();
+    return static_cast<ssize_t>(*got);
+  }
+
+  Error broken() {
+    if (failure_) return *failure_;
+    const char* why = library_.error_string(archive_);
+    return {Errc::invalid,
+            fmt::format("the part compressed with {} is damaged or cut short ({})", how_.name,
+                        why == nullptr ? "no reason given" : why),
+            ""};
+  }
+
+  Libarchive library_;
+  const Known& how_;
+  const RandomAccess& packed_;
+  archive* archive_;
+  std::uint64_t offset_ = 0;
+  std::uint64_t position_ = 0;
+  std::uint64_t end_ = 0;
+  bool empty_ = false;
+  std::optional<Error> failure_;
+  std::vector<char> block_ = std::vector<char>(block_bytes);
+  std::vector<char> scratch_ = std::vector<char>(block_bytes);
+};
+
+}  // namespace
+
+std::optional<Compression> find_compression(std::string_view start) {
+  for (const Known& it : known) {
+    if (start.starts_with(it.magic)) return it.compression;
+  }
+  return std::nullopt;
+}
+
+std::string_view to_string(Compression compression) {
+  return row(compression).name;
+}
+
+Result<std::unique_ptr<Decompressor>> Decompressor::open(Compression compression,
+                                                         const RandomAccess& packed,
+                                                         std::uint64_t offset) {
+  HEADROOM_TRY(const Libarchive library, Libarchive::load());
+  auto unpacking = std::make_unique<Unpacking>(library, row(compression), packed);
+  HEADROOM_CHECK(unpacking->start(offset));
+  return unpacking;
+}
+
+}  // namespace headroom::machine

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/root_folder.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "machine/os_error.h"
+
+namespace headroom::machine {
+namespace {
+
+constexpr int careful = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+bool is_system_root(int fd) {
+  struct stat root {};
+  struct stat given {};
+  return ::stat("/", &root) == 0 && ::fstat(fd, &given) == 0 && root.st_dev == given.st_dev &&
+         root.st_ino == given.st_ino;
+}
+
+}  // namespace
+
+std::string relative(std::string_view path) {
+  while (path.starts_with('/')) path.remove_prefix(1);
+  return path.empty() ? "." : std::string(path);
+}
+
+std::string absolute(std::string_view path) {
+  const std::string rest = relative(path);
+  return rest == "." ? "/" : "/" + rest;
+}
+
+Result<RootFolder> RootFolder::open(const std::string& root) {
+  RootFolder made;
+  made.folder_ = Descriptor(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (made.get() < 0) return os_error(errno, "opening " + root);
+  made.real_ = is_system_root(made.get());
+  const Descriptor probe(made.open_path("/", O_PATH));
+  if (probe.get() < 0) return os_error(-probe.get(), "opening " + root);
+  return made;
+}
+
+int RootFolder::open_path(std::string_view path, int flags, unsigned mode) const {
+  const std::string name = relative(path);
+  // openat2 refuses O_PATH together with flags that say how to read.
+  const int all = flags | ((flags & O_PATH) != 0 ? O_CLOEXEC : careful);
+  if (real_) {
+    const int fd = ::openat(get(), name.c_str(), all, mode);
+    return fd >= 0 ? fd : -errno;
+  }
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(all);
+  how.mode = mode;
+  how.resolve = RESOLVE_IN_ROOT;
+  const long fd = ::syscall(SYS_openat2, get(), name.c_str(), &how, sizeof how);
+  return fd >= 0 ? static_cast<int>(fd) : -errno;
+}
+
+}  // namespace headroom::machine

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// A change interrupted at every single operation, of apply × undo and of confirm: afterwards the
+// machine is byte for byte the old one or the new one, and the journal knows which. A crash ends
+// everything that follows; an errno fails one operation and the program goes on.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <functional>
+
+#include "change/change_machine.h"
+#include "fault/toy_machine.h"
+
+namespace headroom::change {
+namespace {
+
+using plan::State;
+using testing::ScratchRoot;
+using testing::ToyPrograms;
+
+constexpr auto journal_folder = "/var/lib/headroom";
+constexpr auto now = "2026-11-21T22:30:11Z";
+
+enum class Fault { crash, one_errno };
+
+// One run of the program: opens the root, does something, and may break at one operation.
+struct Run {
+  machine::WritableFiles files;
+  ToyPrograms programs{files};
+  Journal journal{files, journal_folder};
+  Doors doors{files, programs, now};
+  int operations = 0;
+
+  explicit Run(const ScratchRoot& root) : files(*machine::WritableFiles::open(root.string())) {}
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  // Operation number `at` (from 0) fails; after a crash all that follow fail as well.
+  void break_at(int at, Fault fault) {
+    files.before_each(
+        [this, at, fault](std::string_view operation, std::string_view path) -> Status {
+          const int number = operations++;
+          const bool fails = fault == Fault::crash ? number >= at : number == at;
+          if (!fails) return Done{};
+          return Error{Errc::no_space,
+                       std::string(operation) + " " + std::string(path) + ": broken", ""};
+        });
+  }
+};
+
+using Tree = decltype(std::declval<ScratchRoot>().snapshot(""));
+
+Tree machine_of(const ScratchRoot& root) {
+  return root.snapshot(journal_folder);
+}
+
+struct Expected {
+  Tree old_machine;
+  Tree applied;
+  Tree confirmed;
+};
+
+Expected expected_machines() {
+  const ScratchRoot root;
+  testing::fill_toy_machine(root);
+  Expected expected{machine_of(root), {}, {}};
+  Run run(root);
+  const auto record = apply(run.doors, run.journal, testing::toy_change(), "boot-1");
+  EXPECT_TRUE(record) << record.error().message;
+  expected.applied = machine_of(root);
+  const auto confirmed = confirm(run.doors, run.journal, record->id, "");
+  EXPECT_TRUE(confirmed) << confirmed.error().message;
+  expected.confirmed = machine_of(root);
+  return expected;
+}
+
+// What the journal of a machine that was switched on again says; nothing: no change ever began.
+std::optional<plan::Record> only_record(const ScratchRoot& root) {
+  Run run(root);
+  const auto listing = run.journal.read_all();
+  EXPECT_TRUE(listing) << listing.error().message;
+  EXPECT_TRUE(listing->unreadable.empty());
+  EXPECT_LE(listing->records.size(), 1U);
+  if (!listing || listing->records.empty()) return std::nullopt;
+  return listing->records.front();
+}
+
+::testing::AssertionResult same(const Tree& expected, const ScratchRoot& root) {
+  const Tree found = machine_of(root);
+  if (found == expected) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << difference(expected, found);
+}
+
+// Whatever happened, the journal and the machine agree, and undo brings the old machine back.
+void expect_consistent(const ScratchRoot& root, const Expected& expected) {
+  const auto record = only_record(root);
+  if (!record || record->state == State::undone) {
+    EXPECT_TRUE(same(expected.old_machine, root));
+    return;
+  }
+  if (record->state == State::awaiting_reboot) EXPECT_TRUE(same(expected.applied, root));
+  if (record->state == State::confirmed) EXPECT_TRUE(same(expected.confirmed, root));
+  Run run(root);
+  const auto undone = undo(run.doors, run.journal, record->id);
+  ASSERT_TRUE(undone) << undone.error().message;
+  EXPECT_TRUE(same(expected.old_machine, root));
+  EXPECT_EQ(only_record(root)->state, State::undone);
+}
+
+TEST(ChangeFault, apply_and_undo_interrupted_anywhere_leave_the_old_machine) {
+  const Expected expected = expected_machines();
+  for (int apply_at = 0;; ++apply_at) {
+    bool whole = false;
+    for (int undo_at = 0;; undo_at += 1) {
+      const ScratchRoot root;
+      testing::fill_toy_machine(root);
+      {
+        Run run(root);
+        run.break_at(apply_at, Fault::crash);
+        whole = apply(run.doors, run.journal, testing::toy_change(), "boot-1").has_value();
+      }
+      const auto record = only_record(root);
+      bool undone = true;
+      if (record && record->state != State::undone) {
+        Run run(root);
+        run.break_at(undo_at, Fault::crash);
+        undone = undo(run.doors, run.journal, record->id).has_value();
+      }
+      expect_consistent(root, expected);
+      ASSERT_FALSE(::testing::Test::HasFailure())
+          << "apply broke at " << apply_at << ", undo at " << undo_at;
+      if (undone) break;
+    }
+    if (whole) break;
+  }
+}
+
+TEST(ChangeFault, an_errno_anywhere_in_apply_takes_everything_back) {
+  const Expected expected = expected_machines();
+  for (int at = 0;; ++at) {
+    const ScratchRoot root;
+    testing::fill_toy_machine(root);
+    Run run(root);
+    run.break_at(at, Fault::one_errno);
+    const auto record = apply(run.doors, run.journal, testing::toy_change(), "boot-1");
+    if (!record) {
+      // Without anybody's help, unless the journal itself could not be written.
+      EXPECT_TRUE(same(expected.old_machine, root)) << record.error().message;
+      EXPECT_FALSE(record.error().next.empty()) << record.error().message;
+    }
+    expect_consistent(root, expected);
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "broke at " << at;
+    if (run.operations <= at) break;
+  }
+}
+
+TEST(ChangeFault, an_errno_anywhere_in_undo_is_finished_by_the_next_undo) {
+  const Expected expected = expected_machines();
+  for (int at = 0;; ++at) {
+    const ScratchRoot root;
+    testing::fill_toy_machine(root);
+    Run first(root);
+    const auto record = apply(first.doors, first.journal, testing::toy_change(), "boot-1");
+    ASSERT_TRUE(record);
+    Run second(root);
+    second.break_at(at, Fault::one_errno);
+    const bool done = undo(second.doors, second.journal, record->id).has_value();
+    expect_consistent(root, expected);
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "broke at " << at;
+    if (done && second.operations <= at) break;
+  }
+}
+
+void confirm_interrupted(Fault fault, bool go_on) {
+  const Expected expected = expected_machines();
+  for (int at = 0;; ++at) {
+    const ScratchRoot root;
+    testing::fill_toy_machine(root);
+    Run first(root);
+    const auto record = apply(first.doors, first.journal, testing::toy_change(), "boot-1");
+    ASSERT_TRUE(record);
+    Run second(root);
+    second.break_at(at, fault);
+    const bool done = confirm(second.doors, second.journal, record->id, "").has_value();
+    if (go_on && !done) {
+      Run third(root);
+      const auto again = confirm(third.doors, third.journal, record->id, "");
+      EXPECT_TRUE(again) << again.error().message;
+      EXPECT_TRUE(same(expected.confirmed, root));
+    }
+    expect_consistent(root, expected);
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "broke at " << at;
+    if (done && second.operations <= at) break;
+  }
+}
+
+TEST(ChangeFault, a_crash_in_confirm_can_go_on) {
+  confirm_interrupted(Fault::crash, true);
+}
+TEST(ChangeFault, a_crash_in_confirm_can_go_back) {
+  confirm_interrupted(Fault::crash, false);
+}
+TEST(ChangeFault, an_errno_in_confirm_can_go_on) {
+  confirm_interrupted(Fault::one_errno, true);
+}
+TEST(ChangeFault, an_errno_in_confirm_can_go_back) {
+  confirm_interrupted(Fault::one_errno, false);
+}
+
+}  // namespace
+}  // namespace headroom::change
