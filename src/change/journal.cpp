@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "change/undo_script.h"
-#include "plan/change_json.h"
+#include "plan/record_json.h"
 
 namespace headroom::change {
 namespace {
@@ -74,7 +74,7 @@ Result<plan::Record> Journal::read(std::string_view id) const {
                  "headroom history"};
   }
   if (!text) return text.error();
-  auto record = plan::record_from_json(*text);
+  auto record = plan::parse_record(*text);
   if (!record) return std::move(record).error().in("reading " + path);
   return record;
 }

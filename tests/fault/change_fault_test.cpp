@@ -47,7 +47,7 @@ struct Run {
   }
 };
 
-using Tree = decltype(std::declval<ScratchRoot>().snapshot(""));
+using Tree = testing::Snapshot;
 
 Tree machine_of(const ScratchRoot& root) {
   return root.snapshot(journal_folder);
@@ -85,9 +85,9 @@ std::optional<plan::Record> only_record(const ScratchRoot& root) {
 }
 
 ::testing::AssertionResult same(const Tree& expected, const ScratchRoot& root) {
-  const Tree found = machine_of(root);
-  if (found == expected) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << difference(expected, found);
+  const std::string differs = testing::difference(expected, machine_of(root));
+  if (differs.empty()) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << differs;
 }
 
 // Whatever happened, the journal and the machine agree, and undo brings the old machine back.
