@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock for measuring how long something took. What reasons about time gets it as an argument,
-// so only the commands ask the clock.
+// The clocks: one for measuring how long something took, one for saying when. What reasons about
+// time gets it as an argument, so only the commands ask a clock.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace headroom::machine {
 
 // Nanoseconds since some fixed moment; never goes back.
 std::uint64_t monotonic_ns();
+
+// The time of day in UTC, to the second, as in ISO 8601: "2026-11-21T22:30:11Z".
+std::string utc_now();
 
 }  // namespace headroom::machine

@@ -140,21 +140,28 @@ Result<Descriptor> WritableFiles::open_file(std::string_view path, int flags) co
   return file;
 }
 
-Result<std::string> WritableFiles::read(std::string_view path, std::size_t limit) const {
+Status WritableFiles::read_pieces(std::string_view path,
+                                  const std::function<Status(std::string_view piece)>& take) const {
   HEADROOM_TRY(const Descriptor file, open_file(path, O_RDONLY));
-  std::string text;
-  std::array<char, 65536> chunk;
+  std::string piece(std::size_t{1} << 18U, '\0');
   for (;;) {
-    const ssize_t count = ::read(file.get(), chunk.data(), chunk.size());
+    const ssize_t count = ::read(file.get(), piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return os_error(errno, "reading " + absolute(path));
-    if (count == 0) return text;
-    text.append(chunk.data(), static_cast<std::size_t>(count));
-    if (text.size() > limit) {
-      return Error{Errc::invalid,
-                   fmt::format("reading {}: longer than {} bytes", absolute(path), limit), ""};
-    }
+    if (count == 0) return Done{};
+    HEADROOM_CHECK(take({piece.data(), static_cast<std::size_t>(count)}));
   }
+}
+
+Result<std::string> WritableFiles::read(std::string_view path, std::size_t limit) const {
+  std::string text;
+  HEADROOM_CHECK(read_pieces(path, [&](std::string_view piece) -> Status {
+    text += piece;
+    if (text.size() <= limit) return Done{};
+    return Error{Errc::invalid,
+                 fmt::format("reading {}: longer than {} bytes", absolute(path), limit), ""};
+  }));
+  return text;
 }
 
 Result<std::vector<std::string>> WritableFiles::list(std::string_view path) const {

@@ -38,6 +38,9 @@ class WritableFiles {
   Result<std::string> resolve(std::string_view path) const;
   // The whole file, its last link followed; invalid if longer than `limit` or no regular file.
   Result<std::string> read(std::string_view path, std::size_t limit = std::size_t{1} << 30U) const;
+  // The same piece by piece: for what is too large to hold. Ends early if `take` fails.
+  Status read_pieces(std::string_view path,
+                     const std::function<Status(std::string_view piece)>& take) const;
   // The names in a folder, sorted, without "." and "..".
   Result<std::vector<std::string>> list(std::string_view path) const;
   // What a path with "*" in its last part matches, sorted; a path without one matches itself if it
