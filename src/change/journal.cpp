@@ -12,11 +12,12 @@
 namespace headroom::change {
 namespace {
 
-constexpr FileAttributes private_file{.mode = 0600, .uid = 0, .gid = 0, .extended = {}};
 constexpr std::uint32_t private_folder = 0700;
 
-// Our own attributes: what a file gets that this user makes.
-FileAttributes own(FileAttributes attributes, const FileEntry& folder) {
+// For the owner of the journal alone: it may hold what nobody else may read.
+FileAttributes private_file_in(const FileEntry& folder) {
+  FileAttributes attributes;
+  attributes.mode = 0600;
   attributes.uid = folder.attributes.uid;
   attributes.gid = folder.attributes.gid;
   return attributes;
@@ -133,7 +134,7 @@ Status Journal::save(const plan::Record& record) {
   const std::string folder = folder_of(record.id);
   HEADROOM_TRY(const auto entry, files_.look(folder));
   if (!entry) return Error{Errc::not_found, "expected the folder " + folder + ", found none", ""};
-  const FileAttributes attributes = own(private_file, *entry);
+  const FileAttributes attributes = private_file_in(*entry);
   HEADROOM_CHECK(files_.replace(folder + "/undo.sh", undo_script(record), attributes));
   return files_.replace(folder + "/record.json", plan::to_json_text(record), attributes);
 }
