@@ -22,17 +22,17 @@ constexpr auto now = "2026-11-21T22:30:11Z";
 
 enum class Fault { crash, one_errno };
 
-// One run of the program: opens the root, does something, and may break at one operation.
-struct Run {
+// One run of headroom: opens the root, does something, and may break at one operation.
+struct Attempt {
   machine::WritableFiles files;
   ToyPrograms programs{files};
   Journal journal{files, journal_folder};
   Doors doors{files, programs, now};
   int operations = 0;
 
-  explicit Run(const ScratchRoot& root) : files(*machine::WritableFiles::open(root.string())) {}
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
+  explicit Attempt(const ScratchRoot& root) : files(*machine::WritableFiles::open(root.string())) {}
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
 
   // Operation number `at` (from 0) fails; after a crash all that follow fail as well.
   void break_at(int at, Fault fault) {
@@ -63,7 +63,7 @@ Expected expected_machines() {
   const ScratchRoot root;
   testing::fill_toy_machine(root);
   Expected expected{machine_of(root), {}, {}};
-  Run run(root);
+  Attempt run(root);
   const auto record = apply(run.doors, run.journal, testing::toy_change(), "boot-1");
   EXPECT_TRUE(record) << record.error().message;
   expected.applied = machine_of(root);
@@ -75,7 +75,7 @@ Expected expected_machines() {
 
 // What the journal of a machine that was switched on again says; nothing: no change ever began.
 std::optional<plan::Record> only_record(const ScratchRoot& root) {
-  Run run(root);
+  Attempt run(root);
   const auto listing = run.journal.read_all();
   EXPECT_TRUE(listing) << listing.error().message;
   EXPECT_TRUE(listing->unreadable.empty());
@@ -97,9 +97,13 @@ void expect_consistent(const ScratchRoot& root, const Expected& expected) {
     EXPECT_TRUE(same(expected.old_machine, root));
     return;
   }
-  if (record->state == State::awaiting_reboot) EXPECT_TRUE(same(expected.applied, root));
-  if (record->state == State::confirmed) EXPECT_TRUE(same(expected.confirmed, root));
-  Run run(root);
+  if (record->state == State::awaiting_reboot) {
+    EXPECT_TRUE(same(expected.applied, root));
+  }
+  if (record->state == State::confirmed) {
+    EXPECT_TRUE(same(expected.confirmed, root));
+  }
+  Attempt run(root);
   const auto undone = undo(run.doors, run.journal, record->id);
   ASSERT_TRUE(undone) << undone.error().message;
   EXPECT_TRUE(same(expected.old_machine, root));
@@ -114,14 +118,14 @@ TEST(ChangeFault, apply_and_undo_interrupted_anywhere_leave_the_old_machine) {
       const ScratchRoot root;
       testing::fill_toy_machine(root);
       {
-        Run run(root);
+        Attempt run(root);
         run.break_at(apply_at, Fault::crash);
         whole = apply(run.doors, run.journal, testing::toy_change(), "boot-1").has_value();
       }
       const auto record = only_record(root);
       bool undone = true;
       if (record && record->state != State::undone) {
-        Run run(root);
+        Attempt run(root);
         run.break_at(undo_at, Fault::crash);
         undone = undo(run.doors, run.journal, record->id).has_value();
       }
@@ -139,7 +143,7 @@ TEST(ChangeFault, an_errno_anywhere_in_apply_takes_everything_back) {
   for (int at = 0;; ++at) {
     const ScratchRoot root;
     testing::fill_toy_machine(root);
-    Run run(root);
+    Attempt run(root);
     run.break_at(at, Fault::one_errno);
     const auto record = apply(run.doors, run.journal, testing::toy_change(), "boot-1");
     if (!record) {
@@ -158,10 +162,10 @@ TEST(ChangeFault, an_errno_anywhere_in_undo_is_finished_by_the_next_undo) {
   for (int at = 0;; ++at) {
     const ScratchRoot root;
     testing::fill_toy_machine(root);
-    Run first(root);
+    Attempt first(root);
     const auto record = apply(first.doors, first.journal, testing::toy_change(), "boot-1");
     ASSERT_TRUE(record);
-    Run second(root);
+    Attempt second(root);
     second.break_at(at, Fault::one_errno);
     const bool done = undo(second.doors, second.journal, record->id).has_value();
     expect_consistent(root, expected);
@@ -175,14 +179,14 @@ void confirm_interrupted(Fault fault, bool go_on) {
   for (int at = 0;; ++at) {
     const ScratchRoot root;
     testing::fill_toy_machine(root);
-    Run first(root);
+    Attempt first(root);
     const auto record = apply(first.doors, first.journal, testing::toy_change(), "boot-1");
     ASSERT_TRUE(record);
-    Run second(root);
+    Attempt second(root);
     second.break_at(at, fault);
     const bool done = confirm(second.doors, second.journal, record->id, "").has_value();
     if (go_on && !done) {
-      Run third(root);
+      Attempt third(root);
       const auto again = confirm(third.doors, third.journal, record->id, "");
       EXPECT_TRUE(again) << again.error().message;
       EXPECT_TRUE(same(expected.confirmed, root));
