@@ -140,6 +140,10 @@ Result<Descriptor> WritableFiles::open_file(std::string_view path, int flags) co
   return file;
 }
 
+Result<Descriptor> WritableFiles::open_file(std::string_view path) const {
+  return open_file(path, O_RDONLY);
+}
+
 Result<std::string> WritableFiles::read(std::string_view path, std::size_t limit) const {
   HEADROOM_TRY(const Descriptor file, open_file(path, O_RDONLY));
   std::string text;

@@ -38,6 +38,8 @@ class WritableFiles {
   Result<std::string> resolve(std::string_view path) const;
   // The whole file, its last link followed; invalid if longer than `limit` or no regular file.
   Result<std::string> read(std::string_view path, std::size_t limit = std::size_t{1} << 30U) const;
+  // A regular file, open for reading, for what is too large to hold; its last link followed.
+  Result<Descriptor> open_file(std::string_view path) const;
   // The names in a folder, sorted, without "." and "..".
   Result<std::vector<std::string>> list(std::string_view path) const;
   // What a path with "*" in its last part matches, sorted; a path without one matches itself if it
