@@ -69,6 +69,7 @@ struct CpioReader::Header {
 };
 
 Status CpioReader::read_exactly(char* to, std::size_t count) {
+  if (count == 0) return Done{};
   HEADROOM_TRY(const std::size_t got, stream_.read({to, count}));
   if (got != count) return cut_short();
   return Done{};
@@ -85,8 +86,8 @@ Status CpioReader::skip_exactly(std::uint64_t count) {
 // rdevminor, namesize, check.
 Result<CpioReader::Header> CpioReader::read_header(std::string_view start) {
   std::array<char, header_bytes> text{};
-  std::copy_n(start.begin(), std::min(start.size(), magic_bytes), text.begin());
-  if (start.size() < magic_bytes) HEADROOM_CHECK(read_exactly(text.data(), magic_bytes));
+  const std::size_t have = start.copy(text.data(), magic_bytes);
+  HEADROOM_CHECK(read_exactly(text.data() + have, magic_bytes - have));
   const std::string_view magic(text.data(), magic_bytes);
   if (magic == "070707") {
     return not_cpio("the old portable format, which the kernel refuses (cpio -H newc is right)");

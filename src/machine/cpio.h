@@ -50,7 +50,7 @@ class CpioReader {
  public:
   CpioReader(ByteStream& stream, CpioVisitor& visitor, CpioLimits& left)
       : stream_(stream), visitor_(visitor), left_(left) {}
-  // The magic number has been read already: the six bytes are given.
+  // `start`: those first bytes of its header that were read already, six at most.
   Status read_archive(std::string_view start);
 
  private:

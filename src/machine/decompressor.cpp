@@ -59,20 +59,18 @@ class Unpacking : public Decompressor {
     HEADROOM_TRY(const auto length, compressed_length(how_.compression, packed_, offset));
     if (length) end_ = offset + *length;
     library_.read_support_format_raw(archive_);
-    library_.read_support_format_empty(archive_);
     if (library_.read_open(archive_, this, nullptr, &Unpacking::give, nullptr) != Libarchive::ok) {
       return broken();
     }
     archive_entry* entry = nullptr;
-    const int result = library_.read_next_header(archive_, &entry);
-    empty_ = result == Libarchive::end;
-    if (!empty_ && result < Libarchive::warn) return broken();
+    // What unpacks to nothing is no entry, and no archive either.
+    if (library_.read_next_header(archive_, &entry) != Libarchive::ok) return broken();
     return Done{};
   }
 
   Result<std::size_t> read(std::span<char> buffer) override {
     std::size_t filled = 0;
-    while (!empty_ && filled < buffer.size()) {
+    while (filled < buffer.size()) {
       const ssize_t count =
           library_.read_data(archive_, buffer.data() + filled, buffer.size() - filled);
       if (count < 0) return broken();
@@ -134,7 +132,6 @@ class Unpacking : public Decompressor {
   std::uint64_t offset_ = 0;
   std::uint64_t position_ = 0;
   std::uint64_t end_ = 0;
-  bool empty_ = false;
   std::optional<Error> failure_;
   std::vector<char> block_ = std::vector<char>(block_bytes);
   std::vector<char> scratch_ = std::vector<char>(block_bytes);

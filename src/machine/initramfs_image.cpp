@@ -13,6 +13,9 @@
 namespace headroom::machine {
 namespace {
 
+constexpr std::string_view make_again =
+    "make the initramfs again: update-initramfs -u -k all   (Fedora, openSUSE: dracut --force "
+    "--regenerate-all; Arch: mkinitcpio -P)";
 constexpr std::size_t links_max = 40;  // As the kernel's own limit on the way to a file.
 constexpr std::size_t kept_bytes_max = std::size_t{64} << 20U;
 constexpr std::size_t names_bytes_max = std::size_t{256} << 20U;
@@ -171,8 +174,16 @@ class Names : public CpioVisitor {
   std::size_t bytes_ = 0;
 };
 
-std::string context(std::string_view path) {
-  return fmt::format("reading {}", path);
+// Opens the image, and says in every error which one it was.
+template <class Root, class Read>
+auto with_image(const Root& root, std::string_view path, Read read)
+    -> decltype(read(std::declval<const FileBytes&>())) {
+  HEADROOM_TRY(const Descriptor file, root.open_file(path));
+  auto image = FileBytes::of(file.get());
+  if (!image) return std::move(image).error().in(fmt::format("reading {}", path));
+  auto answer = read(*image);
+  if (!answer) return std::move(answer).error().in(fmt::format("reading {}", path));
+  return answer;
 }
 
 }  // namespace
@@ -200,13 +211,39 @@ Result<std::vector<std::string>> list_initramfs(const RandomAccess& image) {
 
 Result<std::optional<std::string>> read_from_initramfs(const Files& files, std::string_view path,
                                                        std::string_view name) {
-  HEADROOM_TRY(const Descriptor file, files.open_file(path));
-  auto found = [&]() -> Result<std::optional<std::string>> {
-    HEADROOM_TRY(const FileBytes image, FileBytes::of(file.get()));
-    return read_from_initramfs(image, name);
-  }();
-  if (!found) return std::move(found).error().in(context(path));
-  return found;
+  return with_image(files, path,
+                    [&](const FileBytes& image) { return read_from_initramfs(image, name); });
+}
+
+Result<std::optional<std::string>> read_from_initramfs(const WritableFiles& files,
+                                                       std::string_view path,
+                                                       std::string_view name) {
+  return with_image(files, path,
+                    [&](const FileBytes& image) { return read_from_initramfs(image, name); });
+}
+
+Result<std::vector<std::string>> list_initramfs(const WritableFiles& files, std::string_view path) {
+  return with_image(files, path, [](const FileBytes& image) { return list_initramfs(image); });
+}
+
+Status expect_in_image(const WritableFiles& files, std::string_view image,
+                       std::string_view machine_path) {
+  HEADROOM_TRY(const std::string now, files.read(machine_path));
+  HEADROOM_TRY(const auto held, read_from_initramfs(files, image, machine_path));
+  if (!held) {
+    return Error{
+        Errc::not_found,
+        fmt::format("expected {} to hold {}, found that it does not hold it", image, machine_path),
+        std::string(make_again)};
+  }
+  if (*held != now) {
+    return Error{Errc::invalid,
+                 fmt::format("expected {} to hold {} as it is now ({} bytes), found an older copy "
+                             "({} bytes)",
+                             image, machine_path, now.size(), held->size()),
+                 std::string(make_again)};
+  }
+  return Done{};
 }
 
 }  // namespace headroom::machine

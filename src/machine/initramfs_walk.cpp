@@ -127,6 +127,7 @@ class Walk {
 
   Status compressed_part(Compression compression) {
     HEADROOM_TRY(const auto stream, Decompressor::open(compression, image_, position_));
+    const int before = archives_;
     // Archives begin at multiples of four, and zero bytes fill what is between them.
     for (std::array<char, 4> word{};;) {
       HEADROOM_TRY(const std::size_t got, stream->read(word));
@@ -135,12 +136,12 @@ class Walk {
       if (text.find_first_not_of('\0') == std::string_view::npos) continue;
       HEADROOM_CHECK(CpioReader(*stream, visitor_, limits_).read_archive(text));
       ++archives_;
-      // What follows the trailer counts from it; four bytes at a time again.
     }
     const std::uint64_t end = stream->end_offset();
-    if (end <= position_) {
-      return Error{Errc::invalid,
-                   fmt::format("the part compressed with {} is empty", to_string(compression)), ""};
+    if (archives_ == before || end <= position_) {
+      return Error{
+          Errc::invalid,
+          fmt::format("the part compressed with {} holds no archive", to_string(compression)), ""};
     }
     position_ = end;
     return Done{};

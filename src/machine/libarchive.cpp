@@ -52,7 +52,6 @@ Result<Libarchive> Libarchive::load(const std::string& name) {
   symbols.find(it.read_open_fd, "archive_read_open_fd");
   symbols.find(it.read_append_filter, "archive_read_append_filter");
   symbols.find(it.read_support_format_raw, "archive_read_support_format_raw");
-  symbols.find(it.read_support_format_empty, "archive_read_support_format_empty");
   symbols.find(it.read_open, "archive_read_open");
   symbols.find(it.filter_bytes, "archive_filter_bytes");
   symbols.find(it.read_next_header, "archive_read_next_header");

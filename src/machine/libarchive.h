@@ -40,7 +40,6 @@ struct Libarchive {
   int (*read_append_filter)(archive*, int) = nullptr;
   // What a filter yields, as the data of one entry.
   int (*read_support_format_raw)(archive*) = nullptr;
-  int (*read_support_format_empty)(archive*) = nullptr;
   // Data, what opens, what gives the next block (0 bytes: the end; -1: it failed), what closes.
   int (*read_open)(archive*, void*, int (*)(archive*, void*),
                    ssize_t (*)(archive*, void*, const void**), int (*)(archive*, void*)) = nullptr;

@@ -35,8 +35,6 @@ static_assert(same<decltype(It::read_open_fd), decltype(archive_read_open_fd)>);
 static_assert(same<decltype(It::read_append_filter), decltype(archive_read_append_filter)>);
 static_assert(
     same<decltype(It::read_support_format_raw), decltype(archive_read_support_format_raw)>);
-static_assert(
-    same<decltype(It::read_support_format_empty), decltype(archive_read_support_format_empty)>);
 static_assert(same<decltype(It::read_open), decltype(archive_read_open)>);
 static_assert(same<decltype(It::filter_bytes), decltype(archive_filter_bytes)>);
 static_assert(same<decltype(It::read_next_header), decltype(archive_read_next_header)>);

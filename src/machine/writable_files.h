@@ -41,6 +41,8 @@ class WritableFiles {
   // The same piece by piece: for what is too large to hold. Ends early if `take` fails.
   Status read_pieces(std::string_view path,
                      const std::function<Status(std::string_view piece)>& take) const;
+  // A regular file, open for reading, for what is too large to hold; its last link followed.
+  Result<Descriptor> open_file(std::string_view path) const;
   // The names in a folder, sorted, without "." and "..".
   Result<std::vector<std::string>> list(std::string_view path) const;
   // What a path with "*" in its last part matches, sorted; a path without one matches itself if it

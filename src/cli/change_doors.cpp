@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/change_doors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "machine/clock.h"
+#include "machine/user.h"
+#include "probe/read_shell.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr auto system_journal = "/var/lib/headroom";
+
+// XDG Base Directory Specification: state that outlives a restart.
+std::string user_journal(const Context& context) {
+  const std::string state = probe::find_variable(context.environment, "XDG_STATE_HOME");
+  if (state.starts_with('/')) return state + "/headroom";
+  const std::string home = probe::find_variable(context.environment, "HOME");
+  return home.starts_with('/') ? home + "/.local/state/headroom" : "";
+}
+
+bool needs_root(const plan::Change& change) {
+  const auto needs = [](const plan::Step& step) { return step.needs_root; };
+  return std::any_of(change.steps.begin(), change.steps.end(), needs) ||
+         std::any_of(change.on_confirm.begin(), change.on_confirm.end(), needs);
+}
+
+}  // namespace
+
+ChangeDoors::ChangeDoors(machine::WritableFiles files, std::unique_ptr<machine::Programs> programs)
+    : files_(std::move(files)), programs_(std::move(programs)), now_(machine::utc_now()) {
+  journals_.emplace_back(files_, system_journal);
+}
+
+Result<std::unique_ptr<ChangeDoors>> ChangeDoors::open(const std::string& root,
+                                                       const Context& context) {
+  HEADROOM_TRY(auto files, machine::WritableFiles::open(root));
+  HEADROOM_TRY(auto programs, machine::make_programs(root));
+  std::unique_ptr<ChangeDoors> doors(new ChangeDoors(std::move(files), std::move(programs)));
+  const std::string own = user_journal(context);
+  if (doors->files_.is_real() && !machine::runs_as_root() && !own.empty()) {
+    doors->journals_.emplace_back(doors->files_, own);
+  }
+  return doors;
+}
+
+change::Doors ChangeDoors::doors() {
+  return {files_, *programs_, now_};
+}
+
+change::Journal& ChangeDoors::journal_for(const plan::Change& change) {
+  return journals_.size() > 1 && !needs_root(change) ? journals_.back() : journals_.front();
+}
+
+Result<ChangeDoors::Found> ChangeDoors::find(std::string_view id,
+                                             bool (*wanted)(const plan::Record&),
+                                             std::string_view what) {
+  Error unread{Errc::not_found, "", ""};
+  for (change::Journal& journal : journals_) {
+    if (!id.empty()) {
+      auto record = journal.read(id);
+      if (record) return Found{&journal, *std::move(record)};
+      unread = record.error();
+      continue;
+    }
+    auto listing = journal.read_all();
+    if (!listing) {
+      unread = listing.error();
+      continue;
+    }
+    for (plan::Record& record : listing->records) {
+      if (wanted(record)) return Found{&journal, std::move(record)};
+    }
+  }
+  if (!unread.message.empty()) return unread;
+  return Error{Errc::not_found, fmt::format("expected {}, found none in the journal", what),
+               "headroom history"};
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// headroom confirm: after the reboot, whether it brought what was predicted. The unit that apply
+// installs calls it with --at-boot; a person may call it at any time.
+#include <fmt/format.h>
+
+#include "change/change_machine.h"
+#include "cli/change_doors.h"
+#include "cli/commands.h"
+#include "cli/looked_over.h"
+#include "machine/terminal.h"
+#include "plan/forecast.h"
+#include "report/confirm_report.h"
+
+namespace headroom::cli {
+namespace {
+
+struct ConfirmOptions {
+  std::string root = "/";
+  bool at_boot = false;
+  bool rollback = false;
+  bool json = false;
+};
+
+bool awaits_confirm(const plan::Record& record) {
+  using plan::State;
+  return record.state == State::awaiting_reboot || record.state == State::confirming ||
+         record.state == State::mismatched;
+}
+
+// The machine booted since the change was applied; where either boot is unknown it may have.
+bool is_rebooted(const plan::Record& record, const facts::BootSetup& boot) {
+  return record.boot_id.empty() || !boot.boot_id || *boot.boot_id != record.boot_id;
+}
+
+Error not_rebooted(const plan::Record& record) {
+  return {Errc::invalid,
+          fmt::format("expected a reboot since {} was applied at {}; there was none, so nothing "
+                      "can be in force yet",
+                      record.id, record.made),
+          "sudo reboot   (then headroom confirm)"};
+}
+
+// What becomes of the change, done: confirmed, taken back, or left as it is with the reason said.
+Result<report::Confirmation> settle(const ConfirmOptions& options, ChangeDoors& doors,
+                                    ChangeDoors::Found found, const facts::Facts& facts) {
+  report::Confirmation answer;
+  answer.comparison = plan::compare(*found.record.change.forecast, facts);
+  const std::string said = plan::to_text(answer.comparison);
+  const std::string& id = found.record.id;
+  if (answer.comparison.right) {
+    HEADROOM_TRY(answer.record, change::confirm(doors.doors(), *found.journal, id, said));
+    return answer;
+  }
+  // A trial that did not come up left nothing in force: what is left of it goes.
+  const bool fell_back =
+      answer.comparison.old_entry && found.record.change.fallback != plan::BootFallback::by_hand;
+  if (options.rollback || fell_back) {
+    HEADROOM_TRY(auto undone, change::undo(doors.doors(), *found.journal, id, said));
+    answer.record = std::move(undone.record);
+    answer.notes = std::move(undone.notes);
+    return answer;
+  }
+  HEADROOM_TRY(answer.record, change::mark_mismatched(doors.doors(), *found.journal, id, said));
+  return answer;
+}
+
+int run_confirm(const ConfirmOptions& options, const Context& context) {
+  const auto doors = ChangeDoors::open(options.root, context);
+  if (!doors) return print_error(doors.error(), exit_could_not_look);
+  auto found = (*doors)->find("", awaits_confirm, "a change that awaits the proof of its reboot");
+  if (!found) {
+    // The unit outlives a change that was undone by hand; that is no failure of the boot.
+    return print_error(found.error(), options.at_boot ? exit_ok : exit_usage);
+  }
+  const auto machine = look_over(options.root, "", context);
+  if (!machine) return print_error(machine.error(), exit_could_not_look);
+  if (!is_rebooted(found->record, (*machine)->boot)) {
+    return print_error(not_rebooted(found->record), exit_findings);
+  }
+  const auto answer = settle(options, **doors, *std::move(found), (*machine)->facts);
+  if (!answer) return print_error(answer.error(), exit_findings);
+  if (options.json) {
+    fmt::print("{}", report::to_json_text(*answer));
+  } else {
+    const report::Style style{machine::stdout_shows_colour()};
+    fmt::print("{}", report::to_text(*answer, style));
+  }
+  return answer->comparison.right ? exit_ok : exit_findings;
+}
+
+}  // namespace
+
+void add_confirm(CLI::App& app, Context& context) {
+  auto options = std::make_shared<ConfirmOptions>();
+  CLI::App* command = app.add_subcommand(
+      "confirm", "After the reboot: whether it brought what the change predicted");
+  command->add_option("--root", options->root, "A scratch root, for tests");
+  command->add_flag("--at-boot", options->at_boot, "For the unit that a change installs")
+      ->group("");
+  command->add_flag("--rollback-on-mismatch", options->rollback,
+                    "Undo the change if the reboot brought something else");
+  command->add_flag("--json", options->json, "For programs: schema headroom.confirm/1");
+  command->footer(
+      "Exit: 0 confirmed, 1 not rebooted yet or something else came, 2 nothing to "
+      "confirm, 3 could not look.");
+  command->callback([options, &context] { context.exit_code = run_confirm(*options, context); });
+}
+
+}  // namespace headroom::cli

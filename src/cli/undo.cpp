@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// headroom undo: takes a change back, byte for byte.
+#include <fmt/format.h>
+
+#include "change/change_machine.h"
+#include "cli/change_doors.h"
+#include "cli/commands.h"
+#include "machine/terminal.h"
+#include "report/record_report.h"
+
+namespace headroom::cli {
+namespace {
+
+struct UndoOptions {
+  std::string id;
+  std::string root = "/";
+  bool json = false;
+};
+
+bool can_be_undone(const plan::Record& record) {
+  return record.state != plan::State::undone;
+}
+
+int run_undo(const UndoOptions& options, const Context& context) {
+  const auto doors = ChangeDoors::open(options.root, context);
+  if (!doors) return print_error(doors.error(), exit_could_not_look);
+  const auto found = (*doors)->find(options.id, can_be_undone, "a change that is in force");
+  if (!found) return print_error(found.error(), exit_usage);
+  const auto undone = change::undo((*doors)->doors(), *found->journal, found->record.id);
+  if (!undone) return print_error(undone.error(), exit_findings);
+  if (options.json) {
+    fmt::print("{}", report::to_json_text(undone->record, undone->notes));
+  } else {
+    const report::Style style{machine::stdout_shows_colour()};
+    fmt::print("{}", report::undone_to_text(undone->record, undone->notes, style));
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_undo(CLI::App& app, Context& context) {
+  auto options = std::make_shared<UndoOptions>();
+  CLI::App* command = app.add_subcommand(
+      "undo", "Take a change back, byte for byte; refuses where somebody edited a file since");
+  command->add_option("id", options->id,
+                      "The change, as headroom history lists it (default: the last one in force)");
+  command->add_option("--root", options->root, "A scratch root, for tests");
+  command->add_flag("--json", options->json, "For programs: schema headroom.record/1");
+  command->footer(
+      "Exit: 0 undone, 1 refused or not finished (nothing is lost; the message says how to go "
+      "on),\n"
+      "2 no such change, 3 could not look.");
+  command->callback([options, &context] { context.exit_code = run_undo(*options, context); });
+}
+
+}  // namespace headroom::cli
