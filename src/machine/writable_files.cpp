@@ -140,80 +140,79 @@ Result<Descriptor> WritableFiles::open_file(std::string_view path, int flags) co
   return file;
 }
 
+Result<Descriptor> WritableFiles::open_file(std::string_view path) const {
+  return open_file(path, O_RDONLY);
+}
+
 Status WritableFiles::read_pieces(std::string_view path,
                                   const std::function<Status(std::string_view piece)>& take) const {
-  Result<Descriptor> WritableFiles::open_file(std::string_view path) const {
-    return open_file(path, O_RDONLY);
+  HEADROOM_TRY(const Descriptor file, open_file(path, O_RDONLY));
+  std::string piece(std::size_t{1} << 18U, '\0');
+  for (;;) {
+    const ssize_t count = ::read(file.get(), piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return os_error(errno, "reading " + absolute(path));
+    if (count == 0) return Done{};
+    HEADROOM_CHECK(take({piece.data(), static_cast<std::size_t>(count)}));
   }
+}
 
-  Result<std::string> WritableFiles::read(std::string_view path, std::size_t limit) const {
-    HEADROOM_TRY(const Descriptor file, open_file(path, O_RDONLY));
-    std::string piece(std::size_t{1} << 18U, '\0');
-    for (;;) {
-      const ssize_t count = ::read(file.get(), piece.data(), piece.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return os_error(errno, "reading " + absolute(path));
-      if (count == 0) return Done{};
-      HEADROOM_CHECK(take({piece.data(), static_cast<std::size_t>(count)}));
-    }
-  }
+Result<std::string> WritableFiles::read(std::string_view path, std::size_t limit) const {
+  std::string text;
+  HEADROOM_CHECK(read_pieces(path, [&](std::string_view piece) -> Status {
+    text += piece;
+    if (text.size() <= limit) return Done{};
+    return Error{Errc::invalid,
+                 fmt::format("reading {}: longer than {} bytes", absolute(path), limit), ""};
+  }));
+  return text;
+}
 
-  Result<std::string> WritableFiles::read(std::string_view path, std::size_t limit) const {
-    std::string text;
-    HEADROOM_CHECK(read_pieces(path, [&](std::string_view piece) -> Status {
-      text += piece;
-      if (text.size() <= limit) return Done{};
-      return Error{Errc::invalid,
-                   fmt::format("reading {}: longer than {} bytes", absolute(path), limit), ""};
-    }));
-    return text;
-  }
+Result<std::vector<std::string>> WritableFiles::list(std::string_view path) const {
+  Descriptor folder(root_.open_path(path, O_RDONLY | O_DIRECTORY));
+  if (folder.get() < 0) return os_error(-folder.get(), "listing " + absolute(path));
+  std::vector<std::string> names;
+  const int failure = each_entry(
+      std::move(folder), [&](int, const dirent& entry) { names.emplace_back(entry.d_name); });
+  if (failure != 0) return os_error(failure, "listing " + absolute(path));
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
-  Result<std::vector<std::string>> WritableFiles::list(std::string_view path) const {
-    Descriptor folder(root_.open_path(path, O_RDONLY | O_DIRECTORY));
-    if (folder.get() < 0) return os_error(-folder.get(), "listing " + absolute(path));
-    std::vector<std::string> names;
-    const int failure = each_entry(
-        std::move(folder), [&](int, const dirent& entry) { names.emplace_back(entry.d_name); });
-    if (failure != 0) return os_error(failure, "listing " + absolute(path));
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
-  Result<std::vector<std::string>> WritableFiles::match(std::string_view pattern) const {
-    const std::string whole = absolute(pattern);
-    const std::size_t slash = whole.rfind('/');
-    const std::string last = whole.substr(slash + 1);
-    std::vector<std::string> found;
-    if (last.find('*') == std::string::npos) {
-      HEADROOM_TRY(const auto entry, look(whole));
-      if (entry) found.push_back(whole);
-      return found;
-    }
-    const auto names = list(whole.substr(0, slash + 1));
-    if (!names && names.error().code == Errc::not_found) return found;
-    if (!names) return names.error();
-    for (const std::string& name : *names) {
-      if (matches(last, name) && !is_temporary(name)) {
-        found.push_back(whole.substr(0, slash + 1) + name);
-      }
-    }
+Result<std::vector<std::string>> WritableFiles::match(std::string_view pattern) const {
+  const std::string whole = absolute(pattern);
+  const std::size_t slash = whole.rfind('/');
+  const std::string last = whole.substr(slash + 1);
+  std::vector<std::string> found;
+  if (last.find('*') == std::string::npos) {
+    HEADROOM_TRY(const auto entry, look(whole));
+    if (entry) found.push_back(whole);
     return found;
   }
-
-  Result<std::uint64_t> WritableFiles::free_bytes(std::string_view path) const {
-    HEADROOM_TRY(std::string name, resolve(path));
-    Descriptor there(root_.open_path(name, O_PATH));
-    while (is_absent(-there.get()) && name != "/") {
-      name = absolute(name.substr(0, name.rfind('/')));
-      there = Descriptor(root_.open_path(name, O_PATH));
+  const auto names = list(whole.substr(0, slash + 1));
+  if (!names && names.error().code == Errc::not_found) return found;
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    if (matches(last, name) && !is_temporary(name)) {
+      found.push_back(whole.substr(0, slash + 1) + name);
     }
-    if (there.get() < 0) return os_error(-there.get(), "looking at " + name);
-    struct statvfs about {};
-    if (::fstatvfs(there.get(), &about) != 0) {
-      return os_error(errno, "asking for the free space at " + name);
-    }
-    return std::uint64_t{about.f_bavail} * about.f_frsize;
   }
+  return found;
+}
+
+Result<std::uint64_t> WritableFiles::free_bytes(std::string_view path) const {
+  HEADROOM_TRY(std::string name, resolve(path));
+  Descriptor there(root_.open_path(name, O_PATH));
+  while (is_absent(-there.get()) && name != "/") {
+    name = absolute(name.substr(0, name.rfind('/')));
+    there = Descriptor(root_.open_path(name, O_PATH));
+  }
+  if (there.get() < 0) return os_error(-there.get(), "looking at " + name);
+  struct statvfs about {};
+  if (::fstatvfs(there.get(), &about) != 0) {
+    return os_error(errno, "asking for the free space at " + name);
+  }
+  return std::uint64_t{about.f_bavail} * about.f_frsize;
+}
 
 }  // namespace headroom::machine

@@ -4,8 +4,9 @@
 // everything that follows; an errno fails one operation and the program goes on.
 #include <gtest/gtest.h>
 
-#include <cerrno>
-#include <functional>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
 
 #include "change/change_machine.h"
 #include "fault/toy_machine.h"
@@ -48,6 +49,15 @@ struct Attempt {
 };
 
 using Tree = testing::Snapshot;
+
+// Thousands of scratch roots with some hundred fsyncs each: in memory, where there is such a place.
+class InMemory : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    if (std::filesystem::is_directory("/dev/shm")) ::setenv("TMPDIR", "/dev/shm", 0);
+  }
+};
+const auto* const in_memory = ::testing::AddGlobalTestEnvironment(new InMemory);
 
 Tree machine_of(const ScratchRoot& root) {
   return root.snapshot(journal_folder);
