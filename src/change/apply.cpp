@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "change/change_machine.h"
 #include "change/transaction.h"
 
@@ -28,11 +29,13 @@ Status refuse_beside_interrupted(const Journal& journal) {
 Error taken_back(const Doors& doors, Journal& journal, const plan::Record& record, Error error) {
   const auto known = record.id.empty() ? Result<plan::Record>(Error{Errc::not_found, "", ""})
                                        : journal.read(record.id);
-  if (!known && known.error().code == Errc::not_found) return error;
+  if (!known && known.error().code == Errc::not_found) {
+    error.message += "; nothing was changed";
+    return error;
+  }
   const auto undone = undo(doors, journal, record.id, error.message);
   if (undone) {
     error.message += "; everything is as it was before";
-    if (error.next.empty()) error.next = "headroom history";
     return error;
   }
   error.message += "; taking it back failed too: " + undone.error().message;
@@ -64,11 +67,15 @@ Result<plan::Record> apply(const Doors& doors, Journal& journal, const plan::Cha
   record.boot_id = boot_id;
   Status done = Done{};
   {
-    HEADROOM_TRY(const auto lock, journal.lock());
-    done = carry_out(doors, journal, record);
+    const auto lock = journal.lock();
+    done = lock ? carry_out(doors, journal, record) : Status(lock.error());
   }
-  if (!done) return taken_back(doors, journal, record, std::move(done).error());
-  return record;
+  if (done) return record;
+  Error error = taken_back(doors, journal, record, std::move(done).error());
+  if (error.next.empty()) {
+    error.next = join(change.words, " ") + " --apply   (once that is mended)";
+  }
+  return error;
 }
 
 }  // namespace headroom::change

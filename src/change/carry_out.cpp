@@ -43,18 +43,16 @@ Result<std::optional<std::string>> target_at(const machine::WritableFiles& files
 
 Error changed_meanwhile(const std::string& path) {
   return {Errc::invalid,
-          path + ": expected what it held when the change was planned, found it " +
-              "changed since; nothing was done",
+          path + ": expected what it held when the change was planned, found it " + "changed since",
           "headroom fix   (plans anew)"};
 }
 
 Status check_program(const Doors& doors, const std::vector<std::string>& argv) {
   if (argv.empty() || doors.programs.has(argv.front())) return Done{};
-  return Error{Errc::not_found,
-               fmt::format("expected the program {}, which this change runs; found none; nothing "
-                           "was done",
-                           argv.front()),
-               "headroom fix --script   (shows what it would run)"};
+  return Error{
+      Errc::not_found,
+      fmt::format("expected the program {}, which this change runs; found none", argv.front()),
+      "headroom fix --script   (shows what it would run)"};
 }
 
 Status write(const Doors& doors, const plan::FileEdit& edit) {

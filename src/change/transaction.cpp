@@ -30,7 +30,7 @@ Status check_rights(const Doors& doors, const plan::Change& change, StepRange ra
     if (!step.needs_root || std::holds_alternative<plan::Instruction>(step.action)) continue;
     return Error{Errc::no_permission,
                  fmt::format("expected the rights of root for step {} ({}), found an ordinary "
-                             "user; nothing was done",
+                             "user",
                              i + 1, step.what),
                  fmt::format("sudo {} --apply", join(change.words, " "))};
   }
@@ -54,7 +54,7 @@ Status check_room(const Doors& doors, const Journal& journal, const plan::Change
   if (needed <= free) return Done{};
   return Error{Errc::no_space,
                fmt::format("expected {} free for copies of what would be changed, in {}; found "
-                           "{}; nothing was done",
+                           "{}",
                            to_string(Bytes{needed}), folder, to_string(Bytes{free})),
                "df -h " + folder};
 }

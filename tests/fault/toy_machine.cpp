@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fault/toy_machine.h"
 
+#include <fstream>
+
 namespace headroom::testing {
 
 using plan::Command;
@@ -83,9 +85,15 @@ Result<machine::ProgramOutput> ToyPrograms::run(const std::vector<std::string>& 
   return machine::ProgramOutput{0, ""};
 }
 
-Status ToyPrograms::replace(const std::string& path, const std::string& text) {
-  HEADROOM_TRY(const auto entry, files_.look(path));
-  return files_.replace(path, text, entry ? entry->attributes : FileAttributes{});
+Status ToyPrograms::write(const std::string& path, const std::string& text) {
+  std::ofstream file;
+  const std::size_t half = text.size() / 2;
+  for (const std::string& part : {text.substr(0, half), text.substr(half)}) {
+    if (hook_) HEADROOM_CHECK(hook_());
+    if (!file.is_open()) file.open(files_.root() + path, std::ios::trunc);
+    file << part << std::flush;
+  }
+  return Done{};
 }
 
 Status ToyPrograms::edit_entries(const std::string& word) {
@@ -93,14 +101,14 @@ Status ToyPrograms::edit_entries(const std::string& word) {
   for (const std::string& path : entries) {
     HEADROOM_TRY(std::string text, files_.read(path));
     text.insert(text.size() - 1, " " + word);
-    HEADROOM_CHECK(replace(path, text));
+    HEADROOM_CHECK(write(path, text));
   }
-  return replace("/boot/entries/added.conf", "title added\noptions " + word + "\n");
+  return write("/boot/entries/added.conf", "title added\noptions " + word + "\n");
 }
 
 Status ToyPrograms::make_menu() {
   HEADROOM_TRY(const std::string text, files_.read("/etc/default/toy"));
-  return replace("/boot/menu.cfg", "menu: " + text);
+  return write("/boot/menu.cfg", "menu: " + text);
 }
 
 }  // namespace headroom::testing
