@@ -57,13 +57,6 @@ bool is_derived(std::string_view name) {
   return name == "security.ima" || name == "security.evm";
 }
 
-// FAT and its like show the owner and the permissions that they were mounted with.
-bool keeps_permissions(int fd) {
-  constexpr long exfat = 0x2011BAB0;  // EXFAT_SUPER_MAGIC of newer linux/magic.h.
-  struct statfs about {};
-  return ::fstatfs(fd, &about) != 0 || (about.f_type != MSDOS_SUPER_MAGIC && about.f_type != exfat);
-}
-
 Status set_owner(int fd, const FileAttributes& wanted, const std::string& path) {
   if (::fchown(fd, wanted.uid, wanted.gid) == 0 || (errno == EPERM && !keeps_permissions(fd))) {
     return Done{};
@@ -73,6 +66,12 @@ Status set_owner(int fd, const FileAttributes& wanted, const std::string& path) 
 }
 
 }  // namespace
+
+bool keeps_permissions(int fd) {
+  constexpr long exfat = 0x2011BAB0;  // EXFAT_SUPER_MAGIC of newer linux/magic.h.
+  struct statfs about {};
+  return ::fstatfs(fd, &about) != 0 || (about.f_type != MSDOS_SUPER_MAGIC && about.f_type != exfat);
+}
 
 Result<std::map<std::string, std::string>> read_extended(int fd, const std::string& path) {
   std::map<std::string, std::string> found;

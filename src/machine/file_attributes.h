@@ -25,4 +25,8 @@ Result<std::map<std::string, std::string>> read_extended(int fd, const std::stri
 Status set_attributes(int fd, const FileAttributes& wanted, const std::string& path,
                       const std::function<Status(std::string_view)>& before);
 
+// Whether owner and permissions belong to the file. FAT and its like show those that they were
+// mounted with, and refuse others.
+bool keeps_permissions(int fd);
+
 }  // namespace headroom::machine

@@ -1,68 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <memory>
 
 #include "base/text.h"
 #include "machine/acts_when_read.h"
+#include "machine/each_entry.h"
 #include "machine/os_error.h"
 
 namespace headroom::machine {
 namespace {
 
-// Never waits for a device or a pipe, never makes a terminal ours.
-constexpr int careful = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 constexpr std::size_t link_text_max = 4096;
-
-// "" and "/" are the root itself; openat2 wants "." for it.
-std::string relative(std::string_view path) {
-  while (path.starts_with('/')) path.remove_prefix(1);
-  return path.empty() ? "." : std::string(path);
-}
-
-std::string absolute(std::string_view path) {
-  const std::string rest = relative(path);
-  return rest == "." ? "/" : "/" + rest;
-}
-
-// Calls visit(descriptor of the folder, entry) for each name but "." and "..", in no order. Returns
-// an errno, or 0.
-template <class Visit>
-int each_entry(Descriptor folder, Visit visit) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(folder.get()), ::closedir);
-  if (!entries) return errno;
-  const int fd = folder.release();
-  for (;;) {
-    errno = 0;
-    const dirent* entry = ::readdir(entries.get());  // NOLINT(concurrency-mt-unsafe): own stream.
-    if (entry == nullptr) return errno;
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") visit(fd, *entry);
-  }
-}
 
 // Not noted in a record: what the path is tells it again.
 Error no_link(std::string_view path) {
   return os_error(EINVAL, "reading the link " + absolute(path));
-}
-
-// The same folder as "/", by identity: "/", "//" and a bind mount of it are all this system.
-bool is_system_root(int fd) {
-  struct stat root {};
-  struct stat given {};
-  return ::stat("/", &root) == 0 && ::fstat(fd, &given) == 0 && root.st_dev == given.st_dev &&
-         root.st_ino == given.st_ino;
 }
 
 // "a/b/../c" → "a/c"; never climbs above the start.
@@ -82,12 +42,9 @@ std::string without_dots(std::string_view path) {
 }  // namespace
 
 Result<Files> Files::open(const std::string& root, Recording* recording) {
-  Files files;
-  files.root_ = Descriptor(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (files.root_.get() < 0) return os_error(errno, "opening " + root);
-  files.real_ = is_system_root(files.root_.get());
-  if (!files.real_) {
-    if (auto probe = files.open_at("/", O_PATH); !probe) return std::move(probe).error();
+  HEADROOM_TRY(RootFolder folder, RootFolder::open(root));
+  Files files(std::move(folder));
+  if (!files.is_real()) {
     if (const auto manifest = files.read("/MANIFEST.json", std::size_t{16} << 20U)) {
       files.manifest_ = parse_manifest(*manifest);
       files.add_real_names();
@@ -97,27 +54,13 @@ Result<Files> Files::open(const std::string& root, Recording* recording) {
   return files;
 }
 
-int Files::open_raw(const std::string& name, int flags) const {
-  if (real_) {
-    const int fd = ::openat(root_.get(), name.c_str(), flags | careful);
-    return fd >= 0 ? fd : -errno;
-  }
-  // openat2 refuses O_PATH together with flags that say how to read.
-  const bool handle_only = (flags & O_PATH) != 0;
-  open_how how{};
-  how.flags = static_cast<std::uint64_t>(flags | (handle_only ? O_CLOEXEC : careful));
-  how.resolve = RESOLVE_IN_ROOT;
-  const long fd = ::syscall(SYS_openat2, root_.get(), name.c_str(), &how, sizeof how);
-  return fd >= 0 ? static_cast<int>(fd) : -errno;
-}
-
 int Files::open_quietly(std::string_view path, int flags) const {
   const std::string name = relative(path);
-  const int fd = open_raw(name, flags);
-  if (fd != -ENOTDIR || real_) return fd;
+  const int fd = root_.open_path(name, flags);
+  if (fd != -ENOTDIR || is_real()) return fd;
   const auto followed = follow_links(name, true);
   if (!followed) return -ELOOP;
-  return *followed == name ? fd : open_raw(*followed, flags);
+  return *followed == name ? fd : root_.open_path(*followed, flags);
 }
 
 Result<Descriptor> Files::open_at(std::string_view path, int flags) const {
@@ -148,16 +91,17 @@ tl::expected<std::string, Files::Refusal> Files::read_whole(int fd, std::size_t 
 // Archives and checkouts that cannot hold links keep each as a small file with the link's text, as
 // git with core.symlinks=false does.
 std::optional<std::string> Files::link_text(const std::string& name) const {
-  const Descriptor link(open_raw(name, O_PATH | O_NOFOLLOW));
+  const Descriptor link(root_.open_path(name, O_PATH | O_NOFOLLOW));
   if (link.get() < 0) return std::nullopt;
   std::array<char, link_text_max> target;
   const ssize_t length = ::readlinkat(link.get(), "", target.data(), target.size());
   if (length >= 0) return std::string(target.data(), static_cast<std::size_t>(length));
   struct stat status {};
-  const bool may_be_text = !real_ && ::fstat(link.get(), &status) == 0 && S_ISREG(status.st_mode) &&
-                           status.st_size > 1 && status.st_size < static_cast<off_t>(link_text_max);
+  const bool may_be_text = !is_real() && ::fstat(link.get(), &status) == 0 &&
+                           S_ISREG(status.st_mode) && status.st_size > 1 &&
+                           status.st_size < static_cast<off_t>(link_text_max);
   if (!may_be_text) return std::nullopt;
-  const Descriptor file(open_raw(name, O_RDONLY));
+  const Descriptor file(root_.open_path(name, O_RDONLY));
   if (file.get() < 0) return std::nullopt;
   auto text = read_whole(file.get(), link_text_max);
   const bool is_link = text && (text->starts_with("../") || text->starts_with('/')) &&
@@ -249,7 +193,7 @@ Result<std::vector<Link>> Files::list_links(std::string_view path) const {
     const ssize_t length = ::readlinkat(fd, entry.d_name, target.data(), target.size());
     if (length >= 0) {
       links.push_back({entry.d_name, {target.data(), static_cast<std::size_t>(length)}});
-    } else if (!real_) {
+    } else if (!is_real()) {
       if (auto text = link_text(relative(path) + "/" + entry.d_name)) {
         links.push_back({entry.d_name, *std::move(text)});
       }
@@ -261,7 +205,7 @@ Result<std::vector<Link>> Files::list_links(std::string_view path) const {
 }
 
 Result<std::string> Files::read_link(std::string_view path) const {
-  if (real_) {
+  if (is_real()) {
     std::array<char, link_text_max> target;
     const ssize_t length =
         ::readlinkat(root_.get(), relative(path).c_str(), target.data(), target.size());
@@ -275,7 +219,7 @@ Result<std::string> Files::read_link(std::string_view path) const {
     note_link(path);
     return *std::move(target);
   }
-  const int there = open_raw(name, O_PATH | O_NOFOLLOW);
+  const int there = root_.open_path(name, O_PATH | O_NOFOLLOW);
   if (there < 0) return fail({-there, ""}, "reading the link", path);
   ::close(there);
   return no_link(path);
@@ -306,7 +250,7 @@ Result<bool> Files::may_use(std::string_view path) const {
     return os_error(errno, "asking for access to " + absolute(path));
   });
   if (answer) return trim(*answer) == "yes";
-  if (real_ || manifest_.unanswered.contains(question)) return answer.error();
+  if (is_real() || manifest_.unanswered.contains(question)) return answer.error();
   return Error{Errc::not_this_system, absolute(path) + ": asked of a captured machine", ""};
 }
 

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "machine/descriptor.h"
 #include "machine/recording.h"
+#include "machine/root_folder.h"
 
 namespace headroom::machine {
 
@@ -33,7 +34,7 @@ class Files {
 
   // True for "/": what is read is true of this system now. Changing and running refuse any other
   // root.
-  bool is_real() const { return real_; }
+  bool is_real() const { return root_.is_real(); }
   // True for what a Recording was written to: redacted already, and what it lacks was not there.
   bool is_record() const { return manifest_.complete; }
 
@@ -68,9 +69,7 @@ class Files {
     int number = 0;
     std::string sentence;
   };
-  Files() = default;
-  // An open descriptor, or -errno. `name` is relative to the root.
-  int open_raw(const std::string& name, int flags) const;
+  explicit Files(RootFolder root) : root_(std::move(root)) {}
   // Without a word to anyone: an open descriptor, or -errno.
   int open_quietly(std::string_view path, int flags) const;
   Result<Descriptor> open_at(std::string_view path, int flags) const;
@@ -96,8 +95,7 @@ class Files {
   void note_links(std::string_view folder, const std::vector<Link>& links) const;
   void note_refusal(std::string_view path, const Refusal& refusal) const;
 
-  Descriptor root_;
-  bool real_ = false;
+  RootFolder root_;
   Manifest manifest_;
   Recording* recording_ = nullptr;
 };

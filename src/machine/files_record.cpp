@@ -35,7 +35,7 @@ Result<std::string> Files::ask(const std::string& question,
                                const std::function<Result<std::string>()>& live) const {
   const auto refused = manifest_.unanswered.find(question);
   Result<std::string> answer = std::string();
-  if (real_) {
+  if (is_real()) {
     answer = live();
   } else if (refused != manifest_.unanswered.end()) {
     answer = refused->second;
@@ -93,7 +93,7 @@ Error Files::fail(Refusal refusal, std::string_view doing, std::string_view path
 std::optional<std::string> Files::real_name(std::string_view path) const {
   auto name = follow_links(without_slash(path), false);
   if (!name || name->empty()) return std::nullopt;
-  const Descriptor last(open_raw(*name, O_PATH | O_NOFOLLOW));
+  const Descriptor last(root_.open_path(*name, O_PATH | O_NOFOLLOW));
   struct stat status {};
   if (last.get() >= 0 && ::fstat(last.get(), &status) == 0 && S_ISLNK(status.st_mode)) {
     name = follow_links(*std::move(name), true);

@@ -46,6 +46,7 @@ Result<RootFolder> RootFolder::open(const std::string& root) {
 }
 
 int RootFolder::open_path(std::string_view path, int flags, unsigned mode) const {
+  if (path.find('\0') != std::string_view::npos) return -EINVAL;  // The kernel would see less.
   const std::string name = relative(path);
   // openat2 refuses O_PATH together with flags that say how to read.
   const int all = flags | ((flags & O_PATH) != 0 ? O_CLOEXEC : careful);

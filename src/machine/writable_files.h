@@ -117,6 +117,8 @@ class WritableFiles {
   // The temporary takes the name's place if `made` went well, and goes otherwise.
   Status finish(const Place& place, Status made);
   Status remove_temporary(const Place& place) const;
+  // What a folder just made lacks still: its permissions, and to be on disk.
+  Status finish_folder(const Place& place, std::uint32_t mode) const;
   Status sync_folder(const Place& place) const;
 
   RootFolder root_;

@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "machine/acts_when_read.h"
+#include "machine/file_attributes.h"
 #include "machine/os_error.h"
 #include "machine/writable_files.h"
 
@@ -82,25 +83,34 @@ Status WritableFiles::make_folder(std::string_view path, std::uint32_t mode) {
   if (::mkdirat(place.folder.get(), place.name.c_str(), mode) != 0) {
     return os_error(errno, "making the folder " + place.path);
   }
-  const auto undo = [&](Error error) {
+  const Status finished = finish_folder(place, mode);
+  if (!finished && before("remove-folder", place.path)) {
     ::unlinkat(place.folder.get(), place.name.c_str(), AT_REMOVEDIR);
-    return error;
-  };
+  }
+  HEADROOM_CHECK(finished);
+  return sync_folder(place);
+}
+
+Status WritableFiles::finish_folder(const Place& place, std::uint32_t mode) const {
   const Descriptor made(::openat(place.folder.get(), place.name.c_str(),
                                  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (made.get() < 0 || ::fstat(made.get(), &status) != 0) {
-    return undo(os_error(errno, "opening the folder " + place.path));
+    return os_error(errno, "opening the folder " + place.path);
   }
-  // The umask took some of it; a bit that the folder above hands down (set-group-ID) stays.
-  if ((status.st_mode & 0777U) != (mode & 0777U) && ::fchmod(made.get(), mode) != 0 &&
-      errno != EPERM) {
-    return undo(os_error(errno, "setting the permissions of " + place.path));
+  // The umask took some of it. Set-group-ID, which the folder above hands down, stays.
+  if ((status.st_mode & 0777U) != (mode & 0777U)) {
+    HEADROOM_CHECK(before("mode", place.path));
+    if (::fchmod(made.get(), mode | (status.st_mode & S_ISGID)) != 0 &&
+        (errno != EPERM || keeps_permissions(made.get()))) {
+      return os_error(errno, "setting the permissions of " + place.path);
+    }
   }
+  HEADROOM_CHECK(before("sync", place.path));
   if (::fsync(made.get()) != 0 && errno != EINVAL) {
-    return undo(os_error(errno, "bringing the folder " + place.path + " to disk"));
+    return os_error(errno, "bringing the folder " + place.path + " to disk");
   }
-  return sync_folder(place);
+  return Done{};
 }
 
 Status WritableFiles::remove_folder(std::string_view path) {

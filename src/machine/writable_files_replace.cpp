@@ -97,7 +97,7 @@ Status WritableFiles::finish(const Place& place, Status made) {
   }
   if (made) return sync_folder(place);
   // What went wrong first is what to tell; a temporary that stays is found by remove_leftover.
-  if (const Status removed = remove_temporary(place); !removed) return made;
+  [[maybe_unused]] const Status removed = remove_temporary(place);
   return made;
 }
 
@@ -139,6 +139,11 @@ Status WritableFiles::copy(std::string_view from, std::string_view to,
 
 Status WritableFiles::make_link(std::string_view path, std::string_view target) {
   HEADROOM_TRY(const Place place, place_of(path));
+  if (target.empty() || target.find('\0') != std::string_view::npos) {
+    return Error{
+        Errc::invalid,
+        fmt::format("making the link {}: expected a path, found \"{}\"", place.path, target), ""};
+  }
   HEADROOM_CHECK(remove_temporary(place));
   return finish(place, make_temporary_link(place, std::string(target)));
 }

@@ -222,6 +222,9 @@ TEST_F(WritableFilesTest, links_folders_and_absence) {
                                   std::string("/."), std::string("/a\0b", 4)}) {
     EXPECT_EQ(files.replace(path, "x", ours()).error().code, Errc::invalid) << path;
   }
+  EXPECT_EQ(files.look({"/a\0b", 4}).error().code, Errc::invalid);
+  EXPECT_EQ(files.make_link("/a", {"b\0c", 3}).error().code, Errc::invalid);
+  EXPECT_EQ(files.make_link("/a", "").error().code, Errc::invalid);
 }
 
 TEST_F(WritableFilesTest, a_folder_in_the_way_is_not_replaced) {
