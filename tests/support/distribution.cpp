@@ -45,6 +45,9 @@ class Layout {
           "root:x:0:0:root:/root:/bin/bash\nanna:x:1000:1000:Anna:/home/anna:/bin/bash\n");
     write("etc/group", "root:x:0:\nvideo:x:44:\nrender:x:992:\nanna:x:1000:\n");
     write("etc/machine-id", "5f1c0a4e9d3b4c6f8a7e2b1d0c9f8e7a\n");
+    for (const Json& made : list("folders")) {
+      fs::create_directories(root_ / made.get<std::string>());
+    }
     for (const auto& [path, text] : object("file")) write(path, text.get<std::string>());
     for (const auto& [path, target] : object("link")) link(path, target.get<std::string>());
     HEADROOM_CHECK(copy_programs());
