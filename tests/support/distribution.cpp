@@ -11,6 +11,7 @@
 #include "base/document.h"
 #include "machine/user_files.h"
 #include "support/fake_machine.h"
+#include "support/scratch_root.h"
 #include "support/simulated_boot.h"
 #include "support/test_machines.h"
 
@@ -39,7 +40,7 @@ class Layout {
   Status lay_out() {
     fs::create_directories(root_);
     HEADROOM_CHECK(expand());
-    std::ofstream(root_ / ".headroom-scratch-root") << "";
+    mark_as_scratch_root(root_);
     write_kernels();
     write("etc/passwd",
           "root:x:0:0:root:/root:/bin/bash\nanna:x:1000:1000:Anna:/home/anna:/bin/bash\n");
@@ -51,10 +52,10 @@ class Layout {
     for (const auto& [path, text] : object("file")) write(path, text.get<std::string>());
     for (const auto& [path, target] : object("link")) link(path, target.get<std::string>());
     HEADROOM_CHECK(copy_programs());
+    for (const Json& command : list("first")) HEADROOM_CHECK(run(command.get<std::string>()));
     for (const auto& [path, mode] : object("mode")) {
       fs::permissions(root_ / path, static_cast<fs::perms>(mode.get<unsigned>()));
     }
-    for (const Json& command : list("first")) HEADROOM_CHECK(run(command.get<std::string>()));
     HEADROOM_CHECK(simulate_boot(root_));
     return Done{};
   }
@@ -118,9 +119,9 @@ class Layout {
 
   Status run(const std::string& command) const {
     const std::string log = (root_ / ".fake/first.log").string();
-    const std::string line =
-        fmt::format("ROOT='{0}' PATH='{0}/usr/sbin':'{0}/usr/bin':/usr/bin:/bin {1} >>'{2}' 2>&1",
-                    root_.string(), command, log);
+    const std::string line = fmt::format(
+        "export ROOT='{0}'; PATH=\"$ROOT/usr/sbin:$ROOT/usr/bin:/usr/bin:/bin\"; {1} >>'{2}' 2>&1",
+        root_.string(), replace_all(command, "@FAKE_INITRAMFS@", HEADROOM_FAKE_INITRAMFS), log);
     if (std::system(line.c_str()) == 0) return Done{};  // NOLINT(concurrency-mt-unsafe)
     const auto said = machine::read_file(log);
     return Error{Errc::invalid, fmt::format("{} failed: {}", command, said ? *said : ""), ""};
