@@ -51,6 +51,11 @@ struct BootSetup {
   // grub.cfg, custom.cfg, grubenv, /etc/kernel/cmdline, loader.conf and loader entries,
   // modprobe.d/*.conf, mkinitcpio's presets, kernelstub's configuration.
   std::vector<ConfigFile> files;
+  // Names that lead to one of `files` through links: the name → its path.
+  std::map<std::string, std::string> links;
+  // What is there and could not be read, files and folders, each with its reason: no_permission
+  // means that root would see more.
+  std::vector<Text> unseen;
   std::vector<InstalledKernel> kernels;  // Newest first.
   std::string grub_config;  // "/boot/grub/grub.cfg", "/boot/grub2/grub.cfg" or under /boot/efi.
   std::string entries;      // The folder of loader entries; empty where there is none.
@@ -59,9 +64,11 @@ struct BootSetup {
   Fact<bool> grubenv_writable;
   Text boot_id;  // /proc/sys/kernel/random/boot_id: another one after every boot.
 
-  // The file of that name, or nullptr where there is none.
+  // The file of that name, links followed, or nullptr where there is none or it could not be read.
   const ConfigFile* file(std::string_view path) const;
   bool has(std::string_view program) const;
+  // Only root can read part of what a plan needs.
+  bool needs_root_to_see() const;
 };
 
 std::string_view to_string(CommandLineTool tool);

@@ -1,0 +1,38 @@
+# Read by the other programs: kernel arguments as lists of words.
+
+# without WORDS REMOVE: WORDS less those that REMOVE names; "a" also takes "a=…" away, "a=1" only itself.
+without() {
+  kept=
+  for word in $1; do
+    gone=
+    for name in $2; do
+      case $name in
+        *=*) [ "$word" = "$name" ] && gone=1 ;;
+        *) [ "${word%%=*}" = "$name" ] && gone=1 ;;
+      esac
+    done
+    [ "$gone" ] || kept="$kept $word"
+  done
+  echo $kept
+}
+
+# with WORDS ADD: WORDS with those of ADD at the end, instead of any other value of theirs.
+with() {
+  names=
+  for word in $2; do names="$names ${word%%=*}"; done
+  echo $(without "$1" "$names") $2
+}
+
+has_word() {
+  for word in $1; do
+    [ "$word" = "$2" ] && return 0
+  done
+  return 1
+}
+
+# replace_line FILE KEY TEXT: the line that begins with KEY becomes KEY and TEXT.
+replace_line() {
+  awk -v key="$2" -v text="$3" 'index($0, key) == 1 { print key text; next } { print }' "$1" > "$1.tmp"
+  cat "$1.tmp" > "$1"
+  rm "$1.tmp"
+}
