@@ -71,11 +71,12 @@ class Unpacking : public Decompressor {
   Result<std::size_t> read(std::span<char> buffer) override {
     std::size_t filled = 0;
     while (filled < buffer.size()) {
-      const ssize_t count =
-          library_.read_data(archive_, buffer.data() + filled, buffer.size() - filled);
-      if (count < 0) return broken();
-      if (count == 0) break;
-      filled += static_cast<std::size_t>(count);
+      HEADROOM_TRY(const auto ready, have(1));
+      if (ready.empty()) break;
+      const std::size_t count = std::min(ready.size(), buffer.size() - filled);
+      std::copy_n(ready.begin(), count, buffer.begin() + static_cast<std::ptrdiff_t>(filled));
+      unpacked_at_ += count;
+      filled += count;
     }
     return filled;
   }
@@ -83,13 +84,23 @@ class Unpacking : public Decompressor {
   Result<std::uint64_t> skip(std::uint64_t count) override {
     std::uint64_t passed = 0;
     while (passed < count) {
+      HEADROOM_TRY(const auto ready, have(1));
+      if (ready.empty()) break;
       const auto part =
-          static_cast<std::size_t>(std::min<std::uint64_t>(count - passed, scratch_.size()));
-      HEADROOM_TRY(const std::size_t got, read(std::span(scratch_).first(part)));
-      passed += got;
-      if (got < part) break;
+          static_cast<std::size_t>(std::min<std::uint64_t>(ready.size(), count - passed));
+      unpacked_at_ += part;
+      passed += part;
     }
     return passed;
+  }
+
+  Status skip_zeros() override {
+    constexpr std::string_view zeros("\0\0\0\0", 4);
+    for (;;) {
+      HEADROOM_TRY(const auto ready, have(zeros.size()));
+      if (!std::string_view(ready.data(), ready.size()).starts_with(zeros)) return Done{};
+      unpacked_at_ += zeros.size();
+    }
   }
 
   std::uint64_t end_offset() const override {
@@ -99,6 +110,24 @@ class Unpacking : public Decompressor {
   }
 
  private:
+  // What is unpacked and not yet used: at least so many bytes, fewer only at the end.
+  Result<std::span<const char>> have(std::size_t least) {
+    if (unpacked_size_ - unpacked_at_ < least) {
+      std::copy(unpacked_.begin() + static_cast<std::ptrdiff_t>(unpacked_at_),
+                unpacked_.begin() + static_cast<std::ptrdiff_t>(unpacked_size_), unpacked_.begin());
+      unpacked_size_ -= unpacked_at_;
+      unpacked_at_ = 0;
+      while (unpacked_size_ < unpacked_.size()) {
+        const ssize_t count = library_.read_data(archive_, unpacked_.data() + unpacked_size_,
+                                                 unpacked_.size() - unpacked_size_);
+        if (count < 0) return broken();
+        if (count == 0) break;
+        unpacked_size_ += static_cast<std::size_t>(count);
+      }
+    }
+    return std::span<const char>(unpacked_).subspan(unpacked_at_, unpacked_size_ - unpacked_at_);
+  }
+
   // libarchive asks for more packed bytes.
   static ssize_t give(archive*, void* self, const void** bytes) {
     return static_cast<Unpacking*>(self)->give_block(bytes);
@@ -134,7 +163,9 @@ class Unpacking : public Decompressor {
   std::uint64_t end_ = 0;
   std::optional<Error> failure_;
   std::vector<char> block_ = std::vector<char>(block_bytes);
-  std::vector<char> scratch_ = std::vector<char>(block_bytes);
+  std::vector<char> unpacked_ = std::vector<char>(block_bytes);
+  std::size_t unpacked_at_ = 0;
+  std::size_t unpacked_size_ = 0;
 };
 
 }  // namespace

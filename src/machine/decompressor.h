@@ -26,6 +26,8 @@ class Decompressor : public ByteStream {
   static Result<std::unique_ptr<Decompressor>> open(Compression compression,
                                                     const RandomAccess& packed,
                                                     std::uint64_t offset);
+  // Passes over zero bytes, four at a time.
+  virtual Status skip_zeros() = 0;
   // Where the packed bytes end and whatever comes next begins. Requires: read to the end.
   virtual std::uint64_t end_offset() const = 0;
 };

@@ -158,7 +158,7 @@ TEST_P(Compressed, is_read) {
 TEST_P(Compressed, cut_short_anywhere_is_said_and_is_never_not_there) {
   const std::string whole = image();
   const std::size_t start = microcode().size();
-  for (std::size_t length = start + 1; length < whole.size(); length += 1 + whole.size() / 97) {
+  for (std::size_t length = start + 1; length < whole.size(); length += 1 + whole.size() / 41) {
     EXPECT_THAT(read(whole.substr(0, length)), HasSubstr("error: ")) << length;
   }
   EXPECT_THAT(read(whole.substr(0, whole.size() - 1)), HasSubstr("error: "));
@@ -166,7 +166,7 @@ TEST_P(Compressed, cut_short_anywhere_is_said_and_is_never_not_there) {
 
 TEST_P(Compressed, damage_does_not_pass_for_the_file) {
   const std::string whole = image();
-  for (std::size_t at = microcode().size(); at < whole.size(); at += 1 + whole.size() / 97) {
+  for (std::size_t at = microcode().size(); at < whole.size(); at += 1 + whole.size() / 41) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(~damaged[at]);
     const std::string found = read(damaged);

@@ -130,10 +130,10 @@ class Walk {
     const int before = archives_;
     // Archives begin at multiples of four, and zero bytes fill what is between them.
     for (std::array<char, 4> word{};;) {
+      HEADROOM_CHECK(stream->skip_zeros());
       HEADROOM_TRY(const std::size_t got, stream->read(word));
       const std::string_view text(word.data(), got);
-      if (got == 0) break;
-      if (text.find_first_not_of('\0') == std::string_view::npos) continue;
+      if (text.find_first_not_of('\0') == std::string_view::npos) break;  // The end.
       HEADROOM_CHECK(CpioReader(*stream, visitor_, limits_).read_archive(text));
       ++archives_;
     }
