@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/record_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/document.h"
+#include "base/text.h"
+
+namespace headroom::report {
+namespace {
+
+using plan::Record;
+using plan::State;
+
+// "2026-11-21T22:30:11Z" → "2026-11-21 22:30 UTC".
+std::string moment(const std::string& time) {
+  if (time.size() < 16) return printable(time);
+  return fmt::format("{} {} UTC", time.substr(0, 10), time.substr(11, 5));
+}
+
+std::string next_command(const Record& record) {
+  switch (record.state) {
+    case State::awaiting_reboot:
+      return "sudo reboot, then headroom confirm; or sudo headroom undo " + record.id;
+    case State::confirming:
+      return fmt::format("sudo headroom confirm   (goes on; sudo headroom undo {} goes back)",
+                         record.id);
+    case State::applying:
+    case State::undoing:
+    case State::mismatched:
+    case State::applied:
+    case State::confirmed:
+      return "sudo headroom undo " + record.id;
+    case State::undone:
+      return "";
+  }
+  return "";
+}
+
+std::string sign_of(const plan::Touched& touched) {
+  if (!touched.before) return "made";
+  if (touched.done && !touched.after) return "removed";
+  return touched.generated ? "made anew" : "edited";
+}
+
+nlohmann::ordered_json to_json(const Record& record) {
+  nlohmann::ordered_json json;
+  json["id"] = record.id;
+  json["fix"] = record.change.fix;
+  json["title"] = record.change.title;
+  json["state"] = to_string(record.state);
+  json["made"] = record.made;
+  json["ended"] = record.ended.empty() ? nlohmann::ordered_json() : record.ended;
+  json["said"] = record.said;
+  json["words"] = record.change.words;
+  json["steps"] = nlohmann::ordered_json::array();
+  for (const plan::Step& step : record.change.steps) json["steps"].push_back(step.what);
+  json["files"] = nlohmann::ordered_json::array();
+  for (const plan::Touched& touched : record.touched) {
+    json["files"].push_back({{"path", touched.path},
+                             {"what", sign_of(touched)},
+                             {"sha256_before", touched.before_checksum},
+                             {"sha256_after", touched.after_checksum}});
+  }
+  json["next"] = next_command(record);
+  return json;
+}
+
+}  // namespace
+
+std::string describe_state(const Record& record) {
+  switch (record.state) {
+    case State::applying:
+      return "interrupted while it was applied";
+    case State::applied:
+      return has_instruction(record.change) ? "applied, but for what is left to a person"
+                                            : "in force";
+    case State::awaiting_reboot:
+      return "awaits the reboot";
+    case State::confirming:
+      return "interrupted while it was confirmed";
+    case State::confirmed:
+      return "in force, confirmed " + moment(record.ended);
+    case State::mismatched:
+      return "in force, but the reboot brought something else";
+    case State::undoing:
+      return "interrupted while it was undone";
+    case State::undone:
+      return "undone " + moment(record.ended);
+  }
+  return "";
+}
+
+std::string history_to_text(const std::vector<Record>& records, const Style& style) {
+  if (records.empty()) {
+    return "headroom has changed nothing on this machine.\n\nNext: headroom fix   (what it could "
+           "mend here)\n";
+  }
+  std::string text;
+  for (const Record& record : records) {
+    const bool loud = plan::is_interrupted(record.state) || record.state == State::mismatched;
+    const std::string state = describe_state(record);
+    text += fmt::format("{}  {}\n", style.bold(record.id), moment(record.made));
+    text += fold(printable(record.change.title), "  ", style.width) + "\n";
+    text += "  " + (loud ? style.yellow(state) : state) + "\n";
+    if (loud && !record.said.empty())
+      text += fold(printable(record.said), "  ", style.width) + "\n";
+    const std::string next = next_command(record);
+    if (!next.empty()) text += fmt::format("  {}\n", style.dim(next));
+    text += "\n";
+  }
+  text.pop_back();
+  return text;
+}
+
+std::string history_to_json_text(const std::vector<Record>& records) {
+  nlohmann::ordered_json json;
+  json["schema"] = "headroom.history/1";
+  json["changes"] = nlohmann::ordered_json::array();
+  for (const Record& record : records) json["changes"].push_back(to_json(record));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string to_text(const Record& record, const std::string& folder, const Style& style) {
+  std::string text = fmt::format("{}  {}\n", style.bold(printable(record.change.title)), record.id);
+  text += fmt::format("applied {}: {}\n", moment(record.made), describe_state(record));
+  if (!record.said.empty()) text += fold(printable(record.said), "", style.width) + "\n";
+  text += fmt::format("\nSteps of {}\n", printable(join(record.change.words, " ")));
+  std::size_t number = 0;
+  for (const auto* list : {&record.change.steps, &record.change.on_confirm}) {
+    for (const plan::Step& step : *list) {
+      const bool done = number < record.steps_done;
+      ++number;
+      text += fold(fmt::format("{}{}", printable(step.what), done ? "" : "   (not done)"),
+                   fmt::format("  {:>2}  ", number), style.width) +
+              "\n";
+    }
+  }
+  text += "\nFiles, with their bytes of before in " + folder + "/originals\n";
+  std::vector<std::vector<std::string>> rows;
+  for (const plan::Touched& touched : record.touched) {
+    rows.push_back({"  " + touched.original, sign_of(touched), printable(touched.path)});
+  }
+  for (const std::string& row : align(rows, {Align::left, Align::left, Align::left})) {
+    text += row + "\n";
+  }
+  const std::string next = next_command(record);
+  if (!next.empty()) text += "\nNext: " + next + "\n";
+  return text;
+}
+
+std::string to_json_text(const Record& record, const std::vector<std::string>& notes) {
+  nlohmann::ordered_json json;
+  json["schema"] = "headroom.record/1";
+  json.update(to_json(record));
+  json["notes"] = notes;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string undone_to_text(const Record& record, const std::vector<std::string>& notes,
+                           const Style& style) {
+  std::string text = fmt::format("{} {}\n", style.green("Undone:"), printable(record.change.title));
+  const auto restored = std::count_if(record.touched.begin(), record.touched.end(),
+                                      [](const auto& touched) { return touched.done; });
+  text += fold(fmt::format("{} {} byte for byte as before, with owner, mode and labels.", restored,
+                           restored == 1 ? "file is" : "files are"),
+               "  ", style.width) +
+          "\n";
+  for (const std::string& note : notes) text += fold(printable(note), "  - ", style.width) + "\n";
+  text += record.change.needs_reboot
+              ? "\nNext: sudo reboot   (what boots is as before; the running system is not yet)\n"
+              : "\nNext: headroom check\n";
+  return text;
+}
+
+}  // namespace headroom::report

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What headroom changed on this machine, as `headroom history` and `headroom undo` say it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/record.h"
+#include "report/style.h"
+
+namespace headroom::report {
+
+// One paragraph per change, newest first: when, which, what became of it, what to type next.
+std::string history_to_text(const std::vector<plan::Record>& records, const Style& style);
+// Schema headroom.history/1: records without the bytes of files.
+std::string history_to_json_text(const std::vector<plan::Record>& records);
+
+// One change with its steps, its files and where their originals are.
+std::string to_text(const plan::Record& record, const std::string& folder, const Style& style);
+// Schema headroom.record/1 without the bytes of files; `notes` are what undo had to say.
+std::string to_json_text(const plan::Record& record, const std::vector<std::string>& notes);
+
+std::string undone_to_text(const plan::Record& record, const std::vector<std::string>& notes,
+                           const Style& style);
+
+// "awaits its reboot", "undone 2026-11-21 23:04".
+std::string describe_state(const plan::Record& record);
+
+}  // namespace headroom::report
