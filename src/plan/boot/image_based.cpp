@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/boot/image_based.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "plan/boot/command_line_words.h"
+#include "plan/boot/loader_entry.h"
+#include "plan/boot/rescue.h"
+
+namespace headroom::plan {
+namespace {
+
+// Every word of that name that the default deployment, or the kernel that runs, has.
+std::vector<std::string> words_now(const BootSubject& subject, const std::string& name) {
+  std::vector<std::string> words;
+  const auto add = [&](const std::string& word) {
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+  };
+  for (const facts::ConfigFile* entry : linux_entries(subject.boot)) {
+    for (const std::string& word : find_arguments(entry_options(entry->text), name)) add(word);
+  }
+  for (const facts::ModuleOption& option : subject.machine.options) {
+    if (option.source.path != "/proc/cmdline") continue;
+    if (argument_name(option.module + "." + option.key) == argument_name(name)) {
+      add(option.source.text);
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+Result<BootSteps> plan_by_rpm_ostree(const BootSubject& subject, const ArgumentChange& change) {
+  Command command;
+  command.argv = {"rpm-ostree", "kargs"};
+  command.undo = command.argv;
+  std::vector<std::string> restored;
+  const auto drop = [&](const std::string& name, const std::string& wanted) {
+    for (const std::string& word : words_now(subject, name)) {
+      if (word == wanted) continue;
+      command.argv.push_back("--delete-if-present=" + word);
+      restored.push_back("--append-if-missing=" + word);
+    }
+  };
+  for (const std::string& name : change.drop) drop(name, "");
+  for (const std::string& word : change.set) {
+    const auto now = words_now(subject, argument_name(word));
+    drop(argument_name(word), word);
+    if (now.size() == 1 && now[0] == word) continue;
+    command.argv.push_back("--append-if-missing=" + word);
+    command.undo.push_back("--delete-if-present=" + word);
+  }
+  BootSteps steps;
+  if (command.argv.size() == 2) return steps;
+  command.undo.insert(command.undo.end(), restored.begin(), restored.end());
+  command.undo_run = UndoRun::always;  // Deployments are no files that could be restored.
+  steps.steps.push_back({StepKind::kernel_argument,
+                         "Change the kernel command line of the next deployment",
+                         "rpm-ostree makes a new deployment and leaves the present one as it is.",
+                         command,
+                         {},
+                         true});
+  steps.fallback = BootFallback::by_hand;
+  steps.rescue = {
+      "Choose the previous deployment (the entry that ends in ostree:1) in the boot menu: it has "
+      "the "
+      "old command line.",
+      "Then: sudo rpm-ostree rollback, or sudo headroom undo {id}",
+  };
+  steps.notes.emplace_back(
+      "The deployment that runs now stays in the boot menu, with the old command line.");
+  return steps;
+}
+
+BootSteps plan_for_nixos(const ArgumentChange& change) {
+  std::string text;
+  if (!change.set.empty()) {
+    std::vector<std::string> quoted;
+    for (const std::string& word : change.set) {
+      std::string escaped;
+      for (const char c : word) {
+        if (c == '"' || c == '\\' || c == '$') escaped += '\\';
+        escaped += c;
+      }
+      quoted.push_back('"' + escaped + '"');
+    }
+    text +=
+        "Add to /etc/nixos/configuration.nix (or to the flake that this machine is built "
+        "from):\n\n";
+    text += fmt::format("  boot.kernelParams = [ {} ];\n\n", join(quoted, " "));
+  }
+  if (!change.drop.empty()) {
+    text += fmt::format("Take every word that begins with {} out of boot.kernelParams.\n\n",
+                        join(change.drop, " or "));
+  }
+  text += "Then: sudo nixos-rebuild boot, and restart.";
+  BootSteps steps;
+  steps.steps.push_back({StepKind::by_hand,
+                         "Change the kernel command line in configuration.nix",
+                         "NixOS makes its boot entries from there; an edit anywhere else would be "
+                         "lost.",
+                         Instruction{text},
+                         {},
+                         true});
+  steps.fallback = BootFallback::by_hand;
+  steps.rescue = {
+      "Choose the previous generation in the boot menu: it has the old command line.",
+      "Then take the words out of configuration.nix again, and: sudo nixos-rebuild boot"};
+  return steps;
+}
+
+}  // namespace headroom::plan

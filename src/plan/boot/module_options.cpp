@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parameters in /etc/modprobe.d. A file of the distribution under /usr/lib is never edited: its
+// copy of the same name in /etc takes its place, as modprobe.d(5) has it.
+#include "plan/boot/module_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "plan/boot/initramfs.h"
+#include "plan/boot/modprobe_files.h"
+#include "plan/boot/rescue.h"
+
+namespace headroom::plan {
+namespace {
+
+constexpr std::string_view own_header =
+    "# Written by headroom; \"headroom history\" says when and why.\n";
+
+// What a file is to become: where it is written, and from what.
+struct Draft {
+  const facts::ConfigFile* from = nullptr;  // nullptr: a new file.
+  std::string text;
+};
+using Drafts = std::map<std::string, Draft>;  // By the path that is written.
+
+std::string path_to_write(const facts::ConfigFile& file) {
+  if (file.path.starts_with("/etc/")) return file.path;
+  return "/etc/modprobe.d/" + file.path.substr(file.path.rfind('/') + 1);
+}
+
+Draft& draft_of(Drafts& drafts, const facts::ConfigFile& file) {
+  return drafts.try_emplace(path_to_write(file), Draft{&file, file.text}).first->second;
+}
+
+// Edits the files that set it; false where none does.
+bool edit_where_set(Drafts& drafts, const facts::BootSetup& boot, const ParameterChange& change) {
+  std::vector<const facts::ConfigFile*> setting;
+  for (const facts::ConfigFile* file : modprobe_files(boot)) {
+    if (sets_parameter(file->text, change)) setting.push_back(file);
+  }
+  for (const facts::ConfigFile* file : setting) {
+    // The last one read has the last word, so it keeps the setting.
+    const bool keeps = file == setting.back();
+    Draft& draft = draft_of(drafts, *file);
+    ParameterChange edit = change;
+    if (!keeps) edit.value.reset();
+    draft.text = edit_parameter(draft.text, edit);
+  }
+  return !setting.empty();
+}
+
+Step make_step(const std::string& path, const Draft& draft) {
+  FileEdit edit{path, std::nullopt, draft.text, std::nullopt};
+  Step step{StepKind::module_option, "", "", {}, {}, true};
+  if (draft.from == nullptr) {
+    step.what = "Put the module parameters into " + path;
+  } else if (draft.from->path == path) {
+    edit.before = draft.from->text;
+    step.what = "Edit the module parameters in " + path;
+  } else {
+    step.what =
+        fmt::format("Edit the module parameters of {} in a copy, {}", draft.from->path, path);
+    step.why = "A file in /etc/modprobe.d takes the place of the distribution's of the same name.";
+  }
+  // Our own file goes once it has nothing left to say.
+  if (path == own_options_path && draft.text == own_header) edit.after.reset();
+  step.action = std::move(edit);
+  return step;
+}
+
+}  // namespace
+
+ModuleFileEdits edit_module_files(const facts::BootSetup& boot,
+                                  const std::vector<ParameterChange>& changes) {
+  Drafts drafts;
+  std::vector<ParameterChange> fresh;
+  for (const ParameterChange& change : changes) {
+    if (!edit_where_set(drafts, boot, change) && change.value) fresh.push_back(change);
+  }
+  if (!fresh.empty()) {
+    const std::string path(own_options_path);
+    const facts::ConfigFile* own = boot.file(path);
+    Draft& draft =
+        own == nullptr
+            ? drafts.try_emplace(path, Draft{nullptr, std::string(own_header)}).first->second
+            : draft_of(drafts, *own);
+    draft.text = append_options(draft.text, fresh);
+  }
+  ModuleFileEdits edits;
+  for (const auto& [path, draft] : drafts) {
+    if (draft.from != nullptr && draft.text == draft.from->text) continue;
+    edits.steps.push_back(make_step(path, draft));
+    if (std::get<FileEdit>(edits.steps.back().action).after) edits.files.push_back(path);
+  }
+  return edits;
+}
+
+Result<BootSteps> plan_module_options(const BootSubject& subject,
+                                      const std::vector<ParameterChange>& changes) {
+  if (subject.boot.image_based) {
+    return Error{Errc::unsupported,
+                 "expected a system whose files and initramfs are its own to change; this one's "
+                 "system image is read-only or made elsewhere",
+                 "set the parameters on the kernel command line: --via kernel-arguments"};
+  }
+  ModuleFileEdits edits = edit_module_files(subject.boot, changes);
+  BootSteps steps;
+  if (edits.steps.empty()) return steps;
+  steps.steps = std::move(edits.steps);
+  auto images = plan_initramfs(subject.boot, edits.files);
+  if (images) {
+    for (Step& step : *images) steps.steps.push_back(std::move(step));
+  } else {
+    const Instruction by_hand{images.error().message + "; " + images.error().next};
+    steps.steps.push_back({StepKind::by_hand,
+                           "Make the initramfs anew",
+                           "The driver may be loaded from there, with the parameters that it had.",
+                           by_hand,
+                           {},
+                           true});
+  }
+  steps.fallback = BootFallback::by_hand;
+  steps.rescue.push_back(std::string(grub_or_menu_keys(subject.boot)) +
+                         ", add modprobe.blacklist=amdgpu to the kernel's line, and start it: it "
+                         "runs without the GPU driver.");
+  for (std::string& line : rescue_by_undo()) steps.rescue.push_back(std::move(line));
+  return steps;
+}
+
+}  // namespace headroom::plan

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/boot/systemd_boot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "plan/boot/command_line_words.h"
+#include "plan/boot/kernel_cmdline_file.h"
+#include "plan/boot/loader_entry.h"
+#include "plan/boot/rescue.h"
+
+namespace headroom::plan {
+namespace {
+
+constexpr std::string_view trial_file = "headroom-trial.conf";
+
+Step make_edit(const std::string& path, std::optional<std::string> before,
+               std::optional<std::string> after) {
+  return {StepKind::kernel_argument,
+          "Edit the kernel command line in " + path,
+          "",
+          FileEdit{path, std::move(before), std::move(after), std::nullopt},
+          {},
+          true};
+}
+
+std::string root_of(const facts::ConfigFile& entry) {
+  const auto words = find_arguments(entry_options(entry.text), "root");
+  return words.empty() ? "" : words.back();
+}
+
+// Entries of this system: another one's, on the same partition, has another root.
+std::vector<const facts::ConfigFile*> own_entries(const facts::BootSetup& boot,
+                                                  const facts::ConfigFile* running) {
+  std::vector<const facts::ConfigFile*> own;
+  for (const facts::ConfigFile* entry : linux_entries(boot)) {
+    const bool ours = running == nullptr || root_of(*entry) == root_of(*running);
+    if (ours && !is_fallback_entry(*entry)) own.push_back(entry);
+  }
+  return own;
+}
+
+const facts::ConfigFile* loader_configuration(const facts::BootSetup& boot) {
+  const std::string folder = boot.entries.substr(0, boot.entries.rfind('/'));
+  return boot.file(folder + "/loader.conf");
+}
+
+// While a trial entry is there, the default must not depend on how entries sort, nor on which one
+// was started last.
+std::optional<std::string> pin_default(const facts::ConfigFile* loader,
+                                       const facts::ConfigFile& entry) {
+  if (loader == nullptr) return std::nullopt;
+  const auto now = entry_value(loader->text, "default");
+  const bool fixed = now && !now->empty() && now->find_first_of("*?[@") == std::string_view::npos;
+  if (fixed) return std::nullopt;
+  return with_entry_value(loader->text, "default", entry.path.substr(entry.path.rfind('/') + 1));
+}
+
+std::string find_obstacle(const BootSubject& subject, const facts::ConfigFile* running) {
+  if (!subject.trial) return "it was asked for without one";
+  if (!subject.boot.has("bootctl")) return "the machine has no bootctl";
+  if (running == nullptr) return "it is not clear which loader entry this kernel was started from";
+  if (loader_configuration(subject.boot) == nullptr) return "loader.conf could not be read";
+  return "";
+}
+
+void add_trial(BootSteps& steps, const facts::BootSetup& boot, const facts::ConfigFile& running,
+               const ArgumentChange& change) {
+  const std::string path = boot.entries + "/" + std::string(trial_file);
+  std::string text = edit_entry(running.text, change);
+  const std::string title(entry_value(text, "title").value_or("Linux"));
+  text = with_entry_value(text, "title", "Trial by headroom: " + title);
+  const facts::ConfigFile* old = boot.file(path);
+  Step put = make_edit(path, old == nullptr ? std::nullopt : std::optional(old->text), text);
+  put.what = "Add an entry with the new command line to the boot menu";
+  put.why = "A copy of " + running.path + ", which itself stays as it is.";
+  Step take = make_edit(path, text, std::nullopt);
+  take.what = "Take the trial entry out of the boot menu";
+  steps.steps.push_back(std::move(put));
+  steps.on_confirm.push_back(std::move(take));
+
+  const facts::ConfigFile* loader = loader_configuration(boot);
+  if (const auto pinned = pin_default(loader, running)) {
+    Step pin = make_edit(loader->path, loader->text, *pinned);
+    pin.what = "Keep the present entry as the default in " + loader->path;
+    pin.why = "Otherwise the order of the entries, or the last one started, would decide.";
+    Step unpin = make_edit(loader->path, *pinned, loader->text);
+    unpin.what = "Put " + loader->path + " back as it was";
+    steps.steps.push_back(std::move(pin));
+    steps.on_confirm.push_back(std::move(unpin));
+  }
+  Command choose;
+  choose.argv = {"bootctl", "set-oneshot", std::string(trial_file)};
+  choose.undo = {"bootctl", "set-oneshot", ""};
+  choose.undo_run = UndoRun::always;  // The choice is kept in an EFI variable.
+  steps.steps.push_back({StepKind::kernel_argument,
+                         "Choose that entry for the next boot only",
+                         "systemd-boot forgets the choice before it starts the kernel, so the boot "
+                         "after that takes the old entry.",
+                         choose,
+                         {},
+                         true});
+}
+
+}  // namespace
+
+Result<BootSteps> plan_by_loader_entries(const BootSubject& subject, const ArgumentChange& change) {
+  const facts::BootSetup& boot = subject.boot;
+  const facts::ConfigFile* running = find_running_entry(boot);
+  const auto entries = own_entries(boot, running);
+  if (entries.empty()) {
+    return Error{
+        Errc::unsupported,
+        fmt::format("expected loader entries that start Linux in {}; found none that could "
+                    "be read (kernels in one file with their command line are not edited)",
+                    boot.entries.empty() ? "/boot/loader/entries" : boot.entries),
+        fmt::format("run it with sudo; or by hand: {} in /etc/kernel/cmdline and make the "
+                    "kernel image anew, as this distribution does",
+                    describe(change))};
+  }
+  std::vector<Step> permanent;
+  for (const facts::ConfigFile* entry : entries) {
+    const std::string edited = edit_entry(entry->text, change);
+    if (edited != entry->text) permanent.push_back(make_edit(entry->path, entry->text, edited));
+  }
+  if (auto step = edit_kernel_cmdline(boot, change)) permanent.push_back(std::move(*step));
+  BootSteps steps;
+  if (permanent.empty()) return steps;
+  const std::string obstacle = find_obstacle(subject, running);
+  if (obstacle.empty()) {
+    add_trial(steps, boot, *running, change);
+    steps.fallback = BootFallback::next_boot;
+    steps.rescue = rescue_after_trial();
+    steps.notes.emplace_back(
+        "systemd-boot takes the trial entry for the next boot only, also where the menu is hidden. "
+        "Every boot after it takes the old entry, until headroom confirm has made the new command "
+        "line permanent.");
+  } else {
+    steps.fallback = BootFallback::by_hand;
+    steps.rescue = rescue_in_menu(systemd_boot_keys, change);
+    steps.notes.push_back("The new command line is not tried for one boot first: " + obstacle +
+                          ".");
+  }
+  std::vector<Step>& place = obstacle.empty() ? steps.on_confirm : steps.steps;
+  for (Step& step : permanent) place.push_back(std::move(step));
+  const auto all = linux_entries(boot);
+  if (std::any_of(all.begin(), all.end(),
+                  [](const auto* entry) { return is_fallback_entry(*entry); })) {
+    steps.notes.emplace_back("Fallback and rescue entries keep the old command line.");
+  }
+  return steps;
+}
+
+}  // namespace headroom::plan
