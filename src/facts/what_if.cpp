@@ -57,6 +57,7 @@ class Predictor {
     MachineFacts& machine = prediction_.facts.machine;
     machine.memory.available = not_yet();
     machine.memory.gpu_active = not_yet();
+    machine.kfd_limits = {};  // They were computed when the driver loaded, and will be again.
     if (change_.kernel) {
       const auto& [major, minor, patch] = *change_.kernel;
       machine.kernel = predicted(fmt::format("{}.{}.{}", major, minor, patch), "--if");

@@ -101,6 +101,17 @@ TEST(WhatIf, a_limit_written_into_the_live_file_does_not_outlive_the_reboot) {
   EXPECT_NEAR(pool_after({"reboot"}, now), 61.35, to_two_digits);
 }
 
+TEST(WhatIf, what_the_compute_driver_computed_at_load_does_not_outlive_the_reboot) {
+  Facts now = strix_halo();
+  now.machine.kfd_limits.ttm_limit = known(gib(61.35));
+  now.machine.kfd_limits.system_limit = known(gib(50));
+  const Gpu gpu = predict_gpu(now, {"ttm.pages_limit=100GiB"});
+  ASSERT_NE(gpu.ladder.binding(), nullptr);
+  EXPECT_EQ(gpu.ladder.binding()->name, "ttm");
+  EXPECT_EQ(*gpu.ladder.rung("kfd-ttm")->limit, gib(100));
+  EXPECT_EQ(*gpu.ladder.rung("kfd-system")->limit, kfd_system_limit(gib(122.70)));
+}
+
 TEST(WhatIf, an_option_is_kept_unless_it_is_taken_back) {
   Facts now = strix_halo();
   now.machine.options = {{"ttm", "pages_limit", "26214400", Source{"/proc/cmdline", 1, ""}}};

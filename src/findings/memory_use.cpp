@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/memory_use.h"
 
+#include <algorithm>
+
 namespace headroom::findings {
 
 std::optional<MemoryUse> memory_use(const facts::Gpu& gpu) {
@@ -16,11 +18,13 @@ double share(Bytes part, Bytes whole) {
 }
 
 Bytes reserve_for_system(Bytes ram) {
-  return std::min(8_GiB, Bytes{ram.value / 4});
+  return std::clamp(Bytes{ram.value / 4}, 4_GiB, 8_GiB);
 }
 
 Bytes advised_gpu_limit(Bytes ram) {
-  return {round_down((ram - reserve_for_system(ram)).value, (1_GiB).value)};
+  const Bytes most = {
+      round_down(saturating_sub(ram, reserve_for_system(ram)).value, (1_GiB).value)};
+  return std::max(most, Bytes{round_down(ram.value / 2, 4096)});
 }
 
 bool on_gtt(const facts::Gpu& gpu) {

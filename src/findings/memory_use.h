@@ -22,10 +22,10 @@ constexpr double crowded_share = 0.5;
 constexpr double full_share = 0.9;
 double share(Bytes part, Bytes whole);
 
-// RAM that the system keeps for itself when an APU's limit is raised: 8 GiB, a quarter of a small
-// RAM.
+// RAM that the system keeps for itself when an APU's limit is raised: a quarter of it, but at most
+// 8 GiB and at least the 4 GiB below which `headroom fix` refuses.
 Bytes reserve_for_system(Bytes ram);
-// RAM less the reserve, in whole GiB.
+// RAM less the reserve, in whole GiB; never less than the half that the kernel gives by itself.
 Bytes advised_gpu_limit(Bytes ram);
 
 bool on_gtt(const facts::Gpu& gpu);

@@ -25,6 +25,7 @@ struct Forecast {
   std::vector<PredictedRung> rungs;
   // Module parameters by "module.key", as /sys/module says them.
   std::vector<std::pair<std::string, std::string>> parameters;
+  std::string kernel;  // That was running when it was predicted; empty where unknown.
 };
 
 // What happens if the machine does not come up with the change.

@@ -121,6 +121,7 @@ Forecast read_forecast(const Fields& fields) {
   fields.each("parameters", [&forecast](const Fields& one) {
     forecast.parameters.emplace_back(one.text("name"), one.text("value"));
   });
+  forecast.kernel = fields.text("kernel");
   return forecast;
 }
 
@@ -152,6 +153,7 @@ Ordered to_json(const Forecast& forecast) {
   for (const auto& [name, value] : forecast.parameters) {
     json["parameters"].push_back({{"name", bytes_to_json(name)}, {"value", bytes_to_json(value)}});
   }
+  json["kernel"] = bytes_to_json(forecast.kernel);
   return json;
 }
 

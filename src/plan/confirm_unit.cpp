@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/confirm_unit.h"
+
+#include <fmt/format.h>
+
+namespace headroom::plan {
+namespace {
+
+constexpr std::string_view unit_name = "headroom-confirm.service";
+
+// As one word; what is in `doubled` is special (systemd.service(5), "COMMAND LINES" and
+// systemd.unit(5), "SPECIFIERS").
+std::string quoted(std::string_view word, std::string_view doubled) {
+  std::string text = "\"";
+  for (const char c : word) {
+    if (c == '"' || c == '\\') text += '\\';
+    if (doubled.find(c) != std::string_view::npos) text += c;
+    text += c;
+  }
+  return text + "\"";
+}
+
+bool has_units(const facts::BootSetup& boot) {
+  const bool nixos = boot.command_line && *boot.command_line == facts::CommandLineTool::nixos;
+  return boot.has("systemctl") && !nixos;
+}
+
+Step reload() {
+  Step step;
+  step.kind = StepKind::service;
+  step.what = "Let systemd read its units again";
+  step.action = Command{
+      {"systemctl", "daemon-reload"}, {}, {}, {"systemctl", "daemon-reload"}, UndoRun::always};
+  return step;
+}
+
+Step edit_unit(std::string what, std::string why, std::optional<std::string> before,
+               std::optional<std::string> after) {
+  Step step;
+  step.kind = StepKind::service;
+  step.what = std::move(what);
+  step.why = std::move(why);
+  step.action = FileEdit{std::string(confirm_unit_path), std::move(before), std::move(after), {}};
+  return step;
+}
+
+Step edit_link(std::string what, std::optional<std::string> before,
+               std::optional<std::string> after) {
+  Step step;
+  step.kind = StepKind::service;
+  step.what = std::move(what);
+  step.action = LinkEdit{std::string(confirm_unit_link), std::move(before), std::move(after)};
+  return step;
+}
+
+// SELinux does not let systemd start programs of home folders, and such folders may be encrypted
+// until somebody logs in.
+bool may_be_out_of_reach(std::string_view program) {
+  return program.starts_with("/home/") || program.starts_with("/root/") ||
+         program.starts_with("/tmp/") || program.starts_with("/var/home/");
+}
+
+}  // namespace
+
+std::string confirm_unit(const FixOptions& options) {
+  // After multi-user.target: a boot that gets there has come up. The driver may still be loading
+  // then, and the devices are waited for. Nothing is done on a machine without a journal.
+  return fmt::format(
+      "# Made by headroom for the boot after a change; headroom removes it again.\n"
+      "[Unit]\n"
+      "Description=Compare what this boot brought with what headroom predicted\n"
+      "ConditionPathIsDirectory=/var/lib/headroom/changes\n"
+      "RequiresMountsFor={} /var/lib/headroom\n"
+      "After=multi-user.target\n"
+      "\n"
+      "[Service]\n"
+      "Type=oneshot\n"
+      "ExecStartPre=-udevadm settle --timeout=60\n"
+      "ExecStart={} confirm --at-boot{}\n"
+      "TimeoutStartSec=15min\n"
+      "\n"
+      "[Install]\n"
+      "WantedBy=multi-user.target\n",
+      quoted(options.program, "%"), quoted(options.program, "%$"),
+      options.rollback_on_mismatch ? " --rollback-on-mismatch" : "");
+}
+
+void add_confirm_unit(Change& change, const facts::BootSetup& boot, const FixOptions& options) {
+  if (!change.needs_reboot || !change.forecast) return;
+  if (!has_units(boot) || options.program.empty()) {
+    Step step;
+    step.kind = StepKind::by_hand;
+    step.what = "After the reboot, have the result checked";
+    step.action = Instruction{"sudo headroom confirm"};
+    change.steps.push_back(std::move(step));
+    return;
+  }
+  const std::string unit = confirm_unit(options);
+  // One that an earlier change left, which this one takes over.
+  const facts::ConfigFile* old = boot.file(confirm_unit_path);
+  const auto before = old == nullptr ? std::nullopt : std::optional(old->text);
+  const std::string target = fmt::format("../{}", unit_name);
+  if (before != unit) {
+    change.steps.push_back(edit_unit("Have the result of the reboot checked",
+                                     "Once, by a unit that removes itself when it was right.",
+                                     before, unit));
+  }
+  if (old == nullptr) {
+    change.steps.push_back(edit_link("Start that unit with the next boot", std::nullopt, target));
+  }
+  change.steps.push_back(reload());
+  change.on_confirm.push_back(edit_link("Start the unit no more", target, std::nullopt));
+  change.on_confirm.push_back(edit_unit("Remove the unit", "", unit, std::nullopt));
+  change.on_confirm.push_back(reload());
+  if (may_be_out_of_reach(options.program)) {
+    change.notes.push_back(fmt::format(
+        "headroom runs from {} here, which systemd may not reach during the boot. If headroom "
+        "history still says that the reboot is awaited afterwards, run: sudo headroom confirm",
+        options.program));
+  }
+}
+
+}  // namespace headroom::plan

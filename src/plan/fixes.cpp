@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include "plan/fixes/every_fix.h"
+
+namespace headroom::plan {
+namespace {
+
+// In the order in which `headroom fix` lists them.
+constexpr std::array table = {
+    // Memory limits.
+    &ttm_cap_fix,           &gttsize_cap_fix,
+    &limit_above_ram_fix,   &limit_not_in_force_fix,
+    &gtt_pool_mismatch_fix, &option_not_in_force_fix,
+    &option_overridden_fix,
+};
+
+}  // namespace
+
+std::span<const Fix* const> fixes() {
+  return table;
+}
+
+const Fix* find_fix(std::string_view id) {
+  const auto found =
+      std::find_if(table.begin(), table.end(), [id](const Fix* fix) { return fix->id == id; });
+  return found == table.end() ? nullptr : *found;
+}
+
+}  // namespace headroom::plan

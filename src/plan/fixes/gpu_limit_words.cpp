@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/fixes/gpu_limit_words.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "facts/largest_allocation.h"
+
+namespace headroom::plan {
+namespace {
+
+using facts::Gpu;
+using facts::MachineFacts;
+
+constexpr std::string_view ttm_words =
+    "TTM's limit counts for GPUs that take their memory from the RAM, which an APU does";
+
+std::string place(const facts::ModuleOption& option) {
+  return option.source.path == "/proc/cmdline"
+             ? "the kernel command line"
+             : fmt::format("{} (line {})", option.source.path, option.source.line);
+}
+
+// The compute driver's limit, where it and not TTM's is what jobs will meet.
+void warn_of_system_limit(const LimitStory& story, Bytes size, Change& change) {
+  const facts::Rung* binding = story.then.ladder.binding();
+  if (binding == nullptr || binding->name != "kfd-system" || *binding->limit >= size) return;
+  change.warnings.push_back(fmt::format(
+      "The compute driver has a limit of its own, {}: jobs get that, not the {} asked for.",
+      binding->limit.source().text, to_string(size)));
+}
+
+void warn_of_less(const LimitStory& story, Bytes size, Change& change) {
+  const facts::Rung* binding = story.now.ladder.binding();
+  if (binding == nullptr || *binding->limit <= size ||
+      *binding->limit > *story.machine.memory.total) {
+    return;
+  }
+  change.warnings.push_back(
+      fmt::format("That is less than the {} that it can use now.", to_string(*binding->limit)));
+}
+
+// A parameter of the module that this machine's driver does not use.
+void note_other_module(const MachineFacts& machine, Change& change) {
+  const std::string other = machine.ttm_module == "ttm" ? "amdttm" : "ttm";
+  const auto* option = machine.option(other, "pages_limit");
+  if (option == nullptr) return;
+  change.notes.push_back(
+      fmt::format("{}.pages_limit={} in {} has no effect here: this driver's memory manager is the "
+                  "module {}.",
+                  other, option->value, place(*option), machine.ttm_module));
+}
+
+}  // namespace
+
+Error no_apu(const facts::Facts& facts) {
+  if (facts.gpus.empty()) {
+    return {Errc::unsupported, "expected an APU with an AMD GPU, found no AMD GPU",
+            "headroom check"};
+  }
+  const Gpu& gpu = facts.gpus.front();
+  if (!gpu.integrated) {
+    return {Errc::unsupported,
+            fmt::format("whether {} is integrated could not be found out ({}); {}", gpu.name,
+                        to_string(gpu.integrated.missing()), ttm_words),
+            "headroom check --verbose"};
+  }
+  const std::string memory = gpu.vram_total ? to_string(*gpu.vram_total) + " " : "";
+  const std::string why =
+      is_mi300(gpu)
+          ? "its memory is its own and the RAM at once, and no limit of TTM divides it"
+          : fmt::format("a card of its own: hipMalloc takes its {}VRAM and nothing else", memory);
+  return {Errc::unsupported, fmt::format("{}, and {} is {}", ttm_words, gpu.name, why),
+          "headroom check   (shows what limits this GPU)"};
+}
+
+Error carve_out_pool(const Gpu& apu, const facts::Prediction& prediction) {
+  const std::string carve_out = apu.vram_total ? to_string(*apu.vram_total) : "carve-out";
+  const std::string how =
+      prediction.steps.empty() ? "" : fmt::format(" ({})", prediction.steps.back());
+  return {
+      Errc::unsupported,
+      fmt::format("hipMalloc takes {}'s memory from the BIOS carve-out, {}, and would with that "
+                  "limit too{}",
+                  apu.name, carve_out, how),
+      "to use the RAM instead, set the carve-out (UMA frame buffer) to its smallest in the "
+      "BIOS, with Linux 6.15 or later, and run this again; what that brings: headroom check "
+      "--if carveout=512MiB"};
+}
+
+Error nothing_to_do(const Gpu& apu, const MachineFacts& machine, Bytes asked,
+                    const std::string& command) {
+  const auto* option = machine.option(machine.ttm_module, "pages_limit");
+  const std::string where = option == nullptr ? "" : " in " + place(*option);
+  std::string message = fmt::format("nothing to do: {} has {} of RAM, set for every boot{}",
+                                    apu.name, to_string(*apu.pool), where);
+  if (*apu.pool == asked) return {Errc::invalid, std::move(message), "headroom check"};
+  return {Errc::invalid,
+          fmt::format("{}; that is more than the {} that would be chosen here", message,
+                      to_string(asked)),
+          fmt::format("{} --size {}GiB   (to lower it)", command, asked.value / (1_GiB).value)};
+}
+
+Error host_only(const MachineFacts& machine, const std::vector<ParameterChange>& parameters,
+                const FixOptions& options) {
+  std::vector<std::string> words;
+  std::string dropped;
+  for (const ParameterChange& parameter : parameters) {
+    if (parameter.value) {
+      words.push_back(parameter.name() + "=" + *parameter.value);
+    } else {
+      dropped = ", without " + parameter.name();
+    }
+  }
+  const std::string wanted = words.empty() ? "its command line" : join(words, " ");
+  return {
+      Errc::unsupported,
+      fmt::format("this is a container ({}), and the limit belongs to the host's kernel: it has "
+                  "to boot with {}{}",
+                  *machine.container, wanted, dropped),
+      "on the host: " + join(options.words, " ")};
+}
+
+void add_words(const LimitStory& story, const SizeChoice& choice, Change& change) {
+  warn_of_less(story, choice.size, change);
+  warn_of_system_limit(story, choice.size, change);
+  const std::string& module = story.machine.ttm_module;
+  change.notes.push_back(
+      fmt::format("Nothing is set aside: {} is what the GPU may take, {} pages of 4 KiB, and while "
+                  "no job takes "
+                  "it the system uses it as before.",
+                  to_string(choice.size), to_pages(choice.size)));
+  if (const auto largest = facts::find_largest_allocation(story.then.ladder)) {
+    change.notes.push_back(fmt::format("The largest single allocation is then {}: {}.",
+                                       to_string(largest->bytes), largest->why));
+  }
+  change.notes.push_back(
+      fmt::format("{}.page_pool_size is set alike, so that pages which jobs give back are kept for "
+                  "the next one; "
+                  "its default would stay at half of the RAM.",
+                  module));
+  if (story.drops_gttsize) {
+    change.notes.push_back(fmt::format(
+        "amdgpu.gttsize goes: it is deprecated, and GTT follows {}.pages_limit without it. "
+        "--keep-gttsize leaves it.",
+        module));
+  }
+  note_other_module(story.machine, change);
+  const std::string carve_out =
+      story.now.vram_total ? fmt::format(", now {},", to_string(*story.now.vram_total)) : "";
+  change.notes.push_back(fmt::format(
+      "Leave the BIOS carve-out (UMA frame buffer){} as it is: it is taken from the same RAM. "
+      "Raised "
+      "by {} or more, it would leave less RAM than this limit promises, and the kernel would kill "
+      "processes when a job takes it at its word. To raise it, run headroom undo first.",
+      carve_out, to_string(choice.left)));
+}
+
+std::vector<std::string> notes_on_carve_out(const LimitStory& story) {
+  std::vector<std::string> notes = {
+      "hipMalloc takes system memory if GTT is larger than the carve-out. amdgpu.gttsize made it "
+      "the larger one, but what hipMalloc gets is TTM's limit, which is smaller than both."};
+  if (story.now.pool) {
+    notes.push_back(fmt::format("It has {} now.", to_string(*story.now.pool)));
+  }
+  return notes;
+}
+
+}  // namespace headroom::plan

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// ttm-cap, and the findings that the same change cures: limits set too small (gttsize-cap), above
+// the RAM (limit-above-ram), after the driver had loaded (limit-not-in-force), or in two places
+// that contradict each other (gtt-pool-mismatch).
+#include "plan/diagnosed.h"
+#include "plan/fixes/every_fix.h"
+#include "plan/fixes/gpu_limit.h"
+
+namespace headroom::plan {
+namespace {
+
+constexpr std::string_view takes = "--size SIZE --reserve SIZE --keep-gttsize --via WAY";
+
+template <const Fix& fix>
+bool applies(const FixSubject& subject) {
+  return !subject.facts.machine.in_container() && is_diagnosed(subject.diagnosis, fix.id);
+}
+
+// The limit as it is set for boot, or as it reads now; nothing where it is the kernel's own.
+std::optional<Bytes> present_limit(const FixSubject& subject) {
+  const facts::MachineFacts& machine = subject.facts.machine;
+  const bool is_set = machine.option(machine.ttm_module, "pages_limit") != nullptr ||
+                      is_diagnosed(subject.diagnosis, limit_not_in_force_fix.id);
+  return is_set ? machine.pages_limit.optional() : std::nullopt;
+}
+
+Result<Change> raise(const FixSubject& subject) {
+  return plan_gpu_limit(subject, {ttm_cap_fix.id, std::nullopt, true});
+}
+
+Result<Change> replace_setting(const FixSubject& subject) {
+  return plan_gpu_limit(subject, {gttsize_cap_fix.id, std::nullopt, false});
+}
+
+Result<Change> lower(const FixSubject& subject) {
+  return plan_gpu_limit(subject, {limit_above_ram_fix.id, std::nullopt, false});
+}
+
+Result<Change> keep_for_boot(const FixSubject& subject) {
+  return plan_gpu_limit(subject, {limit_not_in_force_fix.id, present_limit(subject), false});
+}
+
+Result<Change> make_alike(const FixSubject& subject) {
+  return plan_gpu_limit(subject, {gtt_pool_mismatch_fix.id, present_limit(subject), false});
+}
+
+}  // namespace
+
+constinit const Fix ttm_cap_fix = {
+    .id = "ttm-cap",
+    .meaning = "Lets an APU's GPU use more than half of the RAM.",
+    .takes = takes,
+    .applies = applies<ttm_cap_fix>,
+    .plan = raise,
+};
+
+constinit const Fix gttsize_cap_fix = {
+    .id = "gttsize-cap",
+    .meaning = "Replaces an amdgpu.gttsize or a small page limit by one that fits the RAM.",
+    .takes = takes,
+    .applies = applies<gttsize_cap_fix>,
+    .plan = replace_setting,
+};
+
+constinit const Fix limit_above_ram_fix = {
+    .id = "limit-above-ram",
+    .meaning = "Lowers an APU's limit to what RAM there is.",
+    .takes = takes,
+    .applies = applies<limit_above_ram_fix>,
+    .plan = lower,
+};
+
+constinit const Fix limit_not_in_force_fix = {
+    .id = "limit-not-in-force",
+    .meaning = "Sets the limit that was written into the running kernel for every boot.",
+    .takes = takes,
+    .applies = applies<limit_not_in_force_fix>,
+    .plan = keep_for_boot,
+};
+
+constinit const Fix gtt_pool_mismatch_fix = {
+    .id = "gtt-pool-mismatch",
+    .meaning = "Lets graphics (GTT) and ROCm's pool go by one limit.",
+    .takes = takes,
+    .applies = applies<gtt_pool_mismatch_fix>,
+    .plan = make_alike,
+};
+
+}  // namespace headroom::plan

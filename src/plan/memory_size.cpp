@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/memory_size.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "facts/ladder.h"
+#include "findings/memory_use.h"
+
+namespace headroom::plan {
+namespace {
+
+Bytes whole_gib(Bytes size) {
+  return {round_down(size.value, (1_GiB).value)};
+}
+
+std::string in_gib(Bytes size) {
+  return fmt::format("{}GiB", size.value / (1_GiB).value);
+}
+
+Bytes largest(Bytes ram) {
+  return whole_gib(saturating_sub(ram, least_left));
+}
+
+Error refuse(const SizeRequest& request, std::string message) {
+  const Bytes most = largest(request.ram);
+  if (most < smallest_limit) {
+    return {Errc::unsupported, std::move(message), "headroom check"};
+  }
+  return {Errc::invalid, fmt::format("{}; the largest size here is {}", message, to_string(most)),
+          fmt::format("{} --size {}", request.command, in_gib(most))};
+}
+
+// Of "auto" and "max". Below about 8 GiB of RAM the kernel's own half is all that can be given.
+Result<Bytes> computed_size(const SizeRequest& request, bool most) {
+  const Bytes usual = most ? least_left : findings::reserve_for_system(request.ram);
+  const Bytes reserve = request.reserve.value_or(usual);
+  const Bytes size = whole_gib(saturating_sub(request.ram, reserve));
+  if (request.reserve && size < smallest_limit) {
+    return refuse(request, fmt::format("expected a reserve below the {} of RAM, found {}",
+                                       to_string(request.ram), to_string(reserve)));
+  }
+  if (!request.reserve && size.value < request.ram.value / 2) {
+    return Error{Errc::unsupported,
+                 fmt::format("of {} of RAM the kernel gives the GPU half by itself, and {} have to "
+                             "stay with the system: there is nothing more to give",
+                             to_string(request.ram), to_string(least_left)),
+                 "headroom check"};
+  }
+  return most ? std::min(size, whole_gib(facts::kfd_system_limit(request.ram))) : size;
+}
+
+Result<Bytes> asked_size(const SizeRequest& request) {
+  const auto asked = parse_bytes(request.size);
+  if (!asked) {
+    return Error{
+        Errc::invalid,
+        fmt::format("--size: expected a size such as 120GiB, or max, or auto, found \"{}\"",
+                    request.size),
+        request.command + " --size auto"};
+  }
+  if (*asked >= smallest_limit) return Bytes{round_down(asked->value, page_bytes)};
+  // Guides give this limit in pages of 4 KiB.
+  const auto pages = parse_u64(request.size);
+  const Bytes meant = {pages && *pages <= request.ram.value / page_bytes ? *pages * page_bytes : 0};
+  if (meant >= smallest_limit) {
+    return Error{Errc::invalid,
+                 fmt::format("--size: expected bytes, found {}, which are {} if they are pages",
+                             request.size, to_string(meant)),
+                 fmt::format("{} --size {}MiB", request.command, meant.value / (1_MiB).value)};
+  }
+  return Error{Errc::invalid,
+               fmt::format("--size: expected at least {}, because the desktop draws from the same "
+                           "memory, found {}",
+                           to_string(smallest_limit), to_string(*asked)),
+               request.command + " --size auto"};
+}
+
+void warn(const SizeRequest& request, bool computed, SizeChoice& choice) {
+  if (choice.left < comfortable_left) {
+    choice.warnings.push_back(fmt::format(
+        "{} of RAM are left to the system while jobs use all of this; less than {} is tight for a "
+        "desktop, and the kernel kills processes where it runs out.",
+        to_string(choice.left), to_string(comfortable_left)));
+  }
+  if (request.reserve && !computed && choice.left < *request.reserve) {
+    choice.notes.push_back(fmt::format("--size counts, not --reserve: {} are left, not {}.",
+                                       to_string(choice.left), to_string(*request.reserve)));
+  }
+}
+
+}  // namespace
+
+Result<SizeChoice> choose_size(const SizeRequest& request) {
+  const std::string word = to_lower(request.size);
+  const bool computed = word.empty() || word == "auto" || word == "max";
+  if (request.reserve && computed && *request.reserve < least_left) {
+    return refuse(request, fmt::format("--reserve: expected at least {}, found {}",
+                                       to_string(least_left), to_string(*request.reserve)));
+  }
+  HEADROOM_TRY(const Bytes size,
+               computed ? computed_size(request, word == "max") : asked_size(request));
+  if (size > request.ram) {
+    return refuse(request, fmt::format("--size: {} are more than the {} of RAM that there are",
+                                       to_string(size), to_string(request.ram)));
+  }
+  SizeChoice choice{size, request.ram - size, {}, {}};
+  if (choice.left < least_left) {
+    return refuse(request, fmt::format("--size: {} would leave {} of {} to the system, expected at "
+                                       "least {}",
+                                       to_string(size), to_string(choice.left),
+                                       to_string(request.ram), to_string(least_left)));
+  }
+  warn(request, computed, choice);
+  return choice;
+}
+
+}  // namespace headroom::plan
