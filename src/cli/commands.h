@@ -26,6 +26,10 @@ int print_error(const Error& error, ExitCode code);
 void add_check(CLI::App& app, Context& context);
 void add_capture(CLI::App& app, Context& context);
 void add_plan(CLI::App& app, Context& context);
+void add_fix(CLI::App& app, Context& context);
+void add_confirm(CLI::App& app, Context& context);
+void add_undo(CLI::App& app, Context& context);
+void add_history(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_replay(CLI::App& app, Context& context);
 

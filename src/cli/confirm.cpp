@@ -3,6 +3,8 @@
 // installs calls it with --at-boot; a person may call it at any time.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "change/change_machine.h"
 #include "cli/change_doors.h"
 #include "cli/commands.h"
@@ -40,21 +42,39 @@ Error not_rebooted(const plan::Record& record) {
           "sudo reboot   (then headroom confirm)"};
 }
 
+// A change that is tried for one boot leaves its parameters out of the old entry: where none of
+// them is set now, the old entry was booted.
+bool fell_back(const plan::Change& change, const facts::MachineFacts& machine) {
+  const bool tried = change.fallback == plan::BootFallback::next_boot ||
+                     change.fallback == plan::BootFallback::counted_boots;
+  if (!tried || !change.forecast || change.forecast->parameters.empty()) return false;
+  const auto& parameters = change.forecast->parameters;
+  return std::none_of(parameters.begin(), parameters.end(), [&machine](const auto& parameter) {
+    const std::size_t dot = parameter.first.find('.');
+    const auto* option =
+        machine.option(parameter.first.substr(0, dot), parameter.first.substr(dot + 1));
+    return option != nullptr && option->value == parameter.second;
+  });
+}
+
 // What becomes of the change, done: confirmed, taken back, or left as it is with the reason said.
 Result<report::Confirmation> settle(const ConfirmOptions& options, ChangeDoors& doors,
-                                    ChangeDoors::Found found, const facts::Facts& facts) {
+                                    const ChangeDoors::Found& found, const facts::Facts& facts) {
   report::Confirmation answer;
-  answer.comparison = plan::compare(*found.record.change.forecast, facts);
-  const std::string said = plan::to_text(answer.comparison);
+  if (found.record.change.forecast) {
+    answer.comparison = plan::compare(*found.record.change.forecast, facts);
+  } else {
+    answer.comparison.outcome = plan::Outcome::as_predicted;  // It predicted nothing.
+  }
+  const std::string said = report::summary(answer.comparison);
   const std::string& id = found.record.id;
-  if (answer.comparison.right) {
+  if (answer.comparison.outcome == plan::Outcome::as_predicted) {
     HEADROOM_TRY(answer.record, change::confirm(doors.doors(), *found.journal, id, said));
     return answer;
   }
-  // A trial that did not come up left nothing in force: what is left of it goes.
-  const bool fell_back =
-      answer.comparison.old_entry && found.record.change.fallback != plan::BootFallback::by_hand;
-  if (options.rollback || fell_back) {
+  const bool differs = answer.comparison.outcome == plan::Outcome::differs;
+  answer.fell_back = differs && fell_back(found.record.change, facts.machine);
+  if (answer.fell_back || (differs && options.rollback)) {
     HEADROOM_TRY(auto undone, change::undo(doors.doors(), *found.journal, id, said));
     answer.record = std::move(undone.record);
     answer.notes = std::move(undone.notes);
@@ -67,9 +87,10 @@ Result<report::Confirmation> settle(const ConfirmOptions& options, ChangeDoors& 
 int run_confirm(const ConfirmOptions& options, const Context& context) {
   const auto doors = ChangeDoors::open(options.root, context);
   if (!doors) return print_error(doors.error(), exit_could_not_look);
-  auto found = (*doors)->find("", awaits_confirm, "a change that awaits the proof of its reboot");
+  const auto found =
+      (*doors)->find("", awaits_confirm, "a change that awaits the proof of its reboot");
   if (!found) {
-    // The unit outlives a change that was undone by hand; that is no failure of the boot.
+    // The unit may outlive a change that was taken back by hand; that is no failure of the boot.
     return print_error(found.error(), options.at_boot ? exit_ok : exit_usage);
   }
   const auto machine = look_over(options.root, "", context);
@@ -77,7 +98,7 @@ int run_confirm(const ConfirmOptions& options, const Context& context) {
   if (!is_rebooted(found->record, (*machine)->boot)) {
     return print_error(not_rebooted(found->record), exit_findings);
   }
-  const auto answer = settle(options, **doors, *std::move(found), (*machine)->facts);
+  const auto answer = settle(options, **doors, *found, (*machine)->facts);
   if (!answer) return print_error(answer.error(), exit_findings);
   if (options.json) {
     fmt::print("{}", report::to_json_text(*answer));
@@ -85,7 +106,7 @@ int run_confirm(const ConfirmOptions& options, const Context& context) {
     const report::Style style{machine::stdout_shows_colour()};
     fmt::print("{}", report::to_text(*answer, style));
   }
-  return answer->comparison.right ? exit_ok : exit_findings;
+  return answer->record.state == plan::State::confirmed ? exit_ok : exit_findings;
 }
 
 }  // namespace
@@ -101,8 +122,8 @@ void add_confirm(CLI::App& app, Context& context) {
                     "Undo the change if the reboot brought something else");
   command->add_flag("--json", options->json, "For programs: schema headroom.confirm/1");
   command->footer(
-      "Exit: 0 confirmed, 1 not rebooted yet or something else came, 2 nothing to "
-      "confirm, 3 could not look.");
+      "Exit: 0 confirmed, 1 not rebooted yet or something else came, 2 nothing to confirm,\n"
+      "3 could not look.");
   command->callback([options, &context] { context.exit_code = run_confirm(*options, context); });
 }
 

@@ -2,9 +2,9 @@
 #include "cli/looked_over.h"
 
 #include "cli/surroundings.h"
-#include "machine/user.h"
 #include "probe/probe.h"
 #include "probe/read_boot_setup.h"
+#include "probe/read_libraries.h"
 #include "probe/read_setting_files.h"
 
 namespace headroom::cli {
@@ -14,7 +14,7 @@ Result<std::unique_ptr<LookedOver>> look_over(const std::string& root, const std
   HEADROOM_TRY(auto tables, knowledge::load_gpu_tables());
   HEADROOM_TRY(auto opened, machine::open_root(root));
   std::unique_ptr<LookedOver> machine(
-      new LookedOver{std::move(tables), std::move(opened), {}, {}, {}, {}, {}});
+      new LookedOver{std::move(tables), std::move(opened), {}, {}, {}, {}, {}, {}});
   const machine::Files& files = machine->root.files;
   const auto surroundings = make_surroundings(context, "", files.is_real());
   HEADROOM_TRY(machine->facts, probe::probe(files, machine->tables, surroundings));
@@ -22,6 +22,7 @@ Result<std::unique_ptr<LookedOver>> look_over(const std::string& root, const std
   machine->boot = probe::read_boot_setup(files, machine->facts.machine);
   machine->asker = find_asker(files, user, context);
   machine->setting_files = probe::read_setting_files(files, machine->asker.home);
+  machine->libraries = probe::read_libraries(files);
   return machine;
 }
 

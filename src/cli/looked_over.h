@@ -7,20 +7,16 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/asker.h"
 #include "cli/commands.h"
 #include "facts/boot_setup.h"
 #include "facts/facts.h"
+#include "facts/system_libraries.h"
 #include "findings/diagnosis.h"
 #include "knowledge/gpu_tables.h"
 #include "machine/open_root.h"
 
 namespace headroom::cli {
-
-// Whose groups, shell files and home folder are meant: who asked, before sudo.
-struct Asker {
-  std::string user;
-  std::string home;  // Of that machine; empty where it is not known.
-};
 
 struct LookedOver {
   knowledge::GpuTables tables;
@@ -30,6 +26,7 @@ struct LookedOver {
   findings::Diagnosis diagnosis;
   facts::BootSetup boot;
   std::vector<facts::ConfigFile> setting_files;
+  facts::SystemLibraries libraries;
 };
 
 // Reads only. `user` as typed; empty: who asked.

@@ -14,6 +14,10 @@ int main(int argc, char** argv, char** variables) {
   headroom::cli::add_check(app, context);
   headroom::cli::add_capture(app, context);
   headroom::cli::add_plan(app, context);
+  headroom::cli::add_fix(app, context);
+  headroom::cli::add_confirm(app, context);
+  headroom::cli::add_undo(app, context);
+  headroom::cli::add_history(app, context);
   headroom::cli::add_run(app, context);
   headroom::cli::add_replay(app, context);
   try {

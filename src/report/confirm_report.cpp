@@ -105,7 +105,8 @@ std::string to_json_text(const Confirmation& answer) {
   json["fell_back"] = answer.fell_back;
   json["rungs"] = nlohmann::ordered_json::array();
   for (const plan::RungDifference& rung : answer.comparison.rungs) {
-    const auto found = rung.found ? nlohmann::ordered_json(rung.found->value) : nullptr;
+    nlohmann::ordered_json found;
+    if (rung.found) found = rung.found->value;
     json["rungs"].push_back({{"gpu", rung.gpu},
                              {"rung", rung.rung},
                              {"expected_bytes", rung.expected.value},

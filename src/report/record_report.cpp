@@ -52,7 +52,7 @@ nlohmann::ordered_json to_json(const Record& record) {
   json["title"] = record.change.title;
   json["state"] = to_string(record.state);
   json["made"] = record.made;
-  json["ended"] = record.ended.empty() ? nlohmann::ordered_json() : record.ended;
+  json["ended"] = record.ended;
   json["said"] = record.said;
   json["words"] = record.change.words;
   json["steps"] = nlohmann::ordered_json::array();
