@@ -14,7 +14,18 @@
 namespace headroom::machine {
 namespace {
 
-constexpr int careful = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+// openat2 refuses O_PATH together with flags that say how to read.
+int with_care(int flags) {
+  return flags | ((flags & O_PATH) != 0 ? O_CLOEXEC : O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+int open_confined(int root, const std::string& name, int flags, std::uint64_t resolve) {
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(with_care(flags));
+  how.resolve = resolve;
+  const long fd = ::syscall(SYS_openat2, root, name.c_str(), &how, sizeof how);
+  return fd >= 0 ? static_cast<int>(fd) : -errno;
+}
 
 bool is_system_root(int fd) {
   struct stat root {};
@@ -45,21 +56,20 @@ Result<RootFolder> RootFolder::open(const std::string& root) {
   return made;
 }
 
-int RootFolder::open_path(std::string_view path, int flags, unsigned mode) const {
+int RootFolder::open_path(std::string_view path, int flags) const {
   if (path.find('\0') != std::string_view::npos) return -EINVAL;  // The kernel would see less.
   const std::string name = relative(path);
-  // openat2 refuses O_PATH together with flags that say how to read.
-  const int all = flags | ((flags & O_PATH) != 0 ? O_CLOEXEC : careful);
-  if (real_) {
-    const int fd = ::openat(get(), name.c_str(), all, mode);
-    return fd >= 0 ? fd : -errno;
-  }
-  open_how how{};
-  how.flags = static_cast<std::uint64_t>(all);
-  how.mode = mode;
-  how.resolve = RESOLVE_IN_ROOT;
-  const long fd = ::syscall(SYS_openat2, get(), name.c_str(), &how, sizeof how);
-  return fd >= 0 ? static_cast<int>(fd) : -errno;
+  if (!real_) return open_confined(get(), name, flags, RESOLVE_IN_ROOT);
+  const int fd = ::openat(get(), name.c_str(), with_care(flags));
+  return fd >= 0 ? fd : -errno;
+}
+
+int RootFolder::open_resolved(std::string_view path, int flags) const {
+  if (path.find('\0') != std::string_view::npos) return -EINVAL;
+  const int fd = open_confined(get(), relative(path), flags, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+  // Of this system's kernels and containers some lack openat2; then at least the end is no link.
+  const bool lacking = real_ && (fd == -ENOSYS || fd == -EPERM);
+  return lacking ? open_path(path, flags | O_NOFOLLOW) : fd;
 }
 
 }  // namespace headroom::machine

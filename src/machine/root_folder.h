@@ -27,8 +27,10 @@ class RootFolder {
   bool is_real() const { return real_; }
   int get() const { return folder_.get(); }
   // An open descriptor, or -errno. `path` is as on that machine. Never waits for a device or a
-  // pipe, never makes a terminal ours. `mode` is for O_CREAT.
-  int open_path(std::string_view path, int flags, unsigned mode = 0) const;
+  // pipe, never makes a terminal ours.
+  int open_path(std::string_view path, int flags) const;
+  // The same for a path without links on it: fails with -ELOOP where somebody has put one there.
+  int open_resolved(std::string_view path, int flags) const;
 
  private:
   Descriptor folder_;

@@ -18,6 +18,7 @@
 #include "machine/each_entry.h"
 #include "machine/file_attributes.h"
 #include "machine/os_error.h"
+#include "machine/user.h"
 
 namespace headroom::machine {
 namespace {
@@ -101,6 +102,7 @@ Result<std::string> WritableFiles::resolve(std::string_view path) const {
   std::deque<std::string> ahead;
   put_in_front(ahead, path);
   std::vector<std::string> done;
+  std::vector<uid_t> link_owners;
   int links = 0;
   while (!ahead.empty()) {
     const std::string part = std::move(ahead.front());
@@ -114,15 +116,49 @@ Result<std::string> WritableFiles::resolve(std::string_view path) const {
     const std::string head = "/" + join(done, "/");
     const Descriptor there(root_.open_path(head, O_PATH | O_NOFOLLOW));
     if (is_absent(-there.get())) continue;
-    if (there.get() < 0) return os_error(-there.get(), "following " + head);
-    const auto target = link_text(there.get());
-    if (!target || target->empty()) continue;  // readlinkat says "" of some files that are no link.
+    struct stat status {};
+    if (there.get() < 0 || ::fstat(there.get(), &status) != 0) {
+      return os_error(there.get() < 0 ? -there.get() : errno, "following " + head);
+    }
+    const auto target = S_ISLNK(status.st_mode) ? link_text(there.get()) : std::nullopt;
+    if (!target) continue;
     if (++links > links_max) return os_error(ELOOP, "following " + absolute(path));
+    link_owners.push_back(status.st_uid);
     done.pop_back();
     if (target->starts_with('/')) done.clear();
     put_in_front(ahead, *target);
   }
-  return "/" + join(done, "/");
+  std::string whole = "/" + join(done, "/");
+  HEADROOM_CHECK(check_trust(path, link_owners, whole));
+  return whole;
+}
+
+Status WritableFiles::check_trust(std::string_view path, const std::vector<uid_t>& link_owners,
+                                  const std::string& end) const {
+  if (!runs_as_root() || link_owners.empty()) return Done{};
+  HEADROOM_TRY(const Descriptor there, open_nearest(end));
+  struct stat status {};
+  if (::fstat(there.get(), &status) != 0) return os_error(errno, "looking at " + end);
+  for (const uid_t owner : link_owners) {
+    if (owner == 0 || owner == status.st_uid) continue;
+    return Error{Errc::no_permission,
+                 fmt::format("following {}: expected a link of user {} to lead to what is theirs, "
+                             "found {}, which is user {}'s",
+                             absolute(path), owner, end, status.st_uid),
+                 "name the file itself, or run the same command as that user"};
+  }
+  return Done{};
+}
+
+Result<Descriptor> WritableFiles::open_nearest(std::string path) const {
+  for (;;) {
+    Descriptor there(root_.open_path(path, O_PATH));
+    if (there.get() >= 0) return there;
+    if (!is_absent(-there.get()) || path == "/") {
+      return os_error(-there.get(), "looking at " + path);
+    }
+    path = absolute(path.substr(0, path.rfind('/')));
+  }
 }
 
 Result<Descriptor> WritableFiles::open_file(std::string_view path, int flags) const {
@@ -132,7 +168,7 @@ Result<Descriptor> WritableFiles::open_file(std::string_view path, int flags) co
   if (acts_when_read(name)) {
     return Error{Errc::unsupported, doing + ": refused, because opening it for that acts", ""};
   }
-  Descriptor file(root_.open_path(path, flags));
+  Descriptor file(root_.open_resolved(name, flags));
   if (file.get() < 0) return os_error(-file.get(), doing);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return os_error(errno, doing);
@@ -202,12 +238,7 @@ Result<std::vector<std::string>> WritableFiles::match(std::string_view pattern) 
 
 Result<std::uint64_t> WritableFiles::free_bytes(std::string_view path) const {
   HEADROOM_TRY(std::string name, resolve(path));
-  Descriptor there(root_.open_path(name, O_PATH));
-  while (is_absent(-there.get()) && name != "/") {
-    name = absolute(name.substr(0, name.rfind('/')));
-    there = Descriptor(root_.open_path(name, O_PATH));
-  }
-  if (there.get() < 0) return os_error(-there.get(), "looking at " + name);
+  HEADROOM_TRY(const Descriptor there, open_nearest(name));
   struct statvfs about {};
   if (::fstatvfs(there.get(), &about) != 0) {
     return os_error(errno, "asking for the free space at " + name);

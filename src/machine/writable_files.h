@@ -6,6 +6,8 @@
 // the root can be reached.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -34,7 +36,8 @@ class WritableFiles {
   // What is there, without following a last link; nullopt: nothing. Fails if it cannot be seen.
   Result<std::optional<FileEntry>> look(std::string_view path) const;
   // Where a path leads once links are followed, as a path of that machine; the path itself where
-  // nothing is there yet. Fails on loops.
+  // nothing is there yet. Fails on loops and, as root, with no_permission where another user's link
+  // leads to what is not that user's. All that read or change a file go this way.
   Result<std::string> resolve(std::string_view path) const;
   // The whole file, its last link followed; invalid if longer than `limit` or no regular file.
   Result<std::string> read(std::string_view path, std::size_t limit = std::size_t{1} << 30U) const;
@@ -91,8 +94,8 @@ class WritableFiles {
   struct Place {
     Descriptor folder;
     std::string name;
-    std::string path;         // Of both, for messages.
-    std::string folder_path;  // Of the folder.
+    std::string folder_path;  // Without links on it.
+    std::string path;         // Of both.
 
     std::string temporary() const { return "." + name + ".headroom-new"; }
     std::string temporary_path() const;
@@ -104,6 +107,12 @@ class WritableFiles {
   Result<Place> place_of(std::string_view path) const;
   // As above; nullopt where the folder is not there.
   Result<std::optional<Place>> place_if_there(std::string_view path) const;
+  // Root changes files of users' home folders too. There a user's link may lead to what is that
+  // user's, or else it would be a way to have root change what is not.
+  Status check_trust(std::string_view path, const std::vector<uid_t>& link_owners,
+                     const std::string& end) const;
+  // What is at the path, or its nearest folder that is there.
+  Result<Descriptor> open_nearest(std::string path) const;
   // A regular file, links followed; never one of those that act when they are read.
   Result<Descriptor> open_file(std::string_view path, int flags) const;
 

@@ -21,22 +21,23 @@ Status WritableFiles::before(std::string_view operation, std::string_view path) 
 }
 
 Result<WritableFiles::Place> WritableFiles::place_of(std::string_view path) const {
-  Place place;
   while (path.ends_with('/')) path.remove_suffix(1);
-  place.path = absolute(path);
-  const std::size_t slash = place.path.rfind('/');
-  place.name = place.path.substr(slash + 1);
-  place.folder_path = absolute(place.path.substr(0, slash));
+  const std::string whole = absolute(path);
+  const std::size_t slash = whole.rfind('/');
+  Place place;
+  place.name = whole.substr(slash + 1);
   if (place.name.empty() || place.name == "." || place.name == ".." ||
       path.find('\0') != std::string_view::npos) {
     return Error{Errc::invalid,
                  fmt::format("expected the path of a file to change, found \"{}\"", path), ""};
   }
+  HEADROOM_TRY(place.folder_path, resolve(whole.substr(0, slash)));
+  place.path = (place.folder_path == "/" ? "/" : place.folder_path + "/") + place.name;
   if (acts_when_read(place.path)) {
     return Error{Errc::unsupported,
                  fmt::format("changing {}: refused, because it acts", place.path), ""};
   }
-  place.folder = Descriptor(root_.open_path(place.folder_path, O_RDONLY | O_DIRECTORY));
+  place.folder = Descriptor(root_.open_resolved(place.folder_path, O_RDONLY | O_DIRECTORY));
   if (place.folder.get() < 0) {
     return os_error(-place.folder.get(), "opening the folder " + place.folder_path);
   }

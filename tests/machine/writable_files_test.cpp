@@ -102,6 +102,35 @@ TEST_F(WritableFilesTest, a_link_inside_the_root_is_followed_on_the_way_and_not_
   EXPECT_EQ(*files.resolve("/etc/dangling"), "/opt/none");
 }
 
+TEST_F(WritableFilesTest, root_follows_a_users_link_only_to_what_is_theirs) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root makes files for others";
+  root_.write("/etc/cron.d/job", "root's");
+  root_.write("/people/u/dotfiles/bashrc", "theirs");
+  root_.link("/people/u/.config", "/etc");
+  root_.link("/people/u/.bashrc", "dotfiles/bashrc");
+  root_.link("/people/u/.profile", "/etc/cron.d/job");
+  root_.link("/people/u/new", "/etc/cron.d/new");
+  root_.link("/people/link", "/etc/cron.d");  // Root's own.
+  root_.link("/people/u/above", "/etc/theirs/..");
+  root_.folder("/etc/theirs");
+  ASSERT_EQ(::lchown(root_.path("/etc/theirs").c_str(), 1234, 1234), 0);
+  for (const char* name :
+       {"above", ".config", ".bashrc", ".profile", "new", "dotfiles", "dotfiles/bashrc"}) {
+    ASSERT_EQ(::lchown(root_.path(std::string("/people/u/") + name).c_str(), 1234, 1234), 0);
+  }
+  WritableFiles files = open();
+  const auto before = root_.snapshot();
+  EXPECT_EQ(files.replace("/people/u/.config/x", "x", ours()).error().code, Errc::no_permission);
+  EXPECT_EQ(files.replace("/people/u/above/x", "x", ours()).error().code, Errc::no_permission);
+  EXPECT_EQ(files.remove("/people/u/.config/cron.d/job").error().code, Errc::no_permission);
+  EXPECT_EQ(files.read("/people/u/.profile").error().code, Errc::no_permission);
+  EXPECT_EQ(files.resolve("/people/u/new").error().code, Errc::no_permission);
+  EXPECT_EQ(difference(before, root_.snapshot()), "");
+  EXPECT_EQ(*files.resolve("/people/u/.bashrc"), "/people/u/dotfiles/bashrc");
+  EXPECT_EQ(*files.read("/people/u/.bashrc"), "theirs");
+  EXPECT_EQ(*files.read("/people/link/job"), "root's");
+}
+
 TEST_F(WritableFilesTest, mode_and_owner_are_as_asked_whatever_the_umask) {
   root_.write("/etc/secret", "old", 0640);
   WritableFiles files = open();
