@@ -11,7 +11,7 @@
 namespace headroom::testing {
 
 struct BootEntry {
-  std::string id;
+  std::string id;  // Without counters: "arch+2.conf" is "arch.conf".
   std::string title;
   std::string kernel;               // A path of the machine.
   std::vector<std::string> images;  // Likewise.

@@ -109,14 +109,18 @@ std::string configured_default(const fs::path& root, const Firmware& firmware) {
   return values.empty() ? "" : values.back();
 }
 
+std::string name_without_counters(const LoaderEntry& entry) {
+  const std::string stem = fs::path(entry.id).stem().string();
+  return stem.substr(0, entry.left ? stem.rfind('+') : std::string::npos);
+}
+
 // One boot less is left, before the entry is started.
 fs::path count(const LoaderEntry& entry) {
   if (!entry.left) return {};
-  const std::string stem = fs::path(entry.id).stem().string();
   const std::uint64_t left = *entry.left == 0 ? 0 : *entry.left - 1;
   const fs::path path =
       entry.file.parent_path() /
-      fmt::format("{}+{}-{}.conf", stem.substr(0, stem.rfind('+')), left, entry.done + 1);
+      fmt::format("{}+{}-{}.conf", name_without_counters(entry), left, entry.done + 1);
   fs::rename(entry.file, path);
   return path;
 }
@@ -144,7 +148,12 @@ Result<BootEntry> choose_with_systemd_boot(const fs::path& root, const Firmware&
   if (chosen == nullptr) chosen = find_entry(entries, configured_default(root, firmware));
   if (chosen == nullptr) chosen = &entries.front();
   const std::string inside = chosen->partition == "/" ? "" : chosen->partition;
-  BootEntry entry{chosen->id, chosen->first("title"), inside + chosen->first("linux"), {}, {}, {}};
+  BootEntry entry{name_without_counters(*chosen) + ".conf",
+                  chosen->first("title"),
+                  inside + chosen->first("linux"),
+                  {},
+                  {},
+                  {}};
   std::string images;
   for (const std::string& image : entry_values(chosen->text, "initrd")) {
     entry.images.push_back(inside + image);

@@ -46,8 +46,8 @@ Result<BootOutcome> simulate_boot(const fs::path& root, bool first_fails) {
   BootOutcome outcome;
   for (int attempt = 0; attempt < 10; ++attempt) {
     HEADROOM_TRY(const BootEntry entry, choose(root, firmware));
-    if (first_fails && (outcome.failed.empty() || outcome.failed.front() == entry.title)) {
-      outcome.failed.push_back(entry.title);
+    if (first_fails && (outcome.failed.empty() || outcome.failed.front() == entry.id)) {
+      outcome.failed.push_back(entry.id);
       continue;
     }
     HEADROOM_TRY(outcome.kernel, start_kernel(root, entry));

@@ -23,9 +23,10 @@ with() {
   echo $(without "$1" "$names") $2
 }
 
+# has_word WORDS WORD. Its names are its own: a shell's functions share all others.
 has_word() {
-  for word in $1; do
-    [ "$word" = "$2" ] && return 0
+  for has_word_one in $1; do
+    [ "$has_word_one" = "$2" ] && return 0
   done
   return 1
 }
