@@ -40,6 +40,26 @@ void replace_value(std::string& text, WordSpan span, std::string_view value) {
   text.replace(span.begin, span.end - span.begin, (glued ? " " : "") + std::string(value));
 }
 
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// By its version; where that is not written anywhere (Arch: "/vmlinuz-linux"), by its initramfs.
+bool starts_kernel(const facts::ConfigFile& entry, const facts::InstalledKernel& kernel) {
+  if (kernel.version.empty()) return false;
+  if (entry_value(entry.text, "version") == kernel.version ||
+      entry_value(entry.text, "linux").value_or("").find(kernel.version) !=
+          std::string_view::npos ||
+      entry_id(entry.path).find(kernel.version) != std::string::npos) {
+    return true;
+  }
+  const std::vector<WordSpan> images = find_values(entry.text, "initrd");
+  return !kernel.initramfs.empty() &&
+         std::any_of(images.begin(), images.end(), [&](WordSpan image) {
+           return file_name(at(entry.text, image)) == file_name(kernel.initramfs);
+         });
+}
+
 }  // namespace
 
 std::vector<const facts::ConfigFile*> linux_entries(const facts::BootSetup& boot) {
@@ -110,22 +130,23 @@ std::string entry_id(std::string_view path) {
   return std::string(counted ? name.substr(0, plus) : name);
 }
 
+std::optional<std::string_view> last_value(std::string_view text, std::string_view key) {
+  const std::vector<WordSpan> values = find_values(text, key);
+  if (values.empty()) return std::nullopt;
+  return at(text, values.back());
+}
+
 const facts::ConfigFile* find_running_entry(const facts::BootSetup& boot) {
-  std::string running;
+  const facts::InstalledKernel* running = nullptr;
   for (const facts::InstalledKernel& kernel : boot.kernels) {
-    if (kernel.running) running = kernel.version;
+    if (kernel.running) running = &kernel;
   }
-  const auto is_of = [&](const facts::ConfigFile& entry, std::string_view version) {
-    return entry_value(entry.text, "version") == version ||
-           entry_value(entry.text, "linux")->find(version) != std::string_view::npos ||
-           entry_id(entry.path).find(version) != std::string::npos;
-  };
   std::vector<const facts::ConfigFile*> of_running;
   std::vector<const facts::ConfigFile*> usual;
   for (const facts::ConfigFile* entry : linux_entries(boot)) {
     if (is_fallback_entry(*entry)) continue;
     usual.push_back(entry);
-    if (!running.empty() && is_of(*entry, running)) of_running.push_back(entry);
+    if (running != nullptr && starts_kernel(*entry, *running)) of_running.push_back(entry);
   }
   if (of_running.size() == 1) return of_running[0];
   return usual.size() == 1 ? usual[0] : nullptr;

@@ -26,8 +26,10 @@ std::string with_entry_value(std::string_view entry, std::string_view key, std::
 std::string edit_entry(std::string_view entry, const ArgumentChange& change);
 // "MACHINE-6.14.0": the file's name without ".conf" and without boot counters ("+3-1").
 std::string entry_id(std::string_view path);
-// The entry of the kernel that runs now, as far as its version, its kernel's name or the file's
-// name tell; else the only one there is; nullptr where it is not clear.
+// The last value of a key, which counts in loader.conf.
+std::optional<std::string_view> last_value(std::string_view text, std::string_view key);
+// The entry of the kernel that runs now, as far as its version or its initramfs tells; else the
+// only one there is; nullptr where it is not clear.
 const facts::ConfigFile* find_running_entry(const facts::BootSetup& boot);
 // Made for the day that nothing else starts; left as it is.
 bool is_fallback_entry(const facts::ConfigFile& entry);

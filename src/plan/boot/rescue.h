@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to do by hand with a machine that does not come up with a change. Printed before the reboot;
-// "{id}" stands for the change's id, which only the journal knows.
+// What to do by hand with a machine that does not come up with a change; it is said before the
+// restart. The text {id} stands for the id of the change, which only the journal knows.
 #pragma once
 
 #include <string>

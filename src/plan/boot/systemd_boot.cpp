@@ -52,10 +52,15 @@ const facts::ConfigFile* loader_configuration(const facts::BootSetup& boot) {
 std::optional<std::string> pin_default(const facts::ConfigFile* loader,
                                        const facts::ConfigFile& entry) {
   if (loader == nullptr) return std::nullopt;
-  const auto now = entry_value(loader->text, "default");
+  const auto now = last_value(loader->text, "default");
   const bool fixed = now && !now->empty() && now->find_first_of("*?[@") == std::string_view::npos;
   if (fixed) return std::nullopt;
-  return with_entry_value(loader->text, "default", entry.path.substr(entry.path.rfind('/') + 1));
+  // Where boots of the entry are counted, its name changes with them.
+  const std::string id = entry_id(entry.path);
+  const bool counted = !entry.path.ends_with("/" + id + ".conf");
+  return fmt::format("{}{}default {}{}.conf\n", loader->text,
+                     loader->text.empty() || loader->text.ends_with('\n') ? "" : "\n", id,
+                     counted ? "*" : "");
 }
 
 std::string find_obstacle(const BootSubject& subject, const facts::ConfigFile* running) {
