@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace headroom::plan {
 namespace {
 
@@ -56,8 +58,10 @@ Step edit_link(std::string what, std::optional<std::string> before,
 // SELinux does not let systemd start programs of home folders, and such folders may be encrypted
 // until somebody logs in.
 bool may_be_out_of_reach(std::string_view program) {
-  return program.starts_with("/home/") || program.starts_with("/root/") ||
-         program.starts_with("/tmp/") || program.starts_with("/var/home/");
+  const auto folders = split(program, '/');  // The first is empty.
+  const bool in_var = folders.size() > 2 && folders[1] == "var";
+  const std::string_view first = folders.size() > 2 ? folders[in_var ? 2 : 1] : "";
+  return first == "home" || first == "root" || first == "tmp" || first == "roothome";
 }
 
 }  // namespace
