@@ -53,9 +53,10 @@ struct Gpu : PciGpu {
   Fact<knowledge::Support> support;
   Fact<std::uint64_t>
       kfd_id;  // gpu_id: names this GPU under KFD's processes. Not stable over boots.
-  Fact<std::uint64_t> kfd_node;  // Its number there: the order in which ROCr counts GPUs.
-  Fact<Bytes> pool;              // What ROCm offers to hipMalloc: the KFD memory bank.
-  Fact<Bytes> kfd_free;          // What KFD calls free now: its own count, blind to graphics.
+  Fact<std::uint64_t> unique_id;  // KFD's, from which ROCr makes "GPU-…"; 0: it has none.
+  Fact<std::uint64_t> kfd_node;   // Its number there: the order in which ROCr counts GPUs.
+  Fact<Bytes> pool;               // What ROCm offers to hipMalloc: the KFD memory bank.
+  Fact<Bytes> kfd_free;           // What KFD calls free now: its own count, blind to graphics.
   // Several KFD nodes share its PCI device, whose counters are the whole card's.
   bool partition = false;
   Ladder ladder;

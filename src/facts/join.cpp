@@ -87,6 +87,7 @@ Gpu make_gpu(const PciGpu& device, const KfdNode* node, const Missing& no_node,
   static_cast<PciGpu&>(gpu) = device;
   if (node != nullptr) {
     gpu.kfd_id = node->gpu_id;
+    gpu.unique_id = node->unique_id;
     gpu.kfd_node = {static_cast<std::uint64_t>(node->index), node->simd_count.source()};
     gpu.pool = node->bank;
     if (!gpu.device) gpu.device = node->device_id;
@@ -98,6 +99,7 @@ Gpu make_gpu(const PciGpu& device, const KfdNode* node, const Missing& no_node,
   } else {
     const Source topology{"/sys/class/kfd/kfd/topology/nodes", 0, ""};
     gpu.kfd_id = {no_node, topology};
+    gpu.unique_id = {no_node, topology};
     gpu.kfd_node = {no_node, topology};
     gpu.pool = {no_node, topology};
   }

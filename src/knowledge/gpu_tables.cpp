@@ -191,6 +191,9 @@ Result<GpuTables> parse_gpu_tables(const TableTexts& texts) {
   HEADROOM_CHECK(parse_overrides(texts.overrides, tables.targets));
   HEADROOM_CHECK(parse_devices(texts.devices, tables));
   HEADROOM_TRY(const Document old, parse_toml(texts.stacks));
+  TableReader indexes(old, "/indexes");
+  HEADROOM_TRY(tables.torch_index, indexes.text("torch"));
+  HEADROOM_TRY(tables.device_index, indexes.text("device"));
   for (const std::string& place : TableReader(old, "").rows("stack")) {
     TableReader row(old, place);
     HEADROOM_TRY(const std::string gfx, row.text("gfx"));

@@ -91,6 +91,9 @@ struct GpuTables {
   std::map<std::string, Target> targets;       // By gfx name.
   std::map<std::uint32_t, Device> devices;     // By PCI device id of vendor 0x1002.
   std::map<std::string, Stack> stacks;         // By gfx name.
+  // Wheel indexes, each with a slash at its end: PyTorch's, below which Stack::index is, and AMD's,
+  // whose wheels take their target as "torch[device-gfx1151]".
+  std::string torch_index, device_index;
   Advisories advisories;
   KnobTable knobs;  // What people set for a GPU's sake.
 

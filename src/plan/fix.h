@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "facts/boot_setup.h"
 #include "facts/facts.h"
+#include "facts/system_libraries.h"
 #include "findings/diagnosis.h"
 #include "knowledge/gpu_tables.h"
 #include "plan/change.h"
@@ -34,6 +35,8 @@ struct FixOptions {
   bool rollback_on_mismatch = false;
   bool trial = true;    // Boot the new command line once first, where that can be done.
   std::string user;     // Who asked, before sudo; whose groups and home folder are meant.
+  std::string home;     // That user's home folder, as on this machine; empty where unknown.
+  std::string output;   // The folder that "stack" writes to; empty: it only says.
   std::string program;  // Where this program is, for the unit that confirms.
   std::vector<std::string> words;  // As typed, without --apply.
 };
@@ -47,6 +50,8 @@ struct FixSubject {
   // /etc/environment, units, quadlets, compose files.
   const std::vector<facts::ConfigFile>& setting_files;
   const FixOptions& options;
+  // The system's own copies of the libraries that GPU programs ask for; nullptr: not looked for.
+  const facts::SystemLibraries* libraries = nullptr;
 };
 
 struct Fix {

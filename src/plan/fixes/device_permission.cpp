@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// device-permission: makes the user a member of the groups that own the GPU's device nodes, gives
+// /dev/kfd such a group where it has none, and lets rootless quadlets keep the user's groups.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "plan/fixes/fix_list.h"
+#include "plan/fixes/groups.h"
+#include "plan/fixes/places.h"
+#include "plan/fixes/quadlet_lines.h"
+
+namespace headroom::plan {
+namespace {
+
+constexpr std::string_view id = "device-permission";
+constexpr std::string_view rules_path = "/etc/udev/rules.d/70-headroom.rules";
+
+bool refused(const facts::Facts& facts) {
+  const auto& kfd = facts.machine.kfd_usable;
+  if (kfd && !*kfd) return true;
+  return std::any_of(facts.gpus.begin(), facts.gpus.end(), [](const facts::Gpu& gpu) {
+    return gpu.render_usable && !*gpu.render_usable;
+  });
+}
+
+// Every user may open it: no group is needed, in containers neither.
+bool open_to_all(const facts::Ownership& owner) {
+  return owner.mode && (*owner.mode & 06U) == 06U;
+}
+
+bool is_roots_alone(const facts::Ownership& owner) {
+  return owner.gid && *owner.gid == 0 && owner.mode && !open_to_all(owner);
+}
+
+// The groups that own the nodes; render and video where that is not known.
+std::vector<std::string> wanted_groups(const FixSubject& subject) {
+  std::vector<std::string> names;
+  const auto add = [&](const facts::Ownership& owner) {
+    if (!owner.gid || *owner.gid == 0 || open_to_all(owner)) return;
+    const auto name = group_of_id(subject, *owner.gid);
+    if (name && std::find(names.begin(), names.end(), *name) == names.end()) names.push_back(*name);
+  };
+  add(subject.facts.machine.kfd_owner);
+  for (const facts::Gpu& gpu : subject.facts.gpus) add(gpu.render_owner);
+  if (names.empty() || is_roots_alone(subject.facts.machine.kfd_owner)) {
+    for (const char* name : {"render", "video"}) {
+      if (find_group(subject, name) && std::find(names.begin(), names.end(), name) == names.end()) {
+        names.emplace_back(name);
+      }
+    }
+  }
+  return names;
+}
+
+// What systemd's own rules say of it; a system with rules from before KFD has none.
+void add_rule(const FixSubject& subject, Change& change) {
+  const facts::ConfigFile* there = setting_file(subject, rules_path);
+  const std::string rule = R"(SUBSYSTEM=="kfd", KERNEL=="kfd", GROUP="render", MODE="0660")";
+  if (there != nullptr && there->text.find(rule) != std::string::npos) return;
+  FileEdit edit;
+  edit.path = rules_path;
+  if (there != nullptr) edit.before = there->text;
+  edit.after = edit.before.value_or("# Made by headroom.\n") + rule + "\n";
+  Step file;
+  file.what = fmt::format("Give /dev/kfd to the group render in {}", rules_path);
+  file.why = "It belongs to root alone, so no group lets anybody in.";
+  file.action = std::move(edit);
+  change.steps.push_back(std::move(file));
+  for (const std::vector<std::string>& argv :
+       {std::vector<std::string>{"udevadm", "control", "--reload"},
+        std::vector<std::string>{"udevadm", "trigger", "--subsystem-match=kfd"}}) {
+    Command command;
+    command.argv = argv;
+    command.undo = argv;
+    command.undo_run = UndoRun::always;
+    Step step;
+    step.kind = StepKind::service;
+    step.what = argv.back() == "--reload" ? "Let udev read its rules again"
+                                          : "Let udev apply them to /dev/kfd";
+    step.action = std::move(command);
+    change.steps.push_back(std::move(step));
+  }
+}
+
+void add_groups(const FixSubject& subject, Change& change) {
+  std::vector<std::string> joined;
+  for (const std::string& name : wanted_groups(subject)) {
+    if (!is_member(subject, name, subject.options.user)) joined.push_back(name);
+  }
+  if (joined.empty()) return;
+  for (Step& step : steps_to_join(subject, joined)) change.steps.push_back(std::move(step));
+  change.notes.push_back(fmt::format(
+      "Log out and in again: groups are given at login. Until then: sg {} -c 'headroom check'",
+      joined.front()));
+}
+
+// Rootless podman maps groups away unless it is told to keep them; crun alone can.
+void add_quadlets(const FixSubject& subject, Change& change) {
+  if (subject.options.home.empty() || open_to_all(subject.facts.machine.kfd_owner)) return;
+  bool any = false;
+  for (const facts::ConfigFile& file : subject.setting_files) {
+    const std::string folder = subject.options.home + "/.config/containers/systemd/";
+    if (!file.path.starts_with(folder) || !file.path.ends_with(".container")) continue;
+    if (!passes_gpu(file.text) || keeps_groups(file.text)) continue;
+    Step step;
+    step.kind = StepKind::environment;
+    step.what = "Let the container keep your groups in " + file.path;
+    step.why = "Without it the groups that own the GPU's nodes are not there inside.";
+    step.action =
+        FileEdit{file.path, file.text,
+                 add_container_line(file.text, "PodmanArgs=--group-add=keep-groups"), std::nullopt};
+    step.needs_root = false;
+    change.steps.push_back(std::move(step));
+    change.notes.push_back(
+        fmt::format("Then: systemctl --user daemon-reload && systemctl --user "
+                    "restart {}",
+                    service_of(file.path).value_or("")));
+    any = true;
+  }
+  if (any) change.notes.emplace_back("keep-groups needs the runtime crun, podman's usual one.");
+}
+
+void tell_for_host(const FixSubject& subject, Change& change) {
+  change.steps.push_back(by_hand(
+      "On the host: podman run --device /dev/kfd --device /dev/dri --group-add keep-groups …   "
+      "(docker: --group-add \"$(getent group render | cut -d: -f3)\" --group-add video)"));
+  change.steps.push_back(
+      by_hand("On the host, as the user who starts the container: headroom fix device-permission"));
+  if (*subject.facts.machine.container == "podman") {
+    change.notes.emplace_back(
+        "A rootless container has the groups of its user only with keep-groups, or where "
+        "/etc/subgid gives the user the group's number.");
+  }
+}
+
+Result<Change> make(const FixSubject& subject) {
+  const facts::MachineFacts& machine = subject.facts.machine;
+  Change change;
+  change.fix = id;
+  change.title = "Let this user open the GPU's device nodes";
+  change.words = words_of(subject, id);
+  const bool needed = refused(subject.facts);
+  if (machine.in_container()) {
+    if (!needed) return not_needed(id, "the device nodes here can be opened");
+    tell_for_host(subject, change);
+    return change;
+  }
+  if (needed) {
+    const std::string& user = subject.options.user;
+    if (user.empty() || user == "root") {
+      return Error{Errc::invalid, "device-permission: it is not known which user is meant",
+                   "run it as that user with sudo: sudo headroom fix device-permission --apply"};
+    }
+    if (is_roots_alone(machine.kfd_owner)) add_rule(subject, change);
+    add_groups(subject, change);
+    if (change.steps.empty()) {
+      return not_needed(id, fmt::format("{} is in the groups already; log out and in again", user));
+    }
+  }
+  add_quadlets(subject, change);
+  if (!change.steps.empty()) return change;
+  return not_needed(id, "the device nodes here can be opened");
+}
+
+bool applies(const FixSubject& subject) {
+  return !subject.facts.machine.in_container() && make(subject).has_value();
+}
+
+}  // namespace
+
+constinit const Fix device_permission_fix = {
+    .id = id,
+    .meaning = "Makes you a member of the groups that own the GPU's device nodes.",
+    .takes = "",
+    .applies = applies,
+    .plan = make,
+};
+
+}  // namespace headroom::plan

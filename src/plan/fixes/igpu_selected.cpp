@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// igpu-selected: hides the integrated GPU from ROCm where check found it beside a discrete card.
+// ROCR_VISIBLE_DEVICES and not HIP_VISIBLE_DEVICES: it acts below HIP, so that libraries that look
+// at every GPU do not trip over the integrated one. In /etc/environment, because logins by ssh, on
+// the console and on the desktop all read it; environment.d reaches the desktop's services alone.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "findings/memory_use.h"
+#include "plan/fixes/fix_list.h"
+#include "plan/fixes/places.h"
+
+namespace headroom::plan {
+namespace {
+
+constexpr std::string_view id = "igpu-selected";
+constexpr const char* path = "/etc/environment";
+
+// A mask that somebody has set already, wherever: "ROCR_VISIBLE_DEVICES in /etc/environment".
+std::optional<std::string> mask_in_force(const FixSubject& subject) {
+  for (const facts::Setting& setting : subject.facts.environment.settings) {
+    const auto* knob = subject.tables.knobs.find(setting.name);
+    const bool mask = knob != nullptr && knob->value == knowledge::KnobValue::mask;
+    if (mask && setting.scope != facts::Scope::process) {
+      return fmt::format("{}={} ({})", setting.name, setting.value, setting.source.path);
+    }
+  }
+  return std::nullopt;
+}
+
+// The discrete GPUs by name where they have one, which stays when cards move, else by their place
+// in ROCr's order; fails where that is not known either.
+Result<std::string> devices_to_keep(const facts::Facts& facts) {
+  std::vector<std::string> words;
+  for (const facts::Gpu& gpu : facts.gpus) {
+    if (!gpu.integrated || *gpu.integrated || !gpu.kfd_id) continue;
+    if (gpu.unique_id && *gpu.unique_id != 0 && !gpu.partition) {
+      words.push_back(fmt::format("GPU-{:016x}", *gpu.unique_id));
+      continue;
+    }
+    const auto& index = gpu.connection.rocr_index;
+    if (!index) {
+      return Error{Errc::unsupported,
+                   fmt::format("igpu-selected: the place of {} in ROCm's list is not known",
+                               findings::title_of(gpu)),
+                   "rocminfo   (GPUs count from 0 in its order), then ROCR_VISIBLE_DEVICES=N"};
+    }
+    words.push_back(fmt::format("{}", *index));
+  }
+  if (words.empty()) return not_needed(id, "ROCm lists no discrete GPU here");
+  return join(words, ",");
+}
+
+Step make_step(const FixSubject& subject, const std::string& line) {
+  const facts::ConfigFile* there = setting_file(subject, path);
+  FileEdit edit;
+  edit.path = path;
+  std::string after;
+  if (there != nullptr) edit.before = after = there->text;
+  if (!after.empty() && after.back() != '\n') after += '\n';
+  edit.after = after + line + "\n";
+  Step step;
+  step.kind = StepKind::environment;
+  step.what = fmt::format("Put {} into {}", line, path);
+  step.why = "ROCm then lists the discrete card alone, for every login.";
+  step.action = std::move(edit);
+  step.expects = {{Expectation::Kind::file_contains, path, line}};
+  return step;
+}
+
+Result<Change> make(const FixSubject& subject) {
+  if (!was_found(subject, "igpu-beside-discrete")) {
+    return not_needed(id, "no integrated GPU beside a discrete one that ROCm lists");
+  }
+  if (const auto mask = mask_in_force(subject)) {
+    return not_needed(id, "a mask is set already: " + *mask);
+  }
+  HEADROOM_TRY(const std::string devices, devices_to_keep(subject.facts));
+  const std::string line = "ROCR_VISIBLE_DEVICES=" + devices;
+  Change change;
+  change.fix = id;
+  change.title = "Hide the integrated GPU from ROCm";
+  change.words = words_of(subject, id);
+  change.notes.emplace_back(
+      "Vulkan, OpenGL, video and the desktop are not affected: only ROCm reads it.");
+  if (subject.facts.machine.in_container()) {
+    change.steps.push_back(
+        by_hand(fmt::format("On the host: start the container with --env {}, or with the render "
+                            "node of the discrete card alone.",
+                            line)));
+    return change;
+  }
+  if (is_editable(path)) change.steps.push_back(make_step(subject, line));
+  change.notes.emplace_back(
+      "Services of the system do not read it: systemctl edit UNIT, and there [Service] "
+      "Environment=" +
+      line);
+  change.notes.emplace_back("Containers do not read it: start them with --env " + line);
+  if (devices.find("GPU-") == std::string::npos) {
+    change.notes.emplace_back(
+        "The number counts GPUs as rocminfo does; look again after cards were put in or moved.");
+  }
+  change.notes.emplace_back("Log in again.");
+  return change;
+}
+
+bool applies(const FixSubject& subject) {
+  return !subject.facts.machine.in_container() && make(subject).has_value();
+}
+
+}  // namespace
+
+constinit const Fix igpu_selected_fix = {
+    .id = id,
+    .meaning = "Hides the integrated GPU from ROCm, so that jobs take the discrete card.",
+    .takes = "",
+    .applies = applies,
+    .plan = make,
+};
+
+}  // namespace headroom::plan

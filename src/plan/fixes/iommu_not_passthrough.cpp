@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// iommu-not-passthrough: iommu=pt on the kernel command line, where check found that the IOMMU
+// translates what several GPUs send to each other.
+#include "plan/boot/boot_steps.h"
+#include "plan/fixes/fix_list.h"
+#include "plan/fixes/places.h"
+
+namespace headroom::plan {
+namespace {
+
+constexpr std::string_view id = "iommu-not-passthrough";
+
+Result<Change> make(const FixSubject& subject) {
+  if (!was_found(subject, id)) {
+    return not_needed(id, "no GPUs here whose traffic to each other the IOMMU translates");
+  }
+  const facts::MachineFacts& machine = subject.facts.machine;
+  Change change;
+  change.fix = id;
+  change.title = "Let the IOMMU pass the GPUs' traffic through";
+  change.words = words_of(subject, id);
+  change.notes.emplace_back(
+      "Devices of the host are passed through; virtual machines with devices of their own stay "
+      "isolated.");
+  change.notes.emplace_back(
+      "Until the reboot NCCL_P2P_DISABLE=1 lets RCCL go through RAM: slower, but it ends.");
+  if (machine.in_container()) {
+    change.steps.push_back(by_hand("On the host: headroom fix iommu-not-passthrough"));
+    return change;
+  }
+  const BootSubject boot{subject.boot, machine, subject.options.trial};
+  HEADROOM_TRY(BootSteps steps, plan_kernel_arguments(boot, {{"iommu=pt"}, {}}));
+  add_to(change, std::move(steps));
+  change.needs_reboot = true;
+  return change;
+}
+
+bool applies(const FixSubject& subject) {
+  return !subject.facts.machine.in_container() && make(subject).has_value();
+}
+
+}  // namespace
+
+constinit const Fix iommu_not_passthrough_fix = {
+    .id = id,
+    .meaning = "Boots with iommu=pt, so that GPUs reach each other directly.",
+    .takes = "",
+    .applies = applies,
+    .plan = make,
+};
+
+}  // namespace headroom::plan

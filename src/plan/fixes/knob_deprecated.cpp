@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// knob-deprecated: gives settings whose maker renamed them their new name, wherever they stand. One
+// that has no successor is left to its owner, because taking it out would change what it does.
+#include "plan/fixes/fix_list.h"
+#include "plan/fixes/places.h"
+#include "plan/settings/removal.h"
+
+namespace headroom::plan {
+namespace {
+
+using findings::Judgement;
+
+Result<Change> make(const FixSubject& subject) {
+  const Decision decide = [](const Judgement& judged) {
+    const bool renamed = judged.verdict == findings::KnobVerdict::deprecated && judged.remains &&
+                         judged.remains->first != judged.name &&
+                         judged.name.find('.') == std::string::npos;
+    return renamed ? PlaceRewrite{Rewrite::rename, judged.remains->first} : PlaceRewrite{};
+  };
+  Change change;
+  change.fix = "knob-deprecated";
+  change.title = "Give renamed settings their new names";
+  change.words = words_of(subject, change.fix);
+  plan_removal(subject, decide, change);
+  if (!change.steps.empty()) return change;
+  return not_needed(change.fix, "no file that was read has a setting under an old name");
+}
+
+bool applies(const FixSubject& subject) {
+  return make(subject).has_value();
+}
+
+}  // namespace
+
+constinit const Fix knob_deprecated_fix = {
+    .id = "knob-deprecated",
+    .meaning = "Gives settings that were renamed their new names.",
+    .takes = "",
+    .applies = applies,
+    .plan = make,
+};
+
+}  // namespace headroom::plan

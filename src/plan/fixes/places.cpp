@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/fixes/places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace headroom::plan {
+namespace {
+
+constexpr std::string_view drop_in_name = "zz-headroom.conf";
+
+Step drop_in(const FixSubject& subject, const std::string& path, std::string_view section,
+             const std::string& line) {
+  const facts::ConfigFile* there = setting_file(subject, path);
+  FileEdit edit;
+  edit.path = path;
+  if (there != nullptr) edit.before = there->text;
+  std::string after = there == nullptr ? "# Made by headroom.\n" : there->text;
+  if (!after.empty() && after.back() != '\n') after += '\n';
+  edit.after = after + fmt::format("[{}]\n{}\n", section, line);
+  Step step;
+  step.kind = StepKind::service;
+  step.action = std::move(edit);
+  return step;
+}
+
+}  // namespace
+
+bool is_editable(std::string_view path) {
+  if (path.starts_with("/usr/local/")) return true;
+  constexpr std::array ours_not = {"/usr/", "/nix/", "/gnu/", "/run/", "/snap/", "/lib/"};
+  return std::none_of(ours_not.begin(), ours_not.end(),
+                      [&](const char* folder) { return path.starts_with(folder); });
+}
+
+bool needs_root(const FixOptions& options, std::string_view path) {
+  return options.home.empty() || options.home == "/" || !path.starts_with(options.home + "/");
+}
+
+std::optional<std::string> service_of(std::string_view path) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::string_view folder = path.substr(0, path.size() - name.size());
+  if (folder.ends_with(".d/")) {
+    name = folder.substr(0, folder.size() - 3);
+    name = name.substr(name.rfind('/') + 1);
+  }
+  constexpr std::array units = {".service", ".slice", ".scope", ".socket"};
+  for (const std::string_view ending : units) {
+    if (name.ends_with(ending)) return std::string(name);
+  }
+  constexpr std::string_view quadlet = ".container";
+  if (!name.ends_with(quadlet)) return std::nullopt;
+  return std::string(name.substr(0, name.size() - quadlet.size())) + ".service";
+}
+
+const facts::ConfigFile* setting_file(const FixSubject& subject, std::string_view path) {
+  for (const facts::ConfigFile& file : subject.setting_files) {
+    if (file.path == path) return &file;
+  }
+  return nullptr;
+}
+
+Step add_to_drop_in(const FixSubject& subject, const std::string& unit, std::string_view section,
+                    const std::string& line) {
+  return drop_in(subject, fmt::format("/etc/systemd/system/{}.d/{}", unit, drop_in_name), section,
+                 line);
+}
+
+Step add_to_user_drop_in(const FixSubject& subject, const std::string& unit,
+                         std::string_view section, const std::string& line) {
+  Step step = drop_in(
+      subject,
+      fmt::format("{}/.config/systemd/user/{}.d/{}", subject.options.home, unit, drop_in_name),
+      section, line);
+  step.needs_root = false;
+  return step;
+}
+
+void add_daemon_reload(const FixSubject& subject, Change& change) {
+  if (!subject.boot.has("systemctl")) {
+    change.notes.emplace_back("First: sudo systemctl daemon-reload");
+    return;
+  }
+  Command command;
+  command.argv = {"systemctl", "daemon-reload"};
+  command.undo = command.argv;
+  command.undo_run = UndoRun::always;
+  Step step;
+  step.kind = StepKind::service;
+  step.what = "Let systemd read its units again";
+  step.action = std::move(command);
+  change.steps.push_back(std::move(step));
+}
+
+Step by_hand(std::string text) {
+  Step step;
+  step.kind = StepKind::by_hand;
+  step.what = "By hand";
+  step.action = Instruction{std::move(text)};
+  step.needs_root = false;
+  return step;
+}
+
+std::vector<std::string> words_of(const FixSubject& subject, std::string_view id) {
+  if (!subject.options.words.empty()) return subject.options.words;
+  return {"headroom", "fix", std::string(id)};
+}
+
+bool was_found(const FixSubject& subject, std::string_view finding) {
+  const auto& findings = subject.diagnosis.findings;
+  return std::any_of(findings.begin(), findings.end(),
+                     [&](const findings::Finding& one) { return one.id == finding; });
+}
+
+Error not_needed(std::string_view id, std::string message) {
+  return {Errc::invalid, fmt::format("{}: {}", id, message), "headroom check"};
+}
+
+}  // namespace headroom::plan

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// stack: the requirements and the environment of a stack that is known to carry this machine's
+// card, written into a folder that the user names, or told. Nothing is downloaded or installed.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "plan/fixes/fix_list.h"
+#include "plan/fixes/places.h"
+#include "plan/fixes/stack_choice.h"
+
+namespace headroom::plan {
+namespace {
+
+constexpr std::string_view id = "stack";
+
+Step write(const FixSubject& subject, const std::string& path, std::string text, std::string what) {
+  Step step;
+  step.kind = StepKind::environment;
+  step.what = std::move(what);
+  step.action = FileEdit{path, std::nullopt, std::move(text), std::nullopt};
+  step.needs_root = needs_root(subject.options, path);
+  return step;
+}
+
+Result<Change> make(const FixSubject& subject) {
+  HEADROOM_TRY(const StackChoice choice, choose_stack(subject));
+  std::string folder = subject.options.output;
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  if (!folder.empty() && !folder.starts_with('/')) {
+    return Error{Errc::invalid, fmt::format("stack: --output {} is no whole path", folder),
+                 fmt::format("headroom fix stack --output \"$PWD/{}\"", folder)};
+  }
+  Change change;
+  change.fix = id;
+  change.title = fmt::format("Set up {} for {}", choice.requirement, choice.gpu);
+  change.words = words_of(subject, id);
+  change.notes = choice.remarks;
+  const std::string shown = folder.empty() ? fmt::format("headroom-{}", choice.gfx) : folder;
+  auto commands = commands_of(choice, shown);
+  if (folder.empty()) {
+    change.steps.push_back(by_hand("requirements.txt:\n" + requirements_of(choice)));
+    if (!choice.environment.empty()) {
+      change.steps.push_back(by_hand("env:\n" + environment_of(choice)));
+    }
+    commands.insert(commands.begin(), fmt::format("mkdir -p {}", shown));
+    change.steps.push_back(by_hand(join(commands, "\n")));
+    change.notes.push_back("To have the files written: headroom fix stack --output \"$HOME/" +
+                           shown + "\" --apply");
+    return change;
+  }
+  change.steps.push_back(write(subject, folder + "/requirements.txt", requirements_of(choice),
+                               fmt::format("Write {}/requirements.txt", folder)));
+  change.steps.push_back(
+      write(subject, folder + "/env", environment_of(choice), fmt::format("Write {}/env", folder)));
+  change.notes.push_back("Then:\n" + join(commands, "\n"));
+  return change;
+}
+
+// Where check found that what is installed does not carry the card; elsewhere it is there to be
+// asked for.
+bool applies(const FixSubject& subject) {
+  for (const char* finding : {"wrong-wheel", "gfx-target-missing", "gfx-target-dropped",
+                              "python-too-new", "rocm-version-mismatch"}) {
+    if (was_found(subject, finding)) return choose_stack(subject).has_value();
+  }
+  return false;
+}
+
+}  // namespace
+
+constinit const Fix stack_fix = {
+    .id = id,
+    .meaning = "Writes requirements and environment of a stack that carries this card.",
+    .takes = "--output FOLDER",
+    .applies = applies,
+    .plan = make,
+};
+
+}  // namespace headroom::plan

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/fixes/stack_choice.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "findings/memory_use.h"
+
+namespace headroom::plan {
+namespace {
+
+using findings::Level;
+using findings::StackRoute;
+using findings::Suitability;
+using knowledge::Target;
+
+// The lower the better; nothing for a GPU that nothing is known to carry.
+std::optional<int> rank(const facts::Gpu& gpu, const std::optional<Suitability>& suitability) {
+  if (!suitability || suitability->route == StackRoute::none) return std::nullopt;
+  const int level = suitability->level == Level::stable    ? 0
+                    : suitability->level == Level::attempt ? 2
+                                                           : 4;
+  const bool integrated = gpu.integrated && *gpu.integrated;
+  return level + (integrated ? 1 : 0);
+}
+
+// "3.8 to 3.12" → "python3.12".
+std::string newest_python(const std::string& versions) {
+  const auto words = split_words(versions);
+  return words.empty() ? "python3" : "python" + std::string(words.back());
+}
+
+bool take_device_wheels(const FixSubject& subject, const Target& target, StackChoice& choice) {
+  if (target.therock == knowledge::TheRock::none) return false;
+  choice.requirement = fmt::format("torch[device-{}]", target.gfx);
+  choice.index = subject.tables.device_index;
+  choice.python_versions = "3.11 or later";
+  choice.python = "python3.12";
+  choice.remarks.push_back(fmt::format("AMD's own wheels hold code for {}{}.", target.gfx,
+                                       target.therock == knowledge::TheRock::ready
+                                           ? " and are tested on it"
+                                           : "; they are not tested on it"));
+  choice.remarks.emplace_back(
+      "Newest release of that index. Once it works, pin it: pip freeze > requirements.lock");
+  return true;
+}
+
+bool take_old_stack(const FixSubject& subject, const Target& target, StackChoice& choice) {
+  const knowledge::Stack* stack = subject.tables.stack(target.gfx);
+  if (stack == nullptr) return false;
+  choice.requirement = stack->torch;
+  choice.index = subject.tables.torch_index + stack->index;
+  choice.python_versions = stack->python;
+  choice.python = newest_python(stack->python);
+  choice.pinned = true;
+  choice.remarks.push_back(fmt::format(
+      "The last of PyTorch's wheels that is known to carry {}: {}.", target.gfx, stack->evidence));
+  if (!stack->also.empty()) choice.remarks.push_back("Also carried by: " + stack->also + ".");
+  return true;
+}
+
+bool take_override(const FixSubject& subject, const Suitability& suitability, StackChoice& choice) {
+  if (!suitability.override) return false;
+  const std::string& value = suitability.override->value;
+  const auto named = knowledge::target_of_override(value);
+  const Target* near = named ? subject.tables.target(*named) : nullptr;
+  if (near == nullptr || !take_device_wheels(subject, *near, choice)) return false;
+  choice.environment.push_back("HSA_OVERRIDE_GFX_VERSION=" + value);
+  choice.remarks.push_back(
+      fmt::format("It runs another target's code: {}.", suitability.override->why));
+  return true;
+}
+
+}  // namespace
+
+Result<StackChoice> choose_stack(const FixSubject& subject) {
+  const auto& gpus = subject.facts.gpus;
+  const auto& judged = subject.diagnosis.suitability;
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < gpus.size() && i < judged.size(); ++i) {
+    const auto own = rank(gpus[i], judged[i]);
+    if (own && (!best || *own < *rank(gpus[*best], judged[*best]))) best = i;
+  }
+  const Target* target =
+      best && gpus[*best].gfx ? subject.tables.target(*gpus[*best].gfx) : nullptr;
+  const Error nothing{Errc::unsupported,
+                      "stack: nothing is known to carry a GPU of this machine dependably",
+                      "headroom check --verbose   (says what it can be used for instead)"};
+  if (target == nullptr) return nothing;
+  StackChoice choice;
+  choice.gfx = target->gfx;
+  choice.gpu = fmt::format("{} ({})", gpus[*best].name, target->gfx);
+  const bool by_override = judged[*best]->route == StackRoute::override;
+  const bool old = judged[*best]->route == StackRoute::old_stack;
+  const bool found = by_override ? take_override(subject, *judged[*best], choice)
+                     : old       ? take_old_stack(subject, *target, choice)
+                                 : take_device_wheels(subject, *target, choice);
+  if (!found) return nothing;
+  return choice;
+}
+
+std::string requirements_of(const StackChoice& choice) {
+  std::string text = fmt::format("# For {}. Made by headroom fix stack.\n", choice.gpu);
+  for (const std::string& remark : choice.remarks) text += "# " + remark + "\n";
+  text += fmt::format("# Python {}.\n--index-url {}\n{}\n", choice.python_versions, choice.index,
+                      choice.requirement);
+  return text;
+}
+
+std::string environment_of(const StackChoice& choice) {
+  std::string text =
+      fmt::format("# For {}. Made by headroom fix stack: set -a; . ./env; set +a\n", choice.gpu);
+  if (choice.environment.empty()) text += "# Nothing has to be set for this card.\n";
+  for (const std::string& line : choice.environment) text += line + "\n";
+  return text;
+}
+
+std::vector<std::string> commands_of(const StackChoice& choice, const std::string& folder) {
+  std::vector<std::string> commands = {fmt::format("cd {}", folder),
+                                       fmt::format("{} -m venv venv", choice.python),
+                                       ". venv/bin/activate", "pip install -r requirements.txt"};
+  if (!choice.environment.empty()) commands.emplace_back("set -a; . ./env; set +a");
+  commands.emplace_back(
+      "python -c \"import torch; print(torch.__version__, torch.cuda.get_arch_list())\"");
+  return commands;
+}
+
+}  // namespace headroom::plan
