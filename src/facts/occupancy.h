@@ -49,6 +49,7 @@ struct Occupancy {
   std::vector<Screens> screens;     // Per AMD GPU.
   // This program, those that started it up to the first process, and its session's leader.
   std::vector<std::uint64_t> own_line;
+  std::string own_unit;  // The systemd unit that this program runs in; may be empty.
 
   const Occupant* find(std::uint64_t pid) const;
   const Screens* screens_of(const std::string& pci) const;
