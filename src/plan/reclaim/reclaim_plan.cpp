@@ -38,7 +38,11 @@ bool is_of_service(const ReclaimPlan& plan, const Held& held) {
 // What must have let go before nothing is left to do.
 bool counts(const ReclaimPlan& plan, const Held& held) {
   if (held.whereabouts == facts::Whereabouts::gone) return true;
-  if (held.whereabouts == facts::Whereabouts::outside) return false;
+  // Seen by a user from whom processes are hidden, one that has just ended looks like one of those.
+  if (held.whereabouts == facts::Whereabouts::outside) {
+    return std::any_of(plan.targets.begin(), plan.targets.end(),
+                       [&](const Target& target) { return target.held.pid == held.pid; });
+  }
   if (is_target(plan, held.pid, held.start_ticks)) return true;
   const bool spared = std::any_of(plan.spared.begin(), plan.spared.end(),
                                   [&](const Spared& one) { return is_same(one.held, held); });

@@ -2,6 +2,7 @@
 // Every rung of one plan: what it does, by which commands, who dies, and whether it can work here.
 #pragma once
 
+#include "plan/reclaim/names.h"
 #include "plan/reclaim/reclaim_plan.h"
 
 namespace headroom::plan {
@@ -14,9 +15,5 @@ void describe_harsh_rungs(const ReclaimSubject& subject, const facts::Gpu& gpu, 
 // What shows that a desktop or a console is drawn by this GPU; empty: nothing does.
 std::vector<std::string> find_desktop(const ReclaimSubject& subject, const Measurement& now,
                                       const std::string& pci);
-
-// "python3 (PID 4711 of anna)".
-std::string name_of(const Held& held);
-std::string name_of(const Client& client);
 
 }  // namespace headroom::plan
