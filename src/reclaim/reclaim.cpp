@@ -64,13 +64,16 @@ ReclaimEnd break_off(plan::ReclaimOutcome& outcome, std::string why) {
 // One rung; what it came to, if that ends the whole.
 std::optional<ReclaimEnd> climb(const plan::RungPlan& rung, Session& session, std::uint64_t start,
                                 plan::ReclaimOutcome& outcome) {
-  plan::RungDone& done = outcome.timeline.emplace_back();
-  done.rung = rung.rung;
-  done.started_ms = session.kernel().now_ms() - start;
-  done.ended_ms = done.started_ms;
+  const std::uint64_t started_ms = session.kernel().now_ms() - start;
   if (const Status status = session.refresh(); !status) {
     return break_off(outcome, status.error().message);
   }
+  // It may have come back by itself meanwhile.
+  if (session.is_enough()) return ReclaimEnd::enough;
+  plan::RungDone& done = outcome.timeline.emplace_back();
+  done.rung = rung.rung;
+  done.started_ms = started_ms;
+  done.ended_ms = started_ms;
   const Bytes before = session.now().used;
   done.skipped = why_not(rung, session);
   if (!done.skipped.empty()) return std::nullopt;
