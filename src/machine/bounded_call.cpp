@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/bounded_call.h"
 
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <optional>
 
 #include "machine/clock.h"
 #include "machine/descriptor.h"
@@ -26,8 +27,9 @@ constexpr char code_base = 'A';
   const Status status = call();
   std::string text(1, succeeded);
   if (!status) {
-    text = std::string(1, static_cast<char>(code_base + static_cast<int>(status.error().code))) +
-           status.error().message;
+    // busy is the deadline's word alone.
+    const Errc code = status.error().code == Errc::busy ? Errc::io : status.error().code;
+    text = static_cast<char>(code_base + static_cast<int>(code)) + status.error().message;
   }
   std::size_t sent = 0;
   while (sent < text.size()) {

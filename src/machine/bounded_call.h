@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call that may never come back, such as a write that the kernel answers with a stuck driver: made
-// by a child process, which can be left behind where we cannot.
+// A call that may never come back, such as a write that the kernel answers with a stuck driver:
+// made by a child process, which can be left behind where we cannot.
 #pragma once
 
 #include <cstdint>
