@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "plan/reclaim/names.h"
 #include "reclaim/session.h"
 
@@ -61,6 +63,18 @@ ReclaimEnd break_off(plan::ReclaimOutcome& outcome, std::string why) {
   return ReclaimEnd::broken_off;
 }
 
+// A service starts its process again a moment after its end (systemd: RestartSec, 100 ms).
+constexpr std::uint64_t restart_watch_ms = 3'000;
+
+bool ended_one_of_a_service(Session& session, Rung rung) {
+  if (rung != Rung::ask && rung != Rung::insist) return false;
+  const auto& targets = session.targets();
+  return std::any_of(targets.begin(), targets.end(), [](const HeldTarget& one) {
+    const plan::Held& held = one.target->held;
+    return one.ended && (held.unit.ends_with(".service") || !held.container.empty());
+  });
+}
+
 // One rung; what it came to, if that ends the whole.
 std::optional<ReclaimEnd> climb(const plan::RungPlan& rung, Session& session, std::uint64_t start,
                                 plan::ReclaimOutcome& outcome) {
@@ -86,6 +100,14 @@ std::optional<ReclaimEnd> climb(const plan::RungPlan& rung, Session& session, st
   if (taken == Taken::hung) return break_off(outcome, done.failed);
   if (const Status status = session.refresh(); !status) {
     return break_off(outcome, status.error().message);
+  }
+  if (session.is_enough() && ended_one_of_a_service(session, rung.rung)) {
+    session.kernel().wait_ms(restart_watch_ms);
+    if (const Status status = session.refresh(); !status) {
+      return break_off(outcome, status.error().message);
+    }
+    if (!session.is_enough()) done.did.emplace_back("what was ended has been started again");
+    done.ended_ms = session.kernel().now_ms() - start;
   }
   done.freed = saturating_sub(before, session.now().used);
   return session.is_enough() ? std::optional(ReclaimEnd::enough) : std::nullopt;

@@ -7,6 +7,7 @@
 
 #include "findings/memory_use.h"
 #include "plan/reclaim/choice.h"
+#include "plan/reclaim/host_plan.h"
 #include "plan/reclaim/protected.h"
 #include "plan/reclaim/rungs.h"
 #include "plan/reclaim/services.h"
@@ -61,15 +62,6 @@ void add_notes(const ReclaimSubject& subject, ReclaimPlan& plan) {
   }
 }
 
-// From inside a container the host's processes cannot be reached, and its driver must not be.
-void make_host_plan(ReclaimPlan& plan) {
-  plan.for_host = true;
-  plan.targets.clear();
-  plan.services.clear();
-  plan.rungs.clear();
-  plan.refused.clear();
-}
-
 }  // namespace
 
 Result<ReclaimPlan> plan_reclaim(const ReclaimSubject& subject, const std::string& pci) {
@@ -91,7 +83,8 @@ Result<ReclaimPlan> plan_reclaim(const ReclaimSubject& subject, const std::strin
   plan.integrated = !gpu->integrated || *gpu->integrated;
   if (const auto* screens = subject.occupancy.screens_of(pci)) plan.card = screens->card;
   if (subject.facts.machine.in_container()) {
-    make_host_plan(plan);
+    plan.for_host = true;
+    plan.host_steps = plan_for_host(subject, *gpu, plan.now);
     add_notes(subject, plan);
     return plan;
   }

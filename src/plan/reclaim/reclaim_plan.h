@@ -82,6 +82,12 @@ struct RungPlan {
   bool within = false;  // It is one of those that were asked for.
 };
 
+// What to do on the host, told from inside a container.
+struct HostStep {
+  std::string what;
+  std::vector<std::string> commands;
+};
+
 // A way that is never taken.
 struct RefusedWay {
   std::string name;
@@ -107,6 +113,7 @@ struct ReclaimPlan {
   std::vector<RefusedWay> refused;
   // Made inside a container: for the host, where nothing here can be carried out.
   bool for_host = false;
+  std::vector<HostStep> host_steps;
   std::vector<std::string> notes;
 };
 
