@@ -26,6 +26,7 @@ int print_error(const Error& error, ExitCode code);
 void add_check(CLI::App& app, Context& context);
 void add_capture(CLI::App& app, Context& context);
 void add_plan(CLI::App& app, Context& context);
+void add_reclaim(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_replay(CLI::App& app, Context& context);
 

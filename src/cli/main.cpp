@@ -14,6 +14,7 @@ int main(int argc, char** argv, char** variables) {
   headroom::cli::add_check(app, context);
   headroom::cli::add_capture(app, context);
   headroom::cli::add_plan(app, context);
+  headroom::cli::add_reclaim(app, context);
   headroom::cli::add_run(app, context);
   headroom::cli::add_replay(app, context);
   try {

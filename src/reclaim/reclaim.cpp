@@ -115,7 +115,8 @@ std::optional<ReclaimEnd> climb(const plan::RungPlan& rung, Session& session, st
 
 }  // namespace
 
-plan::ReclaimOutcome carry_out(const plan::ReclaimPlan& plan, Kernel& kernel) {
+plan::ReclaimOutcome carry_out(const plan::ReclaimPlan& plan, Kernel& kernel,
+                               const OnRung& on_rung) {
   plan::ReclaimOutcome outcome;
   if (plan.for_host) {
     outcome.end = ReclaimEnd::for_host;
@@ -135,7 +136,9 @@ plan::ReclaimOutcome carry_out(const plan::ReclaimPlan& plan, Kernel& kernel) {
   }
   for (const plan::RungPlan& rung : plan.rungs) {
     if (!rung.within) break;
+    const std::size_t before = outcome.timeline.size();
     const auto end = climb(rung, session, start, outcome);
+    if (on_rung && outcome.timeline.size() > before) on_rung(outcome.timeline.back());
     if (!end) continue;
     outcome.end = *end;
     if (*end != ReclaimEnd::broken_off) outcome.after = session.now();

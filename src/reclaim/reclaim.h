@@ -4,12 +4,18 @@
 // itself.
 #pragma once
 
+#include <functional>
+
 #include "plan/reclaim/outcome.h"
 #include "plan/reclaim/reclaim_plan.h"
 #include "reclaim/kernel.h"
 
 namespace headroom::reclaim {
 
-plan::ReclaimOutcome carry_out(const plan::ReclaimPlan& plan, Kernel& kernel);
+// Called after each rung, for whoever watches.
+using OnRung = std::function<void(const plan::RungDone&)>;
+
+plan::ReclaimOutcome carry_out(const plan::ReclaimPlan& plan, Kernel& kernel,
+                               const OnRung& on_rung = {});
 
 }  // namespace headroom::reclaim

@@ -83,27 +83,29 @@ void choose(const ReclaimSubject& subject, const Held& held, ReclaimPlan& plan) 
     return;
   }
   if (held.whereabouts == facts::Whereabouts::outside) {
-    plan.spared.push_back({held, "it is out of sight for this user; root sees every process", ""});
+    plan.spared.push_back(
+        {held, "it is out of sight for this user; root sees every process", "", true});
     return;
   }
+  const facts::Occupant* occupant = subject.occupancy.find(held.pid);
+  const bool foreign = belongs_to_another(occupant, subject.caller);
   const std::string word = named_by(subject.options, held);
   if (std::string why = why_protected(held, subject); !why.empty()) {
     const bool desktop = is_desktop(held.command) && !subject.options.include_desktop &&
                          why.find("desktop") != std::string::npos;
     plan.spared.push_back(
-        {held, std::move(why), desktop ? way_to_choose(held) + " --include-desktop" : ""});
+        {held, std::move(why), desktop ? way_to_choose(held) + " --include-desktop" : "", foreign});
     return;
   }
-  const facts::Occupant* occupant = subject.occupancy.find(held.pid);
   const bool left_behind = occupant != nullptr && occupant->left_behind;
   if (word.empty() && !left_behind) {
-    plan.spared.push_back({held, "it is alive and was not chosen", way_to_choose(held)});
+    plan.spared.push_back({held, "it is alive and was not chosen", way_to_choose(held), foreign});
     return;
   }
   Target target;
   target.held = held;
   target.why = word.empty() ? "a worker whose launcher is gone" : "named by " + word;
-  target.needs_root = belongs_to_another(occupant, subject.caller);
+  target.needs_root = foreign;
   if (occupant != nullptr && occupant->stat) target.state = occupant->stat->state;
   plan.targets.push_back(std::move(target));
 }

@@ -56,6 +56,7 @@ struct Spared {
   Held held;
   std::string why;
   std::string choose;  // What to add to the command line to end it; empty: it cannot be chosen.
+  bool needs_root = false;  // To end it.
 };
 
 // A unit or container that targets belong to.
