@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <thread>
 
 namespace headroom::machine {
 
@@ -20,6 +21,10 @@ std::string utc_now() {
   ::gmtime_r(&now, &at);
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", at.tm_year + 1900, at.tm_mon + 1,
                      at.tm_mday, at.tm_hour, at.tm_min, at.tm_sec);
+}
+
+void sleep_ms(std::uint64_t duration_ms) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(duration_ms));
 }
 
 }  // namespace headroom::machine

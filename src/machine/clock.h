@@ -11,6 +11,9 @@ namespace headroom::machine {
 // Nanoseconds since some fixed moment; never goes back.
 std::uint64_t monotonic_ns();
 
+// Waits at least so long.
+void sleep_ms(std::uint64_t duration_ms);
+
 // The time of day in UTC, to the second, as in ISO 8601: "2026-11-21T22:30:11Z".
 std::string utc_now();
 

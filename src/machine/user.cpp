@@ -46,6 +46,10 @@ bool runs_as_root() {
   return ::geteuid() == 0;
 }
 
+std::uint64_t user_id() {
+  return ::geteuid();
+}
+
 std::string asking_user(std::string_view elevated_from, std::string_view elevated_uid) {
   if (runs_as_root()) {
     if (const auto user = by_name(std::string(elevated_from))) return user->name;

@@ -2,6 +2,7 @@
 // Who runs this program.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,9 @@ namespace headroom::machine {
 
 // The superuser: nobody can see more by becoming one.
 bool runs_as_root();
+
+// The number of the user whose rights it has.
+std::uint64_t user_id();
 
 // The name of the person who asked, before sudo, doas or pkexec made them root: whose groups and
 // home folder are meant. `elevated_from` is what SUDO_USER (or DOAS_USER) says, `elevated_uid` what

@@ -66,7 +66,7 @@ Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTabl
   // Only a GPU has holders; without one, a walk through every process would be for nothing. And
   // before KFD is asked, because asking makes this process one of KFD's.
   const auto processes = facts.gpus.empty() ? facts::Processes{} : read_processes(files);
-  ask_kfd(files, facts.gpus);
+  if (surroundings.ask_kfd) ask_kfd(files, facts.gpus);
   complete_gpus(facts, processes, tables);
   facts.environment = read_environment(files, {facts.machine, processes, shell}, tables.knobs);
   return facts;

@@ -18,6 +18,9 @@ namespace headroom::probe {
 struct Surroundings {
   std::string environment;  // This process's, NUL-separated NAME=VALUE; for the real root alone.
   std::string python;       // --python; empty: look for one.
+  // Whether KFD is asked what it calls free. Whoever asks is one of KFD's processes until it ends,
+  // and in the way of taking the driver off a GPU.
+  bool ask_kfd = true;
 };
 
 struct Shell {

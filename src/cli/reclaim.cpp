@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// headroom reclaim: gets GPU memory back from those that hold it and should not, by the gentlest
+// way that works. Without --apply it only says what it would do, and who would die by it.
+#include "reclaim/reclaim.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/surroundings.h"
+#include "knowledge/gpu_tables.h"
+#include "machine/open_root.h"
+#include "machine/process_handle.h"
+#include "machine/terminal.h"
+#include "machine/user.h"
+#include "plan/reclaim/reclaim_plan.h"
+#include "probe/probe.h"
+#include "probe/read_occupancy.h"
+#include "reclaim/system_kernel.h"
+#include "report/reclaim_json.h"
+#include "report/reclaim_text.h"
+
+namespace headroom::cli {
+namespace {
+
+struct Typed {
+  std::string root = "/";
+  std::string gpu;
+  std::string free;
+  std::string up_to = "ask";
+  plan::ReclaimOptions plan;
+  bool apply = false;
+  bool json = false;
+};
+
+// One look at the machine.
+struct Look {
+  facts::Facts facts;
+  facts::Occupancy occupancy;
+};
+
+Result<Look> look(const machine::Files& files, const knowledge::GpuTables& tables,
+                  const Context& context) {
+  probe::Surroundings surroundings = make_surroundings(context, "", files.is_real());
+  surroundings.ask_kfd = false;
+  Look look;
+  HEADROOM_TRY(look.facts, probe::probe(files, tables, surroundings));
+  const std::uint64_t pid = files.is_real() ? machine::own_pid() : 0;
+  look.occupancy = probe::read_occupancy(files, look.facts.gpus, pid);
+  return look;
+}
+
+Status read_options(Typed& typed) {
+  if (!typed.free.empty()) {
+    HEADROOM_TRY(typed.plan.free, parse_bytes(typed.free));
+  }
+  HEADROOM_TRY(typed.plan.up_to, plan::parse_rung(typed.up_to));
+  return Done{};
+}
+
+// "03:00.0" is "0000:03:00.0".
+bool is_meant(const std::string& typed, const std::string& pci) {
+  return typed.empty() || pci == typed || (pci.size() > typed.size() && pci.ends_with(":" + typed));
+}
+
+plan::Caller make_caller(const Typed& typed, const std::string& pci) {
+  plan::Caller caller;
+  caller.root = machine::runs_as_root();
+  caller.uid = machine::user_id();
+  caller.words = {"headroom", "reclaim", "--gpu", pci};
+  const auto add = [&caller](const std::string& option, const std::string& value) {
+    caller.words.push_back(option);
+    caller.words.push_back(value);
+  };
+  if (typed.root != "/") add("--root", typed.root);
+  if (typed.plan.free) add("--free", fmt::format("{}", typed.plan.free->value));
+  if (typed.plan.grace_s != plan::ReclaimOptions{}.grace_s) {
+    add("--grace", std::to_string(typed.plan.grace_s));
+  }
+  return caller;
+}
+
+// A plan for every GPU that is meant. What is named must hold something on one of them.
+Result<std::vector<plan::ReclaimPlan>> make_plans(const Typed& typed, const Look& look,
+                                                  const knowledge::GpuTables& tables) {
+  std::vector<plan::ReclaimPlan> plans;
+  std::optional<Error> refused;
+  for (const facts::Gpu& gpu : look.facts.gpus) {
+    if (!is_meant(typed.gpu, gpu.pci)) continue;
+    const plan::Caller caller = make_caller(typed, gpu.pci);
+    auto plan =
+        plan::plan_reclaim({look.facts, look.occupancy, tables, typed.plan, caller}, gpu.pci);
+    if (plan) {
+      plans.push_back(*std::move(plan));
+    } else if (!refused || refused->code == Errc::unsupported) {
+      refused = std::move(plan).error();
+    }
+  }
+  if (!plans.empty()) return plans;
+  if (refused) return *std::move(refused);
+  if (look.facts.gpus.empty()) {
+    return Error{Errc::not_found, "expected an AMD GPU, found none", "headroom check"};
+  }
+  std::string there;
+  for (const facts::Gpu& gpu : look.facts.gpus) {
+    there += there.empty() ? gpu.pci : ", " + gpu.pci;
+  }
+  return Error{Errc::invalid, fmt::format("--gpu {}: expected one of {}", typed.gpu, there),
+               "headroom reclaim --gpu " + look.facts.gpus.front().pci};
+}
+
+int print_dry_run(const Typed& typed, std::vector<plan::ReclaimPlan> plans) {
+  bool enough = true;
+  std::vector<report::Reclaimed> shown;
+  for (plan::ReclaimPlan& plan : plans) {
+    const bool held_on_host = plan.for_host && !plan.now.holders.empty();
+    enough = enough && plan::is_enough(plan, plan.now) && !held_on_host;
+    shown.push_back({std::move(plan), std::nullopt});
+  }
+  const report::Style style{machine::stdout_shows_colour()};
+  if (typed.json) {
+    fmt::print("{}\n", report::to_json(shown).dump(2, ' ', false, Json::error_handler_t::replace));
+  } else {
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      fmt::print("{}{}", i == 0 ? "" : "\n", report::to_text(shown[i].plan, true, style));
+    }
+  }
+  return enough ? exit_ok : exit_findings;
+}
+
+int apply(const Typed& typed, const plan::ReclaimPlan& plan, reclaim::Kernel& kernel) {
+  const report::Style style{machine::stdout_shows_colour()};
+  reclaim::OnRung on_rung;
+  if (!typed.json) {
+    fmt::print("{}\n", report::to_text(plan, false, style));
+    std::fflush(stdout);
+    on_rung = [&style](const plan::RungDone& done) {
+      fmt::print("{}", report::to_text(done, style));
+      std::fflush(stdout);
+    };
+  }
+  const plan::ReclaimOutcome outcome = reclaim::carry_out(plan, kernel, on_rung);
+  if (typed.json) {
+    fmt::print("{}\n", report::to_json(std::vector<report::Reclaimed>{{plan, outcome}})
+                           .dump(2, ' ', false, Json::error_handler_t::replace));
+  } else {
+    fmt::print("{}", report::to_text(plan, outcome, style));
+  }
+  switch (outcome.end) {
+    case plan::ReclaimEnd::nothing_to_do:
+    case plan::ReclaimEnd::enough:
+      return exit_ok;
+    case plan::ReclaimEnd::not_enough:
+    case plan::ReclaimEnd::for_host:
+    case plan::ReclaimEnd::broken_off:
+      break;
+  }
+  return exit_findings;
+}
+
+Result<const plan::ReclaimPlan*> only_one(const std::vector<plan::ReclaimPlan>& plans) {
+  const plan::ReclaimPlan* chosen = &plans.front();
+  std::string there;
+  std::size_t open = 0;
+  for (const plan::ReclaimPlan& plan : plans) {
+    if (plan::is_enough(plan, plan.now)) continue;
+    chosen = &plan;
+    there += (++open == 1 ? "" : ", ") + plan.pci;
+  }
+  if (open <= 1) return chosen;
+  return Error{Errc::invalid, "--apply acts on one GPU; there is something to do on " + there,
+               "headroom reclaim --gpu " + chosen->pci + " --apply"};
+}
+
+int run_reclaim(Typed typed, const Context& context) {
+  const auto could_not_look = [&typed](Error error) {
+    if (typed.root != "/") error = std::move(error).in("looking at " + typed.root);
+    if (error.next.empty()) error.next = "headroom reclaim --help";
+    return print_error(error, exit_could_not_look);
+  };
+  if (const Status status = read_options(typed); !status) {
+    return print_error(status.error(), exit_usage);
+  }
+  const auto tables = knowledge::load_gpu_tables();
+  if (!tables) return could_not_look(tables.error());
+  const auto root = machine::open_root(typed.root);
+  if (!root) return could_not_look(root.error());
+  const auto seen = look(root->files, *tables, context);
+  if (!seen) return could_not_look(seen.error());
+  auto plans = make_plans(typed, *seen, *tables);
+  if (!plans) {
+    const bool usage = plans.error().code == Errc::invalid;
+    return usage ? print_error(plans.error(), exit_usage) : could_not_look(plans.error());
+  }
+  // From inside a container there is nothing to apply: the plan is the host's.
+  if (!typed.apply || plans->front().for_host) return print_dry_run(typed, *std::move(plans));
+  const auto plan = only_one(*plans);
+  if (!plan) return print_error(plan.error(), exit_usage);
+  const auto measure = [&]() -> Result<plan::Measurement> {
+    HEADROOM_TRY(const Look now, look(root->files, *tables, context));
+    return plan::measure(now.facts, now.occupancy, (*plan)->pci);
+  };
+  const auto kernel = reclaim::make_system_kernel(typed.root, measure);
+  if (!kernel) return could_not_look(kernel.error());
+  return apply(typed, **plan, **kernel);
+}
+
+}  // namespace
+
+void add_reclaim(CLI::App& app, Context& context) {
+  auto typed = std::make_shared<Typed>();
+  CLI::App* command = app.add_subcommand(
+      "reclaim", "Get GPU memory back from those that hold it, by the gentlest way that works");
+  command->add_option("--gpu", typed->gpu, "The GPU, by its PCI address")->type_name("PCI");
+  command
+      ->add_option("--free", typed->free,
+                   "Stop as soon as this much is free (default: as soon as the chosen and the dead "
+                   "hold nothing)")
+      ->type_name("SIZE");
+  command->add_option("--pid", typed->plan.pids, "End this holder; any number")
+      ->type_name("PID")
+      ->allow_extra_args(false);
+  command->add_option("--container", typed->plan.containers, "End the holders in this container")
+      ->type_name("ID")
+      ->allow_extra_args(false);
+  command->add_option("--unit", typed->plan.units, "End the holders in this systemd unit")
+      ->type_name("UNIT")
+      ->allow_extra_args(false);
+  command->add_flag("--all", typed->plan.all, "End every holder but the desktop's");
+  command->add_flag("--include-desktop", typed->plan.include_desktop,
+                    "The desktop may be ended, with everything that runs in it");
+  command
+      ->add_option("--up-to", typed->up_to,
+                   "The harshest rung to take: name, ask, insist, wait-kfd, empty-ttm-pool, "
+                   "stop-service, unbind-bind, module-reload, driver-reset (default: ask)")
+      ->type_name("RUNG");
+  command
+      ->add_option("--grace", typed->plan.grace_s,
+                   "How long one that was asked may take to end (default: 10)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1, 3600));
+  command->add_flag("--apply", typed->apply, "Do it; without this nothing is changed");
+  command->add_option("--root", typed->root, "A captured machine, to see its plan");
+  command->add_flag("--json", typed->json, "For programs: schema headroom.reclaim/1");
+  command->footer(
+      "Exit: 0 nothing to do or done, 1 memory is still held, 2 wrong usage, 3 could not look.\n"
+      "Nobody is ended who was not chosen, but the worker that its dead launcher left behind.");
+  command->callback([typed, &context] { context.exit_code = run_reclaim(*typed, context); });
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/reclaim/choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "plan/reclaim/protected.h"
+
+namespace headroom::plan {
+namespace {
+
+constexpr std::size_t shortest_id = 4;  // Fewer digits of a container's id name too many.
+
+bool names_container(const std::string& word, const Held& held) {
+  if (held.container.empty() || word.empty()) return false;
+  const bool start = word.size() >= shortest_id &&
+                     (held.container.starts_with(word) || word.starts_with(held.container));
+  return word == held.container || start;
+}
+
+bool names_unit(const std::string& word, const Held& held) {
+  return !held.unit.empty() && (held.unit == word || held.unit == word + ".service");
+}
+
+// Which of the words on the command line means this holder; empty: none.
+std::string named_by(const ReclaimOptions& options, const Held& held) {
+  if (std::find(options.pids.begin(), options.pids.end(), held.pid) != options.pids.end()) {
+    return fmt::format("--pid {}", held.pid);
+  }
+  for (const std::string& word : options.containers) {
+    if (names_container(word, held)) return "--container " + word;
+  }
+  for (const std::string& word : options.units) {
+    if (names_unit(word, held)) return "--unit " + word;
+  }
+  return options.all ? "--all" : "";
+}
+
+std::string way_to_choose(const Held& held) {
+  if (!held.container.empty()) return "--container " + held.container;
+  if (held.unit.ends_with(".service") && !is_vital_unit(held.unit)) return "--unit " + held.unit;
+  return fmt::format("--pid {}", held.pid);
+}
+
+template <class Word, class Means>
+Status check_words(const std::vector<Word>& words, std::string_view option, const Measurement& now,
+                   const std::string& pci, Means means) {
+  for (const Word& word : words) {
+    const bool any = std::any_of(now.holders.begin(), now.holders.end(),
+                                 [&](const Held& held) { return means(word, held); });
+    if (any) continue;
+    std::vector<std::string> pids;
+    for (const Held& held : now.holders) {
+      pids.push_back(
+          fmt::format("{} (PID {})", held.command.empty() ? "?" : held.command, held.pid));
+    }
+    return Error{Errc::invalid,
+                 fmt::format("{} {}: expected a holder of memory on {}; there {}", option, word,
+                             pci, pids.empty() ? "is none" : "are " + join(pids, ", ")),
+                 "headroom reclaim --gpu " + pci};
+  }
+  return Done{};
+}
+
+Status check_named(const ReclaimOptions& options, const ReclaimPlan& plan) {
+  HEADROOM_CHECK(check_words(options.pids, "--pid", plan.now, plan.pci,
+                             [](std::uint64_t pid, const Held& held) { return held.pid == pid; }));
+  HEADROOM_CHECK(
+      check_words(options.containers, "--container", plan.now, plan.pci, names_container));
+  return check_words(options.units, "--unit", plan.now, plan.pci, names_unit);
+}
+
+bool belongs_to_another(const facts::Occupant* occupant, const Caller& caller) {
+  if (caller.root) return false;
+  return occupant == nullptr || !occupant->uid || *occupant->uid != caller.uid;
+}
+
+void choose(const ReclaimSubject& subject, const Held& held, ReclaimPlan& plan) {
+  if (held.whereabouts == facts::Whereabouts::gone) {
+    plan.dead.push_back(held);
+    return;
+  }
+  if (held.whereabouts == facts::Whereabouts::outside) {
+    plan.spared.push_back(
+        {held, "it is out of sight for this user; root sees every process", "", true});
+    return;
+  }
+  const facts::Occupant* occupant = subject.occupancy.find(held.pid);
+  const bool foreign = belongs_to_another(occupant, subject.caller);
+  const std::string word = named_by(subject.options, held);
+  if (std::string why = why_protected(held, subject); !why.empty()) {
+    const bool desktop = is_desktop(held.command) && !subject.options.include_desktop &&
+                         why.find("desktop") != std::string::npos;
+    plan.spared.push_back(
+        {held, std::move(why), desktop ? way_to_choose(held) + " --include-desktop" : "", foreign});
+    return;
+  }
+  const bool left_behind = occupant != nullptr && occupant->left_behind;
+  if (word.empty() && !left_behind) {
+    plan.spared.push_back({held, "it is alive and was not chosen", way_to_choose(held), foreign});
+    return;
+  }
+  Target target;
+  target.held = held;
+  target.why = word.empty() ? "a worker whose launcher is gone" : "named by " + word;
+  target.needs_root = foreign;
+  if (occupant != nullptr && occupant->stat) target.state = occupant->stat->state;
+  plan.targets.push_back(std::move(target));
+}
+
+}  // namespace
+
+Status choose_targets(const ReclaimSubject& subject, ReclaimPlan& plan) {
+  HEADROOM_CHECK(check_named(subject.options, plan));
+  for (const Held& held : plan.now.holders) choose(subject, held, plan);
+  // Who was left behind goes first: nobody misses it.
+  std::stable_sort(plan.targets.begin(), plan.targets.end(), [](const Target& a, const Target& b) {
+    return a.why.starts_with("a worker") && !b.why.starts_with("a worker");
+  });
+  for (const Client& client : plan.now.clients) {
+    const bool holds = std::any_of(plan.now.holders.begin(), plan.now.holders.end(),
+                                   [&](const Held& held) { return held.pid == client.pid; });
+    if (!holds) plan.suspects.push_back(client);
+  }
+  return Done{};
+}
+
+}  // namespace headroom::plan

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rungs that touch the driver. An APU's GPU is part of the processor's chip: there they are told,
+// never taken.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "plan/reclaim/protected.h"
+#include "plan/reclaim/rungs.h"
+
+namespace headroom::plan {
+namespace {
+
+constexpr std::string_view apu_rule =
+    "on an APU the GPU is part of the processor: the screen goes, and the machine may hang";
+
+std::string everybody(const ReclaimPlan& plan, bool elsewhere) {
+  std::vector<std::string> names;
+  for (const Client& client : plan.now.clients) names.push_back(name_of(client));
+  if (elsewhere) {
+    for (const Client& client : plan.now.elsewhere) names.push_back(name_of(client));
+  }
+  const std::string whose =
+      elsewhere ? "every client of every AMD GPU" : "every client of this GPU";
+  std::string who = names.empty() ? whose + " (none now)" : whose + ": " + join(names, ", ");
+  if (!plan.desktop.empty()) who += "; the desktop with all its programs";
+  return who;
+}
+
+std::string desktop_text(const ReclaimPlan& plan, std::string_view otherwise) {
+  if (plan.desktop.empty()) return std::string(otherwise);
+  return "The desktop or console is on this GPU and goes: " + join(plan.desktop, ", ") + ".";
+}
+
+RungPlan start(Rung rung, std::string what, const ReclaimSubject& subject,
+               const ReclaimPlan& plan) {
+  RungPlan made;
+  made.rung = rung;
+  made.what = std::move(what);
+  made.needs_root = !subject.caller.root;
+  made.desktop = desktop_text(plan, "No desktop or console is on this GPU.");
+  return made;
+}
+
+std::string desktop_rule(const ReclaimPlan& plan) {
+  const bool may = plan.options.include_desktop || plan.desktop.empty();
+  return may ? "" : "the desktop or console is on this GPU; --include-desktop allows it";
+}
+
+RungPlan describe_unbind(const ReclaimSubject& subject, const ReclaimPlan& plan) {
+  RungPlan rung =
+      start(Rung::unbind_bind,
+            "Take the driver off this GPU and put it back. Only while nobody has the GPU open: "
+            "with living clients the kernel may crash.",
+            subject, plan);
+  rung.commands = {fmt::format("echo {} | sudo tee /sys/bus/pci/drivers/amdgpu/unbind", plan.pci),
+                   fmt::format("echo {} | sudo tee /sys/bus/pci/drivers/amdgpu/bind", plan.pci)};
+  rung.dies = "nobody: it is not taken while somebody has the GPU open";
+  rung.contents = Contents::lost;
+  rung.cannot = plan.integrated ? std::string(apu_rule) : desktop_rule(plan);
+  return rung;
+}
+
+RungPlan describe_reload(const ReclaimSubject& subject, const ReclaimPlan& plan) {
+  RungPlan rung = start(Rung::module_reload,
+                        "Unload the driver of all AMD GPUs and load it again. The kernel refuses "
+                        "while anybody, a console included, uses one of them.",
+                        subject, plan);
+  rung.commands = {"sudo modprobe -r amdgpu", "sudo modprobe amdgpu"};
+  rung.dies = "nobody: it is not taken while somebody has one of the GPUs open";
+  rung.contents = Contents::lost;
+  const bool any_apu =
+      std::any_of(subject.facts.gpus.begin(), subject.facts.gpus.end(),
+                  [](const facts::Gpu& gpu) { return gpu.integrated && *gpu.integrated; });
+  if (plan.integrated) {
+    rung.cannot = apu_rule;
+  } else if (any_apu) {
+    rung.cannot = "the driver also serves this machine's APU, whose screen would go";
+  } else {
+    rung.cannot = desktop_rule(plan);
+  }
+  return rung;
+}
+
+std::string_view method_text(knowledge::Reset reset) {
+  switch (reset) {
+    case knowledge::Reset::mode1:
+      return "MODE1: the whole chip";
+    case knowledge::Reset::mode2:
+      return "MODE2: the engines only";
+    case knowledge::Reset::baco_or_mode1:
+      return "BACO, power off and on, where the firmware can; else MODE1, the whole chip";
+    case knowledge::Reset::baco_or_legacy:
+      break;
+  }
+  return "BACO, power off and on, where the board can; else by PCI configuration";
+}
+
+std::optional<knowledge::Reset> reset_of(const ReclaimSubject& subject, const facts::Gpu& gpu) {
+  const auto* target = gpu.gfx ? subject.tables.target(*gpu.gfx) : nullptr;
+  if (target == nullptr) return std::nullopt;
+  const bool own = gpu.integrated && *gpu.integrated && target->reset_integrated;
+  return own ? target->reset_integrated : target->reset;
+}
+
+// GPUs that XGMI joins are reset together.
+std::vector<std::string> joined_by_xgmi(const facts::Facts& facts, const std::string& pci) {
+  std::vector<std::string> others;
+  for (const facts::PeerLink& link : facts.interconnect.peers) {
+    if (!link.kind || *link.kind != facts::PeerKind::xgmi) continue;
+    if (link.from == pci) others.push_back(link.to);
+    if (link.to == pci) others.push_back(link.from);
+  }
+  return others;
+}
+
+std::string why_no_reset(const ReclaimSubject& subject, const ReclaimPlan& plan) {
+  if (plan.integrated) return std::string(apu_rule);
+  const auto others = joined_by_xgmi(subject.facts, plan.pci);
+  if (!others.empty()) {
+    return "XGMI joins it with " + join(others, ", ") + ", which would be reset as well";
+  }
+  const facts::Screens* screens = subject.occupancy.screens_of(plan.pci);
+  if (screens == nullptr || !screens->card) return "the driver shows no card for it";
+  const facts::Fact<bool>& can = screens->can_recover;
+  if (can && !*can) {
+    return "the driver does not offer it here: a virtual GPU (SR-IOV guest) is reset by its host";
+  }
+  if (!can && can.missing().why == facts::Why::not_present) {
+    return "debugfs is not mounted: sudo mount -t debugfs none /sys/kernel/debug";
+  }
+  return desktop_rule(plan);
+}
+
+RungPlan describe_reset(const ReclaimSubject& subject, const facts::Gpu& gpu,
+                        const ReclaimPlan& plan) {
+  const auto reset = reset_of(subject, gpu);
+  RungPlan rung =
+      start(Rung::driver_reset,
+            fmt::format("Have the driver reset the GPU{}. It may hang; then only a reboot helps.",
+                        reset ? fmt::format(" ({})", method_text(*reset)) : ""),
+            subject, plan);
+  rung.commands = {fmt::format("sudo cat /sys/kernel/debug/dri/{}/amdgpu_gpu_recover",
+                               plan.card ? std::to_string(*plan.card) : "N")};
+  rung.dies = everybody(plan, false);
+  rung.contents = !reset                              ? Contents::unknown
+                  : *reset == knowledge::Reset::mode2 ? Contents::kept
+                                                      : Contents::lost;
+  rung.cannot = why_no_reset(subject, plan);
+  return rung;
+}
+
+RungPlan describe_reboot(const ReclaimSubject& subject, const ReclaimPlan& plan) {
+  RungPlan rung =
+      start(Rung::reboot, "Reboot: the one way that always frees it. Told only; you do it.",
+            subject, plan);
+  rung.commands = {"sudo systemctl reboot"};
+  rung.dies = "every process of this machine";
+  rung.desktop = "";
+  rung.contents = Contents::lost;
+  rung.cannot = "a person reboots, headroom does not";
+  return rung;
+}
+
+}  // namespace
+
+std::vector<std::string> find_desktop(const ReclaimSubject& subject, const Measurement& now,
+                                      const std::string& pci) {
+  std::vector<std::string> signs;
+  for (const Client& client : now.clients) {
+    if (is_desktop(client.command)) signs.push_back(name_of(client) + " has it open");
+  }
+  const facts::Screens* screens = subject.occupancy.screens_of(pci);
+  if (screens == nullptr) return signs;
+  for (const std::string& connector : screens->connected) {
+    signs.push_back("a screen on " + connector);
+  }
+  if (screens->console) signs.emplace_back("the text console");
+  return signs;
+}
+
+void describe_harsh_rungs(const ReclaimSubject& subject, const facts::Gpu& gpu, ReclaimPlan& plan) {
+  plan.rungs.push_back(describe_unbind(subject, plan));
+  plan.rungs.push_back(describe_reload(subject, plan));
+  plan.rungs.push_back(describe_reset(subject, gpu, plan));
+  plan.rungs.push_back(describe_reboot(subject, plan));
+  const std::string device = "/sys/bus/pci/devices/" + plan.pci;
+  const std::string rule =
+      plan.integrated
+          ? "never on an APU: the GPU is a part of the processor"
+          : "never with the driver bound: it happens behind the driver's back, and many cards do "
+            "not come back";
+  plan.refused = {{"PCI function reset", fmt::format("echo 1 > {}/reset", device), rule},
+                  {"PCI remove and rescan",
+                   fmt::format("echo 1 > {}/remove; echo 1 > /sys/bus/pci/rescan", device), rule}};
+}
+
+}  // namespace headroom::plan

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/reclaim/host_plan.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace headroom::plan {
+
+std::vector<HostStep> plan_for_host(const ReclaimSubject& subject, const facts::Gpu& gpu,
+                                    const Measurement& now) {
+  std::vector<std::string> pids;
+  for (const Held& held : now.holders) {
+    if (held.whereabouts != facts::Whereabouts::here) pids.push_back(std::to_string(held.pid));
+  }
+  const std::string nodes = gpu.render_minor
+                                ? fmt::format("/dev/kfd /dev/dri/renderD{}", *gpu.render_minor)
+                                : "/dev/kfd /dev/dri/*";
+  const std::string amount = subject.options.free
+                                 ? fmt::format(" --free {}B", subject.options.free->value)
+                                 : std::string();
+  const std::string reclaim = fmt::format("sudo headroom reclaim --gpu {}{}", gpu.pci, amount);
+  std::vector<HostStep> steps;
+  if (!pids.empty()) {
+    steps.push_back({"See who they are; these are the host's PIDs.",
+                     {fmt::format("ps -o pid,user,unit,lstart,args -p {}", join(pids, ","))}});
+    steps.push_back({"Ask them to end, with headroom, which waits and measures, or by hand.",
+                     {fmt::format("{} --pid {} --apply", reclaim, join(pids, " --pid ")),
+                      "sudo kill " + join(pids, " ")}});
+    steps.push_back(
+        {"One that ps does not show is dead, and the compute driver has not let go of "
+         "it: wait half a minute, then",
+         {fmt::format("ls -d /sys/class/kfd/kfd/proc/{}", pids.front()),
+          reclaim + " --up-to wait-kfd --apply"}});
+  } else {
+    steps.push_back({"See who has the GPU open: the driver's list shows none of them here.",
+                     {"sudo fuser -v " + nodes}});
+    steps.push_back({"Have headroom name them there, and print the command for each.", {reclaim}});
+  }
+  steps.push_back({"If nothing helps, reboot the host.", {"sudo systemctl reboot"}});
+  return steps;
+}
+
+}  // namespace headroom::plan

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/reclaim_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "plan/reclaim/names.h"
+
+namespace headroom::report {
+namespace {
+
+using plan::Contents;
+using plan::Rung;
+using Row = std::vector<std::string>;
+
+std::string place_of(const plan::Held& held) {
+  if (held.whereabouts == facts::Whereabouts::gone) return "dead, and not let go of";
+  if (held.whereabouts == facts::Whereabouts::outside) return "out of sight";
+  if (!held.container.empty()) {
+    return (held.engine.empty() ? "container" : held.engine) + " " + held.container;
+  }
+  return held.unit;
+}
+
+std::string fate_of(const plan::ReclaimPlan& plan, const plan::Held& held) {
+  for (const plan::Target& target : plan.targets) {
+    if (target.held.pid == held.pid) return "chosen: " + target.why;
+  }
+  for (const plan::Spared& spared : plan.spared) {
+    if (spared.held.pid == held.pid) return "left alone: " + spared.why;
+  }
+  return plan.for_host ? "on the host" : "";
+}
+
+std::string holders(const plan::ReclaimPlan& plan, const Style& style) {
+  std::vector<Row> rows{{"held by", "PID", "user", "holds", "where", ""}};
+  for (const plan::Held& held : plan.now.holders) {
+    rows.push_back({held.command.empty() ? "?" : printable(held.command), std::to_string(held.pid),
+                    printable(held.user), to_string(held.bytes), printable(place_of(held)),
+                    printable(fate_of(plan, held))});
+  }
+  if (rows.size() == 1) return "  No process in sight holds any of it.\n";
+  const auto lines =
+      align(rows, {Align::left, Align::right, Align::left, Align::right, Align::left, Align::left});
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    text += (i == 0 ? style.dim("  " + lines[i]) : "  " + lines[i]) + "\n";
+  }
+  return text;
+}
+
+std::string heading(const plan::ReclaimPlan& plan, const Style& style) {
+  const plan::Measurement& now = plan.now;
+  std::string text =
+      style.bold(fmt::format("{} at {}: {} of {} in use, {} free", printable(plan.title), plan.pci,
+                             to_string(now.used), to_string(now.capacity), to_string(now.free()))) +
+      "\n";
+  if (const auto missing = plan::shortage(plan, now)) {
+    text += missing->value == 0 ? fmt::format("{} are wanted: that is free already.\n",
+                                              to_string(*plan.options.free))
+                                : fmt::format("{} are wanted: {} are missing.\n",
+                                              to_string(*plan.options.free), to_string(*missing));
+  }
+  return text + "\n";
+}
+
+void add_row(std::string& text, std::string_view name, const std::string& what,
+             const Style& style) {
+  if (what.empty()) return;
+  text += fold(printable(what), fmt::format("      {:<9}", name), style.width);
+}
+
+std::string_view contents_text(Contents contents) {
+  switch (contents) {
+    case Contents::untouched:
+      return "";
+    case Contents::kept:
+      return "the GPU's memory keeps what is in it";
+    case Contents::lost:
+      return "everything in the GPU's memory is lost";
+    case Contents::unknown:
+      break;
+  }
+  return "whether the GPU's memory is lost is not known of this GPU";
+}
+
+std::string describe(const plan::RungPlan& rung, const Style& style) {
+  std::string text = "  " + style.bold(plan::to_string(rung.rung));
+  if (!rung.cannot.empty()) text += style.yellow("   not here");
+  text += "\n";
+  text += fold(printable(rung.what), "      ", style.width);
+  add_row(text, "not here", rung.cannot, style);
+  if (rung.cannot.empty()) add_row(text, "dies", rung.dies, style);
+  add_row(text, "memory", std::string(contents_text(rung.contents)), style);
+  add_row(text, "desktop", rung.desktop, style);
+  for (std::size_t i = 0; i < rung.commands.size(); ++i) {
+    add_row(text, i == 0 ? "by hand" : "", rung.commands[i], style);
+  }
+  return text;
+}
+
+std::string describe_rungs(const plan::ReclaimPlan& plan, bool dry_run, const Style& style) {
+  std::string text =
+      dry_run ? "Rungs that --apply would take, in this order, up to the first that suffices:\n"
+              : "Rungs to take, in this order, up to the first that suffices:\n";
+  bool within = true;
+  for (const plan::RungPlan& rung : plan.rungs) {
+    if (!dry_run && !rung.within) continue;
+    if (within && !rung.within) text += "\nHarsher ones, taken only with --up-to RUNG:\n";
+    within = rung.within;
+    text += describe(rung, style);
+  }
+  if (plan.refused.empty() || !dry_run) return text;
+  text += "\nNever taken:\n";
+  for (const plan::RefusedWay& way : plan.refused) {
+    text += fold(printable(fmt::format("{} ({}): {}.", way.name, way.command, way.rule)), "  ",
+                 style.width);
+  }
+  return text;
+}
+
+std::string describe_host(const plan::ReclaimPlan& plan, const Style& style) {
+  std::string text = fold(
+      "This is a container: its processes are not those that hold the memory, and the driver "
+      "is the host's. Nothing is done from here. On the host:",
+      "", style.width);
+  int number = 1;
+  for (const plan::HostStep& step : plan.host_steps) {
+    text += fold(step.what, fmt::format("  {}. ", number++), style.width);
+    for (const std::string& command : step.commands) text += "       " + printable(command) + "\n";
+  }
+  return text;
+}
+
+std::string suspects(const plan::ReclaimPlan& plan, const Style& style) {
+  const bool dead = plan.now.dead().value > 0 || (plan.now.unowned && plan.now.unowned->value > 0);
+  if (!dead || plan.suspects.empty()) return "";
+  std::vector<std::string> names;
+  for (const plan::Client& client : plan.suspects) names.push_back(plan::name_of(client));
+  return fold(printable("Suspects: " + join(names, ", ") +
+                        ". They hold nothing themselves, have the GPU open, and may keep the "
+                        "memory of the dead; stop them by hand."),
+              "  ", style.width);
+}
+
+std::string next_lines(const std::vector<std::string>& commands) {
+  std::string text;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    text += fmt::format("  {} {}\n", i == 0 ? "next:" : "  or:", printable(commands[i]));
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
+std::string time_of(std::uint64_t ms) {
+  return fmt::format("{:>7.1f} s", static_cast<double>(ms) / 1000.0);
+}
+
+}  // namespace
+
+std::string to_text(const plan::RungDone& done, const Style& style) {
+  std::string first =
+      fmt::format("{}  {:<15}", time_of(done.started_ms), plan::to_string(done.rung));
+  std::vector<std::string> lines = done.did;
+  if (!done.skipped.empty()) lines = {"not taken: " + done.skipped};
+  const bool told = std::find(lines.begin(), lines.end(), done.failed) != lines.end();
+  if (!done.failed.empty() && !told) lines.push_back("failed: " + done.failed);
+  if (done.freed && done.rung != Rung::name) lines.push_back("freed " + to_string(*done.freed));
+  std::string text;
+  for (const std::string& line : lines) {
+    text += fold(printable(line), first, style.width);
+    first = std::string(first.size(), ' ');
+  }
+  return text;
+}
+
+namespace {
+
+std::string verdict(const plan::ReclaimPlan& plan, const plan::ReclaimOutcome& outcome,
+                    const Style& style) {
+  const std::string free = outcome.after
+                               ? fmt::format("{} of {} are free", to_string(outcome.after->free()),
+                                             to_string(outcome.after->capacity))
+                               : "";
+  switch (outcome.end) {
+    case plan::ReclaimEnd::nothing_to_do:
+      return style.green("Nothing to do: " + free + ".") + "\n";
+    case plan::ReclaimEnd::enough:
+      return style.green("Done: " + free + ".") + "\n";
+    case plan::ReclaimEnd::broken_off:
+      return style.red("Broken off: " + printable(outcome.why)) + "\n";
+    case plan::ReclaimEnd::for_host:
+      return "";
+    case plan::ReclaimEnd::not_enough:
+      break;
+  }
+  return style.yellow(fmt::format("Not enough: {}, and every rung up to {} is behind us.", free,
+                                  plan::to_string(plan.options.up_to))) +
+         "\n";
+}
+
+}  // namespace
+
+std::string to_text(const plan::ReclaimPlan& plan, bool dry_run, const Style& style) {
+  std::string text = heading(plan, style) + holders(plan, style);
+  text += suspects(plan, style);
+  for (const std::string& note : plan.notes) text += fold(printable(note), "  ", style.width);
+  text += "\n";
+  if (plan.for_host) return text + describe_host(plan, style);
+  if (plan::is_enough(plan, plan.now)) {
+    text += plan.spared.empty() ? "Nothing to reclaim.\n"
+            : plan.options.free ? "Enough is free; nobody has to end.\n"
+                                : "Nothing is left over from the dead, and nobody was chosen.\n";
+  } else {
+    text += describe_rungs(plan, dry_run, style);
+  }
+  if (!dry_run) return text;
+  return text + next_lines(next_commands(plan, nullptr));
+}
+
+std::string to_text(const plan::ReclaimPlan& plan, const plan::ReclaimOutcome& outcome,
+                    const Style& style) {
+  const std::string text = "\n" + verdict(plan, outcome, style);
+  return text + next_lines(next_commands(plan, &outcome));
+}
+
+}  // namespace headroom::report

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `headroom reclaim` would do, and what it did, for people.
+#pragma once
+
+#include <string>
+
+#include "plan/reclaim/outcome.h"
+#include "plan/reclaim/reclaim_plan.h"
+#include "report/style.h"
+
+namespace headroom::report {
+
+// The plan: holders, who is chosen; of a dry run every rung and what to type next, else the rungs
+// that are about to be taken.
+std::string to_text(const plan::ReclaimPlan& plan, bool dry_run, const Style& style);
+// One rung that was taken, or why it was not.
+std::string to_text(const plan::RungDone& done, const Style& style);
+// What came of it all and what to type next.
+std::string to_text(const plan::ReclaimPlan& plan, const plan::ReclaimOutcome& outcome,
+                    const Style& style);
+
+// What to type after it; shared with the JSON. Empty: nothing is left to do.
+std::vector<std::string> next_commands(const plan::ReclaimPlan& plan,
+                                       const plan::ReclaimOutcome* outcome);
+
+}  // namespace headroom::report
