@@ -30,7 +30,6 @@ void add_fix(CLI::App& app, Context& context);
 void add_confirm(CLI::App& app, Context& context);
 void add_undo(CLI::App& app, Context& context);
 void add_history(CLI::App& app, Context& context);
-
 void add_reclaim(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_replay(CLI::App& app, Context& context);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // headroom fix: what would be changed on this machine, as diffs and commands; with --apply it is
 // done, journalled and proved.
+#include "plan/fix.h"
+
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -11,7 +13,6 @@
 #include "facts/stated.h"
 #include "machine/program.h"
 #include "machine/terminal.h"
-#include "plan/fix.h"
 #include "report/change_script.h"
 #include "report/change_text.h"
 #include "report/fix_list.h"
@@ -51,8 +52,7 @@ Error no_such_fix(const std::string& id) {
   std::vector<std::string> ids;
   for (const plan::Fix* fix : plan::fixes()) ids.emplace_back(fix->id);
   const auto near = nearest(id, ids);
-  return {Errc::invalid,
-          fmt::format("expected one of {}; found \"{}\"", join(ids, ", "), id),
+  return {Errc::invalid, fmt::format("expected one of {}; found \"{}\"", join(ids, ", "), id),
           near ? "headroom fix " + *near : "headroom fix   (what could be mended here)"};
 }
 
@@ -62,10 +62,10 @@ int list_fixes(const FixCommand& command, const plan::FixSubject& subject) {
     if (fix->applies(subject)) here.push_back(fix);
   }
   if (command.json) {
-    fmt::print("{}", report::fixes_to_json_text(here, subject));
+    fmt::print("{}", report::fixes_to_json_text(here));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}", report::fixes_to_text(here, subject, style));
+    fmt::print("{}", report::fixes_to_text(here, style));
   }
   return here.empty() ? exit_ok : exit_findings;
 }
@@ -98,7 +98,7 @@ int run_fix(FixCommand& command, const Context& context) {
   if (const auto complete = complete_options(command, here); !complete) {
     return print_error(complete.error(), exit_usage);
   }
-  const plan::FixSubject subject{here.facts,         here.diagnosis,  here.tables, here.boot,
+  const plan::FixSubject subject{here.facts,         here.diagnosis,  here.tables,    here.boot,
                                  here.setting_files, command.options, &here.libraries};
   if (fix == nullptr) return list_fixes(command, subject);
   const auto change = fix->plan(subject);

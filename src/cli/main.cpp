@@ -18,7 +18,6 @@ int main(int argc, char** argv, char** variables) {
   headroom::cli::add_confirm(app, context);
   headroom::cli::add_undo(app, context);
   headroom::cli::add_history(app, context);
-
   headroom::cli::add_reclaim(app, context);
   headroom::cli::add_run(app, context);
   headroom::cli::add_replay(app, context);

@@ -10,10 +10,26 @@ namespace {
 // In the order in which `headroom fix` lists them.
 constexpr std::array table = {
     // Memory limits.
-    &ttm_cap_fix,           &gttsize_cap_fix,
-    &limit_above_ram_fix,   &limit_not_in_force_fix,
-    &gtt_pool_mismatch_fix, &option_not_in_force_fix,
+    &ttm_cap_fix,
+    &gttsize_cap_fix,
+    &limit_above_ram_fix,
+    &limit_not_in_force_fix,
+    &gtt_pool_mismatch_fix,
+    &option_not_in_force_fix,
     &option_overridden_fix,
+    // Settings that harm.
+    &gfx_override_wrong_fix,
+    &knob_dangerous_fix,
+    &knob_deprecated_fix,
+    &igpu_selected_fix,
+    &iommu_not_passthrough_fix,
+    // What a user, a service or a container is missing.
+    &device_permission_fix,
+    &memlock_too_low_fix,
+    &shm_too_small_fix,
+    &cgroup_memory_limit_fix,
+    &missing_library_fix,
+    &stack_fix,
 };
 
 }  // namespace

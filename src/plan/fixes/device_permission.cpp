@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "plan/fixes/fix_list.h"
+#include "plan/fixes/every_fix.h"
 #include "plan/fixes/groups.h"
 #include "plan/fixes/places.h"
 #include "plan/fixes/quadlet_lines.h"

@@ -2,7 +2,7 @@
 // gfx-override-wrong: takes HSA_OVERRIDE_GFX_VERSION, and its form for one node, out of every file
 // where the audit calls its value dangerous or needless on this machine's GPUs. One that suits a
 // GPU without code of its own stays.
-#include "plan/fixes/fix_list.h"
+#include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 #include "plan/settings/removal.h"
 

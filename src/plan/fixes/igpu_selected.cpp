@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "findings/memory_use.h"
-#include "plan/fixes/fix_list.h"
+#include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 
 namespace headroom::plan {

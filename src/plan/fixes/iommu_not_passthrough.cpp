@@ -2,7 +2,7 @@
 // iommu-not-passthrough: iommu=pt on the kernel command line, where check found that the IOMMU
 // translates what several GPUs send to each other.
 #include "plan/boot/boot_steps.h"
-#include "plan/fixes/fix_list.h"
+#include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 
 namespace headroom::plan {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "plan/boot/boot_steps.h"
-#include "plan/fixes/fix_list.h"
+#include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 #include "plan/settings/removal.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // knob-deprecated: gives settings whose maker renamed them their new name, wherever they stand. One
 // that has no successor is left to its owner, because taking it out would change what it does.
-#include "plan/fixes/fix_list.h"
+#include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 #include "plan/settings/removal.h"
 

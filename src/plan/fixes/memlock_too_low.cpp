@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "plan/fixes/fix_list.h"
+#include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 #include "plan/fixes/quadlet_lines.h"
 

@@ -5,7 +5,7 @@
 // where the administrator's files belong, never under /usr/lib.
 #include <fmt/format.h>
 
-#include "plan/fixes/fix_list.h"
+#include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 
 namespace headroom::plan {

@@ -3,7 +3,7 @@
 // this says what to write on the host, for the engine at hand.
 #include <fmt/format.h>
 
-#include "plan/fixes/fix_list.h"
+#include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 
 namespace headroom::plan {
