@@ -22,6 +22,9 @@ import tempfile
 
 RULES = [
     (r"headroom \d+\.\d+\.\d+\S*", "headroom {VERSION}"),
+    (r"\b20\d{6}T\d{6}Z", "{TIME}"),
+    (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", "{MOMENT}"),
+    (r"\b20\d\d-\d\d-\d\d \d\d:\d\d UTC", "{MOMENT}"),
     (r'"ns_per_event":\s*[0-9.e+-]+', '"ns_per_event":{NS}'),
     # The column ns/event of a replay: after policy, outcome, reserved, over live and device calls.
     (r"(?m)^(  [a-z-]+ +\S+ +[\d.]+ \S+ +\S+ % +\d+) +\d+", r"\1  {NS}"),
