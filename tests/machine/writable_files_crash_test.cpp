@@ -35,7 +35,7 @@ struct Change {
 std::vector<Change> changes() {
   return {
       {"replace",
-       [](WritableFiles& f) { return f.replace(path, std::string(3 << 20U, 'n'), ours()); }},
+       [](WritableFiles& f) { return f.replace(path, std::string((1U << 20U) + 1, 'n'), ours()); }},
       {"replace, new file", [](WritableFiles& f) { return f.replace("/etc/new", "n", ours()); }},
       {"copy", [](WritableFiles& f) { return f.copy("/boot/image", path, ours()); }},
       {"make_link", [](WritableFiles& f) { return f.make_link("/etc/link", "elsewhere"); }},
@@ -48,7 +48,7 @@ std::vector<Change> changes() {
 
 void furnish(const ScratchRoot& root) {
   root.write(path, "old", 0600);
-  root.write("/boot/image", std::string(3 << 20U, 'i'));
+  root.write("/boot/image", std::string((1U << 20U) + 1, 'i'));
   root.link("/etc/link", "here");
   root.folder("/etc/empty");
 }
