@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "base/shell_quote.h"
 
 namespace headroom::change {
 namespace {
@@ -26,25 +26,13 @@ std::string commands(const plan::Record& record) {
   for (const plan::Step& step : record.change.steps) {
     const auto* command = std::get_if<plan::Command>(&step.action);
     if (command == nullptr || command->undo.empty()) continue;
-    std::vector<std::string> words;
-    for (const std::string& word : command->undo) words.push_back(shell_quote(word));
-    lines += fmt::format("echo {}\n", shell_quote("then, on the machine: " + join(words, " ")));
+    lines +=
+        fmt::format("echo {}\n", shell_quote("then, on the machine: " + shell_line(command->undo)));
   }
   return lines;
 }
 
 }  // namespace
-
-std::string shell_quote(std::string_view word) {
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("%+,-./:=@_").find(c) != std::string_view::npos;
-  });
-  if (plain) return std::string(word);
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 std::string undo_script(const plan::Record& record) {
   std::string script = fmt::format(

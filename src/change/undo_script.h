@@ -4,7 +4,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "plan/record.h"
 
@@ -12,8 +11,5 @@ namespace headroom::change {
 
 // `sh undo.sh [ROOT]`: ROOT is where the machine's file system is mounted ("/mnt"), "" for itself.
 std::string undo_script(const plan::Record& record);
-
-// A word that a POSIX shell takes as it is: quoted unless it needs no quotes.
-std::string shell_quote(std::string_view word);
 
 }  // namespace headroom::change

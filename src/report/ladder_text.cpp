@@ -13,33 +13,6 @@ std::string amount(const Fact<Bytes>& fact) {
   return fact.missing().why == facts::Why::not_limited ? "no limit" : "-";
 }
 
-std::string_view explain(std::string_view rung, bool integrated) {
-  struct Words {
-    std::string_view rung, text;
-  };
-  constexpr Words words[] = {
-      {"ram", "RAM, without the carve-out"},
-      {"vram", "the card's own memory"},
-      {"ttm", "the kernel's limit on system memory for GPUs"},
-      {"gtt", "system memory that graphics may map"},
-      {"prefer-gtt", "whether hipMalloc takes system memory"},
-      {"pool", "what ROCm offers to hipMalloc"},
-      {"kfd-system", "the compute driver's limit on RAM"},
-      {"kfd-ttm", "the compute driver's copy of TTM's limit"},
-      {"kfd-free", "what the compute driver calls free"},
-      {"ram-free", "RAM that is free now"},
-      {"cgroup", "the control group's memory (not charged for hipMalloc)"},
-      {"dmem", "the control group's VRAM"},
-      {"hip", "the largest single allocation"},
-      {"framework", "what the framework has reserved"},
-  };
-  if (integrated && rung == "vram") return "what the BIOS sets aside for the GPU (carve-out)";
-  for (const Words& one : words) {
-    if (one.rung == rung) return one.text;
-  }
-  return "";
-}
-
 std::string support_words(const facts::Gpu& gpu) {
   if (!gpu.support) return "support not known";
   switch (*gpu.support) {
@@ -72,6 +45,33 @@ using Row = std::vector<std::string>;
 
 }  // namespace
 
+std::string_view rung_meaning(std::string_view rung, bool integrated) {
+  struct Words {
+    std::string_view rung, text;
+  };
+  constexpr Words words[] = {
+      {"ram", "RAM, without the carve-out"},
+      {"vram", "the card's own memory"},
+      {"ttm", "the kernel's limit on system memory for GPUs"},
+      {"gtt", "system memory that graphics may map"},
+      {"prefer-gtt", "whether hipMalloc takes system memory"},
+      {"pool", "what ROCm offers to hipMalloc"},
+      {"kfd-system", "the compute driver's limit on RAM"},
+      {"kfd-ttm", "the compute driver's copy of TTM's limit"},
+      {"kfd-free", "what the compute driver calls free"},
+      {"ram-free", "RAM that is free now"},
+      {"cgroup", "the control group's memory (not charged for hipMalloc)"},
+      {"dmem", "the control group's VRAM"},
+      {"hip", "the largest single allocation"},
+      {"framework", "what the framework has reserved"},
+  };
+  if (integrated && rung == "vram") return "what the BIOS sets aside for the GPU (carve-out)";
+  for (const Words& one : words) {
+    if (one.rung == rung) return one.text;
+  }
+  return "";
+}
+
 std::string gpu_heading(const facts::Gpu& gpu, const Style& style) {
   std::string kind = "integrated or discrete is not known";
   if (gpu.integrated) kind = *gpu.integrated ? "integrated" : "discrete";
@@ -89,7 +89,7 @@ std::string ladder_table(const facts::Gpu& gpu, Detail detail, const Style& styl
   std::vector<bool> binding = {false};
   for (const facts::Rung& rung : gpu.ladder.rungs) {
     if (!shown(rung, detail)) continue;
-    std::string what(explain(rung.name, gpu.integrated && *gpu.integrated));
+    std::string what(rung_meaning(rung.name, gpu.integrated && *gpu.integrated));
     if (rung.kind == facts::RungKind::capacity && rung.binding) what += "  <- binds";
     if (detail == Detail::verbose) what = origin(rung) + (rung.binding ? "  <- binds" : "");
     rows.push_back({rung.binding ? ">" : " ", rung.name, amount(rung.limit), amount(rung.used),

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words for commands that people copy and shells read.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+
+// A word that a POSIX shell takes as it is: in single quotes unless it needs none.
+std::string shell_quote(std::string_view word);
+// A command line, each word quoted where it needs to be.
+std::string shell_line(const std::vector<std::string>& words);
+
+}  // namespace headroom

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/change_script.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/shell_quote.h"
+#include "base/text.h"
+#include "plan/confirm_unit.h"
+#include "report/change_text.h"
+#include "report/script_text.h"
+
+namespace headroom::report {
+namespace {
+
+using plan::Command;
+using plan::FileEdit;
+using plan::LinkEdit;
+using plan::Step;
+
+// "$root"/etc/modprobe.d/headroom.conf, with a "*" of the last part left to the shell.
+std::string path_word(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  const std::string name = path.substr(folder.size());
+  std::string word = "\"$root\"" + (folder.empty() ? "" : shell_quote(folder));
+  std::string plain;
+  for (const char c : name + '*') {
+    if (c != '*') {
+      plain += c;
+      continue;
+    }
+    if (!plain.empty()) word += shell_quote(plain);
+    plain.clear();
+    word += '*';
+  }
+  word.pop_back();  // The star that was added.
+  return word;
+}
+
+std::string path_words(const std::vector<std::string>& paths) {
+  std::string words;
+  for (const std::string& path : paths) words += " " + path_word(path);
+  return words;
+}
+
+std::string check_line(const FileEdit& edit) {
+  const std::string path = path_word(edit.path);
+  if (!edit.before) return fmt::format("expect_absent {}\n", path);
+  return feed("expect_same " + path, *edit.before);
+}
+
+std::string check_line(const LinkEdit& link) {
+  const std::string path = path_word(link.path);
+  if (!link.before) return fmt::format("expect_absent {}\n", path);
+  return fmt::format("expect_link {} {}\n", path, shell_quote(*link.before));
+}
+
+std::string action_lines(const FileEdit& edit) {
+  const std::string path = path_word(edit.path);
+  const std::string lines = check_line(edit) + fmt::format("save {}\n", path);
+  if (!edit.after) return lines + fmt::format("rm -f {}\n", path);
+  return lines + feed(fmt::format("put {} {:04o}", path, edit.mode.value_or(0644)), *edit.after);
+}
+
+std::string action_lines(const LinkEdit& link) {
+  const std::string path = path_word(link.path);
+  const std::string lines = check_line(link) + fmt::format("save {}\n", path);
+  if (!link.after) return lines + fmt::format("rm -f {}\n", path);
+  const std::size_t slash = link.path.rfind('/');
+  return lines + fmt::format("mkdir -p {}\nln -sfn {} {}\n",
+                             path_word(slash == 0 ? "/" : link.path.substr(0, slash)),
+                             shell_quote(*link.after), path);
+}
+
+std::string action_lines(const Command& command) {
+  std::string lines;
+  if (!command.edits.empty()) lines += "save" + path_words(command.edits) + "\n";
+  if (!command.generates.empty()) lines += "save" + path_words(command.generates) + "\n";
+  return lines + "run " + shell_line(command.argv) + "\n";
+}
+
+std::string action_lines(const plan::Instruction& instruction) {
+  return feed("cat", instruction.text.ends_with('\n') ? instruction.text : instruction.text + "\n");
+}
+
+std::string expectation_line(const plan::Expectation& expected) {
+  const std::string path = path_word(expected.path);
+  const std::string text = shell_quote(expected.text);
+  switch (expected.kind) {
+    case plan::Expectation::Kind::file_contains:
+      return fmt::format("expect_text {} {}\n", text, path);
+    case plan::Expectation::Kind::file_lacks:
+      return fmt::format("expect_no_text {} {}\n", text, path);
+    case plan::Expectation::Kind::image_holds:
+      return fmt::format("expect_in_image {} {}\n", path, text);
+  }
+  return "";
+}
+
+std::string comment(std::string_view text) {
+  std::string lines;
+  for (const std::string_view line : split_lines(text)) lines += "# " + printable(line) + "\n";
+  return lines;
+}
+
+std::string step_lines(const Step& step) {
+  std::string lines = "\n" + comment(step.why) + "say " + shell_quote(printable(step.what)) + "\n";
+  lines += std::visit([](const auto& action) { return action_lines(action); }, step.action);
+  for (const plan::Expectation& expected : step.expects) lines += expectation_line(expected);
+  return lines;
+}
+
+bool is_of_unit(const Step& step) {
+  const auto* edit = std::get_if<FileEdit>(&step.action);
+  const auto* link = std::get_if<LinkEdit>(&step.action);
+  return (edit != nullptr && edit->path == plan::confirm_unit_path) ||
+         (link != nullptr && link->path == plan::confirm_unit_link);
+}
+
+// Without the unit that confirms, and without the reload that it needs.
+std::vector<Step> without_unit(const std::vector<Step>& steps) {
+  std::vector<Step> kept;
+  bool dropped = false;
+  for (const Step& step : steps) {
+    const auto* command = std::get_if<Command>(&step.action);
+    const bool reload = command != nullptr && command->argv.size() == 2 &&
+                        command->argv[0] == "systemctl" && command->argv[1] == "daemon-reload";
+    dropped = is_of_unit(step) || (dropped && reload);
+    if (!dropped) kept.push_back(step);
+  }
+  return kept;
+}
+
+// What the steps after it build on is checked before the first of them acts.
+std::string checks_first(const std::vector<Step>& steps) {
+  std::string lines;
+  std::vector<std::string> seen;
+  for (const Step& step : steps) {
+    std::string line;
+    std::string path;
+    if (const auto* edit = std::get_if<FileEdit>(&step.action)) {
+      line = check_line(*edit);
+      path = edit->path;
+    } else if (const auto* link = std::get_if<LinkEdit>(&step.action)) {
+      line = check_line(*link);
+      path = link->path;
+    }
+    if (line.empty() || std::find(seen.begin(), seen.end(), path) != seen.end()) continue;
+    seen.push_back(path);
+    lines += line;
+  }
+  return lines.empty() ? ""
+                       : "\n# Nothing is touched unless every file is as it was read.\n" + lines;
+}
+
+std::string part(std::string_view name, const std::vector<Step>& steps, const std::string& end) {
+  std::string body = checks_first(steps);
+  for (const Step& step : steps) body += step_lines(step);
+  return fmt::format("\n{}() {{{}{}\n}}\n", name, body.empty() ? "\n:" : body, end);
+}
+
+std::string ending(const plan::Change& change, bool has_more) {
+  std::string lines = "\nsay \"Done. Copies of what was there before: $backups\"\n";
+  if (change.needs_reboot) lines += "say 'Now restart the machine, then look: headroom check'\n";
+  if (has_more) {
+    lines += "printf '%s\\n' \"If the limits are as wanted then: sudo sh $0 confirm\"\n";
+  }
+  lines += "printf 'To go back: cp -a %s/. %s/\\n' \"$backups\" \"$root\"";
+  for (const Step& step : change.steps) {
+    const auto* edit = std::get_if<FileEdit>(&step.action);
+    if (edit == nullptr || edit->before || is_of_unit(step)) continue;
+    lines += fmt::format("\nprintf '            rm %s\\n' {}", path_word(edit->path));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string to_script(const plan::Change& change) {
+  const std::vector<Step> steps = without_unit(change.steps);
+  const std::vector<Step> later = without_unit(change.on_confirm);
+  std::string script = "#!/bin/sh\n" + comment(change.title) + "#\n";
+  script += comment("Made by: " + shell_line(change.words) + " --script");
+  for (const std::string& warning : change.warnings) script += comment("Warning: " + warning);
+  for (const std::string& line : ways_back(change, "ID")) {
+    if (line.find("headroom") == std::string::npos) {
+      script += comment("If the machine does not come up: " + line);
+    }
+  }
+  script += "set -eu\n" + std::string(script_functions());
+  script += part("apply", steps, ending(change, !later.empty()));
+  if (!later.empty()) script += part("confirm", later, "");
+  const bool as_root =
+      std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.needs_root; });
+  if (as_root) {
+    script += "\n[ -n \"$root\" ] || [ \"$(id -u)\" = 0 ] || fail \"run it as root: sudo sh $0\"\n";
+  }
+  const std::string folder = as_root ? "$root/var/lib/headroom/by-hand"
+                                     : "${XDG_STATE_HOME:-$HOME/.local/state}/headroom/by-hand";
+  script +=
+      fmt::format("backups={}/$(date -u +%Y%m%dT%H%M%SZ)-{}\numask 022\nmkdir -p \"$backups\"\n",
+                  folder, shell_quote(change.fix));
+  script += later.empty() ? "apply\n"
+                          : "case ${1:-apply} in\n  apply) apply ;;\n  confirm) confirm ;;\n"
+                            "  *) fail \"expected apply or confirm, found $1\" ;;\nesac\n";
+  return script;
+}
+
+}  // namespace headroom::report

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/change_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/shell_quote.h"
+#include "base/text.h"
+#include "report/forecast_text.h"
+#include "report/step_text.h"
+
+namespace headroom::report {
+namespace {
+
+using plan::BootFallback;
+using plan::Change;
+
+bool needs_root(const Change& change) {
+  const auto needs = [](const plan::Step& step) { return step.needs_root; };
+  return std::any_of(change.steps.begin(), change.steps.end(), needs);
+}
+
+std::string heading(std::string_view title, std::string_view more, const Style& style) {
+  return "\n" + style.bold(title) + (more.empty() ? "" : fmt::format("  ({})", more)) + "\n";
+}
+
+// By a person, where the change is nothing else.
+std::string steps_title(const Change& change) {
+  const bool by_hand = std::all_of(change.steps.begin(), change.steps.end(), [](const auto& step) {
+    return std::holds_alternative<plan::Instruction>(step.action);
+  });
+  return by_hand ? "What is to be done" : "What --apply does";
+}
+
+std::string steps_remark(const Change& change) {
+  const std::string count =
+      fmt::format("{} step{}", change.steps.size(), change.steps.size() == 1 ? "" : "s");
+  return needs_root(change) ? count + ", as root" : count + ", as yourself";
+}
+
+std::string steps_text(const Change& change, const Style& style) {
+  std::string text = heading(steps_title(change), steps_remark(change), style);
+  std::size_t number = 0;
+  for (const plan::Step& step : change.steps) text += step_text(step, ++number, style);
+  text += fold(
+      "Before anything is touched, the bytes, owner, mode and labels of every file above are "
+      "saved; "
+      "if a step fails, all of it is taken back.",
+      "  ", style.width);
+  if (change.on_confirm.empty()) return text;
+  text += heading("After the reboot", "once the limits are as predicted", style);
+  for (const plan::Step& step : change.on_confirm) text += step_text(step, ++number, style);
+  return text;
+}
+
+std::string fallback_words(BootFallback fallback) {
+  switch (fallback) {
+    case BootFallback::not_needed:
+      break;
+    case BootFallback::next_boot:
+      return "The new entry is chosen for one boot. The old one stays the default until the limits "
+             "are seen to be right.";
+    case BootFallback::counted_boots:
+      return "The boot loader gives the new entry a few tries and then goes back to the old one by "
+             "itself.";
+    case BootFallback::by_hand:
+      return "Nothing goes back by itself here. Keep these lines somewhere else before you "
+             "restart:";
+  }
+  return "";
+}
+
+std::string fallback_text(const Change& change, const Style& style) {
+  if (change.fallback == BootFallback::not_needed) return "";
+  std::string text = heading("If the machine does not come up", "", style);
+  text += fold(fallback_words(change.fallback), "  ", style.width);
+  for (const std::string& line : ways_back(change, "ID")) {
+    text += fold(printable(line), "  - ", style.width);
+  }
+  return text;
+}
+
+std::string next_text(const Change& change, const facts::Facts& now, const Style& style) {
+  const std::string where = now.machine.live ? "" : "on that machine: ";
+  std::string text = "\nNext: " + where + style.bold(apply_command(change)) + "\n";
+  if (change.words.empty()) return text;
+  const std::string script = printable(shell_line(change.words)) + " --script";
+  return text + fmt::format("      {}   (the same as a shell script, to do it by hand)\n", script);
+}
+
+}  // namespace
+
+std::string apply_command(const Change& change) {
+  const std::string command = printable(shell_line(change.words)) + " --apply";
+  return needs_root(change) ? "sudo " + command : command;
+}
+
+std::vector<std::string> ways_back(const Change& change, const std::string& id) {
+  constexpr std::string_view mark = "{id}";
+  std::vector<std::string> lines;
+  for (std::string line : change.rescue) {
+    for (auto at = line.find(mark); at != std::string::npos; at = line.find(mark, at + id.size())) {
+      line.replace(at, mark.size(), id);
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::string to_text(const Change& change, const facts::Facts& now, const Style& style) {
+  std::string text = style.bold(printable(change.title)) + "   " +
+                     style.dim("(a dry run: nothing is changed)") + "\n";
+  for (const std::string& warning : change.warnings) {
+    text += "\n" + style.yellow("warning") + fold(printable(warning), ": ", style.width - 7);
+  }
+  if (change.forecast) text += forecast_text(*change.forecast, now, style);
+  text += steps_text(change, style) + fallback_text(change, style);
+  if (!change.notes.empty()) text += heading("Worth knowing", "", style);
+  for (const std::string& note : change.notes) text += fold(printable(note), "  - ", style.width);
+  return text + next_text(change, now, style);
+}
+
+}  // namespace headroom::report

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a fix would do, before anything is done: `headroom fix ID` without --apply.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "facts/facts.h"
+#include "plan/change.h"
+#include "report/style.h"
+
+namespace headroom::report {
+
+// The limits now and after the reboot, every step with its diff or command, what happens if the
+// machine does not come up, and what to type next.
+std::string to_text(const plan::Change& change, const facts::Facts& now, const Style& style);
+
+// How to get back without this change, as sentences; `id` is the change's in the journal, or what
+// stands for it while it has none.
+std::vector<std::string> ways_back(const plan::Change& change, const std::string& id);
+
+// "sudo headroom fix ttm-cap --size 120GiB --apply".
+std::string apply_command(const plan::Change& change);
+
+}  // namespace headroom::report
