@@ -17,19 +17,20 @@ constexpr std::array table = {
     &gtt_pool_mismatch_fix,
     &option_not_in_force_fix,
     &option_overridden_fix,
-    // Settings that harm.
+    // Settings and software.
     &gfx_override_wrong_fix,
     &knob_dangerous_fix,
     &knob_deprecated_fix,
     &igpu_selected_fix,
-    &iommu_not_passthrough_fix,
+    &igpu_beside_discrete_fix,
+    &stack_fix,
     // What a user, a service or a container is missing.
     &device_permission_fix,
+    &missing_library_fix,
     &memlock_too_low_fix,
     &shm_too_small_fix,
     &cgroup_memory_limit_fix,
-    &missing_library_fix,
-    &stack_fix,
+    &iommu_not_passthrough_fix,
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "findings/memory_use.h"
+#include "plan/diagnosed.h"
 #include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 
@@ -103,7 +104,7 @@ void add_drop_in(const FixSubject& subject, const LimitedUnit& unit, Bytes wante
 Result<Change> make(const FixSubject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   const auto& limit = machine.cgroup.memory_max;
-  if (!was_found(subject, id) || !limit) {
+  if (!is_diagnosed(subject.diagnosis, id) || !limit) {
     return not_needed(id, "no control group here is small beside the GPU's memory");
   }
   HEADROOM_TRY(const Bytes wanted, wanted_limit(subject));
@@ -115,7 +116,7 @@ Result<Change> make(const FixSubject& subject) {
   change.fix = id;
   change.title =
       fmt::format("Raise the memory limit from {} to {}", to_string(*limit), to_string(wanted));
-  change.words = words_of(subject, id);
+  change.words = subject.options.words;
   if (machine.in_container()) {
     tell_for_host(subject, wanted, change);
     return change;
@@ -137,8 +138,7 @@ Result<Change> make(const FixSubject& subject) {
 }
 
 bool applies(const FixSubject& subject) {
-  const auto change = make(subject);
-  return change && !has_instruction(*change);
+  return acts(make(subject));
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ Result<Change> make(const FixSubject& subject) {
   Change change;
   change.fix = id;
   change.title = "Let this user open the GPU's device nodes";
-  change.words = words_of(subject, id);
+  change.words = subject.options.words;
   const bool needed = refused(subject.facts);
   if (machine.in_container()) {
     if (!needed) return not_needed(id, "the device nodes here can be opened");
@@ -165,7 +165,7 @@ Result<Change> make(const FixSubject& subject) {
 }
 
 bool applies(const FixSubject& subject) {
-  return !subject.facts.machine.in_container() && make(subject).has_value();
+  return acts(make(subject));
 }
 
 }  // namespace

@@ -15,14 +15,14 @@ extern const Fix limit_not_in_force_fix;
 extern const Fix option_not_in_force_fix;
 extern const Fix option_overridden_fix;
 
-// Settings that harm, and what a user, a service or a container is missing.
 extern const Fix gfx_override_wrong_fix;
 extern const Fix knob_dangerous_fix;
 extern const Fix knob_deprecated_fix;
+extern const Fix igpu_selected_fix;
+extern const Fix igpu_beside_discrete_fix;
+extern const Fix stack_fix;
 extern const Fix device_permission_fix;
 extern const Fix missing_library_fix;
-extern const Fix stack_fix;
-extern const Fix igpu_selected_fix;
 extern const Fix memlock_too_low_fix;
 extern const Fix shm_too_small_fix;
 extern const Fix cgroup_memory_limit_fix;

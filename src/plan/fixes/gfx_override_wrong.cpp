@@ -24,7 +24,7 @@ Result<Change> make(const FixSubject& subject) {
   Change change;
   change.fix = "gfx-override-wrong";
   change.title = "Take out the HSA_OVERRIDE_GFX_VERSION that does not suit this machine's GPUs";
-  change.words = words_of(subject, change.fix);
+  change.words = subject.options.words;
   plan_removal(subject, decide, change);
   if (!change.steps.empty()) return change;
   std::string message = "no file that was read sets an HSA_OVERRIDE_GFX_VERSION that has to go";
@@ -33,7 +33,7 @@ Result<Change> make(const FixSubject& subject) {
 }
 
 bool applies(const FixSubject& subject) {
-  return make(subject).has_value();
+  return acts(make(subject));
 }
 
 }  // namespace

@@ -7,13 +7,15 @@
 
 #include "base/text.h"
 #include "findings/memory_use.h"
+#include "plan/diagnosed.h"
 #include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 
 namespace headroom::plan {
 namespace {
 
-constexpr std::string_view id = "igpu-selected";
+constexpr std::string_view id = "igpu-selected";  // The cause of a log.
+constexpr std::string_view finding = "igpu-beside-discrete";
 constexpr const char* path = "/etc/environment";
 
 // A mask that somebody has set already, wherever: "ROCR_VISIBLE_DEVICES in /etc/environment".
@@ -68,8 +70,8 @@ Step make_step(const FixSubject& subject, const std::string& line) {
   return step;
 }
 
-Result<Change> make(const FixSubject& subject) {
-  if (!was_found(subject, "igpu-beside-discrete")) {
+Result<Change> make(const FixSubject& subject, std::string_view name) {
+  if (!is_diagnosed(subject.diagnosis, finding)) {
     return not_needed(id, "no integrated GPU beside a discrete one that ROCm lists");
   }
   if (const auto mask = mask_in_force(subject)) {
@@ -78,9 +80,9 @@ Result<Change> make(const FixSubject& subject) {
   HEADROOM_TRY(const std::string devices, devices_to_keep(subject.facts));
   const std::string line = "ROCR_VISIBLE_DEVICES=" + devices;
   Change change;
-  change.fix = id;
+  change.fix = name;
   change.title = "Hide the integrated GPU from ROCm";
-  change.words = words_of(subject, id);
+  change.words = subject.options.words;
   change.notes.emplace_back(
       "Vulkan, OpenGL, video and the desktop are not affected: only ROCm reads it.");
   if (subject.facts.machine.in_container()) {
@@ -104,8 +106,14 @@ Result<Change> make(const FixSubject& subject) {
   return change;
 }
 
+template <const Fix& fix>
+Result<Change> plan(const FixSubject& subject) {
+  return make(subject, fix.id);
+}
+
+template <const Fix& fix>
 bool applies(const FixSubject& subject) {
-  return !subject.facts.machine.in_container() && make(subject).has_value();
+  return acts(make(subject, fix.id));
 }
 
 }  // namespace
@@ -114,8 +122,16 @@ constinit const Fix igpu_selected_fix = {
     .id = id,
     .meaning = "Hides the integrated GPU from ROCm, so that jobs take the discrete card.",
     .takes = "",
-    .applies = applies,
-    .plan = make,
+    .applies = [](const FixSubject&) { return false; },  // Listed by the finding's name.
+    .plan = plan<igpu_selected_fix>,
+};
+
+constinit const Fix igpu_beside_discrete_fix = {
+    .id = finding,
+    .meaning = igpu_selected_fix.meaning,
+    .takes = "",
+    .applies = applies<igpu_beside_discrete_fix>,
+    .plan = plan<igpu_beside_discrete_fix>,
 };
 
 }  // namespace headroom::plan

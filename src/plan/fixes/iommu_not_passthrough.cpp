@@ -2,6 +2,7 @@
 // iommu-not-passthrough: iommu=pt on the kernel command line, where check found that the IOMMU
 // translates what several GPUs send to each other.
 #include "plan/boot/boot_steps.h"
+#include "plan/diagnosed.h"
 #include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 
@@ -11,14 +12,14 @@ namespace {
 constexpr std::string_view id = "iommu-not-passthrough";
 
 Result<Change> make(const FixSubject& subject) {
-  if (!was_found(subject, id)) {
+  if (!is_diagnosed(subject.diagnosis, id)) {
     return not_needed(id, "no GPUs here whose traffic to each other the IOMMU translates");
   }
   const facts::MachineFacts& machine = subject.facts.machine;
   Change change;
   change.fix = id;
   change.title = "Let the IOMMU pass the GPUs' traffic through";
-  change.words = words_of(subject, id);
+  change.words = subject.options.words;
   change.notes.emplace_back(
       "Devices of the host are passed through; virtual machines with devices of their own stay "
       "isolated.");
@@ -31,12 +32,12 @@ Result<Change> make(const FixSubject& subject) {
   const BootSubject boot{subject.boot, machine, subject.options.trial};
   HEADROOM_TRY(BootSteps steps, plan_kernel_arguments(boot, {{"iommu=pt"}, {}}));
   add_to(change, std::move(steps));
-  change.needs_reboot = true;
+  expect_the_same(subject, change);
   return change;
 }
 
 bool applies(const FixSubject& subject) {
-  return !subject.facts.machine.in_container() && make(subject).has_value();
+  return acts(make(subject));
 }
 
 }  // namespace

@@ -45,22 +45,21 @@ Result<Change> make(const FixSubject& subject) {
   Change change;
   change.fix = "knob-dangerous";
   change.title = "Take out settings that can take the machine down";
-  change.words = words_of(subject, change.fix);
+  change.words = subject.options.words;
   plan_removal(subject, decide, change);
   const auto parameters = find_parameters(subject);
   if (!parameters.empty()) {
     const BootSubject boot{subject.boot, subject.facts.machine, subject.options.trial};
     HEADROOM_TRY(BootSteps steps, plan_parameters(boot, parameters, subject.options.via));
     add_to(change, std::move(steps));
-    change.needs_reboot = true;
-    change.forecast = Forecast{};
+    expect_the_same(subject, change);
   }
   if (!change.steps.empty()) return change;
   return not_needed(change.fix, "no file that was read has a setting that is dangerous here");
 }
 
 bool applies(const FixSubject& subject) {
-  return make(subject).has_value();
+  return acts(make(subject));
 }
 
 }  // namespace

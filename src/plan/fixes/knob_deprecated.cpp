@@ -20,14 +20,14 @@ Result<Change> make(const FixSubject& subject) {
   Change change;
   change.fix = "knob-deprecated";
   change.title = "Give renamed settings their new names";
-  change.words = words_of(subject, change.fix);
+  change.words = subject.options.words;
   plan_removal(subject, decide, change);
   if (!change.steps.empty()) return change;
   return not_needed(change.fix, "no file that was read has a setting under an old name");
 }
 
 bool applies(const FixSubject& subject) {
-  return make(subject).has_value();
+  return acts(make(subject));
 }
 
 }  // namespace

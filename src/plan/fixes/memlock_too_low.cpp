@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "plan/diagnosed.h"
 #include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 #include "plan/fixes/quadlet_lines.h"
@@ -67,13 +68,13 @@ void add_services(const FixSubject& subject, Change& change) {
 }
 
 Result<Change> make(const FixSubject& subject) {
-  if (!was_found(subject, id)) {
+  if (!is_diagnosed(subject.diagnosis, id)) {
     return not_needed(id, "the limit on locked memory is in nobody's way here");
   }
   Change change;
   change.fix = id;
   change.title = "Let processes lock memory";
-  change.words = words_of(subject, id);
+  change.words = subject.options.words;
   if (subject.facts.machine.in_container()) {
     change.steps.push_back(
         by_hand("On the host: docker run --ulimit memlock=-1 …   (podman the same; in a quadlet "
@@ -90,7 +91,7 @@ Result<Change> make(const FixSubject& subject) {
 }
 
 bool applies(const FixSubject& subject) {
-  return !subject.facts.machine.in_container() && make(subject).has_value();
+  return acts(make(subject));
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ Result<Change> make(const FixSubject& subject) {
   Change change;
   change.fix = id;
   change.title = "Give libdrm's library and table the names that GPU programs look for";
-  change.words = words_of(subject, id);
+  change.words = subject.options.words;
   if (!folder.unversioned) {
     change.steps.push_back(
         make_link(folder.in_path + "/libdrm_amdgpu.so", folder.path + "/libdrm_amdgpu.so.1",
@@ -79,7 +79,7 @@ Result<Change> make(const FixSubject& subject) {
 }
 
 bool applies(const FixSubject& subject) {
-  return !subject.boot.image_based && make(subject).has_value();
+  return acts(make(subject));
 }
 
 }  // namespace

@@ -6,6 +6,10 @@
 #include <algorithm>
 #include <array>
 
+#include "facts/what_if.h"
+#include "plan/confirm_unit.h"
+#include "plan/forecast.h"
+
 namespace headroom::plan {
 namespace {
 
@@ -103,15 +107,21 @@ Step by_hand(std::string text) {
   return step;
 }
 
-std::vector<std::string> words_of(const FixSubject& subject, std::string_view id) {
-  if (!subject.options.words.empty()) return subject.options.words;
-  return {"headroom", "fix", std::string(id)};
+bool acts(const Result<Change>& change) {
+  return change && std::any_of(change->steps.begin(), change->steps.end(), [](const Step& step) {
+           return !std::holds_alternative<Instruction>(step.action);
+         });
 }
 
-bool was_found(const FixSubject& subject, std::string_view finding) {
-  const auto& findings = subject.diagnosis.findings;
-  return std::any_of(findings.begin(), findings.end(),
-                     [&](const findings::Finding& one) { return one.id == finding; });
+void expect_the_same(const FixSubject& subject, Change& change) {
+  change.needs_reboot = true;
+  Forecast forecast = make_forecast(facts::predict(subject.facts, {}), {});
+  if (forecast.rungs.empty()) {
+    change.notes.emplace_back("After the reboot: headroom confirm");
+    return;
+  }
+  change.forecast = std::move(forecast);
+  add_confirm_unit(change, subject.boot, subject.options);
 }
 
 Error not_needed(std::string_view id, std::string message) {

@@ -32,12 +32,13 @@ Step add_to_user_drop_in(const FixSubject& subject, const std::string& unit,
 void add_daemon_reload(const FixSubject& subject, Change& change);
 
 Step by_hand(std::string text);
+// Whether a step of it changes anything here; a text for a person does not.
+bool acts(const Result<Change>& change);
 
-// The user's shell words, for Change.words: "headroom fix ID" where options hold none.
-std::vector<std::string> words_of(const FixSubject& subject, std::string_view id);
+// After a reboot whose steps are in `change`: memory limits stay what they are, which the unit that
+// confirms looks at. Where no limit can be predicted, confirming is left to a person.
+void expect_the_same(const FixSubject& subject, Change& change);
 
-// Whether check found it here.
-bool was_found(const FixSubject& subject, std::string_view finding);
 // "check does not find ID here", with the next command.
 Error not_needed(std::string_view id, std::string message);
 

@@ -3,6 +3,7 @@
 // this says what to write on the host, for the engine at hand.
 #include <fmt/format.h>
 
+#include "plan/diagnosed.h"
 #include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 
@@ -30,11 +31,11 @@ std::vector<std::string> ways(const std::string& engine) {
 }
 
 Result<Change> make(const FixSubject& subject) {
-  if (!was_found(subject, id)) return not_needed(id, "/dev/shm is large enough here");
+  if (!is_diagnosed(subject.diagnosis, id)) return not_needed(id, "/dev/shm is large enough here");
   Change change;
   change.fix = id;
   change.title = "Give the container a larger /dev/shm";
-  change.words = words_of(subject, id);
+  change.words = subject.options.words;
   for (std::string& way : ways(*subject.facts.machine.container)) {
     change.steps.push_back(by_hand(std::move(way)));
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "plan/diagnosed.h"
 #include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 #include "plan/fixes/stack_choice.h"
@@ -33,7 +34,7 @@ Result<Change> make(const FixSubject& subject) {
   Change change;
   change.fix = id;
   change.title = fmt::format("Set up {} for {}", choice.requirement, choice.gpu);
-  change.words = words_of(subject, id);
+  change.words = subject.options.words;
   change.notes = choice.remarks;
   const std::string shown = folder.empty() ? fmt::format("headroom-{}", choice.gfx) : folder;
   auto commands = commands_of(choice, shown);
@@ -61,7 +62,7 @@ Result<Change> make(const FixSubject& subject) {
 bool applies(const FixSubject& subject) {
   for (const char* finding : {"wrong-wheel", "gfx-target-missing", "gfx-target-dropped",
                               "python-too-new", "rocm-version-mismatch"}) {
-    if (was_found(subject, finding)) return choose_stack(subject).has_value();
+    if (is_diagnosed(subject.diagnosis, finding)) return choose_stack(subject).has_value();
   }
   return false;
 }
