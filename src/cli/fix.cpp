@@ -10,12 +10,13 @@
 #include "cli/change_doors.h"
 #include "cli/commands.h"
 #include "cli/looked_over.h"
-#include "facts/stated.h"
 #include "machine/program.h"
 #include "machine/terminal.h"
+#include "report/change_json.h"
 #include "report/change_script.h"
 #include "report/change_text.h"
 #include "report/fix_list.h"
+#include "report/record_report.h"
 
 namespace headroom::cli {
 namespace {
@@ -79,12 +80,29 @@ int apply(const FixCommand& command, const plan::Change& change, const LookedOve
       change::apply((*doors)->doors(), (*doors)->journal_for(change), change, boot_id);
   if (!record) return print_error(record.error(), exit_findings);
   if (command.json) {
-    fmt::print("{}", report::applied_to_json_text(*record));
+    fmt::print("{}", report::to_json_text(*record, {}));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
     fmt::print("{}", report::applied_to_text(*record, style));
   }
   return exit_ok;
+}
+
+// What the user typed, as far as it matters to do it again; the record keeps it.
+std::vector<std::string> words_of(const FixCommand& command) {
+  std::vector<std::string> words = {"headroom", "fix", command.id};
+  const auto add = [&words](const char* name, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {name, value});
+  };
+  add("--size", command.options.size);
+  add("--reserve", command.reserve);
+  if (command.via != "auto") add("--via", command.via);
+  add("--output", command.options.output);
+  if (command.options.keep_gttsize) words.emplace_back("--keep-gttsize");
+  if (command.options.rollback_on_mismatch) words.emplace_back("--rollback-on-mismatch");
+  if (command.permanent) words.emplace_back("--permanent");
+  if (command.root != "/") add("--root", command.root);
+  return words;
 }
 
 int run_fix(FixCommand& command, const Context& context) {
@@ -103,14 +121,11 @@ int run_fix(FixCommand& command, const Context& context) {
   if (fix == nullptr) return list_fixes(command, subject);
   const auto change = fix->plan(subject);
   if (!change) return print_error(change.error(), exit_usage);
+  if (command.apply) return apply(command, *change, here, context);
   if (command.script) {
     fmt::print("{}", report::to_script(*change));
-    return exit_ok;
-  }
-  if (command.apply) return apply(command, *change, here, context);
-  const report::Ladders ladders{here.facts, *change};
-  if (command.json) {
-    fmt::print("{}", report::to_json_text(*change));
+  } else if (command.json) {
+    fmt::print("{}", report::to_json_text(*change, here.facts));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
     fmt::print("{}", report::to_text(*change, here.facts, style));
@@ -119,5 +134,43 @@ int run_fix(FixCommand& command, const Context& context) {
 }
 
 }  // namespace
+
+void add_fix(CLI::App& app, Context& context) {
+  auto options = std::make_shared<FixCommand>();
+  CLI::App* command =
+      app.add_subcommand("fix", "Mend what check found: shows the steps, does them with --apply");
+  command->add_option("id", options->id, "What to mend, as check names it (default: list them)");
+  auto* apply = command->add_flag("--apply", options->apply, "Do it; without this nothing changes");
+  auto* script = command->add_flag("--script", options->script,
+                                   "Print a shell script that does the same by hand");
+  command->add_flag("--json", options->json, "For programs: schema headroom.fix/1")
+      ->excludes(script);
+  script->excludes(apply);
+  command->add_option("--size", options->options.size,
+                      "What the GPU may have of the RAM: 120GiB, auto or max");
+  command->add_option("--reserve", options->reserve, "What the system keeps, such as 8GiB");
+  command
+      ->add_option("--via", options->via,
+                   "Where module parameters go: kernel (command line), modprobe, auto")
+      ->check(CLI::IsMember({"auto", "kernel", "modprobe"}));
+  command->add_flag("--keep-gttsize", options->options.keep_gttsize,
+                    "Leave a deprecated amdgpu.gttsize where it is");
+  command->add_flag("--permanent", options->permanent,
+                    "Do not try the new command line for one boot first");
+  command->add_flag("--rollback-on-mismatch", options->options.rollback_on_mismatch,
+                    "After the reboot: undo by itself if it brought something else");
+  command->add_option("--output", options->options.output, "The folder that fix stack writes to");
+  command->add_option("--user", options->options.user,
+                      "Whose groups and home folder are meant (default: who asks)");
+  command->add_option("--root", options->root, "A captured machine, to see what would be done");
+  command->footer(
+      "Exit: 0 done or shown, 1 failed and taken back (or, of the list: something could be "
+      "mended),\n"
+      "2 wrong usage or not possible here, 3 could not look. headroom undo takes a change back.");
+  command->callback([options, &context] {
+    options->options.words = words_of(*options);
+    context.exit_code = run_fix(*options, context);
+  });
+}
 
 }  // namespace headroom::cli

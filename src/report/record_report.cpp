@@ -7,6 +7,7 @@
 
 #include "base/document.h"
 #include "base/text.h"
+#include "report/change_text.h"
 
 namespace headroom::report {
 namespace {
@@ -157,6 +158,29 @@ std::string to_json_text(const Record& record, const std::vector<std::string>& n
   json.update(to_json(record));
   json["notes"] = notes;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string applied_to_text(const Record& record, const Style& style) {
+  const plan::Change& change = record.change;
+  std::string text = fmt::format("{} {}\n", style.green("Done:"), printable(change.title));
+  std::size_t number = 0;
+  for (const plan::Step& step : change.steps) {
+    const bool by_hand = std::holds_alternative<plan::Instruction>(step.action);
+    text += fold(by_hand ? std::get<plan::Instruction>(step.action).text : printable(step.what),
+                 fmt::format("  {:>2}  {}", ++number, by_hand ? "by hand: " : ""), style.width) +
+            "\n";
+  }
+  text += fold("The journal keeps what was there before as " + record.id + ".", "  ", style.width);
+  text += "\n";
+  if (change.needs_reboot) {
+    text += "\n" + style.bold("If it does not come up") + "\n";
+    for (const std::string& sentence : ways_back(change, record.id)) {
+      text += fold(printable(sentence), "  ", style.width) + "\n";
+    }
+  }
+  return text + fmt::format("\nNext: {}\n", change.needs_reboot
+                                                ? "sudo reboot   (then headroom confirm)"
+                                                : "headroom check");
 }
 
 std::string undone_to_text(const Record& record, const std::vector<std::string>& notes,

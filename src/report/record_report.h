@@ -23,6 +23,9 @@ std::string to_json_text(const plan::Record& record, const std::vector<std::stri
 std::string undone_to_text(const plan::Record& record, const std::vector<std::string>& notes,
                            const Style& style);
 
+// What --apply did, and what comes next.
+std::string applied_to_text(const plan::Record& record, const Style& style);
+
 // "awaits its reboot", "undone 2026-11-21 23:04".
 std::string describe_state(const plan::Record& record);
 
