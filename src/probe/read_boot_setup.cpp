@@ -152,7 +152,7 @@ class Reader {
     }
     const auto vendors = files_.list("/boot/efi/EFI");
     for (const std::string& vendor : vendors ? *vendors : std::vector<std::string>{}) {
-      const std::string path = "/boot/efi/EFI/" + vendor + "/grub.cfg";
+      std::string path = "/boot/efi/EFI/" + vendor + "/grub.cfg";
       if (is_whole_menu(path) && add(path) == Seen::here) return path;
     }
     return "";
