@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "plan/boot/command_line_words.h"
 #include "plan/boot/loader_entry.h"
-#include "plan/boot/rescue.h"
+#include "plan/boot/systemd_boot.h"
 
 namespace headroom::plan {
 namespace {
@@ -154,18 +154,16 @@ Result<BootSteps> plan_by_kernelstub(const BootSubject& subject, const ArgumentC
         "run it with sudo, or run \"sudo kernelstub\" once, which writes that file"};
   }
   HEADROOM_TRY(const std::string edited, edit_kernelstub_configuration(file->text, change));
-  BootSteps steps;
-  if (edited == file->text) return steps;
-  steps.steps.push_back({StepKind::kernel_argument,
-                         "Edit the kernel command line in " + file->path,
-                         "kernelstub makes the boot entries from there.",
-                         FileEdit{file->path, file->text, edited, std::nullopt},
-                         {},
-                         true});
-  steps.steps.push_back(write_entries(subject.boot, change));
-  steps.fallback = BootFallback::by_hand;
-  steps.rescue = rescue_in_menu(systemd_boot_keys, change);
-  return steps;
+  if (edited == file->text) return BootSteps{};
+  std::vector<Step> permanent;
+  permanent.push_back({StepKind::kernel_argument,
+                       "Edit the kernel command line in " + file->path,
+                       "kernelstub makes the boot entries from there.",
+                       FileEdit{file->path, file->text, edited, std::nullopt},
+                       {},
+                       true});
+  permanent.push_back(write_entries(subject.boot, change));
+  return with_systemd_boot_trial(subject, change, std::move(permanent));
 }
 
 }  // namespace headroom::plan

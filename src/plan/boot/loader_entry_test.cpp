@@ -191,6 +191,15 @@ TEST(systemd_boot, a_default_that_could_move_is_pinned_during_the_trial) {
   }
 }
 
+TEST(systemd_boot, an_entry_without_a_version_is_known_by_loader_conf) {
+  TestSetup setup = arch();
+  setup.boot.kernels.clear();
+  setup.add("/boot/loader/loader.conf", "#default arch.conf\ndefault arch-lts.conf\n");
+  const BootSteps steps = with_systemd_boot_trial(setup.subject(), limit, {});
+  EXPECT_THAT(files_after(setup, steps.steps).at("/boot/loader/entries/headroom-trial.conf"),
+              HasSubstr("Trial by headroom: LTS"));
+}
+
 TEST(systemd_boot, no_entries_is_an_error_with_the_words) {
   TestSetup setup;
   setup.use(facts::CommandLineTool::systemd_boot);
