@@ -79,8 +79,7 @@ TEST(command_line_words, finds_words_by_name) {
 }
 
 rc::Gen<std::string> lines() {
-  return rc::gen::container<std::string>(
-      rc::gen::elementOf(std::string("aaabcq01=.-_\"   \t\n")));
+  return rc::gen::container<std::string>(rc::gen::elementOf(std::string("aaabcq01=.-_\"   \t\n")));
 }
 
 std::vector<std::string> all_words(std::string_view text) {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "facts/shell_words.h"
 #include "plan/boot/boot_steps.h"
+#include "plan/boot/loader_entry.h"
 #include "plan/boot/shell_assignments.h"
 
 namespace headroom::plan {
@@ -98,7 +99,29 @@ std::vector<std::string> images_made(const facts::BootSetup& boot) {
     std::string pattern = image;
     images.insert(pattern.replace(version, kernel.version.size(), "*"));
   }
+  if (boot.command_line && (*boot.command_line == facts::CommandLineTool::systemd_boot ||
+                            *boot.command_line == facts::CommandLineTool::kernelstub)) {
+    // Hooks of the tool copy the images to where the boot loader reads them.
+    for (std::string& copy : files_loaded(boot, {"initrd"})) {
+      if (copy.find("ucode") == std::string::npos) images.insert(std::move(copy));
+    }
+  }
   return {images.begin(), images.end()};
+}
+
+// The partitions that it writes to are mounted for that moment only, so that nothing of them can be
+// saved; once the images are restored, they are copied there again.
+Step refresh_proxmox() {
+  Command refresh;
+  refresh.argv = {"proxmox-boot-tool", "refresh"};
+  refresh.undo = refresh.argv;
+  refresh.undo_run = UndoRun::always;
+  return {StepKind::initramfs,
+          "Copy the images to every EFI system partition",
+          "This machine starts from there.",
+          refresh,
+          {},
+          true};
 }
 
 // dracut that is not known to take /etc/modprobe.d is told the files by name.
@@ -193,6 +216,9 @@ Result<std::vector<Step>> plan_initramfs(const facts::BootSetup& boot,
         "parameters themselves; a driver that is loaded from it would not get them.";
   }
   steps.push_back(std::move(step));
+  if (boot.command_line && *boot.command_line == facts::CommandLineTool::proxmox_boot_tool) {
+    steps.push_back(refresh_proxmox());
+  }
   return steps;
 }
 

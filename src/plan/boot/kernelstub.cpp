@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "plan/boot/command_line_words.h"
 #include "plan/boot/loader_entry.h"
-#include "plan/boot/rescue.h"
+#include "plan/boot/systemd_boot.h"
 
 namespace headroom::plan {
 namespace {
@@ -80,6 +80,36 @@ std::vector<std::string> split_list(std::string_view text) {
   return words;
 }
 
+Step write_entries(const facts::BootSetup& boot, const ArgumentChange& change) {
+  Command write;
+  write.argv = {"kernelstub"};
+  write.edits = {std::string(configuration_path)};
+  const std::string folder = boot.entries.empty() ? "/boot/efi/loader/entries" : boot.entries;
+  write.generates = {folder + "/*.conf"};
+  // It copies kernels and images as well, and the words once more beside them.
+  for (std::string& copy : files_loaded(boot, {"linux", "initrd"})) {
+    std::string words = copy.substr(0, copy.rfind('/')) + "/cmdline";
+    for (std::string* path : {&copy, &words}) {
+      if (std::find(write.generates.begin(), write.generates.end(), *path) ==
+          write.generates.end()) {
+        write.generates.push_back(*path);
+      }
+    }
+  }
+  write.undo = write.argv;
+  write.undo_run = UndoRun::if_changed;
+  Step step{StepKind::kernel_argument, "Write the boot entries anew", "", write, {}, true};
+  for (const std::string& word : change.set) {
+    step.expects.push_back(
+        {Expectation::Kind::file_contains, folder + "/Pop_OS-current.conf", word});
+  }
+  for (const std::string& name : change.drop) {
+    step.expects.push_back(
+        {Expectation::Kind::file_lacks, folder + "/Pop_OS-current.conf", name + "="});
+  }
+  return step;
+}
+
 Error no_list() {
   return {
       Errc::invalid,
@@ -124,48 +154,16 @@ Result<BootSteps> plan_by_kernelstub(const BootSubject& subject, const ArgumentC
         "run it with sudo, or run \"sudo kernelstub\" once, which writes that file"};
   }
   HEADROOM_TRY(const std::string edited, edit_kernelstub_configuration(file->text, change));
-  BootSteps steps;
-  if (edited == file->text) return steps;
-  steps.steps.push_back({StepKind::kernel_argument,
-                         "Edit the kernel command line in " + file->path,
-                         "kernelstub makes the boot entries from there.",
-                         FileEdit{file->path, file->text, edited, std::nullopt},
-                         {},
-                         true});
-  Command write;
-  write.argv = {"kernelstub"};
-  write.edits = {std::string(configuration_path)};
-  const std::string folder =
-      subject.boot.entries.empty() ? "/boot/efi/loader/entries" : subject.boot.entries;
-  write.generates = {folder + "/*.conf"};
-  const auto entries = linux_entries(subject.boot);
-  for (const facts::ConfigFile* entry : entries) {
-    // The kernel's folder has a copy of the words, for whoever looks.
-    const std::string_view kernel = entry_value(entry->text, "linux").value_or("");
-    const std::size_t slash = kernel.rfind('/');
-    if (slash == std::string_view::npos || slash == 0) continue;
-    const std::string esp =
-        folder.substr(0, folder.size() - std::string_view("/loader/entries").size());
-    const std::string copy = esp + std::string(kernel.substr(0, slash)) + "/cmdline";
-    if (std::find(write.generates.begin(), write.generates.end(), copy) == write.generates.end()) {
-      write.generates.push_back(copy);
-    }
-  }
-  write.undo = write.argv;
-  write.undo_run = UndoRun::if_changed;
-  Step step{StepKind::kernel_argument, "Write the boot entries anew", "", write, {}, true};
-  for (const std::string& word : change.set) {
-    step.expects.push_back(
-        {Expectation::Kind::file_contains, folder + "/Pop_OS-current.conf", word});
-  }
-  for (const std::string& name : change.drop) {
-    step.expects.push_back(
-        {Expectation::Kind::file_lacks, folder + "/Pop_OS-current.conf", name + "="});
-  }
-  steps.steps.push_back(std::move(step));
-  steps.fallback = BootFallback::by_hand;
-  steps.rescue = rescue_in_menu(systemd_boot_keys, change);
-  return steps;
+  if (edited == file->text) return BootSteps{};
+  std::vector<Step> permanent;
+  permanent.push_back({StepKind::kernel_argument,
+                       "Edit the kernel command line in " + file->path,
+                       "kernelstub makes the boot entries from there.",
+                       FileEdit{file->path, file->text, edited, std::nullopt},
+                       {},
+                       true});
+  permanent.push_back(write_entries(subject.boot, change));
+  return with_systemd_boot_trial(subject, change, std::move(permanent));
 }
 
 }  // namespace headroom::plan

@@ -121,6 +121,25 @@ std::string edit_entry(std::string_view entry, const ArgumentChange& change) {
   return text;
 }
 
+std::vector<std::string> files_loaded(const facts::BootSetup& boot,
+                                      const std::vector<std::string>& keys) {
+  constexpr std::string_view folder = "/loader/entries";
+  std::vector<std::string> files;
+  if (!boot.entries.ends_with(folder)) return files;
+  const std::string partition = boot.entries.substr(0, boot.entries.size() - folder.size());
+  for (const facts::ConfigFile* entry : linux_entries(boot)) {
+    for (const std::string& key : keys) {
+      for (const WordSpan value : find_values(entry->text, key)) {
+        const std::string_view path = at(entry->text, value);
+        if (path.starts_with('/')) files.push_back(partition + std::string(path));
+      }
+    }
+  }
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return files;
+}
+
 std::string entry_id(std::string_view path) {
   std::string_view name = path.substr(path.rfind('/') + 1);
   if (name.ends_with(".conf")) name.remove_suffix(5);

@@ -31,6 +31,9 @@ std::optional<std::string_view> last_value(std::string_view text, std::string_vi
 // The entry of the kernel that runs now, as far as its version or its initramfs tells; else the
 // only one there is; nullptr where it is not clear.
 const facts::ConfigFile* find_running_entry(const facts::BootSetup& boot);
+// The files that the entries load from their partition, of lines with these keys: kernels, images.
+std::vector<std::string> files_loaded(const facts::BootSetup& boot,
+                                      const std::vector<std::string>& keys);
 // Made for the day that nothing else starts; left as it is.
 bool is_fallback_entry(const facts::ConfigFile& entry);
 

@@ -122,6 +122,8 @@ void merge(BootSteps& into, BootSteps&& more) {
   };
   append(into.steps, more.steps);
   append(into.on_confirm, more.on_confirm);
+  // Both parts end with how to undo; it is said once, at the end.
+  for (const std::string& line : more.rescue) std::erase(into.rescue, line);
   append(into.rescue, more.rescue);
   append(into.notes, more.notes);
   append(into.warnings, more.warnings);
@@ -154,15 +156,28 @@ Result<BootSteps> plan_arguments(const BootSubject& subject, const ArgumentChang
 }
 
 std::string tell_nixos(const std::vector<ParameterChange>& changes) {
-  std::vector<std::string> lines;
+  std::vector<ParameterChange> set;
+  std::vector<std::string> dropped;
   for (const ParameterChange& change : changes) {
-    lines.push_back(change.value
-                        ? fmt::format("  boot.extraModprobeConfig = \"options {} {}={}\";",
-                                      change.module, change.key, *change.value)
-                        : fmt::format("  take {} out of boot.extraModprobeConfig", change.name()));
+    if (change.value) {
+      set.push_back(change);
+    } else {
+      dropped.push_back(change.module + " " + change.key);
+    }
   }
-  return "In /etc/nixos/configuration.nix:\n\n" + join(lines, "\n") +
-         "\n\nThen: sudo nixos-rebuild boot, and restart.";
+  std::string text;
+  if (!set.empty()) {
+    text += fmt::format(
+        "Put into boot.extraModprobeConfig, in /etc/nixos/configuration.nix, in place of what it "
+        "says of the same parameters:\n\n  boot.extraModprobeConfig = ''\n{}'';\n\n",
+        append_options("", set));
+  }
+  if (!dropped.empty()) {
+    text += fmt::format(
+        "Take out of boot.extraModprobeConfig, in /etc/nixos/configuration.nix: {}.\n\n",
+        join(dropped, ", "));
+  }
+  return text + "Then: sudo nixos-rebuild boot, and restart.";
 }
 
 // The files' part. A system image brings its own initramfs, which holds nothing of /etc: editing
@@ -181,6 +196,8 @@ Result<BootSteps> plan_files(const BootSubject& subject,
                            Instruction{tell_nixos(changes)},
                            {},
                            true});
+    steps.fallback = BootFallback::by_hand;
+    steps.rescue = {"Choose the previous generation in the boot menu."};
   } else {
     steps.steps = edit_module_files(subject.boot, changes).steps;
   }

@@ -57,9 +57,9 @@ inline TestSetup fedora() {
 
 // The last bytes that file edits leave at each path; a path that is removed has "(gone)". An edit
 // that does not begin with what the one before it left gives "(broken)".
-inline std::map<std::string, std::string> files_after(const TestSetup& setup,
-                                                      const std::vector<Step>& steps,
-                                                      std::map<std::string, std::string> files = {}) {
+inline std::map<std::string, std::string> files_after(
+    const TestSetup& setup, const std::vector<Step>& steps,
+    std::map<std::string, std::string> files = {}) {
   for (const Step& step : steps) {
     const auto* edit = std::get_if<FileEdit>(&step.action);
     if (edit == nullptr) continue;

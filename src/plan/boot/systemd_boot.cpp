@@ -63,6 +63,18 @@ std::optional<std::string> pin_default(const facts::ConfigFile* loader,
                      counted ? "*" : "");
 }
 
+// The running kernel's entry; where that is not clear, the one that loader.conf names.
+const facts::ConfigFile* find_trial_source(const facts::BootSetup& boot) {
+  const facts::ConfigFile* running = find_running_entry(boot);
+  const facts::ConfigFile* loader = loader_configuration(boot);
+  if (running != nullptr || loader == nullptr) return running;
+  const std::string name(last_value(loader->text, "default").value_or(""));
+  for (const facts::ConfigFile* entry : linux_entries(boot)) {
+    if (!name.empty() && entry->path == boot.entries + "/" + name) return entry;
+  }
+  return nullptr;
+}
+
 std::string find_obstacle(const BootSubject& subject, const facts::ConfigFile* running) {
   if (!subject.trial) return "it was asked for without one";
   if (!subject.boot.has("bootctl")) return "the machine has no bootctl";
@@ -111,6 +123,31 @@ void add_trial(BootSteps& steps, const facts::BootSetup& boot, const facts::Conf
 
 }  // namespace
 
+BootSteps with_systemd_boot_trial(const BootSubject& subject, const ArgumentChange& change,
+                                  std::vector<Step> permanent) {
+  const facts::BootSetup& boot = subject.boot;
+  const facts::ConfigFile* running = find_trial_source(boot);
+  BootSteps steps;
+  const std::string obstacle = find_obstacle(subject, running);
+  if (obstacle.empty()) {
+    add_trial(steps, boot, *running, change);
+    steps.fallback = BootFallback::next_boot;
+    steps.rescue = rescue_after_trial();
+    steps.notes.emplace_back(
+        "systemd-boot takes the trial entry for the next boot only, also where the menu is hidden. "
+        "Every boot after it takes the old entry, until headroom confirm has made the new command "
+        "line permanent.");
+  } else {
+    steps.fallback = BootFallback::by_hand;
+    steps.rescue = rescue_in_menu(systemd_boot_keys, change);
+    steps.notes.push_back("The new command line is not tried for one boot first: " + obstacle +
+                          ".");
+  }
+  std::vector<Step>& place = obstacle.empty() ? steps.on_confirm : steps.steps;
+  for (Step& step : permanent) place.push_back(std::move(step));
+  return steps;
+}
+
 Result<BootSteps> plan_by_loader_entries(const BootSubject& subject, const ArgumentChange& change) {
   const facts::BootSetup& boot = subject.boot;
   const facts::ConfigFile* running = find_running_entry(boot);
@@ -131,25 +168,8 @@ Result<BootSteps> plan_by_loader_entries(const BootSubject& subject, const Argum
     if (edited != entry->text) permanent.push_back(make_edit(entry->path, entry->text, edited));
   }
   if (auto step = edit_kernel_cmdline(boot, change)) permanent.push_back(std::move(*step));
-  BootSteps steps;
-  if (permanent.empty()) return steps;
-  const std::string obstacle = find_obstacle(subject, running);
-  if (obstacle.empty()) {
-    add_trial(steps, boot, *running, change);
-    steps.fallback = BootFallback::next_boot;
-    steps.rescue = rescue_after_trial();
-    steps.notes.emplace_back(
-        "systemd-boot takes the trial entry for the next boot only, also where the menu is hidden. "
-        "Every boot after it takes the old entry, until headroom confirm has made the new command "
-        "line permanent.");
-  } else {
-    steps.fallback = BootFallback::by_hand;
-    steps.rescue = rescue_in_menu(systemd_boot_keys, change);
-    steps.notes.push_back("The new command line is not tried for one boot first: " + obstacle +
-                          ".");
-  }
-  std::vector<Step>& place = obstacle.empty() ? steps.on_confirm : steps.steps;
-  for (Step& step : permanent) place.push_back(std::move(step));
+  if (permanent.empty()) return BootSteps{};
+  BootSteps steps = with_systemd_boot_trial(subject, change, std::move(permanent));
   const auto all = linux_entries(boot);
   if (std::any_of(all.begin(), all.end(),
                   [](const auto* entry) { return is_fallback_entry(*entry); })) {
