@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "base/document.h"
 #include "base/text.h"
 
 namespace headroom::probe {
@@ -87,6 +88,28 @@ class Reader {
     }
   }
 
+  // The projects of containers that docker knows, by the labels that compose gives them; root alone
+  // can read them.
+  void read_compose_projects() {
+    const std::string folder = "/var/lib/docker/containers";
+    for (const std::string& name : list(folder)) {
+      const auto text = files_.read(folder + "/" + name + "/config.v2.json", largest);
+      if (!text) continue;
+      const auto container = parse_json(*text);
+      const Json::json_pointer labels("/Config/Labels");
+      if (!container || !container->contains(labels)) continue;
+      const auto& all = container->at(labels);
+      const auto label = all.find("com.docker.compose.project.config_files");
+      if (label == all.end() || !label->is_string()) continue;
+      for (const std::string_view file : split(label->get_ref<const std::string&>(), ',')) {
+        const std::size_t slash = file.rfind('/');
+        if (!file.starts_with('/') || !is_compose_file(file.substr(slash + 1))) continue;
+        add(std::string(file));
+        add(std::string(file.substr(0, slash)) + "/.env");
+      }
+    }
+  }
+
   std::vector<facts::ConfigFile> take() { return std::move(found_); }
 
  private:
@@ -162,6 +185,7 @@ std::vector<facts::ConfigFile> read_setting_files(const machine::Files& files,
   }
   reader.search("/opt", 2);
   reader.search("/srv", 2);
+  reader.read_compose_projects();
   return reader.take();
 }
 

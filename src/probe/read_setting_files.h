@@ -15,7 +15,8 @@ namespace headroom::probe {
 
 // `home` is the home folder of the user who is meant, on that machine; empty: none. Every file
 // once, by its path with links followed. Folders are searched for compose files three levels deep
-// in `home`, two in /opt and /srv, and at most 4000 folders; files over 256 KiB are left out.
+// in `home`, two in /opt and /srv, at most 4000 folders, and wherever docker's containers come
+// from; files over 256 KiB are left out.
 std::vector<facts::ConfigFile> read_setting_files(const machine::Files& files,
                                                   const std::string& home);
 

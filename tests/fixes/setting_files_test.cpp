@@ -34,7 +34,8 @@ class SettingFiles : public ::testing::Test {
   std::vector<std::string> paths() const {
     const auto files = machine::Files::open(scratch_.string());
     std::vector<std::string> found;
-    for (const auto& file : read_setting_files(*files, "/home/alice")) found.push_back(file.path);
+    for (const auto& file : read_setting_files(*files, "/var/home/alice"))
+      found.push_back(file.path);
     return found;
   }
   machine::Files files() const { return *machine::Files::open(scratch_.string()); }
@@ -51,52 +52,65 @@ TEST_F(SettingFiles, every_kind_is_read) {
       "/etc/systemd/system/b.service.d/gpu.conf",
       "/usr/lib/systemd/system/c.service",
       "/etc/containers/systemd/d.container",
-      "/home/alice/.bashrc",
-      "/home/alice/.config/fish/config.fish",
-      "/home/alice/.config/environment.d/gpu.conf",
-      "/home/alice/.config/systemd/user/e.service",
-      "/home/alice/.config/containers/systemd/f.container.d/gpu.conf",
-      "/home/alice/ui/compose.yaml",
-      "/home/alice/ui/.env",
+      "/var/home/alice/.bashrc",
+      "/var/home/alice/.config/fish/config.fish",
+      "/var/home/alice/.config/environment.d/gpu.conf",
+      "/var/home/alice/.config/systemd/user/e.service",
+      "/var/home/alice/.config/containers/systemd/f.container.d/gpu.conf",
+      "/var/home/alice/ui/compose.yaml",
+      "/var/home/alice/ui/.env",
       "/srv/llm/stack/docker-compose.yml",
       "/srv/llm/stack/Dockerfile"};
   for (const std::string& path : expected) write(path);
   for (const char* path :
-       {"/home/bob/.bashrc", "/home/alice/notes/.env", "/home/alice/a/b/c/d/compose.yaml",
-        "/home/alice/.cache/compose.yaml", "/etc/profile.d/rocm.csh",
-        "/home/alice/ui/node_modules/x/compose.yaml"}) {
+       {"/var/home/bob/.bashrc", "/var/home/alice/notes/.env",
+        "/var/home/alice/a/b/c/d/compose.yaml", "/var/home/alice/.cache/compose.yaml",
+        "/etc/profile.d/rocm.csh", "/var/home/alice/ui/node_modules/x/compose.yaml"}) {
     write(path);
   }
   EXPECT_THAT(paths(), ::testing::UnorderedElementsAreArray(expected));
 }
 
 TEST_F(SettingFiles, a_file_is_read_once_by_its_real_name) {
-  write("/home/alice/dotfiles/bashrc");
-  link("/home/alice/.bashrc", "dotfiles/bashrc");
-  link("/home/alice/.bash_profile", "/home/alice/dotfiles/bashrc");
+  write("/var/home/alice/dotfiles/bashrc");
+  link("/var/home/alice/.bashrc", "dotfiles/bashrc");
+  link("/var/home/alice/.bash_profile", "/var/home/alice/dotfiles/bashrc");
   write("/usr/lib/systemd/system/a.service");
   link("/etc/systemd/system/alias.service", "/usr/lib/systemd/system/a.service");
-  EXPECT_THAT(paths(), UnorderedElementsAre("/home/alice/dotfiles/bashrc",
+  EXPECT_THAT(paths(), UnorderedElementsAre("/var/home/alice/dotfiles/bashrc",
                                             "/usr/lib/systemd/system/a.service"));
 }
 
 TEST_F(SettingFiles, files_that_units_name_are_followed) {
   write("/etc/systemd/system/a.service",
         "[Service]\nEnvironmentFile=-/etc/default/llm\nEnvironmentFile=/etc/%i.env\n");
-  write("/home/alice/.config/containers/systemd/b.container",
+  write("/var/home/alice/.config/containers/systemd/b.container",
         "[Container]\nEnvironmentFile=b.env\n");
   write("/etc/default/llm");
-  write("/home/alice/.config/containers/systemd/b.env");
+  write("/var/home/alice/.config/containers/systemd/b.env");
   EXPECT_THAT(paths(), Contains("/etc/default/llm"));
-  EXPECT_THAT(paths(), Contains("/home/alice/.config/containers/systemd/b.env"));
+  EXPECT_THAT(paths(), Contains("/var/home/alice/.config/containers/systemd/b.env"));
 }
 
 TEST_F(SettingFiles, what_is_no_text_or_far_too_long_is_left_out) {
   write("/etc/environment", std::string("A=1\0B=2", 7));
-  write("/home/alice/.bashrc", std::string(300000, 'x'));
-  fs::create_directories(scratch_.path() / "home/alice/.profile");
-  link("/home/alice/.zshrc", ".zshrc");
+  write("/var/home/alice/.bashrc", std::string(300000, 'x'));
+  fs::create_directories(scratch_.path() / "var/home/alice/.profile");
+  link("/var/home/alice/.zshrc", ".zshrc");
   EXPECT_THAT(paths(), IsEmpty());
+}
+
+TEST_F(SettingFiles, projects_that_docker_knows_are_read_wherever_they_are) {
+  const std::string folder = "/var/lib/docker/containers/";
+  write(folder + "a/config.v2.json",
+        R"({"Config":{"Labels":{"com.docker.compose.project.config_files":)"
+        R"("/data/llm/compose.yml,/data/llm/x.json"}}})");
+  write(folder + "b/config.v2.json", "{\"Config\": {\"Labels\": null}}");
+  write(folder + "c/config.v2.json", "{");
+  write("/data/llm/compose.yml");
+  write("/data/llm/.env");
+  write("/data/llm/x.json");
+  EXPECT_THAT(paths(), UnorderedElementsAre("/data/llm/compose.yml", "/data/llm/.env"));
 }
 
 TEST_F(SettingFiles, folders_that_are_links_are_not_searched) {

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "plan/fixes/every_fix.h"
-#include "plan/fixes/groups.h"
+#include "plan/fixes/places.h"
 #include "plan/fixes/quadlet_lines.h"
 #include "plan/fixes/testing.h"
 
@@ -105,7 +105,7 @@ TEST(DevicePermissionFix, rootless_quadlets_keep_the_users_groups) {
   World world;
   world.facts.machine.kfd_usable = known(true);
   world.facts.machine.kfd_owner = owned(0660, 104);
-  const std::string path = "/home/alice/.config/containers/systemd/ui.container";
+  const std::string path = "/var/home/alice/.config/containers/systemd/ui.container";
   world.files = {{path, "[Container]\nImage=x\nAddDevice=/dev/kfd\n\n[Install]\nWantedBy=a\n"}};
   const Change change = *world.plan(device_permission_fix);
   EXPECT_EQ(edit_of(change, path)->after,
@@ -117,6 +117,32 @@ TEST(DevicePermissionFix, rootless_quadlets_keep_the_users_groups) {
   world.files[0].text = "[Container]\nAddDevice=/dev/kfd\n";
   world.facts.machine.kfd_owner = owned(0666, 104);
   EXPECT_FALSE(world.applies(device_permission_fix)) << "every user may open it";
+}
+
+TEST(Places, files_behind_a_link_to_home_are_the_users_too) {
+  FixOptions options;
+  options.home = std::string("/home") + "/alice";
+  EXPECT_TRUE(is_in_home(options, options.home + "/.bashrc"));
+  EXPECT_TRUE(is_in_home(options, "/var" + options.home + "/.bashrc"));
+  EXPECT_FALSE(is_in_home(options, options.home + "2/.bashrc"));
+  EXPECT_TRUE(needs_root(options, "/etc/environment"));
+  options.home = "";
+  EXPECT_TRUE(needs_root(options, "/etc/environment"));
+}
+
+TEST(Places, the_service_behind_a_file_is_known) {
+  EXPECT_EQ(service_of("/etc/systemd/system/a.service"), "a.service");
+  EXPECT_EQ(service_of("/etc/systemd/system/a@1.service.d/gpu.conf"), "a@1.service");
+  EXPECT_EQ(service_of("/etc/containers/systemd/a.container"), "a.service");
+  EXPECT_EQ(service_of("/etc/containers/systemd/a.container.d/x.conf"), "a.service");
+  EXPECT_EQ(service_of("/etc/systemd/system.conf"), std::nullopt);
+}
+
+TEST(Places, what_packages_and_images_own_is_not_edited) {
+  EXPECT_TRUE(is_editable("/etc/environment"));
+  EXPECT_TRUE(is_editable("/usr/local/lib/systemd/system/a.service"));
+  EXPECT_FALSE(is_editable("/usr/lib/systemd/system/a.service"));
+  EXPECT_FALSE(is_editable("/nix/store/x/environment"));
 }
 
 TEST(QuadletLines, a_line_is_added_behind_its_section) {
@@ -185,7 +211,7 @@ TEST(CgroupLimitFix, a_slice_has_a_section_of_its_own_and_a_user_unit_its_own_pl
       "/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/app.slice/ui.service/"
       "memory.max");
   const Change change = *unit.plan(cgroup_memory_limit_fix);
-  EXPECT_NE(edit_of(change, "/home/alice/.config/systemd/user/ui.service.d/zz-headroom.conf"),
+  EXPECT_NE(edit_of(change, "/var/home/alice/.config/systemd/user/ui.service.d/zz-headroom.conf"),
             nullptr);
   EXPECT_FALSE(change.steps[0].needs_root);
 }

@@ -98,11 +98,12 @@ void add_groups(const FixSubject& subject, Change& change) {
 
 // Rootless podman maps groups away unless it is told to keep them; crun alone can.
 void add_quadlets(const FixSubject& subject, Change& change) {
-  if (subject.options.home.empty() || open_to_all(subject.facts.machine.kfd_owner)) return;
+  if (open_to_all(subject.facts.machine.kfd_owner)) return;
   bool any = false;
   for (const facts::ConfigFile& file : subject.setting_files) {
-    const std::string folder = subject.options.home + "/.config/containers/systemd/";
-    if (!file.path.starts_with(folder) || !file.path.ends_with(".container")) continue;
+    const bool rootless = is_in_home(subject.options, file.path) &&
+                          file.path.find("/.config/containers/systemd/") != std::string::npos;
+    if (!rootless || !file.path.ends_with(".container")) continue;
     if (!passes_gpu(file.text) || keeps_groups(file.text)) continue;
     Step step;
     step.kind = StepKind::environment;

@@ -39,8 +39,14 @@ bool is_editable(std::string_view path) {
                       [&](const char* folder) { return path.starts_with(folder); });
 }
 
+bool is_in_home(const FixOptions& options, std::string_view path) {
+  if (options.home.empty() || options.home == "/") return false;
+  // Image-based systems have /home as a link to /var/home.
+  return path.starts_with(options.home + "/") || path.starts_with("/var" + options.home + "/");
+}
+
 bool needs_root(const FixOptions& options, std::string_view path) {
-  return options.home.empty() || options.home == "/" || !path.starts_with(options.home + "/");
+  return !is_in_home(options, path);
 }
 
 std::optional<std::string> service_of(std::string_view path) {

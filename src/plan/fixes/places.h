@@ -12,6 +12,8 @@ namespace headroom::plan {
 
 // The administrator's or the user's; not a package's, and not part of a read-only image.
 bool is_editable(std::string_view path);
+// In the home folder of the user who asked, or what it is a link to where /home is one.
+bool is_in_home(const FixOptions& options, std::string_view path);
 // Whether changing it takes more than the rights of the user who asked.
 bool needs_root(const FixOptions& options, std::string_view path);
 // The unit that a unit file, a quadlet or a drop-in of one configures: "ollama.service".

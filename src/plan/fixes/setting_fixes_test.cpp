@@ -23,39 +23,39 @@ using testing::World;
 TEST(GfxOverrideFix, a_dangerous_one_is_taken_out_of_every_file) {
   World world;  // gfx1100: 10.3.0 is another family's code.
   world.files = {
-      {"/home/alice/.bashrc", "export HSA_OVERRIDE_GFX_VERSION=10.3.0\n"},
+      {"/var/home/alice/.bashrc", "export HSA_OVERRIDE_GFX_VERSION=10.3.0\n"},
       {"/etc/environment", "A=1\nHSA_OVERRIDE_GFX_VERSION_0=10.3.0\n"},
       {"/etc/systemd/system/ollama.service.d/gpu.conf",
        "[Service]\nEnvironment=A=1 HSA_OVERRIDE_GFX_VERSION=10.3.0\n"},
-      {"/home/alice/ui/compose.yaml", "environment:\n  - HSA_OVERRIDE_GFX_VERSION=10.3.0\n"},
-      {"/home/alice/.profile", "export A=1\n"}};
+      {"/var/home/alice/ui/compose.yaml", "environment:\n  - HSA_OVERRIDE_GFX_VERSION=10.3.0\n"},
+      {"/var/home/alice/.profile", "export A=1\n"}};
   ASSERT_TRUE(world.applies(gfx_override_wrong_fix));
   const Change change = *world.plan(gfx_override_wrong_fix);
   EXPECT_EQ(change.fix, "gfx-override-wrong");
-  EXPECT_EQ(edit_of(change, "/home/alice/.bashrc")->after,
+  EXPECT_EQ(edit_of(change, "/var/home/alice/.bashrc")->after,
             "# headroom: taken out: export HSA_OVERRIDE_GFX_VERSION=10.3.0\n");
   EXPECT_EQ(edit_of(change, "/etc/environment")->after,
             "A=1\n# headroom: taken out: HSA_OVERRIDE_GFX_VERSION_0=10.3.0\n");
   EXPECT_EQ(edit_of(change, "/etc/systemd/system/ollama.service.d/gpu.conf")->after,
             "[Service]\n# headroom: taken out of the next line: HSA_OVERRIDE_GFX_VERSION=10.3.0\n"
             "Environment=A=1\n");
-  EXPECT_EQ(edit_of(change, "/home/alice/.profile"), nullptr);
+  EXPECT_EQ(edit_of(change, "/var/home/alice/.profile"), nullptr);
   EXPECT_THAT(commands_of(change), ElementsAre("systemctl daemon-reload"));
   EXPECT_THAT(notes_of(change), HasSubstr("sudo systemctl restart ollama.service"));
-  EXPECT_THAT(notes_of(change), HasSubstr("in /home/alice/ui: docker compose up -d"));
+  EXPECT_THAT(notes_of(change), HasSubstr("in /var/home/alice/ui: docker compose up -d"));
   EXPECT_THAT(notes_of(change), HasSubstr("Log in again"));
   EXPECT_FALSE(has_instruction(change));
   for (const Step& step : change.steps) {
     const auto* edit = std::get_if<FileEdit>(&step.action);
     if (edit == nullptr) continue;
-    EXPECT_EQ(step.needs_root, !edit->path.starts_with("/home/alice/")) << edit->path;
+    EXPECT_EQ(step.needs_root, !edit->path.starts_with("/var/home/alice/")) << edit->path;
     EXPECT_THAT(step.why, HasSubstr("cannot run that target's code"));
   }
 }
 
 TEST(GfxOverrideFix, one_that_suits_the_card_stays) {
   World world("gfx1031");
-  world.files = {{"/home/alice/.bashrc", "export HSA_OVERRIDE_GFX_VERSION=10.3.0\n"}};
+  world.files = {{"/var/home/alice/.bashrc", "export HSA_OVERRIDE_GFX_VERSION=10.3.0\n"}};
   EXPECT_FALSE(world.applies(gfx_override_wrong_fix));
   EXPECT_EQ(world.plan(gfx_override_wrong_fix).error().code, Errc::invalid);
 }
@@ -68,7 +68,7 @@ TEST(GfxOverrideFix, one_that_names_the_cards_own_target_is_needless) {
 
 TEST(GfxOverrideFix, a_plain_assignment_that_no_program_sees_stays) {
   World world;
-  world.files = {{"/home/alice/.bashrc", "HSA_OVERRIDE_GFX_VERSION=10.3.0\n"}};
+  world.files = {{"/var/home/alice/.bashrc", "HSA_OVERRIDE_GFX_VERSION=10.3.0\n"}};
   EXPECT_FALSE(world.applies(gfx_override_wrong_fix));
   world.files[0].text += "export HSA_OVERRIDE_GFX_VERSION\n";
   EXPECT_TRUE(world.applies(gfx_override_wrong_fix));
@@ -106,7 +106,7 @@ TEST(GfxOverrideFix, what_cannot_be_edited_is_told) {
       {"/etc/systemd/system/a.service",
        "[Service]\nExecStart=/usr/bin/env HSA_OVERRIDE_GFX_VERSION=10.3.0 python a.py\n"},
       {"/srv/a/Dockerfile", "FROM x\nENV HSA_OVERRIDE_GFX_VERSION=10.3.0\n"},
-      {"/home/alice/.config/fish/fish_variables",
+      {"/var/home/alice/.config/fish/fish_variables",
        "# VERSION: 3.0\nSETUVAR --export HSA_OVERRIDE_GFX_VERSION:10\\x2e3\\x2e0\n"},
       {"/usr/share/containers/systemd/b.container",
        "[Container]\nEnvironment=HSA_OVERRIDE_GFX_VERSION=10.3.0\n"},
@@ -149,7 +149,7 @@ TEST(GfxOverrideFix, without_systemctl_the_reload_is_told) {
 
 TEST(GfxOverrideFix, units_of_the_user_are_reloaded_by_the_user) {
   World world;
-  world.files = {{"/home/alice/.config/systemd/user/ui.service",
+  world.files = {{"/var/home/alice/.config/systemd/user/ui.service",
                   "[Service]\nEnvironment=HSA_OVERRIDE_GFX_VERSION=10.3.0\n"}};
   const Change change = *world.plan(gfx_override_wrong_fix);
   EXPECT_THAT(commands_of(change), IsEmpty());
@@ -160,10 +160,10 @@ TEST(GfxOverrideFix, units_of_the_user_are_reloaded_by_the_user) {
 TEST(KnobFixes, a_renamed_variable_gets_its_new_name) {
   World world;
   world.facts.python.torch.version = testing::known(std::string("2.10.0+rocm7.1"));
-  world.files = {{"/home/alice/.bashrc",
+  world.files = {{"/var/home/alice/.bashrc",
                   "export PYTORCH_HIP_ALLOC_CONF=garbage_collection_threshold:0.8 A=1\n"}};
   const Change change = *world.plan(knob_deprecated_fix);
-  EXPECT_EQ(edit_of(change, "/home/alice/.bashrc")->after,
+  EXPECT_EQ(edit_of(change, "/var/home/alice/.bashrc")->after,
             "export PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.8 A=1\n");
   EXPECT_THAT(change.steps[0].what, HasSubstr("Rename PYTORCH_HIP_ALLOC_CONF"));
   world.files[0].text = "export PYTORCH_ALLOC_CONF=max_split_size_mb:128\n";
@@ -172,7 +172,8 @@ TEST(KnobFixes, a_renamed_variable_gets_its_new_name) {
 
 TEST(KnobFixes, what_the_audit_does_not_mind_stays) {
   World world;
-  world.files = {{"/home/alice/.bashrc", "export HSA_XNACK=0 PATH=/bin HIP_VISIBLE_DEVICES=0\n"}};
+  world.files = {
+      {"/var/home/alice/.bashrc", "export HSA_XNACK=0 PATH=/bin HIP_VISIBLE_DEVICES=0\n"}};
   EXPECT_FALSE(world.applies(knob_dangerous_fix));
   EXPECT_FALSE(world.applies(knob_deprecated_fix));
   EXPECT_FALSE(world.applies(gfx_override_wrong_fix));

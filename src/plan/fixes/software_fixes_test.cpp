@@ -22,10 +22,10 @@ using testing::World;
 
 TEST(StackFix, a_dropped_card_gets_the_last_wheel_that_carries_it) {
   World world("gfx906");
-  world.options.output = "/home/alice/mi50/";
+  world.options.output = "/var/home/alice/mi50/";
   world.look();
   const Change change = *world.plan(stack_fix);
-  const std::string text = *edit_of(change, "/home/alice/mi50/requirements.txt")->after;
+  const std::string text = *edit_of(change, "/var/home/alice/mi50/requirements.txt")->after;
   EXPECT_THAT(text, HasSubstr("--index-url https://download.pytorch.org/whl/rocm6.0\n"
                               "torch==2.4.1+rocm6.0\n"));
   EXPECT_THAT(text, HasSubstr("# Python 3.8 to 3.12.\n"));

@@ -47,7 +47,7 @@ struct World {
     facts.gpus = {make_gpu("0000:03:00.0", gfx)};
     boot.programs = {{"systemctl", "/usr/bin/systemctl"}};
     options.user = "alice";
-    options.home = "/home/alice";
+    options.home = "/var/home/alice";
   }
 
   void look() { diagnosis = findings::diagnose({facts, tables()}); }

@@ -138,16 +138,17 @@ TEST(Settings, texts_cut_anywhere_are_read) {
 }
 
 TEST(Settings, a_path_tells_the_syntax) {
-  EXPECT_EQ(syntax_of("/home/a/.bashrc"), SettingSyntax::shell);
+  EXPECT_EQ(syntax_of("/var/home/a/.bashrc"), SettingSyntax::shell);
   EXPECT_EQ(syntax_of("/etc/profile.d/rocm.sh"), SettingSyntax::shell);
   EXPECT_EQ(syntax_of("/etc/environment"), SettingSyntax::assignments);
-  EXPECT_EQ(syntax_of("/home/a/.config/environment.d/gpu.conf"), SettingSyntax::assignments);
+  EXPECT_EQ(syntax_of("/var/home/a/.config/environment.d/gpu.conf"), SettingSyntax::assignments);
   EXPECT_EQ(syntax_of("/etc/systemd/system/a.service.d/gpu.conf"), SettingSyntax::unit);
-  EXPECT_EQ(syntax_of("/home/a/.config/containers/systemd/a.container"), SettingSyntax::quadlet);
+  EXPECT_EQ(syntax_of("/var/home/a/.config/containers/systemd/a.container"),
+            SettingSyntax::quadlet);
   EXPECT_EQ(syntax_of("/srv/a/docker-compose.override.yml"), SettingSyntax::compose);
   EXPECT_EQ(syntax_of("/srv/a/.env"), SettingSyntax::assignments);
   EXPECT_EQ(syntax_of("/etc/default/ollama"), SettingSyntax::assignments);
-  EXPECT_EQ(syntax_of("/home/a/.pam_environment"), SettingSyntax::pam);
+  EXPECT_EQ(syntax_of("/var/home/a/.pam_environment"), SettingSyntax::pam);
 }
 
 }  // namespace

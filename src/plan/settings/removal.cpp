@@ -87,10 +87,11 @@ class Planner {
       rewrites[place] = decide_(judged);
       if (rewrites[place].what != Rewrite::keep) wrong.push_back(std::move(judged));
     }
-    tell_others(file, lines, syntax);
+    std::string after = rewrite(file.text, lines, rewrites);
+    tell_others({file.path, after}, syntax);
     if (wrong.empty()) return;
     if (is_editable(file.path)) {
-      add_edit(file, rewrite(file.text, lines, rewrites), wrong, rewrites);
+      add_edit(file, std::move(after), wrong, rewrites);
     } else {
       override_vendor(file, wrong);
     }
@@ -181,17 +182,14 @@ class Planner {
     change_.notes.push_back(fmt::format("Then: sudo systemctl restart {}", *unit));
   }
 
-  // What the readers of check find and the editors do not: in programs' arguments, in strings.
-  void tell_others(const ConfigFile& file, const SettingLines& lines, SettingSyntax syntax) {
+  // What the readers of check still find once the edits are done: in programs' arguments, in
+  // strings.
+  void tell_others(const ConfigFile& after, SettingSyntax syntax) {
     std::vector<Setting> others;
-    for (Setting& setting : settings_told(file, syntax)) {
-      const auto same = [&](const SettingPlace& place) {
-        return place.name == setting.name &&
-               (place.line == setting.source.line || place.value == setting.value);
-      };
-      const auto value = expand_value(setting.value, {});
-      if (!value || std::any_of(lines.places.begin(), lines.places.end(), same)) continue;
-      setting.value = *value;
+    for (Setting& setting : settings_told(after, syntax)) {
+      auto value = expand_value(setting.value, {});
+      if (!value) continue;
+      setting.value = *std::move(value);
       others.push_back(std::move(setting));
     }
     for (const Judgement& judged : audit(others)) {
