@@ -32,6 +32,14 @@ Copy find_copy(const facts::MachineFacts& machine, const facts::ModuleOption& op
   return copy;
 }
 
+// The title's end.
+std::string in_short(const Copy& copy, bool up_to_date) {
+  if (!copy.known()) return "";
+  if (copy.absent) return "; the initramfs does not hold the file";
+  return up_to_date ? "; the initramfs holds it, a reboot is missing"
+                    : "; the initramfs holds an older copy";
+}
+
 std::string explain(const Copy& copy, const facts::ModuleOption& option) {
   const std::string early =
       "The module is loaded early, from the initramfs, with the options that the initramfs holds. ";
@@ -79,12 +87,14 @@ Evidence show_copy(const Copy& copy) {
 Finding make(const facts::MachineFacts& machine, const facts::ModuleOption& option,
              const facts::Text& in_force) {
   const std::string name = option.module + "." + option.key;
+  const Copy copy = find_copy(machine, option);
+  const bool up_to_date = is_up_to_date(copy, option);
   Finding finding;
   finding.id = "option-not-in-force";
   finding.severity = Severity::warning;
-  finding.title = fmt::format("{}={} in {} is not in force: the kernel has {}", name, option.value,
-                              option.source.path, *in_force);
-  const Copy copy = find_copy(machine, option);
+  finding.title =
+      fmt::format("{}={} in {} is not in force: the kernel has {}{}", name, option.value,
+                  option.source.path, *in_force, in_short(copy, up_to_date));
   finding.reasons = {explain(copy, option)};
   finding.evidence = {{option.source.path, option.source.line, option.source.text, "what is asked"},
                       show(in_force, "what is in force")};

@@ -33,14 +33,12 @@ std::string find_image(const Files& files, const Text& kernel) {
 
 // not_present: the image does not hold it. A record keeps the answer, not the image.
 Text read_copy(const Files& files, const std::string& image, const std::string& name) {
-  const auto live = [&]() -> Result<std::string> {
-    HEADROOM_TRY(auto bytes, machine::read_from_initramfs(files, image, name));
-    if (!bytes) return Error{Errc::not_found, image + " does not hold " + name, ""};
-    return *std::move(bytes);
-  };
   return read_answer(image, [&] {
-    const bool asked = files.is_real() || files.is_record();
-    return asked ? files.ask("initramfs" + image + name, live) : live();
+    return files.derive("initramfs" + image + name, [&]() -> Result<std::string> {
+      HEADROOM_TRY(auto bytes, machine::read_from_initramfs(files, image, name));
+      if (!bytes) return Error{Errc::not_found, image + " does not hold " + name, ""};
+      return *std::move(bytes);
+    });
   });
 }
 
