@@ -11,6 +11,13 @@ const ModuleOption* MachineFacts::option(std::string_view module, std::string_vi
   return last;
 }
 
+const InitramfsCopy* MachineFacts::initramfs_copy(std::string_view file) const {
+  for (const InitramfsCopy& copy : initramfs_copies) {
+    if (copy.file == file) return &copy;
+  }
+  return nullptr;
+}
+
 const Text* MachineFacts::parameter(const std::string& name) const {
   const auto found = parameters.find(name);
   return found == parameters.end() ? nullptr : &found->second;

@@ -24,6 +24,13 @@ struct CgroupLimits {
   Text dmem_current;
 };
 
+// What an initramfs image holds of one file of the machine.
+struct InitramfsCopy {
+  std::string image;  // "/boot/initrd.img-6.14.0-37-generic".
+  std::string file;   // "/etc/modprobe.d/ttm.conf".
+  Text text;          // Missing with not_present: the image does not hold it.
+};
+
 struct MachineFacts {
   bool live = false;               // Root "/": true of this system now.
   bool processes_visible = false;  // At least one /proc/PID.
@@ -43,6 +50,8 @@ struct MachineFacts {
   // What /sys/module says is in force, by "module.key": "amdgpu.vm_size" → "-1". Parameters of mode
   // 0600 are missing for want of permission, which is not zero.
   std::map<std::string, Text> parameters;
+  // Of the running kernel's image, for files whose options are not in force; of no other file.
+  std::vector<InitramfsCopy> initramfs_copies;
   Text driver_version;   // Of amdgpu itself; only AMD's DKMS driver has one.
   KfdLimits kfd_limits;  // From debugfs, which only root reads.
 
@@ -55,6 +64,8 @@ struct MachineFacts {
   const Text* parameter(const std::string& name) const;
   // The option that counts for module.key: the last one that sets it; nullptr if none does.
   const ModuleOption* option(std::string_view module, std::string_view key) const;
+  // nullptr where the file was not looked for in an image.
+  const InitramfsCopy* initramfs_copy(std::string_view file) const;
   bool in_container() const { return container.known(); }
 };
 

@@ -4,49 +4,104 @@
 // initramfs that has no copy of the file.
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include <optional>
+
+#include "facts/options_in_force.h"
 #include "findings/advice.h"
 #include "findings/rules.h"
 
 namespace headroom::findings {
 namespace {
 
-// Booleans are written 1 and reported Y.
-std::string plain(std::string_view value) {
-  std::string word = to_lower(trim(value));
-  if (word == "y" || word == "1") return "1";
-  if (word == "n" || word == "0") return "0";
-  return word;
+// What the initramfs holds instead, where its image could be read.
+struct Copy {
+  const facts::InitramfsCopy* of = nullptr;
+  bool absent = false;                      // The image holds no such file.
+  std::optional<facts::ModuleOption> sets;  // What the copy asks of the same parameter.
+
+  bool known() const { return absent || (of != nullptr && of->text.known()); }
+};
+
+Copy find_copy(const facts::MachineFacts& machine, const facts::ModuleOption& option) {
+  Copy copy{machine.initramfs_copy(option.source.path), false, std::nullopt};
+  if (copy.of == nullptr) return copy;
+  copy.absent = !copy.of->text && copy.of->text.missing().why == facts::Why::not_present;
+  for (facts::ModuleOption& set : facts::parse_modprobe(copy.of->text)) {
+    if (set.module == option.module && set.key == option.key) copy.sets = std::move(set);
+  }
+  return copy;
 }
 
-// A limit that was in force when the driver loaded and was written over since: limit-not-in-force
-// says so.
-bool was_in_force(const facts::Facts& facts, const facts::ModuleOption& option) {
-  constexpr std::uint64_t page_bytes = 4096;
-  const auto pages = parse_u64(option.value);
-  if (option.key != "pages_limit" || !pages) return false;
-  for (const facts::Gpu& gpu : facts.gpus) {
-    const facts::Rung* at_load = gpu.ladder.rung("kfd-ttm");
-    if (at_load == nullptr || !at_load->limit) continue;
-    if (at_load->limit->value / page_bytes == *pages) return true;
+// The title's end.
+std::string in_short(const Copy& copy, bool up_to_date) {
+  if (!copy.known()) return "";
+  if (copy.absent) return "; the initramfs does not hold the file";
+  return up_to_date ? "; the initramfs holds it, a reboot is missing"
+                    : "; the initramfs holds an older copy";
+}
+
+std::string explain(const Copy& copy, const facts::ModuleOption& option) {
+  const std::string early =
+      "The module is loaded early, from the initramfs, with the options that the initramfs holds. ";
+  if (!copy.known()) {
+    return early +
+           "Either the file changed after the last boot, or the initramfs was not made again "
+           "since.";
   }
-  return false;
+  const std::string& image = copy.of->image;
+  if (copy.absent) {
+    return early + fmt::format(
+                       "{} has no copy of the file: it was made before the file was, or for "
+                       "any machine (dracut --no-hostonly), which leaves such files out. If it "
+                       "is still missing after the next one, the option belongs on the kernel "
+                       "command line.",
+                       image);
+  }
+  if (!copy.sets) {
+    return early + fmt::format("{} has an older copy of the file, without this option.", image);
+  }
+  if (!facts::same_value(copy.sets->value, option.value)) {
+    return early + fmt::format("{} has an older copy of the file, with {}={}.", image, option.key,
+                               copy.sets->value);
+  }
+  return early + fmt::format(
+                     "{} holds the file with this option, so it was made after this boot: a "
+                     "reboot brings it into force. If the machine was rebooted since, the boot "
+                     "loader starts it with another image.",
+                     image);
+}
+
+// The image is as it should be; nothing is left to make.
+bool is_up_to_date(const Copy& copy, const facts::ModuleOption& option) {
+  return copy.sets && facts::same_value(copy.sets->value, option.value);
+}
+
+Evidence show_copy(const Copy& copy) {
+  if (copy.absent) return {copy.of->image, 0, copy.of->file + " is not in it", "the initramfs"};
+  if (!copy.sets)
+    return {copy.of->image, 0, copy.of->file + " in it lacks the option", "the initramfs"};
+  return {copy.of->image, copy.sets->source.line, copy.sets->source.text,
+          "the copy of " + copy.of->file + " in the initramfs"};
 }
 
 Finding make(const facts::MachineFacts& machine, const facts::ModuleOption& option,
              const facts::Text& in_force) {
   const std::string name = option.module + "." + option.key;
+  const Copy copy = find_copy(machine, option);
+  const bool up_to_date = is_up_to_date(copy, option);
   Finding finding;
   finding.id = "option-not-in-force";
   finding.severity = Severity::warning;
-  finding.title = fmt::format("{}={} in {} is not in force: the kernel has {}", name, option.value,
-                              option.source.path, *in_force);
-  finding.reasons = {
-      "The module is loaded early, from the initramfs, with the options that the initramfs holds. "
-      "Either the file changed after the last boot, or the initramfs was not made again since."};
+  finding.title =
+      fmt::format("{}={} in {} is not in force: the kernel has {}{}", name, option.value,
+                  option.source.path, *in_force, in_short(copy, up_to_date));
+  finding.reasons = {explain(copy, option)};
   finding.evidence = {{option.source.path, option.source.line, option.source.text, "what is asked"},
                       show(in_force, "what is in force")};
-  finding.fix = steps_to_rebuild_initramfs(machine);
+  if (copy.known()) finding.evidence.push_back(show_copy(copy));
+  finding.fix = is_up_to_date(copy, option)
+                    ? std::vector<std::string>{"sudo reboot", "headroom check"}
+                    : steps_to_rebuild_initramfs(machine);
   finding.next = "headroom check --if reboot";
   return finding;
 }
@@ -54,14 +109,9 @@ Finding make(const facts::MachineFacts& machine, const facts::ModuleOption& opti
 std::vector<Finding> find(const Subject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   std::vector<Finding> findings;
-  if (subject.facts.gpus.empty()) return findings;
-  for (const facts::ModuleOption& option : machine.options) {
-    const bool from_file = option.source.path != "/proc/cmdline";
-    const bool counts = machine.option(option.module, option.key) == &option;
-    const facts::Text* in_force = machine.parameter(option.module + "." + option.key);
-    if (!from_file || !counts || in_force == nullptr || !*in_force) continue;
-    if (plain(option.value) == plain(**in_force) || was_in_force(subject.facts, option)) continue;
-    findings.push_back(make(machine, option, *in_force));
+  for (const facts::ModuleOption* option : facts::options_not_in_force(subject.facts)) {
+    const std::string name = option->module + "." + option->key;
+    findings.push_back(make(machine, *option, *machine.parameter(name)));
   }
   return findings;
 }

@@ -62,6 +62,10 @@ class Files {
   // ("may_use/dev/kfd"), and not_found where nothing was.
   Result<std::string> ask(const std::string& question,
                           const std::function<Result<std::string>()>& live) const;
+  // What is computed from files that are too large to record, an initramfs image for instance: of
+  // a record what was answered then, otherwise what `compute` answers.
+  Result<std::string> derive(const std::string& question,
+                             const std::function<Result<std::string>()>& compute) const;
 
  private:
   // Why something could not be read: an errno or, where `number` is 0, a sentence.
@@ -87,6 +91,7 @@ class Files {
 
   // To the record, if there is one, under the name that is left once real links are followed.
   std::optional<std::string> real_name(std::string_view path) const;
+  void note_answer(const std::string& question, const Result<std::string>& answer) const;
   void note_file(std::string_view path, const std::string& text) const;
   void note_entries(std::string_view path, const std::vector<std::string>& names,
                     const std::vector<std::string>& folders) const;

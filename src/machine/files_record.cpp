@@ -42,13 +42,25 @@ Result<std::string> Files::ask(const std::string& question,
   } else {
     return read(answers_folder + question);
   }
-  if (recording_ == nullptr) return answer;
+  note_answer(question, answer);
+  return answer;
+}
+
+Result<std::string> Files::derive(const std::string& question,
+                                  const std::function<Result<std::string>()>& compute) const {
+  if (manifest_.complete) return ask(question, compute);
+  Result<std::string> answer = compute();
+  note_answer(question, answer);
+  return answer;
+}
+
+void Files::note_answer(const std::string& question, const Result<std::string>& answer) const {
+  if (recording_ == nullptr) return;
   if (answer) {
     recording_->files.emplace(without_slash(answers_folder + question), *answer);
   } else {
     recording_->unanswered.emplace(question, answer.error());
   }
-  return answer;
 }
 
 std::optional<Files::Refusal> Files::recorded_refusal(std::string_view path) const {

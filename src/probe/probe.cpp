@@ -4,6 +4,7 @@
 #include "machine/live_answers.h"
 #include "probe/read_environment.h"
 #include "probe/read_gpus.h"
+#include "probe/read_initramfs.h"
 #include "probe/read_links.h"
 #include "probe/read_machine.h"
 #include "probe/read_processes.h"
@@ -68,6 +69,7 @@ Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTabl
   const auto processes = facts.gpus.empty() ? facts::Processes{} : read_processes(files);
   if (surroundings.ask_kfd) ask_kfd(files, facts.gpus);
   complete_gpus(facts, processes, tables);
+  facts.machine.initramfs_copies = read_initramfs_copies(files, facts);
   facts.environment = read_environment(files, {facts.machine, processes, shell}, tables.knobs);
   return facts;
 }

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "machine/testing/newc.h"
+
 namespace headroom::testing {
 namespace {
 
@@ -21,7 +23,7 @@ class Expander {
     HEADROOM_CHECK(only(top, "",
                         {"about", "kernel", "os", "ram_kib", "available_kib", "cmdline", "cgroup",
                          "dev", "ttm", "gttsize", "gpu", "kfd_node", "process", "kfd_process",
-                         "acs", "file", "link", "unreadable"}));
+                         "acs", "file", "link", "initramfs", "unreadable"}));
     write_system(top);
     for (const Json& gpu : list(top, "gpu")) HEADROOM_CHECK(write_gpu(gpu));
     for (const Json& node : list(top, "kfd_node")) HEADROOM_CHECK(write_node(node));
@@ -30,6 +32,9 @@ class Expander {
     for (const auto& [path, control] : object(top, "acs")) write_acs(path, control.get<int>());
     for (const auto& [path, text] : object(top, "file")) write(path, text.get<std::string>());
     for (const auto& [path, target] : object(top, "link")) link(path, target.get<std::string>());
+    for (const auto& [path, held] : object(top, "initramfs")) {
+      write_initramfs(path, held.get<std::map<std::string, std::string>>());
+    }
     if (top.contains("unreadable")) {
       write("MANIFEST.json", Json{{"read_errors", top["unreadable"]}}.dump());
     }
@@ -69,6 +74,14 @@ class Expander {
   void link(const std::string& path, const std::string& target) const {
     fs::create_directories((root_ / path).parent_path());
     fs::create_symlink(target, root_ / path);
+  }
+
+  // An image that is not compressed, with these files.
+  void write_initramfs(const std::string& path,
+                       const std::map<std::string, std::string>& held) const {
+    std::vector<machine::testing::NewcEntry> entries;
+    for (const auto& [name, bytes] : held) entries.push_back({name, bytes});
+    write(path, machine::testing::make_newc(entries));
   }
 
   void write_system(const Json& top) {

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// modprobe.d against the kernel: which options ask for something that is not in force.
+#pragma once
+
+#include <vector>
+
+#include "facts/facts.h"
+
+namespace headroom::facts {
+
+// Options of files whose parameter the kernel has with another value, one per parameter: the entry
+// that counts. Not among them: what the command line sets, what may not be read, and limits that
+// were in force when the driver loaded and were written over since. They point into `facts`.
+std::vector<const ModuleOption*> options_not_in_force(const Facts& facts);
+
+// Whether two values of a parameter are one: booleans are written 1 and reported Y.
+bool same_value(std::string_view a, std::string_view b);
+
+}  // namespace headroom::facts
