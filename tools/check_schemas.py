@@ -44,6 +44,17 @@ def capture_commands(scratch):
     yield ["headroom", "capture", pathlib.Path(scratch, "live"), "--json"]
 
 
+def reclaim_commands(scratch):
+    """`headroom reclaim` of every test machine that has a GPU: a dry run, and one that names a figure and every rung."""
+    for machine in MACHINES:
+        if not any(word in machine.stem for word in ("two-cards-full", "orphan", "mi50", "strix-halo-half", "slurm", "igpu")):
+            continue
+        folder = pathlib.Path(scratch, machine.stem)
+        subprocess.run([PROGRAMS / "fake_machine", machine, folder], check=True)
+        yield ["headroom", "reclaim", "--json", "--root", folder]
+        yield ["headroom", "reclaim", "--json", "--root", folder, "--all", "--free", "1GiB", "--up-to", "reboot"]
+
+
 def replay_commands(scratch):
     """`headroom replay` of a small trace: one that ends, one that cannot, and every policy at once."""
     trace = pathlib.Path(scratch, "small.trace")
@@ -101,6 +112,7 @@ SCHEMAS = {
     "check.schema.json": check_commands,
     "explain.schema.json": explain_commands,
     "plan.schema.json": plan_commands,
+    "reclaim.schema.json": reclaim_commands,
     "replay.schema.json": replay_commands,
     "train.schema.json": train_commands,
 }
