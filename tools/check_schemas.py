@@ -44,6 +44,50 @@ def capture_commands(scratch):
     yield ["headroom", "capture", pathlib.Path(scratch, "live"), "--json"]
 
 
+def distribution(scratch, name):
+    """A scratch root with the files and stand-in programs of a distribution."""
+    folder = pathlib.Path(scratch, name)
+    subprocess.run([PROGRAMS / "fake_distribution", name, folder], check=True)
+    return folder
+
+
+def fix_commands(scratch):
+    """What a memory limit would change on each kind of boot loader, and other fixes."""
+    for name in ("fedora-42", "ubuntu-24.04", "arch-systemd-boot", "bazzite", "nixos"):
+        folder = distribution(scratch, name)
+        yield ["headroom", "fix", "ttm-cap", "--json", "--root", folder]
+    yield ["headroom", "fix", "ttm-cap", "--via", "modprobe", "--json", "--root", distribution(scratch, "debian-12")]
+
+
+def fixes_commands(scratch):
+    """Every fix of a machine that needs some."""
+    yield ["headroom", "fix", "--json", "--root", distribution(scratch, "ubuntu-24.04")]
+
+
+def change_commands(scratch):
+    """A change applied, looked at and taken back."""
+    folder = distribution(scratch, "ubuntu-24.04")
+    yield ["headroom", "fix", "ttm-cap", "--apply", "--json", "--root", folder]
+    yield ["headroom", "undo", "--json", "--root", folder]
+
+
+def history_commands(scratch):
+    """The journal of a machine that was changed once, and of one that never was."""
+    folder = distribution(scratch, "fedora-42")
+    yield ["headroom", "history", "--json", "--root", folder]
+    subprocess.run([PROGRAMS / "headroom", "fix", "ttm-cap", "--apply", "--root", folder], check=True, capture_output=True)
+    yield ["headroom", "history", "--json", "--root", folder]
+
+
+def confirm_commands(scratch):
+    """A reboot that brought what was predicted, and one that came up on the old entry."""
+    for name, more in (("ubuntu-24.04", []), ("fedora-42", ["--fail"])):
+        folder = distribution(scratch, name)
+        subprocess.run([PROGRAMS / "headroom", "fix", "ttm-cap", "--apply", "--root", folder], check=True, capture_output=True)
+        subprocess.run([PROGRAMS / "fake_distribution", "--reboot", *more, folder], check=True, capture_output=True)
+        yield ["headroom", "confirm", "--json", "--root", folder]
+
+
 def reclaim_commands(scratch):
     """`headroom reclaim` of every test machine that has a GPU: a dry run, and one that names a figure and every rung."""
     for machine in MACHINES:
@@ -109,8 +153,13 @@ def train_commands(scratch):
 
 SCHEMAS = {
     "capture.schema.json": capture_commands,
+    "change.schema.json": change_commands,
     "check.schema.json": check_commands,
+    "confirm.schema.json": confirm_commands,
     "explain.schema.json": explain_commands,
+    "fix.schema.json": fix_commands,
+    "fixes.schema.json": fixes_commands,
+    "history.schema.json": history_commands,
     "plan.schema.json": plan_commands,
     "reclaim.schema.json": reclaim_commands,
     "replay.schema.json": replay_commands,

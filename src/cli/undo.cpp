@@ -46,7 +46,7 @@ void add_undo(CLI::App& app, Context& context) {
   command->add_option("id", options->id,
                       "The change, as headroom history lists it (default: the last one in force)");
   command->add_option("--root", options->root, "A scratch root, for tests");
-  command->add_flag("--json", options->json, "For programs: schema headroom.record/1");
+  command->add_flag("--json", options->json, "For programs: schema headroom.change/1");
   command->footer(
       "Exit: 0 undone, 1 refused or not finished (nothing is lost; the message says how to go "
       "on),\n"

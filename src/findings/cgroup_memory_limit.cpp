@@ -42,7 +42,7 @@ std::vector<Finding> find(const Subject& subject) {
                        ? "on the host: start the container with a larger --memory (Kubernetes: "
                          "resources.limits.memory)"
                        : "systemctl show -p MemoryMax UNIT, and raise MemoryMax= of that unit"};
-    finding.next = "headroom check --verbose";
+    finding.next = "headroom fix cgroup-memory-limit";
     findings.push_back(std::move(finding));
     break;  // One limit for all of them; the first GPU shows it.
   }

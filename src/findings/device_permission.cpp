@@ -16,7 +16,7 @@ Finding make(std::string gpu, std::string title) {
   finding.severity = Severity::error;
   finding.gpu = std::move(gpu);
   finding.title = std::move(title);
-  finding.next = "headroom check";
+  finding.next = "headroom fix device-permission";
   finding.claim = Claim{Verdict::broken, 0.9, {}};
   return finding;
 }

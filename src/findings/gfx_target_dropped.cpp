@@ -66,7 +66,7 @@ std::vector<Finding> find(const Subject& subject) {
           "with the "
           "square of the sequence; plan with attention = \"math\".");
     }
-    finding.next = "headroom plan --spec JOB.toml";
+    finding.next = "headroom fix stack";
     finding.claim = Claim{Verdict::limited, 0.9, {}};
     findings.push_back(std::move(finding));
   }

@@ -50,7 +50,7 @@ Finding make(const Subject& subject, const facts::Gpu& gpu) {
           value, to_string(judged.risk)));
     }
   }
-  finding.next = "headroom check";
+  finding.next = "headroom fix stack";
   finding.claim = Claim{Verdict::broken, python.named ? 0.9 : 0.8, {}};
   return finding;
 }

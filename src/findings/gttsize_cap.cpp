@@ -18,7 +18,7 @@ Finding start(const facts::Gpu& gpu, std::string title) {
   finding.severity = Severity::warning;
   finding.gpu = gpu.pci;
   finding.title = std::move(title);
-  finding.next = "headroom check";
+  finding.next = "headroom fix gttsize-cap";
   finding.claim = Claim{Verdict::limited, 0.9, {}};
   return finding;
 }

@@ -45,7 +45,7 @@ std::vector<Finding> find(const Subject& subject) {
       "rocminfo | grep -E 'Marketing Name|Device Type'   (GPUs count from 0 in this order)",
       "export HIP_VISIBLE_DEVICES=N   (N: the discrete card)"};
   name_indices(*integrated, *discrete, finding);
-  finding.next = "headroom check --verbose";
+  finding.next = "headroom fix igpu-beside-discrete";
   return {finding};
 }
 

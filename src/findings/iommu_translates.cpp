@@ -30,7 +30,7 @@ std::vector<Finding> find(const Subject& subject) {
   finding.fix = steps_to_boot_with(subject.facts.machine, "iommu=pt");
   finding.fix.emplace_back(
       "until then, NCCL_P2P_DISABLE=1 lets RCCL go through RAM: slower, but it ends");
-  finding.next = "headroom check --verbose";
+  finding.next = "headroom fix iommu-not-passthrough";
   return {finding};
 }
 

@@ -98,7 +98,9 @@ std::vector<Finding> find_knobs(const Subject& subject, const KnobRule& rule) {
     }
     finding.evidence = {place};
     finding.fix = {(judged.why.empty() ? "" : capital(judged.why) + " ") + capital(judged.advice)};
-    finding.next = "headroom check";
+    const bool curable =
+        rule.verdict == KnobVerdict::dangerous || rule.verdict == KnobVerdict::deprecated;
+    finding.next = curable ? fmt::format("headroom fix {}", rule.id) : "headroom check";
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -30,7 +30,7 @@ std::vector<Finding> find(const Subject& subject) {
       "in again)",
       "for a service: LimitMEMLOCK=infinity in its unit",
       "for a container: docker run --ulimit memlock=-1 …"};
-  finding.next = "headroom check";
+  finding.next = "headroom fix memlock-too-low";
   return {finding};
 }
 

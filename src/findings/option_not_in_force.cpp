@@ -102,7 +102,7 @@ Finding make(const facts::MachineFacts& machine, const facts::ModuleOption& opti
   finding.fix = is_up_to_date(copy, option)
                     ? std::vector<std::string>{"sudo reboot", "headroom check"}
                     : steps_to_rebuild_initramfs(machine);
-  finding.next = "headroom check --if reboot";
+  finding.next = "headroom fix option-not-in-force";
   return finding;
 }
 

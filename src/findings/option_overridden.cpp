@@ -37,7 +37,7 @@ std::vector<Finding> find(const Subject& subject) {
                         {winner->source.path, winner->source.line, winner->source.text, "counts"}};
     finding.fix = {
         fmt::format("keep one: take {}={} out of {}", loser.key, loser.value, place(loser))};
-    finding.next = "headroom check --if reboot";
+    finding.next = "headroom fix option-overridden";
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -42,7 +42,7 @@ std::vector<Finding> find(const Subject& subject) {
   finding.evidence = {show(shm, "the size of /dev/shm")};
   finding.fix = steps(*facts.machine.container);
   finding.fix.emplace_back("with one process, DataLoader(num_workers=0) does without");
-  finding.next = "headroom check";
+  finding.next = "headroom fix shm-too-small";
   return {finding};
 }
 

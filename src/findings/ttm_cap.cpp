@@ -65,7 +65,7 @@ std::vector<Finding> find(const Subject& subject) {
           "amdgpu.gttsize is deprecated and not needed any more: drop it, GTT then follows TTM's "
           "limit");
     }
-    finding.next = "headroom check";
+    finding.next = "headroom fix ttm-cap";
     finding.claim = Claim{Verdict::limited, 0.95, {}};
     findings.push_back(std::move(finding));
   }

@@ -25,7 +25,7 @@ std::vector<Finding> find(const Subject& subject) {
       "has and no GPU counts."};
   finding.evidence = {show(memory.gpu_reclaim, "freed by GPUs and kept")};
   finding.fix = {"echo 2 | sudo tee /proc/sys/vm/drop_caches   (harmless; caches fill again)"};
-  finding.next = "headroom check";
+  finding.next = "headroom reclaim";
   return {finding};
 }
 

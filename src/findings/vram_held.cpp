@@ -159,7 +159,7 @@ std::vector<Finding> find(const Subject& subject) {
       finding.fix = {"sudo headroom check   (root sees every process)",
                      "sudo fuser -v /dev/kfd /dev/dri/*"};
     }
-    finding.next = "headroom check";
+    finding.next = "headroom reclaim";
     finding.claim = make_claim(facts, *use, holders);
     finding.severity =
         finding.claim->verdict == Verdict::broken ? Severity::error : Severity::warning;

@@ -36,7 +36,7 @@ Finding start(const facts::Gpu& gpu, const MemoryUse& use, std::string title) {
   finding.evidence = {show(
       use.used, fmt::format("{} of {} in use", to_string(*use.used), to_string(use.capacity)))};
   finding.fix = ways_out(gpu);
-  finding.next = "headroom check";
+  finding.next = "headroom reclaim";
   return finding;
 }
 

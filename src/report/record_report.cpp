@@ -154,7 +154,7 @@ std::string to_text(const Record& record, const std::string& folder, const Style
 
 std::string to_json_text(const Record& record, const std::vector<std::string>& notes) {
   nlohmann::ordered_json json;
-  json["schema"] = "headroom.record/1";
+  json["schema"] = "headroom.change/1";
   json.update(to_json(record));
   json["notes"] = notes;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

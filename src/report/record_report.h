@@ -17,7 +17,7 @@ std::string history_to_json_text(const std::vector<plan::Record>& records);
 
 // One change with its steps, its files and where their originals are.
 std::string to_text(const plan::Record& record, const std::string& folder, const Style& style);
-// Schema headroom.record/1 without the bytes of files; `notes` are what undo had to say.
+// Schema headroom.change/1 without the bytes of files; `notes` are what undo had to say.
 std::string to_json_text(const plan::Record& record, const std::vector<std::string>& notes);
 
 std::string undone_to_text(const plan::Record& record, const std::vector<std::string>& notes,
