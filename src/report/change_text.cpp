@@ -42,7 +42,7 @@ std::string steps_remark(const Change& change) {
 std::string steps_text(const Change& change, const Style& style) {
   std::string text = heading(steps_title(change), steps_remark(change), style);
   std::size_t number = 0;
-  for (const plan::Step& step : change.steps) text += step_text(step, ++number, style);
+  for (const plan::Step& step : change.steps) text += step_text(step, ++number, style) + "\n";
   text += fold(
       "Before anything is touched, the bytes, owner, mode and labels of every file above are "
       "saved; "
@@ -112,7 +112,9 @@ std::string to_text(const Change& change, const facts::Facts& now, const Style& 
   std::string text = style.bold(printable(change.title)) + "   " +
                      style.dim("(a dry run: nothing is changed)") + "\n";
   for (const std::string& warning : change.warnings) {
-    text += "\n" + style.yellow("warning") + fold(printable(warning), ": ", style.width - 7);
+    constexpr std::string_view mark = "warning: ";
+    text +=
+        "\n" + style.yellow(mark) + fold(printable(warning), mark, style.width).substr(mark.size());
   }
   if (change.forecast) text += forecast_text(*change.forecast, now, style);
   text += steps_text(change, style) + fallback_text(change, style);

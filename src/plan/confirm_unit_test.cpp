@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/confirm_unit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace headroom::plan {
+namespace {
+
+using ::testing::HasSubstr;
+
+facts::BootSetup with_systemd() {
+  facts::BootSetup boot;
+  boot.programs["systemctl"] = "/usr/bin/systemctl";
+  return boot;
+}
+
+FixOptions options(const std::string& program = "/usr/bin/headroom") {
+  FixOptions options;
+  options.program = program;
+  return options;
+}
+
+Change rebooting() {
+  Change change;
+  change.needs_reboot = true;
+  change.forecast = Forecast{};
+  return change;
+}
+
+TEST(ConfirmUnit, it_is_installed_started_and_removed_again) {
+  Change change = rebooting();
+  add_confirm_unit(change, with_systemd(), options());
+  ASSERT_EQ(change.steps.size(), 3U);
+  const auto& unit = std::get<FileEdit>(change.steps[0].action);
+  EXPECT_EQ(unit.path, confirm_unit_path);
+  EXPECT_THAT(*unit.after, HasSubstr("ExecStart=\"/usr/bin/headroom\" confirm --at-boot\n"));
+  EXPECT_EQ(std::get<Command>(change.steps[2].action).undo_run, UndoRun::always);
+  ASSERT_EQ(change.on_confirm.size(), 3U);
+  const auto& gone = std::get<FileEdit>(change.on_confirm[1].action);
+  EXPECT_EQ(gone.before, unit.after);
+  EXPECT_EQ(gone.after, std::nullopt);
+  const auto& link = std::get<LinkEdit>(change.steps[1].action);
+  EXPECT_EQ(std::get<LinkEdit>(change.on_confirm[0].action).before, link.after);
+}
+
+TEST(ConfirmUnit, rolling_back_is_asked_for_where_it_was) {
+  FixOptions wanted = options();
+  wanted.rollback_on_mismatch = true;
+  EXPECT_THAT(confirm_unit(wanted), HasSubstr("confirm --at-boot --rollback-on-mismatch\n"));
+}
+
+TEST(ConfirmUnit, odd_paths_are_one_word_to_systemd) {
+  const std::string text = confirm_unit(options("/opt/my \"tools\"/100%$x/headroom"));
+  EXPECT_THAT(text, HasSubstr(R"(ExecStart="/opt/my \"tools\"/100%%$$x/headroom" confirm)"));
+  EXPECT_THAT(text, HasSubstr(R"(RequiresMountsFor="/opt/my \"tools\"/100%%$x/headroom" )"));
+}
+
+TEST(ConfirmUnit, without_systemd_a_person_is_asked) {
+  Change change = rebooting();
+  add_confirm_unit(change, {}, options());
+  ASSERT_EQ(change.steps.size(), 1U);
+  EXPECT_THAT(std::get<Instruction>(change.steps[0].action).text, HasSubstr("headroom confirm"));
+  EXPECT_TRUE(change.on_confirm.empty());
+}
+
+TEST(ConfirmUnit, a_change_without_a_reboot_needs_none) {
+  Change change;
+  add_confirm_unit(change, with_systemd(), options());
+  EXPECT_TRUE(change.steps.empty());
+}
+
+TEST(ConfirmUnit, a_unit_of_an_earlier_change_is_taken_over) {
+  Change change = rebooting();
+  facts::BootSetup boot = with_systemd();
+  boot.files.push_back({std::string(confirm_unit_path), "old\n"});
+  add_confirm_unit(change, boot, options());
+  EXPECT_EQ(std::get<FileEdit>(change.steps[0].action).before, "old\n");
+}
+
+TEST(ConfirmUnit, a_program_that_systemd_may_not_reach_is_said) {
+  for (const char* program : {"/home/me/headroom", "/root/headroom", "/var/home/me/headroom"}) {
+    Change change = rebooting();
+    add_confirm_unit(change, with_systemd(), options(program));
+    EXPECT_EQ(change.notes.size(), 1U) << program;
+  }
+  Change change = rebooting();
+  add_confirm_unit(change, with_systemd(), options());
+  EXPECT_TRUE(change.notes.empty());
+}
+
+}  // namespace
+}  // namespace headroom::plan

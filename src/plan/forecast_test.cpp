@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/forecast.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace headroom::plan {
+namespace {
+
+using facts::Facts;
+using facts::Source;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+template <class T>
+facts::Fact<T> known(T value, std::string path = "/file") {
+  return {std::move(value), Source{std::move(path), 1, ""}};
+}
+
+// A Strix Halo; its pool is TTM's limit.
+Facts machine(Bytes limit, Bytes carve_out = 512_MiB, Bytes ram = 125_GiB) {
+  Facts facts;
+  facts.machine.kernel = known(std::string("6.17.0"));
+  facts.machine.memory.total = known(ram);
+  facts.machine.pages_limit = known(limit);
+  facts::Gpu gpu;
+  gpu.pci = "0000:c5:00.0";
+  gpu.name = "AMD Radeon 8060S";
+  gpu.integrated = known(true);
+  gpu.vram_total = known(carve_out);
+  gpu.gtt_total = known(limit);
+  gpu.pool = known(limit);
+  gpu.ladder = make_ladder(gpu, facts.machine);
+  facts.gpus = {gpu};
+  return facts;
+}
+
+void boot_with(Facts& facts, const std::string& value, const std::string& path) {
+  facts.machine.options.push_back({"ttm", "pages_limit", value, Source{path, 1, ""}});
+}
+
+constexpr const char* pages = "31457280";
+
+Forecast of_120_gib() {
+  facts::WhatIf change;
+  change.pages_limit.value = 120_GiB;
+  return make_forecast(predict(machine(Bytes{(125_GiB).value / 2}), change),
+                       {{"ttm.pages_limit", pages}});
+}
+
+Facts as_wanted() {
+  Facts now = machine(120_GiB);
+  boot_with(now, pages, "/proc/cmdline");
+  now.machine.parameters["ttm.pages_limit"] = known(std::string(pages));
+  return now;
+}
+
+TEST(Forecast, the_limits_of_the_apu_are_kept_and_which_binds) {
+  const Forecast forecast = of_120_gib();
+  const auto ttm = std::find_if(forecast.rungs.begin(), forecast.rungs.end(),
+                                [](const auto& rung) { return rung.rung == "ttm"; });
+  ASSERT_NE(ttm, forecast.rungs.end());
+  EXPECT_EQ(ttm->limit, 120_GiB);
+  EXPECT_TRUE(ttm->binding);
+}
+
+TEST(Compare, what_came_as_predicted) {
+  const Comparison comparison = compare(of_120_gib(), as_wanted());
+  EXPECT_EQ(comparison.outcome, Outcome::as_predicted);
+  EXPECT_TRUE(comparison.reasons.empty());
+}
+
+TEST(Compare, one_page_off_is_not_as_predicted) {
+  Facts now = machine(120_GiB - 4096_B);
+  EXPECT_EQ(compare(of_120_gib(), now).outcome, Outcome::differs);
+}
+
+TEST(Compare, debugfs_rounds_the_drivers_copy_to_mib_and_that_is_right) {
+  Facts now = as_wanted();
+  now.machine.kfd_limits.ttm_limit = known(120_GiB - 1_MiB + 1_B);
+  now.gpus[0].ladder = make_ladder(now.gpus[0], now.machine);
+  EXPECT_EQ(compare(of_120_gib(), now).outcome, Outcome::as_predicted);
+}
+
+TEST(Compare, the_ram_may_be_some_mib_off) {
+  Facts now = as_wanted();
+  now.machine.memory.total = known(125_GiB - 60_MiB);
+  now.gpus[0].ladder = make_ladder(now.gpus[0], now.machine);
+  EXPECT_EQ(compare(of_120_gib(), now).outcome, Outcome::as_predicted);
+}
+
+TEST(Compare, the_old_entry_that_was_booted_is_told_by_the_missing_words) {
+  const Comparison comparison = compare(of_120_gib(), machine(Bytes{(125_GiB).value / 2}));
+  EXPECT_EQ(comparison.outcome, Outcome::differs);
+  EXPECT_THAT(comparison.reasons, Contains(HasSubstr("old entry of the boot menu")));
+}
+
+TEST(Compare, a_stale_initramfs_is_told_by_a_file_that_has_no_effect) {
+  Facts now = machine(Bytes{(125_GiB).value / 2});
+  boot_with(now, pages, "/etc/modprobe.d/headroom.conf");
+  now.machine.parameters["ttm.pages_limit"] = known(std::string("16384000"));
+  EXPECT_THAT(compare(of_120_gib(), now).reasons, Contains(HasSubstr("initramfs")));
+}
+
+TEST(Compare, the_place_that_overrides_is_named) {
+  Facts now = machine(100_GiB);
+  boot_with(now, pages, "/etc/modprobe.d/headroom.conf");
+  boot_with(now, "26214400", "/proc/cmdline");
+  EXPECT_THAT(compare(of_120_gib(), now).reasons,
+              Contains(HasSubstr("the kernel command line says 26214400, and that counts")));
+}
+
+TEST(Compare, a_carve_out_that_was_changed_is_named) {
+  Facts now = machine(120_GiB, 64_GiB, 62_GiB);
+  boot_with(now, pages, "/proc/cmdline");
+  const Comparison comparison = compare(of_120_gib(), now);
+  EXPECT_EQ(comparison.outcome, Outcome::differs);
+  EXPECT_THAT(comparison.reasons,
+              Contains(HasSubstr("carve-out is 64.00 GiB now and was 512.0 MiB")));
+}
+
+TEST(Compare, another_kernel_alone_is_no_difference) {
+  Facts now = as_wanted();
+  now.machine.kernel = known(std::string("7.0.0"));
+  EXPECT_EQ(compare(of_120_gib(), now).outcome, Outcome::as_predicted);
+}
+
+TEST(Compare, another_kernel_is_a_reason_where_the_pool_is_another) {
+  Facts now = as_wanted();
+  now.machine.kernel = known(std::string("6.8.0"));
+  now.gpus[0].pool = known(512_MiB);
+  now.gpus[0].ladder = make_ladder(now.gpus[0], now.machine);
+  EXPECT_THAT(compare(of_120_gib(), now).reasons, Contains(HasSubstr("Linux 6.8.0 is running")));
+}
+
+TEST(Compare, the_other_driver_package_is_told_by_its_module) {
+  Facts now = machine(Bytes{(125_GiB).value / 2});
+  now.machine.ttm_module = "amdttm";
+  EXPECT_THAT(compare(of_120_gib(), now).reasons, Contains(HasSubstr("module amdttm now")));
+}
+
+TEST(Compare, a_gpu_that_is_gone_is_said) {
+  Facts now = machine(120_GiB);
+  now.gpus.clear();
+  const Comparison comparison = compare(of_120_gib(), now);
+  EXPECT_EQ(comparison.outcome, Outcome::differs);
+  EXPECT_THAT(comparison.reasons, Contains(HasSubstr("amdgpu is not loaded")));
+}
+
+TEST(Compare, the_only_apu_is_the_same_one_at_another_address) {
+  Facts now = as_wanted();
+  now.gpus[0].pci = "0000:c6:00.0";
+  EXPECT_EQ(compare(of_120_gib(), now).outcome, Outcome::as_predicted);
+}
+
+TEST(Compare, a_limit_that_cannot_be_read_leaves_it_open) {
+  Facts now = as_wanted();
+  now.gpus[0].gtt_total = {facts::Missing{facts::Why::no_permission, ""}, Source{"/gtt", 0, ""}};
+  now.gpus[0].ladder = make_ladder(now.gpus[0], now.machine);
+  const Comparison comparison = compare(of_120_gib(), now);
+  EXPECT_EQ(comparison.outcome, Outcome::not_known);
+  EXPECT_FALSE(comparison.unread.empty());
+}
+
+}  // namespace
+}  // namespace headroom::plan
