@@ -108,9 +108,12 @@ class Layout {
     return Done{};
   }
 
+  // "grub2-mkconfig" is what Fedora and openSUSE call grub-mkconfig.
   Status copy_program(const std::string& name, const std::string& where) const {
-    HEADROOM_TRY(const std::string text,
-                 machine::read_file((folder() / "programs" / name).string()));
+    const bool renamed = name.starts_with("grub2-");
+    const std::string source = renamed ? "grub-" + name.substr(6) : name;
+    HEADROOM_TRY(std::string text, machine::read_file((folder() / "programs" / source).string()));
+    if (renamed) text = replace_all(text, source, name);
     const std::string path = where + "/" + name;
     write(path, replace_all(text, "@FAKE_INITRAMFS@", HEADROOM_FAKE_INITRAMFS));
     fs::permissions(root_ / path, static_cast<fs::perms>(0755));
