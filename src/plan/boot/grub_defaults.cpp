@@ -146,7 +146,8 @@ class Editor {
     facts::ConfigFile& file = files_[piece.file];
     const auto edited = edit_value(raw(piece), change);
     if (!edited) {
-      const auto line = std::count(file.text.begin(), file.text.begin() + piece.at.begin, '\n') + 1;
+      const std::string_view above = std::string_view(file.text).substr(0, piece.at.begin);
+      const auto line = std::count(above.begin(), above.end(), '\n') + 1;
       return Error{Errc::unsupported,
                    fmt::format("expected a value of {} that can be edited word by word; found {} "
                                "in {}, line {}",

@@ -277,7 +277,7 @@ std::optional<std::string> edit_value(std::string_view raw, const ArgumentChange
   const std::string before = unquote_value(raw);
   const std::string wanted = edit_words(before, change);
   if (wanted == before) return std::string(raw);
-  const auto inside = edit_inside(raw, change);
+  auto inside = edit_inside(raw, change);
   if (inside && unquote_value(*inside) == wanted) return inside;
   std::string anew = quote_value(wanted);
   if (unquote_value(anew) == wanted) return anew;
