@@ -44,15 +44,26 @@ TEST(StackFix, without_a_folder_it_is_told) {
   EXPECT_FALSE(world.applies(stack_fix)) << "nothing is wrong with what is installed";
 }
 
-TEST(StackFix, a_card_that_needs_an_override_gets_it_in_the_environment) {
-  World world("gfx90c");
-  world.look();
-  ASSERT_TRUE(world.diagnosis.suitability[0].has_value());
-  const auto change = world.plan(stack_fix);
-  if (world.diagnosis.suitability[0]->route == findings::StackRoute::override) {
-    EXPECT_THAT(told_by(*change), HasSubstr("HSA_OVERRIDE_GFX_VERSION="));
-  } else {
-    EXPECT_EQ(change.error().code, Errc::unsupported);
+TEST(StackFix, every_target_gets_a_stack_or_a_reason) {
+  for (const auto& [gfx, target] : testing::tables().targets) {
+    World world(gfx.c_str());
+    world.look();
+    ASSERT_TRUE(world.diagnosis.suitability[0].has_value()) << gfx;
+    const findings::StackRoute route = world.diagnosis.suitability[0]->route;
+    const auto change = world.plan(stack_fix);
+    if (!change) {
+      EXPECT_EQ(change.error().code, Errc::unsupported) << gfx;
+      EXPECT_NE(route, findings::StackRoute::community) << gfx;
+      continue;
+    }
+    const std::string told = told_by(*change);
+    EXPECT_THAT(told, HasSubstr("torch")) << gfx;
+    EXPECT_EQ(told.find("HSA_OVERRIDE_GFX_VERSION=") != std::string::npos,
+              route == findings::StackRoute::override)
+        << gfx;
+    if (route == findings::StackRoute::old_stack) {
+      EXPECT_THAT(told, HasSubstr(testing::tables().stack(gfx)->torch)) << gfx;
+    }
   }
 }
 
