@@ -38,7 +38,7 @@ Status complete_options(FixCommand& command, const LookedOver& machine) {
   command.options.home = machine.asker.home;
   command.options.trial = !command.permanent;
   if (!command.reserve.empty()) {
-    const auto reserve = parse_bytes(command.reserve);
+    auto reserve = parse_bytes(command.reserve);
     if (!reserve) return std::move(reserve).error().in("--reserve " + command.reserve);
     command.options.reserve = *reserve;
   }

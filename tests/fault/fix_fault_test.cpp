@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every fix that applies on every distribution, interrupted at every operation of apply, of undo
+// and of confirm, with the distribution's own (stand-in) programs: afterwards undo brings every
+// byte back.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "change/change_machine.h"
+#include "machine/open_root.h"
+#include "plan/fix.h"
+#include "probe/probe.h"
+#include "probe/read_boot_setup.h"
+#include "probe/read_libraries.h"
+#include "probe/read_setting_files.h"
+#include "support/distribution.h"
+#include "support/scratch_root.h"
+
+namespace headroom::change {
+namespace {
+
+namespace fs = std::filesystem;
+using plan::State;
+
+constexpr auto journal_folder = "/var/lib/headroom";
+constexpr auto now = "2026-11-21T22:30:11Z";
+
+// Hundreds of scratch roots with some hundred fsyncs each: in memory, where there is such a place.
+class InMemory : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    if (fs::is_directory("/dev/shm")) ::setenv("TMPDIR", "/dev/shm", 0);
+  }
+};
+const auto* const in_memory = ::testing::AddGlobalTestEnvironment(new InMemory);
+
+void write(const fs::path& path, std::string_view text) {
+  fs::create_directories(path.parent_path());
+  FILE* file = std::fopen(path.c_str(), "w");
+  ASSERT_NE(file, nullptr) << path;
+  std::fwrite(text.data(), 1, text.size(), file);
+  std::fclose(file);
+}
+
+// What people leave behind, so that more fixes than those of memory limits have something to do.
+void add_old_settings(const fs::path& root) {
+  write(root / "etc/environment", "PATH=\"/usr/bin\"\nHSA_OVERRIDE_GFX_VERSION=10.3.0\n");
+  write(root / "etc/systemd/system/ollama.service",
+        "[Service]\nExecStart=/usr/bin/ollama serve\n"
+        "Environment=\"HSA_OVERRIDE_GFX_VERSION=10.3.0\" OLLAMA_DEBUG=1\n");
+}
+
+std::vector<plan::Change> plan_all(const std::string& root) {
+  const auto tables = knowledge::load_gpu_tables();
+  const auto opened = machine::open_root(root);
+  EXPECT_TRUE(tables && opened);
+  const auto facts = probe::probe(opened->files, *tables, {});
+  EXPECT_TRUE(facts);
+  const auto diagnosis = findings::diagnose({*facts, *tables});
+  const auto boot = probe::read_boot_setup(opened->files, facts->machine);
+  const auto setting_files = probe::read_setting_files(opened->files, "/root");
+  const auto libraries = probe::read_libraries(opened->files);
+  plan::FixOptions options;
+  options.program = "/usr/bin/headroom";
+  const plan::FixSubject subject{*facts,        diagnosis, *tables,   boot,
+                                 setting_files, options,   &libraries};
+  std::vector<plan::Change> changes;
+  for (const plan::Fix* fix : plan::fixes()) {
+    if (!fix->applies(subject)) continue;
+    auto change = fix->plan(subject);
+    EXPECT_TRUE(change) << fix->id << ": " << change.error().message;
+    if (change) changes.push_back(*std::move(change));
+  }
+  return changes;
+}
+
+testing::Snapshot machine_of(const std::string& root) {
+  auto snapshot = testing::take_snapshot(root, journal_folder);
+  std::erase_if(snapshot, [](const auto& one) { return one.first.starts_with("/.fake"); });
+  return snapshot;
+}
+
+// A copy of a laid-out distribution, and one run of headroom on it that may break.
+class Attempt {
+ public:
+  explicit Attempt(const fs::path& original) {
+    root_ = scratch_.path() / "root";
+    fs::copy(original, root_, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  }
+  std::string root() const { return root_.string(); }
+
+  // Runs `act` with operation number `at` and all that follow broken; -1: none. Returns how many
+  // operations it wanted to do.
+  template <class Act>
+  int run(int at, Act act) {
+    auto files = machine::WritableFiles::open(root());
+    auto programs = machine::make_programs(root());
+    EXPECT_TRUE(files && programs);
+    int operations = 0;
+    files->before_each([&](std::string_view operation, std::string_view path) -> Status {
+      if (at < 0 || operations++ < at) return Done{};
+      return Error{Errc::io, fmt::format("{} {}: broken", operation, path), ""};
+    });
+    Journal journal(*files, journal_folder);
+    act(Doors{*files, **programs, now}, journal);
+    return operations;
+  }
+
+  std::optional<plan::Record> record() {
+    std::optional<plan::Record> found;
+    run(-1, [&](const Doors&, const Journal& journal) {
+      const auto listing = journal.read_all();
+      ASSERT_TRUE(listing);
+      ASSERT_TRUE(listing->unreadable.empty());
+      if (!listing->records.empty()) found = listing->records.front();
+    });
+    return found;
+  }
+
+ private:
+  testing::Scratch scratch_;
+  fs::path root_;
+};
+
+void expect_old_machine(Attempt& attempt, const testing::Snapshot& old_machine,
+                        const std::string& where) {
+  const auto record = attempt.record();
+  if (record && record->state != State::undone) {
+    attempt.run(-1, [&](const Doors& doors, Journal& journal) {
+      const auto undone = undo(doors, journal, record->id);
+      EXPECT_TRUE(undone) << where << ": " << undone.error().message;
+    });
+  }
+  EXPECT_EQ(testing::difference(old_machine, machine_of(attempt.root())), "") << where;
+}
+
+void break_everywhere(const fs::path& original, const plan::Change& change) {
+  const auto old_machine = machine_of(original.string());
+  const std::string label = fmt::format("{} on {}", change.fix, original.string());
+  const auto do_apply = [&](const Doors& doors, Journal& journal) {
+    static_cast<void>(apply(doors, journal, change, "boot-1").has_value());
+  };
+  const auto do_confirm = [&](const Doors& doors, Journal& journal) {
+    const auto listing = journal.read_all();
+    if (!listing || listing->records.empty()) return;
+    static_cast<void>(confirm(doors, journal, listing->records.front().id, "").has_value());
+  };
+  const auto do_undo = [&](const Doors& doors, Journal& journal) {
+    const auto listing = journal.read_all();
+    if (!listing || listing->records.empty()) return;
+    static_cast<void>(undo(doors, journal, listing->records.front().id).has_value());
+  };
+  for (int at = 0;; ++at) {
+    Attempt attempt(original);
+    const int wanted = attempt.run(at, do_apply);
+    expect_old_machine(attempt, old_machine, fmt::format("{}, apply broke at {}", label, at));
+    if (wanted <= at || ::testing::Test::HasFailure()) break;
+  }
+  for (int at = 0;; ++at) {
+    Attempt attempt(original);
+    attempt.run(-1, do_apply);
+    const int wanted = attempt.run(at, do_undo);
+    expect_old_machine(attempt, old_machine, fmt::format("{}, undo broke at {}", label, at));
+    if (wanted <= at || ::testing::Test::HasFailure()) break;
+  }
+  if (!change.needs_reboot) return;
+  for (int at = 0;; ++at) {
+    Attempt attempt(original);
+    attempt.run(-1, do_apply);
+    const int wanted = attempt.run(at, do_confirm);
+    expect_old_machine(attempt, old_machine, fmt::format("{}, confirm broke at {}", label, at));
+    if (wanted <= at || ::testing::Test::HasFailure()) break;
+  }
+}
+
+class FixFault : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(FixFault, every_fix_broken_anywhere_leaves_the_old_machine) {
+  const testing::Scratch scratch;
+  const fs::path original = scratch.path() / "original";
+  testing::make_distribution(GetParam(), original);
+  add_old_settings(original);
+  const auto changes = plan_all(original.string());
+  ASSERT_FALSE(changes.empty());
+  for (const plan::Change& change : changes) {
+    if (has_instruction(change) && change.steps.size() == 1) continue;
+    break_everywhere(original, change);
+    if (HasFailure()) break;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Distributions, FixFault,
+                         ::testing::ValuesIn(testing::distribution_names()), [](const auto& info) {
+                           std::string name = info.param;
+                           for (char& c : name) c = c == '-' || c == '.' ? '_' : c;
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace headroom::change
