@@ -50,7 +50,8 @@ std::string steps_text(const Change& change, const Style& style) {
       "  ", style.width);
   if (change.on_confirm.empty()) return text;
   text += heading("After the reboot", "once the limits are as predicted", style);
-  for (const plan::Step& step : change.on_confirm) text += step_text(step, ++number, style);
+  for (const plan::Step& step : change.on_confirm)
+    text += step_text(step, ++number, style, change.steps);
   return text;
 }
 

@@ -87,6 +87,16 @@ std::string action_text(const plan::Instruction& instruction, const Style& style
   return text;
 }
 
+const std::string* removed_again(const plan::Step& step, std::span<const plan::Step> made) {
+  const auto* removal = std::get_if<plan::FileEdit>(&step.action);
+  if (removal == nullptr || removal->after) return nullptr;
+  const bool known = std::any_of(made.begin(), made.end(), [&](const plan::Step& earlier) {
+    const auto* edit = std::get_if<plan::FileEdit>(&earlier.action);
+    return edit != nullptr && edit->path == removal->path && edit->after == removal->before;
+  });
+  return known ? &removal->path : nullptr;
+}
+
 std::string expectation_text(const plan::Expectation& expected) {
   switch (expected.kind) {
     case plan::Expectation::Kind::file_contains:
@@ -101,10 +111,15 @@ std::string expectation_text(const plan::Expectation& expected) {
 
 }  // namespace
 
-std::string step_text(const plan::Step& step, std::size_t number, const Style& style) {
+std::string step_text(const plan::Step& step, std::size_t number, const Style& style,
+                      std::span<const plan::Step> made) {
   std::string text = fold(printable(step.what), fmt::format("  {:>2}. ", number), style.width);
   if (!step.why.empty()) text += fold(printable(step.why), indent, style.width);
-  text += std::visit([&](const auto& action) { return action_text(action, style); }, step.action);
+  if (const std::string* path = removed_again(step, made)) {
+    text += fmt::format("{}removes {}\n", indent, printable(*path));
+  } else {
+    text += std::visit([&](const auto& action) { return action_text(action, style); }, step.action);
+  }
   for (const plan::Expectation& expected : step.expects) {
     text += fold("checked: " + printable(expectation_text(expected)), indent, style.width);
   }
