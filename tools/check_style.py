@@ -9,7 +9,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINES_MAX = 400
 BANNED_FILE = re.compile(r"(^|_)(util|utils|helper|helpers|common|manager|misc)(_|\.|$)")
-PRINTS = re.compile(r"\b(std::cout|std::cerr|fmt::print|printf|puts)\b")
+PRINTS = re.compile(r"\b(std::cout\b|std::cerr\b|fmt::print\b|(printf|puts)\s*\()")
 MAY_PRINT = re.compile(r"^(src/cli/|src/.*/main\.cpp$|src/.*_test\.cpp$|tests/|bench/)")
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!.*https?://)")
 DEAD_CODE = re.compile(r"^\s*//.*[;{}]\s*$")
