@@ -44,7 +44,7 @@ void add_differences(const Confirmation& answer, const Style& style, std::string
     text += row + "\n";
   }
   for (const std::string& reason : answer.comparison.reasons) {
-    text += fold(printable(reason), "  ", style.width) + "\n";
+    text += fold(printable(reason), "  ", style.width);
   }
 }
 
@@ -81,17 +81,16 @@ std::string to_text(const Confirmation& answer, const Style& style) {
   }
   if (answer.fell_back) {
     text += fold(
-                "The machine came up on the old entry of its boot menu, so the new settings were "
-                "not used. What was left of them is removed; nothing else was touched.",
-                "  ", style.width) +
-            "\n";
+        "The machine came up on the old entry of its boot menu, so the new settings were "
+        "not used. What was left of them is removed; nothing else was touched.",
+        "  ", style.width);
   }
   add_differences(answer, style, text);
   for (const std::string& sentence : answer.comparison.unread) {
-    text += fold(printable(sentence), "  ", style.width) + "\n";
+    text += fold(printable(sentence), "  ", style.width);
   }
   for (const std::string& note : answer.notes) {
-    text += fold(printable(note), "  - ", style.width) + "\n";
+    text += fold(printable(note), "  - ", style.width);
   }
   return text + "\nNext: " + next_command(answer) + "\n";
 }

@@ -26,7 +26,7 @@ std::string fixes_to_text(const std::vector<const plan::Fix*>& here, const Style
   if (here.empty()) text = "Nothing here that a fix would change.\n\n";
   if (!here.empty()) text = style.bold("What could be mended here") + "\n\n";
   for (const plan::Fix* fix : here) {
-    text += fold(fix->meaning, "  ", style.width) + "\n";
+    text += fold(fix->meaning, "  ", style.width);
     text += fmt::format("    {}{}\n\n", command_of(*fix),
                         fix->takes.empty() ? "" : style.dim(fmt::format("  [{}]", fix->takes)));
   }
@@ -34,7 +34,7 @@ std::string fixes_to_text(const std::vector<const plan::Fix*>& here, const Style
   for (const plan::Fix* fix : plan::fixes()) {
     if (!is_here(here, fix)) others.emplace_back(fix->id);
   }
-  text += fold("Not needed here: " + join(others, ", "), "", style.width) + "\n";
+  text += fold("Not needed here: " + join(others, ", "), "", style.width);
   text += here.empty() ? "\nNext: headroom check\n"
                        : fmt::format("\nNext: {}   (shows what it would do; --apply does it)\n",
                                      command_of(*here.front()));

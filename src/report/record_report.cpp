@@ -104,10 +104,9 @@ std::string history_to_text(const std::vector<Record>& records, const Style& sty
     const bool loud = plan::is_interrupted(record.state) || record.state == State::mismatched;
     const std::string state = describe_state(record);
     text += fmt::format("{}  {}\n", style.bold(record.id), moment(record.made));
-    text += fold(printable(record.change.title), "  ", style.width) + "\n";
+    text += fold(printable(record.change.title), "  ", style.width);
     text += "  " + (loud ? style.yellow(state) : state) + "\n";
-    if (loud && !record.said.empty())
-      text += fold(printable(record.said), "  ", style.width) + "\n";
+    if (loud && !record.said.empty()) text += fold(printable(record.said), "  ", style.width);
     const std::string next = next_command(record);
     if (!next.empty()) text += fmt::format("  {}\n", style.dim(next));
     text += "\n";
@@ -127,7 +126,7 @@ std::string history_to_json_text(const std::vector<Record>& records) {
 std::string to_text(const Record& record, const std::string& folder, const Style& style) {
   std::string text = fmt::format("{}  {}\n", style.bold(printable(record.change.title)), record.id);
   text += fmt::format("applied {}: {}\n", moment(record.made), describe_state(record));
-  if (!record.said.empty()) text += fold(printable(record.said), "", style.width) + "\n";
+  if (!record.said.empty()) text += fold(printable(record.said), "", style.width);
   text += fmt::format("\nSteps of {}\n", printable(join(record.change.words, " ")));
   std::size_t number = 0;
   for (const auto* list : {&record.change.steps, &record.change.on_confirm}) {
@@ -135,8 +134,7 @@ std::string to_text(const Record& record, const std::string& folder, const Style
       const bool done = number < record.steps_done;
       ++number;
       text += fold(fmt::format("{}{}", printable(step.what), done ? "" : "   (not done)"),
-                   fmt::format("  {:>2}  ", number), style.width) +
-              "\n";
+                   fmt::format("  {:>2}  ", number), style.width);
     }
   }
   text += "\nFiles, with their bytes of before in " + folder + "/originals\n";
@@ -167,15 +165,13 @@ std::string applied_to_text(const Record& record, const Style& style) {
   for (const plan::Step& step : change.steps) {
     const bool by_hand = std::holds_alternative<plan::Instruction>(step.action);
     text += fold(by_hand ? std::get<plan::Instruction>(step.action).text : printable(step.what),
-                 fmt::format("  {:>2}  {}", ++number, by_hand ? "by hand: " : ""), style.width) +
-            "\n";
+                 fmt::format("  {:>2}  {}", ++number, by_hand ? "by hand: " : ""), style.width);
   }
   text += fold("The journal keeps what was there before as " + record.id + ".", "  ", style.width);
-  text += "\n";
   if (change.needs_reboot) {
     text += "\n" + style.bold("If it does not come up") + "\n";
     for (const std::string& sentence : ways_back(change, record.id)) {
-      text += fold(printable(sentence), "  ", style.width) + "\n";
+      text += fold(printable(sentence), "  ", style.width);
     }
   }
   return text + fmt::format("\nNext: {}\n", change.needs_reboot
@@ -190,9 +186,8 @@ std::string undone_to_text(const Record& record, const std::vector<std::string>&
                                       [](const auto& touched) { return touched.done; });
   text += fold(fmt::format("{} {} byte for byte as before, with owner, mode and labels.", restored,
                            restored == 1 ? "file is" : "files are"),
-               "  ", style.width) +
-          "\n";
-  for (const std::string& note : notes) text += fold(printable(note), "  - ", style.width) + "\n";
+               "  ", style.width);
+  for (const std::string& note : notes) text += fold(printable(note), "  - ", style.width);
   text += record.change.needs_reboot
               ? "\nNext: sudo reboot   (what boots is as before; the running system is not yet)\n"
               : "\nNext: headroom check\n";

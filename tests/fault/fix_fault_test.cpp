@@ -192,8 +192,8 @@ TEST_P(FixFault, every_fix_broken_anywhere_leaves_the_old_machine) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Distributions, FixFault,
-                         ::testing::ValuesIn(testing::distribution_names()), [](const auto& info) {
-                           std::string name = info.param;
+                         ::testing::ValuesIn(testing::distribution_names()), [](const auto& one) {
+                           std::string name = one.param;
                            for (char& c : name) c = c == '-' || c == '.' ? '_' : c;
                            return name;
                          });
