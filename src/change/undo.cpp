@@ -100,6 +100,7 @@ bool made_anew(const StepPaths& paths, const std::vector<PathFate>& fates) {
 Status run_undo_commands(const Doors& doors, const std::vector<PathFate>& fates, Undone& undone) {
   const plan::Record& record = undone.record;
   const std::size_t begun = record.running ? *record.running + 1 : record.steps_done;
+  std::vector<std::vector<std::string>> ran;  // Once is enough: all files are as they should be.
   for (std::size_t i = 0; i < begun; ++i) {
     const auto* command = std::get_if<plan::Command>(&step_at(record.change, i).action);
     if (command == nullptr || command->undo.empty()) continue;
@@ -107,7 +108,8 @@ Status run_undo_commands(const Doors& doors, const std::vector<PathFate>& fates,
     const bool anew = made_anew(paths, fates);
     const bool run = command->undo_run == plan::UndoRun::always ||
                      (command->undo_run == plan::UndoRun::if_changed && anew);
-    if (!run) continue;
+    if (!run || std::find(ran.begin(), ran.end(), command->undo) != ran.end()) continue;
+    ran.push_back(command->undo);
     const auto done = run_command(doors, command->undo);
     if (!done && anew) return done;
     const std::string words = join(command->undo, " ");
