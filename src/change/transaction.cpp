@@ -190,9 +190,10 @@ Status keep_originals(const Doors& doors, Journal& journal, plan::Record& record
 
 Status carry_out_all(const Doors& doors, Journal& journal, plan::Record& record, StepRange range) {
   while (record.steps_done < range.to) {
+    const std::size_t index = record.steps_done;  // Counted up before the journal is written.
     if (auto done = carry_out_one(doors, journal, record); !done) {
-      return std::move(done).error().in(fmt::format(
-          "step {} ({})", record.steps_done + 1, step_at(record.change, record.steps_done).what));
+      const std::string& what = step_at(record.change, index).what;
+      return std::move(done).error().in(fmt::format("step {} ({})", index + 1, what));
     }
   }
   return Done{};
