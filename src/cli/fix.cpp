@@ -101,7 +101,6 @@ std::vector<std::string> words_of(const FixCommand& command) {
   if (command.options.keep_gttsize) words.emplace_back("--keep-gttsize");
   if (command.options.rollback_on_mismatch) words.emplace_back("--rollback-on-mismatch");
   if (command.permanent) words.emplace_back("--permanent");
-  if (command.root != "/") add("--root", command.root);
   return words;
 }
 
@@ -119,8 +118,13 @@ int run_fix(FixCommand& command, const Context& context) {
   const plan::FixSubject subject{here.facts,         here.diagnosis,  here.tables,    here.boot,
                                  here.setting_files, command.options, &here.libraries};
   if (fix == nullptr) return list_fixes(command, subject);
-  const auto change = fix->plan(subject);
+  auto change = fix->plan(subject);
   if (!change) return print_error(change.error(), exit_usage);
+  if (change->needs_reboot && here.boot.needs_root_to_see()) {
+    change->warnings.emplace_back(
+        "Only root can read some files of the boot loader. With sudo this plan may come out "
+        "another, for instance with a trial boot.");
+  }
   if (command.apply) return apply(command, *change, here, context);
   if (command.script) {
     fmt::print("{}", report::to_script(*change));

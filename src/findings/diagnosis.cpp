@@ -102,7 +102,7 @@ std::optional<Cause> choose_cause(const std::vector<Finding>& findings) {
   Cause cause{best->id, best->title, best->claim->confidence, {}, {}, {}, {}};
   for (const Finding& finding : findings) {
     if (!finding.claim || finding.id != best->id) continue;
-    if (!finding.gpu.empty()) cause.gpus.push_back(finding.gpu);
+    if (!finding.gpu.empty()) append_new(cause.gpus, {finding.gpu});
     append_new(cause.reasons, finding.reasons);
     append_new(cause.fix, finding.fix);
     for (const Evidence& evidence : finding.evidence) {
@@ -135,7 +135,9 @@ std::vector<Alternative> choose_runners_up(const std::vector<Finding>& findings,
       for (const Alternative& alternative : finding.claim->alternatives) add(alternative);
     } else {
       // It holds too; it only matters less than the cause.
-      add({finding.id, finding.claim->confidence / 2, finding.next});
+      // A command that mends it tells nothing.
+      const bool looks = finding.next.starts_with("headroom check");
+      add({finding.id, finding.claim->confidence / 2, looks ? finding.next : "headroom check"});
     }
   }
   std::stable_sort(runners.begin(), runners.end(), [](const Alternative& a, const Alternative& b) {

@@ -45,10 +45,20 @@ std::string_view to_string(BootFallback fallback) {
   return "";
 }
 
+namespace {
+
+bool is_instruction(const Step& step) {
+  return std::holds_alternative<Instruction>(step.action);
+}
+
+}  // namespace
+
 bool has_instruction(const Change& change) {
-  return std::any_of(change.steps.begin(), change.steps.end(), [](const Step& step) {
-    return std::holds_alternative<Instruction>(step.action);
-  });
+  return std::any_of(change.steps.begin(), change.steps.end(), is_instruction);
+}
+
+bool is_by_hand(const Change& change) {
+  return std::all_of(change.steps.begin(), change.steps.end(), is_instruction);
 }
 
 }  // namespace headroom::plan

@@ -54,6 +54,8 @@ struct Change {
 
 // Whether a step of the change can only be done by a person.
 bool has_instruction(const Change& change);
+// Whether nobody but a person can do any of it.
+bool is_by_hand(const Change& change);
 
 std::string_view to_string(BootFallback fallback);
 

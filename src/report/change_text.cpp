@@ -27,15 +27,13 @@ std::string heading(std::string_view title, std::string_view more, const Style& 
 
 // By a person, where the change is nothing else.
 std::string steps_title(const Change& change) {
-  const bool by_hand = std::all_of(change.steps.begin(), change.steps.end(), [](const auto& step) {
-    return std::holds_alternative<plan::Instruction>(step.action);
-  });
-  return by_hand ? "What is to be done" : "What --apply does";
+  return is_by_hand(change) ? "What is to be done" : "What --apply does";
 }
 
 std::string steps_remark(const Change& change) {
   const std::string count =
       fmt::format("{} step{}", change.steps.size(), change.steps.size() == 1 ? "" : "s");
+  if (is_by_hand(change)) return count + ", by hand";
   return needs_root(change) ? count + ", as root" : count + ", as yourself";
 }
 
@@ -43,6 +41,7 @@ std::string steps_text(const Change& change, const Style& style) {
   std::string text = heading(steps_title(change), steps_remark(change), style);
   std::size_t number = 0;
   for (const plan::Step& step : change.steps) text += step_text(step, ++number, style) + "\n";
+  if (is_by_hand(change)) return text;
   text += fold(
       "Before anything is touched, the bytes, owner, mode and labels of every file above are "
       "saved; "
@@ -85,6 +84,10 @@ std::string fallback_text(const Change& change, const Style& style) {
 std::string next_text(const Change& change, const facts::Facts& now, const Style& style) {
   const std::string where = now.machine.live ? "" : "on that machine: ";
   std::string text = "\nNext: " + where + style.bold(apply_command(change)) + "\n";
+  if (is_by_hand(change)) {
+    if (!change.needs_reboot) return "\nNext: headroom check   (when it is done)\n";
+    return text + "      (writes down what is expected, so that headroom confirm can compare it)\n";
+  }
   if (change.words.empty()) return text;
   const std::string script = printable(shell_line(change.words)) + " --script";
   return text + fmt::format("      {}   (the same as a shell script, to do it by hand)\n", script);

@@ -158,17 +158,37 @@ std::string to_json_text(const Record& record, const std::vector<std::string>& n
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+namespace {
+
+// What a person has to type keeps its lines.
+std::string step_line(const plan::Step& step, std::size_t number, const Style& style) {
+  const std::string first = fmt::format("  {:>2}  ", number);
+  std::string text = fold(printable(step.what), first, style.width);
+  const auto* instruction = std::get_if<plan::Instruction>(&step.action);
+  if (instruction == nullptr) return text;
+  for (const std::string_view line : split_lines(instruction->text)) {
+    text += fmt::format("{:{}}{}\n", "", first.size(), printable(line));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string applied_to_text(const Record& record, const Style& style) {
   const plan::Change& change = record.change;
-  std::string text = fmt::format("{} {}\n", style.green("Done:"), printable(change.title));
+  const bool by_hand = is_by_hand(change);
+  std::string text = fmt::format("{} {}\n", style.green(by_hand ? "Yours to do:" : "Done:"),
+                                 printable(change.title));
   std::size_t number = 0;
-  for (const plan::Step& step : change.steps) {
-    const bool by_hand = std::holds_alternative<plan::Instruction>(step.action);
-    text += fold(by_hand ? std::get<plan::Instruction>(step.action).text : printable(step.what),
-                 fmt::format("  {:>2}  {}", ++number, by_hand ? "by hand: " : ""), style.width);
-  }
-  text += fold("The journal keeps what was there before as " + record.id + ".", "  ", style.width);
-  if (change.needs_reboot) {
+  for (const plan::Step& step : change.steps) text += step_line(step, ++number, style);
+  text += fold(by_hand ? fmt::format("The journal remembers it as {}.", record.id)
+                       : fmt::format("The journal keeps what was there before as {}.", record.id),
+               "  ", style.width);
+  if (!change.needs_reboot) {
+    for (const std::string& note : change.notes) {
+      text += fold(printable(note), "  - ", style.width);
+    }
+  } else {
     text += "\n" + style.bold("If it does not come up") + "\n";
     for (const std::string& sentence : ways_back(change, record.id)) {
       text += fold(printable(sentence), "  ", style.width);
@@ -184,9 +204,11 @@ std::string undone_to_text(const Record& record, const std::vector<std::string>&
   std::string text = fmt::format("{} {}\n", style.green("Undone:"), printable(record.change.title));
   const auto restored = std::count_if(record.touched.begin(), record.touched.end(),
                                       [](const auto& touched) { return touched.done; });
-  text += fold(fmt::format("{} {} byte for byte as before, with owner, mode and labels.", restored,
-                           restored == 1 ? "file is" : "files are"),
-               "  ", style.width);
+  if (restored > 0) {
+    text += fold(fmt::format("{} {} byte for byte as before, with owner, mode and labels.",
+                             restored, restored == 1 ? "file is" : "files are"),
+                 "  ", style.width);
+  }
   for (const std::string& note : notes) text += fold(printable(note), "  - ", style.width);
   text += record.change.needs_reboot
               ? "\nNext: sudo reboot   (what boots is as before; the running system is not yet)\n"
