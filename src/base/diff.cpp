@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -68,11 +69,16 @@ std::vector<Edit> make_edits(const Lines& before, const Lines& after) {
   std::size_t head = 0;
   while (head < shorter && before[head] == after[head]) ++head;
   std::size_t tail = 0;
-  while (tail < shorter - head && before.rbegin()[tail] == after.rbegin()[tail]) ++tail;
+  while (tail < shorter - head &&
+         before[before.size() - 1 - tail] == after[after.size() - 1 - tail])
+    ++tail;
   std::vector<Edit> edits;
   for (std::size_t i = 0; i < head; ++i) edits.push_back({' ', before[i]});
-  append_middle({before.begin() + head, before.end() - tail},
-                {after.begin() + head, after.end() - tail}, edits);
+  const auto middle = [head, tail](const Lines& lines) {
+    const auto skip = static_cast<std::ptrdiff_t>(head);
+    return Lines(lines.begin() + skip, lines.end() - static_cast<std::ptrdiff_t>(tail));
+  };
+  append_middle(middle(before), middle(after), edits);
   for (std::size_t i = before.size() - tail; i < before.size(); ++i) {
     edits.push_back({' ', before[i]});
   }

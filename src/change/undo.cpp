@@ -110,7 +110,7 @@ Status run_undo_commands(const Doors& doors, const std::vector<PathFate>& fates,
                      (command->undo_run == plan::UndoRun::if_changed && anew);
     if (!run || std::find(ran.begin(), ran.end(), command->undo) != ran.end()) continue;
     ran.push_back(command->undo);
-    const auto done = run_command(doors, command->undo);
+    auto done = run_command(doors, command->undo);
     if (!done && anew) return done;
     const std::string words = join(command->undo, " ");
     undone.notes.push_back(done ? "ran " + words : "by hand, please: " + done.error().message);

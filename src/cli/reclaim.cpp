@@ -74,7 +74,6 @@ plan::Caller make_caller(const Typed& typed, const std::string& pci) {
     caller.words.push_back(option);
     caller.words.push_back(value);
   };
-  if (typed.root != "/") add("--root", typed.root);
   if (typed.plan.free) add("--free", fmt::format("{}", typed.plan.free->value));
   if (typed.plan.grace_s != plan::ReclaimOptions{}.grace_s) {
     add("--grace", std::to_string(typed.plan.grace_s));

@@ -129,9 +129,25 @@ std::string gpus_text(const facts::Facts& facts, const Diagnosis& diagnosis, Det
   return text;
 }
 
+// The command that mends the root cause by itself; empty where there is none.
+std::string mending_command(const Diagnosis& diagnosis) {
+  for (const Finding& finding : diagnosis.findings) {
+    const bool mends =
+        finding.next.starts_with("headroom fix") || finding.next.starts_with("headroom reclaim");
+    if (mends && finding.id == diagnosis.cause->id) return finding.next;
+  }
+  return "";
+}
+
 std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style) {
   if (diagnosis.cause) {
-    return "\n" + style.bold("What to do") + "\n" + steps_text(diagnosis.cause->fix, style);
+    const std::string text =
+        "\n" + style.bold("What to do") + "\n" + steps_text(diagnosis.cause->fix, style);
+    const std::string command = mending_command(diagnosis);
+    if (command.empty()) return text;
+    return text + fmt::format("\nNext: {}   (shows what it would do here; --apply does it{})\n",
+                              style.bold(command),
+                              command.starts_with("headroom fix") ? ", and it can be undone" : "");
   }
   if (diagnosis.verdict == Verdict::ok || diagnosis.verdict == Verdict::no_gpu) {
     const char* why = facts.gpus.empty() ? "says what a job needs" : "says whether a job fits";

@@ -92,7 +92,7 @@ std::vector<std::string> next_commands(const plan::ReclaimPlan& plan,
     commands.push_back(harsher(plan, last));
   }
   add_choices(plan, commands);
-  if (!plan.dead.empty() && !acts) commands.push_back(harsher(plan, last));
+  if (!plan.dead.empty() && !acts && commands.empty()) commands.push_back(harsher(plan, last));
   return commands;
 }
 
