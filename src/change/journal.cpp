@@ -116,11 +116,16 @@ Result<std::string> Journal::begin(std::string_view now, std::string_view fix) {
   HEADROOM_TRY(const auto known, names());
   for (const std::string& id : known) HEADROOM_CHECK(remove_abandoned(id));
   HEADROOM_TRY(const auto taken, names());
-  const std::string name = fmt::format("{}-{}", stamp, fix);
-  std::string id = name;
-  for (int count = 2; std::find(taken.begin(), taken.end(), id) != taken.end(); ++count) {
-    id = fmt::format("{}-{}", name, count);
-  }
+  // The order of ids is the order of changes, of those of one second as well: '.' sorts after '-'.
+  const auto before = std::count_if(taken.begin(), taken.end(),
+                                    [&stamp](const auto& one) { return one.starts_with(stamp); });
+  const auto name = [&](auto number) {
+    const std::string more = number == 0 ? "" : fmt::format(".{}", number + 1);
+    return fmt::format("{}{}-{}", stamp, more, fix);
+  };
+  auto number = before;
+  while (std::find(taken.begin(), taken.end(), name(number)) != taken.end()) ++number;
+  const std::string id = name(number);
   HEADROOM_CHECK(make_folders(folder_of(id) + "/originals"));
   return id;
 }

@@ -11,7 +11,7 @@ namespace headroom::change {
 namespace {
 
 // What a step means to leave there, known before it ran: a crash between the edit and the journal's
-// note of it leaves exactly this.
+// note of it leaves exactly these bytes.
 bool is_meant(const Doors& doors, const plan::Step& step, const std::string& path,
               const Sight& now) {
   if (const auto* link = std::get_if<plan::LinkEdit>(&step.action)) {
@@ -32,10 +32,10 @@ bool is_ours(const Doors& doors, const plan::Record& record, const plan::Touched
              const Sight& now) {
   if (touched.done && now == sight_after(touched)) return true;
   if (record.running && !touched.done && touched.step == *record.running) return true;
-  for (std::size_t i = 0; i < step_count(record.change); ++i) {
-    if (is_meant(doors, step_at(record.change, i), touched.path, now)) return true;
-  }
-  return false;
+  // Of an edit that was under way; what earlier steps left is noted.
+  const std::size_t step = record.steps_done;
+  return step < step_count(record.change) &&
+         is_meant(doors, step_at(record.change, step), touched.path, now);
 }
 
 std::string describe(const std::optional<FileEntry>& entry) {

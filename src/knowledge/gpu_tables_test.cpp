@@ -88,7 +88,8 @@ TEST(GpuTables, devices_know_their_target_and_name) {
 }
 
 Result<GpuTables> parse(const std::string& gpus, const std::string& devices = "") {
-  return parse_gpu_tables({gpus, devices, "", "", ""});
+  const std::string stacks = "[indexes]\ntorch = \"URL\"\ndevice = \"URL\"\n";
+  return parse_gpu_tables({gpus, devices, stacks, "", ""});
 }
 
 TEST(GpuTables, a_mistake_in_a_table_names_its_line) {

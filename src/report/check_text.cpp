@@ -131,7 +131,7 @@ std::string gpus_text(const facts::Facts& facts, const Diagnosis& diagnosis, Det
 
 // The command that mends the root cause by itself; empty where there is none.
 std::string mending_command(const Diagnosis& diagnosis) {
-  for (const Finding& finding : diagnosis.findings) {
+  for (const findings::Finding& finding : diagnosis.findings) {
     const bool mends =
         finding.next.starts_with("headroom fix") || finding.next.starts_with("headroom reclaim");
     if (mends && finding.id == diagnosis.cause->id) return finding.next;

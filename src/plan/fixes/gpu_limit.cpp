@@ -65,9 +65,9 @@ class Planner {
         *wish_.usual + least_left <= ram) {
       request.size = std::to_string(wish_.usual->value);
     }
-    auto choice = choose_size(request);
+    const auto choice = choose_size(request);
     if (choice) {
-      choice_ = *std::move(choice);
+      choice_ = *choice;
       predict_with(choice_->size);
       if (takes_system_memory()) return Done{};
     }
@@ -78,7 +78,7 @@ class Planner {
       predict_with(std::nullopt);
       if (!takes_system_memory()) return Done{};
     }
-    if (!choice) return std::move(choice).error();
+    if (!choice) return choice.error();
     return carve_out_pool(*apu_, prediction_);
   }
 

@@ -116,11 +116,14 @@ bool applies(const FixSubject& subject) {
   return acts(make(subject, fix.id));
 }
 
+constexpr std::string_view what_it_does =
+    "Hides the integrated GPU from ROCm, so that jobs take the discrete card.";
+
 }  // namespace
 
 constinit const Fix igpu_selected_fix = {
     .id = id,
-    .meaning = "Hides the integrated GPU from ROCm, so that jobs take the discrete card.",
+    .meaning = what_it_does,
     .takes = "",
     .applies = [](const FixSubject&) { return false; },  // Listed by the finding's name.
     .plan = plan<igpu_selected_fix>,
@@ -128,7 +131,7 @@ constinit const Fix igpu_selected_fix = {
 
 constinit const Fix igpu_beside_discrete_fix = {
     .id = finding,
-    .meaning = igpu_selected_fix.meaning,
+    .meaning = what_it_does,
     .takes = "",
     .applies = applies<igpu_beside_discrete_fix>,
     .plan = plan<igpu_beside_discrete_fix>,

@@ -108,6 +108,11 @@ Step by_hand(std::string text) {
   Step step;
   step.kind = StepKind::by_hand;
   step.what = "By hand";
+  const std::size_t end = text.find(":\n");
+  if (end < text.find('\n')) {  // Its first line is a title.
+    step.what = text.substr(0, end);
+    text.erase(0, end + 2);
+  }
   step.action = Instruction{std::move(text)};
   step.needs_root = false;
   return step;

@@ -39,12 +39,14 @@ Result<Change> make(const FixSubject& subject) {
   const std::string shown = folder.empty() ? fmt::format("headroom-{}", choice.gfx) : folder;
   auto commands = commands_of(choice, shown);
   if (folder.empty()) {
-    change.steps.push_back(by_hand("requirements.txt:\n" + requirements_of(choice)));
+    change.steps.push_back(
+        by_hand(fmt::format("Save as {}/requirements.txt:\n{}", shown, requirements_of(choice))));
     if (!choice.environment.empty()) {
-      change.steps.push_back(by_hand("env:\n" + environment_of(choice)));
+      change.steps.push_back(
+          by_hand(fmt::format("Save as {}/env:\n{}", shown, environment_of(choice))));
     }
     commands.insert(commands.begin(), fmt::format("mkdir -p {}", shown));
-    change.steps.push_back(by_hand(join(commands, "\n")));
+    change.steps.push_back(by_hand("Then:\n" + join(commands, "\n")));
     change.notes.push_back("To have the files written: headroom fix stack --output \"$HOME/" +
                            shown + "\" --apply");
     return change;

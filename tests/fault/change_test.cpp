@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// What apply, undo and confirm promise beside surviving faults: refusals that touch nothing, files
+// that were changed since, and the way back without headroom.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "change/change_machine.h"
+#include "fault/toy_machine.h"
+
+namespace headroom::change {
+namespace {
+
+using plan::State;
+using testing::difference;
+using ::testing::HasSubstr;
+using testing::ScratchRoot;
+
+constexpr auto journal_folder = "/var/lib/headroom";
+
+class ChangeTest : public ::testing::Test {
+ protected:
+  ChangeTest() { testing::fill_toy_machine(root_); }
+
+  testing::Snapshot machine() const { return root_.snapshot(journal_folder); }
+  plan::Record apply_toy(const plan::Change& change = testing::toy_change()) {
+    auto record = apply(doors_, journal_, change, "boot-1");
+    EXPECT_TRUE(record) << record.error().message;
+    return record ? *std::move(record) : plan::Record();
+  }
+
+  ScratchRoot root_;
+  machine::WritableFiles files_ = *machine::WritableFiles::open(root_.string());
+  testing::ToyPrograms programs_{files_};
+  Journal journal_{files_, journal_folder};
+  Doors doors_{files_, programs_, "2026-11-21T22:30:11Z"};
+};
+
+TEST_F(ChangeTest, undo_refuses_with_a_diff_where_somebody_edited_a_file_since) {
+  const auto record = apply_toy();
+  root_.write("/etc/default/toy", "# defaults\nARGS=\"quiet pages=7 mine\"\n", 0640);
+  const auto edited = machine();
+  const auto undone = undo(doors_, journal_, record.id);
+  ASSERT_FALSE(undone);
+  EXPECT_THAT(undone.error().message, HasSubstr("-ARGS=\"quiet pages=7\"\n"));
+  EXPECT_THAT(undone.error().message, HasSubstr("+ARGS=\"quiet pages=7 mine\"\n"));
+  EXPECT_FALSE(undone.error().next.empty());
+  EXPECT_EQ(difference(edited, machine()), "");
+  EXPECT_EQ(journal_.read(record.id)->state, State::awaiting_reboot);
+}
+
+TEST_F(ChangeTest, undo_refuses_where_a_mode_was_changed_since) {
+  const auto record = apply_toy();
+  std::filesystem::permissions(root_.path("/etc/default/toy"), std::filesystem::perms(0600));
+  const auto undone = undo(doors_, journal_, record.id);
+  ASSERT_FALSE(undone);
+  EXPECT_THAT(undone.error().message, HasSubstr("mode 0640"));
+  EXPECT_THAT(undone.error().message, HasSubstr("mode 0600"));
+}
+
+TEST_F(ChangeTest, a_generated_file_that_was_made_anew_since_is_made_anew_by_undo) {
+  const auto record = apply_toy();
+  root_.write("/boot/menu.cfg", "menu of a newer kernel: pages=7\n", 0600);
+  const auto undone = undo(doors_, journal_, record.id);
+  ASSERT_TRUE(undone) << undone.error().message;
+  // From the defaults as they are now, restored.
+  EXPECT_EQ(root_.read("/boot/menu.cfg"), "menu: " + root_.read("/etc/default/toy"));
+  EXPECT_EQ(root_.read("/etc/default/toy").find("pages"), std::string::npos);
+  EXPECT_THAT(undone->notes, ::testing::Contains(HasSubstr("made anew since")));
+}
+
+TEST_F(ChangeTest, an_entry_that_came_with_a_newer_kernel_stays) {
+  const auto record = apply_toy();
+  root_.write("/boot/entries/newer.conf", "title newer\noptions quiet\n");
+  ASSERT_TRUE(undo(doors_, journal_, record.id));
+  EXPECT_TRUE(root_.has("/boot/entries/newer.conf"));
+  EXPECT_FALSE(root_.has("/boot/entries/added.conf"));
+}
+
+TEST_F(ChangeTest, undo_goes_from_the_last_change_to_the_first) {
+  const auto old_machine = machine();
+  const auto first = apply_toy();
+  plan::Change change;
+  change.fix = "second";
+  change.steps = {
+      {plan::StepKind::write_file,
+       "edit",
+       "",
+       plan::FileEdit{"/etc/default/toy", root_.read("/etc/default/toy"), "second\n", {}},
+       {},
+       true}};
+  const auto second = apply_toy(change);
+  const auto refused = undo(doors_, journal_, first.id);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().next, "headroom undo " + second.id);
+  ASSERT_TRUE(undo(doors_, journal_, second.id));
+  ASSERT_TRUE(undo(doors_, journal_, first.id));
+  EXPECT_EQ(difference(old_machine, machine()), "");
+}
+
+TEST_F(ChangeTest, only_one_at_a_time) {
+  const auto old_machine = machine();
+  const auto other = journal_.lock();
+  ASSERT_TRUE(other);
+  const auto record = apply(doors_, journal_, testing::toy_change(), "boot-1");
+  ASSERT_FALSE(record);
+  EXPECT_EQ(record.error().code, Errc::busy);
+  EXPECT_EQ(difference(old_machine, machine()), "");
+}
+
+TEST_F(ChangeTest, nothing_begins_beside_an_interrupted_change) {
+  auto record = apply_toy();
+  record.state = State::applying;
+  ASSERT_TRUE(journal_.save(record));
+  const auto second = apply(doors_, journal_, testing::toy_change(), "boot-1");
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().next, "headroom undo " + record.id);
+}
+
+TEST_F(ChangeTest, a_file_changed_since_planning_stops_apply_before_anything_is_touched) {
+  const auto change = testing::toy_change();
+  root_.write("/etc/modprobe.d/old.conf", "options toy size=4\n");
+  const auto now = machine();
+  const auto record = apply(doors_, journal_, change, "boot-1");
+  ASSERT_FALSE(record);
+  EXPECT_THAT(record.error().message, HasSubstr("/etc/modprobe.d/old.conf"));
+  EXPECT_EQ(difference(now, machine()), "");
+  EXPECT_TRUE(journal_.read_all()->records.empty());
+}
+
+TEST_F(ChangeTest, a_missing_program_stops_apply_before_anything_is_touched) {
+  auto change = testing::toy_change();
+  change.steps.push_back({plan::StepKind::initramfs,
+                          "rebuild",
+                          "",
+                          plan::Command{{"no-such-program"}, {}, {}, {}, plan::UndoRun::never},
+                          {},
+                          true});
+  const auto old_machine = machine();
+  const auto record = apply(doors_, journal_, change, "boot-1");
+  ASSERT_FALSE(record);
+  EXPECT_THAT(record.error().message, HasSubstr("no-such-program"));
+  EXPECT_EQ(difference(old_machine, machine()), "");
+}
+
+TEST_F(ChangeTest, an_expectation_that_fails_takes_everything_back) {
+  auto change = testing::toy_change();
+  change.steps.back().expects.push_back(
+      {plan::Expectation::Kind::file_contains, "/boot/menu.cfg", "something else"});
+  const auto old_machine = machine();
+  const auto record = apply(doors_, journal_, change, "boot-1");
+  ASSERT_FALSE(record);
+  EXPECT_THAT(record.error().message, HasSubstr("something else"));
+  EXPECT_THAT(record.error().message, HasSubstr("as it was before"));
+  EXPECT_EQ(difference(old_machine, machine()), "");
+  EXPECT_EQ(journal_.read_all()->records.front().state, State::undone);
+}
+
+TEST_F(ChangeTest, originals_that_were_tampered_with_are_not_restored) {
+  const auto record = apply_toy();
+  const auto originals = root_.path(std::string(journal_folder) + "/changes/" + record.id);
+  for (const auto& file : std::filesystem::directory_iterator(originals / "originals")) {
+    std::filesystem::resize_file(file.path(), 1);
+  }
+  const auto undone = undo(doors_, journal_, record.id);
+  ASSERT_FALSE(undone);
+  EXPECT_THAT(undone.error().message, HasSubstr("expected"));
+  EXPECT_EQ(root_.read("/etc/default/toy").find("pages=7") != std::string::npos, true);
+}
+
+TEST_F(ChangeTest, a_record_that_cannot_be_read_is_said_and_blocks) {
+  const auto record = apply_toy();
+  root_.write(std::string(journal_folder) + "/changes/" + record.id + "/record.json", "{\"id\": 3");
+  EXPECT_EQ(journal_.read_all()->unreadable.size(), 1U);
+  EXPECT_FALSE(apply(doors_, journal_, testing::toy_change(), "boot-1"));
+}
+
+TEST_F(ChangeTest, the_undo_script_restores_every_byte_without_headroom) {
+  const auto old_machine = machine();
+  const auto record = apply_toy();
+  const auto script =
+      root_.path(std::string(journal_folder) + "/changes/" + record.id + "/undo.sh");
+  const std::string command =
+      "sh '" + script.string() + "' '" + root_.string() + "' > /dev/null 2>&1";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(difference(old_machine, machine()), "");
+}
+
+TEST_F(ChangeTest, confirm_refuses_where_a_file_was_edited_and_can_still_be_undone) {
+  const auto old_machine = machine();
+  const auto record = apply_toy();
+  const std::string left = root_.read("/etc/default/toy");
+  root_.write("/etc/default/toy", "mine\n", 0640);
+  EXPECT_FALSE(confirm(doors_, journal_, record.id, ""));
+  root_.write("/etc/default/toy", left, 0640);
+  ASSERT_TRUE(undo(doors_, journal_, record.id));
+  EXPECT_EQ(difference(old_machine, machine()), "");
+}
+
+}  // namespace
+}  // namespace headroom::change
