@@ -141,7 +141,7 @@ std::string mending_command(const Diagnosis& diagnosis) {
 
 std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style) {
   if (diagnosis.cause) {
-    const std::string text =
+    std::string text =
         "\n" + style.bold("What to do") + "\n" + steps_text(diagnosis.cause->fix, style);
     const std::string command = mending_command(diagnosis);
     if (command.empty()) return text;
