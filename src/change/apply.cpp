@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/shell_quote.h"
 #include "change/change_machine.h"
 #include "change/transaction.h"
 
 namespace headroom::change {
 namespace {
 
-Status refuse_beside_interrupted(const Journal& journal) {
+// A trial boot runs with settings that are not set for good, and two changes of what boots cannot
+// both be compared with one reboot.
+bool awaits_boot(const plan::Record& record) {
+  return record.change.needs_reboot &&
+         (record.state == plan::State::awaiting_reboot || record.state == plan::State::mismatched);
+}
+
+Status refuse_beside_others(const Journal& journal, const plan::Change& change) {
   HEADROOM_TRY(const auto listing, journal.read_all());
-  for (const Error& error : listing.unreadable) {
-    Error readable = error;
-    readable.next = "headroom history";
-    return readable;
-  }
+  for (const Error& error : listing.unreadable) return error;
   for (const plan::Record& record : listing.records) {
+    if (change.needs_reboot && awaits_boot(record)) {
+      return Error{
+          Errc::busy,
+          fmt::format("expected one change of what boots at a time; {} still awaits the "
+                      "proof of its reboot",
+                      record.id),
+          fmt::format("headroom confirm   (after the reboot), or headroom undo {}", record.id)};
+    }
     if (!plan::is_interrupted(record.state)) continue;
     return Error{
         Errc::busy,
@@ -46,7 +57,7 @@ Error taken_back(const Doors& doors, Journal& journal, const plan::Record& recor
 // With the lock held.
 Status carry_out(const Doors& doors, Journal& journal, plan::Record& record) {
   const StepRange now{0, record.change.steps.size()};
-  HEADROOM_CHECK(refuse_beside_interrupted(journal));
+  HEADROOM_CHECK(refuse_beside_others(journal, record.change));
   HEADROOM_CHECK(check_ready(doors, journal, record.change, now, false));
   HEADROOM_TRY(record.id, journal.begin(doors.now, record.change.fix));
   HEADROOM_CHECK(keep_originals(doors, journal, record, now));
@@ -73,7 +84,7 @@ Result<plan::Record> apply(const Doors& doors, Journal& journal, const plan::Cha
   if (done) return record;
   Error error = taken_back(doors, journal, record, std::move(done).error());
   if (error.next.empty()) {
-    error.next = join(change.words, " ") + " --apply   (once that is mended)";
+    error.next = shell_line(change.words) + " --apply   (once that is mended)";
   }
   return error;
 }

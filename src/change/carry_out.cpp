@@ -41,6 +41,11 @@ Result<std::optional<std::string>> target_at(const machine::WritableFiles& files
   return std::optional<std::string>(entry->target);
 }
 
+// Kernel packages remove the entries of their kernels; there is nothing left to edit then.
+bool is_gone_entry(const plan::FileEdit& edit, const std::optional<std::string>& now) {
+  return edit.before && !now && edit.path.find("/loader/entries/") != std::string::npos;
+}
+
 Error changed_meanwhile(const std::string& path) {
   return {Errc::invalid,
           path + ": expected what it held when the change was planned, found it " + "changed since",
@@ -59,6 +64,7 @@ Status write(const Doors& doors, const plan::FileEdit& edit) {
   HEADROOM_TRY(const std::string path, doors.files.resolve(edit.path));
   if (!edit.after) return doors.files.remove(path);
   HEADROOM_TRY(const auto entry, doors.files.look(path));
+  if (!entry && is_gone_entry(edit, std::nullopt)) return Done{};
   FileAttributes attributes;
   if (entry) {
     attributes = entry->attributes;
@@ -97,7 +103,8 @@ Status check_ready(const Doors& doors, const plan::Step& step, bool resuming) {
   if (const auto* edit = std::get_if<plan::FileEdit>(&step.action)) {
     HEADROOM_TRY(const std::string path, doors.files.resolve(edit->path));
     HEADROOM_TRY(const auto now, bytes_at(doors.files, path));
-    const bool fine = now == edit->before || (resuming && now == edit->after);
+    const bool fine =
+        now == edit->before || (resuming && (now == edit->after || is_gone_entry(*edit, now)));
     return fine ? Status(Done{}) : Status(changed_meanwhile(edit->path));
   }
   if (const auto* link = std::get_if<plan::LinkEdit>(&step.action)) {

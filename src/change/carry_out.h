@@ -2,6 +2,7 @@
 // One step, done and proved: the edit or the command itself, then a look at what is there now.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct Doors {
   machine::WritableFiles& files;
   machine::Programs& programs;
   std::string now;  // "2026-11-21T22:30:11Z".
+  // When this machine started, in seconds since 1970, if that was after the change in question
+  // began: what was written since is not that change's half-done work. 0: not known, or before.
+  std::int64_t booted_s = 0;
 };
 
 // What must hold before anything is touched: files are as planning saw them, programs are there.

@@ -22,6 +22,7 @@ Result<plan::Record> apply(const Doors& doors, Journal& journal, const plan::Cha
 
 struct Undone {
   plan::Record record;
+  std::size_t restored = 0;        // Files that were brought back.
   std::vector<std::string> notes;  // What was made anew instead of restored, and the like.
 };
 // Takes a change back, finished or not. Refuses, with a diff, where somebody else has changed a

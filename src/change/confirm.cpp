@@ -29,7 +29,11 @@ Result<plan::Record> confirm(const Doors& doors, Journal& journal, std::string_v
   HEADROOM_TRY(auto record, read_awaiting(journal, id));
   const StepRange rest{record.steps_done,
                        record.change.steps.size() + record.change.on_confirm.size()};
-  HEADROOM_CHECK(check_ready(doors, journal, record.change, rest, true));
+  if (auto ready = check_ready(doors, journal, record.change, rest, true); !ready) {
+    Error error = std::move(ready).error();
+    if (error.code == Errc::invalid) error.next = "sudo headroom undo " + record.id;
+    return error;
+  }
   HEADROOM_CHECK(keep_originals(doors, journal, record, rest));
   record.said = said;
   record.state = State::confirming;

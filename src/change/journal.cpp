@@ -60,8 +60,11 @@ Result<machine::Descriptor> Journal::lock() {
 
 Result<std::vector<std::string>> Journal::names() const {
   auto names = files_.list(folder_ + "/changes");
-  if (!names && names.error().code == Errc::not_found) return std::vector<std::string>();
-  return names;
+  if (names) return names;
+  if (names.error().code == Errc::not_found) return std::vector<std::string>();
+  Error error = std::move(names).error();
+  if (error.code == Errc::no_permission) error.next = "sudo headroom history";
+  return error;
 }
 
 Result<plan::Record> Journal::read(std::string_view id) const {
@@ -76,8 +79,11 @@ Result<plan::Record> Journal::read(std::string_view id) const {
   }
   if (!text) return text.error();
   auto record = plan::parse_record(*text);
-  if (!record) return std::move(record).error().in("reading " + path);
-  return record;
+  if (record && record->id == id) return record;
+  Error error = record ? Error{Errc::invalid, "expected its own id, found " + record->id, ""}
+                       : std::move(record).error();
+  error.next = fmt::format("look at it; once it is of no use: sudo mv {} /root/", folder_of(id));
+  return std::move(error).in("reading " + path);
 }
 
 Result<Journal::Listing> Journal::read_all() const {
@@ -116,7 +122,12 @@ Result<std::string> Journal::begin(std::string_view now, std::string_view fix) {
   HEADROOM_TRY(const auto known, names());
   for (const std::string& id : known) HEADROOM_CHECK(remove_abandoned(id));
   HEADROOM_TRY(const auto taken, names());
-  // The order of ids is the order of changes, of those of one second as well: '.' sorts after '-'.
+  // The order of ids is the order of changes: also where the clock was set back, and of those of
+  // one second ('.' sorts after '-').
+  for (const std::string& one : taken) {
+    const std::string other = one.substr(0, one.find_first_of("-."));
+    if (other.size() == stamp.size()) stamp = std::max(stamp, other);
+  }
   const auto before = std::count_if(taken.begin(), taken.end(),
                                     [&stamp](const auto& one) { return one.starts_with(stamp); });
   const auto name = [&](auto number) {

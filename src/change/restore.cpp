@@ -31,11 +31,18 @@ bool is_meant(const Doors& doors, const plan::Step& step, const std::string& pat
 bool is_ours(const Doors& doors, const plan::Record& record, const plan::Touched& touched,
              const Sight& now) {
   if (touched.done && now == sight_after(touched)) return true;
-  if (record.running && !touched.done && touched.step == *record.running) return true;
+  if (record.running && !touched.done && touched.step == *record.running) {
+    return !is_later(doors, now.entry);
+  }
   // Of an edit that was under way; what earlier steps left is noted.
   const std::size_t step = record.steps_done;
   return step < step_count(record.change) &&
          is_meant(doors, step_at(record.change, step), touched.path, now);
+}
+
+// Kernel packages remove the entries of their kernels.
+bool is_gone_entry(const plan::Touched& touched, const Sight& now) {
+  return touched.before && !now.entry && touched.path.find("/loader/entries/") != std::string::npos;
 }
 
 std::string describe(const std::optional<FileEntry>& entry) {
@@ -55,20 +62,24 @@ std::string difference(const Doors& doors, const Journal& journal, const plan::R
                        describe(left.entry), describe(now.entry));
   }
   std::string before;
+  bool known_after = false;
   for (std::size_t i = 0; i < step_count(record.change); ++i) {
     const auto* edit = std::get_if<plan::FileEdit>(&step_at(record.change, i).action);
     const bool known = edit != nullptr && edit->path == touched.path && edit->after &&
                        machine::sha256(*edit->after) == touched.after_checksum;
-    if (known) before = *edit->after;
+    if (!known) continue;
+    before = *edit->after;
+    known_after = true;
   }
-  if (before.empty() && !touched.original.empty()) {
+  if (!known_after && !touched.original.empty()) {
     auto original = doors.files.read(journal.original_path(record.id, touched.original));
     if (original) before = *std::move(original);
   }
   const auto text = doors.files.read(touched.path);
   if (!text) return text.error().message + "\n";
-  return unified_diff(before, *text, touched.path + " (as this change left it)",
-                      touched.path + " (now)");
+  const std::string_view left_by =
+      known_after ? " (as this change left it)" : " (before this change, whose program edited it)";
+  return unified_diff(before, *text, touched.path + std::string(left_by), touched.path + " (now)");
 }
 
 }  // namespace
@@ -81,6 +92,8 @@ Result<std::vector<PathFate>> decide(const Doors& doors, const Journal& journal,
     HEADROOM_TRY(const Sight now, observe(doors.files, touched.path));
     if (now == sight_before(touched)) {
       path.fate = Fate::as_before;
+    } else if (is_gone_entry(touched, now)) {
+      path.fate = Fate::gone;
     } else if (!is_ours(doors, record, touched, now)) {
       path.fate = touched.generated ? Fate::made_anew : Fate::edited;
       if (path.fate == Fate::edited) {
@@ -92,6 +105,27 @@ Result<std::vector<PathFate>> decide(const Doors& doors, const Journal& journal,
   return fates;
 }
 
+bool is_later(const Doors& doors, const std::optional<FileEntry>& entry) {
+  return doors.booted_s > 0 && entry && entry->modified_s >= doors.booted_s;
+}
+
+Status check_originals(const Doors& doors, const Journal& journal, const plan::Record& record,
+                       const std::vector<PathFate>& fates) {
+  for (const PathFate& path : fates) {
+    if (path.fate != Fate::restore || path.touched->original.empty()) continue;
+    const std::string original = journal.original_path(record.id, path.touched->original);
+    const auto checksum = machine::sha256_of(doors.files, original);
+    if (checksum && *checksum == path.touched->before_checksum) continue;
+    return Error{
+        Errc::io,
+        fmt::format("expected {} to hold the bytes that {} had before, found {}; nothing "
+                    "was done",
+                    original, path.touched->path, checksum ? "others" : checksum.error().message),
+        "restore that file from a backup of your own, then headroom undo " + record.id};
+  }
+  return Done{};
+}
+
 Status restore(const Doors& doors, const Journal& journal, const plan::Record& record,
                const plan::Touched& touched) {
   HEADROOM_CHECK(doors.files.remove_leftover(touched.path));
@@ -100,14 +134,6 @@ Status restore(const Doors& doors, const Journal& journal, const plan::Record& r
     return doors.files.make_link(touched.path, touched.before->target);
   }
   const std::string original = journal.original_path(record.id, touched.original);
-  HEADROOM_TRY(const std::string checksum, machine::sha256_of(doors.files, original));
-  if (checksum != touched.before_checksum) {
-    return Error{Errc::io,
-                 fmt::format("expected {} to hold the bytes that {} had before, found others; "
-                             "{} is left as it is",
-                             original, touched.path, touched.path),
-                 "restore it from a backup of your own"};
-  }
   return doors.files.copy(original, touched.path, touched.before->attributes);
 }
 

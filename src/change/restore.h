@@ -17,6 +17,7 @@ enum class Fate {
   as_before,  // Nothing to do.
   restore,    // Ours: the original comes back.
   made_anew,  // Generated, and generated again since: stays, and its command runs.
+  gone,       // A loader entry that went with its kernel: stays away.
   edited,     // Somebody else changed it: undo refuses.
 };
 
@@ -29,6 +30,13 @@ struct PathFate {
 // In the order of record.touched. `record` must outlive the answer.
 Result<std::vector<PathFate>> decide(const Doors& doors, const Journal& journal,
                                      const plan::Record& record);
+
+// Fails where an original that will be needed is missing or not what was saved.
+Status check_originals(const Doors& doors, const Journal& journal, const plan::Record& record,
+                       const std::vector<PathFate>& fates);
+
+// Whether it was written since this machine started, and the change was under way before that.
+bool is_later(const Doors& doors, const std::optional<FileEntry>& entry);
 
 // Brings one path back to what it was before the change, whatever is there.
 Status restore(const Doors& doors, const Journal& journal, const plan::Record& record,

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "base/text.h"
+#include "base/shell_quote.h"
 #include "change/observe.h"
 #include "machine/user.h"
 
@@ -32,7 +32,7 @@ Status check_rights(const Doors& doors, const plan::Change& change, StepRange ra
                  fmt::format("expected the rights of root for step {} ({}), found an ordinary "
                              "user",
                              i + 1, step.what),
-                 fmt::format("sudo {} --apply", join(change.words, " "))};
+                 fmt::format("sudo {} --apply", shell_line(change.words))};
   }
   return Done{};
 }

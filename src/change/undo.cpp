@@ -19,6 +19,7 @@ bool touches(const plan::Record& record, const std::string& path) {
 
 Status refuse_below_later(const Journal& journal, const plan::Record& record) {
   HEADROOM_TRY(const auto listing, journal.read_all());
+  for (const Error& error : listing.unreadable) return error;  // It may be a later one.
   for (const plan::Record& later : listing.records) {
     if (later.id <= record.id || !plan::is_in_force(later.state)) continue;
     for (const plan::Touched& touched : record.touched) {
@@ -48,9 +49,10 @@ Status refuse_edited(const plan::Record& record, const std::vector<PathFate>& fa
                    record.id};
 }
 
-// What an interrupted command made that was not there before. Kept in the journal all the same: it
-// could be somebody else's.
-Status remove_half_done(const Doors& doors, Journal& journal, const plan::Record& record) {
+// What an interrupted command made that was not there before, and what it left half-written. Kept
+// in the journal all the same, and named: it could be somebody else's.
+Status remove_half_done(const Doors& doors, Journal& journal, Undone& undone) {
+  const plan::Record& record = undone.record;
   if (!record.running) return Done{};
   HEADROOM_TRY(const StepPaths paths,
                paths_of(doors.files, step_at(record.change, *record.running)));
@@ -60,22 +62,28 @@ Status remove_half_done(const Doors& doors, Journal& journal, const plan::Record
       const auto known = std::any_of(record.touched.begin(), record.touched.end(),
                                      [&path](const auto& touched) { return touched.path == path; });
       HEADROOM_TRY(const auto entry, doors.files.look(path));
-      if (known || !entry) continue;
+      if (known || !entry || is_later(doors, entry)) continue;
       const std::string kept = fmt::format("half-done-{:04}", ++number);
       HEADROOM_CHECK(
           doors.files.copy(path, journal.original_path(record.id, kept), entry->attributes));
       HEADROOM_CHECK(doors.files.remove(path));
+      undone.notes.push_back(
+          fmt::format("removed {}, which the interrupted command had made; a "
+                      "copy is in {}",
+                      path, journal.original_path(record.id, kept)));
     }
   }
   return Done{};
 }
 
-Status restore_all(const Doors& doors, Journal& journal, const plan::Record& record,
+Status restore_all(const Doors& doors, Journal& journal, Undone& undone,
                    const std::vector<PathFate>& fates) {
-  HEADROOM_CHECK(remove_half_done(doors, journal, record));
+  const plan::Record& record = undone.record;
+  HEADROOM_CHECK(remove_half_done(doors, journal, undone));
   for (auto path = fates.rbegin(); path != fates.rend(); ++path) {
     if (path->fate == Fate::restore) {
       HEADROOM_CHECK(restore(doors, journal, record, *path->touched));
+      ++undone.restored;
     } else if (path->fate == Fate::as_before) {
       HEADROOM_CHECK(doors.files.remove_leftover(path->touched->path));
     }
@@ -88,11 +96,36 @@ Status restore_all(const Doors& doors, Journal& journal, const plan::Record& rec
   return Done{};
 }
 
+// A file that the command generates was made since, by whomever: one that we know, or one that came
+// with a newer kernel.
 bool made_anew(const StepPaths& paths, const std::vector<PathFate>& fates) {
-  return std::any_of(fates.begin(), fates.end(), [&paths](const PathFate& path) {
-    return path.fate == Fate::made_anew && std::find(paths.generated.begin(), paths.generated.end(),
-                                                     path.touched->path) != paths.generated.end();
+  return std::any_of(paths.generated.begin(), paths.generated.end(), [&fates](const auto& path) {
+    const auto known = std::find_if(fates.begin(), fates.end(), [&path](const PathFate& one) {
+      return one.touched->path == path;
+    });
+    return known == fates.end() || known->fate == Fate::made_anew;
   });
+}
+
+// Loader entries that came with a newer kernel took the words over from the others.
+Status name_newer_entries(const Doors& doors, const std::vector<PathFate>& fates, Undone& undone) {
+  const plan::Change& change = undone.record.change;
+  for (std::size_t i = 0; i < undone.record.steps_done; ++i) {
+    HEADROOM_TRY(const StepPaths paths, paths_of(doors.files, step_at(change, i)));
+    for (const std::string& path : paths.authored) {
+      const bool known = std::any_of(fates.begin(), fates.end(), [&path](const PathFate& one) {
+        return one.touched->path == path;
+      });
+      const auto text = known ? Result<std::string>(std::string()) : doors.files.read(path);
+      if (!text) continue;
+      for (const std::string& word : change.boots_with) {
+        if (text->find(word) == std::string::npos) continue;
+        undone.notes.push_back(fmt::format(
+            "{} is newer than this change and still has {}: take it out by hand", path, word));
+      }
+    }
+  }
+  return Done{};
 }
 
 // Commands whose effects no saved bytes hold. One that only tells a service is not worth stopping
@@ -127,18 +160,22 @@ Result<Undone> undo(const Doors& doors, Journal& journal, std::string_view id,
   if (record.state == plan::State::undone) {
     return Error{Errc::invalid, fmt::format("{} is undone already", record.id), "headroom history"};
   }
-  Undone undone{std::move(record), {}};
+  Undone undone{std::move(record), 0, {}};
   HEADROOM_CHECK(refuse_below_later(journal, undone.record));
   HEADROOM_TRY(const auto fates, decide(doors, journal, undone.record));
   HEADROOM_CHECK(refuse_edited(undone.record, fates));
+  HEADROOM_CHECK(check_originals(doors, journal, undone.record, fates));
   undone.record.state = plan::State::undoing;
   if (!why.empty()) undone.record.said = why;
   HEADROOM_CHECK(journal.save(undone.record));
-  HEADROOM_CHECK(restore_all(doors, journal, undone.record, fates));
+  HEADROOM_CHECK(restore_all(doors, journal, undone, fates));
   HEADROOM_CHECK(run_undo_commands(doors, fates, undone));
+  HEADROOM_CHECK(name_newer_entries(doors, fates, undone));
   for (const PathFate& path : fates) {
     if (path.fate == Fate::made_anew) {
       undone.notes.push_back(path.touched->path + " was made anew since and stays as it is now");
+    } else if (path.fate == Fate::gone) {
+      undone.notes.push_back(path.touched->path + " went with its kernel and stays away");
     }
   }
   undone.record.state = plan::State::undone;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // undo.sh: the way back for a rescue shell that has no headroom. POSIX sh and coreutils (or
-// busybox) alone; the originals beside it carry their owner, mode and labels.
+// busybox) alone; the originals beside it carry their owner, mode and labels. It decides as undo
+// does, by checksums: first it looks at everything, and only then touches anything.
 #pragma once
 
 #include <string>
@@ -9,7 +10,9 @@
 
 namespace headroom::change {
 
-// `sh undo.sh [ROOT]`: ROOT is where the machine's file system is mounted ("/mnt"), "" for itself.
+// `sh undo.sh [--force] [ROOT]`: ROOT is where the machine's file system is mounted ("/mnt"), ""
+// for itself. Exits 1 with nothing touched where somebody edited a file since (--force puts the
+// original over it) or an original is not as it was kept; 2 for words that it does not know.
 std::string undo_script(const plan::Record& record);
 
 }  // namespace headroom::change

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "machine/clock.h"
 #include "machine/user.h"
 #include "probe/read_shell.h"
@@ -47,8 +48,28 @@ Result<std::unique_ptr<ChangeDoors>> ChangeDoors::open(const std::string& root,
   return doors;
 }
 
+namespace {
+
+// proc(5), /proc/stat: "btime SECONDS".
+std::int64_t boot_time(const machine::WritableFiles& files) {
+  const auto text = files.read("/proc/stat");
+  if (!text) return 0;
+  for (const std::string_view line : split_lines(*text)) {
+    if (line.starts_with("btime ")) return parse_i64(line.substr(6)).value_or(0);
+  }
+  return 0;
+}
+
+}  // namespace
+
 change::Doors ChangeDoors::doors() {
-  return {files_, *programs_, now_};
+  return {files_, *programs_, now_, 0};
+}
+
+change::Doors ChangeDoors::doors_for(const plan::Record& record) {
+  const auto boot_id = files_.read("/proc/sys/kernel/random/boot_id");
+  const bool rebooted = boot_id && !record.boot_id.empty() && trim(*boot_id) != record.boot_id;
+  return {files_, *programs_, now_, rebooted ? boot_time(files_) : 0};
 }
 
 change::Journal& ChangeDoors::journal_for(const plan::Change& change) {
@@ -71,6 +92,8 @@ Result<ChangeDoors::Found> ChangeDoors::find(std::string_view id,
       unread = listing.error();
       continue;
     }
+    // One that cannot be read may be the very one that is meant.
+    if (!listing->unreadable.empty()) return listing->unreadable.front();
     for (plan::Record& record : listing->records) {
       if (wanted(record)) return Found{&journal, std::move(record)};
     }

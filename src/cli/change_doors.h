@@ -26,6 +26,8 @@ class ChangeDoors {
   ChangeDoors& operator=(const ChangeDoors&) = delete;
 
   change::Doors doors();
+  // For taking back a change that may have been interrupted in an earlier boot.
+  change::Doors doors_for(const plan::Record& record);
   machine::WritableFiles& files() { return files_; }
   // The system's first. The user's own is there for an ordinary user of this system only.
   std::vector<change::Journal>& journals() { return journals_; }

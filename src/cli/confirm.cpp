@@ -3,13 +3,12 @@
 // installs calls it with --at-boot; a person may call it at any time.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "change/change_machine.h"
 #include "cli/change_doors.h"
 #include "cli/commands.h"
 #include "cli/looked_over.h"
 #include "machine/terminal.h"
+#include "plan/boot/booted_with.h"
 #include "plan/forecast.h"
 #include "report/confirm_report.h"
 
@@ -42,30 +41,35 @@ Error not_rebooted(const plan::Record& record) {
           "sudo reboot   (then headroom confirm)"};
 }
 
-// A change that is tried for one boot leaves its parameters out of the old entry: where none of
-// them is set now, the old entry was booted.
-bool fell_back(const plan::Change& change, const facts::MachineFacts& machine) {
-  const bool tried = change.fallback == plan::BootFallback::next_boot ||
-                     change.fallback == plan::BootFallback::counted_boots;
-  if (!tried || !change.forecast || change.forecast->parameters.empty()) return false;
-  const auto& parameters = change.forecast->parameters;
-  return std::none_of(parameters.begin(), parameters.end(), [&machine](const auto& parameter) {
-    const std::size_t dot = parameter.first.find('.');
-    const auto* option =
-        machine.option(parameter.first.substr(0, dot), parameter.first.substr(dot + 1));
-    return option != nullptr && option->value == parameter.second;
-  });
+bool is_tried(const plan::Change& change) {
+  return change.fallback == plan::BootFallback::next_boot ||
+         change.fallback == plan::BootFallback::counted_boots;
+}
+
+// What this boot brought; that it is the boot which the change was for comes first.
+plan::Comparison compare(const plan::Change& change, const LookedOver& machine) {
+  plan::Comparison comparison;
+  comparison.outcome = plan::Outcome::as_predicted;  // Of a change that predicts nothing.
+  if (change.forecast) comparison = plan::compare(*change.forecast, machine.facts);
+  const auto command_line = machine.root.files.read("/proc/cmdline");
+  if (!command_line) {
+    comparison.outcome = plan::Outcome::not_known;
+    comparison.unread.push_back(command_line.error().message);
+    return comparison;
+  }
+  const auto old_words = plan::find_old_words(change, *command_line);
+  if (old_words.empty()) return comparison;
+  comparison.outcome = plan::Outcome::differs;
+  comparison.reasons.insert(comparison.reasons.begin(), old_words.begin(), old_words.end());
+  return comparison;
 }
 
 // What becomes of the change, done: confirmed, taken back, or left as it is with the reason said.
 Result<report::Confirmation> settle(const ConfirmOptions& options, ChangeDoors& doors,
-                                    const ChangeDoors::Found& found, const facts::Facts& facts) {
+                                    const ChangeDoors::Found& found, const LookedOver& machine) {
+  const plan::Change& change = found.record.change;
   report::Confirmation answer;
-  if (found.record.change.forecast) {
-    answer.comparison = plan::compare(*found.record.change.forecast, facts);
-  } else {
-    answer.comparison.outcome = plan::Outcome::as_predicted;  // It predicted nothing.
-  }
+  answer.comparison = compare(change, machine);
   const std::string said = report::summary(answer.comparison);
   const std::string& id = found.record.id;
   if (answer.comparison.outcome == plan::Outcome::as_predicted) {
@@ -73,9 +77,12 @@ Result<report::Confirmation> settle(const ConfirmOptions& options, ChangeDoors& 
     return answer;
   }
   const bool differs = answer.comparison.outcome == plan::Outcome::differs;
-  answer.fell_back = differs && fell_back(found.record.change, facts.machine);
+  const auto command_line = machine.root.files.read("/proc/cmdline");
+  answer.fell_back =
+      is_tried(change) && command_line && !plan::find_old_words(change, *command_line).empty();
   if (answer.fell_back || (differs && options.rollback)) {
-    HEADROOM_TRY(auto undone, change::undo(doors.doors(), *found.journal, id, said));
+    HEADROOM_TRY(auto undone,
+                 change::undo(doors.doors_for(found.record), *found.journal, id, said));
     answer.record = std::move(undone.record);
     answer.notes = std::move(undone.notes);
     return answer;
@@ -98,7 +105,7 @@ int run_confirm(const ConfirmOptions& options, const Context& context) {
   if (!is_rebooted(found->record, (*machine)->boot)) {
     return print_error(not_rebooted(found->record), exit_findings);
   }
-  const auto answer = settle(options, **doors, *found, (*machine)->facts);
+  const auto answer = settle(options, **doors, *found, **machine);
   if (!answer) return print_error(answer.error(), exit_findings);
   if (options.json) {
     fmt::print("{}", report::to_json_text(*answer));

@@ -98,10 +98,43 @@ std::vector<std::string> words_of(const FixCommand& command) {
   add("--reserve", command.reserve);
   if (command.via != "auto") add("--via", command.via);
   add("--output", command.options.output);
+  add("--user", command.options.user);
   if (command.options.keep_gttsize) words.emplace_back("--keep-gttsize");
   if (command.options.rollback_on_mismatch) words.emplace_back("--rollback-on-mismatch");
   if (command.permanent) words.emplace_back("--permanent");
   return words;
+}
+
+// A plan can only be as good as what could be read for it.
+void say_what_was_not_seen(const LookedOver& here, plan::Change& change) {
+  if (!change.needs_reboot) return;
+  if (here.boot.needs_root_to_see()) {
+    change.warnings.emplace_back(
+        "Only root can read some files of the boot loader. With sudo this plan may come out "
+        "another, for instance with a trial boot.");
+  } else if (!here.facts.machine.live && !here.boot.command_line && here.boot.files.empty()) {
+    change.warnings.emplace_back(
+        "What was captured of this machine holds no files of its boot loader. On the machine "
+        "itself the steps are those of its own tools.");
+  }
+}
+
+// During a trial boot the settings that are in force are not those that are set.
+void say_what_is_pending(const FixCommand& command, const Context& context, plan::Change& change) {
+  const auto doors = ChangeDoors::open(command.root, context);
+  if (!doors || !change.needs_reboot) return;
+  const auto pending = (*doors)->find(
+      "",
+      [](const plan::Record& record) {
+        return record.change.needs_reboot && (record.state == plan::State::awaiting_reboot ||
+                                              record.state == plan::State::mismatched);
+      },
+      "");
+  if (!pending) return;
+  change.warnings.push_back(
+      fmt::format("{} awaits the proof of its reboot. --apply is refused until headroom confirm "
+                  "or headroom undo has settled it, and this plan may come out another then.",
+                  pending->record.id));
 }
 
 int run_fix(FixCommand& command, const Context& context) {
@@ -120,11 +153,8 @@ int run_fix(FixCommand& command, const Context& context) {
   if (fix == nullptr) return list_fixes(command, subject);
   auto change = fix->plan(subject);
   if (!change) return print_error(change.error(), exit_usage);
-  if (change->needs_reboot && here.boot.needs_root_to_see()) {
-    change->warnings.emplace_back(
-        "Only root can read some files of the boot loader. With sudo this plan may come out "
-        "another, for instance with a trial boot.");
-  }
+  say_what_was_not_seen(here, *change);
+  say_what_is_pending(command, context, *change);
   if (command.apply) return apply(command, *change, here, context);
   if (command.script) {
     fmt::print("{}", report::to_script(*change));

@@ -55,7 +55,7 @@ int run_history(const HistoryOptions& options, const Context& context) {
             [](const auto& a, const auto& b) { return a.id > b.id; });
   if (options.json) {
     fmt::print("{}", report::history_to_json_text(records));
-  } else {
+  } else if (code == exit_ok || !records.empty()) {
     const report::Style style{machine::stdout_shows_colour()};
     fmt::print("{}", report::history_to_text(records, style));
   }

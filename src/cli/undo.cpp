@@ -26,13 +26,14 @@ int run_undo(const UndoOptions& options, const Context& context) {
   if (!doors) return print_error(doors.error(), exit_could_not_look);
   const auto found = (*doors)->find(options.id, can_be_undone, "a change that is in force");
   if (!found) return print_error(found.error(), exit_usage);
-  const auto undone = change::undo((*doors)->doors(), *found->journal, found->record.id);
+  const auto undone =
+      change::undo((*doors)->doors_for(found->record), *found->journal, found->record.id);
   if (!undone) return print_error(undone.error(), exit_findings);
   if (options.json) {
     fmt::print("{}", report::to_json_text(undone->record, undone->notes));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}", report::undone_to_text(undone->record, undone->notes, style));
+    fmt::print("{}", report::to_text({undone->record, undone->restored, undone->notes}, style));
   }
   return exit_ok;
 }

@@ -77,8 +77,9 @@ class WritableFiles {
   // links.
   Status write_in_place(std::string_view path, std::string_view text);
 
-  // An advisory lock on a file, which is made if it is not there; held until the Descriptor goes.
-  // Fails with busy if another process holds it.
+  // An advisory lock on a file, which is made if it is not there; held until the Descriptor
+  // goes, and by programs that were started meanwhile until they end. Fails with busy if another
+  // process holds it.
   Result<Descriptor> lock(std::string_view path);
 
   // Called before every single operation that changes anything (each of write, rename, fsync of

@@ -156,7 +156,8 @@ Status WritableFiles::write_in_place(std::string_view path, std::string_view tex
 
 Result<Descriptor> WritableFiles::lock(std::string_view path) {
   HEADROOM_TRY(const Place place, place_of(path));
-  constexpr int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+  // Programs that we start inherit it: one that outlives us still changes the machine.
+  constexpr int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK;
   Descriptor file(::openat(place.folder.get(), place.name.c_str(), flags));
   if (file.get() < 0 && errno == ENOENT) {
     HEADROOM_CHECK(before("create", place.path));

@@ -47,6 +47,10 @@ struct Change {
   std::vector<std::string> warnings;  // What the reader should know before applying.
   std::vector<std::string> notes;     // Why it is done this way; sentences.
   bool needs_reboot = false;
+  // What the kernel command line of the boot that it is for has ("iommu=pt") and no longer has
+  // (names): whether that boot came up at all.
+  std::vector<std::string> boots_with;
+  std::vector<std::string> boots_without;
   std::optional<Forecast> forecast;
   BootFallback fallback = BootFallback::not_needed;
   std::vector<std::string> rescue;  // How to get back by hand if the machine does not boot.

@@ -167,6 +167,8 @@ Ordered to_json(const Change& change) {
           {"notes", bytes_to_json(change.notes)},
           {"needs_reboot", change.needs_reboot},
           {"forecast", change.forecast ? to_json(*change.forecast) : Ordered(nullptr)},
+          {"boots_with", bytes_to_json(change.boots_with)},
+          {"boots_without", bytes_to_json(change.boots_without)},
           {"fallback", to_string(change.fallback)},
           {"rescue", bytes_to_json(change.rescue)}};
 }
@@ -182,6 +184,8 @@ Change read_change(const Fields& fields) {
   change.notes = fields.texts("notes");
   change.needs_reboot = fields.boolean("needs_reboot");
   if (fields.has("forecast")) change.forecast = read_forecast(fields.object("forecast"));
+  change.boots_with = fields.texts("boots_with");
+  change.boots_without = fields.texts("boots_without");
   change.fallback = fields.choice("fallback", BootFallback::by_hand);
   change.rescue = fields.texts("rescue");
   return change;

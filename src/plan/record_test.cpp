@@ -66,10 +66,10 @@ std::vector<Step> some_steps() {
 }
 
 Change any_change() {
-  Change change{
-      any_bytes(),  any_bytes(),  some_bytes(), some_steps(), some_steps(),
-      some_bytes(), some_bytes(), false,        std::nullopt, one_of(BootFallback::by_hand),
-      some_bytes()};
+  Change change{any_bytes(),  any_bytes(),  some_bytes(), some_steps(),
+                some_steps(), some_bytes(), some_bytes(), false,
+                some_bytes(), some_bytes(), std::nullopt, one_of(BootFallback::by_hand),
+                some_bytes()};
   change.needs_reboot = *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>()) {
     const Bytes limit{*rc::gen::arbitrary<std::uint64_t>()};

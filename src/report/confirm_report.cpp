@@ -37,8 +37,7 @@ void add_differences(const Confirmation& answer, const Style& style, std::string
   for (const plan::ParameterDifference& parameter : answer.comparison.parameters) {
     rows.push_back({"  " + parameter.name, parameter.expected, printable(parameter.found), ""});
   }
-  if (rows.empty()) return;
-  rows.insert(rows.begin(), {"  what", "predicted", "found", ""});
+  if (!rows.empty()) rows.insert(rows.begin(), {"  what", "predicted", "found", ""});
   for (const std::string& row :
        align(rows, {Align::left, Align::right, Align::right, Align::left})) {
     text += row + "\n";
@@ -53,8 +52,10 @@ std::string next_command(const Confirmation& answer) {
   if (answer.fell_back)
     return "headroom check --log FILE   (what the failed boot wrote: journalctl -b -1)";
   if (answer.record.state == State::undone) return "sudo reboot   (back to what was before)";
-  return fmt::format("sudo headroom undo {}   (or mend the reason, reboot, and headroom confirm)",
-                     answer.record.id);
+  const bool once = answer.record.change.fallback == plan::BootFallback::next_boot;
+  return fmt::format("sudo headroom undo {}   ({})", answer.record.id,
+                     once ? "the next boot takes the old entry by itself"
+                          : "or mend the reason, reboot, and headroom confirm");
 }
 
 }  // namespace
@@ -71,6 +72,7 @@ std::string summary(const plan::Comparison& comparison) {
                                 parameter.expected));
   }
   parts.insert(parts.end(), comparison.unread.begin(), comparison.unread.end());
+  if (parts.empty()) parts = comparison.reasons;
   return join(parts, "; ");
 }
 

@@ -199,17 +199,15 @@ std::string applied_to_text(const Record& record, const Style& style) {
                                                 : "headroom check");
 }
 
-std::string undone_to_text(const Record& record, const std::vector<std::string>& notes,
-                           const Style& style) {
+std::string to_text(const UndoReport& undone, const Style& style) {
+  const Record& record = undone.record;
   std::string text = fmt::format("{} {}\n", style.green("Undone:"), printable(record.change.title));
-  const auto restored = std::count_if(record.touched.begin(), record.touched.end(),
-                                      [](const auto& touched) { return touched.done; });
-  if (restored > 0) {
+  if (undone.restored > 0) {
     text += fold(fmt::format("{} {} byte for byte as before, with owner, mode and labels.",
-                             restored, restored == 1 ? "file is" : "files are"),
+                             undone.restored, undone.restored == 1 ? "file is" : "files are"),
                  "  ", style.width);
   }
-  for (const std::string& note : notes) text += fold(printable(note), "  - ", style.width);
+  for (const std::string& note : undone.notes) text += fold(printable(note), "  - ", style.width);
   text += record.change.needs_reboot
               ? "\nNext: sudo reboot   (what boots is as before; the running system is not yet)\n"
               : "\nNext: headroom check\n";

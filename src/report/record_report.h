@@ -20,8 +20,12 @@ std::string to_text(const plan::Record& record, const std::string& folder, const
 // Schema headroom.change/1 without the bytes of files; `notes` are what undo had to say.
 std::string to_json_text(const plan::Record& record, const std::vector<std::string>& notes);
 
-std::string undone_to_text(const plan::Record& record, const std::vector<std::string>& notes,
-                           const Style& style);
+struct UndoReport {
+  plan::Record record;
+  std::size_t restored = 0;  // Files.
+  std::vector<std::string> notes;
+};
+std::string to_text(const UndoReport& undone, const Style& style);
 
 // What --apply did, and what comes next.
 std::string applied_to_text(const plan::Record& record, const Style& style);

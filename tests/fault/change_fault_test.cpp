@@ -127,11 +127,13 @@ void expect_consistent(const ScratchRoot& root, const Expected& expected) {
 
 TEST(ChangeFault, apply_and_undo_interrupted_anywhere_leave_the_old_machine) {
   const Expected expected = expected_machines();
+  int interruptions = 0;  // --gtest_output=json says how many.
   for (int apply_at = 0;; ++apply_at) {
     bool whole = false;
     for (int undo_at = 0;; undo_at += 1) {
       const ScratchRoot root;
       testing::fill_toy_machine(root);
+      ++interruptions;
       {
         Attempt run(root);
         run.break_at(apply_at, Fault::crash);
@@ -151,6 +153,7 @@ TEST(ChangeFault, apply_and_undo_interrupted_anywhere_leave_the_old_machine) {
     }
     if (whole) break;
   }
+  RecordProperty("interruptions", interruptions);
 }
 
 TEST(ChangeFault, an_errno_anywhere_in_apply_takes_everything_back) {

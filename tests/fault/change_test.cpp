@@ -170,6 +170,107 @@ TEST_F(ChangeTest, originals_that_were_tampered_with_are_not_restored) {
   EXPECT_EQ(root_.read("/etc/default/toy").find("pages=7") != std::string::npos, true);
 }
 
+TEST_F(ChangeTest, a_lost_original_stops_undo_before_anything_is_touched) {
+  const auto record = apply_toy();
+  const auto originals = root_.path(journal_.folder_of(record.id) + "/originals");
+  std::filesystem::remove(originals / "0002");
+  const auto applied = machine();
+  const auto undone = undo(doors_, journal_, record.id);
+  ASSERT_FALSE(undone);
+  EXPECT_EQ(difference(applied, machine()), "");
+  EXPECT_EQ(journal_.read(record.id)->state, State::awaiting_reboot);
+}
+
+TEST_F(ChangeTest, an_entry_that_went_with_its_kernel_stays_away) {
+  root_.write("/boot/loader/entries/old.conf", "title old\noptions quiet\n");
+  plan::Change change;
+  change.fix = "entry";
+  change.steps = {{plan::StepKind::kernel_argument,
+                   "edit",
+                   "",
+                   plan::FileEdit{"/boot/loader/entries/old.conf",
+                                  "title old\noptions quiet\n",
+                                  "title old\noptions pages=7\n",
+                                  {}},
+                   {},
+                   true}};
+  const auto record = apply_toy(change);
+  std::filesystem::remove(root_.path("/boot/loader/entries/old.conf"));
+  const auto undone = undo(doors_, journal_, record.id);
+  ASSERT_TRUE(undone) << undone.error().message;
+  EXPECT_FALSE(root_.has("/boot/loader/entries/old.conf"));
+  EXPECT_THAT(undone->notes, ::testing::Contains(HasSubstr("stays away")));
+}
+
+TEST_F(ChangeTest, a_newer_entry_that_took_the_words_over_is_named) {
+  auto change = testing::toy_change();
+  change.boots_with = {"pages=7"};
+  const auto record = apply_toy(change);
+  root_.write("/boot/entries/newer.conf", "title newer\noptions quiet pages=7\n");
+  const auto undone = undo(doors_, journal_, record.id);
+  ASSERT_TRUE(undone) << undone.error().message;
+  EXPECT_THAT(undone->notes, ::testing::Contains(HasSubstr("/boot/entries/newer.conf")));
+}
+
+// The power went while the entries were edited; what is written after the machine came up again is
+// somebody else's.
+class InterruptedTest : public ChangeTest {
+ protected:
+  InterruptedTest() {
+    record_ = apply_toy();
+    record_.state = State::applying;
+    record_.running = 5;
+    record_.steps_done = 5;
+    for (plan::Touched& touched : record_.touched) {
+      if (touched.path.starts_with("/boot/entries/")) {
+        touched.done = false;
+        touched.step = 5;
+      }
+    }
+    EXPECT_TRUE(journal_.save(record_));
+    root_.write("/boot/entries/later.conf", "title later\n");
+  }
+
+  plan::Record record_;
+};
+
+TEST_F(InterruptedTest, what_was_written_in_a_later_boot_is_not_half_done_work) {
+  const Doors later{files_, programs_, "2026-11-21T23:00:00Z", 1};
+  const auto undone = undo(later, journal_, record_.id);
+  ASSERT_FALSE(undone);  // The entries themselves were written since as well: by whom?
+  EXPECT_THAT(undone.error().message, HasSubstr("/boot/entries/one.conf"));
+  EXPECT_TRUE(root_.has("/boot/entries/later.conf"));
+}
+
+TEST_F(InterruptedTest, half_done_work_is_removed_kept_and_named) {
+  const auto undone = undo(doors_, journal_, record_.id);
+  ASSERT_TRUE(undone) << undone.error().message;
+  EXPECT_FALSE(root_.has("/boot/entries/later.conf"));
+  EXPECT_TRUE(root_.has(journal_.original_path(record_.id, "half-done-0001")));
+  EXPECT_THAT(undone->notes, ::testing::Contains(HasSubstr("/boot/entries/later.conf")));
+}
+
+TEST_F(ChangeTest, what_boots_is_changed_by_one_change_at_a_time) {
+  const auto first = apply_toy();
+  auto change = testing::toy_change();
+  change.fix = "second";
+  const auto second = apply(doors_, journal_, change, "boot-1");
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Errc::busy);
+  EXPECT_THAT(second.error().message, HasSubstr(first.id));
+}
+
+TEST_F(ChangeTest, ids_keep_their_order_where_the_clock_was_set_back) {
+  const auto first = journal_.begin("2026-11-21T22:30:11Z", "b");
+  ASSERT_TRUE(first);
+  plan::Record record;
+  record.id = *first;
+  ASSERT_TRUE(journal_.save(record));
+  const auto second = journal_.begin("2020-01-01T00:00:00Z", "a");
+  ASSERT_TRUE(second);
+  EXPECT_LT(*first, *second);
+}
+
 TEST_F(ChangeTest, a_record_that_cannot_be_read_is_said_and_blocks) {
   const auto record = apply_toy();
   root_.write(std::string(journal_folder) + "/changes/" + record.id + "/record.json", "{\"id\": 3");

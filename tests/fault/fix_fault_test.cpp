@@ -142,7 +142,9 @@ void expect_old_machine(Attempt& attempt, const testing::Snapshot& old_machine,
   EXPECT_EQ(testing::difference(old_machine, machine_of(attempt.root())), "") << where;
 }
 
-void break_everywhere(const fs::path& original, const plan::Change& change) {
+// Returns how often it was broken.
+int break_everywhere(const fs::path& original, const plan::Change& change) {
+  int interruptions = 0;
   const auto old_machine = machine_of(original.string());
   const std::string label = fmt::format("{} on {}", change.fix, original.string());
   const auto do_apply = [&](const Doors& doors, Journal& journal) {
@@ -160,25 +162,29 @@ void break_everywhere(const fs::path& original, const plan::Change& change) {
   };
   for (int at = 0;; ++at) {
     Attempt attempt(original);
+    ++interruptions;
     const int wanted = attempt.run(at, do_apply);
     expect_old_machine(attempt, old_machine, fmt::format("{}, apply broke at {}", label, at));
     if (wanted <= at || ::testing::Test::HasFailure()) break;
   }
   for (int at = 0;; ++at) {
     Attempt attempt(original);
+    ++interruptions;
     attempt.run(-1, do_apply);
     const int wanted = attempt.run(at, do_undo);
     expect_old_machine(attempt, old_machine, fmt::format("{}, undo broke at {}", label, at));
     if (wanted <= at || ::testing::Test::HasFailure()) break;
   }
-  if (!change.needs_reboot) return;
+  if (!change.needs_reboot) return interruptions;
   for (int at = 0;; ++at) {
     Attempt attempt(original);
+    ++interruptions;
     attempt.run(-1, do_apply);
     const int wanted = attempt.run(at, do_confirm);
     expect_old_machine(attempt, old_machine, fmt::format("{}, confirm broke at {}", label, at));
     if (wanted <= at || ::testing::Test::HasFailure()) break;
   }
+  return interruptions;
 }
 
 class FixFault : public ::testing::TestWithParam<std::string> {};
@@ -190,11 +196,16 @@ TEST_P(FixFault, every_fix_broken_anywhere_leaves_the_old_machine) {
   add_old_settings(original);
   const auto changes = plan_all(original.string());
   ASSERT_FALSE(changes.empty());
+  int interruptions = 0;
+  std::string fixes;
   for (const plan::Change& change : changes) {
     if (has_instruction(change) && change.steps.size() == 1) continue;
-    break_everywhere(original, change);
+    interruptions += break_everywhere(original, change);
+    fixes += (fixes.empty() ? "" : " ") + change.fix;
     if (HasFailure()) break;
   }
+  RecordProperty("interruptions", interruptions);
+  RecordProperty("fixes", fixes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Distributions, FixFault,

@@ -29,33 +29,9 @@ void append_new(std::vector<std::string>& to, std::vector<std::string>&& from) {
   }
 }
 
-}  // namespace
-
-void add_to(Change& change, BootSteps more) {
-  if (!more.steps.empty()) change.needs_reboot = true;
-  append(change.steps, std::move(more.steps));
-  append(change.on_confirm, std::move(more.on_confirm));
-  // The enumeration goes from what needs nobody to what needs somebody.
-  change.fallback = std::max(change.fallback, more.fallback);
-  append_new(change.rescue, std::move(more.rescue));
-  append_new(change.notes, std::move(more.notes));
-  append_new(change.warnings, std::move(more.warnings));
-}
-
-Result<BootSteps> plan_kernel_arguments(const BootSubject& subject, const ArgumentChange& change) {
-  HEADROOM_CHECK(check_words(change));
-  const auto& tool = subject.boot.command_line;
-  if (!tool) {
-    return Error{
-        Errc::unsupported,
-        fmt::format("expected a boot loader whose command line headroom can edit; found "
-                    "none ({})",
-                    facts::to_string(tool.missing())),
-        fmt::format("by hand: {} on the kernel command line, as this machine's boot loader "
-                    "has it, and restart",
-                    describe(change))};
-  }
-  switch (*tool) {
+Result<BootSteps> plan_by_tool(facts::CommandLineTool tool, const BootSubject& subject,
+                               const ArgumentChange& change) {
+  switch (tool) {
     case facts::CommandLineTool::grubby:
       return plan_by_grubby(subject, change);
     case facts::CommandLineTool::update_grub:
@@ -73,6 +49,40 @@ Result<BootSteps> plan_kernel_arguments(const BootSubject& subject, const Argume
       break;
   }
   return plan_for_nixos(change);
+}
+
+}  // namespace
+
+void add_to(Change& change, BootSteps more) {
+  if (!more.steps.empty()) change.needs_reboot = true;
+  append(change.steps, std::move(more.steps));
+  append(change.on_confirm, std::move(more.on_confirm));
+  // The enumeration goes from what needs nobody to what needs somebody.
+  change.fallback = std::max(change.fallback, more.fallback);
+  append_new(change.rescue, std::move(more.rescue));
+  append_new(change.boots_with, std::move(more.boots_with));
+  append_new(change.boots_without, std::move(more.boots_without));
+  append_new(change.notes, std::move(more.notes));
+  append_new(change.warnings, std::move(more.warnings));
+}
+
+Result<BootSteps> plan_kernel_arguments(const BootSubject& subject, const ArgumentChange& change) {
+  HEADROOM_CHECK(check_words(change));
+  const auto& tool = subject.boot.command_line;
+  if (!tool) {
+    return Error{
+        Errc::unsupported,
+        fmt::format("expected a boot loader whose command line headroom can edit; found "
+                    "none ({})",
+                    facts::to_string(tool.missing())),
+        fmt::format("by hand: {} on the kernel command line, as this machine's boot loader "
+                    "has it, and restart",
+                    describe(change))};
+  }
+  HEADROOM_TRY(BootSteps steps, plan_by_tool(*tool, subject, change));
+  steps.boots_with = change.set;
+  steps.boots_without = change.drop;
+  return steps;
 }
 
 }  // namespace headroom::plan

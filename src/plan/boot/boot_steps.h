@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -21,6 +22,8 @@ struct BootSteps {
   std::vector<Step> on_confirm;
   BootFallback fallback = BootFallback::not_needed;
   std::vector<std::string> rescue;
+  std::vector<std::string> boots_with;  // As in Change.
+  std::vector<std::string> boots_without;
   std::vector<std::string> notes;
   std::vector<std::string> warnings;
 };
@@ -39,6 +42,8 @@ struct BootSubject {
   const facts::BootSetup& boot;
   const facts::MachineFacts& machine;
   bool trial = true;
+  // What the notes say where `trial` is false.
+  std::string_view why_no_trial = "it was asked for without one";
 };
 
 // Words to set ("iommu=pt", "ttm.pages_limit=31457280": any other value of that name goes) and

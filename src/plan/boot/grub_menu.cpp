@@ -106,6 +106,8 @@ std::optional<std::string> find_default_choice(std::string_view config) {
   for (const std::string_view raw : split_lines(config)) {
     const std::string_view line = trim(raw);
     if (opens(line, "menuentry") || opens(line, "submenu")) break;
+    // Fedora's 08_fallback_counting sets another one, for systems that count failed boots.
+    if (choice && line.starts_with("### END /etc/grub.d/00_header")) break;
     if (!line.starts_with("set default=")) continue;
     const auto words = facts::split_shell_words(line.substr(4));
     if (words.empty()) continue;

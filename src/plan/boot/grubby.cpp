@@ -26,6 +26,15 @@ bool uses_environment(const facts::ConfigFile& entry) {
   return entry_options(entry.text).find(options_variable) != std::string::npos;
 }
 
+// Nothing in the folder is for another system ("efi /EFI/Microsoft/…"), which grubby leaves alone.
+bool starts_only_linux(const facts::BootSetup& boot) {
+  const std::string folder = entries_folder(boot) + "/";
+  return std::none_of(boot.files.begin(), boot.files.end(), [&](const facts::ConfigFile& file) {
+    const bool inside = file.path.starts_with(folder) && file.path.ends_with(".conf");
+    return inside && !entry_value(file.text, "linux");
+  });
+}
+
 // grubby compares names byte by byte, the kernel does not: every spelling that stands anywhere is
 // named for it.
 std::vector<std::string> spellings(const facts::BootSetup& boot, const std::string& name) {
@@ -62,11 +71,14 @@ std::vector<Expectation> expectations(const facts::BootSetup& boot, const Argume
   const auto entries = linux_entries(boot);
   const auto is_plain = [](const facts::ConfigFile* entry) { return !uses_environment(*entry); };
   const bool all_plain = std::all_of(entries.begin(), entries.end(), is_plain);
+  // The pattern allows for kernels that come and go before confirm, but covers every entry.
+  const bool by_pattern = all_plain && starts_only_linux(boot);
   std::vector<std::string> holders;
-  if (all_plain) holders.push_back(entries_folder(boot) + "/*.conf");
+  if (by_pattern) holders.push_back(entries_folder(boot) + "/*.conf");
   if (!all_plain) holders.push_back(environment_path(boot));
   for (const facts::ConfigFile* entry : entries) {
-    if (!all_plain && is_plain(entry)) holders.push_back(entry->path);
+    const bool stays = !entry->path.ends_with(trial_entry_end);
+    if (!by_pattern && is_plain(entry) && stays) holders.push_back(entry->path);
   }
   for (const std::string& holder : holders) {
     for (const std::string& word : change.set) {

@@ -73,6 +73,20 @@ TEST(grubby, edits_all_entries_and_the_later_ones) {
   EXPECT_EQ(steps->steps.back().expects.at(0).path, "/boot/loader/entries/*.conf");
 }
 
+TEST(grubby, what_starts_another_system_need_not_hold_the_words) {
+  TestSetup setup = fedora_with_entries();
+  setup.trial = false;
+  setup.add("/boot/loader/entries/5f1c-0-headroomtrial.conf", "linux /left\n");
+  setup.add("/boot/loader/entries/windows.conf", "title Windows\nefi /EFI/bootmgfw.efi\n");
+  const auto steps = plan_by_grubby(setup.subject(), limit);
+  ASSERT_TRUE(steps);
+  std::vector<std::string> paths;
+  for (const Expectation& expected : steps->steps.back().expects) paths.push_back(expected.path);
+  const std::string rescue = "/boot/loader/entries/5f1c-0-rescue.conf";
+  const std::string usual = "/boot/loader/entries/5f1c-6.17.9-200.fc42.x86_64.conf";
+  EXPECT_THAT(paths, ElementsAre(rescue, rescue, usual, usual));
+}
+
 TEST(grubby, names_every_spelling_that_the_kernel_takes_for_the_same) {
   TestSetup setup = fedora_with_entries();
   const auto steps = plan_by_grubby(setup.subject(), {{"amdgpu.gtt_size=7"}, {}});
@@ -189,6 +203,41 @@ TEST(systemd_boot, a_default_that_could_move_is_pinned_during_the_trial) {
     files = files_after(setup, steps->on_confirm, files);
     EXPECT_EQ(files.at("/boot/loader/loader.conf"), loader);
   }
+}
+
+TEST(systemd_boot, a_default_that_names_no_entry_is_pinned_too) {
+  // Old style, stale, not to be seen; and an entry of which nobody knows whether it starts.
+  for (const char* name : {"arch", "gone.conf", "auto-windows", "other.conf", "arch-lts.conf"}) {
+    TestSetup setup = arch();
+    setup.add("/boot/loader/loader.conf", "default " + std::string(name) + "\n");
+    const auto steps = plan_by_loader_entries(setup.subject(), limit);
+    ASSERT_TRUE(steps);
+    EXPECT_EQ(steps->fallback, BootFallback::next_boot);
+    const auto files = files_after(setup, steps->steps);
+    ASSERT_TRUE(files.contains("/boot/loader/loader.conf")) << name;
+    EXPECT_EQ(files.at("/boot/loader/loader.conf"),
+              "default " + std::string(name) + "\ndefault arch.conf\n");
+  }
+}
+
+TEST(systemd_boot, a_counted_entry_is_pinned_by_what_stays_of_its_name) {
+  TestSetup setup = arch();
+  setup.boot.files[0].path = "/boot/loader/entries/arch+3-1.conf";
+  setup.add("/boot/loader/loader.conf", "default arch+3-1.conf\n");
+  const auto steps = plan_by_loader_entries(setup.subject(), limit);
+  ASSERT_TRUE(steps);
+  EXPECT_THAT(files_after(setup, steps->steps).at("/boot/loader/loader.conf"),
+              testing::EndsWith("default arch*.conf\n"));
+}
+
+TEST(systemd_boot, a_default_that_brings_its_own_command_line_is_not_tried) {
+  TestSetup setup = arch();
+  setup.add("/boot/loader/loader.conf", "default arch-linux.EFI\n");
+  const auto steps = plan_by_loader_entries(setup.subject(), limit);
+  ASSERT_TRUE(steps);
+  EXPECT_EQ(steps->fallback, BootFallback::by_hand);
+  EXPECT_TRUE(steps->on_confirm.empty());
+  EXPECT_THAT(steps->notes, Contains(HasSubstr("arch-linux.EFI")));
 }
 
 TEST(systemd_boot, an_entry_without_a_version_is_known_by_loader_conf) {

@@ -104,7 +104,7 @@ Result<BootSteps> plan_module_options(const BootSubject& subject,
     return Error{Errc::unsupported,
                  "expected a system whose files and initramfs are its own to change; this one's "
                  "system image is read-only or made elsewhere",
-                 "set the parameters on the kernel command line: --via kernel-arguments"};
+                 "set the parameters on the kernel command line: --via kernel"};
   }
   ModuleFileEdits edits = edit_module_files(subject.boot, changes);
   BootSteps steps;

@@ -230,16 +230,22 @@ void add_notes(BootSteps& steps, const Split& split, Via via) {
 
 Result<BootSteps> plan_parameters(const BootSubject& subject,
                                   const std::vector<ParameterChange>& changes, Via via) {
-  Split split = Splitter(subject, changes, via).split();
-  HEADROOM_TRY(BootSteps steps, plan_arguments(subject, split.arguments));
-  const bool on_trial = !steps.on_confirm.empty();
-  // Both lists may touch one file, and a later edit must begin with what the earlier one left.
-  const bool together = !on_trial || !split.files.empty();
-  std::vector<ParameterChange> now = split.files;
-  if (together) now.insert(now.end(), split.files_later.begin(), split.files_later.end());
-  HEADROOM_TRY(BootSteps files, plan_files(subject, now, via));
-  merge(steps, std::move(files));
-  if (!together) {
+  const Split split = Splitter(subject, changes, via).split();
+  HEADROOM_TRY(BootSteps files, plan_files(subject, split.files, via));
+  BootSubject for_words = subject;
+  if (subject.trial && !files.steps.empty()) {
+    for_words.trial = false;
+    for_words.why_no_trial =
+        "modprobe.d changes as well, and the old entry would start with that too";
+  }
+  HEADROOM_TRY(BootSteps steps, plan_arguments(for_words, split.arguments));
+  if (steps.on_confirm.empty()) {
+    // Both lists may touch one file, so they are one edit.
+    std::vector<ParameterChange> all = split.files;
+    all.insert(all.end(), split.files_later.begin(), split.files_later.end());
+    HEADROOM_TRY(files, plan_files(subject, all, via));
+    merge(steps, std::move(files));
+  } else {
     HEADROOM_TRY(BootSteps later, plan_files(subject, split.files_later, via));
     for (Step& step : later.steps) steps.on_confirm.push_back(std::move(step));
   }

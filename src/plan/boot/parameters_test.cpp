@@ -95,6 +95,31 @@ TEST(parameters, edits_of_one_file_now_and_later_never_collide) {
   EXPECT_EQ(steps->fallback, BootFallback::by_hand);
 }
 
+TEST(parameters, nothing_is_tried_while_files_change_at_once) {
+  const TestSetup setup = trial_ubuntu("quiet amdgpu.gttsize=5");
+  const auto steps = plan_parameters(setup.subject(), changes, Via::module_options);
+  ASSERT_TRUE(steps);
+  EXPECT_THAT(command_lines(steps->steps),
+              ElementsAre("update-grub", "update-initramfs -u -k all"));
+  EXPECT_THAT(steps->on_confirm, IsEmpty());
+  EXPECT_EQ(steps->fallback, BootFallback::by_hand);
+  const auto files = files_after(setup, steps->steps);
+  EXPECT_EQ(files.at("/etc/default/grub"), "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n");
+  EXPECT_THAT(steps->notes, Contains(HasSubstr("modprobe.d changes as well")));
+  EXPECT_THAT(steps->rescue, testing::Not(Contains(HasSubstr("by itself"))));
+  EXPECT_THAT(steps->rescue, Contains(HasSubstr("modprobe.blacklist=amdgpu")));
+  EXPECT_THAT(steps->rescue, Contains(HasSubstr("undo.sh")));
+}
+
+TEST(parameters, a_trial_stays_one_where_the_files_say_it_already) {
+  TestSetup setup = trial_ubuntu("quiet ttm.pages_limit=5");
+  setup.add("/etc/modprobe.d/ttm.conf", "options ttm pages_limit=9\n");
+  const auto steps = plan_parameters(setup.subject(), {changes[0]}, Via::module_options);
+  ASSERT_TRUE(steps);
+  EXPECT_EQ(steps->fallback, BootFallback::next_boot);
+  EXPECT_THAT(command_lines(steps->steps), ElementsAre("grub-reboot headroom-trial"));
+}
+
 TEST(parameters, via_files_takes_them_off_the_command_line) {
   TestSetup setup = plain_ubuntu("quiet ttm.pages-limit=2");
   const auto steps = plan_parameters(setup.subject(), changes, Via::module_options);

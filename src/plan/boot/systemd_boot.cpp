@@ -47,17 +47,18 @@ const facts::ConfigFile* loader_configuration(const facts::BootSetup& boot) {
   return boot.file(folder + "/loader.conf");
 }
 
-// While a trial entry is there, the default must not depend on how entries sort, nor on which one
-// was started last.
+// While a trial entry is there, the default must be the entry that it was copied from, by its whole
+// name. A pattern and "@saved" leave the choice open, and where no entry has the name, the first
+// one is started, which may be the trial. Whether "auto-windows" or the kernel of another entry is
+// there cannot be seen; this entry's kernel runs.
 std::optional<std::string> pin_default(const facts::ConfigFile* loader,
                                        const facts::ConfigFile& entry) {
   if (loader == nullptr) return std::nullopt;
   const auto now = last_value(loader->text, "default");
-  const bool fixed = now && !now->empty() && now->find_first_of("*?[@") == std::string_view::npos;
-  if (fixed) return std::nullopt;
   // Where boots of the entry are counted, its name changes with them.
   const std::string id = entry_id(entry.path);
   const bool counted = !entry.path.ends_with("/" + id + ".conf");
+  if (!counted && now == id + ".conf") return std::nullopt;
   return fmt::format("{}{}default {}{}.conf\n", loader->text,
                      loader->text.empty() || loader->text.ends_with('\n') ? "" : "\n", id,
                      counted ? "*" : "");
@@ -76,10 +77,16 @@ const facts::ConfigFile* find_trial_source(const facts::BootSetup& boot) {
 }
 
 std::string find_obstacle(const BootSubject& subject, const facts::ConfigFile* running) {
-  if (!subject.trial) return "it was asked for without one";
+  if (!subject.trial) return std::string(subject.why_no_trial);
   if (!subject.boot.has("bootctl")) return "the machine has no bootctl";
   if (running == nullptr) return "it is not clear which loader entry this kernel was started from";
-  if (loader_configuration(subject.boot) == nullptr) return "loader.conf could not be read";
+  const facts::ConfigFile* loader = loader_configuration(subject.boot);
+  if (loader == nullptr) return "loader.conf could not be read";
+  const std::string name(last_value(loader->text, "default").value_or(""));
+  if (to_lower(name).ends_with(".efi")) {
+    return fmt::format("the default in {}, {}, is a kernel in one file with its command line",
+                       loader->path, name);
+  }
   return "";
 }
 
@@ -102,7 +109,7 @@ void add_trial(BootSteps& steps, const facts::BootSetup& boot, const facts::Conf
   if (const auto pinned = pin_default(loader, running)) {
     Step pin = make_edit(loader->path, loader->text, *pinned);
     pin.what = "Keep the present entry as the default in " + loader->path;
-    pin.why = "Otherwise the order of the entries, or the last one started, would decide.";
+    pin.why = "Otherwise another one could be started after the trial, and the trial entry again.";
     Step unpin = make_edit(loader->path, *pinned, loader->text);
     unpin.what = "Put " + loader->path + " back as it was";
     steps.steps.push_back(std::move(pin));

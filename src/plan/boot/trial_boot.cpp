@@ -33,7 +33,7 @@ Trial none(std::string why) {
 // What both kinds of menu need; empty where all is there.
 std::string find_obstacle(const BootSubject& subject, const ArgumentChange& change) {
   const facts::BootSetup& boot = subject.boot;
-  if (!subject.trial) return "it was asked for without one";
+  if (!subject.trial) return std::string(subject.why_no_trial);
   if (reboot_tool(boot).empty() || environment_tool(boot).empty()) {
     return "the machine has no grub-reboot";
   }
@@ -105,24 +105,56 @@ std::string trial_entry_path(const facts::ConfigFile& entry) {
   for (int i = 0; i < 2; ++i) {
     if (const std::size_t dash = name.rfind('-'); dash != std::string::npos) name.resize(dash);
   }
-  return folder + name + "-0-headroomtrial.conf";
+  return folder + name + std::string(trial_entry_end);
 }
 
-const facts::ConfigFile* find_default_loader_entry(const facts::BootSetup& boot) {
-  const auto entries = linux_entries(boot);
-  const std::string saved = environment_value(boot, "saved_entry").value_or("");
-  for (const facts::ConfigFile* entry : entries) {
-    const bool meant = entry_id(entry->path) == saved || entry_value(entry->text, "title") == saved;
-    if (!saved.empty() && meant) return entry;
+// Whether the trial's entry comes behind the one that it is a copy of: a version that begins with
+// 1 to 9 is newer than 0, and what stands before it is alike.
+bool comes_after(const facts::ConfigFile& entry) {
+  const std::string id = entry_id(entry.path);
+  const std::size_t release = id.rfind('-');
+  if (release == std::string::npos || release == 0) return false;
+  const std::size_t version = id.rfind('-', release - 1);
+  return version != std::string::npos && id[version + 1] >= '1' && id[version + 1] <= '9';
+}
+
+// What GRUB starts when nobody chooses, as it is written: a place in the menu, an id, a title.
+std::string find_default_name(const facts::BootSetup& boot) {
+  const facts::ConfigFile* config = boot.file(boot.grub_config);
+  const auto choice = config == nullptr ? std::nullopt : find_default_choice(config->text);
+  const bool is_saved = !choice || choice->find("saved_entry") != std::string::npos;
+  return is_saved ? environment_value(boot, "saved_entry").value_or("") : *choice;
+}
+
+// The entry to copy, or why its copy could become the default, or move what is.
+struct Source {
+  const facts::ConfigFile* entry = nullptr;
+  std::string why_not;
+};
+
+Source find_trial_source(const facts::BootSetup& boot) {
+  const std::string name = find_default_name(boot);
+  if (name.empty() || name == "0") {
+    const facts::ConfigFile* running = find_running_entry(boot);
+    if (running == nullptr) return {nullptr, "the default loader entry was not found"};
+    if (comes_after(*running)) return {running, ""};
+    return {nullptr, "GRUB starts the first entry of its menu, which the trial entry could become"};
   }
-  return find_running_entry(boot);
+  for (const facts::ConfigFile* entry : linux_entries(boot)) {
+    const bool meant = entry_id(entry->path) == name || entry_value(entry->text, "title") == name;
+    if (meant && !entry->path.ends_with(trial_entry_end)) return {entry, ""};
+  }
+  return {nullptr, "GRUB's default is " + name +
+                       ", which is the name of no entry that starts Linux, so the trial entry "
+                       "could become the default"};
 }
 
 Trial plan_loader_entry_trial(const BootSubject& subject, const ArgumentChange& change) {
   const facts::BootSetup& boot = subject.boot;
   if (std::string why = find_obstacle(subject, change); !why.empty()) return none(std::move(why));
-  const facts::ConfigFile* entry = find_default_loader_entry(boot);
-  if (entry == nullptr) return none("the default loader entry was not found");
+  Source source = find_trial_source(boot);
+  if (source.entry == nullptr) return none(std::move(source.why_not));
+  const facts::ConfigFile* entry = source.entry;
   std::string text = entry->text;
   const auto kernelopts = environment_value(boot, "kernelopts");
   const std::string options = entry_options(text);

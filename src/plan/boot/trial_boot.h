@@ -12,12 +12,16 @@
 
 namespace headroom::plan {
 
+// How the name of a trial's loader entry ends.
+inline constexpr std::string_view trial_entry_end = "-0-headroomtrial.conf";
+
 // GRUB whose menu is in grub.cfg: `permanent` is done by confirm, after the trial. Where no trial
 // can be made, it is done at once, and notes say why.
 BootSteps with_grub_trial(const BootSubject& subject, const ArgumentChange& change,
                           std::vector<Step> permanent);
 
-// GRUB that reads loader entries (blscfg): likewise, with a copy of the default entry.
+// GRUB that reads loader entries (blscfg): likewise, with a copy of the default entry. None where
+// the default is a place in the menu other than the first, or a name that no entry has.
 BootSteps with_loader_entry_trial(const BootSubject& subject, const ArgumentChange& change,
                                   std::vector<Step> permanent);
 

@@ -243,6 +243,50 @@ TEST(loader_entry_trial, copies_the_saved_entry_to_the_end_of_the_menu) {
             "(gone)");
 }
 
+// Fedora with one kernel, and what GRUB starts when nobody chooses.
+BootSteps fedora_trial(const std::string& environment, const std::string& config = "",
+                       const std::string& id = "5f1c-6.17.9-200.fc42.x86_64") {
+  TestSetup setup = fedora();
+  setup.add("/boot/loader/entries/" + id + ".conf", fedora_entry);
+  setup.add("/boot/loader/entries/windows.conf", "title Windows\nefi /EFI/bootmgfw.efi\n");
+  setup.add("/boot/grub2/grubenv", environment);
+  if (!config.empty()) setup.add("/boot/grub2/grub.cfg", config);
+  return with_loader_entry_trial(setup.subject(), limit, {permanent()});
+}
+
+TEST(loader_entry_trial, there_is_none_where_the_copy_could_be_the_default) {
+  for (const char* saved : {"1", "2", "0x1", "5f1c-6.11.4-301.fc41.x86_64", "gone", "windows",
+                            "5f1c-0-headroomtrial"}) {
+    const BootSteps steps = fedora_trial("saved_entry=" + std::string(saved) + "\n###");
+    EXPECT_THAT(command_lines(steps.steps), ElementsAre("update-grub")) << saved;
+    EXPECT_TRUE(steps.on_confirm.empty()) << saved;
+    EXPECT_EQ(steps.fallback, BootFallback::by_hand) << saved;
+    EXPECT_THAT(steps.notes.at(0), HasSubstr("default is " + std::string(saved)));
+    EXPECT_THAT(steps.rescue, testing::Contains(HasSubstr("GRUB's menu")));
+  }
+  EXPECT_EQ(fedora_trial("", "set default=\"2\"\n").fallback, BootFallback::by_hand);
+}
+
+TEST(loader_entry_trial, where_the_first_entry_is_the_default_the_copy_must_come_behind_it) {
+  for (const char* environment : {"", "saved_entry=\n", "saved_entry=0\n"}) {
+    EXPECT_EQ(fedora_trial(environment).fallback, BootFallback::next_boot) << environment;
+    for (const char* id : {"fedora", "fedora-mine", "fedora-mine-1", "5f1c-0-rescue"}) {
+      const BootSteps steps = fedora_trial(environment, "", id);
+      EXPECT_EQ(steps.fallback == BootFallback::by_hand, !steps.steps.empty()) << id;
+      EXPECT_TRUE(steps.on_confirm.empty()) << id;
+    }
+  }
+}
+
+TEST(loader_entry_trial, the_default_is_what_the_header_of_grub_cfg_says) {
+  const std::string config =
+      "set default=\"${next_entry}\"\nset default=\"${saved_entry}\"\n"
+      "### END /etc/grub.d/00_header ###\n"
+      "### BEGIN /etc/grub.d/08_fallback_counting ###\nset default=1\n";
+  const BootSteps steps = fedora_trial("saved_entry=5f1c-6.17.9-200.fc42.x86_64\n", config);
+  EXPECT_EQ(steps.fallback, BootFallback::next_boot);
+}
+
 TEST(loader_entry_trial, writes_out_what_grubs_variable_holds) {
   TestSetup setup = fedora();
   setup.add("/boot/loader/entries/5f1c-6.17.9-200.fc42.x86_64.conf",

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// undo.sh as a rescue shell runs it: what it restores, what it leaves alone, and that it touches
+// nothing before it has looked at everything.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/shell_quote.h"
+#include "change/change_machine.h"
+#include "fault/toy_machine.h"
+
+namespace headroom::change {
+namespace {
+
+using testing::difference;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::ScratchRoot;
+
+constexpr auto journal_folder = "/var/lib/headroom";
+
+struct Ran {
+  int status = -1;
+  std::string said;
+};
+
+// `before` goes before the shell's name: "PATH=/some/where".
+Ran run_script(const ScratchRoot& root, const std::string& id, const std::string& words = "",
+               const std::string& shell = "sh") {
+  const auto script = root.path(fmt::format("{}/changes/{}/undo.sh", journal_folder, id));
+  const auto output = root.path(fmt::format("{}/output", journal_folder));
+  const std::string command =
+      fmt::format("{} {} {} {} > {} 2>&1", shell, shell_quote(script.string()), words,
+                  shell_quote(root.string()), shell_quote(output.string()));
+  const int status = std::system(command.c_str());
+  std::ifstream file(output);
+  std::ostringstream said;
+  said << file.rdbuf();
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, said.str()};
+}
+
+class UndoScriptTest : public ::testing::Test {
+ protected:
+  UndoScriptTest() { testing::fill_toy_machine(root_); }
+
+  testing::Snapshot machine() const { return root_.snapshot(journal_folder); }
+  plan::Record apply_toy(const plan::Change& change = testing::toy_change()) {
+    auto record = apply(doors_, journal_, change, "boot-1");
+    EXPECT_TRUE(record) << record.error().message;
+    return record ? *std::move(record) : plan::Record();
+  }
+  std::filesystem::path originals(const plan::Record& record) const {
+    return root_.path(fmt::format("{}/changes/{}/originals", journal_folder, record.id));
+  }
+  // A folder with the programs that the script needs, for a PATH of its own.
+  std::string programs_without(const std::string& left_out) const {
+    const std::string folder = root_.path(std::string(journal_folder) + "/programs").string();
+    const std::string command = fmt::format(
+        "mkdir {0} && for one in cp dirname ln mkdir mv readlink rm rmdir sha256sum sync; do "
+        "[ $one = {1} ] || ln -s \"$(command -v $one)\" {0}/$one; done",
+        shell_quote(folder), left_out);
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    return folder;
+  }
+
+  ScratchRoot root_;
+  machine::WritableFiles files_ = *machine::WritableFiles::open(root_.string());
+  testing::ToyPrograms programs_{files_};
+  Journal journal_{files_, journal_folder};
+  Doors doors_{files_, programs_, "2026-11-21T22:30:11Z"};
+};
+
+TEST_F(UndoScriptTest, every_byte_comes_back_in_every_shell_that_is_here) {
+  for (const std::string shell : {"sh", "dash", "bash --posix", "busybox sh"}) {
+    const std::string known = fmt::format("{} -c : 2> /dev/null", shell);
+    if (std::system(known.c_str()) != 0) continue;
+    const auto old_machine = machine();
+    const auto record = apply_toy();
+    ASSERT_TRUE(confirm(doors_, journal_, record.id, ""));
+    const Ran ran = run_script(root_, record.id, "", shell);
+    EXPECT_EQ(ran.status, 0) << shell << ": " << ran.said;
+    EXPECT_EQ(difference(old_machine, machine()), "") << shell;
+    EXPECT_THAT(ran.said, HasSubstr("is taken back"));
+    EXPECT_THAT(ran.said, Not(HasSubstr("make-menu")));  // Nothing is left to be made anew.
+  }
+}
+
+TEST_F(UndoScriptTest, a_second_run_finds_nothing_to_do) {
+  const auto old_machine = machine();
+  const auto record = apply_toy();
+  EXPECT_EQ(run_script(root_, record.id).status, 0);
+  const Ran again = run_script(root_, record.id);
+  EXPECT_EQ(again.status, 0) << again.said;
+  EXPECT_EQ(difference(old_machine, machine()), "");
+}
+
+TEST_F(UndoScriptTest, an_edited_file_stops_it_before_anything_is_touched) {
+  const auto record = apply_toy();
+  root_.write("/etc/default/toy", "mine\n", 0640);
+  const auto edited = machine();
+  const Ran ran = run_script(root_, record.id);
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.said, HasSubstr("/etc/default/toy: expected it as the change left it"));
+  EXPECT_THAT(ran.said, HasSubstr("--force"));
+  EXPECT_EQ(difference(edited, machine()), "");
+}
+
+TEST_F(UndoScriptTest, an_edit_made_after_confirm_is_not_lost_either) {
+  const auto record = apply_toy();
+  ASSERT_TRUE(confirm(doors_, journal_, record.id, ""));
+  root_.write("/etc/default/toy", root_.read("/etc/default/toy") + "MINE=1\n", 0640);
+  const auto edited = machine();
+  EXPECT_EQ(run_script(root_, record.id).status, 1);
+  EXPECT_EQ(difference(edited, machine()), "");
+}
+
+TEST_F(UndoScriptTest, a_link_changed_or_removed_since_counts_as_edited) {
+  const auto record = apply_toy();
+  root_.link("/usr/lib/changed.so", "a.so.2");
+  std::filesystem::remove(root_.path("/usr/lib/a.so"));  // As before: nothing to ask.
+  const auto edited = machine();
+  const Ran ran = run_script(root_, record.id);
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.said, HasSubstr("/usr/lib/changed.so: "));
+  EXPECT_THAT(ran.said, Not(HasSubstr("/usr/lib/a.so: ")));
+  EXPECT_EQ(difference(edited, machine()), "");
+}
+
+TEST_F(UndoScriptTest, force_puts_the_original_over_an_edit) {
+  const auto old_machine = machine();
+  const auto record = apply_toy();
+  root_.write("/etc/default/toy", "mine\n", 0640);
+  std::filesystem::remove(root_.path("/boot/entries/one.conf"));
+  root_.link("/boot/entries/two.conf", "..");
+  const Ran ran = run_script(root_, record.id, "--force");
+  EXPECT_EQ(ran.status, 0) << ran.said;
+  EXPECT_EQ(difference(old_machine, machine()), "");
+}
+
+TEST_F(UndoScriptTest, what_was_generated_anew_stays_and_its_command_is_named) {
+  auto expected = machine();
+  const auto record = apply_toy();
+  root_.write("/boot/menu.cfg", "menu of a newer kernel: pages=7\n", 0600);
+  expected["/boot/menu.cfg"] = machine()["/boot/menu.cfg"];
+  for (const std::string words : {"", "--force"}) {
+    const Ran ran = run_script(root_, record.id, words);
+    EXPECT_EQ(ran.status, 0) << ran.said;
+    EXPECT_THAT(ran.said, HasSubstr("/boot/menu.cfg: made anew or removed since the change"));
+    EXPECT_THAT(ran.said, HasSubstr("(chroot " + root_.string()));
+    EXPECT_THAT(ran.said, ::testing::EndsWith(": make-menu\n"));
+    EXPECT_EQ(difference(expected, machine()), "");
+  }
+}
+
+TEST_F(UndoScriptTest, commands_that_only_confirm_ran_are_named_too_and_each_once) {
+  auto change = testing::toy_change();
+  change.steps.pop_back();  // The menu is confirm's alone now.
+  change.on_confirm.push_back(change.on_confirm.back());
+  const auto record = apply_toy(change);
+  ASSERT_TRUE(confirm(doors_, journal_, record.id, ""));
+  root_.write("/boot/menu.cfg", "menu of a newer kernel\n", 0600);
+  const Ran ran = run_script(root_, record.id);
+  EXPECT_EQ(ran.status, 0) << ran.said;
+  const auto first = ran.said.find("make-menu");
+  ASSERT_NE(first, std::string::npos) << ran.said;
+  EXPECT_EQ(ran.said.find("make-menu", first + 1), std::string::npos) << ran.said;
+}
+
+TEST_F(UndoScriptTest, a_command_with_effects_outside_of_files_is_always_named) {
+  auto change = testing::toy_change();
+  auto& menu = std::get<plan::Command>(change.steps.back().action);
+  menu.undo = {"make-menu", "it's new"};
+  menu.undo_run = plan::UndoRun::always;
+  const Ran ran = run_script(root_, apply_toy(change).id);
+  EXPECT_EQ(ran.status, 0) << ran.said;
+  EXPECT_THAT(ran.said, ::testing::EndsWith(": make-menu 'it'\\''s new'\n"));
+}
+
+TEST_F(UndoScriptTest, a_missing_or_damaged_original_stops_it_before_anything_is_touched) {
+  const auto record = apply_toy();
+  const auto applied = machine();
+  const auto original = originals(record) / record.touched.at(1).original;
+  ASSERT_EQ(record.touched.at(1).path, "/etc/default/toy");
+  std::filesystem::resize_file(original, 1);
+  for (const std::string words : {"", "--force"}) {
+    const Ran ran = run_script(root_, record.id, words);
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_THAT(ran.said, HasSubstr(original.string()));
+    EXPECT_EQ(difference(applied, machine()), "");
+    std::filesystem::remove(original);
+  }
+}
+
+TEST_F(UndoScriptTest, an_original_that_is_not_needed_may_be_missing) {
+  const auto old_machine = machine();
+  const auto record = apply_toy();
+  const std::string old_text = old_machine.at("/etc/default/toy").bytes;
+  root_.write("/etc/default/toy", old_text, 0640);
+  std::filesystem::remove(originals(record) / record.touched.at(1).original);
+  EXPECT_EQ(run_script(root_, record.id).status, 0);
+  EXPECT_EQ(difference(old_machine, machine()), "");
+}
+
+TEST_F(UndoScriptTest, a_folder_in_the_way_is_never_written_into) {
+  const auto record = apply_toy();
+  std::filesystem::remove(root_.path("/boot/entries/one.conf"));
+  root_.folder("/boot/entries/one.conf");
+  const auto edited = machine();
+  EXPECT_EQ(run_script(root_, record.id, "--force").status, 1);
+  EXPECT_EQ(difference(edited, machine()), "");
+}
+
+TEST_F(UndoScriptTest, a_boot_partition_that_is_not_mounted_is_noticed) {
+  const auto record = apply_toy();
+  std::filesystem::rename(root_.path("/boot"), root_.path("/elsewhere"));
+  root_.folder("/boot");
+  const auto seen = machine();
+  const Ran ran = run_script(root_, record.id);
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.said, HasSubstr("/boot/entries/: expected this folder"));
+  EXPECT_THAT(ran.said, HasSubstr("mounted"));
+  EXPECT_EQ(difference(seen, machine()), "");
+}
+
+TEST_F(UndoScriptTest, without_sha256sum_only_force_restores) {
+  const auto old_machine = machine();
+  const auto record = apply_toy();
+  const auto applied = machine();
+  const std::string shell = "PATH=" + shell_quote(programs_without("sha256sum")) + " /bin/sh";
+  const Ran ran = run_script(root_, record.id, "", shell);
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.said, HasSubstr("expected sha256sum"));
+  EXPECT_EQ(difference(applied, machine()), "");
+  const Ran forced = run_script(root_, record.id, "--force", shell);
+  EXPECT_EQ(forced.status, 0) << forced.said;
+  EXPECT_EQ(difference(old_machine, machine()), "");
+}
+
+TEST_F(UndoScriptTest, a_file_system_without_owners_gets_its_bytes_all_the_same) {
+  const auto old_machine = machine();
+  const auto record = apply_toy();
+  const std::string folder = programs_without("cp");
+  root_.program(std::string(journal_folder) + "/programs/cp",
+                "[ \"$1\" = -a ] || exec /bin/cp \"$@\"\n"
+                "/bin/cp \"$2\" \"$3\"\necho 'cannot preserve ownership' >&2\nexit 1\n");
+  const Ran ran = run_script(root_, record.id, "", "PATH=" + shell_quote(folder) + " /bin/sh");
+  EXPECT_EQ(ran.status, 0) << ran.said;
+  EXPECT_EQ(difference(old_machine, machine()), "");
+}
+
+TEST_F(UndoScriptTest, blanks_and_quotes_in_names_are_only_names) {
+  const std::string path = "/etc/it's $(odd) \"here\"/a  file*.conf";
+  const std::string link = "/etc/it's $(odd) \"here\"/-link \\n";
+  root_.write(path, "old\n", 0604);
+  root_.link(link, "an 'old' target");
+  plan::Change change;
+  change.fix = "odd";
+  change.steps = {
+      {plan::StepKind::write_file,
+       "file",
+       "",
+       plan::FileEdit{path, "old\n", "new\n", {}},
+       {},
+       true},
+      {plan::StepKind::link, "link", "", plan::LinkEdit{link, "an 'old' target", "-n"}, {}, true},
+      {plan::StepKind::write_file,
+       "new",
+       "",
+       plan::FileEdit{"/etc/new ' one/`x`/file", std::nullopt, "new\n", {}},
+       {},
+       true}};
+  const auto old_machine = machine();
+  const auto record = apply_toy(change);
+  const Ran ran = run_script(root_, record.id);
+  EXPECT_EQ(ran.status, 0) << ran.said;
+  EXPECT_EQ(difference(old_machine, machine()), "");
+}
+
+TEST_F(UndoScriptTest, unknown_words_are_refused) {
+  const auto record = apply_toy();
+  const auto applied = machine();
+  EXPECT_EQ(run_script(root_, record.id, "--dry-run").status, 2);
+  EXPECT_EQ(run_script(root_, record.id, "/mnt").status, 2);  // A second root.
+  EXPECT_EQ(difference(applied, machine()), "");
+}
+
+// All of `act` that changes anything, broken off at operation number `at`. True: nothing broke.
+using Act = bool (*)(const Doors& doors, Journal& journal, const std::string& id);
+bool act_until(const ScratchRoot& root, Act act, const std::string& id, int at) {
+  auto files = *machine::WritableFiles::open(root.string());
+  testing::ToyPrograms programs{files};
+  Journal journal{files, journal_folder};
+  int operations = 0;
+  const auto go_on = [&operations, at]() -> Status {
+    if (operations++ < at) return Done{};
+    return Error{Errc::io, "broken", ""};
+  };
+  files.before_each([go_on](std::string_view, std::string_view) { return go_on(); });
+  programs.before_each(go_on);
+  const Doors doors{files, programs, "2026-11-21T22:30:11Z"};
+  return act(doors, journal, id);
+}
+
+// The script takes back what is left by a power cut anywhere. The one thing it cannot know is a
+// file that the interrupted command added; that one it names.
+void expect_taken_back(const ScratchRoot& root, testing::Snapshot expected, const std::string& id) {
+  const Ran ran = run_script(root, id);
+  ASSERT_EQ(ran.status, 0) << ran.said;
+  auto now = root.snapshot(journal_folder);
+  constexpr auto added = "/boot/entries/added.conf";
+  if (now.contains(added)) {
+    EXPECT_THAT(ran.said, HasSubstr(std::string(added) + ": perhaps half-done work"));
+    now.erase(added);
+  }
+  ASSERT_EQ(difference(expected, now), "") << ran.said;
+}
+
+TEST(UndoScriptFault, apply_interrupted_anywhere_is_taken_back) {
+  const std::string id = "20261121T223011Z-toy";
+  bool whole = false;
+  for (int at = 0; !whole; ++at) {
+    const ScratchRoot root;
+    testing::fill_toy_machine(root);
+    const auto old_machine = root.snapshot(journal_folder);
+    const Act act = [](const Doors& doors, Journal& journal, const std::string&) {
+      return apply(doors, journal, testing::toy_change(), "boot-1").has_value();
+    };
+    whole = act_until(root, act, "", at);
+    if (!root.has(fmt::format("{}/changes/{}/undo.sh", journal_folder, id))) continue;
+    expect_taken_back(root, old_machine, id);
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "broke at " << at;
+  }
+}
+
+// Not at every single one: each takes a whole run of a shell.
+constexpr int stride = 3;
+
+void expect_taken_back_after_interrupted(Act act) {
+  bool whole = false;
+  for (int at = 0; !whole; at += stride) {
+    const ScratchRoot root;
+    testing::fill_toy_machine(root);
+    const auto old_machine = root.snapshot(journal_folder);
+    auto files = *machine::WritableFiles::open(root.string());
+    testing::ToyPrograms programs{files};
+    Journal journal{files, journal_folder};
+    const Doors doors{files, programs, "2026-11-21T22:30:11Z"};
+    const auto record = apply(doors, journal, testing::toy_change(), "boot-1");
+    ASSERT_TRUE(record);
+    whole = act_until(root, act, record->id, at);
+    expect_taken_back(root, old_machine, record->id);
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "broke at " << at;
+  }
+}
+
+TEST(UndoScriptFault, an_interrupted_confirm_is_taken_back) {
+  expect_taken_back_after_interrupted(
+      [](const Doors& doors, Journal& journal, const std::string& id) {
+        return confirm(doors, journal, id, "").has_value();
+      });
+}
+
+TEST(UndoScriptFault, an_interrupted_undo_is_finished) {
+  expect_taken_back_after_interrupted(
+      [](const Doors& doors, Journal& journal, const std::string& id) {
+        return undo(doors, journal, id).has_value();
+      });
+}
+
+}  // namespace
+}  // namespace headroom::change
