@@ -82,7 +82,7 @@ Result<plan::Record> Journal::read(std::string_view id) const {
   if (record && record->id == id) return record;
   Error error = record ? Error{Errc::invalid, "expected its own id, found " + record->id, ""}
                        : std::move(record).error();
-  error.next = fmt::format("look at it; once it is of no use: sudo mv {} /root/", folder_of(id));
+  error.next = fmt::format("look at it; once it is of no use: sudo mv {} ~/", folder_of(id));
   return std::move(error).in("reading " + path);
 }
 
