@@ -92,10 +92,9 @@ Result<std::vector<PathFate>> decide(const Doors& doors, const Journal& journal,
     HEADROOM_TRY(const Sight now, observe(doors.files, touched.path));
     if (now == sight_before(touched)) {
       path.fate = Fate::as_before;
-    } else if (is_gone_entry(touched, now)) {
-      path.fate = Fate::gone;
     } else if (!is_ours(doors, record, touched, now)) {
       path.fate = touched.generated ? Fate::made_anew : Fate::edited;
+      if (is_gone_entry(touched, now)) path.fate = Fate::gone;
       if (path.fate == Fate::edited) {
         path.difference = difference(doors, journal, record, touched, now);
       }

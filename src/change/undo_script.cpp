@@ -64,11 +64,13 @@ judge() {
   done
   verdict=edited
   [ "$kind" = authored ] || verdict=anew
+  # Kernel packages remove the entries of their kernels.
+  case $found$path in absent*/loader/entries/*) verdict=gone ;; esac
 }
 blocked='' edited=''
 check() {
   judge "$@"
-  case $verdict in as_before | anew) return 0 ;; esac
+  case $verdict in as_before | anew | gone) return 0 ;; esac
   if [ "$found" = other ]; then
     complain "$path: expected a file or a link, found a folder or a device"
     blocked=yes
@@ -118,6 +120,9 @@ restore() {
     anew)
       anew=yes
       say "$path: made anew or removed since the change; it stays as it is now"
+      return 0 ;;
+    gone)
+      say "$path: removed since the change, with its kernel; it stays away"
       return 0 ;;
   esac
   case $before in

@@ -44,8 +44,10 @@ Status complete_options(FixCommand& command, const LookedOver& machine) {
   }
   if (command.via == "kernel") command.options.via = plan::Via::kernel_arguments;
   if (command.via == "modprobe") command.options.via = plan::Via::module_options;
+  // Of another root this program's own place says nothing.
   const auto folder = machine::program_folder();
-  command.options.program = folder ? *folder + "/headroom" : "headroom";
+  const bool here = machine.root.files.is_real() && folder;
+  command.options.program = here ? *folder + "/headroom" : "/usr/bin/headroom";
   return Done{};
 }
 

@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "machine/os_error.h"
 #include "machine/user_files.h"
@@ -163,6 +165,30 @@ TEST_F(FilesTest, a_full_disk_is_no_space_and_leaves_the_old_file) {
   EXPECT_FALSE(written.has_value());
   EXPECT_EQ(*read_file(path), "old");
   EXPECT_EQ(std::distance(fs::directory_iterator(machine_), fs::directory_iterator()), 2);
+}
+
+// The kernel then answers EAGAIN for a path with "..", as those through sysfs's links are.
+TEST_F(FilesTest, files_are_found_while_others_rename_theirs) {
+  fs::create_directories(machine_ / "class/card0");
+  fs::create_directories(machine_ / "devices/gpu");
+  std::ofstream(machine_ / "devices/gpu/vendor") << "0x1002\n";
+  fs::create_symlink("../../devices/gpu", machine_ / "class/card0/device");
+  std::ofstream(machine_ / "a") << "";
+  std::atomic<bool> done = false;
+  std::thread renamer([&] {
+    while (!done) {
+      fs::rename(machine_ / "a", machine_ / "b");
+      fs::rename(machine_ / "b", machine_ / "a");
+    }
+  });
+  const auto files = Files::open(machine_.string());
+  int failed = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    if (!files->read("/class/card0/device/vendor")) ++failed;
+  }
+  done = true;
+  renamer.join();
+  EXPECT_EQ(failed, 0);
 }
 
 }  // namespace

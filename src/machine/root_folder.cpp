@@ -19,12 +19,18 @@ int with_care(int flags) {
   return flags | ((flags & O_PATH) != 0 ? O_CLOEXEC : O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
+// Where a path goes through "..", the kernel answers EAGAIN if anything on the machine was renamed
+// or mounted meanwhile, and asks to be asked again (openat2(2)). On a busy machine that happens.
 int open_confined(int root, const std::string& name, int flags, std::uint64_t resolve) {
+  constexpr int tries_max = 10'000;
   open_how how{};
   how.flags = static_cast<std::uint64_t>(with_care(flags));
   how.resolve = resolve;
-  const long fd = ::syscall(SYS_openat2, root, name.c_str(), &how, sizeof how);
-  return fd >= 0 ? static_cast<int>(fd) : -errno;
+  for (int tries = 1;; ++tries) {
+    const long fd = ::syscall(SYS_openat2, root, name.c_str(), &how, sizeof how);
+    if (fd >= 0) return static_cast<int>(fd);
+    if (errno != EAGAIN || tries == tries_max) return -errno;
+  }
 }
 
 bool is_system_root(int fd) {

@@ -202,6 +202,23 @@ TEST_F(ChangeTest, an_entry_that_went_with_its_kernel_stays_away) {
   EXPECT_THAT(undone->notes, ::testing::Contains(HasSubstr("stays away")));
 }
 
+TEST_F(ChangeTest, an_entry_that_the_change_removed_comes_back) {
+  root_.write("/boot/loader/entries/old.conf", "title old\n");
+  const auto old_machine = machine();
+  plan::Change change;
+  change.fix = "entry";
+  change.steps = {{plan::StepKind::kernel_argument,
+                   "remove",
+                   "",
+                   plan::FileEdit{"/boot/loader/entries/old.conf", "title old\n", std::nullopt, {}},
+                   {},
+                   true}};
+  const auto record = apply_toy(change);
+  ASSERT_FALSE(root_.has("/boot/loader/entries/old.conf"));
+  ASSERT_TRUE(undo(doors_, journal_, record.id));
+  EXPECT_EQ(difference(old_machine, machine()), "");
+}
+
 TEST_F(ChangeTest, a_newer_entry_that_took_the_words_over_is_named) {
   auto change = testing::toy_change();
   change.boots_with = {"pages=7"};

@@ -38,11 +38,16 @@ Ran run_script(const ScratchRoot& root, const std::string& id, const std::string
   const std::string command =
       fmt::format("{} {} {} {} > {} 2>&1", shell, shell_quote(script.string()), words,
                   shell_quote(root.string()), shell_quote(output.string()));
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread.
   const int status = std::system(command.c_str());
   std::ifstream file(output);
   std::ostringstream said;
   said << file.rdbuf();
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, said.str()};
+}
+
+plan::Step edit(plan::FileEdit file) {
+  return {plan::StepKind::write_file, "edit", "", std::move(file), {}, true};
 }
 
 class UndoScriptTest : public ::testing::Test {
@@ -60,11 +65,12 @@ class UndoScriptTest : public ::testing::Test {
   }
   // A folder with the programs that the script needs, for a PATH of its own.
   std::string programs_without(const std::string& left_out) const {
-    const std::string folder = root_.path(std::string(journal_folder) + "/programs").string();
+    std::string folder = root_.path(std::string(journal_folder) + "/programs").string();
     const std::string command = fmt::format(
         "mkdir {0} && for one in cp dirname ln mkdir mv readlink rm rmdir sha256sum sync; do "
         "[ $one = {1} ] || ln -s \"$(command -v $one)\" {0}/$one; done",
         shell_quote(folder), left_out);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread.
     EXPECT_EQ(std::system(command.c_str()), 0);
     return folder;
   }
@@ -79,6 +85,7 @@ class UndoScriptTest : public ::testing::Test {
 TEST_F(UndoScriptTest, every_byte_comes_back_in_every_shell_that_is_here) {
   for (const std::string shell : {"sh", "dash", "bash --posix", "busybox sh"}) {
     const std::string known = fmt::format("{} -c : 2> /dev/null", shell);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread.
     if (std::system(known.c_str()) != 0) continue;
     const auto old_machine = machine();
     const auto record = apply_toy();
@@ -228,6 +235,24 @@ TEST_F(UndoScriptTest, a_boot_partition_that_is_not_mounted_is_noticed) {
   EXPECT_EQ(difference(seen, machine()), "");
 }
 
+TEST_F(UndoScriptTest, a_loader_entry_that_went_with_its_kernel_stays_away) {
+  const std::string old_kernel = "/boot/loader/entries/old.conf";
+  const std::string removed = "/boot/loader/entries/removed.conf";
+  root_.write(old_kernel, "old\n");
+  root_.write(removed, "removed\n");
+  auto expected = machine();
+  expected.erase(old_kernel);
+  auto change = testing::toy_change();
+  change.steps.push_back(edit({old_kernel, "old\n", "new\n", {}}));
+  change.steps.push_back(edit({removed, "removed\n", std::nullopt, {}}));
+  const auto record = apply_toy(change);
+  std::filesystem::remove(root_.path(old_kernel));
+  const Ran ran = run_script(root_, record.id);
+  EXPECT_EQ(ran.status, 0) << ran.said;
+  EXPECT_THAT(ran.said, HasSubstr(old_kernel + ": removed since the change, with its kernel"));
+  EXPECT_EQ(difference(expected, machine()), "");  // The one that the change removed is back.
+}
+
 TEST_F(UndoScriptTest, without_sha256sum_only_force_restores) {
   const auto old_machine = machine();
   const auto record = apply_toy();
@@ -262,19 +287,9 @@ TEST_F(UndoScriptTest, blanks_and_quotes_in_names_are_only_names) {
   plan::Change change;
   change.fix = "odd";
   change.steps = {
-      {plan::StepKind::write_file,
-       "file",
-       "",
-       plan::FileEdit{path, "old\n", "new\n", {}},
-       {},
-       true},
+      edit({path, "old\n", "new\n", {}}),
       {plan::StepKind::link, "link", "", plan::LinkEdit{link, "an 'old' target", "-n"}, {}, true},
-      {plan::StepKind::write_file,
-       "new",
-       "",
-       plan::FileEdit{"/etc/new ' one/`x`/file", std::nullopt, "new\n", {}},
-       {},
-       true}};
+      edit({"/etc/new ' one/`x`/file", std::nullopt, "new\n", {}})};
   const auto old_machine = machine();
   const auto record = apply_toy(change);
   const Ran ran = run_script(root_, record.id);
@@ -309,7 +324,8 @@ bool act_until(const ScratchRoot& root, Act act, const std::string& id, int at) 
 
 // The script takes back what is left by a power cut anywhere. The one thing it cannot know is a
 // file that the interrupted command added; that one it names.
-void expect_taken_back(const ScratchRoot& root, testing::Snapshot expected, const std::string& id) {
+void expect_taken_back(const ScratchRoot& root, const testing::Snapshot& expected,
+                       const std::string& id) {
   const Ran ran = run_script(root, id);
   ASSERT_EQ(ran.status, 0) << ran.said;
   auto now = root.snapshot(journal_folder);

@@ -13,7 +13,8 @@ constexpr std::string_view takes = "--size SIZE --reserve SIZE --keep-gttsize --
 
 template <const Fix& fix>
 bool applies(const FixSubject& subject) {
-  return !subject.facts.machine.in_container() && is_trouble(subject.diagnosis, fix.id);
+  return !subject.facts.machine.in_container() && is_trouble(subject.diagnosis, fix.id) &&
+         fix.plan(subject).has_value();
 }
 
 // The limit as it is set for boot, or as it reads now; nothing where it is the kernel's own.
