@@ -7,6 +7,7 @@
 #include "cli/change_doors.h"
 #include "cli/commands.h"
 #include "cli/looked_over.h"
+#include "machine/interrupt.h"
 #include "machine/terminal.h"
 #include "plan/boot/booted_with.h"
 #include "plan/forecast.h"
@@ -105,6 +106,7 @@ int run_confirm(const ConfirmOptions& options, const Context& context) {
   if (!is_rebooted(found->record, (*machine)->boot)) {
     return print_error(not_rebooted(found->record), exit_findings);
   }
+  const machine::Interrupt held;  // ^C does not leave it half done.
   const auto answer = settle(options, **doors, *found, **machine);
   if (!answer) return print_error(answer.error(), exit_findings);
   if (options.json) {

@@ -10,6 +10,7 @@
 #include "cli/change_doors.h"
 #include "cli/commands.h"
 #include "cli/looked_over.h"
+#include "machine/interrupt.h"
 #include "machine/program.h"
 #include "machine/terminal.h"
 #include "report/change_json.h"
@@ -77,6 +78,8 @@ int apply(const FixCommand& command, const plan::Change& change, const LookedOve
           const Context& context) {
   const auto doors = ChangeDoors::open(command.root, context);
   if (!doors) return print_error(doors.error(), exit_could_not_look);
+  // ^C ends the program that a step runs, and with it the step; everything is taken back then.
+  const machine::Interrupt held;
   const std::string boot_id = machine.boot.boot_id ? *machine.boot.boot_id : "";
   const auto record =
       change::apply((*doors)->doors(), (*doors)->journal_for(change), change, boot_id);

@@ -5,6 +5,7 @@
 #include "change/change_machine.h"
 #include "cli/change_doors.h"
 #include "cli/commands.h"
+#include "machine/interrupt.h"
 #include "machine/terminal.h"
 #include "report/record_report.h"
 
@@ -26,6 +27,7 @@ int run_undo(const UndoOptions& options, const Context& context) {
   if (!doors) return print_error(doors.error(), exit_could_not_look);
   const auto found = (*doors)->find(options.id, can_be_undone, "a change that is in force");
   if (!found) return print_error(found.error(), exit_usage);
+  const machine::Interrupt held;  // ^C does not leave it half done.
   const auto undone =
       change::undo((*doors)->doors_for(found->record), *found->journal, found->record.id);
   if (!undone) return print_error(undone.error(), exit_findings);
