@@ -10,16 +10,11 @@ namespace {
 
 // A trial boot runs with settings that are not set for good, and two changes of what boots cannot
 // both be compared with one reboot.
-bool awaits_boot(const plan::Record& record) {
-  return record.change.needs_reboot &&
-         (record.state == plan::State::awaiting_reboot || record.state == plan::State::mismatched);
-}
-
 Status refuse_beside_others(const Journal& journal, const plan::Change& change) {
   HEADROOM_TRY(const auto listing, journal.read_all());
   for (const Error& error : listing.unreadable) return error;
   for (const plan::Record& record : listing.records) {
-    if (change.needs_reboot && awaits_boot(record)) {
+    if (change.needs_reboot && plan::awaits_reboot(record)) {
       return Error{
           Errc::busy,
           fmt::format("expected one change of what boots at a time; {} still awaits the "

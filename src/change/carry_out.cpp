@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "change/expectations.h"
+#include "change/observe.h"
 
 namespace headroom::change {
 namespace {
@@ -41,9 +42,9 @@ Result<std::optional<std::string>> target_at(const machine::WritableFiles& files
   return std::optional<std::string>(entry->target);
 }
 
-// Kernel packages remove the entries of their kernels; there is nothing left to edit then.
+// With its kernel; there is nothing left to edit then.
 bool is_gone_entry(const plan::FileEdit& edit, const std::optional<std::string>& now) {
-  return edit.before && !now && edit.path.find("/loader/entries/") != std::string::npos;
+  return edit.before && !now && is_loader_entry(edit.path);
 }
 
 Error changed_meanwhile(const std::string& path) {

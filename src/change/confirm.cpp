@@ -11,13 +11,10 @@ using plan::State;
 
 Result<plan::Record> read_awaiting(const Journal& journal, std::string_view id) {
   HEADROOM_TRY(auto record, journal.read(id));
-  const State state = record.state;
-  if (state == State::awaiting_reboot || state == State::confirming || state == State::mismatched) {
-    return record;
-  }
+  if (plan::can_be_confirmed(record.state)) return record;
   return Error{Errc::invalid,
                fmt::format("expected a change that awaits its reboot, found {} {}", record.id,
-                           to_string(state)),
+                           to_string(record.state)),
                "headroom history"};
 }
 

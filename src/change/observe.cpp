@@ -23,6 +23,10 @@ Result<Sight> observe(const machine::WritableFiles& files, const std::string& pa
   return sight;
 }
 
+bool is_loader_entry(std::string_view path) {
+  return path.find("/loader/entries/") != std::string_view::npos;
+}
+
 Sight sight_before(const plan::Touched& touched) {
   return {touched.before, touched.before_checksum};
 }

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -24,6 +25,9 @@ struct Sight {
 Result<Sight> observe(const machine::WritableFiles& files, const std::string& path);
 Sight sight_before(const plan::Touched& touched);
 Sight sight_after(const plan::Touched& touched);  // Requires: touched.done.
+
+// A boot loader's entry: kernel packages make and remove them with their kernels.
+bool is_loader_entry(std::string_view path);
 
 // The paths that a step may touch, as they are now: links of files followed, patterns expanded.
 struct StepPaths {

@@ -40,11 +40,6 @@ bool is_ours(const Doors& doors, const plan::Record& record, const plan::Touched
          is_meant(doors, step_at(record.change, step), touched.path, now);
 }
 
-// Kernel packages remove the entries of their kernels.
-bool is_gone_entry(const plan::Touched& touched, const Sight& now) {
-  return touched.before && !now.entry && touched.path.find("/loader/entries/") != std::string::npos;
-}
-
 std::string describe(const std::optional<FileEntry>& entry) {
   if (!entry) return "nothing there";
   if (entry->kind == EntryKind::link) return "a link to " + entry->target;
@@ -94,7 +89,8 @@ Result<std::vector<PathFate>> decide(const Doors& doors, const Journal& journal,
       path.fate = Fate::as_before;
     } else if (!is_ours(doors, record, touched, now)) {
       path.fate = touched.generated ? Fate::made_anew : Fate::edited;
-      if (is_gone_entry(touched, now)) path.fate = Fate::gone;
+      const bool gone = touched.before && !now.entry && is_loader_entry(touched.path);
+      if (gone) path.fate = Fate::gone;
       if (path.fate == Fate::edited) {
         path.difference = difference(doors, journal, record, touched, now);
       }

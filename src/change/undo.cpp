@@ -34,7 +34,8 @@ Status refuse_below_later(const Journal& journal, const plan::Record& record) {
   return Done{};
 }
 
-Status refuse_edited(const plan::Record& record, const std::vector<PathFate>& fates) {
+Status refuse_edited(const Journal& journal, const plan::Record& record,
+                     const std::vector<PathFate>& fates) {
   std::string differences;
   for (const PathFate& path : fates) {
     if (path.fate == Fate::edited) differences += path.difference;
@@ -44,9 +45,17 @@ Status refuse_edited(const plan::Record& record, const std::vector<PathFate>& fa
                fmt::format("expected the files of {} as it left them, found them changed since; "
                            "nothing was done\n{}",
                            record.id, differences),
-               "undo that edit first, or take the change back by hand: its originals are in "
-               "/var/lib/headroom/changes/" +
-                   record.id};
+               "undo that edit first, or take the change back by hand: its originals are in " +
+                   journal.folder_of(record.id)};
+}
+
+// For a copy of half-done work. An undo that was itself interrupted may have left some.
+Result<std::string> free_name(const Doors& doors, const Journal& journal, const std::string& id) {
+  for (std::size_t number = 1;; ++number) {
+    std::string path = journal.original_path(id, fmt::format("half-done-{:04}", number));
+    HEADROOM_TRY(const auto taken, doors.files.look(path));
+    if (!taken) return path;
+  }
 }
 
 // What an interrupted command made that was not there before, and what it left half-written. Kept
@@ -56,21 +65,19 @@ Status remove_half_done(const Doors& doors, Journal& journal, Undone& undone) {
   if (!record.running) return Done{};
   HEADROOM_TRY(const StepPaths paths,
                paths_of(doors.files, step_at(record.change, *record.running)));
-  std::size_t number = 0;
   for (const auto* list : {&paths.authored, &paths.generated}) {
     for (const std::string& path : *list) {
       const auto known = std::any_of(record.touched.begin(), record.touched.end(),
                                      [&path](const auto& touched) { return touched.path == path; });
       HEADROOM_TRY(const auto entry, doors.files.look(path));
       if (known || !entry || is_later(doors, entry)) continue;
-      const std::string kept = fmt::format("half-done-{:04}", ++number);
-      HEADROOM_CHECK(
-          doors.files.copy(path, journal.original_path(record.id, kept), entry->attributes));
+      HEADROOM_TRY(const std::string kept, free_name(doors, journal, record.id));
+      HEADROOM_CHECK(doors.files.copy(path, kept, entry->attributes));
       HEADROOM_CHECK(doors.files.remove(path));
       undone.notes.push_back(
           fmt::format("removed {}, which the interrupted command had made; a "
                       "copy is in {}",
-                      path, journal.original_path(record.id, kept)));
+                      path, kept));
     }
   }
   return Done{};
@@ -163,7 +170,7 @@ Result<Undone> undo(const Doors& doors, Journal& journal, std::string_view id,
   Undone undone{std::move(record), 0, {}};
   HEADROOM_CHECK(refuse_below_later(journal, undone.record));
   HEADROOM_TRY(const auto fates, decide(doors, journal, undone.record));
-  HEADROOM_CHECK(refuse_edited(undone.record, fates));
+  HEADROOM_CHECK(refuse_edited(journal, undone.record, fates));
   HEADROOM_CHECK(check_originals(doors, journal, undone.record, fates));
   undone.record.state = plan::State::undoing;
   if (!why.empty()) undone.record.said = why;

@@ -24,9 +24,7 @@ struct ConfirmOptions {
 };
 
 bool awaits_confirm(const plan::Record& record) {
-  using plan::State;
-  return record.state == State::awaiting_reboot || record.state == State::confirming ||
-         record.state == State::mismatched;
+  return plan::can_be_confirmed(record.state);
 }
 
 // The machine booted since the change was applied; where either boot is unknown it may have.
@@ -47,30 +45,31 @@ bool is_tried(const plan::Change& change) {
          change.fallback == plan::BootFallback::counted_boots;
 }
 
-// What this boot brought; that it is the boot which the change was for comes first.
-plan::Comparison compare(const plan::Change& change, const LookedOver& machine) {
-  plan::Comparison comparison;
+// What this boot brought. That it is the boot which the change was for comes first; where it is
+// not, and the change was tried for one boot, the machine fell back.
+report::Confirmation look_at_boot(const plan::Change& change, const LookedOver& machine) {
+  report::Confirmation answer;
+  plan::Comparison& comparison = answer.comparison;
   comparison.outcome = plan::Outcome::as_predicted;  // Of a change that predicts nothing.
   if (change.forecast) comparison = plan::compare(*change.forecast, machine.facts);
   const auto command_line = machine.root.files.read("/proc/cmdline");
   if (!command_line) {
     comparison.outcome = plan::Outcome::not_known;
     comparison.unread.push_back(command_line.error().message);
-    return comparison;
+    return answer;
   }
   const auto old_words = plan::find_old_words(change, *command_line);
-  if (old_words.empty()) return comparison;
+  if (old_words.empty()) return answer;
   comparison.outcome = plan::Outcome::differs;
   comparison.reasons.insert(comparison.reasons.begin(), old_words.begin(), old_words.end());
-  return comparison;
+  answer.fell_back = is_tried(change);
+  return answer;
 }
 
 // What becomes of the change, done: confirmed, taken back, or left as it is with the reason said.
 Result<report::Confirmation> settle(const ConfirmOptions& options, ChangeDoors& doors,
                                     const ChangeDoors::Found& found, const LookedOver& machine) {
-  const plan::Change& change = found.record.change;
-  report::Confirmation answer;
-  answer.comparison = compare(change, machine);
+  report::Confirmation answer = look_at_boot(found.record.change, machine);
   const std::string said = report::summary(answer.comparison);
   const std::string& id = found.record.id;
   if (answer.comparison.outcome == plan::Outcome::as_predicted) {
@@ -78,9 +77,6 @@ Result<report::Confirmation> settle(const ConfirmOptions& options, ChangeDoors& 
     return answer;
   }
   const bool differs = answer.comparison.outcome == plan::Outcome::differs;
-  const auto command_line = machine.root.files.read("/proc/cmdline");
-  answer.fell_back =
-      is_tried(change) && command_line && !plan::find_old_words(change, *command_line).empty();
   if (answer.fell_back || (differs && options.rollback)) {
     HEADROOM_TRY(auto undone,
                  change::undo(doors.doors_for(found.record), *found.journal, id, said));

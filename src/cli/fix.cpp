@@ -128,13 +128,7 @@ void say_what_was_not_seen(const LookedOver& here, plan::Change& change) {
 void say_what_is_pending(const FixCommand& command, const Context& context, plan::Change& change) {
   const auto doors = ChangeDoors::open(command.root, context);
   if (!doors || !change.needs_reboot) return;
-  const auto pending = (*doors)->find(
-      "",
-      [](const plan::Record& record) {
-        return record.change.needs_reboot && (record.state == plan::State::awaiting_reboot ||
-                                              record.state == plan::State::mismatched);
-      },
-      "");
+  const auto pending = (*doors)->find("", plan::awaits_reboot, "a change that awaits its reboot");
   if (!pending) return;
   change.warnings.push_back(
       fmt::format("{} awaits the proof of its reboot. --apply is refused until headroom confirm "

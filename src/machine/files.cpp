@@ -25,20 +25,6 @@ Error no_link(std::string_view path) {
   return os_error(EINVAL, "reading the link " + absolute(path));
 }
 
-// "a/b/../c" → "a/c"; never climbs above the start.
-std::string without_dots(std::string_view path) {
-  std::vector<std::string> parts;
-  for (const std::string_view part : split(path, '/')) {
-    if (part.empty() || part == ".") continue;
-    if (part != "..") {
-      parts.emplace_back(part);
-    } else if (!parts.empty()) {
-      parts.pop_back();
-    }
-  }
-  return join(parts, "/");
-}
-
 }  // namespace
 
 Result<Files> Files::open(const std::string& root, Recording* recording) {

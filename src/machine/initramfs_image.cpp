@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "machine/initramfs_walk.h"
+#include "machine/root_folder.h"
 
 namespace headroom::machine {
 namespace {
@@ -25,20 +26,6 @@ using Links = std::map<std::string, std::string>;  // Name → what the link say
 Error too_much(const char* what) {
   return {Errc::invalid,
           std::string("expected an initramfs image, found one with too many ") + what, ""};
-}
-
-// Without dots and doubled slashes; "a/../b" → "b".
-std::string plain(std::string_view path) {
-  std::vector<std::string> parts;
-  for (const std::string_view part : split(path, '/')) {
-    if (part.empty() || part == ".") continue;
-    if (part != "..") {
-      parts.emplace_back(part);
-    } else if (!parts.empty()) {
-      parts.pop_back();
-    }
-  }
-  return join(parts, "/");
 }
 
 std::string_view last_part(std::string_view name) {
@@ -58,7 +45,7 @@ std::optional<std::string> follow(std::string name, const Links& links, bool who
         const std::size_t slash = link->first.rfind('/');
         const bool from_root = target.starts_with('/') || slash == std::string::npos;
         const std::string rest = end == std::string::npos ? "" : name.substr(end);
-        name = plain((from_root ? "" : link->first.substr(0, slash + 1)) + target + rest);
+        name = without_dots((from_root ? "" : link->first.substr(0, slash + 1)) + target + rest);
         changed = true;
         break;
       }
@@ -190,7 +177,7 @@ auto with_image(const Root& root, std::string_view path, Read read)
 
 Result<std::optional<std::string>> read_from_initramfs(const RandomAccess& image,
                                                        std::string_view name) {
-  std::string wanted = plain(name);
+  std::string wanted = without_dots(name);
   std::set<std::string> tried;
   // Again only where a link leads elsewhere, which is known at the end alone.
   while (tried.insert(wanted).second && tried.size() <= links_max) {

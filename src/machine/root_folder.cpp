@@ -9,6 +9,7 @@
 
 #include <cerrno>
 
+#include "base/text.h"
 #include "machine/os_error.h"
 
 namespace headroom::machine {
@@ -45,6 +46,19 @@ bool is_system_root(int fd) {
 std::string relative(std::string_view path) {
   while (path.starts_with('/')) path.remove_prefix(1);
   return path.empty() ? "." : std::string(path);
+}
+
+std::string without_dots(std::string_view path) {
+  std::vector<std::string> parts;
+  for (const std::string_view part : split(path, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (part != "..") {
+      parts.emplace_back(part);
+    } else if (!parts.empty()) {
+      parts.pop_back();
+    }
+  }
+  return join(parts, "/");
 }
 
 std::string absolute(std::string_view path) {

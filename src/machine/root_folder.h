@@ -16,6 +16,8 @@ namespace headroom::machine {
 std::string relative(std::string_view path);
 // The same path with exactly one slash at its start.
 std::string absolute(std::string_view path);
+// "/a//b/../c" → "a/c"; never climbs above the start.
+std::string without_dots(std::string_view path);
 
 class RootFolder {
  public:

@@ -29,6 +29,16 @@ bool is_in_force(State state) {
   return state != State::undone;
 }
 
+bool can_be_confirmed(State state) {
+  return state == State::awaiting_reboot || state == State::confirming ||
+         state == State::mismatched;
+}
+
+bool awaits_reboot(const Record& record) {
+  return record.change.needs_reboot &&
+         (record.state == State::awaiting_reboot || record.state == State::mismatched);
+}
+
 bool is_interrupted(State state) {
   return state == State::applying || state == State::confirming || state == State::undoing;
 }

@@ -63,6 +63,10 @@ struct Record {
 std::string_view to_string(State state);
 // Undo would have something to do.
 bool is_in_force(State state);
+// After its reboot confirm has something to say of it.
+bool can_be_confirmed(State state);
+// It waits for a reboot, or its reboot brought something else: what boots is not settled.
+bool awaits_reboot(const Record& record);
 // A change was interrupted: nothing else may begin before it is undone.
 bool is_interrupted(State state);
 

@@ -267,6 +267,14 @@ TEST_F(InterruptedTest, half_done_work_is_removed_kept_and_named) {
   EXPECT_THAT(undone->notes, ::testing::Contains(HasSubstr("/boot/entries/later.conf")));
 }
 
+TEST_F(InterruptedTest, a_second_try_keeps_what_the_first_one_had_kept) {
+  const std::string kept = journal_.original_path(record_.id, "half-done-0001");
+  root_.write(kept, "of the first try");
+  ASSERT_TRUE(undo(doors_, journal_, record_.id));
+  EXPECT_EQ(root_.read(kept), "of the first try");
+  EXPECT_TRUE(root_.has(journal_.original_path(record_.id, "half-done-0002")));
+}
+
 TEST_F(ChangeTest, what_boots_is_changed_by_one_change_at_a_time) {
   const auto first = apply_toy();
   auto change = testing::toy_change();
