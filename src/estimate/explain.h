@@ -17,7 +17,7 @@
 #include "estimate/device.h"
 #include "estimate/job.h"
 #include "estimate/job_dimensions.h"
-#include "estimate/model_config.h"
+#include "estimate/models/architecture.h"
 #include "estimate/printed_size.h"
 #include "estimate/recorder.h"
 
@@ -47,10 +47,11 @@ std::vector<TensorMatch> explain_allocation(Bytes size, double precision,
 // With a job and its model: the tensors of the step as planned come first, by their names there.
 // Fails as make_plan does.
 Result<std::vector<TensorMatch>> explain_allocation(const PrintedSize& printed, const Job& job,
-                                                    const ModelConfig& model, const Device& device);
+                                                    const Architecture& model,
+                                                    const Device& device);
 
 // What a job and its model say of themselves.
-JobDimensions dimensions_of(const Job& job, const ModelConfig& model);
+JobDimensions dimensions_of(const Job& job, const Architecture& model);
 
 // Every tensor that the formulas give for these dimensions, whatever its size. For tests.
 std::vector<TensorMatch> all_tensors(const JobDimensions& known);

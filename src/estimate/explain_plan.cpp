@@ -83,26 +83,27 @@ std::vector<TensorMatch> planned_matches(const PrintedSize& printed, const Recor
 
 }  // namespace
 
-JobDimensions dimensions_of(const Job& job, const ModelConfig& model) {
+JobDimensions dimensions_of(const Job& job, const Architecture& model) {
   JobDimensions known;
   const auto add = [&known](Dimension dimension, std::uint64_t value, std::string source) {
     known.add(dimension, {value, std::move(source), 0});
   };
   add(Dimension::batch, job.batch.micro.value_or(0), "batch.micro");
   add(Dimension::sequence, job.batch.sequence, "batch.sequence");
-  add(Dimension::heads, model.heads, "model.config num_attention_heads");
-  add(Dimension::kv_heads, model.kv_heads, "model.config num_key_value_heads");
-  add(Dimension::head_dim, model.head_dim, "model.config head_dim");
-  add(Dimension::hidden, model.hidden, "model.config hidden_size");
-  add(Dimension::intermediate, model.intermediate, "model.config intermediate_size");
+  const Stack& stack = model.main();
+  add(Dimension::heads, stack.attention.heads, "model.config num_attention_heads");
+  add(Dimension::kv_heads, stack.attention.kv_heads, "model.config num_key_value_heads");
+  add(Dimension::head_dim, stack.attention.head_dim, "model.config head_dim");
+  add(Dimension::hidden, stack.hidden, "model.config hidden_size");
+  add(Dimension::intermediate, stack.mlp.intermediate, "model.config intermediate_size");
   add(Dimension::vocabulary, model.vocabulary, "model.config vocab_size");
-  add(Dimension::layers, model.layers, "model.config num_hidden_layers");
+  add(Dimension::layers, stack.layers, "model.config num_hidden_layers");
   known.compute = job.compute.dtype;
   return known;
 }
 
 Result<std::vector<TensorMatch>> explain_allocation(const PrintedSize& printed, const Job& job,
-                                                    const ModelConfig& model,
+                                                    const Architecture& model,
                                                     const Device& device) {
   Device plentiful = device;
   if (job.batch.micro && job.batch.accumulate)

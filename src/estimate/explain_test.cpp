@@ -12,6 +12,7 @@
 #include <random>
 
 #include "estimate/job_arguments.h"
+#include "estimate/model_config.h"
 
 namespace headroom::estimate {
 namespace {
@@ -198,7 +199,8 @@ TEST(ExplainAllocation, attention_over_latents_is_named) {
 TEST(ExplainAllocation, a_plans_tensors_come_first_by_their_names) {
   Job job;
   job.compute.attention = Attention::eager;
-  job.compute.dtype = job.method.base = DType::bf16;
+  job.compute.dtype = DType::bf16;
+  job.method.base = WeightFormat::bf16;
   job.batch.micro = 4;
   job.batch.sequence = 1024;
   ModelConfig model;
@@ -209,7 +211,8 @@ TEST(ExplainAllocation, a_plans_tensors_come_first_by_their_names) {
   model.heads = model.kv_heads = 8;
   model.head_dim = 64;
   model.vocabulary = 32000;
-  const auto matches = explain_allocation(*parse_printed_size("128.00 MiB"), job, model, Device{});
+  const auto matches =
+      explain_allocation(*parse_printed_size("128.00 MiB"), job, architecture_of(model), Device{});
   ASSERT_TRUE(matches) << matches.error().message;
   ASSERT_FALSE(matches->empty());
   EXPECT_THAT(matches->front().tensor, HasSubstr("layers.0.self_attn.scores"));

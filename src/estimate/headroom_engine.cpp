@@ -156,7 +156,7 @@ class HeadroomStep {
  public:
   HeadroomStep(Tape& tape, const Job& job, const ModelConfig& model)
       : tape_(tape), job_(job), parameters_(tape, job, model), ops_(tape, job, model) {
-    const Meta table{{job.batch.sequence, model.head_dim / 2}, element_of(job.method.base)};
+    const Meta table{{job.batch.sequence, model.head_dim / 2}, element_of(job.compute.dtype)};
     cos_ = tape.empty("rotary.cos", table, Component::other);
     sin_ = tape.empty("rotary.sin", table, Component::other);
     bool below = parameters_.embedding->trainable;

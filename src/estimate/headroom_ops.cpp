@@ -19,7 +19,7 @@ Ops::Ops(Tape& tape, const Job& job, const ModelConfig& model)
     : tape_(tape),
       job_(job),
       model_(model),
-      element_(element_of(job.method.base)),
+      element_(element_of(job.compute.dtype)),
       narrow_(element_ != Element::fp32) {}
 
 Tensor Ops::temporary(const char* name, Shape shape, Element element) const {

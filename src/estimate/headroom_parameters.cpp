@@ -18,7 +18,7 @@ class Builder {
         lora_(job.method.kind == MethodKind::lora) {}
 
   Parameter* add(const std::string& name, Shape shape) {
-    const Meta meta{std::move(shape), element_of(job_.method.base)};
+    const Meta meta{std::move(shape), element_of(job_.compute.dtype)};
     to_.base.push_back({tape_.empty(name, meta, Component::weights), {}, !lora_});
     return &to_.base.back();
   }

@@ -13,11 +13,16 @@ namespace {
 
 // The names stand in the order of the enums' values.
 const std::vector<std::string> dtype_names = {"fp32", "bf16", "fp16"};
-const std::vector<std::string> method_names = {"full", "lora"};
+const std::vector<std::string> format_names = {"fp32",   "bf16",  "fp16",  "int8", "nf4",
+                                               "nf4-dq", "gptq4", "gptq8", "awq4"};
+const std::vector<std::string> method_names = {"full", "lora", "qlora", "inference"};
 const std::vector<std::string> attention_names = {"math", "eager", "sdpa-mask", "efficient",
                                                   "flash"};
-const std::vector<std::string> checkpointing_names = {"none", "layer"};
-const std::vector<std::string> loss_names = {"eager", "chunked"};
+const std::vector<std::string> checkpointing_names = {"none", "layer", "selective", "auto"};
+const std::vector<std::string> loss_names = {"eager", "triton", "fused-liger", "chunked"};
+const std::vector<std::string> norm_names = {"eager", "fused"};
+const std::vector<std::string> optimizer_names = {"adamw", "adamw8bit", "sgd", "adafactor"};
+const std::vector<std::string> master_names = {"none", "fp32"};
 const std::vector<std::string> engine_names = {"headroom", "transformers", "command"};
 const std::vector<std::string> target_names = {"q", "k", "v", "o", "gate", "up", "down"};
 const std::vector<std::string> data_kinds = {"text", "tokens"};
@@ -27,6 +32,7 @@ const std::vector<std::string> allocators = {"headroom", "torch", "torch-expanda
 constexpr Range ranks = {1, 1U << 16U};
 constexpr Range batches = {1, 1U << 20U};
 constexpr Range sequences = {1, 1U << 24U};
+constexpr Range group_sizes = {1, 1U << 20U};
 constexpr Range large_numbers = {1, std::uint64_t{1} << 40U};
 
 template <class Enum>
@@ -78,7 +84,7 @@ class JobParser {
   void read_compute() {
     TableReader compute = table("/compute");
     compute.read_choice("dtype", job_.compute.dtype, dtype_names);
-    compute.read_only("autocast", false);
+    compute.read("autocast", job_.compute.autocast);
     Attention attention{};
     if (compute.find("attention") != nullptr) {
       compute.read_choice("attention", attention, attention_names);
@@ -87,26 +93,54 @@ class JobParser {
     compute.read_choice("checkpointing", job_.compute.checkpointing, checkpointing_names);
     compute.read("keep_outputs", job_.compute.keep_outputs);
     compute.read_choice("loss", job_.compute.loss, loss_names);
-    compute.read_only("norm", "eager");
-    const std::string dtype(to_string(job_.compute.dtype));
-    compute.read_only("residual", dtype);
-    compute.read_only("embeddings", dtype);
+    compute.read_choice("norm", job_.compute.norm, norm_names);
+    job_.compute.residual = job_.compute.embeddings = job_.compute.dtype;
+    compute.read_choice("residual", job_.compute.residual, dtype_names);
+    compute.read_choice("embeddings", job_.compute.embeddings, dtype_names);
     compute.refuse_unknown();
   }
 
   void read_method() {
     TableReader method = table("/method");
-    job_.method.base = job_.compute.dtype;
     method.read_choice("kind", job_.method.kind, method_names);
-    method.read_choice("base", job_.method.base, dtype_names);
+    job_.method.base =
+        job_.method.kind == MethodKind::qlora ? WeightFormat::nf4 : format_of(job_.compute.dtype);
+    method.read_choice("base", job_.method.base, format_names);
     method.read("rank", job_.method.rank, ranks);
     job_.method.alpha = 2.0 * static_cast<double>(job_.method.rank);
     method.read("alpha", job_.method.alpha, 0.0, 1e9);
     method.read("dropout", job_.method.dropout, 0.0, 0.99);
     read_targets(method);
     method.read_choice("adapter_dtype", job_.method.adapter_dtype, dtype_names);
-    method.find("group_size");  // Only quantised weights have groups.
+    read_group_size(method);
     method.refuse_unknown();
+    check_base(method);
+  }
+
+  // -1, or a whole number as every other.
+  void read_group_size(TableReader& method) {
+    const Json* given = method.find("group_size");
+    if (given != nullptr && given->is_number_integer() && *given == -1) {
+      job_.method.group_size = -1;
+      return;
+    }
+    std::uint64_t size = 128;
+    method.read("group_size", size, group_sizes);
+    job_.method.group_size = static_cast<std::int64_t>(size);
+  }
+
+  void check_base(TableReader& method) {
+    const bool plain = plain_type(job_.method.base).has_value();
+    const auto refuse = [&](const char* wanted, const char* next) {
+      method.fail("base", Errc::invalid,
+                  fmt::format("expected {}, found \"{}\"", wanted, to_string(job_.method.base)),
+                  next);
+    };
+    if (job_.method.kind == MethodKind::full && !plain)
+      refuse("fp32, bf16 or fp16 for what is trained in full",
+             "write kind = \"qlora\", or base = \"bf16\"");
+    if (job_.method.kind == MethodKind::qlora && plain)
+      refuse("quantised weights", "write base = \"nf4\", or kind = \"lora\"");
   }
 
   void read_targets(TableReader& method) {
@@ -133,10 +167,10 @@ class JobParser {
 
   void read_optimizer() {
     TableReader optimizer = table("/optimizer");
-    optimizer.read_only("kind", "adamw");
+    optimizer.read_choice("kind", job_.optimizer.kind, optimizer_names);
     optimizer.read("foreach", job_.optimizer.foreach);
-    optimizer.read_only("offload", false);
-    optimizer.read_only("master", "none");
+    optimizer.read("offload", job_.optimizer.offload);
+    optimizer.read_choice("master", job_.optimizer.master, master_names);
     optimizer.read("learning_rate", job_.optimizer.learning_rate, 0.0, 10.0);
     optimizer.read("weight_decay", job_.optimizer.weight_decay, 0.0, 10.0);
     optimizer.refuse_unknown();
@@ -158,6 +192,9 @@ class JobParser {
         job_.batch.micro.reset();
       }
     }
+    job_.batch.prompt = job_.batch.sequence;
+    batch.read("prompt", job_.batch.prompt, sequences);
+    batch.read("generate", job_.batch.generate, {0, sequences.max});
     batch.refuse_unknown();
     check_global(batch);
   }
@@ -223,8 +260,23 @@ std::uint64_t size_of(DType dtype) {
   return dtype == DType::fp32 ? 4 : 2;
 }
 
+WeightFormat format_of(DType dtype) {
+  return static_cast<WeightFormat>(dtype);
+}
+
+std::optional<DType> plain_type(WeightFormat format) {
+  if (format > WeightFormat::fp16) return std::nullopt;
+  return static_cast<DType>(format);
+}
+
 std::string_view to_string(DType dtype) {
   return name_of(dtype, dtype_names);
+}
+std::string_view to_string(WeightFormat format) {
+  return name_of(format, format_names);
+}
+std::string_view to_string(OptimizerKind kind) {
+  return name_of(kind, optimizer_names);
 }
 std::string_view to_string(MethodKind kind) {
   return name_of(kind, method_names);

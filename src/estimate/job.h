@@ -16,19 +16,30 @@
 namespace headroom::estimate {
 
 enum class DType : std::uint8_t { fp32, bf16, fp16 };
-enum class MethodKind : std::uint8_t { full, lora };
+// How weights are held. The first three are DType's, in its order.
+enum class WeightFormat : std::uint8_t { fp32, bf16, fp16, int8, nf4, nf4_dq, gptq4, gptq8, awq4 };
+enum class MethodKind : std::uint8_t { full, lora, qlora, inference };
 enum class Attention : std::uint8_t { math, eager, sdpa_mask, efficient, flash };
-enum class Checkpointing : std::uint8_t { none, layer };
-enum class Loss : std::uint8_t { eager, chunked };
+enum class Checkpointing : std::uint8_t { none, layer, selective, automatic };
+// eager: PyTorch's cross entropy; triton: a kernel that needs one copy of the logits; fused_liger:
+// never holds them; chunked: holds a few rows at a time.
+enum class Loss : std::uint8_t { eager, triton, fused_liger, chunked };
+enum class NormKernel : std::uint8_t { eager, fused };
+enum class OptimizerKind : std::uint8_t { adamw, adamw8bit, sgd, adafactor };
+enum class Master : std::uint8_t { none, fp32 };
 enum class EngineKind : std::uint8_t { headroom, transformers, command };
 enum class Target : std::uint8_t { q, k, v, o, gate, up, down };
 
 std::uint64_t size_of(DType dtype);  // Bytes per element.
+WeightFormat format_of(DType dtype);
+std::optional<DType> plain_type(WeightFormat format);  // Nothing for what is quantised.
 std::string_view to_string(DType dtype);
+std::string_view to_string(WeightFormat format);
 std::string_view to_string(MethodKind kind);
 std::string_view to_string(Attention attention);
 std::string_view to_string(Checkpointing checkpointing);
 std::string_view to_string(Loss loss);
+std::string_view to_string(OptimizerKind kind);
 std::string_view to_string(EngineKind kind);
 std::string_view to_string(Target target);
 
@@ -42,7 +53,8 @@ struct Job {
 
   struct Method {
     MethodKind kind = MethodKind::full;
-    DType base = DType::bf16;  // How the weights are held; compute.dtype if not given.
+    WeightFormat base = WeightFormat::bf16;  // compute.dtype if not given.
+    std::int64_t group_size = 128;           // Of GPTQ and AWQ; -1: one group per column.
     std::uint64_t rank = 8;
     double alpha = 16;
     double dropout = 0;
@@ -58,10 +70,17 @@ struct Job {
     Checkpointing checkpointing = Checkpointing::none;
     bool keep_outputs = false;
     Loss loss = Loss::eager;
+    NormKernel norm = NormKernel::eager;
+    DType residual =
+        DType::bf16;  // compute.dtype if not given; fp32 after PEFT's k-bit preparation.
+    DType embeddings = DType::bf16;  // compute.dtype if not given. Of embeddings and head.
   } compute;
 
   struct Optimizer {
-    bool foreach = true;  // AdamW is the only kind so far.
+    OptimizerKind kind = OptimizerKind::adamw;
+    bool foreach = true;
+    bool offload = false;          // States and step in host memory.
+    Master master = Master::none;  // fp32: a copy of the trained weights, with its own gradient.
     double learning_rate = 1e-3;
     double weight_decay = 0.01;
   } optimizer;
@@ -71,6 +90,8 @@ struct Job {
     std::uint64_t sequence = 1024;
     std::optional<std::uint64_t> accumulate = 1;  // nullopt: "auto".
     std::optional<std::uint64_t> global;
+    std::uint64_t prompt = 0;    // Inference: tokens given; sequence if not said.
+    std::uint64_t generate = 0;  // Inference: tokens made after them.
   } batch;
 
   struct Engine {

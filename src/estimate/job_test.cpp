@@ -22,7 +22,7 @@ TEST(Job, defaults_are_those_of_the_contract) {
   const auto job =
       job_from("[model]\nconfig = \"m\"\n[compute]\ndtype = \"fp32\"\n[method]\nrank = 16\n");
   ASSERT_TRUE(job.has_value()) << job.error().message;
-  EXPECT_EQ(job->method.base, DType::fp32);
+  EXPECT_EQ(job->method.base, WeightFormat::fp32);
   EXPECT_EQ(job->method.alpha, 32.0);
   EXPECT_EQ(job->method.targets.size(), 7U);
   EXPECT_EQ(job->engine.kind, EngineKind::transformers);

@@ -3,132 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-
 namespace headroom::estimate {
-namespace {
-
-// Far above every model, and low enough that no count of parameters overflows.
-constexpr std::uint64_t width_max = 1U << 20U;
-constexpr std::uint64_t layers_max = 1U << 10U;
-constexpr std::uint64_t heads_max = 1U << 14U;  // Of the number of heads and of the size of one.
-constexpr std::uint64_t vocabulary_max = 1U << 24U;
-
-const char* const take_the_original = "take config.json from the model's own folder, or correct it";
-
-std::string shown(const Json* found) {
-  if (found == nullptr) return "nothing";
-  if (found->is_structured()) return found->is_object() ? "an object" : "an array";
-  const std::string text = found->dump(-1, ' ', /*ensure_ascii=*/true);
-  return text.size() > 60 ? text.substr(0, 60) + "…" : text;
-}
-
-class ConfigParser {
- public:
-  explicit ConfigParser(const Json& config) : config_(config) {}
-
-  Result<ModelConfig> parse() {
-    ModelConfig model;
-    model.family = text("model_type");
-    if (problem_) return *problem_;
-    if (model.family != "llama" && model.family != "mistral" && model.family != "qwen2") {
-      return Error{
-          Errc::unsupported,
-          fmt::format("model_type: expected llama, mistral or qwen2, found \"{}\"", model.family),
-          "if it has a llama's layers, write \"model_type\": \"llama\" in a copy of its "
-          "config.json"};
-    }
-    model.hidden = number("hidden_size", width_max);
-    model.intermediate = number("intermediate_size", width_max);
-    model.layers = number("num_hidden_layers", layers_max);
-    model.heads = number("num_attention_heads", heads_max);
-    model.kv_heads = number("num_key_value_heads", heads_max, model.heads);
-    model.head_dim = number("head_dim", heads_max, model.hidden / model.heads);
-    model.vocabulary = number("vocab_size", vocabulary_max);
-    model.tied = flag("tie_word_embeddings", false);
-    const bool bias = flag("attention_bias", false);
-    model.qkv_bias = model.family == "qwen2" || bias;
-    model.o_bias = model.family != "qwen2" && bias;
-    model.mlp_bias = flag("mlp_bias", false);
-    model.rms_norm_eps = real("rms_norm_eps", 1e-6);
-    model.rope_theta = real("rope_theta", 10000.0);
-    if (problem_) return *problem_;
-    return check(model);
-  }
-
- private:
-  static Result<ModelConfig> check(const ModelConfig& model) {
-    if (model.head_dim == 0) {
-      return Error{Errc::invalid,
-                   fmt::format("hidden_size: expected at least num_attention_heads = {}, found {}",
-                               model.heads, model.hidden),
-                   take_the_original};
-    }
-    if (model.heads % model.kv_heads != 0) {
-      return Error{
-          Errc::invalid,
-          fmt::format("num_attention_heads: expected a multiple of num_key_value_heads = {}, "
-                      "found {}",
-                      model.kv_heads, model.heads),
-          take_the_original};
-    }
-    if (model.head_dim % 2 != 0) {
-      return Error{
-          Errc::invalid,
-          fmt::format("head_dim: rotary embedding needs an even number, found {}", model.head_dim),
-          take_the_original};
-    }
-    return model;
-  }
-
-  const Json* find(const char* key) const {
-    const auto found = config_.find(key);
-    return found == config_.end() || found->is_null() ? nullptr : &*found;
-  }
-
-  void fail(const char* key, const std::string& wanted, const Json* found) {
-    if (problem_) return;
-    problem_ =
-        Error{Errc::invalid, fmt::format("{}: expected {}, found {}", key, wanted, shown(found)),
-              take_the_original};
-  }
-
-  std::string text(const char* key) {
-    const Json* value = find(key);
-    if (value != nullptr && value->is_string()) return *value;
-    fail(key, "text", value);
-    return {};
-  }
-
-  std::uint64_t number(const char* key, std::uint64_t max,
-                       std::optional<std::uint64_t> otherwise = std::nullopt) {
-    const Json* value = find(key);
-    if (value == nullptr && otherwise) return *otherwise;
-    if (value != nullptr && value->is_number_integer() && *value >= 1 && *value <= max)
-      return *value;
-    fail(key, fmt::format("a whole number from 1 to {}", max), value);
-    return 1;
-  }
-
-  bool flag(const char* key, bool otherwise) {
-    const Json* value = find(key);
-    if (value == nullptr) return otherwise;
-    if (!value->is_boolean()) fail(key, "true or false", value);
-    return value->is_boolean() && value->get<bool>();
-  }
-
-  double real(const char* key, double otherwise) {
-    const Json* value = find(key);
-    if (value == nullptr) return otherwise;
-    if (!value->is_number() || *value <= 0.0) fail(key, "a number above 0", value);
-    return value->is_number() ? value->get<double>() : otherwise;
-  }
-
-  const Json& config_;
-  std::optional<Error> problem_;
-};
-
-}  // namespace
 
 // estimators.md §3: L(2HQ + 2HK + 3HI + 2H) + H + the embedding, once or twice, and the biases.
 std::uint64_t ModelConfig::parameters() const {
@@ -141,12 +16,58 @@ std::uint64_t ModelConfig::parameters() const {
   return layers * layer + hidden + (tied ? 1 : 2) * vocabulary * hidden;
 }
 
-Result<ModelConfig> parse_model_config(const Json& config) {
-  if (!config.is_object()) {
-    return Error{Errc::invalid, fmt::format("expected an object, found {}", shown(&config)),
-                 take_the_original};
+Result<ModelConfig> decoder_config(const Architecture& architecture) {
+  const std::string& family = architecture.family;
+  const bool known = family == "llama" || family == "mistral" || family == "qwen2";
+  if (!known || architecture.stacks.size() != 1) {
+    return Error{Errc::unsupported,
+                 fmt::format("model_type: expected llama, mistral or qwen2, found \"{}\"", family),
+                 "headroom-train has the layers of these; other models are planned for [engine] "
+                 "kind = \"transformers\""};
   }
-  return ConfigParser(config).parse();
+  const Stack& stack = architecture.main();
+  ModelConfig config;
+  config.family = family;
+  config.hidden = stack.hidden;
+  config.intermediate = stack.mlp.intermediate;
+  config.layers = stack.layers;
+  config.heads = stack.attention.heads;
+  config.kv_heads = stack.attention.kv_heads;
+  config.head_dim = stack.attention.head_dim;
+  config.vocabulary = architecture.vocabulary;
+  config.tied = architecture.head.tied;
+  config.qkv_bias = stack.attention.q_bias;
+  config.o_bias = stack.attention.o_bias;
+  config.mlp_bias = stack.mlp.bias;
+  config.rms_norm_eps = stack.norm.eps;
+  config.rope_theta = stack.rope_theta;
+  return config;
+}
+
+Architecture architecture_of(const ModelConfig& config) {
+  Stack stack;
+  stack.hidden = stack.input.width = config.hidden;
+  stack.layers = config.layers;
+  stack.attention.heads = config.heads;
+  stack.attention.kv_heads = config.kv_heads;
+  stack.attention.head_dim = config.head_dim;
+  stack.attention.q_bias = stack.attention.k_bias = stack.attention.v_bias = config.qkv_bias;
+  stack.attention.o_bias = config.o_bias;
+  stack.mlp.intermediate = config.intermediate;
+  stack.mlp.bias = config.mlp_bias;
+  stack.norm.eps = config.rms_norm_eps;
+  stack.rope_theta = config.rope_theta;
+  Architecture architecture;
+  architecture.family = config.family;
+  architecture.stacks.push_back(stack);
+  architecture.vocabulary = config.vocabulary;
+  architecture.head.tied = config.tied;
+  return architecture;
+}
+
+Result<ModelConfig> parse_model_config(const Json& config) {
+  HEADROOM_TRY(const Architecture architecture, parse_architecture(config));
+  return decoder_config(architecture);
 }
 
 }  // namespace headroom::estimate

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shape of a decoder-only transformer, read from a Hugging Face config.json (families llama and
-// qwen2; field names and defaults as in transformers' LlamaConfig, Qwen2Config, MistralConfig).
+// The shape of a decoder as headroom-train runs it: Llama, Mistral and Qwen2 (field names as in
+// transformers' LlamaConfig, Qwen2Config, MistralConfig). What is planned for other engines is an
+// Architecture (models/architecture.h).
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "base/document.h"
 #include "base/result.h"
+#include "estimate/models/architecture.h"
 
 namespace headroom::estimate {
 
@@ -32,8 +34,12 @@ struct ModelConfig {
   std::uint64_t parameters() const;  // All of them; a tied head counts once.
 };
 
-// Unknown keys are ignored (contracts.md); a needed key that is absent, of a wrong type or
-// impossible is an error that names it, what was found, and the families that are supported.
+// The decoder of an architecture, if headroom-train has its layers; else what it found and what it
+// can do.
+Result<ModelConfig> decoder_config(const Architecture& architecture);
+Architecture architecture_of(const ModelConfig& config);
+
+// parse_architecture, then decoder_config.
 Result<ModelConfig> parse_model_config(const Json& config);
 
 }  // namespace headroom::estimate

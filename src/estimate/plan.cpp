@@ -26,7 +26,7 @@ struct Replays {
 
 class Planner {
  public:
-  Planner(const ModelConfig& model, const Device& device) : model_(model), device_(device) {}
+  Planner(const Architecture& model, const Device& device) : model_(model), device_(device) {}
 
   Result<Replays> run(const Job& job) const {
     Replays replays;
@@ -92,7 +92,7 @@ class Planner {
     plan.training_state_bytes = plan.weights_bytes + 3 * trainable_bytes;
   }
 
-  const ModelConfig& model_;
+  const Architecture& model_;
   const Device& device_;
 };
 
@@ -119,7 +119,7 @@ Job apply(Job job, const Change& change) {
   return job;
 }
 
-Result<Plan> make_plan(const Job& given, const ModelConfig& model, const Device& device) {
+Result<Plan> make_plan(const Job& given, const Architecture& model, const Device& device) {
   const Planner planner(model, device);
   const TryJob try_job = [&planner](const Job& job) { return planner.fit(job); };
   Job job = given;

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "estimate/device.h"
 #include "estimate/job.h"
-#include "estimate/model_config.h"
+#include "estimate/models/architecture.h"
 #include "estimate/recorder.h"
 
 namespace headroom::estimate {
@@ -56,6 +56,6 @@ struct Plan {
 // Fails where the job asks for what its engine or this version cannot do. "auto" batches become the
 // largest that fit, or 1 where none does or no capacity is known. Also fails for what no device
 // could hold (64 TiB). Does not touch the machine: everything follows from the arguments.
-Result<Plan> make_plan(const Job& job, const ModelConfig& model, const Device& device);
+Result<Plan> make_plan(const Job& job, const Architecture& model, const Device& device);
 
 }  // namespace headroom::estimate

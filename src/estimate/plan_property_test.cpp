@@ -5,6 +5,7 @@
 #include <random>
 
 #include "allocator/make_policy.h"
+#include "estimate/model_config.h"
 #include "estimate/plan.h"
 #include "estimate/step.h"
 
@@ -58,7 +59,8 @@ Job random_job(Random& random) {
   job.device.allocator =
       random.one_of<const char*>({"headroom", "torch", "torch-expandable", "exact"});
   job.compute.dtype = random.one_of({DType::fp32, DType::bf16, DType::fp16});
-  job.method.base = job.compute.dtype;
+  job.method.base = format_of(job.compute.dtype);
+  job.compute.residual = job.compute.embeddings = job.compute.dtype;
   job.compute.attention =
       ours ? random.one_of({Attention::math, Attention::efficient})
            : random.one_of({Attention::math, Attention::eager, Attention::efficient,
@@ -97,14 +99,14 @@ std::string describe(const Case& given) {
 Plan plan_of(const Case& given, std::optional<std::uint64_t> capacity = std::nullopt) {
   Device device;
   if (capacity) device.capacity = Bytes{*capacity};
-  auto plan = make_plan(given.job, given.model, device);
+  auto plan = make_plan(given.job, architecture_of(given.model), device);
   EXPECT_TRUE(plan.has_value()) << describe(given) << ": " << plan.error().message;
   return plan ? *std::move(plan) : Plan{};
 }
 
 // Bytes of the component live at once, at most, over the whole step.
 std::uint64_t largest_live(const Case& given, Component component) {
-  const auto recording = record_step(given.job, given.model, Device{});
+  const auto recording = record_step(given.job, architecture_of(given.model), Device{});
   EXPECT_TRUE(recording.has_value());
   std::vector<std::uint64_t> live(allocator::component_count);
   std::vector<Component> of(recording->tensors.size());
@@ -172,10 +174,10 @@ TEST(PlanProperty, lora_never_trains_more_and_its_gradients_and_states_are_of_wh
   for (int round = 0; round < rounds; ++round) {
     Case given = random_case(random);
     given.job.method.kind = MethodKind::lora;
-    given.job.method.adapter_dtype = given.job.method.base;
+    given.job.method.adapter_dtype = given.job.compute.dtype;
     const Plan lora = plan_of(given);
     const std::uint64_t states = largest_live(given, Component::optimizer);
-    EXPECT_GE(states, 2 * lora.trainable_parameters * size_of(given.job.method.base))
+    EXPECT_GE(states, 2 * lora.trainable_parameters * size_of(given.job.compute.dtype))
         << describe(given);
     given.job.method.kind = MethodKind::full;
     const Plan full = plan_of(given);
@@ -194,7 +196,7 @@ TEST(PlanProperty, lora_needs_no_more_than_full_where_its_adapters_are_small) {
     given.job.batch.micro = 1;
     given.job.method.rank = 1;
     given.job.method.dropout = 0;
-    given.job.method.adapter_dtype = given.job.method.base;
+    given.job.method.adapter_dtype = given.job.compute.dtype;
     given.model.hidden = 64 + random.upto(64);
     given.model.intermediate = 128 + random.upto(128);
     given.model.head_dim = 16;

@@ -24,7 +24,7 @@ Result<Plan> plan(const char* config, const std::string& job_text) {
   HEADROOM_TRY(const Document document, parse_document("[model]\nconfig = \"x\"\n" + job_text));
   HEADROOM_TRY(const Job job, parse_job(document));
   HEADROOM_TRY(const Json json, parse_json(config));
-  HEADROOM_TRY(const ModelConfig model, parse_model_config(json));
+  HEADROOM_TRY(const Architecture model, parse_architecture(json));
   HEADROOM_TRY(const Device device, find_device(job));
   return make_plan(job, model, device);
 }
@@ -94,7 +94,7 @@ TEST(Plan, what_cannot_fit_names_the_tensor_and_the_settings_that_would) {
   ASSERT_FALSE(made->advice.empty());
   for (const Advice& advice : made->advice) {
     const auto changed = plan(tiny, job);
-    const auto model = parse_model_config(*parse_json(tiny));
+    const auto model = parse_architecture(*parse_json(tiny));
     const auto retried =
         make_plan(apply(made->job, advice.change), *model, *find_device(made->job));
     ASSERT_TRUE(retried.has_value());

@@ -83,14 +83,27 @@ bool better(const Advice& a, const Advice& b) {
   return a.change.micro.value_or(UINT64_MAX) > b.change.micro.value_or(UINT64_MAX);
 }
 
+// Of the matrices of all layers that a token passes through.
+double matrix_elements(const Architecture& model) {
+  double sum = 0;
+  for (const Stack& stack : model.stacks) {
+    const std::uint64_t attention =
+        stack.hidden * (stack.attention.fused_size() + stack.attention.query_size());
+    const std::uint64_t mlp = stack.hidden * stack.mlp.intermediate * (stack.mlp.gated ? 3 : 2);
+    sum += static_cast<double>(stack.layers * (attention + mlp));
+  }
+  return sum;
+}
+
 }  // namespace
 
-double flops_per_sample(const Job& job, const ModelConfig& model) {
+double flops_per_sample(const Job& job, const Architecture& model) {
   const auto tokens = static_cast<double>(job.batch.sequence);
-  const auto embedding = static_cast<double>(model.vocabulary * model.hidden);
-  const double layers =
-      static_cast<double>(model.parameters()) - embedding * (model.tied ? 1.0 : 2.0);
-  const double scores = 2.0 * tokens * static_cast<double>(model.query_size() * model.layers);
+  const Stack& stack = model.main();
+  const auto embedding = static_cast<double>(model.vocabulary * stack.hidden);
+  const double layers = matrix_elements(model);
+  const double scores =
+      2.0 * tokens * static_cast<double>(stack.attention.query_size() * stack.layers);
   const double layer_forward = tokens * (2.0 * layers + 2.0 * scores);
   const double forward = layer_forward + tokens * 2.0 * embedding;
   // Frozen weights need the gradient of their input only.
@@ -123,7 +136,7 @@ Result<Job> choose_batch(Job job, const TryJob& try_job) {
   return with(largest ? largest->micro : 1);
 }
 
-Result<std::vector<Advice>> find_advice(const Job& job, const ModelConfig& model,
+Result<std::vector<Advice>> find_advice(const Job& job, const Architecture& model,
                                         const TryJob& try_job) {
   const double given = flops_per_sample(job, model);
   const std::uint64_t global = *job.batch.micro * *job.batch.accumulate;

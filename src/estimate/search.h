@@ -20,14 +20,14 @@ using TryJob = std::function<Result<Fit>(const Job&)>;
 
 // Floating-point operations for one sample, forward, backward and recomputation: what
 // relative_speed compares. It counts arithmetic only, not the bytes that move.
-double flops_per_sample(const Job& job, const ModelConfig& model);
+double flops_per_sample(const Job& job, const Architecture& model);
 
 // What is "auto" in the job's batch: what follows from the rest, or else the largest micro-batch
 // that fits (1 if none does) and its accumulation for the global batch. Keeps what was given.
 Result<Job> choose_batch(Job job, const TryJob& try_job);
 
 // At most five changes that make the job fit, fastest first.
-Result<std::vector<Advice>> find_advice(const Job& job, const ModelConfig& model,
+Result<std::vector<Advice>> find_advice(const Job& job, const Architecture& model,
                                         const TryJob& try_job);
 
 }  // namespace headroom::estimate

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "estimate/engine_support.h"
 #include "estimate/headroom_engine.h"
+#include "estimate/model_config.h"
 #include "estimate/transformers_model.h"
 
 namespace headroom::estimate {
@@ -63,32 +65,12 @@ Peak replay(const Recording& recording, allocator::Policy& policy) {
   return peak;
 }
 
-Result<Recording> record_step(const Job& job, const ModelConfig& model, const Device& device) {
-  switch (job.engine.kind) {
-    case EngineKind::transformers:
-      if (job.compute.loss != Loss::eager) {
-        return Error{
-            Errc::unsupported,
-            "compute.loss: engine transformers is known with \"eager\" only, found \"chunked\"",
-            "write loss = \"eager\", or [engine] kind = \"headroom\""};
-      }
-      return record_transformers(job, model, device, recorded_steps);
-    case EngineKind::headroom:
-      if (*job.compute.attention != Attention::math &&
-          *job.compute.attention != Attention::efficient) {
-        return Error{
-            Errc::unsupported,
-            fmt::format(
-                "compute.attention: engine headroom has \"math\" and \"efficient\", found \"{}\"",
-                to_string(*job.compute.attention)),
-            "write attention = \"efficient\", or leave it out"};
-      }
-      return record_headroom(job, model, recorded_steps);
-    case EngineKind::command:
-      break;
-  }
-  return Error{Errc::unsupported, "engine.kind: a command of your own cannot be planned, only run",
-               "plan it as what it runs: [engine] kind = \"transformers\""};
+Result<Recording> record_step(const Job& job, const Architecture& model, const Device& device) {
+  HEADROOM_CHECK(check_engine(job));
+  HEADROOM_TRY(const ModelConfig decoder, decoder_config(model));
+  if (job.engine.kind == EngineKind::transformers)
+    return record_transformers(job, decoder, device, recorded_steps);
+  return record_headroom(job, decoder, recorded_steps);
 }
 
 }  // namespace headroom::estimate

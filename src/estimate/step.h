@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "estimate/device.h"
 #include "estimate/job.h"
-#include "estimate/model_config.h"
+#include "estimate/models/architecture.h"
 #include "estimate/recorder.h"
 
 namespace headroom::estimate {
@@ -18,7 +18,7 @@ namespace headroom::estimate {
 // Two optimizer steps, the second with the optimizer's states in place, as the job's engine runs
 // them. Fails for what that engine cannot do (an attention kernel or a loss it does not have),
 // naming what it can. Requires: job.batch.micro and job.compute.attention are set.
-Result<Recording> record_step(const Job& job, const ModelConfig& model, const Device& device);
+Result<Recording> record_step(const Job& job, const Architecture& model, const Device& device);
 
 struct Peak {
   allocator::Usage usage;

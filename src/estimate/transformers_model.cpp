@@ -46,7 +46,7 @@ class TransformersModel {
       : tape_(tape),
         job_(job),
         model_(model),
-        element_(element_of(job.method.base)),
+        element_(element_of(job.compute.dtype)),
         full_(job.method.kind == MethodKind::full) {
     embedding_ = weight("model.embed_tokens.weight", {model.vocabulary, model.hidden});
     for (std::uint64_t i = 0; i < model.layers; ++i) layers_.push_back(make_layer(i));

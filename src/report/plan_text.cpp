@@ -29,14 +29,14 @@ std::string to_count(std::uint64_t number) {
   return amount >= 1e6 ? fmt::format("{:.2f} M", amount / 1e6) : fmt::format("{}", number);
 }
 
-std::string headline(const Plan& plan, const estimate::ModelConfig& model) {
+std::string headline(const Plan& plan, const estimate::Architecture& model) {
   const auto& [compute, batch] = std::tie(plan.job.compute, plan.job.batch);
   return fmt::format(
       "{} in {}, {}\n"
       "{} layers, hidden size {}, {} parameters, {} of them trained\n"
       "micro-batch {} × {} tokens, accumulated {} ×, {} attention, {} checkpointing, engine {}\n",
-      model.family, to_string(plan.job.method.base), method_of(plan), model.layers, model.hidden,
-      to_count(plan.parameters),
+      model.family, to_string(plan.job.method.base), method_of(plan), model.main().layers,
+      model.main().hidden, to_count(plan.parameters),
       plan.trainable_parameters == plan.parameters ? "all" : to_count(plan.trainable_parameters),
       *batch.micro, batch.sequence, *batch.accumulate, to_string(*compute.attention),
       compute.checkpointing == estimate::Checkpointing::none ? "no" : "layer",
@@ -145,7 +145,7 @@ std::string to_text(const estimate::Change& change) {
   return join(tables, " and ");
 }
 
-std::string to_text(const Plan& plan, const estimate::ModelConfig& model) {
+std::string to_text(const Plan& plan, const estimate::Architecture& model) {
   std::string text = headline(plan, model) + "\n" + verdict(plan) + breakdown(plan);
   text += "\nThe largest tensors of that moment:\n";
   for (std::size_t i = 0; i < plan.largest.size() && i < 5; ++i) text += row(plan.largest[i]);

@@ -5,12 +5,12 @@
 
 #include <string>
 
-#include "estimate/model_config.h"
+#include "estimate/models/architecture.h"
 #include "estimate/plan.h"
 
 namespace headroom::report {
 
-std::string to_text(const estimate::Plan& plan, const estimate::ModelConfig& model);
+std::string to_text(const estimate::Plan& plan, const estimate::Architecture& model);
 
 // "[batch] micro = 2, accumulate = 4 and [compute] checkpointing = "layer"": the settings of a
 // change, as a job names them.

@@ -89,7 +89,7 @@ Result<LoadedJob> load_job(const std::string& path) {
   const std::string place = config_place(job->model, folder);
   auto config = read_config(job->model, place);
   if (!config) return std::move(config).error().in(name);
-  auto model = estimate::parse_model_config(*config);
+  auto model = estimate::parse_architecture(*config);
   if (!model) return std::move(model).error().in(name + ": " + place);
   return LoadedJob{*job, *model, *std::move(config), folder};
 }

@@ -7,13 +7,13 @@
 #include "base/document.h"
 #include "base/result.h"
 #include "estimate/job.h"
-#include "estimate/model_config.h"
+#include "estimate/models/architecture.h"
 
 namespace headroom::run {
 
 struct LoadedJob {
   estimate::Job job;
-  estimate::ModelConfig model;
+  estimate::Architecture model;
   Json config;         // What `model` was read from, with every key.
   std::string folder;  // Of the job file: what the job's relative paths start from. "." for stdin.
 };

@@ -29,7 +29,7 @@ at::ScalarType scalar_type(DType dtype) {
 
 ModelOptions options_of(const Job& job) {
   ModelOptions options;
-  options.dtype = scalar_type(job.method.base);
+  options.dtype = scalar_type(job.compute.dtype);
   options.attention = *job.compute.attention;
   options.checkpointing = job.compute.checkpointing;
   options.loss = job.compute.loss;
@@ -89,7 +89,8 @@ void expect_agreement(const Job& job, const estimate::ModelConfig& config,
 Job base_job() {
   Job job;
   job.engine.kind = estimate::EngineKind::headroom;
-  job.compute.dtype = job.method.base = DType::fp32;
+  job.compute.dtype = DType::fp32;
+  job.method.base = estimate::WeightFormat::fp32;
   job.compute.attention = Attention::efficient;
   job.batch.micro = 3;
   job.batch.sequence = 200;
@@ -157,7 +158,7 @@ TEST(Prediction, bf16_with_fp32_adapters) {
   for (const auto kind : {MethodKind::full, MethodKind::lora}) {
     for (const auto attention : {Attention::efficient, Attention::math}) {
       Job job = base_job();
-      job.compute.dtype = job.method.base = DType::bf16;
+      job.compute.dtype = DType::bf16;
       job.compute.attention = attention;
       job.method.kind = kind;
       expect_agreement(job, small_config(true, false),

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "estimate/engine_support.h"
+#include "estimate/model_config.h"
 #include "trainer/supported_config.h"
 
 namespace headroom::trainer {
@@ -35,16 +37,7 @@ Status refuse_what_cannot_be_done(const Job& job) {
       return unsupported(key, "\"fp16\"", "write fp32, or bf16 for half the memory");
     }
   }
-  if (job.method.base != job.compute.dtype) {
-    return unsupported("method.base", fmt::format("\"{}\"", to_string(job.method.base)),
-                       fmt::format("weights are held in compute.dtype here: write base = \"{}\"",
-                                   to_string(job.compute.dtype)));
-  }
-  const Attention attention = job.compute.attention.value_or(Attention::efficient);
-  if (attention != Attention::efficient && attention != Attention::math) {
-    return unsupported("compute.attention", fmt::format("\"{}\"", to_string(attention)),
-                       "write attention = \"efficient\" or \"math\"");
-  }
+  HEADROOM_CHECK(estimate::check_engine(job));
   if (job.compute.keep_outputs) {
     return unsupported("compute.keep_outputs", "true", "leave it out: a step's outputs are freed");
   }
@@ -115,8 +108,9 @@ std::optional<std::string> find_model_folder(const run::LoadedJob& loaded) {
 Result<Settings> make_settings(const run::LoadedJob& loaded) {
   const Job& job = loaded.job;
   HEADROOM_CHECK(refuse_what_cannot_be_done(job));
-  HEADROOM_CHECK(check_supported(loaded.config, loaded.model, job.batch.sequence));
-  return Settings{.config = loaded.model,
+  HEADROOM_TRY(const estimate::ModelConfig model, estimate::decoder_config(loaded.model));
+  HEADROOM_CHECK(check_supported(loaded.config, model, job.batch.sequence));
+  return Settings{.config = model,
                   .original_config = loaded.config,
                   .model_folder = find_model_folder(loaded),
                   .model = make_options(job),

@@ -8,12 +8,14 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace headroom;
   const auto json = parse_json(fuzz::to_text(data, size));
   if (!json) return 0;
-  const auto model = estimate::parse_model_config(*json);
+  const auto model = estimate::parse_architecture(*json);
   if (!model) {
     fuzz::require(!model.error().message.empty() && !model.error().next.empty());
     return 0;
   }
-  fuzz::require(model->head_dim != 0 && model->heads % model->kv_heads == 0);
-  fuzz::require(model->parameters() >= model->vocabulary * model->hidden);
+  for (const auto& stack : model->stacks) {
+    const auto& attention = stack.attention;
+    fuzz::require(attention.head_dim != 0 && attention.heads % attention.kv_heads == 0);
+  }
   return 0;
 }

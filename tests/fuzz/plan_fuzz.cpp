@@ -11,10 +11,10 @@ namespace {
 constexpr std::uint64_t layers_max = 4;  // Layers are alike; more cost time and show nothing.
 
 // Our own allocator makes every page, which takes a sanitizer seconds where there are millions.
-bool makes_many_pages(const estimate::Job& job, const estimate::ModelConfig& model) {
+bool makes_many_pages(const estimate::Job& job, const estimate::Architecture& model) {
   const std::uint64_t tokens = job.batch.micro.value_or(256) * job.batch.sequence;
   return job.device.allocator == "headroom" &&
-         (tokens > 1U << 12U || model.parameters() > 1U << 28U);
+         (tokens > 1U << 12U || model.vocabulary * model.main().hidden > 1U << 26U);
 }
 
 void check_plan(const estimate::Plan& plan) {
@@ -31,8 +31,8 @@ void plan_one(std::string_view job_text, std::string_view config_text) {
   const auto config = parse_json(config_text);
   if (!document || !config) return;
   const auto job = estimate::parse_job(*document);
-  const auto model = estimate::parse_model_config(*config);
-  if (!job || !model || model->layers > layers_max || makes_many_pages(*job, *model)) return;
+  const auto model = estimate::parse_architecture(*config);
+  if (!job || !model || model->main().layers > layers_max || makes_many_pages(*job, *model)) return;
   const auto device = estimate::find_device(*job);
   if (!device) return;
   const auto plan = estimate::make_plan(*job, *model, *device);

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/engine_support.h"
+
+#include <fmt/format.h>
+
+namespace headroom::estimate {
+namespace {
+
+Error cannot(std::string_view key, std::string_view found, std::string_view has, std::string next) {
+  return {Errc::unsupported,
+          fmt::format("{}: engine headroom has {}, found \"{}\"", key, has, found),
+          std::move(next)};
+}
+
+Status check_headroom(const Job& job) {
+  const Job::Method& method = job.method;
+  const Job::Compute& compute = job.compute;
+  const std::string other = ", or [engine] kind = \"transformers\"";
+  if (method.kind != MethodKind::full && method.kind != MethodKind::lora)
+    return cannot("method.kind", to_string(method.kind), "\"full\" and \"lora\"",
+                  "write kind = \"lora\"" + other);
+  if (method.base != format_of(compute.dtype))
+    return cannot("method.base", to_string(method.base), "weights in compute.dtype only",
+                  fmt::format("write base = \"{}\"", to_string(compute.dtype)) + other);
+  if (compute.autocast)
+    return cannot("compute.autocast", "true", "no autocast", "leave it out" + other);
+  if (compute.loss != Loss::eager && compute.loss != Loss::chunked)
+    return cannot("compute.loss", to_string(compute.loss), "\"eager\" and \"chunked\"",
+                  "write loss = \"chunked\"" + other);
+  if (compute.checkpointing != Checkpointing::none && compute.checkpointing != Checkpointing::layer)
+    return cannot("compute.checkpointing", to_string(compute.checkpointing),
+                  "\"none\" and \"layer\"", "write checkpointing = \"layer\"" + other);
+  if (compute.attention && *compute.attention != Attention::math &&
+      *compute.attention != Attention::efficient)
+    return cannot("compute.attention", to_string(*compute.attention), "\"math\" and \"efficient\"",
+                  "write attention = \"efficient\", or leave it out");
+  if (compute.residual != compute.dtype || compute.embeddings != compute.dtype)
+    return cannot("compute.residual", to_string(compute.residual), "one type for all",
+                  "leave residual and embeddings out" + other);
+  if (job.optimizer.kind != OptimizerKind::adamw || job.optimizer.offload ||
+      job.optimizer.master != Master::none)
+    return cannot("optimizer.kind", to_string(job.optimizer.kind),
+                  "\"adamw\" without offload or master copies",
+                  "leave kind, offload and master out" + other);
+  return Done{};
+}
+
+Status check_transformers(const Job& job) {
+  if (job.compute.loss == Loss::chunked)
+    return Error{Errc::unsupported,
+                 "compute.loss: engine transformers has \"eager\", \"triton\" and "
+                 "\"fused-liger\", found \"chunked\"",
+                 "write loss = \"fused-liger\", or [engine] kind = \"headroom\""};
+  return Done{};
+}
+
+}  // namespace
+
+Status check_engine(const Job& job) {
+  switch (job.engine.kind) {
+    case EngineKind::headroom:
+      return check_headroom(job);
+    case EngineKind::transformers:
+      return check_transformers(job);
+    case EngineKind::command:
+      break;
+  }
+  return Error{Errc::unsupported, "engine.kind: a command of your own cannot be planned, only run",
+               "plan it as what it runs: [engine] kind = \"transformers\""};
+}
+
+}  // namespace headroom::estimate

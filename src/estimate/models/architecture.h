@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model is made of, as far as its memory is concerned: one or two stacks of transformer
+// layers with what goes in and what comes out. Every family of config.json (Hugging Face's
+// model_type) is read into these few words, so that no family needs a description of its own
+// further on; what the words mean in operations is estimate/transformers/.
+//
+// Sizes are in elements. The names of modules are those of the family's modeling_*.py.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/document.h"
+#include "base/result.h"
+
+namespace headroom::estimate {
+
+enum class NormKind : std::uint8_t {
+  rms,    // RMSNorm: a weight; widened to fp32 inside
+  layer,  // LayerNorm: a weight and a bias
+};
+
+// Where a layer's norms stand.
+enum class NormPlacement : std::uint8_t {
+  before,        // x + f(norm(x)), twice (Llama, GPT-2, ViT, T5)
+  after,         // norm(x + f(x)), twice (BERT, OPT-350m)
+  around,        // x + norm(f(norm(x))), twice: four norms (Gemma 2, Gemma 3)
+  parallel_one,  // x + attention(norm(x)) + mlp(norm(x)) with one norm (Phi, Falcon-7B)
+  parallel_two,  // the same with a norm for each (GPT-NeoX, Falcon-40B)
+};
+
+enum class Positions : std::uint8_t {
+  none,
+  rotary,      // turns q and k
+  learned,     // a table of `position_rows`, trained (GPT-2, BERT, ViT, OPT)
+  sinusoidal,  // a table of `position_rows`, stored and frozen (Whisper's encoder)
+  relative,    // T5: a bias of [1, heads, S, S] is added to the scores
+  alibi,       // the same, but computed
+};
+
+enum class Activation : std::uint8_t {
+  silu,
+  gelu,
+  gelu_tanh,   // gelu_pytorch_tanh: one kernel
+  gelu_new,    // transformers' NewGELUActivation: eight operations
+  quick_gelu,  // x · sigmoid(1.702 x)
+  relu,
+};
+
+struct Norm {
+  NormKind kind = NormKind::rms;
+  bool bias = false;  // layer has one unless the config says otherwise.
+  double eps = 1e-6;
+};
+
+// y = x Wᵀ + b, or not there.
+struct AttentionShape {
+  std::uint64_t heads = 0;
+  std::uint64_t kv_heads = 0;
+  std::uint64_t head_dim = 0;
+  bool q_bias = false;
+  bool k_bias = false;
+  bool v_bias = false;
+  bool o_bias = false;
+  bool fused_qkv =
+      false;  // One Linear [(heads + 2 kv_heads) head_dim, hidden] (GPT-2, NeoX, Falcon, Phi-3).
+  bool qk_norm = false;      // An RMSNorm of head_dim on each head of q and k (Qwen3, Gemma 3).
+  bool soft_cap = false;     // Scores go through tanh (Gemma 2): no fused kernel then.
+  double rotary_part = 1.0;  // Of head_dim (Phi, NeoX, Phi-4-mini).
+
+  std::uint64_t query_size() const { return heads * head_dim; }
+  std::uint64_t kv_size() const { return kv_heads * head_dim; }
+  std::uint64_t fused_size() const { return query_size() + 2 * kv_size(); }
+};
+
+struct MlpShape {
+  std::uint64_t intermediate = 0;
+  bool gated = true;  // down(act(gate(x)) · up(x)); else down(act(up(x))).
+  bool bias = false;
+  bool fused_gate_up = false;  // One Linear [2 intermediate, hidden] (Phi-3).
+  Activation activation = Activation::silu;
+};
+
+// A mixture of experts in place of the MLP.
+struct Experts {
+  std::uint64_t count = 0;
+  std::uint64_t per_token = 0;
+  std::uint64_t intermediate = 0;         // Of one expert.
+  std::uint64_t shared_intermediate = 0;  // Of the shared one with its gate (Qwen2-MoE); 0: none.
+  std::vector<bool> layers;               // Which layers have them; empty: all.
+
+  bool in_layer(std::uint64_t layer) const { return layers.empty() || layers[layer]; }
+};
+
+// What a stack is fed with.
+struct Input {
+  enum class Kind : std::uint8_t {
+    tokens,   // ids → rows of an embedding
+    patches,  // an image → a convolution of patch × patch (ViT, CLIP, SigLIP)
+    audio,    // mel frames → two convolutions, the second halves the length (Whisper)
+    numbers,  // `features` numbers a step → a Linear (time series)
+  };
+  Kind kind = Kind::tokens;
+  std::uint64_t width = 0;       // Of an embedding row; hidden unless OPT's word_embed_proj_dim.
+  std::uint64_t type_rows = 0;   // token_type_embeddings (BERT).
+  bool norm = false;             // A norm on the sum of embeddings (BERT; CLIP's pre_layrnorm).
+  std::uint64_t image_size = 0;  // Pixels.
+  std::uint64_t patch_size = 0;  // Pixels.
+  std::uint64_t channels = 0;
+  bool class_token = false;
+  bool patch_bias = true;
+  std::uint64_t mel_bins = 0;
+  std::uint64_t features = 0;  // Of Kind::numbers.
+
+  std::uint64_t patches() const {
+    return patch_size == 0 ? 0 : (image_size / patch_size) * (image_size / patch_size);
+  }
+};
+
+struct ModuleNames {
+  std::string layers = "model.layers";
+  std::string attention = "self_attn";
+  std::string q = "q_proj";
+  std::string k = "k_proj";
+  std::string v = "v_proj";
+  std::string qkv = "qkv_proj";
+  std::string o = "o_proj";
+  std::string mlp = "mlp";
+  std::string gate = "gate_proj";
+  std::string up = "up_proj";  // Also the first of an MLP that is not gated: "c_fc", "fc1".
+  std::string gate_up = "gate_up_proj";
+  std::string down = "down_proj";
+  std::string first_norm = "input_layernorm";
+  std::string second_norm = "post_attention_layernorm";
+  std::string embedding = "model.embed_tokens";
+  std::string final_norm = "model.norm";
+};
+
+struct Stack {
+  enum class Role : std::uint8_t { decoder, encoder, text, vision };
+  Role role = Role::decoder;
+  std::uint64_t hidden = 0;
+  std::uint64_t layers = 0;
+  AttentionShape attention;
+  bool causal = true;
+  bool cross_attention =
+      false;  // A second attention in each layer, to the stack before (T5, Whisper).
+  MlpShape mlp;
+  std::optional<Experts> experts;
+  Norm norm;
+  NormPlacement placement = NormPlacement::before;
+  bool final_norm = true;
+  Positions positions = Positions::rotary;
+  std::uint64_t position_rows =
+      0;  // Rows of the table, where there is one (OPT: 2 more than positions).
+  std::uint64_t relative_buckets =
+      0;  // T5; the first layer's attention owns the table [buckets, heads].
+  double rope_theta = 10000.0;
+  // Of each layer: the tokens it looks back at; 0 is all. Empty: all layers see all.
+  std::vector<std::uint64_t> windows;
+  Input input;
+  ModuleNames names;
+
+  std::uint64_t window(std::uint64_t layer) const { return windows.empty() ? 0 : windows[layer]; }
+};
+
+// What comes after the last stack.
+struct Head {
+  enum class Kind : std::uint8_t {
+    none,
+    language,    // logits over the vocabulary
+    pooler,      // BERT: a Linear and tanh on the first token
+    projection,  // CLIP: each tower to a common width, and one scalar
+    numbers,     // time series: a Linear to `width` numbers
+  };
+  Kind kind = Kind::language;
+  bool tied = false;  // Shares the embedding's weight.
+  bool bias = false;
+  std::uint64_t width = 0;  // Of projection and numbers.
+  bool soft_cap = false;    // Logits go through tanh (Gemma 2).
+};
+
+// How a checkpoint says that its weights are held (config.json's quantization_config).
+struct StoredQuantization {
+  std::string method;  // "gptq", "awq", "bitsandbytes"
+  std::uint64_t bits = 0;
+  std::int64_t group_size = 128;
+};
+
+struct Architecture {
+  std::string family;  // model_type
+  std::vector<Stack> stacks;
+  std::uint64_t vocabulary = 0;   // Rows of the embedding; 0 where there is none.
+  bool shared_embedding = false;  // Encoder and decoder share one (T5).
+  Head head;
+  std::uint64_t max_positions = 0;  // max_position_embeddings; 0 if it says nothing.
+  std::optional<StoredQuantization> stored;
+  std::vector<std::string> notes;  // What had to be assumed, in words a person can judge.
+
+  const Stack& main() const { return stacks.back(); }  // The one that gives the output.
+};
+
+// Unknown keys are ignored; a needed key that is absent, of a wrong type or impossible is an error
+// that names it (with the table it stands in: "text_config.hidden_size") and what was found. A
+// model_type that is not known but has a Llama's keys is read as one, with a note. The values are
+// so bounded that no count of parameters overflows 64 bits.
+Result<Architecture> parse_architecture(const Json& config);
+
+// By the name people use, "Qwen/Qwen2.5-3B" or "qwen2.5-3b", from data/models.toml. A name that is
+// not there is an error that lists the nearest ones.
+Result<Architecture> find_architecture(const std::string& name);
+
+}  // namespace headroom::estimate
