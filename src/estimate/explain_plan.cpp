@@ -60,8 +60,9 @@ std::vector<TensorMatch> planned_matches(const PrintedSize& printed, const Recor
   };
   std::vector<TensorMatch> matches;
   std::map<std::string, Kind> kinds;
-  for (const TensorRecord& tensor : recording.tensors) {
-    if (!printed.stands_for(tensor.meta.bytes())) continue;
+  for (std::uint32_t id = 0; id < recording.tensors.size(); ++id) {
+    if (!printed.stands_for(recording.tensors[id].meta.bytes())) continue;
+    const TensorRecord tensor = recording.describe(id);
     const std::string key =
         without_numbers(tensor.name) +
         fmt::format(" {} {}", fmt::join(tensor.meta.shape, ","), to_string(tensor.meta.element));

@@ -177,7 +177,7 @@ class HeadroomStep {
     Tensor grad = head_and_loss(forward(saved, rows));
     tape_.set_phase(Phase::backward);
     for (std::size_t i = keeps_.size(); i-- > 0 && keeps_[i].anything;) {
-      const Scope scope(tape_, fmt::format("layers.{}", i));
+      const Scope scope(tape_, "layers", i);
       LayerRun run(ops_, parameters_.layers[i], keeps_[i], saved[i]);
       if (checkpointed()) const Tensor again = run.forward(Tensor(saved[i].x));
       run.backward(grad);
@@ -213,7 +213,7 @@ class HeadroomStep {
     const Tensor& table = parameters_.embedding->value;
     Tensor hidden = tape_.empty("embedded", {{rows, table.shape[1]}, table.element});
     for (std::size_t i = 0; i < keeps_.size(); ++i) {
-      const Scope scope(tape_, fmt::format("layers.{}", i));
+      const Scope scope(tape_, "layers", i);
       const Keep keep = checkpointed() ? Keep{} : keeps_[i];
       Tensor out = LayerRun(ops_, parameters_.layers[i], keep, saved[i]).forward(hidden);
       if (checkpointed() && keeps_[i].anything) saved[i].x = hidden;

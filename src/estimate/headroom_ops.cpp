@@ -22,11 +22,11 @@ Ops::Ops(Tape& tape, const Job& job, const ModelConfig& model)
       element_(element_of(job.compute.dtype)),
       narrow_(element_ != Element::fp32) {}
 
-Tensor Ops::temporary(const char* name, Shape shape, Element element) const {
+Tensor Ops::temporary(Name name, Shape shape, Element element) const {
   return tape_.empty(name, {std::move(shape), element}, Component::workspace);
 }
 
-Tensor Ops::widened(const char* name, const Shape& shape) const {
+Tensor Ops::widened(Name name, const Shape& shape) const {
   return narrow_ ? temporary(name, shape) : Tensor{};
 }
 

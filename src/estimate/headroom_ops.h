@@ -54,8 +54,8 @@ class Ops {
     Element out;
   };
   void product(const Product& product) const;
-  Tensor temporary(const char* name, Shape shape, Element element = Element::fp32) const;
-  Tensor widened(const char* name, const Shape& shape) const;  // Undefined in fp32.
+  Tensor temporary(Name name, Shape shape, Element element = Element::fp32) const;
+  Tensor widened(Name name, const Shape& shape) const;  // Undefined in fp32.
   void adapter_temporaries(const Linear& layer, Tensor& a, Tensor& b) const;
   void adapter_backward(const Linear& layer, const Tensor& x, const Shape& input,
                         const LinearSaved& saved, bool through_input) const;

@@ -17,14 +17,14 @@ class Builder {
         to_(parameters),
         lora_(job.method.kind == MethodKind::lora) {}
 
-  Parameter* add(const std::string& name, Shape shape) {
+  Parameter* add(Name name, Shape shape) {
     const Meta meta{std::move(shape), element_of(job_.compute.dtype)};
     to_.base.push_back({tape_.empty(name, meta, Component::weights), {}, !lora_});
     return &to_.base.back();
   }
 
   void add_layer(std::uint64_t index) {
-    const Scope scope(tape_, fmt::format("model.layers.{}", index));
+    const Scope scope(tape_, "model.layers", index);
     Layer& layer = to_.layers.emplace_back();
     const std::uint64_t h = model_.hidden;
     const std::uint64_t i = model_.intermediate;
@@ -41,7 +41,7 @@ class Builder {
 
  private:
   void add_projection(Layer& layer, Target target, std::uint64_t out, std::uint64_t in, bool bias) {
-    const std::string name = fmt::format("{}_proj", to_string(target));
+    const Name name = tape_.intern(fmt::format("{}_proj", to_string(target)));
     Linear& linear = layer.projections[static_cast<std::size_t>(target)];
     linear.name = name;
     linear.weight = add(name + ".weight", {out, in});
@@ -52,7 +52,7 @@ class Builder {
     linear.lora_b = add_adapter(name + ".lora_B.weight", {out, job_.method.rank});
   }
 
-  Parameter* add_adapter(const std::string& name, Shape shape) {
+  Parameter* add_adapter(Name name, Shape shape) {
     const Meta meta{std::move(shape), element_of(job_.method.adapter_dtype)};
     to_.adapters.push_back({tape_.empty(name, meta, Component::adapters), {}, true});
     return &to_.adapters.back();

@@ -23,7 +23,7 @@ struct Parameter {
 };
 
 struct Linear {
-  std::string name;             // "q_proj"
+  Name name;                    // "q_proj"
   Parameter* weight = nullptr;  // [out, in]
   Parameter* bias = nullptr;
   Parameter* lora_a = nullptr;  // [rank, in]

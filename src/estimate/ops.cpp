@@ -27,30 +27,32 @@ Tensor reduce_to(Tape& tape, Tensor grad, const Meta& operand) {
 }
 
 // The backward of most operations on one tensor: a new gradient of the input's shape.
-GradFn one_gradient(const std::string& name, const Meta& input) {
+GradFn one_gradient(Name name, const Meta& input) {
   return [name, input](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
     return {t.empty(name + ".grad", input)};
   };
 }
 
-// An elementwise operation that saves its input, or nothing.
-Tensor pointwise(Tape& tape, const Tensor& x, const std::string& name, bool saves_input) {
+enum class Saves : std::uint8_t { nothing, input, result };
+
+Tensor pointwise(Tape& tape, const Tensor& x, Name name, Saves saves) {
   const Meta meta = x.meta();
   Tensor y = tape.empty(name, meta);
   std::vector<Tensor> saved;
-  if (saves_input) saved.push_back(x);
+  if (saves == Saves::input) saved.push_back(x);
+  if (saves == Saves::result) saved.push_back(y);
   return tape.connect(y, {x}, std::move(saved), one_gradient(name, meta));
 }
 
 }  // namespace
 
-Tensor cast(Tape& tape, const Tensor& x, Element element, const std::string& name) {
+Tensor cast(Tape& tape, const Tensor& x, Element element, Name name) {
   if (x.element == element) return x;
   const Meta from = x.meta();
   return tape.connect(tape.empty(name, {x.shape, element}), {x}, {}, one_gradient(name, from));
 }
 
-Tensor add(Tape& tape, const Tensor& a, const Tensor& b, const std::string& name) {
+Tensor add(Tape& tape, const Tensor& a, const Tensor& b, Name name) {
   const Meta left = a.meta();
   const Meta right = b.meta();
   return tape.connect(
@@ -63,7 +65,7 @@ Tensor add(Tape& tape, const Tensor& a, const Tensor& b, const std::string& name
       });
 }
 
-Tensor mul(Tape& tape, const Tensor& a, const Tensor& b, const std::string& name) {
+Tensor mul(Tape& tape, const Tensor& a, const Tensor& b, Name name) {
   const Meta left = a.meta();
   const Meta right = b.meta();
   const Meta whole = broadcast(a, b);
@@ -81,16 +83,36 @@ Tensor mul(Tape& tape, const Tensor& a, const Tensor& b, const std::string& name
                       });
 }
 
-Tensor scale(Tape& tape, const Tensor& x, const std::string& name) {
-  return pointwise(tape, x, name, /*saves_input=*/false);
+Tensor scale(Tape& tape, const Tensor& x, Name name) {
+  return pointwise(tape, x, name, Saves::nothing);
 }
 
-Tensor silu(Tape& tape, const Tensor& x, const std::string& name) {
-  return pointwise(tape, x, name, /*saves_input=*/true);
+Tensor silu(Tape& tape, const Tensor& x, Name name) {
+  return pointwise(tape, x, name, Saves::input);
+}
+
+Tensor gelu(Tape& tape, const Tensor& x, Name name) {
+  return pointwise(tape, x, name, Saves::input);
+}
+
+Tensor relu(Tape& tape, const Tensor& x, Name name) {
+  return pointwise(tape, x, name, Saves::result);
+}
+
+Tensor tanh(Tape& tape, const Tensor& x, Name name) {
+  return pointwise(tape, x, name, Saves::result);
+}
+
+Tensor sigmoid(Tape& tape, const Tensor& x, Name name) {
+  return pointwise(tape, x, name, Saves::result);
+}
+
+Tensor cube(Tape& tape, const Tensor& x, Name name) {
+  return square(tape, x, name);  // pow_backward has the same temporaries for every exponent.
 }
 
 // pow_backward: grad * (2 * x^1), two temporaries before the result.
-Tensor square(Tape& tape, const Tensor& x, const std::string& name) {
+Tensor square(Tape& tape, const Tensor& x, Name name) {
   const Meta meta = x.meta();
   return tape.connect(tape.empty(name, meta), {x}, {x},
                       [meta, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
@@ -101,27 +123,32 @@ Tensor square(Tape& tape, const Tensor& x, const std::string& name) {
                       });
 }
 
-Tensor rsqrt(Tape& tape, const Tensor& x, const std::string& name) {
+Tensor rsqrt(Tape& tape, const Tensor& x, Name name) {
   const Tensor y = tape.empty(name, x);
   return tape.connect(y, {x}, {y}, one_gradient(name, x.meta()));
 }
 
 // native_dropout: the output, and a mask of one byte per element.
-Tensor dropout(Tape& tape, const Tensor& x, double probability, const std::string& name) {
+Tensor dropout(Tape& tape, const Tensor& x, double probability, Name name) {
   if (probability == 0) return x;
   const Tensor y = tape.empty(name, x);
   const Tensor mask = tape.empty(name + ".mask", {x.shape, Element::uint8});
   return tape.connect(y, {x}, {mask}, one_gradient(name, x.meta()));
 }
 
-Tensor mean_last(Tape& tape, const Tensor& x, const std::string& name) {
+Tensor mean_last(Tape& tape, const Tensor& x, Name name) {
   const Meta whole = x.meta();
   Meta reduced = x.meta();
   reduced.shape.back() = 1;
   return tape.connect(tape.empty(name, reduced), {x}, {}, one_gradient(name, whole));
 }
 
-Tensor softmax(Tape& tape, const Tensor& x, const std::string& name) {
+Tensor mean_all(Tape& tape, const Tensor& x, Name name) {
+  return tape.connect(tape.empty(name, {{1}, Element::fp32}), {x}, {},
+                      one_gradient(name, x.meta()));
+}
+
+Tensor softmax(Tape& tape, const Tensor& x, Name name) {
   const Tensor y = tape.empty(name, x);
   return tape.connect(y, {x}, {y}, one_gradient(name, x.meta()));
 }
@@ -134,7 +161,7 @@ Tensor narrow_last(const Tape& tape, const Tensor& x, std::uint64_t size) {
   return tape.connect(part, {x}, {}, one_gradient("slice", whole));
 }
 
-Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, const std::string& name) {
+Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, Name name) {
   const Meta left = a.meta();
   const Meta right = b.meta();
   Meta whole = a.meta();
@@ -149,7 +176,7 @@ Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, const std::stri
                       });
 }
 
-Tensor copy(Tape& tape, const Tensor& x, Shape shape, const std::string& name) {
+Tensor copy(Tape& tape, const Tensor& x, Shape shape, Name name) {
   const Meta from = x.meta();
   Meta to = x.meta();
   to.shape = std::move(shape);
@@ -162,7 +189,52 @@ Tensor copy(Tape& tape, const Tensor& x, Shape shape, const std::string& name) {
                       });
 }
 
-Tensor repeat_heads(Tape& tape, const Tensor& x, Shape repeated, const std::string& name) {
+Tensor take(Tape& tape, const Tensor& x, Shape shape, Name name) {
+  const Meta from = x.meta();
+  const Meta to{shape, x.element};
+  const Tensor y = tape.empty(name, to);
+  return tape.connect(y, {x}, {}, one_gradient(name, from));
+}
+
+Tensor prepend(Tape& tape, const Tensor& x, const Tensor& row, Name name) {
+  const Meta rows = x.meta();
+  const Meta one = row.meta();
+  Meta whole = x.meta();
+  whole.shape[1] += 1;
+  return tape.connect(
+      tape.empty(name, whole), {x, row}, {},
+      [rows, one, name](Tape& t, const Tensor& grad, const Node& node) -> std::vector<Tensor> {
+        std::vector<Tensor> grads(2);
+        if (node.wants(0)) grads[0] = Tape::view(grad, rows.shape);
+        if (node.wants(1)) grads[1] = t.empty(name + ".row_grad", one);
+        return grads;
+      });
+}
+
+Tensor positions_from(Tape& tape, const Tensor& table, const Meta& scores) {
+  const Meta rows = table.meta();
+  const Tensor buckets =
+      tape.empty("position_buckets", {{scores.shape[2], scores.shape[3]}, Element::int64});
+  return tape.connect(tape.empty("position_bias", scores), {table}, {buckets},
+                      [rows](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
+                        return {t.empty("position_bias.table_grad", rows)};
+                      });
+}
+
+Tensor add_rows_in_place(const Tape& tape, const Tensor& sum, const Tensor& rows) {
+  const Meta part = rows.meta();
+  Tensor same = sum;
+  same.node = nullptr;
+  return tape.connect(same, {sum, rows}, {},
+                      [part](Tape& t, const Tensor& grad, const Node& node) -> std::vector<Tensor> {
+                        std::vector<Tensor> grads(2);
+                        if (node.wants(0)) grads[0] = grad;
+                        if (node.wants(1)) grads[1] = t.empty("experts.rows_grad", part);
+                        return grads;
+                      });
+}
+
+Tensor repeat_heads(Tape& tape, const Tensor& x, Shape repeated, Name name) {
   const Meta from = x.meta();
   Meta to = x.meta();
   to.shape = std::move(repeated);
@@ -170,20 +242,74 @@ Tensor repeat_heads(Tape& tape, const Tensor& x, Shape repeated, const std::stri
   return tape.connect(tape.empty(name, to), {x}, {}, one_gradient(name, from));
 }
 
-Tensor checkpoint(Tape& tape, const Tensor& x, const Function& function) {
+Tensor layer_norm(Tape& tape, const Tensor& x, const Tensor& weight,
+                  const std::optional<Tensor>& bias, Name name) {
+  const Meta input = x.meta();
+  const Meta scale = weight.meta();
+  Meta rows{{input.elements() / std::max<std::uint64_t>(1, x.shape.back())}, Element::fp32};
+  const Tensor y = tape.empty(name, input);
+  const Tensor mean = tape.empty(name + ".mean", rows);
+  const Tensor rstd = tape.empty(name + ".rstd", rows);
+  std::vector<Tensor> inputs = {x, weight};
+  if (bias) inputs.push_back(*bias);
+  return tape.connect(y, inputs, {x, weight, mean, rstd},
+                      [=](Tape& t, const Tensor&, const Node& node) -> std::vector<Tensor> {
+                        std::vector<Tensor> grads(node.inputs.size());
+                        if (node.wants(0)) grads[0] = t.empty(name + ".grad", input);
+                        if (node.wants(1)) grads[1] = t.empty(name + ".weight_grad", scale);
+                        if (grads.size() > 2 && node.wants(2))
+                          grads[2] = t.empty(name + ".bias_grad", scale);
+                        return grads;
+                      });
+}
+
+Tensor fused_rms_norm(Tape& tape, const Tensor& x, const Tensor& weight, Name name) {
+  const Meta input = x.meta();
+  const Meta scale = weight.meta();
+  const Meta rows{{input.elements() / std::max<std::uint64_t>(1, x.shape.back())}, Element::fp32};
+  const Tensor y = tape.empty(name, input);
+  const Tensor rstd = tape.empty(name + ".rstd", rows);
+  return tape.connect(y, {x, weight}, {x, weight, rstd},
+                      [=](Tape& t, const Tensor&, const Node& node) -> std::vector<Tensor> {
+                        std::vector<Tensor> grads(2);
+                        if (node.wants(0)) grads[0] = t.empty(name + ".grad", input);
+                        if (node.wants(1)) grads[1] = t.empty(name + ".weight_grad", scale);
+                        return grads;
+                      });
+}
+
+namespace {
+
+std::vector<Tensor> detached(const std::vector<Tensor>& tensors, const std::vector<bool>& wanted) {
+  std::vector<Tensor> leaves;
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    leaves.push_back(Tape::detach(tensors[i], wanted[i]));
+  return leaves;
+}
+
+}  // namespace
+
+Tensor checkpoint(Tape& tape, const std::vector<Tensor>& inputs, const Function& function) {
   const bool enabled = tape.grad_enabled();
   tape.enable_grad(false);
-  Tensor y = function(tape, Tape::detach(x, false));
+  Tensor y = function(tape, detached(inputs, std::vector<bool>(inputs.size(), false)));
   tape.enable_grad(enabled);
   y.node = nullptr;
-  return tape.connect(y, {x}, {x},
+  return tape.connect(y, inputs, inputs,
                       [function](Tape& t, Tensor grad, const Node& node) -> std::vector<Tensor> {
-                        const Tensor input = Tape::detach(node.saved.front(), true);
+                        std::vector<bool> wanted;
+                        for (std::size_t i = 0; i < node.inputs.size(); ++i)
+                          wanted.push_back(node.wants(i));
+                        const std::vector<Tensor> leaves = detached(node.saved, wanted);
                         t.enable_grad(true);
-                        const Tensor output = function(t, input);
+                        Tensor output = function(t, leaves);
                         t.enable_grad(false);
                         t.backward(output, std::move(grad));
-                        return {std::move(*input.node->grad)};
+                        std::vector<Tensor> grads(leaves.size());
+                        for (std::size_t i = 0; i < leaves.size(); ++i)
+                          if (wanted[i] && leaves[i].node->grad)
+                            grads[i] = std::move(*leaves[i].node->grad);
+                        return grads;
                       });
 }
 

@@ -16,50 +16,78 @@ namespace headroom::estimate::ops {
 // Elementwise. Broadcasting is by shape from the right; the output has the larger shape and, of two
 // element types, the wider one.
 Tensor cast(Tape& tape, const Tensor& x, Element element,
-            const std::string& name);  // x itself if it is that already.
-Tensor add(Tape& tape, const Tensor& a, const Tensor& b, const std::string& name);
-Tensor mul(Tape& tape, const Tensor& a, const Tensor& b, const std::string& name);
+            Name name);  // x itself if it is that already.
+Tensor add(Tape& tape, const Tensor& a, const Tensor& b, Name name);
+Tensor mul(Tape& tape, const Tensor& a, const Tensor& b, Name name);
 Tensor scale(Tape& tape, const Tensor& x,
-             const std::string& name);  // x times a number; also neg(x).
-Tensor square(Tape& tape, const Tensor& x, const std::string& name);
-Tensor rsqrt(Tape& tape, const Tensor& x, const std::string& name);
-Tensor silu(Tape& tape, const Tensor& x, const std::string& name);
+             Name name);  // x times a number; also neg(x).
+Tensor square(Tape& tape, const Tensor& x, Name name);
+Tensor rsqrt(Tape& tape, const Tensor& x, Name name);
+Tensor silu(Tape& tape, const Tensor& x, Name name);
+Tensor gelu(Tape& tape, const Tensor& x, Name name);  // Either of PyTorch's kernels.
+Tensor relu(Tape& tape, const Tensor& x, Name name);  // These three save their result.
+Tensor tanh(Tape& tape, const Tensor& x, Name name);
+Tensor sigmoid(Tape& tape, const Tensor& x, Name name);
+Tensor cube(Tape& tape, const Tensor& x, Name name);  // x³
 Tensor dropout(Tape& tape, const Tensor& x, double probability,
-               const std::string& name);  // x itself if 0.
+               Name name);  // x itself if 0.
 
 // Over the last dimension.
 Tensor mean_last(Tape& tape, const Tensor& x,
-                 const std::string& name);  // Keeps the dimension, as 1.
+                 Name name);                              // Keeps the dimension, as 1.
+Tensor mean_all(Tape& tape, const Tensor& x, Name name);  // A scalar.
 Tensor softmax(Tape& tape, const Tensor& x,
-               const std::string& name);  // Also log_softmax: saves its output.
+               Name name);  // Also log_softmax: saves its output.
+
+// LayerNorm over the last dimension: also keeps the mean and the reciprocal deviation of each row.
+Tensor layer_norm(Tape& tape, const Tensor& x, const Tensor& weight,
+                  const std::optional<Tensor>& bias, Name name);
+// RMSNorm as one kernel (Liger, Unsloth): keeps x and the reciprocal deviation of each row.
+Tensor fused_rms_norm(Tape& tape, const Tensor& x, const Tensor& weight, Name name);
 
 // Shapes.
 Tensor narrow_last(const Tape& tape, const Tensor& x,
                    std::uint64_t size);  // A view; its backward is a padded copy.
-Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, const std::string& name);
+Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, Name name);
 Tensor copy(Tape& tape, const Tensor& x, Shape shape,
-            const std::string& name);  // contiguous(), a sliced copy.
+            Name name);  // contiguous(), a sliced copy.
+// Chosen rows (an index, a topk): a copy of that shape; its backward is a whole gradient.
+Tensor take(Tape& tape, const Tensor& x, Shape shape, Name name);
+// A row [hidden] before the rows of x [batch, n, hidden].
+Tensor prepend(Tape& tape, const Tensor& x, const Tensor& row, Name name);
+// T5's bias on the scores [batch, heads, queries, keys], from its table [buckets, heads].
+Tensor positions_from(Tape& tape, const Tensor& table, const Meta& scores);
+// index_add_: the sum's memory takes the rows in; nothing new is made.
+Tensor add_rows_in_place(const Tape& tape, const Tensor& sum, const Tensor& rows);
 Tensor repeat_heads(Tape& tape, const Tensor& x, Shape repeated,
-                    const std::string& name);  // x itself if nothing repeats.
+                    Name name);  // x itself if nothing repeats.
 
 // Products. linear: x [..., in], weight [out, in], bias [out] or nothing. matmul: batched, `shape`
 // is the output's.
 Tensor linear(Tape& tape, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
-              const std::string& name);
-Tensor matmul(Tape& tape, const Tensor& a, const Tensor& b, Shape shape, const std::string& name);
-Tensor embedding(Tape& tape, const Tensor& ids, const Tensor& weight, const std::string& name);
+              Name name);
+Tensor matmul(Tape& tape, const Tensor& a, const Tensor& b, Shape shape, Name name);
+Tensor embedding(Tape& tape, const Tensor& ids, const Tensor& weight, Name name);
+// x → `output`, by a kernel that needs nothing beside its operands (a convolution).
+Tensor convolution(Tape& tape, const Tensor& x, const Tensor& weight,
+                   const std::optional<Tensor>& bias, const Meta& output, Name name);
 
 // The mean negative log likelihood of log-probabilities [N, V]: a scalar.
 Tensor nll_loss(Tape& tape, const Tensor& log_probabilities);
+// Cross entropy as a kernel that writes the gradient over the logits [N, V] (Unsloth).
+Tensor in_place_cross_entropy(Tape& tape, const Tensor& logits);
+// The head's product and cross entropy in chunks, the gradients of hidden [N, H] and of the weight
+// made in the forward (Liger, ops/fused_linear_cross_entropy.py).
+Tensor fused_linear_cross_entropy(Tape& tape, const Tensor& hidden, const Tensor& weight);
 
 // FlashAttention-2 on q [B, nh, S, d] and k, v [B, kv, S, d]: saves them, the output and the
 // log-sum-exp; backward keeps an fp32 accumulator for dq, and dk, dv for every query head
 // (flash_api.cpp, mha_bwd).
 Tensor flash_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tensor& v);
 
-// torch.utils.checkpoint: runs `function` without gradients and keeps only its input; backward runs
-// it again.
-using Function = std::function<Tensor(Tape&, const Tensor&)>;
-Tensor checkpoint(Tape& tape, const Tensor& x, const Function& function);
+// torch.utils.checkpoint: runs `function` without gradients and keeps only its inputs; backward
+// runs it again.
+using Function = std::function<Tensor(Tape&, const std::vector<Tensor>&)>;
+Tensor checkpoint(Tape& tape, const std::vector<Tensor>& inputs, const Function& function);
 
 }  // namespace headroom::estimate::ops

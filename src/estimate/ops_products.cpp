@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The products: linear, matmul, embedding, fused attention, and the loss.
+#include <algorithm>
 #include <utility>
 
 #include "estimate/ops.h"
@@ -7,7 +8,7 @@
 namespace headroom::estimate::ops {
 
 Tensor linear(Tape& tape, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
-              const std::string& name) {
+              Name name) {
   const Meta input = x.meta();
   const Meta matrix = weight.meta();
   Meta output = x.meta();
@@ -31,7 +32,7 @@ Tensor linear(Tape& tape, const Tensor& x, const Tensor& weight, const std::opti
       });
 }
 
-Tensor matmul(Tape& tape, const Tensor& a, const Tensor& b, Shape shape, const std::string& name) {
+Tensor matmul(Tape& tape, const Tensor& a, const Tensor& b, Shape shape, Name name) {
   const Meta left = a.meta();
   const Meta right = b.meta();
   std::vector<Tensor> saved;
@@ -47,7 +48,7 @@ Tensor matmul(Tape& tape, const Tensor& a, const Tensor& b, Shape shape, const s
                       });
 }
 
-Tensor embedding(Tape& tape, const Tensor& ids, const Tensor& weight, const std::string& name) {
+Tensor embedding(Tape& tape, const Tensor& ids, const Tensor& weight, Name name) {
   const Meta table = weight.meta();
   Meta rows{ids.shape, weight.element};
   rows.shape.push_back(weight.shape.back());
@@ -65,6 +66,68 @@ Tensor nll_loss(Tape& tape, const Tensor& log_probabilities) {
   return tape.connect(loss, {log_probabilities}, {log_probabilities, weight},
                       [rows](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
                         return {t.empty("log_probabilities.grad", rows, Component::logits)};
+                      });
+}
+
+Tensor convolution(Tape& tape, const Tensor& x, const Tensor& weight,
+                   const std::optional<Tensor>& bias, const Meta& output, Name name) {
+  const Meta input = x.meta();
+  const Meta matrix = weight.meta();
+  std::vector<Tensor> inputs = {x, weight};
+  if (bias) inputs.push_back(*bias);
+  return tape.connect(
+      tape.empty(name, output), inputs, {x, weight},
+      [=](Tape& t, const Tensor&, const Node& node) -> std::vector<Tensor> {
+        std::vector<Tensor> grads(node.inputs.size());
+        if (node.wants(0)) grads[0] = t.empty(name + ".input_grad", input);
+        if (node.wants(1)) grads[1] = t.empty(name + ".weight_grad", matrix);
+        if (grads.size() > 2 && node.wants(2)) {
+          grads[2] = t.empty(name + ".bias_grad", {{matrix.shape.front()}, matrix.element});
+        }
+        return grads;
+      });
+}
+
+Tensor in_place_cross_entropy(Tape& tape, const Tensor& logits) {
+  const Meta rows{{logits.shape[0]}, Element::fp32};
+  const Tensor losses = tape.empty("loss.rows", rows);
+  const Tensor log_sum_exp = tape.empty("loss.logsumexp", rows);
+  const Tensor loss = tape.empty("loss", {{1}, Element::fp32});
+  return tape.connect(loss, {logits}, {logits, log_sum_exp},
+                      [](Tape&, const Tensor&, const Node& node) -> std::vector<Tensor> {
+                        return {node.saved.front()};  // The logits' own memory.
+                      });
+}
+
+Tensor fused_linear_cross_entropy(Tape& tape, const Tensor& hidden, const Tensor& weight) {
+  const std::uint64_t rows = hidden.shape[0];
+  const std::uint64_t width = hidden.shape[1];
+  const std::uint64_t vocabulary = weight.shape[0];
+  // As many chunks as the vocabulary is wider than the hidden states, each of a power of two rows.
+  const std::uint64_t chunks = (vocabulary + width - 1) / width;
+  std::uint64_t chunk = 1;
+  while (chunk < (rows + chunks - 1) / chunks) chunk *= 2;
+  chunk = std::min(chunk, rows);
+  Tensor hidden_grad = tape.empty("hidden.grad", hidden, Component::activations);
+  Tensor weight_grad;
+  if (weight.requires_grad())
+    weight_grad = tape.empty("head.weight_grad", weight, Component::gradients);
+  const Tensor losses = tape.empty("loss.rows", {{rows}, Element::fp32});
+  {
+    const Tensor logits = tape.empty("logits.chunk", {{chunk, vocabulary}, hidden.element});
+    const Tensor wide = ops::cast(tape, logits, Element::fp32, "logits.chunk_fp32");
+    Tensor product;
+    if (weight.requires_grad()) product = tape.empty("head.weight_grad_chunk", weight);
+  }
+  std::vector<Tensor> saved = {hidden_grad};
+  if (weight_grad.defined()) saved.push_back(weight_grad);
+  const Tensor loss = tape.empty("loss", {{1}, Element::fp32});
+  return tape.connect(loss, {hidden, weight}, std::move(saved),
+                      [](Tape&, const Tensor&, const Node& node) -> std::vector<Tensor> {
+                        std::vector<Tensor> grads(2);
+                        grads[0] = node.saved[0];
+                        if (node.wants(1)) grads[1] = node.saved[1];
+                        return grads;
                       });
 }
 

@@ -59,10 +59,10 @@ class Planner {
       plan.capacity_bytes = device_.capacity->value;
       plan.fits = replays.fits();
       if (replays.capped->failed)
-        plan.first_failure = replays.recording.tensors[*replays.capped->failed];
+        plan.first_failure = replays.recording.describe(*replays.capped->failed);
     }
     for (std::size_t i = 0; i < std::min(largest_max, peak.live.size()); ++i) {
-      plan.largest.push_back(replays.recording.tensors[peak.live[i]]);
+      plan.largest.push_back(replays.recording.describe(peak.live[i]));
     }
     count_parameters(replays.recording, plan);
     return plan;
@@ -79,7 +79,7 @@ class Planner {
   static void count_parameters(const Recording& recording, Plan& plan) {
     const bool full = plan.job.method.kind == MethodKind::full;
     std::uint64_t trainable_bytes = 0;
-    for (const TensorRecord& tensor : recording.tensors) {
+    for (const RecordedTensor& tensor : recording.tensors) {
       const bool base = tensor.component == Component::weights;
       if (!base && tensor.component != Component::adapters) continue;
       plan.parameters += tensor.meta.elements();
@@ -132,7 +132,7 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
   }
   HEADROOM_TRY(const Replays replays, planner.run(job));
   if (replays.unhindered.failed)
-    return too_large(replays.recording.tensors[*replays.unhindered.failed]);
+    return too_large(replays.recording.describe(*replays.unhindered.failed));
   Plan plan = planner.describe(job, replays);
   if (plan.fits == false) {
     HEADROOM_TRY(plan.advice, find_advice(job, model, try_job));

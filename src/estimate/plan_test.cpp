@@ -58,7 +58,7 @@ TEST(Plan, lora_on_qwen2_5_3b_agrees_with_the_sum_by_hand) {
 TEST(Plan, mistral_7b_agrees_with_published_measurements) {
   const std::string common =
       "[compute]\nattention = \"flash\"\ncheckpointing = \"layer\"\nkeep_outputs = true\n"
-      "[batch]\nmicro = 4\nsequence = 4096\n";
+      "[batch]\nmicro = 4\nsequence = 4096\n[engine]\ntransformers = \"4.48.1\"\n";
   EXPECT_NEAR(allocated_gib(mistral, common), 67.460, 0.01 * 67.460);
   EXPECT_NEAR(
       allocated_gib(

@@ -22,6 +22,8 @@ std::string_view to_string(Phase phase) {
       return "backward";
     case Phase::optimizer:
       return "optimizer";
+    case Phase::generate:
+      return "generate";
   }
   return "load";
 }
@@ -29,6 +31,7 @@ std::string_view to_string(Phase phase) {
 std::uint64_t size_of(Element element) {
   switch (element) {
     case Element::fp32:
+    case Element::int32:
       return 4;
     case Element::bf16:
     case Element::fp16:
@@ -51,6 +54,8 @@ std::string_view to_string(Element element) {
       return "fp16";
     case Element::int64:
       return "int64";
+    case Element::int32:
+      return "int32";
     case Element::uint8:
       return "uint8";
   }
@@ -77,11 +82,36 @@ std::uint64_t Meta::bytes() const {
   return saturating_mul(elements(), size_of(element));
 }
 
-std::uint32_t Recorder::allocate(std::string name, const Meta& meta, Component component) {
+std::string Recording::name_of(std::uint32_t tensor) const {
+  std::string text = tensors[tensor].name.text();
+  for (std::uint32_t scope = tensors[tensor].scope; scope != 0; scope = scopes[scope].parent) {
+    const std::string index =
+        scopes[scope].index == no_index ? "" : "." + std::to_string(scopes[scope].index);
+    text = scopes[scope].name.text() + index + "." + text;
+  }
+  return text;
+}
+
+TensorRecord Recording::describe(std::uint32_t tensor) const {
+  return {name_of(tensor), tensors[tensor].meta, tensors[tensor].component};
+}
+
+std::uint32_t Recorder::allocate(Name name, std::uint32_t scope, const Meta& meta,
+                                 Component component) {
   const auto id = static_cast<std::uint32_t>(recording_.tensors.size());
-  recording_.tensors.push_back({std::move(name), meta, component});
+  recording_.tensors.push_back({meta, name, scope, component});
   recording_.events.push_back({Event::Kind::allocate, phase_, component, id});
   return id;
+}
+
+std::uint32_t Recorder::open_scope(std::uint32_t parent, Name name, std::uint32_t index) {
+  recording_.scopes.push_back({name, parent, index});
+  return static_cast<std::uint32_t>(recording_.scopes.size() - 1);
+}
+
+Name Recorder::intern(std::string text) {
+  recording_.texts.push_back(std::move(text));
+  return Name(recording_.texts.back().c_str(), 0);
 }
 
 void Recorder::release(std::uint32_t tensor) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,20 +12,20 @@
 
 #include "allocator/component.h"
 #include "estimate/job.h"
+#include "estimate/name.h"
+#include "estimate/shape.h"
 
 namespace headroom::estimate {
 
 using allocator::Component;
 
-enum class Phase : std::uint8_t { load, forward, backward, optimizer };
+enum class Phase : std::uint8_t { load, forward, backward, optimizer, generate };
 std::string_view to_string(Phase phase);
 
-enum class Element : std::uint8_t { fp32, bf16, fp16, int64, uint8 };
+enum class Element : std::uint8_t { fp32, bf16, fp16, int64, int32, uint8 };
 std::uint64_t size_of(Element element);
 std::string_view to_string(Element element);
 Element element_of(DType dtype);
-
-using Shape = std::vector<std::uint64_t>;
 
 struct Meta {
   Shape shape;
@@ -37,10 +38,18 @@ struct Meta {
 };
 
 // One tensor that the step allocates; its index in Recording::tensors is its id.
+struct RecordedTensor {
+  Meta meta;
+  Name name;                               // Within its scope.
+  std::uint32_t scope = 0;                 // Index in Recording::scopes.
+  Component component = Component::other;  // At birth.
+};
+
+// The same for people and programs.
 struct TensorRecord {
   std::string name;  // "layers.3.self_attn.scores", "layers.3.mlp.gate_proj.weight"
   Meta meta;
-  Component component = Component::other;  // At birth.
+  Component component = Component::other;
 };
 
 struct Event {
@@ -52,17 +61,34 @@ struct Event {
 };
 
 struct Recording {
-  std::vector<TensorRecord> tensors;
+  static constexpr std::uint32_t no_index = UINT32_MAX;
+  struct Scope {
+    Name name;
+    std::uint32_t parent = 0;
+    std::uint32_t index = no_index;  // Of a layer: printed behind the name.
+  };
+
+  std::vector<RecordedTensor> tensors;
   std::vector<Event> events;
+  std::vector<Scope> scopes = {{}};  // The first is the root, without a name.
+  std::deque<std::string> texts;     // What names point into.
+
+  std::string name_of(std::uint32_t tensor) const;  // With its scopes, a point between them.
+  TensorRecord describe(std::uint32_t tensor) const;
 };
 
 // Writes a Recording. One thread.
 class Recorder {
  public:
-  std::uint32_t allocate(std::string name, const Meta& meta, Component component);
+  std::uint32_t allocate(Name name, std::uint32_t scope, const Meta& meta, Component component);
   void release(std::uint32_t tensor);
   void retag(std::uint32_t tensor, Component component);
   void enter(Phase phase) { phase_ = phase; }
+
+  // A scope below another one, whose number it returns.
+  std::uint32_t open_scope(std::uint32_t parent, Name name, std::uint32_t index);
+  // A name that is made at run time; the recording keeps the text.
+  Name intern(std::string text);
 
   Recording take() { return std::move(recording_); }
 
@@ -75,8 +101,7 @@ class Recorder {
 // lets go.
 class Storage {
  public:
-  Storage(Recorder& recorder, std::string name, const Meta& meta, Component component)
-      : recorder_(recorder), tensor_(recorder.allocate(std::move(name), meta, component)) {}
+  Storage(Recorder& recorder, std::uint32_t tensor) : recorder_(recorder), tensor_(tensor) {}
   ~Storage() { recorder_.release(tensor_); }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;

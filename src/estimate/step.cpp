@@ -8,7 +8,7 @@
 #include "estimate/engine_support.h"
 #include "estimate/headroom_engine.h"
 #include "estimate/model_config.h"
-#include "estimate/transformers_model.h"
+#include "estimate/transformers/engine.h"
 
 namespace headroom::estimate {
 namespace {
@@ -67,9 +67,9 @@ Peak replay(const Recording& recording, allocator::Policy& policy) {
 
 Result<Recording> record_step(const Job& job, const Architecture& model, const Device& device) {
   HEADROOM_CHECK(check_engine(job));
-  HEADROOM_TRY(const ModelConfig decoder, decoder_config(model));
   if (job.engine.kind == EngineKind::transformers)
-    return record_transformers(job, decoder, device, recorded_steps);
+    return record_transformers(job, model, device, recorded_steps);
+  HEADROOM_TRY(const ModelConfig decoder, decoder_config(model));
   return record_headroom(job, decoder, recorded_steps);
 }
 

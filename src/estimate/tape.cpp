@@ -33,15 +33,17 @@ void count_pending(const std::shared_ptr<Node>& root) {
 
 }  // namespace
 
-Tensor Tape::empty(const std::string& name, const Meta& meta, Component component) {
-  return {meta, std::make_shared<Storage>(recorder_, scope_.prefix + name, meta, component),
-          nullptr};
+Tensor Tape::empty(Name name, const Meta& meta, Component component) {
+  const std::uint32_t id = recorder_.allocate(name, scope_.id, meta, component);
+  return {meta, std::make_shared<Storage>(recorder_, id), nullptr};
 }
 
-Tensor Tape::parameter(const std::string& name, const Meta& meta, Component component,
-                       bool trainable) {
+Tensor Tape::parameter(Name name, const Meta& meta, Component component, bool trainable) {
   Tensor tensor = detach(empty(name, meta, component), trainable);
-  if (trainable) tensor.node->grad_component = Component::gradients;
+  if (trainable) {
+    tensor.node->grad_component = Component::gradients;
+    trainable_.push_back(tensor);
+  }
   return tensor;
 }
 
@@ -81,6 +83,7 @@ Tensor Tape::connect(Tensor output, const std::vector<Tensor>& inputs, std::vect
 
 void Tape::backward(const Tensor& root, Tensor grad) {
   count_pending(root.node);
+  ++backward_depth_;
   const bool enabled_before = std::exchange(grad_enabled_, false);
   const ScopeState scope_before = scope_;
   std::priority_queue<std::shared_ptr<Node>, std::vector<std::shared_ptr<Node>>, RunsLater> ready;
@@ -105,6 +108,7 @@ void Tape::backward(const Tensor& root, Tensor grad) {
     }
     node->inputs.clear();  // Or the last owner would destroy the whole chain in one recursion.
   }
+  --backward_depth_;
   grad_enabled_ = enabled_before;
   scope_ = scope_before;
 }

@@ -24,7 +24,7 @@ struct Node;
 class Tape;
 
 struct ScopeState {
-  std::string prefix;  // "layers.3.self_attn."
+  std::uint32_t id = 0;  // In the recording.
   Component component = Component::activations;
 };
 
@@ -63,12 +63,12 @@ class Tape {
   explicit Tape(Recorder& recorder) : recorder_(recorder) {}
 
   // Plain memory with no gradient, for the component of the scope or for the one given.
-  Tensor empty(const std::string& name, const Meta& meta) {
-    return empty(name, meta, scope_.component);
-  }
-  Tensor empty(const std::string& name, const Meta& meta, Component component);
+  Tensor empty(Name name, const Meta& meta) { return empty(name, meta, scope_.component); }
+  Tensor empty(Name name, const Meta& meta, Component component);
   // A leaf. The gradient of a trainable parameter becomes Component::gradients when it arrives.
-  Tensor parameter(const std::string& name, const Meta& meta, Component component, bool trainable);
+  Tensor parameter(Name name, const Meta& meta, Component component, bool trainable);
+  // All trainable parameters so far, in the order of their making.
+  std::vector<Tensor>& trainable() { return trainable_; }
   // The same memory as a leaf of its own, as x.detach().requires_grad_().
   static Tensor detach(const Tensor& x, bool requires_grad);
   // The same memory under another shape; its gradient is a view as well, so it needs no node.
@@ -84,12 +84,17 @@ class Tape {
   // PyTorch's gradient mode; checkpointing runs its first forward without.
   bool grad_enabled() const { return grad_enabled_; }
   void enable_grad(bool enabled) { grad_enabled_ = enabled; }
+  bool in_backward() const { return backward_depth_ > 0; }
 
   // What tensors made now are called and are for. A node's backward runs in the scope it was made
   // in.
   const ScopeState& scope() const { return scope_; }
   void set_scope(ScopeState scope) { scope_ = std::move(scope); }
   void set_phase(Phase phase) { recorder_.enter(phase); }
+  std::uint32_t open_scope(Name name, std::uint32_t index) {
+    return recorder_.open_scope(scope_.id, name, index);
+  }
+  Name intern(std::string text) { return recorder_.intern(std::move(text)); }
 
  private:
   void accumulate_leaf(Node& leaf, Tensor grad);
@@ -98,16 +103,22 @@ class Tape {
   Recorder& recorder_;
   ScopeState scope_;
   bool grad_enabled_ = true;
+  int backward_depth_ = 0;
   mutable std::uint64_t sequence_ = 0;
+  std::vector<Tensor> trainable_;
 };
 
-// Names inside it begin with the scope's name; what is made in it is for `component`, if one is
-// given.
+// Names inside it begin with the scope's name, and its index where it has one ("layers", 3); what
+// is made in it is for `component`, if one is given.
 class Scope {
  public:
-  Scope(Tape& tape, const std::string& name, std::optional<Component> component = std::nullopt)
+  Scope(Tape& tape, Name name, std::optional<Component> component = std::nullopt)
+      : Scope(tape, name, Recording::no_index, component) {}
+  Scope(Tape& tape, Name name, std::uint64_t index,
+        std::optional<Component> component = std::nullopt)
       : tape_(tape), before_(tape.scope()) {
-    tape.set_scope({before_.prefix + name + ".", component.value_or(before_.component)});
+    tape.set_scope({tape.open_scope(name, static_cast<std::uint32_t>(index)),
+                    component.value_or(before_.component)});
   }
   ~Scope() { tape_.set_scope(before_); }
   Scope(const Scope&) = delete;

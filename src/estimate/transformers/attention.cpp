@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sources: transformers' modeling_llama.py (rotate_half, repeat_kv, eager_attention_forward),
+// modeling_t5.py, cache_utils.py (DynamicCache); at::_scaled_dot_product_attention_math.
+#include "estimate/transformers/attention.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "estimate/transformers/attention_kernel.h"
+
+namespace headroom::estimate::transformers {
+namespace {
+
+struct Heads {
+  Tensor q, k, v;  // [batch, heads or kv_heads, tokens, head_dim]
+};
+
+Tensor as_heads(const Tensor& x, std::uint64_t heads, std::uint64_t head_dim) {
+  return Tape::view(x, {x.shape[0], heads, x.shape[1], head_dim});
+}
+
+Heads project(Run& run, const AttentionLayer& layer, const Tensor& x, const Tensor& memory) {
+  const AttentionShape& shape = layer.shape;
+  Heads heads;
+  if (layer.qkv) {
+    const Tensor all = apply(run, *layer.qkv, x);
+    heads.q = ops::narrow_last(run.tape, all, shape.query_size());
+    heads.k = ops::narrow_last(run.tape, all, shape.kv_size());
+    heads.v = ops::narrow_last(run.tape, all, shape.kv_size());
+  } else {
+    heads.q = apply(run, *layer.q, x);
+    heads.k = apply(run, *layer.k, memory);
+    heads.v = apply(run, *layer.v, memory);
+  }
+  heads.q = as_heads(heads.q, shape.heads, shape.head_dim);
+  heads.k = as_heads(heads.k, shape.kv_heads, shape.head_dim);
+  heads.v = as_heads(heads.v, shape.kv_heads, shape.head_dim);
+  return heads;
+}
+
+// x · cos + rotate_half(x) · sin, on the part of each head that turns.
+Tensor rotate(Run& run, const AttentionShape& shape, const Shared& shared, const Tensor& x) {
+  Tape& tape = run.tape;
+  const auto width = shared.cos->shape.back();
+  const bool whole = width == shape.head_dim;
+  const Tensor part = whole ? x : ops::narrow_last(tape, x, width);
+  const Tensor by_cos = ops::mul(tape, part, *shared.cos, "cos");
+  Tensor turned;
+  {
+    const Tensor first = ops::narrow_last(tape, part, width / 2);
+    const Tensor second = ops::narrow_last(tape, part, width - width / 2);
+    turned = ops::concat_last(tape, ops::scale(tape, second, "negated"), first, "rotated");
+  }
+  const Tensor by_sin = ops::mul(tape, turned, *shared.sin, "sin");
+  turned = {};
+  const Tensor embedded = ops::add(tape, by_cos, by_sin, "embedded");
+  if (whole) return embedded;
+  const Tensor rest = ops::narrow_last(tape, x, shape.head_dim - width);
+  return ops::concat_last(tape, embedded, rest, "whole");
+}
+
+// torch.cat of what was there and what is new; a sliding window keeps its last tokens.
+Tensor extend(Run& run, const Tensor& before, const Tensor& fresh, std::uint64_t window) {
+  if (!before.defined()) return fresh;
+  Shape shape = fresh.shape;
+  shape[2] += before.shape[2];
+  Tensor all = run.tape.empty("cache", {shape, fresh.element}, Component::kv_cache);
+  if (window == 0 || shape[2] <= window) return all;
+  shape[2] = window;
+  return run.tape.empty("cache.window", {shape, fresh.element}, Component::kv_cache);
+}
+
+void remember(Run& run, LayerCache& cache, Heads& heads, std::uint64_t window) {
+  heads.k = cache.keys = extend(run, cache.keys, heads.k, window);
+  heads.v = cache.values = extend(run, cache.values, heads.v, window);
+  cache.keys.storage->retag(Component::kv_cache);
+  cache.values.storage->retag(Component::kv_cache);
+}
+
+}  // namespace
+
+AttentionLayer make_attention(Run& run, const Stack& stack, const AttentionShape& shape) {
+  AttentionLayer layer;
+  layer.shape = shape;
+  const auto named = [&run](const std::string& name) { return run.tape.intern(name); };
+  const ModuleNames& names = stack.names;
+  if (shape.fused_qkv) {
+    layer.qkv =
+        make_linear(run, named(names.qkv), {shape.fused_size(), stack.hidden}, shape.q_bias);
+  } else {
+    layer.q = make_linear(run, named(names.q), {shape.query_size(), stack.hidden}, shape.q_bias);
+    layer.k = make_linear(run, named(names.k), {shape.kv_size(), stack.hidden}, shape.k_bias);
+    layer.v = make_linear(run, named(names.v), {shape.kv_size(), stack.hidden}, shape.v_bias);
+  }
+  layer.o = make_linear(run, named(names.o), {stack.hidden, shape.query_size()}, shape.o_bias);
+  if (shape.qk_norm) {
+    layer.q_norm = make_norm(run, "q_norm", stack.norm, shape.head_dim);
+    layer.k_norm = make_norm(run, "k_norm", stack.norm, shape.head_dim);
+  }
+  return layer;
+}
+
+Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
+             const AttentionInput& input) {
+  const AttentionShape& shape = layer.shape;
+  Heads heads = project(run, layer, input.x, input.memory.value_or(input.x));
+  if (layer.q_norm) {
+    heads.q = apply(run, *layer.q_norm, heads.q);
+    heads.k = apply(run, *layer.k_norm, heads.k);
+  }
+  if (shared.cos && !input.memory) {
+    {
+      const Scope scope(run.tape, "q");
+      heads.q = rotate(run, shape, shared, heads.q);
+    }
+    const Scope scope(run.tape, "k");
+    heads.k = rotate(run, shape, shared, heads.k);
+  }
+  if (input.cache != nullptr) remember(run, *input.cache, heads, input.window);
+  const Shape out = {input.x.shape[0], input.x.shape[1], shape.query_size()};
+  const auto kernel = [&run, &shape, &shared](Tape&, const std::vector<Tensor>& qkv) {
+    return attend(run, shape, shared, qkv[0], qkv[1], qkv[2]);
+  };
+  const bool again = run.job.compute.checkpointing == Checkpointing::selective && run.trains();
+  std::vector<Tensor> qkv = {std::move(heads.q), std::move(heads.k), std::move(heads.v)};
+  const Tensor mixed = again ? ops::checkpoint(run.tape, qkv, kernel) : kernel(run.tape, qkv);
+  return apply(run, *layer.o, Tape::view(mixed, out));
+}
+
+}  // namespace headroom::estimate::transformers

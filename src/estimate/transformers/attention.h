@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The attention half of a layer: projections, norms of heads, rotation, the kernel, the output.
+#pragma once
+
+#include <optional>
+
+#include "estimate/models/architecture.h"
+#include "estimate/transformers/linear.h"
+#include "estimate/transformers/norm.h"
+
+namespace headroom::estimate::transformers {
+
+struct AttentionLayer {
+  AttentionShape shape;
+  std::optional<Linear> q, k, v;  // Not fused.
+  std::optional<Linear> qkv;      // Fused: [(heads + 2 kv_heads) head_dim, hidden].
+  std::optional<Linear> o;
+  std::optional<NormWeights> q_norm, k_norm;  // Of each head.
+  std::optional<Tensor> relative_bias;        // [buckets, heads]
+};
+
+// Keys and values of the tokens so far, one layer's; [batch, kv_heads, tokens, head_dim].
+struct LayerCache {
+  Tensor keys;
+  Tensor values;
+};
+
+// What all layers of a stack share in one forward.
+struct Shared {
+  std::optional<Tensor> cos, sin;
+  std::optional<Tensor> mask;  // Of sdpa-mask and eager: [batch, 1, queries, keys]
+  std::optional<Tensor>
+      bias;  // T5's positions: [1, heads, queries, keys]; made by the first layer.
+  bool causal = true;
+};
+
+AttentionLayer make_attention(Run& run, const Stack& stack, const AttentionShape& shape);
+
+// x [batch, queries, hidden] → the same shape. `memory` is what cross attention looks at, else x
+// itself; `cache` takes the new keys and values in and gives all of them.
+struct AttentionInput {
+  Tensor x;
+  std::optional<Tensor> memory;
+  LayerCache* cache = nullptr;
+  std::uint64_t window = 0;  // Tokens that the cache keeps; 0: all.
+};
+Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
+             const AttentionInput& input);
+
+}  // namespace headroom::estimate::transformers

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/transformers/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "estimate/optimizer.h"
+#include "estimate/tape.h"
+#include "estimate/transformers/network.h"
+
+namespace headroom::estimate {
+namespace {
+
+// A table of positions has an end; rotary and relative ones go on.
+Status check_positions(const Job& job, const Architecture& model) {
+  const Stack& main = model.main();
+  const bool table = main.positions == Positions::learned && main.position_rows > 0 &&
+                     main.input.kind == Input::Kind::tokens;
+  if (!table) return Done{};
+  const bool infers = job.method.kind == MethodKind::inference;
+  const std::uint64_t tokens = infers ? job.batch.prompt + job.batch.generate : job.batch.sequence;
+  if (tokens <= main.position_rows) return Done{};
+  return Error{Errc::invalid,
+               fmt::format("{}: expected at most {}, the positions that the model has, found {}",
+                           infers ? "batch.prompt and batch.generate" : "batch.sequence",
+                           main.position_rows, tokens),
+               infers ? "write a shorter prompt, or generate less"
+                      : fmt::format("write sequence = {}", main.position_rows)};
+}
+
+void train(Tape& tape, const Job& job, transformers::Network& network, std::uint64_t steps) {
+  Optimizer optimizer(job.optimizer);
+  optimizer.prepare(tape, tape.trainable());
+  // From the second micro-batch on, the gradients are there during the forward: more change
+  // nothing.
+  const std::uint64_t micro_batches = std::min<std::uint64_t>(job.batch.accumulate.value_or(1), 2);
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    for (std::uint64_t i = 0; i < micro_batches; ++i) network.train_micro_batch();
+    tape.set_phase(Phase::optimizer);
+    optimizer.step(tape, tape.trainable());
+  }
+}
+
+}  // namespace
+
+Result<Recording> record_transformers(const Job& job, const Architecture& model,
+                                      const Device& device, std::uint64_t steps) {
+  HEADROOM_CHECK(check_positions(job, model));
+  Recorder recorder;
+  {
+    Tape tape(recorder);
+    transformers::Run run{tape,
+                          job,
+                          transformers::parse_version(job.engine.transformers),
+                          job.batch.micro.value_or(1),
+                          {}};
+    // One for the thread of the forward, one for autograd's (CUDABlas.cpp,
+    // getCurrentCUDABlasHandle).
+    const Meta workspace{{device.blas_workspace.value}, Element::uint8};
+    const Tensor forward_workspace = tape.empty("blas_workspace", workspace, Component::workspace);
+    Tensor backward_workspace;
+    if (run.trains())
+      backward_workspace = tape.empty("blas_workspace", workspace, Component::workspace);
+    transformers::Network network(run, model);
+    if (run.trains())
+      train(tape, job, network, steps);
+    else
+      network.generate();
+  }
+  return recorder.take();
+}
+
+}  // namespace headroom::estimate

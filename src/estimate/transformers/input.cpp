@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sources: modeling_bert.py (BertEmbeddings), modeling_vit.py and modeling_clip.py (patches),
+// modeling_whisper.py (two convolutions of width 3, the second with stride 2), modeling_opt.py.
+#include "estimate/transformers/input.h"
+
+namespace headroom::estimate::transformers {
+namespace {
+
+constexpr std::uint64_t audio_kernel = 3;
+constexpr std::uint64_t audio_stride = 2;
+
+}  // namespace
+
+Tensor InputModules::parameter(Name name, Shape shape, bool trained) {
+  return run_.tape.parameter(name, {shape, run_.embeddings()}, Component::weights,
+                             trained && run_.full());
+}
+
+InputModules::InputModules(Run& run, const Architecture& model, const Stack& stack,
+                           const std::optional<Tensor>& shared_table)
+    : run_(run), stack_(stack) {
+  const Input& input = stack.input;
+  const Name embedding = run.tape.intern(stack.names.embedding);
+  switch (input.kind) {
+    case Input::Kind::tokens:
+      table_ = shared_table ? *shared_table
+                            : parameter(embedding + ".weight", {model.vocabulary, input.width});
+      if (input.width != stack.hidden)
+        project_ =
+            make_plain_linear(run, "project_in", {stack.hidden, input.width}, false, run.weights());
+      if (input.type_rows > 0)
+        types_ = parameter("token_type_embeddings.weight", {input.type_rows, stack.hidden});
+      break;
+    case Input::Kind::patches:
+      first_weight_ = parameter("patch_embedding.weight",
+                                {stack.hidden, input.channels, input.patch_size, input.patch_size});
+      if (input.patch_bias) first_bias_ = parameter("patch_embedding.bias", {stack.hidden});
+      if (input.class_token) class_token_ = parameter("class_embedding", {stack.hidden});
+      break;
+    case Input::Kind::audio:
+      first_weight_ = parameter("conv1.weight", {stack.hidden, input.mel_bins, audio_kernel});
+      first_bias_ = parameter("conv1.bias", {stack.hidden});
+      second_weight_ = parameter("conv2.weight", {stack.hidden, stack.hidden, audio_kernel});
+      second_bias_ = parameter("conv2.bias", {stack.hidden});
+      break;
+    case Input::Kind::numbers:
+      project_ = make_plain_linear(run, "input_projection", {stack.hidden, input.features}, true,
+                                   run.weights());
+      break;
+  }
+  if (stack.position_rows > 0)
+    positions_ = parameter("position_embeddings.weight", {stack.position_rows, stack.hidden},
+                           stack.positions != Positions::sinusoidal);
+  if (input.norm) norm_ = make_norm(run, "embeddings_norm", stack.norm, stack.hidden);
+}
+
+std::uint64_t InputModules::tokens_of(const Stack& stack, std::uint64_t tokens) {
+  if (stack.input.kind == Input::Kind::patches)
+    return stack.input.patches() + (stack.input.class_token ? 1 : 0);
+  if (stack.input.kind == Input::Kind::audio && stack.position_rows > 0) return stack.position_rows;
+  return tokens;
+}
+
+Tensor InputModules::embed_tokens(std::uint64_t tokens) {
+  Tape& tape = run_.tape;
+  const Tensor ids =
+      tape.empty("input_ids", {{run_.batch, tokens}, Element::int64}, Component::other);
+  Tensor hidden = ops::embedding(tape, ids, *table_, "embeddings");
+  if (types_) {
+    const Tensor type_ids = tape.empty("token_type_ids", ids.meta(), Component::other);
+    hidden = ops::add(tape, hidden, ops::embedding(tape, type_ids, *types_, "token_types"),
+                      "embeddings_with_types");
+  }
+  return project_ ? apply(run_, *project_, hidden) : hidden;
+}
+
+Tensor InputModules::embed_patches() {
+  Tape& tape = run_.tape;
+  const Input& input = stack_.input;
+  const Element element = first_weight_->element;
+  const Tensor pixels = tape.empty(
+      "pixel_values", {{run_.batch, input.channels, input.image_size, input.image_size}, element},
+      Component::other);
+  const Meta patches{{run_.batch, input.patches(), stack_.hidden}, element};
+  Tensor hidden =
+      ops::convolution(tape, pixels, *first_weight_, first_bias_, patches, "patch_embeddings");
+  if (!class_token_) return hidden;
+  return ops::prepend(tape, hidden, *class_token_, "with_class_token");
+}
+
+Tensor InputModules::embed_audio(std::uint64_t frames) {
+  Tape& tape = run_.tape;
+  const Element element = first_weight_->element;
+  const Tensor features = tape.empty(
+      "input_features", {{run_.batch, stack_.input.mel_bins, frames * audio_stride}, element},
+      Component::other);
+  const Meta first{{run_.batch, frames * audio_stride, stack_.hidden}, element};
+  const Meta second{{run_.batch, frames, stack_.hidden}, element};
+  const Tensor hidden =
+      ops::gelu(tape, ops::convolution(tape, features, *first_weight_, first_bias_, first, "conv1"),
+                "conv1.activated");
+  return ops::gelu(tape,
+                   ops::convolution(tape, hidden, *second_weight_, second_bias_, second, "conv2"),
+                   "conv2.activated");
+}
+
+Tensor InputModules::forward(std::uint64_t tokens) {
+  Tape& tape = run_.tape;
+  const std::uint64_t length = tokens_of(stack_, tokens);
+  Tensor hidden;
+  switch (stack_.input.kind) {
+    case Input::Kind::tokens:
+      hidden = embed_tokens(length);
+      break;
+    case Input::Kind::patches:
+      hidden = embed_patches();
+      break;
+    case Input::Kind::audio:
+      hidden = embed_audio(length);
+      break;
+    case Input::Kind::numbers: {
+      const Meta numbers{{run_.batch, length, stack_.input.features}, run_.weights()};
+      hidden = apply(run_, *project_, tape.empty("input", numbers, Component::other));
+      break;
+    }
+  }
+  if (positions_) {
+    const Tensor rows = ops::take(tape, *positions_, {1, length, stack_.hidden}, "positions");
+    hidden = ops::add(tape, hidden, rows, "embeddings_with_positions");
+  }
+  return norm_ ? apply(run_, *norm_, hidden) : hidden;
+}
+
+}  // namespace headroom::estimate::transformers

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes into a stack: embeddings of tokens, patches of an image, frames of sound, or numbers.
+#pragma once
+
+#include <optional>
+
+#include "estimate/models/architecture.h"
+#include "estimate/transformers/linear.h"
+#include "estimate/transformers/norm.h"
+
+namespace headroom::estimate::transformers {
+
+class InputModules {
+ public:
+  // `shared_table` is another stack's embedding, where the two share one.
+  InputModules(Run& run, const Architecture& model, const Stack& stack,
+               const std::optional<Tensor>& shared_table);
+
+  // The table [vocabulary, width]; nothing where the input is no tokens.
+  const std::optional<Tensor>& table() const { return table_; }
+  // → [batch, tokens, hidden]. `tokens` counts what the stack sees where the input is tokens or
+  // numbers; an image and a recording have their own.
+  Tensor forward(std::uint64_t tokens);
+  static std::uint64_t tokens_of(const Stack& stack, std::uint64_t tokens);
+
+ private:
+  Tensor embed_tokens(std::uint64_t tokens);
+  Tensor embed_patches();
+  Tensor embed_audio(std::uint64_t frames);
+  Tensor parameter(Name name, Shape shape, bool trained = true);
+
+  Run& run_;
+  const Stack& stack_;
+  std::optional<Tensor> table_, positions_, types_, class_token_;
+  std::optional<Tensor> first_weight_, first_bias_, second_weight_, second_bias_;  // Convolutions.
+  std::optional<Linear> project_;  // OPT's project_in, or the Linear of numbers.
+  std::optional<NormWeights> norm_;
+};
+
+}  // namespace headroom::estimate::transformers

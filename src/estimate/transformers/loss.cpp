@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sources: transformers' loss/loss_utils.py (ForCausalLMLoss) and, before 4.46, the end of
+// LlamaForCausalLM.forward; Unsloth's and Liger's kernels.
+#include "estimate/transformers/loss.h"
+
+#include <utility>
+
+namespace headroom::estimate::transformers {
+namespace {
+
+struct Rows {
+  std::uint64_t count = 0;
+  std::uint64_t vocabulary = 0;
+};
+
+Tensor cross_entropy(Run& run, const Tensor& rows) {
+  Tape& tape = run.tape;
+  if (run.job.compute.loss == Loss::triton) return ops::in_place_cross_entropy(tape, rows);
+  return ops::nll_loss(tape, ops::softmax(tape, rows, "log_probabilities"));
+}
+
+Tensor as_rows(const Tensor& x) {
+  return Tape::view(x, {x.elements() / x.shape.back(), x.shape.back()});
+}
+
+Tensor shifted_copy(Run& run, const Tensor& logits) {
+  Shape shorter = logits.shape;
+  if (shorter[1] > 1) --shorter[1];
+  return ops::copy(run.tape, logits, shorter, "logits.shifted");
+}
+
+}  // namespace
+
+Tensor logits_of(Run& run, const Tensor& hidden, const Linear& head, bool soft_cap) {
+  Tape& tape = run.tape;
+  const Scope scope(tape, "head", Component::logits);
+  Linear named = head;
+  named.name = "logits";
+  Tensor logits = apply(run, named, hidden);
+  if (!soft_cap) return logits;
+  logits = ops::tanh(tape, ops::scale(tape, logits, "logits.divided"), "logits.capped");
+  return ops::scale(tape, logits, "logits.multiplied");
+}
+
+Tensor language_loss(Run& run, Tensor hidden, const Linear& head, bool soft_cap) {
+  Tape& tape = run.tape;
+  if (run.job.compute.loss == Loss::fused_liger) {
+    const Scope scope(tape, "head", Component::logits);
+    const Tensor rows = run.autocast(as_rows(hidden), "hidden.narrow");
+    return ops::fused_linear_cross_entropy(tape, rows, head.stored.front());
+  }
+  Tensor logits = logits_of(run, hidden, head, soft_cap);
+  const Scope scope(tape, "head", Component::logits);
+  // Before 4.46 the forward replaced its logits by the widened ones; a patched forward that feeds a
+  // kernel of its own does so still.
+  const bool replaced = run.version < loss_function ||
+                        (run.job.compute.loss == Loss::triton && !run.job.compute.keep_outputs);
+  Tensor wide = ops::cast(tape, logits, Element::fp32, "logits.fp32");
+  if (replaced) logits = wide;
+  const Tensor labels = tape.empty(
+      "labels.shifted", {{wide.shape[0], wide.shape[1]}, Element::int64}, Component::other);
+  if (run.version >= shifted_labels) return cross_entropy(run, as_rows(wide));
+  return cross_entropy(run, as_rows(shifted_copy(run, wide)));
+}
+
+}  // namespace headroom::estimate::transformers

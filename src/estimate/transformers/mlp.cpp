@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/transformers/mlp.h"
+
+#include <algorithm>
+
+namespace headroom::estimate::transformers {
+namespace {
+
+// NewGELUActivation: 0.5 · x · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))
+Tensor gelu_new(Run& run, const Tensor& x) {
+  Tape& tape = run.tape;
+  const Scope scope(tape, "gelu_new");
+  Tensor inner = ops::scale(tape, ops::cube(tape, x, "cubed"), "cubed.scaled");
+  inner = ops::scale(tape, ops::add(tape, x, inner, "sum"), "sum.scaled");
+  inner = ops::scale(tape, ops::tanh(tape, inner, "tanh"), "plus_one");
+  return ops::mul(tape, ops::scale(tape, x, "half"), inner, "output");
+}
+
+Tensor activate(Run& run, Activation activation, const Tensor& x) {
+  Tape& tape = run.tape;
+  switch (activation) {
+    case Activation::silu:
+      return ops::silu(tape, x, "activated");
+    case Activation::gelu:
+    case Activation::gelu_tanh:
+      return ops::gelu(tape, x, "activated");
+    case Activation::gelu_new:
+      return gelu_new(run, x);
+    case Activation::quick_gelu:
+      return ops::mul(tape, x, ops::sigmoid(tape, ops::scale(tape, x, "scaled"), "sigmoid"),
+                      "activated");
+    case Activation::relu:
+      return ops::relu(tape, x, "activated");
+  }
+  return x;
+}
+
+}  // namespace
+
+Mlp make_mlp(Run& run, const Stack& stack, const MlpShape& shape) {
+  const std::uint64_t inner = shape.intermediate;
+  const ModuleNames& names = stack.names;
+  const auto named = [&run](const std::string& name) { return run.tape.intern(name); };
+  Mlp mlp;
+  mlp.shape = shape;
+  if (shape.gated && shape.fused_gate_up) {
+    mlp.gate_up = make_linear(run, named(names.gate_up), {2 * inner, stack.hidden}, shape.bias);
+  } else {
+    if (shape.gated)
+      mlp.gate = make_linear(run, named(names.gate), {inner, stack.hidden}, shape.bias);
+    mlp.up = make_linear(run, named(names.up), {inner, stack.hidden}, shape.bias);
+  }
+  mlp.down = make_linear(run, named(names.down), {stack.hidden, inner}, shape.bias);
+  return mlp;
+}
+
+ExpertLayer make_experts(Run& run, const Stack& stack) {
+  ExpertLayer layer;
+  layer.shape = *stack.experts;
+  // Routers stay plain where experts are quantised.
+  layer.router =
+      make_plain_linear(run, "router", {layer.shape.count, stack.hidden}, false, run.weights());
+  MlpShape shape = stack.mlp;
+  shape.intermediate = layer.shape.intermediate;
+  for (std::uint64_t i = 0; i < layer.shape.count; ++i) {
+    const Scope scope(run.tape, "experts", i);
+    layer.experts.push_back(make_mlp(run, stack, shape));
+  }
+  if (layer.shape.shared_intermediate > 0) {
+    const Scope scope(run.tape, "shared_expert");
+    shape.intermediate = layer.shape.shared_intermediate;
+    layer.shared = make_mlp(run, stack, shape);
+    layer.shared_gate =
+        make_plain_linear(run, "shared_expert_gate", {1, stack.hidden}, false, run.weights());
+  }
+  return layer;
+}
+
+Tensor apply(Run& run, const Mlp& mlp, const Tensor& x) {
+  Tape& tape = run.tape;
+  if (mlp.gate_up) {
+    const Tensor both = apply(run, *mlp.gate_up, x);
+    const Tensor gate = ops::narrow_last(tape, both, mlp.shape.intermediate);
+    const Tensor up = ops::narrow_last(tape, both, mlp.shape.intermediate);
+    return apply(run, *mlp.down,
+                 ops::mul(tape, up, activate(run, mlp.shape.activation, gate), "product"));
+  }
+  if (!mlp.gate) {
+    return apply(run, *mlp.down, activate(run, mlp.shape.activation, apply(run, *mlp.up, x)));
+  }
+  const Tensor activated = activate(run, mlp.shape.activation, apply(run, *mlp.gate, x));
+  return apply(run, *mlp.down, ops::mul(tape, activated, apply(run, *mlp.up, x), "product"));
+}
+
+Tensor apply(Run& run, const ExpertLayer& layer, const Tensor& x) {
+  Tape& tape = run.tape;
+  const std::uint64_t width = x.shape.back();
+  const std::uint64_t tokens = x.elements() / width;
+  const std::uint64_t count = layer.shape.count;
+  const std::uint64_t chosen = std::min(layer.shape.per_token, count);
+  const Tensor rows = Tape::view(x, {tokens, width});
+  const Tensor router = apply(run, layer.router, rows);
+  const Tensor wide = ops::cast(tape, router, Element::fp32, "router.fp32");
+  const Tensor probabilities = ops::softmax(tape, wide, "router.probabilities");
+  Tensor weights = ops::take(tape, probabilities, {tokens, chosen}, "router.top");
+  const Tensor experts_of = tape.empty("router.experts", {{tokens, chosen}, Element::int64});
+  weights = ops::cast(tape, weights, x.element, "router.weights");
+  Tensor sum = tape.empty("experts.sum", {{tokens, width}, x.element});
+  const Tensor mask = tape.empty("experts.mask", {{count, chosen, tokens}, Element::int64});
+  // Spread evenly; what is left over goes to the first ones.
+  const std::uint64_t pairs = tokens * chosen;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t own = pairs / count + (i < pairs % count ? 1 : 0);
+    if (own == 0) continue;
+    const Scope scope(tape, "experts", i);
+    const Tensor where = tape.empty("where", {{2, own}, Element::int64});
+    const Tensor mine = ops::take(tape, rows, {own, width}, "input");
+    const Tensor share = ops::take(tape, weights, {own, 1}, "weights");
+    const Tensor out = ops::mul(tape, apply(run, layer.experts[i], mine), share, "weighted");
+    sum = ops::add_rows_in_place(tape, sum, ops::cast(tape, out, x.element, "narrow"));
+  }
+  if (layer.shared) {
+    const Tensor gate =
+        ops::sigmoid(tape, apply(run, *layer.shared_gate, rows), "shared_expert.gate");
+    const Tensor shared = ops::mul(tape, gate, apply(run, *layer.shared, rows), "shared_expert");
+    sum = ops::add(tape, sum, shared, "experts.with_shared");
+  }
+  return Tape::view(sum, x.shape);
+}
+
+}  // namespace headroom::estimate::transformers

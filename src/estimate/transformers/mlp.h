@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The feed-forward half of a layer: gated or not, one for all tokens or a mixture of experts.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "estimate/models/architecture.h"
+#include "estimate/transformers/linear.h"
+
+namespace headroom::estimate::transformers {
+
+struct Mlp {
+  MlpShape shape;
+  std::optional<Linear> gate;     // Gated and not fused.
+  std::optional<Linear> up;       // Not fused.
+  std::optional<Linear> gate_up;  // Fused: [2 intermediate, hidden].
+  std::optional<Linear> down;
+};
+
+// A router, its experts, and one that all tokens pass through where there is one.
+struct ExpertLayer {
+  Experts shape;
+  Linear router;
+  std::vector<Mlp> experts;
+  std::optional<Mlp> shared;
+  std::optional<Linear> shared_gate;  // [1, hidden]
+};
+
+Mlp make_mlp(Run& run, const Stack& stack, const MlpShape& shape);
+ExpertLayer make_experts(Run& run, const Stack& stack);
+
+Tensor apply(Run& run, const Mlp& mlp, const Tensor& x);
+// Tokens are spread evenly over the experts: what a trained router aims at (its balancing loss).
+// Sources: modeling_mixtral.py and modeling_qwen2_moe.py, …SparseMoeBlock.
+Tensor apply(Run& run, const ExpertLayer& layer, const Tensor& x);
+
+}  // namespace headroom::estimate::transformers

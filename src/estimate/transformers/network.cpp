@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/transformers/network.h"
+
+#include <utility>
+
+#include "estimate/transformers/loss.h"
+
+namespace headroom::estimate::transformers {
+
+Network::Network(Run& run, const Architecture& model) : run_(run), model_(model) {
+  std::optional<Tensor> shared;
+  for (const Stack& stack : model.stacks) {
+    inputs_.emplace_back(run, model, stack, model.shared_embedding ? shared : std::nullopt);
+    if (!shared) shared = inputs_.back().table();
+    stacks_.emplace_back(run, stack);
+  }
+  make_head();
+  if (run.adapters())
+    for (StackModules& stack : stacks_) stack.attach_adapters();
+}
+
+void Network::make_head() {
+  const Stack& main = model_.main();
+  const Head& head = model_.head;
+  const std::uint64_t width = main.input.width > 0 ? main.input.width : main.hidden;
+  switch (head.kind) {
+    case Head::Kind::none:
+      break;
+    case Head::Kind::language:
+      if (width != main.hidden)
+        project_out_ =
+            make_plain_linear(run_, "project_out", {width, main.hidden}, false, run_.weights());
+      if (head.tied && inputs_.back().table()) {
+        Linear tied;
+        tied.name = "lm_head";
+        tied.in = width;
+        tied.out = model_.vocabulary;
+        tied.stored.push_back(*inputs_.back().table());
+        head_ = tied;
+      } else {
+        head_ = make_plain_linear(run_, "lm_head", {model_.vocabulary, width}, head.bias,
+                                  run_.embeddings());
+      }
+      break;
+    case Head::Kind::pooler:
+      head_ = make_plain_linear(run_, "pooler", {main.hidden, main.hidden}, true, run_.weights());
+      break;
+    case Head::Kind::numbers:
+      head_ = make_plain_linear(run_, "output_projection", {head.width, main.hidden}, head.bias,
+                                run_.weights());
+      break;
+    case Head::Kind::projection:
+      for (const Stack& stack : model_.stacks)
+        projections_.push_back(make_plain_linear(run_, "projection", {head.width, stack.hidden},
+                                                 false, run_.weights()));
+      logit_scale_ = run_.tape.parameter("logit_scale", {{1}, run_.weights()}, Component::weights,
+                                         run_.full());
+      break;
+  }
+}
+
+std::optional<Tensor> Network::run_encoders(std::uint64_t tokens) {
+  if (!model_.main().cross_attention) return std::nullopt;
+  Tensor hidden = inputs_.front().forward(tokens);
+  return stacks_.front().forward(std::move(hidden), {});
+}
+
+Tensor Network::run_main(std::uint64_t tokens, const Pass& pass) {
+  Tensor hidden = inputs_.back().forward(tokens);
+  // PEFT: enable_input_require_grads, or nothing inside a checkpoint would get a gradient.
+  const bool checkpointing = run_.job.compute.checkpointing != Checkpointing::none;
+  if (run_.trains() && checkpointing && !hidden.requires_grad())
+    hidden = Tape::detach(hidden, true);
+  return stacks_.back().forward(std::move(hidden), pass);
+}
+
+Tensor Network::output_of(const Tensor& hidden) {
+  Tape& tape = run_.tape;
+  const Scope scope(tape, "head");
+  switch (model_.head.kind) {
+    case Head::Kind::pooler:
+      return ops::tanh(
+          tape,
+          apply(run_, *head_,
+                ops::take(tape, hidden, {hidden.shape[0], 1, hidden.shape[2]}, "first_token")),
+          "pooled");
+    case Head::Kind::numbers:
+      return apply(run_, *head_, hidden);
+    default:
+      return hidden;
+  }
+}
+
+Tensor Network::loss_of(const Tensor& hidden) {
+  Tape& tape = run_.tape;
+  if (model_.head.kind == Head::Kind::language) {
+    const Tensor out = project_out_ ? apply(run_, *project_out_, hidden) : hidden;
+    return language_loss(run_, out, *head_, model_.head.soft_cap);
+  }
+  return ops::mean_all(tape, output_of(hidden), "loss");
+}
+
+void Network::train_micro_batch() {
+  Tape& tape = run_.tape;
+  tape.set_phase(Phase::forward);
+  const std::uint64_t tokens = run_.job.batch.sequence;
+  const Meta ids{{run_.batch, tokens}, Element::int64};
+  const Tensor mask = tape.empty("attention_mask", ids, Component::other);
+  const Tensor labels = tape.empty("labels", ids, Component::other);
+  Tensor loss;
+  if (model_.head.kind == Head::Kind::projection) {  // Both towers, and their agreement.
+    std::vector<Tensor> towers;
+    for (std::size_t i = 0; i < stacks_.size(); ++i) {
+      const Tensor hidden = stacks_[i].forward(inputs_[i].forward(tokens), {});
+      const Shape first = {run_.batch, hidden.shape[2]};
+      towers.push_back(apply(run_, projections_[i], ops::take(tape, hidden, first, "pooled")));
+    }
+    const Tensor similarity =
+        ops::matmul(tape, towers[0], towers[1], {run_.batch, run_.batch}, "similarity");
+    loss = ops::mean_all(tape, ops::mul(tape, similarity, *logit_scale_, "scaled"), "loss");
+  } else {
+    Pass pass;
+    pass.memory = run_encoders(tokens);
+    loss = loss_of(run_main(tokens, pass));
+  }
+  run_.clear_autocast_cache();
+  tape.set_phase(Phase::backward);
+  Tensor seed = tape.empty("loss.grad", loss);
+  tape.backward(loss, std::move(seed));
+}
+
+}  // namespace headroom::estimate::transformers

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// All modules of one model, and what is done with them: a micro-batch forward and backward, or a
+// prompt and the tokens after it.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "estimate/transformers/input.h"
+#include "estimate/transformers/linear.h"
+#include "estimate/transformers/stack.h"
+
+namespace headroom::estimate::transformers {
+
+class Network {
+ public:
+  // Makes the weights, then the adapters. `run` and `model` outlive this.
+  Network(Run& run, const Architecture& model);
+
+  void train_micro_batch();
+  void generate();
+
+ private:
+  void make_head();
+  // The stacks before the last one; what the last one looks at, if it does.
+  std::optional<Tensor> run_encoders(std::uint64_t tokens);
+  Tensor run_main(std::uint64_t tokens, const Pass& pass);
+  Tensor output_of(const Tensor& hidden);
+  Tensor loss_of(const Tensor& hidden);
+  void sample(Tensor logits);
+  void grow(std::vector<LayerCache>& cache, std::uint64_t tokens);
+  std::vector<Tensor> cross_caches(const Tensor& memory);
+
+  Run& run_;
+  const Architecture& model_;
+  std::deque<InputModules> inputs_;
+  std::deque<StackModules> stacks_;
+  std::optional<Linear> project_out_;  // OPT
+  std::optional<Linear> head_;
+  std::vector<Linear> projections_;  // CLIP: of each tower.
+  std::optional<Tensor> logit_scale_;
+};
+
+}  // namespace headroom::estimate::transformers

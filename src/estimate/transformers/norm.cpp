@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/transformers/norm.h"
+
+namespace headroom::estimate::transformers {
+namespace {
+
+Tensor eager_rms_norm(Run& run, const NormWeights& norm, const Tensor& x) {
+  Tape& tape = run.tape;
+  const Scope scope(tape, norm.name);
+  Tensor wide = ops::cast(tape, x, Element::fp32, "fp32");
+  const Tensor variance = ops::mean_last(tape, ops::square(tape, wide, "squared"), "variance");
+  wide = ops::mul(tape, wide, ops::rsqrt(tape, variance, "rsqrt"), "normalized");
+  return ops::mul(tape, norm.weight, ops::cast(tape, wide, x.element, "narrow"), "output");
+}
+
+}  // namespace
+
+NormWeights make_norm(Run& run, Name name, const Norm& norm, std::uint64_t width) {
+  NormWeights weights{name, {}, norm.kind == NormKind::layer, {}};
+  const Meta meta{{width}, run.norms()};
+  weights.weight = run.tape.parameter(name + ".weight", meta, Component::weights, run.full());
+  if (norm.kind == NormKind::layer && norm.bias)
+    weights.bias = run.tape.parameter(name + ".bias", meta, Component::weights, run.full());
+  return weights;
+}
+
+Tensor apply(Run& run, const NormWeights& norm, const Tensor& x) {
+  if (norm.layer) {
+    return ops::layer_norm(run.tape, run.autocast_to_fp32(x, norm.name + ".input"), norm.weight,
+                           norm.bias, norm.name);
+  }
+  if (run.job.compute.norm == NormKernel::fused)
+    return ops::fused_rms_norm(run.tape, x, norm.weight, norm.name);
+  return eager_rms_norm(run, norm, x);
+}
+
+}  // namespace headroom::estimate::transformers

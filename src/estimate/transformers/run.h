@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every part of a transformers step needs to know of the run it is part of.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "estimate/job.h"
+#include "estimate/ops.h"
+#include "estimate/tape.h"
+#include "estimate/transformers/version.h"
+
+namespace headroom::estimate::transformers {
+
+struct Run {
+  Tape& tape;
+  const Job& job;
+  Version version;
+  std::uint64_t batch = 1;
+
+  bool full() const { return job.method.kind == MethodKind::full; }
+  bool trains() const { return job.method.kind != MethodKind::inference; }
+  bool adapters() const {
+    return job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;
+  }
+  Element compute() const { return element_of(job.compute.dtype); }
+  // What plain weights are held in: of quantised models, what is not quantised.
+  Element weights() const {
+    return element_of(plain_type(job.method.base).value_or(job.compute.dtype));
+  }
+  // Of norms: PEFT's k-bit preparation makes them fp32, and the residual stream with them.
+  Element norms() const {
+    const Element residual = element_of(job.compute.residual);
+    return size_of(residual) > size_of(weights()) ? residual : weights();
+  }
+  Element embeddings() const {
+    return job.compute.embeddings == job.compute.dtype ? weights()
+                                                       : element_of(job.compute.embeddings);
+  }
+
+  // What torch.autocast makes of an operand of a product: x in compute.dtype.
+  Tensor autocast(const Tensor& x, Name name) const {
+    return job.compute.autocast ? ops::cast(tape, x, compute(), name) : x;
+  }
+  // The same for a weight. Those that are trained are cast once in a forward (the autocast cache,
+  // aten/src/ATen/autocast_mode.cpp, cached_cast); frozen ones each time.
+  Tensor autocast_weight(const Tensor& weight, Name name);
+  // autocast's list of operations that run in fp32 (softmax, layer_norm, pow …).
+  Tensor autocast_to_fp32(const Tensor& x, Name name) const {
+    return job.compute.autocast ? ops::cast(tape, x, Element::fp32, name) : x;
+  }
+  void clear_autocast_cache() { casts.clear(); }
+
+  std::map<const Storage*, Tensor> casts;
+};
+
+}  // namespace headroom::estimate::transformers

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/transformers/stack.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headroom::estimate::transformers {
+namespace {
+
+// The projections of a layer that the job's targets name: a fused one if any of its parts is named.
+std::vector<Linear*> targets_in(Layer& layer, const std::vector<Target>& targets) {
+  std::vector<Linear*> found;
+  const auto add = [&found](std::optional<Linear>& linear) {
+    if (linear && std::find(found.begin(), found.end(), &*linear) == found.end())
+      found.push_back(&*linear);
+  };
+  const auto of_attention = [&](AttentionLayer& attention, Target target) {
+    if (target == Target::o) return add(attention.o);
+    if (attention.qkv) return add(attention.qkv);
+    add(target == Target::q ? attention.q : target == Target::k ? attention.k : attention.v);
+  };
+  const auto of_mlp = [&](Mlp& mlp, Target target) {
+    if (target == Target::down) return add(mlp.down);
+    if (mlp.gate_up) return add(mlp.gate_up);
+    add(target == Target::gate ? mlp.gate : mlp.up);
+  };
+  for (const Target target : targets) {
+    if (target <= Target::o) {
+      of_attention(layer.attention, target);
+      if (layer.cross) of_attention(*layer.cross, target);
+      continue;
+    }
+    if (layer.mlp) of_mlp(*layer.mlp, target);
+    if (!layer.experts) continue;
+    for (Mlp& expert : layer.experts->experts) of_mlp(expert, target);
+    if (layer.experts->shared) of_mlp(*layer.experts->shared, target);
+  }
+  return found;
+}
+
+std::size_t norms_of(const Stack& stack) {
+  switch (stack.placement) {
+    case NormPlacement::parallel_one:
+      return 1;
+    case NormPlacement::around:
+      return 4;
+    default:
+      return stack.cross_attention ? 3 : 2;
+  }
+}
+
+}  // namespace
+
+StackModules::StackModules(Run& run, const Stack& stack)
+    : run_(run),
+      stack_(stack),
+      layers_name_(run.tape.intern(stack.names.layers)),
+      attention_name_(run.tape.intern(stack.names.attention)),
+      mlp_name_(run.tape.intern(stack.names.mlp)) {
+  if (stack.relative_buckets > 0) {
+    relative_bias_ =
+        run.tape.parameter("relative_attention_bias.weight",
+                           {{stack.relative_buckets, stack.attention.heads}, run.weights()},
+                           Component::weights, run.full());
+  }
+  layers_.reserve(stack.layers);
+  for (std::uint64_t i = 0; i < stack.layers; ++i) layers_.push_back(make_layer(i));
+  if (stack.final_norm)
+    final_norm_ = make_norm(run, run.tape.intern(stack.names.final_norm), stack.norm, stack.hidden);
+}
+
+Layer StackModules::make_layer(std::uint64_t index) {
+  const Scope scope(run_.tape, layers_name_, index);
+  Layer layer;
+  {
+    const Scope attention(run_.tape, attention_name_);
+    layer.attention = make_attention(run_, stack_, stack_.attention);
+  }
+  if (stack_.cross_attention) {
+    const Scope cross(run_.tape, "cross_attention");
+    layer.cross = make_attention(run_, stack_, stack_.attention);
+  }
+  {
+    const Scope mlp(run_.tape, mlp_name_);
+    if (stack_.experts && stack_.experts->in_layer(index))
+      layer.experts = make_experts(run_, stack_);
+    else
+      layer.mlp = make_mlp(run_, stack_, stack_.mlp);
+  }
+  const Name first = run_.tape.intern(stack_.names.first_norm);
+  const Name second = run_.tape.intern(stack_.names.second_norm);
+  const std::size_t count = norms_of(stack_);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Name name = i == 0   ? first
+                      : i == 1 ? second
+                      : i == 2 ? Name("third_norm")
+                               : "fourth_norm";
+    layer.norms.push_back(make_norm(run_, name, stack_.norm, stack_.hidden));
+  }
+  return layer;
+}
+
+void StackModules::attach_adapters() {
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Scope scope(run_.tape, layers_name_, i);
+    for (Linear* linear : targets_in(layers_[i], run_.job.method.targets))
+      attach_adapter(run_, *linear);
+  }
+}
+
+Shared StackModules::make_shared(const Tensor& x, const Pass& pass) {
+  Tape& tape = run_.tape;
+  const std::uint64_t tokens = x.shape[1];
+  std::uint64_t keys = tokens;
+  if (pass.cache != nullptr && !pass.cache->empty() && pass.cache->front().keys.defined())
+    keys += pass.cache->front().keys.shape[2];
+  Shared shared;
+  shared.causal = stack_.causal;
+  const AttentionShape& attention = stack_.attention;
+  if (stack_.positions == Positions::rotary) {
+    const auto width =
+        static_cast<std::uint64_t>(static_cast<double>(attention.head_dim) * attention.rotary_part);
+    const Meta angles{{1, tokens, std::max<std::uint64_t>(2, width / 2 * 2)}, x.element};
+    shared.cos = tape.empty("cos", angles);
+    shared.sin = tape.empty("sin", angles);
+  }
+  const bool added =
+      stack_.positions == Positions::relative || stack_.positions == Positions::alibi;
+  const bool wants_mask = *run_.job.compute.attention == Attention::eager ||
+                          *run_.job.compute.attention == Attention::sdpa_mask || attention.soft_cap;
+  if (added) {
+    const Meta scores{{x.shape[0], attention.heads, tokens, keys}, x.element};
+    shared.bias = tape.empty("position_bias", scores);
+    if (relative_bias_) shared.bias = ops::positions_from(tape, *relative_bias_, scores);
+  } else if (wants_mask && stack_.causal) {
+    shared.mask = tape.empty("causal_mask", {{x.shape[0], 1, tokens, keys}, x.element});
+  }
+  return shared;
+}
+
+Tensor StackModules::forward(Tensor x, const Pass& pass) {
+  const Shared shared = make_shared(x, pass);
+  const bool checkpointing =
+      run_.job.compute.checkpointing == Checkpointing::layer && run_.trains();
+  for (std::uint64_t i = 0; i < layers_.size(); ++i) {
+    if (!checkpointing) {
+      x = run_layer(i, shared, x, pass);
+      continue;
+    }
+    std::vector<Tensor> inputs = {x};
+    if (pass.memory) inputs.push_back(*pass.memory);
+    if (shared.bias) inputs.push_back(*shared.bias);
+    x = ops::checkpoint(run_.tape, inputs,
+                        [this, i, shared](Tape&, const std::vector<Tensor>& given) {
+                          Shared own = shared;
+                          Pass again;
+                          std::size_t next = 1;
+                          if (layers_[i].cross) again.memory = given[next++];
+                          if (own.bias) own.bias = given[next];
+                          Tensor y = run_layer(i, own, given[0], again);
+                          // The recomputation opens autocast anew, and its cache ends with it.
+                          if (run_.tape.in_backward()) run_.clear_autocast_cache();
+                          return y;
+                        });
+  }
+  return final_norm_ ? apply(run_, *final_norm_, x) : x;
+}
+
+Tensor StackModules::run_layer(std::uint64_t index, const Shared& shared, const Tensor& x,
+                               const Pass& pass) {
+  const Scope scope(run_.tape, "layers", index);
+  const bool parallel = stack_.placement == NormPlacement::parallel_one ||
+                        stack_.placement == NormPlacement::parallel_two;
+  return parallel ? run_parallel(index, shared, x, pass) : run_serial(index, shared, x, pass);
+}
+
+AttentionInput StackModules::attention_input(std::uint64_t index, const Tensor& x,
+                                             const Pass& pass) const {
+  AttentionInput input;
+  input.x = x;
+  input.cache = pass.cache == nullptr ? nullptr : &(*pass.cache)[index];
+  input.window = stack_.window(index);
+  return input;
+}
+
+Tensor StackModules::attend(const Layer& layer, const Shared& shared, const AttentionInput& input) {
+  const Scope scope(run_.tape, input.memory ? Name("cross_attention") : attention_name_);
+  return apply(run_, input.memory ? *layer.cross : layer.attention, shared, input);
+}
+
+Tensor StackModules::feed_forward(const Layer& layer, const Tensor& x) {
+  const Scope scope(run_.tape, mlp_name_);
+  return layer.experts ? apply(run_, *layer.experts, x) : apply(run_, *layer.mlp, x);
+}
+
+Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const Tensor& x,
+                                const Pass& pass) {
+  const Layer& layer = layers_[index];
+  Tape& tape = run_.tape;
+  const bool before = stack_.placement != NormPlacement::after;
+  const bool around = stack_.placement == NormPlacement::around;
+  std::size_t norm = 0;
+  // One half: x + f(norm(x)), with the norm where the family has it.
+  const auto half = [&](const Tensor& in, Name name, const auto& function) {
+    Tensor hidden = before ? apply(run_, layer.norms[norm++], in) : in;
+    hidden = function(hidden);
+    if (around) hidden = apply(run_, layer.norms[norm++], hidden);
+    hidden = ops::add(tape, in, hidden, name);
+    return before ? hidden : apply(run_, layer.norms[norm++], hidden);
+  };
+  Tensor hidden = half(x, "attention_residual", [&](const Tensor& in) {
+    return attend(layer, shared, attention_input(index, in, pass));
+  });
+  if (layer.cross) {
+    hidden = half(hidden, "cross_attention_residual", [&](const Tensor& in) {
+      AttentionInput input;
+      input.x = in;
+      input.memory = pass.memory;
+      Shared other = shared;
+      other.bias.reset();  // Positions are added to self attention only.
+      other.mask.reset();
+      other.causal = false;
+      return attend(layer, other, input);
+    });
+  }
+  return half(hidden, "mlp_residual", [&](const Tensor& in) { return feed_forward(layer, in); });
+}
+
+Tensor StackModules::run_parallel(std::uint64_t index, const Shared& shared, const Tensor& x,
+                                  const Pass& pass) {
+  const Layer& layer = layers_[index];
+  Tape& tape = run_.tape;
+  const Tensor normed = apply(run_, layer.norms[0], x);
+  const Tensor other = layer.norms.size() > 1 ? apply(run_, layer.norms[1], x) : normed;
+  const Tensor attended = attend(layer, shared, attention_input(index, normed, pass));
+  const Tensor fed = feed_forward(layer, other);
+  return ops::add(tape, ops::add(tape, attended, fed, "halves"), x, "residual");
+}
+
+}  // namespace headroom::estimate::transformers

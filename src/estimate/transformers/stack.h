@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stack of transformer layers: its weights, and one pass through it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "estimate/transformers/attention.h"
+#include "estimate/transformers/mlp.h"
+
+namespace headroom::estimate::transformers {
+
+struct Layer {
+  std::vector<NormWeights> norms;  // In the order in which they are used.
+  AttentionLayer attention;
+  std::optional<AttentionLayer> cross;
+  std::optional<Mlp> mlp;
+  std::optional<ExpertLayer> experts;
+};
+
+// What a pass is given beside its input.
+struct Pass {
+  std::optional<Tensor> memory;              // Cross attention looks at it.
+  std::vector<LayerCache>* cache = nullptr;  // One for each layer.
+};
+
+class StackModules {
+ public:
+  // Makes its weights; `stack` outlives this.
+  StackModules(Run& run, const Stack& stack);
+
+  void attach_adapters();
+  // x [batch, tokens, hidden] → the same shape, after the final norm.
+  Tensor forward(Tensor x, const Pass& pass);
+
+ private:
+  Layer make_layer(std::uint64_t index);
+  Shared make_shared(const Tensor& x, const Pass& pass);
+  Tensor run_layer(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
+  Tensor attend(const Layer& layer, const Shared& shared, const AttentionInput& input);
+  Tensor feed_forward(const Layer& layer, const Tensor& x);
+  Tensor run_serial(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
+  Tensor run_parallel(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
+  AttentionInput attention_input(std::uint64_t index, const Tensor& x, const Pass& pass) const;
+
+  Run& run_;
+  const Stack& stack_;
+  Name layers_name_;
+  Name attention_name_;
+  Name mlp_name_;
+  std::vector<Layer> layers_;
+  std::optional<NormWeights> final_norm_;
+  std::optional<Tensor> relative_bias_;  // T5: [buckets, heads]
+};
+
+}  // namespace headroom::estimate::transformers
