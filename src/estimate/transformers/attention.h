@@ -32,6 +32,7 @@ struct Shared {
   std::optional<Tensor>
       bias;  // T5's positions: [1, heads, queries, keys]; made by the first layer.
   bool causal = true;
+  double dropout = 0;  // Of probabilities. Fused kernels make no mask for it.
 };
 
 AttentionLayer make_attention(Run& run, const Stack& stack, const AttentionShape& shape);

@@ -23,6 +23,7 @@ Tensor attend_math(Run& run, const Shared& shared, const Tensor& q, const Tensor
     const Tensor mask = tape.empty("causal_mask", {{q.shape[2], k.shape[2]}, Element::fp32});
   }
   scores = ops::softmax(tape, scores, "probabilities");
+  scores = run.dropout(scores, shared.dropout, "probabilities.dropped");
   const Tensor mixed = ops::matmul(tape, scores, values, q.shape, "attention");
   return ops::cast(tape, mixed, q.element, "attention.narrow");
 }
@@ -45,6 +46,7 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
       ops::softmax(tape, ops::cast(tape, scores, Element::fp32, "scores.fp32"), "probabilities");
   scores = ops::cast(tape, wide, queries.element, "probabilities.narrow");
   wide = {};
+  scores = run.dropout(scores, shared.dropout, "probabilities.dropped");
   const Tensor mixed = ops::matmul(tape, scores, run.autocast(v, "v.input"), q.shape, "attention");
   return ops::copy(tape, mixed, q.shape, "attention.contiguous");
 }

@@ -49,8 +49,9 @@ InputModules::InputModules(Run& run, const Architecture& model, const Stack& sta
       break;
   }
   if (stack.position_rows > 0)
-    positions_ = parameter("position_embeddings.weight", {stack.position_rows, stack.hidden},
-                           stack.positions != Positions::sinusoidal);
+    positions_ =
+        parameter(run.tape.intern(stack.names.positions) + ".weight",
+                  {stack.position_rows, stack.hidden}, stack.positions != Positions::sinusoidal);
   if (input.norm) norm_ = make_norm(run, "embeddings_norm", stack.norm, stack.hidden);
 }
 
@@ -71,6 +72,7 @@ Tensor InputModules::embed_tokens(std::uint64_t tokens) {
     hidden = ops::add(tape, hidden, ops::embedding(tape, type_ids, *types_, "token_types"),
                       "embeddings_with_types");
   }
+  if (stack_.input.scaled) hidden = ops::scale(tape, hidden, "embeddings.scaled");
   return project_ ? apply(run_, *project_, hidden) : hidden;
 }
 
@@ -128,7 +130,8 @@ Tensor InputModules::forward(std::uint64_t tokens) {
     const Tensor rows = ops::take(tape, *positions_, {1, length, stack_.hidden}, "positions");
     hidden = ops::add(tape, hidden, rows, "embeddings_with_positions");
   }
-  return norm_ ? apply(run_, *norm_, hidden) : hidden;
+  if (norm_) hidden = apply(run_, *norm_, hidden);
+  return run_.dropout(hidden, stack_.dropout.embedding, "embeddings.dropped");
 }
 
 }  // namespace headroom::estimate::transformers

@@ -43,6 +43,7 @@ Mlp make_mlp(Run& run, const Stack& stack, const MlpShape& shape) {
   const auto named = [&run](const std::string& name) { return run.tape.intern(name); };
   Mlp mlp;
   mlp.shape = shape;
+  mlp.dropout = stack.dropout.activation;
   if (shape.gated && shape.fused_gate_up) {
     mlp.gate_up = make_linear(run, named(names.gate_up), {2 * inner, stack.hidden}, shape.bias);
   } else {
@@ -58,16 +59,17 @@ ExpertLayer make_experts(Run& run, const Stack& stack) {
   ExpertLayer layer;
   layer.shape = *stack.experts;
   // Routers stay plain where experts are quantised.
-  layer.router =
-      make_plain_linear(run, "router", {layer.shape.count, stack.hidden}, false, run.weights());
+  layer.router = make_plain_linear(run, run.tape.intern(stack.names.router),
+                                   {layer.shape.count, stack.hidden}, false, run.weights());
   MlpShape shape = stack.mlp;
   shape.intermediate = layer.shape.intermediate;
+  layer.name = run.tape.intern(stack.names.experts);
   for (std::uint64_t i = 0; i < layer.shape.count; ++i) {
-    const Scope scope(run.tape, "experts", i);
+    const Scope scope(run.tape, layer.name, i);
     layer.experts.push_back(make_mlp(run, stack, shape));
   }
   if (layer.shape.shared_intermediate > 0) {
-    const Scope scope(run.tape, "shared_expert");
+    const Scope scope(run.tape, run.tape.intern(stack.names.shared_expert));
     shape.intermediate = layer.shape.shared_intermediate;
     layer.shared = make_mlp(run, stack, shape);
     layer.shared_gate =
@@ -78,18 +80,21 @@ ExpertLayer make_experts(Run& run, const Stack& stack) {
 
 Tensor apply(Run& run, const Mlp& mlp, const Tensor& x) {
   Tape& tape = run.tape;
+  const auto between = [&](const Tensor& y) { return run.dropout(y, mlp.dropout, "dropped"); };
   if (mlp.gate_up) {
     const Tensor both = apply(run, *mlp.gate_up, x);
     const Tensor gate = ops::narrow_last(tape, both, mlp.shape.intermediate);
     const Tensor up = ops::narrow_last(tape, both, mlp.shape.intermediate);
     return apply(run, *mlp.down,
-                 ops::mul(tape, up, activate(run, mlp.shape.activation, gate), "product"));
+                 between(ops::mul(tape, up, activate(run, mlp.shape.activation, gate), "product")));
   }
   if (!mlp.gate) {
-    return apply(run, *mlp.down, activate(run, mlp.shape.activation, apply(run, *mlp.up, x)));
+    return apply(run, *mlp.down,
+                 between(activate(run, mlp.shape.activation, apply(run, *mlp.up, x))));
   }
   const Tensor activated = activate(run, mlp.shape.activation, apply(run, *mlp.gate, x));
-  return apply(run, *mlp.down, ops::mul(tape, activated, apply(run, *mlp.up, x), "product"));
+  return apply(run, *mlp.down,
+               between(ops::mul(tape, activated, apply(run, *mlp.up, x), "product")));
 }
 
 Tensor apply(Run& run, const ExpertLayer& layer, const Tensor& x) {
@@ -112,7 +117,7 @@ Tensor apply(Run& run, const ExpertLayer& layer, const Tensor& x) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t own = pairs / count + (i < pairs % count ? 1 : 0);
     if (own == 0) continue;
-    const Scope scope(tape, "experts", i);
+    const Scope scope(tape, layer.name, i);
     const Tensor where = tape.empty("where", {{2, own}, Element::int64});
     const Tensor mine = ops::take(tape, rows, {own, width}, "input");
     const Tensor share = ops::take(tape, weights, {own, 1}, "weights");

@@ -12,6 +12,7 @@ namespace headroom::estimate::transformers {
 
 struct Mlp {
   MlpShape shape;
+  double dropout = 0;             // Between the matrices.
   std::optional<Linear> gate;     // Gated and not fused.
   std::optional<Linear> up;       // Not fused.
   std::optional<Linear> gate_up;  // Fused: [2 intermediate, hidden].
@@ -21,6 +22,7 @@ struct Mlp {
 // A router, its experts, and one that all tokens pass through where there is one.
 struct ExpertLayer {
   Experts shape;
+  Name name;  // "experts"
   Linear router;
   std::vector<Mlp> experts;
   std::optional<Mlp> shared;

@@ -19,6 +19,14 @@ Network::Network(Run& run, const Architecture& model) : run_(run), model_(model)
     for (StackModules& stack : stacks_) stack.attach_adapters();
 }
 
+void Network::make_projector() {
+  const Projector& projector = *model_.projector;
+  Norm norm = model_.main().norm;
+  projector_norm_ = make_norm(run_, "projector.norm", norm, projector.in);
+  projector_ =
+      make_plain_linear(run_, "projector", {projector.out, projector.in}, false, run_.weights());
+}
+
 void Network::make_head() {
   const Stack& main = model_.main();
   const Head& head = model_.head;
@@ -36,14 +44,25 @@ void Network::make_head() {
         tied.in = width;
         tied.out = model_.vocabulary;
         tied.stored.push_back(*inputs_.back().table());
+        if (head.bias)
+          tied.bias = run_.tape.parameter("lm_head.bias", {{tied.out}, run_.embeddings()},
+                                          Component::weights, run_.full());
         head_ = tied;
       } else {
-        head_ = make_plain_linear(run_, "lm_head", {model_.vocabulary, width}, head.bias,
-                                  run_.embeddings());
+        head_ = make_plain_linear(run_, run_.tape.intern(main.names.head),
+                                  {model_.vocabulary, width}, head.bias, run_.embeddings());
+      }
+      if (head.transform) {
+        transform_ =
+            make_plain_linear(run_, "transform", {main.hidden, main.hidden}, true, run_.weights());
+        transform_norm_ = make_norm(run_, "transform_norm", main.norm, main.hidden);
       }
       break;
     case Head::Kind::pooler:
       head_ = make_plain_linear(run_, "pooler", {main.hidden, main.hidden}, true, run_.weights());
+      if (head.width > 0)
+        classifier_ = make_plain_linear(run_, "classifier", {head.width, main.hidden}, head.bias,
+                                        run_.weights());
       break;
     case Head::Kind::numbers:
       head_ = make_plain_linear(run_, "output_projection", {head.width, main.hidden}, head.bias,
@@ -77,25 +96,35 @@ Tensor Network::run_main(std::uint64_t tokens, const Pass& pass) {
 Tensor Network::output_of(const Tensor& hidden) {
   Tape& tape = run_.tape;
   const Scope scope(tape, "head");
+  const Shape one = {hidden.shape[0], 1, hidden.shape[2]};
   switch (model_.head.kind) {
-    case Head::Kind::pooler:
-      return ops::tanh(
-          tape,
-          apply(run_, *head_,
-                ops::take(tape, hidden, {hidden.shape[0], 1, hidden.shape[2]}, "first_token")),
-          "pooled");
+    case Head::Kind::pooler: {
+      const Tensor first = ops::take(tape, hidden, one, "first_token");
+      const Tensor pooled = ops::tanh(tape, apply(run_, *head_, first), "pooled");
+      return classifier_ ? apply(run_, *classifier_, pooled) : pooled;
+    }
     case Head::Kind::numbers:
-      return apply(run_, *head_, hidden);
+      return apply(run_, *head_,
+                   model_.head.per_sample ? ops::take(tape, hidden, one, "one_position") : hidden);
     default:
       return hidden;
   }
+}
+
+// BERT's masked words: a Linear, its activation and a norm before the logits.
+Tensor Network::before_head(const Tensor& hidden) {
+  if (!transform_) return hidden;
+  const Scope scope(run_.tape, "head");
+  const Tensor dense =
+      ops::gelu(run_.tape, apply(run_, *transform_, hidden), "transform.activated");
+  return apply(run_, *transform_norm_, dense);
 }
 
 Tensor Network::loss_of(const Tensor& hidden) {
   Tape& tape = run_.tape;
   if (model_.head.kind == Head::Kind::language) {
     const Tensor out = project_out_ ? apply(run_, *project_out_, hidden) : hidden;
-    return language_loss(run_, out, *head_, model_.head.soft_cap);
+    return language_loss(run_, before_head(out), *head_, model_.head);
   }
   return ops::mean_all(tape, output_of(hidden), "loss");
 }

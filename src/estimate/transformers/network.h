@@ -22,7 +22,9 @@ class Network {
   void generate();
 
  private:
+  void make_projector();
   void make_head();
+  Tensor before_head(const Tensor& hidden);
   // The stacks before the last one; what the last one looks at, if it does.
   std::optional<Tensor> run_encoders(std::uint64_t tokens);
   Tensor run_main(std::uint64_t tokens, const Pass& pass);
@@ -38,6 +40,8 @@ class Network {
   std::deque<StackModules> stacks_;
   std::optional<Linear> project_out_;  // OPT
   std::optional<Linear> head_;
+  std::optional<Linear> transform_, classifier_, projector_;
+  std::optional<NormWeights> transform_norm_, projector_norm_;
   std::vector<Linear> projections_;  // CLIP: of each tower.
   std::optional<Tensor> logit_scale_;
 };

@@ -4,19 +4,25 @@
 namespace headroom::estimate::transformers {
 namespace {
 
+// LlamaRMSNorm: narrowed, then times the weight. GemmaRMSNorm: times (1 + weight), then narrowed.
 Tensor eager_rms_norm(Run& run, const NormWeights& norm, const Tensor& x) {
   Tape& tape = run.tape;
   const Scope scope(tape, norm.name);
   Tensor wide = ops::cast(tape, x, Element::fp32, "fp32");
   const Tensor variance = ops::mean_last(tape, ops::square(tape, wide, "squared"), "variance");
   wide = ops::mul(tape, wide, ops::rsqrt(tape, variance, "rsqrt"), "normalized");
-  return ops::mul(tape, norm.weight, ops::cast(tape, wide, x.element, "narrow"), "output");
+  if (!norm.kind.unit_offset)
+    return ops::mul(tape, norm.weight, ops::cast(tape, wide, x.element, "narrow"), "output");
+  const Tensor weight = ops::scale(tape, ops::cast(tape, norm.weight, Element::fp32, "weight.fp32"),
+                                   "weight.plus_one");
+  wide = ops::mul(tape, wide, weight, "scaled");
+  return ops::cast(tape, wide, x.element, "output");
 }
 
 }  // namespace
 
 NormWeights make_norm(Run& run, Name name, const Norm& norm, std::uint64_t width) {
-  NormWeights weights{name, {}, norm.kind == NormKind::layer, {}};
+  NormWeights weights{name, {}, norm, {}};
   const Meta meta{{width}, run.norms()};
   weights.weight = run.tape.parameter(name + ".weight", meta, Component::weights, run.full());
   if (norm.kind == NormKind::layer && norm.bias)
@@ -25,7 +31,7 @@ NormWeights make_norm(Run& run, Name name, const Norm& norm, std::uint64_t width
 }
 
 Tensor apply(Run& run, const NormWeights& norm, const Tensor& x) {
-  if (norm.layer) {
+  if (norm.kind.kind == NormKind::layer) {
     return ops::layer_norm(run.tape, run.autocast_to_fp32(x, norm.name + ".input"), norm.weight,
                            norm.bias, norm.name);
   }

@@ -12,7 +12,7 @@ namespace headroom::estimate::transformers {
 struct NormWeights {
   Name name;
   Tensor weight;
-  bool layer = false;  // LayerNorm, with or without a bias.
+  Norm kind;
   std::optional<Tensor> bias;
 };
 

@@ -50,6 +50,10 @@ struct Run {
     return job.compute.autocast ? ops::cast(tape, x, Element::fp32, name) : x;
   }
   void clear_autocast_cache() { casts.clear(); }
+  // A model's own dropout, which only training has.
+  Tensor dropout(const Tensor& x, double probability, Name name) const {
+    return trains() ? ops::dropout(tape, x, probability, name) : x;
+  }
 
   std::map<const Storage*, Tensor> casts;
 };

@@ -38,15 +38,14 @@ std::vector<Linear*> targets_in(Layer& layer, const std::vector<Target>& targets
   return found;
 }
 
-std::size_t norms_of(const Stack& stack) {
-  switch (stack.placement) {
-    case NormPlacement::parallel_one:
-      return 1;
-    case NormPlacement::around:
-      return 4;
-    default:
-      return stack.cross_attention ? 3 : 2;
-  }
+// In the order in which a layer uses them.
+std::vector<const std::string*> norm_names(const Stack& stack) {
+  const ModuleNames& names = stack.names;
+  if (stack.placement == NormPlacement::parallel_one) return {&names.first_norm};
+  if (stack.placement == NormPlacement::around)
+    return {&names.first_norm, &names.first_post_norm, &names.second_norm, &names.second_post_norm};
+  if (stack.cross_attention) return {&names.first_norm, &names.cross_norm, &names.second_norm};
+  return {&names.first_norm, &names.second_norm};
 }
 
 }  // namespace
@@ -56,7 +55,8 @@ StackModules::StackModules(Run& run, const Stack& stack)
       stack_(stack),
       layers_name_(run.tape.intern(stack.names.layers)),
       attention_name_(run.tape.intern(stack.names.attention)),
-      mlp_name_(run.tape.intern(stack.names.mlp)) {
+      mlp_name_(run.tape.intern(stack.names.mlp)),
+      cross_name_(run.tape.intern(stack.names.cross_attention)) {
   if (stack.relative_buckets > 0) {
     relative_bias_ =
         run.tape.parameter("relative_attention_bias.weight",
@@ -77,26 +77,17 @@ Layer StackModules::make_layer(std::uint64_t index) {
     layer.attention = make_attention(run_, stack_, stack_.attention);
   }
   if (stack_.cross_attention) {
-    const Scope cross(run_.tape, "cross_attention");
+    const Scope cross(run_.tape, cross_name_);
     layer.cross = make_attention(run_, stack_, stack_.attention);
   }
-  {
+  if (stack_.experts && stack_.experts->in_layer(index)) {
+    layer.experts = make_experts(run_, stack_);
+  } else {
     const Scope mlp(run_.tape, mlp_name_);
-    if (stack_.experts && stack_.experts->in_layer(index))
-      layer.experts = make_experts(run_, stack_);
-    else
-      layer.mlp = make_mlp(run_, stack_, stack_.mlp);
+    layer.mlp = make_mlp(run_, stack_, stack_.mlp);
   }
-  const Name first = run_.tape.intern(stack_.names.first_norm);
-  const Name second = run_.tape.intern(stack_.names.second_norm);
-  const std::size_t count = norms_of(stack_);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Name name = i == 0   ? first
-                      : i == 1 ? second
-                      : i == 2 ? Name("third_norm")
-                               : "fourth_norm";
-    layer.norms.push_back(make_norm(run_, name, stack_.norm, stack_.hidden));
-  }
+  for (const std::string* name : norm_names(stack_))
+    layer.norms.push_back(make_norm(run_, run_.tape.intern(*name), stack_.norm, stack_.hidden));
   return layer;
 }
 
@@ -116,6 +107,7 @@ Shared StackModules::make_shared(const Tensor& x, const Pass& pass) {
     keys += pass.cache->front().keys.shape[2];
   Shared shared;
   shared.causal = stack_.causal;
+  shared.dropout = stack_.dropout.attention;
   const AttentionShape& attention = stack_.attention;
   if (stack_.positions == Positions::rotary) {
     const auto width =
@@ -130,8 +122,9 @@ Shared StackModules::make_shared(const Tensor& x, const Pass& pass) {
                           *run_.job.compute.attention == Attention::sdpa_mask || attention.soft_cap;
   if (added) {
     const Meta scores{{x.shape[0], attention.heads, tokens, keys}, x.element};
-    shared.bias = tape.empty("position_bias", scores);
-    if (relative_bias_) shared.bias = ops::positions_from(tape, *relative_bias_, scores);
+    const Meta slopes{{x.shape[0], attention.heads, 1, keys}, x.element};
+    shared.bias = relative_bias_ ? ops::positions_from(tape, *relative_bias_, scores)
+                                 : tape.empty("alibi", slopes);
   } else if (wants_mask && stack_.causal) {
     shared.mask = tape.empty("causal_mask", {{x.shape[0], 1, tokens, keys}, x.element});
   }
@@ -163,7 +156,8 @@ Tensor StackModules::forward(Tensor x, const Pass& pass) {
                           return y;
                         });
   }
-  return final_norm_ ? apply(run_, *final_norm_, x) : x;
+  if (final_norm_) x = apply(run_, *final_norm_, x);
+  return run_.dropout(x, stack_.dropout.output, "output.dropped");
 }
 
 Tensor StackModules::run_layer(std::uint64_t index, const Shared& shared, const Tensor& x,
@@ -184,13 +178,14 @@ AttentionInput StackModules::attention_input(std::uint64_t index, const Tensor& 
 }
 
 Tensor StackModules::attend(const Layer& layer, const Shared& shared, const AttentionInput& input) {
-  const Scope scope(run_.tape, input.memory ? Name("cross_attention") : attention_name_);
+  const Scope scope(run_.tape, input.memory ? cross_name_ : attention_name_);
   return apply(run_, input.memory ? *layer.cross : layer.attention, shared, input);
 }
 
 Tensor StackModules::feed_forward(const Layer& layer, const Tensor& x) {
+  if (layer.experts) return apply(run_, *layer.experts, x);
   const Scope scope(run_.tape, mlp_name_);
-  return layer.experts ? apply(run_, *layer.experts, x) : apply(run_, *layer.mlp, x);
+  return apply(run_, *layer.mlp, x);
 }
 
 Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const Tensor& x,
@@ -204,7 +199,9 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
   const auto half = [&](const Tensor& in, Name name, const auto& function) {
     Tensor hidden = before ? apply(run_, layer.norms[norm++], in) : in;
     hidden = function(hidden);
+    hidden = run_.dropout(hidden, stack_.dropout.residual, "dropped");
     if (around) hidden = apply(run_, layer.norms[norm++], hidden);
+    if (stack_.residual_scaled) hidden = ops::scale(tape, hidden, "residual_scaled");
     hidden = ops::add(tape, in, hidden, name);
     return before ? hidden : apply(run_, layer.norms[norm++], hidden);
   };
@@ -233,7 +230,8 @@ Tensor StackModules::run_parallel(std::uint64_t index, const Shared& shared, con
   const Tensor normed = apply(run_, layer.norms[0], x);
   const Tensor other = layer.norms.size() > 1 ? apply(run_, layer.norms[1], x) : normed;
   const Tensor attended = attend(layer, shared, attention_input(index, normed, pass));
-  const Tensor fed = feed_forward(layer, other);
+  const Tensor fed =
+      run_.dropout(feed_forward(layer, other), stack_.dropout.residual, "mlp.dropped");
   return ops::add(tape, ops::add(tape, attended, fed, "halves"), x, "residual");
 }
 

@@ -48,6 +48,7 @@ class StackModules {
   Name layers_name_;
   Name attention_name_;
   Name mlp_name_;
+  Name cross_name_;
   std::vector<Layer> layers_;
   std::optional<NormWeights> final_norm_;
   std::optional<Tensor> relative_bias_;  // T5: [buckets, heads]
