@@ -51,6 +51,12 @@ void Network::generate() {
   tape.set_phase(Phase::generate);
   tape.enable_grad(false);
   const std::uint64_t prompt = run_.job.batch.prompt;
+  // AutoGPTQ's ExLlama kernels, which it takes for 4 bits where nothing is trained, share one
+  // buffer in which the largest weight has room (exllama_ext, temp_dq).
+  Tensor unpacked;
+  if (run_.job.method.base == WeightFormat::gptq4)
+    unpacked = tape.empty("exllama.dequantised", {{run_.largest_quantised}, Element::fp16},
+                          Component::workspace);
   if (model_.head.kind != Head::Kind::language || !model_.main().causal) {
     for (std::size_t i = 0; i < stacks_.size(); ++i)
       const Tensor output = output_of(stacks_[i].forward(inputs_[i].forward(prompt), {}));

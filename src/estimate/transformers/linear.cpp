@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "estimate/transformers/linear.h"
 
+#include <algorithm>
+
 namespace headroom::estimate::transformers {
 namespace {
 
@@ -156,6 +158,8 @@ Linear make_linear(Run& run, Name name, Shape shape, bool bias) {
       linear.stored.push_back(run.tape.parameter(name + ".weight", {shape, run.weights()},
                                                  Component::weights, run.full()));
   }
+  if (linear.quantised())
+    run.largest_quantised = std::max(run.largest_quantised, linear.in * linear.out);
   if (bias) add_bias(run, linear, run.weights());
   return linear;
 }

@@ -56,6 +56,7 @@ struct Run {
   }
 
   std::map<const Storage*, Tensor> casts;
+  std::uint64_t largest_quantised = 0;  // Elements of the largest quantised weight.
 };
 
 }  // namespace headroom::estimate::transformers
