@@ -53,6 +53,17 @@ struct Norm {
   NormKind kind = NormKind::rms;
   bool bias = false;  // layer has one unless the config says otherwise.
   double eps = 1e-6;
+  bool unit_offset = false;  // Gemma's RMSNorm: times (1 + weight), in fp32.
+};
+
+// Probabilities with which training drops values, each where it is not 0. A probability of 0 means
+// that the run has no mask and no copy for it.
+struct Dropout {
+  double embedding = 0;   // Of what the first layer is given.
+  double attention = 0;   // Of the softmax's output.
+  double residual = 0;    // Of what attention and MLP give, before it is added.
+  double activation = 0;  // Between the MLP's matrices.
+  double output = 0;      // Behind the final norm (T5).
 };
 
 // y = x Wᵀ + b, or not there.
@@ -66,7 +77,8 @@ struct AttentionShape {
   bool o_bias = false;
   bool fused_qkv =
       false;  // One Linear [(heads + 2 kv_heads) head_dim, hidden] (GPT-2, NeoX, Falcon, Phi-3).
-  bool qk_norm = false;      // An RMSNorm of head_dim on each head of q and k (Qwen3, Gemma 3).
+  bool qk_norm = false;      // A norm of head_dim on each head of q and k (Qwen3, Gemma 3), of the
+                             // stack's kind.
   bool soft_cap = false;     // Scores go through tanh (Gemma 2): no fused kernel then.
   double rotary_part = 1.0;  // Of head_dim (Phi, NeoX, Phi-4-mini).
 
@@ -103,9 +115,12 @@ struct Input {
     numbers,  // `features` numbers a step → a Linear (time series)
   };
   Kind kind = Kind::tokens;
-  std::uint64_t width = 0;       // Of an embedding row; hidden unless OPT's word_embed_proj_dim.
+  // Of an embedding row. Where it is not hidden (OPT's word_embed_proj_dim), a Linear without bias
+  // takes the rows to hidden, another takes the last layer's rows back for the head.
+  std::uint64_t width = 0;
   std::uint64_t type_rows = 0;   // token_type_embeddings (BERT).
   bool norm = false;             // A norm on the sum of embeddings (BERT; CLIP's pre_layrnorm).
+  bool scaled = false;           // The embedding's rows times a number (Gemma, Granite).
   std::uint64_t image_size = 0;  // Pixels.
   std::uint64_t patch_size = 0;  // Pixels.
   std::uint64_t channels = 0;
@@ -136,6 +151,15 @@ struct ModuleNames {
   std::string second_norm = "post_attention_layernorm";
   std::string embedding = "model.embed_tokens";
   std::string final_norm = "model.norm";
+  std::string first_post_norm = "post_attention_layernorm";  // Of NormPlacement::around.
+  std::string second_post_norm = "post_feedforward_layernorm";
+  std::string cross_attention = "encoder_attn";
+  std::string cross_norm = "encoder_attn_layer_norm";
+  std::string positions = "embed_positions";
+  std::string router = "mlp.gate";
+  std::string experts = "mlp.experts";
+  std::string shared_expert = "mlp.shared_expert";
+  std::string head = "lm_head";  // Of the last stack.
 };
 
 struct Stack {
@@ -151,7 +175,9 @@ struct Stack {
   std::optional<Experts> experts;
   Norm norm;
   NormPlacement placement = NormPlacement::before;
+  bool residual_scaled = false;  // What is added is first multiplied by a number (Granite).
   bool final_norm = true;
+  Dropout dropout;
   Positions positions = Positions::rotary;
   std::uint64_t position_rows =
       0;  // Rows of the table, where there is one (OPT: 2 more than positions).
@@ -171,15 +197,27 @@ struct Head {
   enum class Kind : std::uint8_t {
     none,
     language,    // logits over the vocabulary
-    pooler,      // BERT: a Linear and tanh on the first token
+    pooler,      // BERT: a Linear [hidden, hidden] with bias and tanh on the first token
     projection,  // CLIP: each tower to a common width, and one scalar
-    numbers,     // time series: a Linear to `width` numbers
+    numbers,  // a Linear to `width` numbers: time series (at every step), classes (once a sample)
   };
   Kind kind = Kind::language;
   bool tied = false;  // Shares the embedding's weight.
   bool bias = false;
-  std::uint64_t width = 0;  // Of projection and numbers.
+  std::uint64_t width = 0;  // Of projection and numbers; of the classifier behind a pooler, if any.
+  bool per_sample = false;  // numbers: of one position of each sample, not of all.
   bool soft_cap = false;    // Logits go through tanh (Gemma 2).
+  bool scaled = false;      // Logits times a number (Granite).
+  bool input_scaled = false;  // The hidden states before it times a number (T5 where it is tied).
+  bool transform = false;  // BERT's masked words: Linear [hidden, hidden], activation, norm first.
+};
+
+// What takes a vision tower's rows to the width of the text's (Gemma 3): a norm of `in`, then a
+// matrix [in, out] without bias, on `tokens` rows an image, which are averages of the tower's rows.
+struct Projector {
+  std::uint64_t in = 0;
+  std::uint64_t out = 0;
+  std::uint64_t tokens = 0;
 };
 
 // How a checkpoint says that its weights are held (config.json's quantization_config).
@@ -192,10 +230,13 @@ struct StoredQuantization {
 struct Architecture {
   std::string family;  // model_type
   std::vector<Stack> stacks;
-  std::uint64_t vocabulary = 0;   // Rows of the embedding; 0 where there is none.
-  bool shared_embedding = false;  // Encoder and decoder share one (T5).
+  std::uint64_t vocabulary = 0;        // Rows of the embedding; 0 where there is none.
+  bool shared_embedding = false;       // Encoder and decoder share one (T5).
+  std::optional<Projector> projector;  // From stacks[0], a vision tower, to the last one.
   Head head;
   std::uint64_t max_positions = 0;  // max_position_embeddings; 0 if it says nothing.
+  std::string
+      dtype;  // Of the checkpoint's weights: "float32", "bfloat16"; empty if it says nothing.
   std::optional<StoredQuantization> stored;
   std::vector<std::string> notes;  // What had to be assumed, in words a person can judge.
 
