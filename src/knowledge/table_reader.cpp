@@ -41,6 +41,27 @@ Result<int> TableReader::number(const std::string& key) {
   return value->get<int>();
 }
 
+Result<std::uint64_t> TableReader::count(const std::string& key) {
+  const Json* value = find(key);
+  if (value == nullptr || !value->is_number_integer() || *value < 0)
+    return wrong(key, "a whole number");
+  return value->get<std::uint64_t>();
+}
+
+Result<Json> TableReader::table_or_none(const std::string& key) {
+  const Json* value = find(key);
+  if (value == nullptr) return Json::object();
+  if (!value->is_object()) return wrong(key, "a table");
+  return *value;
+}
+
+Result<Json> TableReader::list_or_none(const std::string& key) {
+  const Json* value = find(key);
+  if (value == nullptr) return Json::array();
+  if (!value->is_array()) return wrong(key, "a list");
+  return *value;
+}
+
 Result<bool> TableReader::flag_or(const std::string& key, bool fallback) {
   const Json* value = find(key);
   if (value == nullptr) return fallback;

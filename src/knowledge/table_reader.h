@@ -3,6 +3,7 @@
 // one.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -22,6 +23,9 @@ class TableReader {
   Result<std::string> text(const std::string& key);
   Result<std::string> text_or(const std::string& key, std::string fallback);
   Result<int> number(const std::string& key);
+  Result<std::uint64_t> count(const std::string& key);
+  Result<Json> table_or_none(const std::string& key);
+  Result<Json> list_or_none(const std::string& key);  // Of any values.
   Result<bool> flag_or(const std::string& key, bool fallback);
   Result<std::vector<std::string>> texts_or_none(const std::string& key);
   Result<std::vector<double>> numbers_or_none(const std::string& key);

@@ -5,8 +5,11 @@
 
 #include <iostream>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include "base/document.h"
+#include "knowledge/models.h"
 #include "machine/user_files.h"
 
 namespace headroom::run {
@@ -40,22 +43,26 @@ Result<std::string> read_job_text(const std::string& path) {
   return with_next(std::move(text).error(), "give the path of one TOML or JSON file");
 }
 
-// Where the config is: its file, or the key that holds it.
-std::string config_place(const estimate::Job::Model& model, const std::string& folder) {
-  if (model.config || !model.config_path) return "model.config";
-  const std::string path = below(folder, *model.config_path);
-  return path.ends_with(".json") ? path : path + "/config.json";
+// What a model is read from, and where that is: a file, or the key that holds or names it.
+struct ModelSource {
+  Json config;
+  std::string place;
+  std::optional<std::string> stand_in;  // The model of the table whose layers are planned instead.
+};
+
+Result<ModelSource> read_named(const std::string& name) {
+  HEADROOM_TRY(knowledge::KnownModel model, knowledge::find_model(name));
+  ModelSource source{std::move(model.config), "model.name", std::nullopt};
+  if (model.stands_in) source.stand_in = std::move(model.name);
+  return source;
 }
 
-Result<Json> read_config(const estimate::Job::Model& model, const std::string& path) {
-  if (model.config) return *model.config;
-  if (!model.config_path) {
-    return Error{
-        Errc::unsupported,
-        fmt::format("model.name: \"{}\" alone is not enough: this version has no table of models",
-                    model.name.value_or("")),
-        "add config = \"the folder with the model's config.json\" to [model]"};
-  }
+// config before name: what the job itself brings is the model, whatever it is called.
+Result<ModelSource> read_model(const estimate::Job::Model& model, const std::string& folder) {
+  if (model.config) return ModelSource{*model.config, "model.config", std::nullopt};
+  if (!model.config_path) return read_named(model.name.value_or(""));
+  std::string path = below(folder, *model.config_path);
+  if (!path.ends_with(".json")) path += "/config.json";
   const auto text = machine::read_file(path);
   if (!text) {
     return with_next(Error(text.error()).in("model.config"),
@@ -63,7 +70,7 @@ Result<Json> read_config(const estimate::Job::Model& model, const std::string& p
   }
   auto config = parse_json(*text);
   if (!config) return std::move(config).error().in(path);
-  return *std::move(config);
+  return ModelSource{*std::move(config), path, std::nullopt};
 }
 
 // A model's own config.json, given where a job was expected.
@@ -86,12 +93,15 @@ Result<LoadedJob> load_job(const std::string& path) {
   auto job = estimate::parse_job(*document);
   if (!job) return std::move(job).error().in(name);
   const std::string folder = path == "-" ? "." : folder_of(path);
-  const std::string place = config_place(job->model, folder);
-  auto config = read_config(job->model, place);
-  if (!config) return std::move(config).error().in(name);
-  auto model = estimate::parse_architecture(*config);
-  if (!model) return std::move(model).error().in(name + ": " + place);
-  return LoadedJob{*job, *model, *std::move(config), folder};
+  auto source = read_model(job->model, folder);
+  if (!source) return std::move(source).error().in(name);
+  auto model = estimate::parse_architecture(source->config);
+  if (!model) return std::move(model).error().in(name + ": " + source->place);
+  if (source->stand_in) {
+    model->notes.push_back(fmt::format("model.name: \"{}\" is planned with the layers of {}",
+                                       job->model.name.value_or(""), *source->stand_in));
+  }
+  return LoadedJob{*job, *model, std::move(source->config), folder};
 }
 
 }  // namespace headroom::run

@@ -1,151 +1,234 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which family a config.json belongs to, and what to do with one that belongs to none.
 #include "estimate/models/architecture.h"
 
 #include <fmt/format.h>
 
-#include <optional>
+#include <array>
 
-#include "estimate/model_config.h"
+#include "base/text.h"
+#include "estimate/models/checkpoint.h"
+#include "estimate/models/families.h"
+#include "estimate/models/parameters.h"
+#include "knowledge/models.h"
 
 namespace headroom::estimate {
 namespace {
 
-// Far above every model, and low enough that no count of parameters overflows.
-constexpr std::uint64_t width_max = 1U << 20U;
-constexpr std::uint64_t layers_max = 1U << 10U;
-constexpr std::uint64_t heads_max = 1U << 14U;  // Of the number of heads and of the size of one.
-constexpr std::uint64_t vocabulary_max = 1U << 24U;
+struct Family {
+  std::string_view model_type;
+  void (*parse)(ConfigReader& config, Architecture& out);
+};
 
-const char* const take_the_original = "take config.json from the model's own folder, or correct it";
+constexpr std::array<Family, 47> families{{
+    {"llama", parse_llama},
+    {"mistral", parse_mistral},
+    {"mixtral", parse_mixtral},
+    {"granite", parse_granite},
+    {"qwen", parse_qwen},
+    {"qwen2", parse_qwen2},
+    {"qwen2_vl", parse_qwen2},
+    {"qwen2_5_vl", parse_qwen2},
+    {"qwen2_vl_text", parse_qwen2},
+    {"qwen2_5_vl_text", parse_qwen2},
+    {"qwen2_moe", parse_qwen2_moe},
+    {"qwen3", parse_qwen3},
+    {"qwen3_vl_text", parse_qwen3},
+    {"qwen3_moe", parse_qwen3_moe},
+    {"qwen3_vl_moe_text", parse_qwen3_moe},
+    {"gemma", parse_gemma},
+    {"gemma2", parse_gemma2},
+    {"gemma3", parse_gemma3},
+    {"gemma3_text", parse_gemma3_text},
+    {"phi", parse_phi},
+    {"phi3", parse_phi3},
+    {"stablelm", parse_stablelm},
+    {"starcoder2", parse_starcoder2},
+    {"gpt2", parse_gpt2},
+    {"gpt_bigcode", parse_gpt_bigcode},
+    {"gptj", parse_gptj},
+    {"gpt_neox", parse_gpt_neox},
+    {"falcon", parse_falcon},
+    {"RefinedWebModel", parse_falcon},
+    {"RefinedWeb", parse_falcon},
+    {"bloom", parse_bloom},
+    {"mpt", parse_mpt},
+    {"opt", parse_opt},
+    {"t5", parse_t5},
+    {"mt5", parse_t5},
+    {"bart", parse_bart},
+    {"mbart", parse_bart},
+    {"whisper", parse_whisper},
+    {"bert", parse_bert},
+    {"roberta", parse_bert},
+    {"xlm-roberta", parse_bert},
+    {"distilbert", parse_distilbert},
+    {"vit", parse_vit},
+    {"clip", parse_clip},
+    {"clip_text_model", parse_clip_text},
+    {"clip_vision_model", parse_clip_vision},
+    {"transformer", parse_transformer},
+}};
 
-std::string shown(const Json* found) {
-  if (found == nullptr) return "nothing";
-  if (found->is_structured()) return found->is_object() ? "an object" : "an array";
-  const std::string text = found->dump(-1, ' ', /*ensure_ascii=*/true);
-  return text.size() > 60 ? text.substr(0, 60) + "…" : text;
+// More than any machine holds; below it no number of bytes made of a count overflows.
+constexpr std::uint64_t parameters_max = std::uint64_t{1} << 50U;
+
+const Family* find_family(std::string_view model_type) {
+  for (const Family& family : families) {
+    if (family.model_type == model_type) return &family;
+  }
+  return nullptr;
 }
 
-class ConfigParser {
+std::string known_families() {
+  std::vector<std::string> names;
+  for (const Family& family : families) names.emplace_back(family.model_type);
+  return join(names, ", ");
+}
+
+bool has_all(const ConfigReader& config, std::initializer_list<const char*> keys) {
+  return std::all_of(keys.begin(), keys.end(), [&](const char* key) { return config.has(key); });
+}
+
+// Keys of layers that a Llama's words cannot say, whatever else looks like one.
+const char* foreign_key(const ConfigReader& config) {
+  for (const char* key :
+       {"num_experts", "num_local_experts", "n_routed_experts", "moe_intermediate_size",
+        "kv_lora_rank", "q_lora_rank", "ssm_cfg", "state_size", "mamba_d_state",
+        "attn_layer_period", "linear_num_value_heads", "hidden_size_per_layer_input",
+        "is_encoder_decoder", "block_types", "full_attn_idxs"}) {
+    const Json* value = config.find({key});
+    if (value != nullptr && *value != false) return key;
+  }
+  return nullptr;
+}
+
+bool looks_like_llama(const ConfigReader& config) {
+  return has_all(config, {"hidden_size", "intermediate_size", "num_hidden_layers",
+                          "num_attention_heads", "vocab_size"});
+}
+
+class ArchitectureParser {
  public:
-  explicit ConfigParser(const Json& config) : config_(config) {}
+  explicit ArchitectureParser(const Json& config) : config_(config, findings_) {}
 
   Result<Architecture> parse() {
-    ModelConfig model;
-    model.family = text("model_type");
-    if (problem_) return *problem_;
-    if (model.family != "llama" && model.family != "mistral" && model.family != "qwen2") {
-      return Error{
-          Errc::unsupported,
-          fmt::format("model_type: expected llama, mistral or qwen2, found \"{}\"", model.family),
-          "if it has a llama's layers, write \"model_type\": \"llama\" in a copy of its "
-          "config.json"};
+    ConfigReader layers = config_;
+    const Family* family = choose(layers);
+    if (findings_.problem) return *findings_.problem;
+    out_.family = config_.text_or({"model_type"}, "transformer");
+    family->parse(layers, out_);
+    if (layers.is_inner()) {  // What stands outside is of the whole model.
+      read_storage(layers, out_);
+      out_.head.tied = config_.flag_or({"tie_word_embeddings"}, out_.head.tied);
     }
-    model.hidden = number("hidden_size", width_max);
-    model.intermediate = number("intermediate_size", width_max);
-    model.layers = number("num_hidden_layers", layers_max);
-    model.heads = number("num_attention_heads", heads_max);
-    model.kv_heads = number("num_key_value_heads", heads_max, model.heads);
-    model.head_dim = number("head_dim", heads_max, model.hidden / model.heads);
-    model.vocabulary = number("vocab_size", vocabulary_max);
-    model.tied = flag("tie_word_embeddings", false);
-    const bool bias = flag("attention_bias", false);
-    model.qkv_bias = model.family == "qwen2" || bias;
-    model.o_bias = model.family != "qwen2" && bias;
-    model.mlp_bias = flag("mlp_bias", false);
-    model.rms_norm_eps = real("rms_norm_eps", 1e-6);
-    model.rope_theta = real("rope_theta", 10000.0);
-    if (problem_) return *problem_;
-    HEADROOM_CHECK(check(model));
-    return architecture_of(model);
+    read_storage(config_, out_);
+    read_task(config_, out_);
+    if (findings_.problem) return *findings_.problem;
+    const std::uint64_t parameters = parameter_count(out_);
+    if (parameters > parameters_max) {
+      return Error{Errc::invalid,
+                   fmt::format("expected a model of at most {} parameters, found {}",
+                               parameters_max, parameters),
+                   take_the_original};
+    }
+    note_what_is_left_out();
+    out_.notes = std::move(findings_.notes);
+    return std::move(out_);
   }
 
  private:
-  static Status check(const ModelConfig& model) {
-    if (model.head_dim == 0) {
-      return Error{Errc::invalid,
-                   fmt::format("hidden_size: expected at least num_attention_heads = {}, found {}",
-                               model.heads, model.hidden),
-                   take_the_original};
+  // The family whose parser reads `layers`, which may become a table inside. Null with a problem.
+  const Family* choose(ConfigReader& layers) {
+    const std::string type = config_.text_or({"model_type"}, "");
+    if (type.empty()) return without_type();
+    if (const Family* family = find_family(type)) {
+      // Newer files of some families keep the text's keys in a table of their own.
+      if (!config_.has("hidden_size") && config_.has("text_config") && type.starts_with("qwen")) {
+        layers = config_.inner("text_config");
+      }
+      return family;
     }
-    if (model.heads % model.kv_heads != 0) {
-      return Error{
-          Errc::invalid,
-          fmt::format("num_attention_heads: expected a multiple of num_key_value_heads = {}, "
-                      "found {}",
-                      model.kv_heads, model.heads),
-          take_the_original};
+    for (const char* key : {"text_config", "llm_config", "language_config"}) {
+      if (config_.has(key)) return inside(type, key, layers);
     }
-    if (model.head_dim % 2 != 0) {
-      return Error{
-          Errc::invalid,
-          fmt::format("head_dim: rotary embedding needs an even number, found {}", model.head_dim),
-          take_the_original};
+    return as_llama(config_, type);
+  }
+
+  const Family* without_type() {
+    if (has_all(config_, {"hidden_size", "num_hidden_layers", "num_attention_heads"})) {
+      config_.note(
+          "no model_type: planned as a plain transformer, layers as "
+          "torch.nn.TransformerEncoderLayer has them");
+      return find_family("transformer");
     }
-    return Done{};
+    config_.fail("model_type", "text");
+    return nullptr;
   }
 
-  const Json* find(const char* key) const {
-    const auto found = config_.find(key);
-    return found == config_.end() || found->is_null() ? nullptr : &*found;
+  const Family* inside(const std::string& type, const char* key, ConfigReader& layers) {
+    layers = config_.inner(key);
+    // Composite classes take a Llama where the table does not say.
+    const std::string inner_type = layers.text_or({"model_type"}, "llama");
+    const Family* family = find_family(inner_type);
+    if (family == nullptr) family = as_llama(layers, inner_type);
+    if (family != nullptr) {
+      config_.note(
+          fmt::format("model_type \"{}\" is not known as a whole: planned are the layers "
+                      "of its {} ({}) alone",
+                      type.substr(0, 60), key, inner_type.substr(0, 60)));
+    }
+    return family;
   }
 
-  void fail(const char* key, const std::string& wanted, const Json* found) {
-    if (problem_) return;
-    problem_ =
-        Error{Errc::invalid, fmt::format("{}: expected {}, found {}", key, wanted, shown(found)),
-              take_the_original};
+  const Family* as_llama(ConfigReader& config, const std::string& type) {
+    const char* foreign = foreign_key(config);
+    if (looks_like_llama(config) && foreign == nullptr) {
+      config.note(
+          fmt::format("model_type \"{}\" is not known: it has a Llama's keys and is "
+                      "planned as one",
+                      type.substr(0, 60)));
+      return find_family("llama");
+    }
+    const std::string why = foreign == nullptr ? "" : fmt::format(" with {}", foreign);
+    findings_.problem =
+        Error{Errc::unsupported,
+              fmt::format("model_type: expected one of {}; found \"{}\"{}", known_families(),
+                          type.substr(0, 60), why),
+              "if it has a llama's layers, write \"model_type\": \"llama\" in a copy of its "
+              "config.json; a plan by numbers alone is \"model_type\": \"transformer\""};
+    return nullptr;
   }
 
-  std::string text(const char* key) {
-    const Json* value = find(key);
-    if (value != nullptr && value->is_string()) return *value;
-    fail(key, "text", value);
-    return {};
+  void note_what_is_left_out() {
+    if (!config_.has("vision_config") && !config_.has("audio_config")) return;
+    for (const Stack& stack : out_.stacks) {
+      if (stack.role == Stack::Role::vision) return;
+    }
+    config_.note("what sees or hears (vision_config, audio_config) is not counted");
   }
 
-  std::uint64_t number(const char* key, std::uint64_t max,
-                       std::optional<std::uint64_t> otherwise = std::nullopt) {
-    const Json* value = find(key);
-    if (value == nullptr && otherwise) return *otherwise;
-    if (value != nullptr && value->is_number_integer() && *value >= 1 && *value <= max)
-      return *value;
-    fail(key, fmt::format("a whole number from 1 to {}", max), value);
-    return 1;
-  }
-
-  bool flag(const char* key, bool otherwise) {
-    const Json* value = find(key);
-    if (value == nullptr) return otherwise;
-    if (!value->is_boolean()) fail(key, "true or false", value);
-    return value->is_boolean() && value->get<bool>();
-  }
-
-  double real(const char* key, double otherwise) {
-    const Json* value = find(key);
-    if (value == nullptr) return otherwise;
-    if (!value->is_number() || *value <= 0.0) fail(key, "a number above 0", value);
-    return value->is_number() ? value->get<double>() : otherwise;
-  }
-
-  const Json& config_;
-  std::optional<Error> problem_;
+  ConfigFindings findings_;
+  ConfigReader config_;
+  Architecture out_;
 };
 
 }  // namespace
 
 Result<Architecture> parse_architecture(const Json& config) {
   if (!config.is_object())
-    return Error{Errc::invalid, "expected an object with model_type, found " + shown(&config),
-                 take_the_original};
-  return ConfigParser(config).parse();
+    return Error{Errc::invalid, "expected an object, found " + shown(&config), take_the_original};
+  return ArchitectureParser(config).parse();
 }
 
 Result<Architecture> find_architecture(const std::string& name) {
-  return Error{
-      Errc::unsupported,
-      fmt::format("model.name: \"{}\" alone is not enough: this version has no table of models",
-                  name),
-      "add config = \"the folder with the model's config.json\" to [model]"};
+  HEADROOM_TRY(const knowledge::KnownModel model, knowledge::find_model(name));
+  HEADROOM_TRY(Architecture architecture, parse_architecture(model.config));
+  if (model.stands_in) {
+    architecture.notes.push_back(
+        fmt::format("\"{}\" is planned with the layers of {}", name, model.name));
+  }
+  return architecture;
 }
 
 }  // namespace headroom::estimate

@@ -101,7 +101,7 @@ struct Experts {
   std::uint64_t per_token = 0;
   std::uint64_t intermediate = 0;         // Of one expert.
   std::uint64_t shared_intermediate = 0;  // Of the shared one with its gate (Qwen2-MoE); 0: none.
-  std::vector<bool> layers;               // Which layers have them; empty: all.
+  std::vector<bool> layers = {};          // Which layers have them; empty: all.
 
   bool in_layer(std::uint64_t layer) const { return layers.empty() || layers[layer]; }
 };
@@ -222,9 +222,10 @@ struct Projector {
 
 // How a checkpoint says that its weights are held (config.json's quantization_config).
 struct StoredQuantization {
-  std::string method;  // "gptq", "awq", "bitsandbytes"
-  std::uint64_t bits = 0;
-  std::int64_t group_size = 128;
+  std::string method;             // "gptq", "awq", "bitsandbytes"
+  std::uint64_t bits = 0;         // 0 if it says nothing.
+  std::int64_t group_size = 128;  // -1: one group per column.
+  bool double_quantized = false;  // bitsandbytes: the groups' scales are quantised as well.
 };
 
 struct Architecture {

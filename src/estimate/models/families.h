@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function per family of config.json: its keys into the words of an Architecture. A value that
+// is wrong is the reader's problem; what such a function leaves behind is then nobody's.
+//
+// Keys and their defaults are those of configuration_*.py in transformers, shapes those of
+// modeling_*.py; each file names what it goes by.
+#pragma once
+
+#include "estimate/models/architecture.h"
+#include "estimate/models/config_reader.h"
+
+namespace headroom::estimate {
+
+void parse_llama(ConfigReader& config, Architecture& out);
+void parse_mistral(ConfigReader& config, Architecture& out);
+void parse_granite(ConfigReader& config, Architecture& out);
+void parse_qwen2(ConfigReader& config, Architecture& out);
+void parse_qwen3(ConfigReader& config, Architecture& out);
+void parse_mixtral(ConfigReader& config, Architecture& out);
+void parse_qwen2_moe(ConfigReader& config, Architecture& out);
+void parse_qwen3_moe(ConfigReader& config, Architecture& out);
+void parse_qwen(ConfigReader& config, Architecture& out);
+void parse_gemma(ConfigReader& config, Architecture& out);
+void parse_gemma2(ConfigReader& config, Architecture& out);
+void parse_gemma3_text(ConfigReader& config, Architecture& out);
+void parse_gemma3(ConfigReader& config, Architecture& out);
+void parse_phi(ConfigReader& config, Architecture& out);
+void parse_phi3(ConfigReader& config, Architecture& out);
+void parse_stablelm(ConfigReader& config, Architecture& out);
+void parse_starcoder2(ConfigReader& config, Architecture& out);
+void parse_gpt2(ConfigReader& config, Architecture& out);
+void parse_gpt_bigcode(ConfigReader& config, Architecture& out);
+void parse_gptj(ConfigReader& config, Architecture& out);
+void parse_gpt_neox(ConfigReader& config, Architecture& out);
+void parse_falcon(ConfigReader& config, Architecture& out);
+void parse_bloom(ConfigReader& config, Architecture& out);
+void parse_mpt(ConfigReader& config, Architecture& out);
+void parse_opt(ConfigReader& config, Architecture& out);
+void parse_t5(ConfigReader& config, Architecture& out);
+void parse_bart(ConfigReader& config, Architecture& out);
+void parse_whisper(ConfigReader& config, Architecture& out);
+void parse_bert(ConfigReader& config, Architecture& out);
+void parse_distilbert(ConfigReader& config, Architecture& out);
+void parse_vit(ConfigReader& config, Architecture& out);
+void parse_clip(ConfigReader& config, Architecture& out);
+void parse_clip_text(ConfigReader& config, Architecture& out);
+void parse_clip_vision(ConfigReader& config, Architecture& out);
+void parse_transformer(ConfigReader& config, Architecture& out);
+
+}  // namespace headroom::estimate

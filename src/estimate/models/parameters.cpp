@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shapes are those of transformers' modeling_*.py, by the words of architecture.h.
+#include "estimate/models/parameters.h"
+
+namespace headroom::estimate {
+namespace {
+
+using Count = std::uint64_t;
+
+Count norm_size(const Norm& norm, Count width) {
+  return norm.kind == NormKind::layer && norm.bias ? 2 * width : width;
+}
+
+// How many norms of the layers' width a layer has, without that of a cross attention.
+Count norms_per_layer(const Stack& stack) {
+  switch (stack.placement) {
+    case NormPlacement::around:
+      return 4;
+    case NormPlacement::parallel_one:
+      return 1;
+    case NormPlacement::before:
+    case NormPlacement::after:
+    case NormPlacement::parallel_two:
+      break;
+  }
+  return 2;
+}
+
+Count attention_matrices(const Stack& stack) {
+  const AttentionShape& shape = stack.attention;
+  return stack.hidden * (shape.fused_size() + shape.query_size());
+}
+
+Count attention_size(const Stack& stack) {
+  const AttentionShape& shape = stack.attention;
+  Count size = attention_matrices(stack);
+  if (shape.q_bias) size += shape.query_size();
+  if (shape.k_bias) size += shape.kv_size();
+  if (shape.v_bias) size += shape.kv_size();
+  if (shape.o_bias) size += stack.hidden;
+  if (shape.qk_norm) size += 2 * norm_size(stack.norm, shape.head_dim);
+  return size;
+}
+
+// Of one MLP or expert with `intermediate` inside.
+Count mlp_matrices(const Stack& stack, Count intermediate) {
+  return (stack.mlp.gated ? 3 : 2) * stack.hidden * intermediate;
+}
+
+Count mlp_size(const Stack& stack) {
+  const Count inside = stack.mlp.intermediate;
+  const Count bias = stack.mlp.bias ? (stack.mlp.gated ? 2 : 1) * inside + stack.hidden : 0;
+  return mlp_matrices(stack, inside) + bias;
+}
+
+// `experts` of them, their router, and the shared one with its gate of one row.
+Count expert_matrices(const Stack& stack, Count experts) {
+  const Experts& shape = *stack.experts;
+  Count size = experts * mlp_matrices(stack, shape.intermediate) + shape.count * stack.hidden;
+  if (shape.shared_intermediate != 0) {
+    size += mlp_matrices(stack, shape.shared_intermediate) + stack.hidden;
+  }
+  return size;
+}
+
+Count layers_with_experts(const Stack& stack) {
+  if (!stack.experts) return 0;
+  Count layers = 0;
+  for (Count layer = 0; layer < stack.layers; ++layer) {
+    if (stack.experts->in_layer(layer)) ++layers;
+  }
+  return layers;
+}
+
+// Everything in front of the layers but the vocabulary's rows.
+Count input_matrices(const Stack& stack) {
+  const Input& input = stack.input;
+  switch (input.kind) {
+    case Input::Kind::tokens:
+      return input.width == stack.hidden ? 0 : input.width * stack.hidden;
+    case Input::Kind::patches:
+      return input.channels * input.patch_size * input.patch_size * stack.hidden;
+    case Input::Kind::audio:
+      return 3 * stack.hidden * (input.mel_bins + stack.hidden);  // Two convolutions of 3 frames.
+    case Input::Kind::numbers:
+      break;
+  }
+  return input.features * stack.hidden;
+}
+
+Count input_size(const Stack& stack) {
+  const Input& input = stack.input;
+  Count size = input_matrices(stack) + input.type_rows * stack.hidden;
+  if (input.kind == Input::Kind::patches && input.patch_bias) size += stack.hidden;
+  if (input.kind == Input::Kind::audio) size += 2 * stack.hidden;
+  if (input.kind == Input::Kind::numbers) size += stack.hidden;
+  if (input.class_token) size += stack.hidden;
+  if (input.norm) size += norm_size(stack.norm, stack.hidden);
+  if (stack.positions == Positions::learned || stack.positions == Positions::sinusoidal) {
+    size += stack.position_rows * stack.hidden;
+  }
+  return size;
+}
+
+// OPT's way back from the layers' width to the embedding's.
+Count output_projection(const Stack& stack) {
+  const Input& input = stack.input;
+  const bool narrow = input.kind == Input::Kind::tokens && input.width != stack.hidden;
+  return narrow ? input.width * stack.hidden : 0;
+}
+
+Count head_size(const Architecture& model) {
+  const Head& head = model.head;
+  const Stack& stack = model.main();
+  const Count hidden = stack.hidden;
+  switch (head.kind) {
+    case Head::Kind::none:
+      break;
+    case Head::Kind::language: {
+      const Count rows = model.vocabulary;
+      Count size = head.tied ? 0 : rows * stack.input.width;
+      if (head.bias) size += rows;
+      if (head.transform) size += hidden * hidden + hidden + norm_size(stack.norm, hidden);
+      return size;
+    }
+    case Head::Kind::pooler:
+      return hidden * hidden + hidden + (hidden + 1) * head.width;
+    case Head::Kind::projection: {
+      Count size = model.stacks.size() > 1 ? 1 : 0;  // logit_scale
+      for (const Stack& tower : model.stacks) size += tower.hidden * head.width;
+      return size;
+    }
+    case Head::Kind::numbers:
+      return stack.input.width * head.width + (head.bias ? head.width : 0);
+  }
+  return 0;
+}
+
+Count head_matrices_per_token(const Architecture& model) {
+  const Head& head = model.head;
+  const Stack& stack = model.main();
+  if (head.kind == Head::Kind::numbers && !head.per_sample) {
+    return stack.input.width * head.width;
+  }
+  if (head.kind != Head::Kind::language) return 0;
+  Count size = model.vocabulary * stack.input.width;
+  if (head.transform) size += stack.hidden * stack.hidden;
+  return size;
+}
+
+}  // namespace
+
+Count parameter_count(const Stack& stack) {
+  const Count attentions = stack.cross_attention ? 2 : 1;
+  const Count norms = norms_per_layer(stack) + attentions - 1;
+  const Count layer =
+      attentions * attention_size(stack) + norms * norm_size(stack.norm, stack.hidden);
+  const Count sparse = layers_with_experts(stack);
+  Count size = stack.layers * layer + (stack.layers - sparse) * mlp_size(stack);
+  if (sparse != 0) size += sparse * expert_matrices(stack, stack.experts->count);
+  if (stack.final_norm) size += norm_size(stack.norm, stack.hidden);
+  if (stack.positions == Positions::relative) {
+    size += stack.relative_buckets * stack.attention.heads;
+  }
+  return size + input_size(stack);
+}
+
+Count parameter_count(const Architecture& model) {
+  Count size = head_size(model);
+  Count embeddings = 0;
+  for (const Stack& stack : model.stacks) {
+    size += parameter_count(stack);
+    if (stack.input.kind == Input::Kind::tokens) {
+      const Count embedding = model.vocabulary * stack.input.width;
+      embeddings = model.shared_embedding ? embedding : embeddings + embedding;
+    }
+  }
+  size += output_projection(model.main());
+  if (model.projector) {
+    size += model.projector->in + model.projector->in * model.projector->out;
+  }
+  return size + embeddings;
+}
+
+Count matrix_elements_per_token(const Stack& stack) {
+  const Count attentions = stack.cross_attention ? 2 : 1;
+  const Count sparse = layers_with_experts(stack);
+  Count size = stack.layers * attentions * attention_matrices(stack) +
+               (stack.layers - sparse) * mlp_matrices(stack, stack.mlp.intermediate);
+  if (sparse != 0) size += sparse * expert_matrices(stack, stack.experts->per_token);
+  return size + input_matrices(stack);
+}
+
+Count matrix_elements_per_token(const Architecture& model) {
+  Count size = head_matrices_per_token(model);
+  for (const Stack& stack : model.stacks) size += matrix_elements_per_token(stack);
+  return size + output_projection(model.main());
+}
+
+}  // namespace headroom::estimate
