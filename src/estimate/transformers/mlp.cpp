@@ -114,14 +114,16 @@ Tensor apply(Run& run, const ExpertLayer& layer, const Tensor& x) {
   const Tensor mask = tape.empty("experts.mask", {{count, chosen, tokens}, Element::int64});
   // Spread evenly; what is left over goes to the first ones.
   const std::uint64_t pairs = tokens * chosen;
+  Tensor mine,
+      out;  // Python's loop variables: the last expert's live until the next one's are made.
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t own = pairs / count + (i < pairs % count ? 1 : 0);
     if (own == 0) continue;
     const Scope scope(tape, layer.name, i);
     const Tensor where = tape.empty("where", {{2, own}, Element::int64});
-    const Tensor mine = ops::take(tape, rows, {own, width}, "input");
+    mine = ops::take(tape, rows, {own, width}, "input");
     const Tensor share = ops::take(tape, weights, {own, 1}, "weights");
-    const Tensor out = ops::mul(tape, apply(run, layer.experts[i], mine), share, "weighted");
+    out = ops::mul(tape, apply(run, layer.experts[i], mine), share, "weighted");
     sum = ops::add_rows_in_place(tape, sum, ops::cast(tape, out, x.element, "narrow"));
   }
   if (layer.shared) {
