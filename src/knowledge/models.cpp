@@ -20,18 +20,28 @@ bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-// "Qwen2.5-3B-Instruct" → "qwen253binstruct"; without its words for a tuned variant → "qwen253b".
-std::string plain(std::string_view name, bool keep_variant) {
+bool names_a_variant(std::string_view word) {
+  return word == "instruct" || word == "chat" || word == "it" || word == "hf" || word == "base" ||
+         word == "pt";
+}
+
+// What two names must share to be the same. The point tells "opt-1.3b" from "opt-13b", so that it
+// is left out only where nothing matches with it.
+struct Likeness {
+  bool points = true;
+  bool variants = true;  // Whether "-Instruct" and the like count.
+};
+
+// "Qwen2.5-3B-Instruct" → "qwen2.53binstruct", "qwen253b" with neither.
+std::string plain(std::string_view name, const Likeness& likeness) {
   std::string key;
   std::string word;
   const auto end_word = [&] {
-    const bool variant = word == "instruct" || word == "chat" || word == "it" || word == "hf" ||
-                         word == "base" || word == "pt";
-    if (keep_variant || !variant) key += word;
+    if (likeness.variants || !names_a_variant(word)) key += word;
     word.clear();
   };
   for (const char c : to_lower(without_organisation(name))) {
-    if (is_letter_or_digit(c)) {
+    if (is_letter_or_digit(c) || (c == '.' && likeness.points)) {
       word += c;
     } else if (c != '.') {
       end_word();
@@ -39,6 +49,19 @@ std::string plain(std::string_view name, bool keep_variant) {
   }
   end_word();
   return key;
+}
+
+// The one model that is like `name`; none if there are several.
+const KnownModel* find_like(std::string_view name, const std::vector<KnownModel>& models,
+                            const Likeness& likeness) {
+  const std::string wanted = plain(name, likeness);
+  const KnownModel* found = nullptr;
+  for (const KnownModel& model : models) {
+    if (plain(model.name, likeness) != wanted) continue;
+    if (found != nullptr) return nullptr;
+    found = &model;
+  }
+  return found;
 }
 
 // What the rows of a group have in common.
@@ -95,10 +118,10 @@ Status parse_group(const Document& document, const std::string& place,
 // At most three, the nearest first; none that has nothing to do with it.
 std::vector<std::string> nearest_names(std::string_view name,
                                        const std::vector<KnownModel>& models) {
-  const std::string wanted = plain(name, /*keep_variant=*/false);
+  const std::string wanted = plain(name, {.variants = false});
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const KnownModel& model : models) {
-    const std::size_t distance = edit_distance(wanted, plain(model.name, false));
+    const std::size_t distance = edit_distance(wanted, plain(model.name, {.variants = false}));
     if (distance <= std::max<std::size_t>(2, wanted.size() / 2)) {
       ranked.emplace_back(distance, model.name);
     }
@@ -124,12 +147,14 @@ Result<std::vector<KnownModel>> load_models() {
 }
 
 Result<KnownModel> find_model(std::string_view name) {
-  HEADROOM_TRY(std::vector<KnownModel> models, load_models());
-  for (const bool keep_variant : {true, false}) {
-    for (KnownModel& model : models) {
-      if (plain(model.name, keep_variant) != plain(name, keep_variant)) continue;
-      model.stands_in = !keep_variant;
-      return std::move(model);
+  HEADROOM_TRY(const std::vector<KnownModel> models, load_models());
+  for (const bool variants : {true, false}) {
+    for (const bool points : {true, false}) {
+      const KnownModel* found = find_like(name, models, {.points = points, .variants = variants});
+      if (found == nullptr) continue;
+      KnownModel model = *found;
+      model.stands_in = !variants;
+      return model;
     }
   }
   const std::string shown(name.substr(0, 80));
