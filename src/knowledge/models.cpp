@@ -122,7 +122,7 @@ std::vector<std::string> nearest_names(std::string_view name,
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const KnownModel& model : models) {
     const std::size_t distance = edit_distance(wanted, plain(model.name, {.variants = false}));
-    if (distance <= std::max<std::size_t>(2, wanted.size() / 2)) {
+    if (distance <= std::max<std::size_t>(2, wanted.size() * 3 / 5)) {
       ranked.emplace_back(distance, model.name);
     }
   }
