@@ -157,12 +157,14 @@ Result<KnownModel> find_model(std::string_view name) {
       return model;
     }
   }
-  const std::string shown(name.substr(0, 80));
+  std::string shown =
+      Json(std::string(name)).dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+  if (shown.size() > 80) shown = shown.substr(0, 80) + "…";
   const auto meant = nearest_names(name.substr(0, 80), models);
   return Error{
       Errc::not_found,
-      fmt::format("model.name: expected one of {} models known by name, found \"{}\"{}",
-                  models.size(), shown, meant.empty() ? "" : "; the nearest: " + join(meant, ", ")),
+      fmt::format("model.name: expected one of {} models known by name, found {}{}", models.size(),
+                  shown, meant.empty() ? "" : "; the nearest: " + join(meant, ", ")),
       "give its folder instead: config = \"the folder with the model's config.json\" in [model]"};
 }
 

@@ -80,9 +80,14 @@ const Family* find_family(std::string_view model_type) {
   return nullptr;
 }
 
+// Each once: of the names that are read alike, the first.
 std::string known_families() {
   std::vector<std::string> names;
-  for (const Family& family : families) names.emplace_back(family.model_type);
+  const Family* before = nullptr;
+  for (const Family& family : families) {
+    if (before == nullptr || family.parse != before->parse) names.emplace_back(family.model_type);
+    before = &family;
+  }
   return join(names, ", ");
 }
 
@@ -96,7 +101,7 @@ const char* foreign_key(const ConfigReader& config) {
        {"num_experts", "num_local_experts", "n_routed_experts", "moe_intermediate_size",
         "kv_lora_rank", "q_lora_rank", "ssm_cfg", "state_size", "mamba_d_state",
         "attn_layer_period", "linear_num_value_heads", "hidden_size_per_layer_input",
-        "is_encoder_decoder", "block_types", "full_attn_idxs"}) {
+        "is_encoder_decoder", "block_types", "cross_attention_layers"}) {
     const Json* value = config.find({key});
     if (value != nullptr && *value != false) return key;
   }
@@ -174,9 +179,9 @@ class ArchitectureParser {
     if (family == nullptr) family = as_llama(layers, inner_type);
     if (family != nullptr) {
       config_.note(
-          fmt::format("model_type \"{}\" is not known as a whole: planned are the layers "
-                      "of its {} ({}) alone",
-                      type.substr(0, 60), key, inner_type.substr(0, 60)));
+          fmt::format("model_type {} is not known as a whole: planned are the layers of "
+                      "its {} ({}) alone",
+                      shown(type), key, shown(inner_type)));
     }
     return family;
   }
@@ -185,16 +190,16 @@ class ArchitectureParser {
     const char* foreign = foreign_key(config);
     if (looks_like_llama(config) && foreign == nullptr) {
       config.note(
-          fmt::format("model_type \"{}\" is not known: it has a Llama's keys and is "
-                      "planned as one",
-                      type.substr(0, 60)));
+          fmt::format("model_type {} is not known: it has a Llama's keys and is planned "
+                      "as one",
+                      shown(type)));
       return find_family("llama");
     }
     const std::string why = foreign == nullptr ? "" : fmt::format(" with {}", foreign);
     findings_.problem =
         Error{Errc::unsupported,
-              fmt::format("model_type: expected one of {}; found \"{}\"{}", known_families(),
-                          type.substr(0, 60), why),
+              fmt::format("model_type: expected one of {}; found {}{}", known_families(),
+                          shown(type), why),
               "if it has a llama's layers, write \"model_type\": \"llama\" in a copy of its "
               "config.json; a plan by numbers alone is \"model_type\": \"transformer\""};
     return nullptr;

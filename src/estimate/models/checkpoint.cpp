@@ -31,8 +31,8 @@ StoredQuantization read_quantization(ConfigReader quantization) {
     }
   }
   if (stored.bits == 0) {
-    quantization.note("quantization_config: \"" + stored.method.substr(0, 60) +
-                      "\" does not say how many bits a weight has");
+    quantization.note("quantization_config: " + shown(stored.method) +
+                      " does not say how many bits a weight has");
   }
   return stored;
 }
@@ -90,7 +90,7 @@ void read_task(ConfigReader& config, Architecture& out) {
                                   "ForImageClassification", "ForQuestionAnswering"})) {
     if (out.stacks.size() > 1) {
       config.note(fmt::format("architectures: {} is planned with the head of a language model",
-                              name.substr(0, 60)));
+                              shown(name)));
       return;
     }
     const bool per_sample =

@@ -73,8 +73,8 @@ void read_layer_types(ConfigReader& config, Stack& stack, std::uint64_t window) 
   for (const std::string& type : types) {
     if (type != "sliding_attention" && type != "full_attention") {
       config.fail_with("layer_types", fmt::format("expected sliding_attention or full_attention, "
-                                                  "found \"{}\"",
-                                                  type.substr(0, 60)));
+                                                  "found {}",
+                                                  shown(type)));
     }
     stack.windows.push_back(type == "sliding_attention" ? window : 0);
   }

@@ -37,6 +37,11 @@ std::string shown(const Json* found) {
   return text.size() > 60 ? text.substr(0, 60) + "…" : text;
 }
 
+std::string shown(const std::string& text) {
+  const Json value = text;
+  return shown(&value);
+}
+
 ConfigReader ConfigReader::inner(const char* key) {
   ConfigReader reader = *this;
   const Json* value = find({key});

@@ -95,6 +95,7 @@ class ConfigReader {
 
 // What an error shows of a value: never more than a line.
 std::string shown(const Json* found);
+std::string shown(const std::string& text);
 
 inline constexpr const char* take_the_original =
     "take config.json from the model's own folder, or correct it";

@@ -48,7 +48,9 @@ std::uint64_t kv_heads_of(ConfigReader& config, const AttentionShape& attention,
 
 void parse_falcon(ConfigReader& config, Architecture& out) {
   Stack& stack = add_bloom_stack(config, out);
-  const bool renewed = config.flag_or({"new_decoder_architecture"}, false);
+  // Before it had a name of its own here, the new architecture was the type "RefinedWeb".
+  const bool renewed = config.flag_or({"new_decoder_architecture"},
+                                      config.text_or({"model_type"}, "") == "RefinedWeb");
   stack.attention.kv_heads = kv_heads_of(config, stack.attention, renewed);
   const bool bias = config.flag_or({"bias"}, false);
   set_bias(stack.attention, bias, bias);
