@@ -25,6 +25,12 @@ Result<ModelConfig> decoder_config(const Architecture& architecture) {
                  "headroom-train has the layers of these; other models are planned for [engine] "
                  "kind = \"transformers\""};
   }
+  if (architecture.head.kind != Head::Kind::language) {
+    return Error{Errc::unsupported,
+                 "architectures: expected a language model (…ForCausalLM), found another head",
+                 "headroom-train trains language models; others are planned for [engine] kind = "
+                 "\"transformers\""};
+  }
   const Stack& stack = architecture.main();
   ModelConfig config;
   config.family = family;

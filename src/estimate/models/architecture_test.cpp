@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "estimate/model_config.h"
 #include "estimate/models/parameters.h"
 
 namespace headroom::estimate {
@@ -260,6 +261,10 @@ TEST(Architecture, the_class_that_was_saved_decides_the_head) {
   EXPECT_FALSE(classes.bias);
   EXPECT_TRUE(head_of("llama", "LlamaForTokenClassification").bias);
   EXPECT_EQ(head_of("mistral", "MistralForQuestionAnswering").width, 2U);
+  // headroom-train has the head of a language model alone.
+  const char* const classifier = R"({"architectures": ["LlamaForSequenceClassification"]})";
+  EXPECT_TRUE(decoder_config(read(small("llama"))));
+  EXPECT_FALSE(decoder_config(read(small("llama", classifier))));
 }
 
 TEST(Architecture, impossible_numbers_are_errors_that_name_their_key) {

@@ -13,7 +13,7 @@ void parse_mixtral(ConfigReader& config, Architecture& out) {
                                   .positions = 4096U * 32U,
                                   .eps = 1e-5});
   Experts& experts = stack.experts.emplace();
-  experts.count = config.size({"num_local_experts"}, expert_counts, 8);
+  experts.count = config.size({"num_local_experts", "num_experts"}, expert_counts, 8);
   experts.per_token = config.size_or({"num_experts_per_tok"}, {1, experts.count}, 2);
   experts.intermediate = stack.mlp.intermediate;
   stack.names.router = "block_sparse_moe.gate";
