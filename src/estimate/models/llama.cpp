@@ -39,8 +39,7 @@ void parse_llama(ConfigReader& config, Architecture& out) {
 
 void parse_mistral(ConfigReader& config, Architecture& out) {
   Stack& stack = add_llama_stack(
-      config, out,
-      {.intermediate = 14336, .heads = {32, 8, std::nullopt}, .positions = 4096U * 32U});
+      config, out, {.intermediate = 14336, .heads = {32, 8, std::nullopt}, .positions = 131072});
   read_windows(config, stack, 4096, [](std::uint64_t) { return true; });
 }
 

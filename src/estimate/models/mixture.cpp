@@ -7,11 +7,9 @@ namespace headroom::estimate {
 
 // intermediate_size is that of one expert; every layer has them.
 void parse_mixtral(ConfigReader& config, Architecture& out) {
-  Stack& stack = add_llama_stack(config, out,
-                                 {.intermediate = 14336,
-                                  .heads = {32, 8, std::nullopt},
-                                  .positions = 4096U * 32U,
-                                  .eps = 1e-5});
+  Stack& stack = add_llama_stack(
+      config, out,
+      {.intermediate = 14336, .heads = {32, 8, std::nullopt}, .positions = 131072, .eps = 1e-5});
   Experts& experts = stack.experts.emplace();
   experts.count = config.size({"num_local_experts", "num_experts"}, expert_counts, 8);
   experts.per_token = config.size_or({"num_experts_per_tok"}, {1, experts.count}, 2);
