@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the headers of a model's weight files say: every tensor with its shape, how it is stored and
+// what it takes, exactly. No arithmetic over a config beats it for the bytes of the weights.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random_access.h"
+#include "base/result.h"
+#include "estimate/job.h"
+
+namespace headroom::estimate {
+
+enum class WeightFileFormat : std::uint8_t { safetensors, gguf, onnx };
+std::string_view to_string(WeightFileFormat format);  // "safetensors", "GGUF", "ONNX"
+
+struct StoredTensor {
+  std::string name;
+  std::vector<std::uint64_t> shape;  // Outermost first, also of GGUF, whose files say it last.
+  std::string type;                  // As the format calls it: "BF16", "Q4_K", "FLOAT16"
+  std::uint64_t bytes = 0;
+};
+
+struct WeightFile {
+  WeightFileFormat format = WeightFileFormat::safetensors;
+  std::vector<StoredTensor> tensors;
+  std::uint64_t bytes = 0;  // Of all tensors. Never overflows: readers refuse what would.
+
+  const StoredTensor* find(std::string_view name) const;
+  std::map<std::string, std::uint64_t> bytes_by_type() const;
+};
+
+// Adds the tensors of another file of the same model. Fails where both have a tensor of one name,
+// and where the sum exceeds 64 bits.
+Status add_shard(WeightFile& whole, WeightFile shard);
+
+// What the weights take once they are loaded as `dtype`: floating-point tensors are converted,
+// integers (the packed weights of GPTQ and AWQ) and quantised blocks stay as they are.
+std::uint64_t loaded_bytes(const WeightFile& file, DType dtype);
+
+// Reads the header only.
+Result<WeightFile> read_safetensors(const RandomAccess& file);
+
+}  // namespace headroom::estimate
