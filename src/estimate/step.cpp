@@ -8,6 +8,7 @@
 #include "estimate/engine_support.h"
 #include "estimate/headroom_engine.h"
 #include "estimate/model_config.h"
+#include "estimate/onnx_engine.h"
 #include "estimate/transformers/engine.h"
 
 namespace headroom::estimate {
@@ -66,6 +67,7 @@ Peak replay(const Recording& recording, allocator::Policy& policy) {
 }
 
 Result<Recording> record_step(const Job& job, const Architecture& model, const Device& device) {
+  if (model.graph) return record_onnx(job, *model.graph);
   HEADROOM_CHECK(check_engine(job));
   if (job.engine.kind == EngineKind::transformers)
     return record_transformers(job, model, device, recorded_steps);

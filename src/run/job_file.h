@@ -2,10 +2,12 @@
 // Reads a job and the model it names: shared by `headroom plan`, `headroom run` and headroom-train.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/document.h"
 #include "base/result.h"
+#include "estimate/files/weight_file.h"
 #include "estimate/job.h"
 #include "estimate/models/architecture.h"
 
@@ -14,12 +16,14 @@ namespace headroom::run {
 struct LoadedJob {
   estimate::Job job;
   estimate::Architecture model;
-  Json config;         // What `model` was read from, with every key.
+  Json config;  // What `model` was read from, with every key; null of an ONNX file.
+  std::optional<estimate::WeightFile> weights;  // By the headers of the model's own files.
   std::string folder;  // Of the job file: what the job's relative paths start from. "." for stdin.
 };
 
-// `path` is a file, or "-" for standard input. model.config may be a folder or a config.json,
-// relative to the job's folder.
+// `path` is a file, or "-" for standard input. model.config may be a folder, a config.json or a
+// weight file (model_files.h), relative to the job's folder. A model's folder or weight file in
+// place of a job is planned as inference, and the model's notes say so.
 Result<LoadedJob> load_job(const std::string& path);
 
 }  // namespace headroom::run

@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "base/bytes.h"
+#include "base/text.h"
 #include "estimate/files/safetensors_header.h"
 
 namespace headroom::estimate {
@@ -67,16 +69,30 @@ Status add_shard(WeightFile& whole, WeightFile shard) {
   return Done{};
 }
 
-std::uint64_t loaded_bytes(const WeightFile& file, DType dtype) {
-  std::uint64_t sum = 0;
+StoredWeights stored_weights(const WeightFile& file) {
+  StoredWeights weights;
   for (const StoredTensor& tensor : file.tensors) {
-    const std::uint64_t stored =
+    const std::uint64_t element =
         file.format == WeightFileFormat::safetensors ? float_bytes(tensor.type) : 0;
-    const std::uint64_t bytes = stored == 0 ? tensor.bytes : tensor.bytes / stored * size_of(dtype);
-    if (bytes > UINT64_MAX - sum) return UINT64_MAX;
-    sum += bytes;
+    if (element == 0) {
+      weights.fixed_bytes += tensor.bytes;
+    } else {
+      weights.float_elements += tensor.bytes / element;
+    }
   }
-  return sum;
+  return weights;
+}
+
+std::string to_text(const WeightFile& file) {
+  std::vector<std::pair<std::uint64_t, std::string>> types;
+  for (const auto& [type, bytes] : file.bytes_by_type()) types.emplace_back(bytes, type);
+  std::sort(types.rbegin(), types.rend());
+  std::vector<std::string> parts;
+  for (const auto& [bytes, type] : types)
+    parts.push_back(fmt::format("{} {}", type, headroom::to_string(Bytes{bytes})));
+  return fmt::format("{}, {} tensors, {}{}{}", to_string(file.format), file.tensors.size(),
+                     headroom::to_string(Bytes{file.bytes}), parts.empty() ? "" : ": ",
+                     join(parts, ", "));
 }
 
 Result<WeightFile> read_safetensors(const RandomAccess& bytes) {

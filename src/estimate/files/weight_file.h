@@ -12,7 +12,7 @@
 
 #include "base/random_access.h"
 #include "base/result.h"
-#include "estimate/job.h"
+#include "estimate/models/architecture.h"
 
 namespace headroom::estimate {
 
@@ -39,9 +39,12 @@ struct WeightFile {
 // and where the sum exceeds 64 bits.
 Status add_shard(WeightFile& whole, WeightFile shard);
 
-// What the weights take once they are loaded as `dtype`: floating-point tensors are converted,
-// integers (the packed weights of GPTQ and AWQ) and quantised blocks stay as they are.
-std::uint64_t loaded_bytes(const WeightFile& file, DType dtype);
+// Floating-point tensors of safetensors are converted to the job's dtype on loading; integers (the
+// packed weights of GPTQ and AWQ), eight-bit floats and the blocks of GGUF stay as they are.
+StoredWeights stored_weights(const WeightFile& file);
+
+// "GGUF, 291 tensors, 4.07 GiB: Q4_K 3.61 GiB, Q6_K 469.2 MiB, F32 1.0 MiB", largest first.
+std::string to_text(const WeightFile& file);
 
 // Reads the header only.
 Result<WeightFile> read_safetensors(const RandomAccess& file);

@@ -8,14 +8,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/document.h"
 #include "base/result.h"
+#include "estimate/job.h"
 
 namespace headroom::estimate {
+
+struct OnnxModel;
 
 enum class NormKind : std::uint8_t {
   rms,    // RMSNorm: a weight; widened to fp32 inside
@@ -228,8 +232,18 @@ struct StoredQuantization {
   bool double_quantized = false;  // bitsandbytes: the groups' scales are quantised as well.
 };
 
+// What the weights take by the headers of the model's own files (files/weight_file.h). Beats the
+// arithmetic over shapes wherever the weights are held as they are stored or in a plain type.
+struct StoredWeights {
+  std::uint64_t fixed_bytes = 0;     // Stay as they are stored: quantised blocks, packed integers.
+  std::uint64_t float_elements = 0;  // Become `dtype` on loading.
+
+  // 2^64 - 1 for what is more.
+  std::uint64_t bytes(DType dtype) const;
+};
+
 struct Architecture {
-  std::string family;  // model_type
+  std::string family;  // model_type; "onnx" where `graph` is all that is known
   std::vector<Stack> stacks;
   std::uint64_t vocabulary = 0;        // Rows of the embedding; 0 where there is none.
   bool shared_embedding = false;       // Encoder and decoder share one (T5).
@@ -239,7 +253,9 @@ struct Architecture {
   std::string
       dtype;  // Of the checkpoint's weights: "float32", "bfloat16"; empty if it says nothing.
   std::optional<StoredQuantization> stored;
-  std::vector<std::string> notes;  // What had to be assumed, in words a person can judge.
+  std::optional<StoredWeights> weights;    // Nothing: no files at hand.
+  std::shared_ptr<const OnnxModel> graph;  // Of an ONNX file. The one stack is then empty.
+  std::vector<std::string> notes;          // What had to be assumed, in words a person can judge.
 
   const Stack& main() const { return stacks.back(); }  // The one that gives the output.
 };
