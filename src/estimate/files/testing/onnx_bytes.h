@@ -105,10 +105,14 @@ inline OnnxParts tiny_detector() {
   OnnxParts parts;
   parts.inputs = {value_info("image", {"batch", 3, 64, 64})};
   parts.outputs = {value_info("scores", {"batch", "n"})};
-  parts.weights = {weight("conv.weight", {8, 3, 3, 3}), weight("conv.bias", {8}),
-                   weight("bn.scale", {8}),             weight("bn.bias", {8}),
-                   weight("bn.mean", {8}),              weight("bn.variance", {8}),
-                   weight("head.weight", {8192, 10}),   whole_numbers("zero", {0}),
+  parts.weights = {weight("conv.weight", {8, 3, 3, 3}),
+                   weight("conv.bias", {8}),
+                   weight("bn.scale", {8}),
+                   weight("bn.bias", {8}),
+                   weight("bn.mean", {8}),
+                   weight("bn.variance", {8}),
+                   weight("head.weight", {8192, 10}),
+                   whole_numbers("zero", {0}),
                    whole_numbers("rest", {-1})};
   parts.nodes = {
       node("Conv", {"image", "conv.weight", "conv.bias"}, {"c"},
