@@ -48,13 +48,12 @@ Result<std::string> read_job_text(const std::string& path) {
 struct LoadedModel {
   estimate::Architecture model;
   Json config;
-  std::optional<estimate::WeightFile> weights;
 };
 
 Result<LoadedModel> parse_config(Json config, const std::string& place) {
   auto model = estimate::parse_architecture(config);
   if (!model) return std::move(model).error().in(place);
-  return LoadedModel{*std::move(model), std::move(config), {}};
+  return LoadedModel{*std::move(model), std::move(config)};
 }
 
 Result<Json> read_config(const std::string& path) {
@@ -82,8 +81,7 @@ Result<LoadedModel> load_files(const std::string& path, const estimate::Job& job
     }
     HEADROOM_TRY(loaded, parse_config(*std::move(files->config), files->place));
   }
-  if (files->weights) loaded.model.weights = estimate::stored_weights(*files->weights);
-  loaded.weights = std::move(files->weights);
+  loaded.model.weights = std::move(files->weights);
   loaded.model.notes.insert(loaded.model.notes.end(), files->notes.begin(), files->notes.end());
   return loaded;
 }
@@ -138,8 +136,7 @@ Result<LoadedJob> load_job(const std::string& path) {
   if (!loaded) return std::move(loaded).error().in(name);
   if (is_alone)
     loaded->model.notes.push_back(default_job_note(*job, loaded->model.graph != nullptr));
-  return LoadedJob{*std::move(job), std::move(loaded->model), std::move(loaded->config),
-                   std::move(loaded->weights), folder};
+  return LoadedJob{*std::move(job), std::move(loaded->model), std::move(loaded->config), folder};
 }
 
 }  // namespace headroom::run

@@ -2,12 +2,10 @@
 // Reads a job and the model it names: shared by `headroom plan`, `headroom run` and headroom-train.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "base/document.h"
 #include "base/result.h"
-#include "estimate/files/weight_file.h"
 #include "estimate/job.h"
 #include "estimate/models/architecture.h"
 
@@ -16,8 +14,7 @@ namespace headroom::run {
 struct LoadedJob {
   estimate::Job job;
   estimate::Architecture model;
-  Json config;  // What `model` was read from, with every key; null of an ONNX file.
-  std::optional<estimate::WeightFile> weights;  // By the headers of the model's own files.
+  Json config;         // What `model` was read from, with every key; null of an ONNX file.
   std::string folder;  // Of the job file: what the job's relative paths start from. "." for stdin.
 };
 

@@ -23,20 +23,24 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+std::shared_ptr<const estimate::WeightFile> share(estimate::WeightFile weights) {
+  return std::make_shared<const estimate::WeightFile>(std::move(weights));
+}
+
 Result<ModelFiles> read_gguf_files(const std::string& path) {
   HEADROOM_TRY(GgufModel model, read_gguf(path));
   ModelFiles files;
   files.config = std::move(model.config);
   files.place = path;
   files.notes.push_back("weights as in the file: " + to_text(model.weights));
-  files.weights = std::move(model.weights);
+  files.weights = share(std::move(model.weights));
   return files;
 }
 
 Result<ModelFiles> read_onnx_files(const std::string& path) {
   ModelFiles files;
   HEADROOM_TRY(files.graph, read_onnx(path));
-  files.weights = estimate::weights_of(*files.graph);
+  files.weights = share(estimate::weights_of(*files.graph));
   files.place = path;
   files.notes.push_back("weights as in the file: " + to_text(*files.weights));
   return files;
@@ -44,7 +48,8 @@ Result<ModelFiles> read_onnx_files(const std::string& path) {
 
 Result<ModelFiles> read_safetensors_files(const std::string& path) {
   ModelFiles files;
-  HEADROOM_TRY(files.weights, read_safetensors(path));
+  HEADROOM_TRY(estimate::WeightFile weights, read_safetensors(path));
+  files.weights = share(std::move(weights));
   files.config_file = files.place = folder_of(path) + "/config.json";
   files.notes.push_back("weights by their file: " + to_text(*files.weights));
   return files;
@@ -76,7 +81,7 @@ Result<ModelFiles> read_folder(const std::string& folder) {
     files.notes.push_back("weights by config.json alone, as their files cannot be read: " +
                           weights.error().message);
   } else if (*weights) {
-    files.weights = *std::move(weights);
+    files.weights = share(**std::move(weights));
     files.notes.push_back("weights by their files: " + to_text(*files.weights));
   }
   return files;

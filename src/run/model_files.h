@@ -22,7 +22,7 @@ struct ModelFiles {
   std::optional<Json> config;  // What a GGUF file says in its place.
   std::string place;           // Where `config` is from, for messages.
   std::shared_ptr<const estimate::OnnxModel> graph;  // Of an ONNX file: there is no config.
-  std::optional<estimate::WeightFile> weights;
+  std::shared_ptr<const estimate::WeightFile> weights;
   std::vector<std::string> notes;
 };
 

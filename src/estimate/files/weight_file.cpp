@@ -69,18 +69,23 @@ Status add_shard(WeightFile& whole, WeightFile shard) {
   return Done{};
 }
 
-StoredWeights stored_weights(const WeightFile& file) {
-  StoredWeights weights;
-  for (const StoredTensor& tensor : file.tensors) {
-    const std::uint64_t element =
-        file.format == WeightFileFormat::safetensors ? float_bytes(tensor.type) : 0;
-    if (element == 0) {
-      weights.fixed_bytes += tensor.bytes;
-    } else {
-      weights.float_elements += tensor.bytes / element;
-    }
-  }
-  return weights;
+Meta loaded_as(const StoredTensor& tensor, WeightFileFormat format, DType dtype) {
+  const std::uint64_t element =
+      format == WeightFileFormat::safetensors ? float_bytes(tensor.type) : 0;
+  if (element == 0) return {{tensor.bytes}, Element::uint8};
+  if (tensor.shape.size() > Shape::dimensions_max)
+    return {{tensor.bytes / element}, element_of(dtype)};
+  Meta meta{{}, element_of(dtype)};
+  for (const std::uint64_t size : tensor.shape) meta.shape.push_back(size);
+  return meta;
+}
+
+bool is_packed(const WeightFile& file) {
+  return std::any_of(file.tensors.begin(), file.tensors.end(), [&](const StoredTensor& tensor) {
+    return file.format == WeightFileFormat::gguf ||
+           (file.format == WeightFileFormat::safetensors &&
+            (tensor.type == "I32" || tensor.type == "U8" || tensor.type == "I8"));
+  });
 }
 
 std::string to_text(const WeightFile& file) {

@@ -12,7 +12,7 @@
 
 #include "base/random_access.h"
 #include "base/result.h"
-#include "estimate/models/architecture.h"
+#include "estimate/recorder.h"
 
 namespace headroom::estimate {
 
@@ -39,9 +39,13 @@ struct WeightFile {
 // and where the sum exceeds 64 bits.
 Status add_shard(WeightFile& whole, WeightFile shard);
 
-// Floating-point tensors of safetensors are converted to the job's dtype on loading; integers (the
-// packed weights of GPTQ and AWQ), eight-bit floats and the blocks of GGUF stay as they are.
-StoredWeights stored_weights(const WeightFile& file);
+// What a stored tensor becomes when it is loaded. Floating-point tensors of safetensors are
+// converted to `dtype`; integers (the packed weights of GPTQ and AWQ), eight-bit floats and the
+// blocks of GGUF stay as they are, and count as bytes.
+Meta loaded_as(const StoredTensor& tensor, WeightFileFormat format, DType dtype);
+
+// Whether weights are packed in it, so that no dtype of a job changes what they take.
+bool is_packed(const WeightFile& file);
 
 // "GGUF, 291 tensors, 4.07 GiB: Q4_K 3.61 GiB, Q6_K 469.2 MiB, F32 1.0 MiB", largest first.
 std::string to_text(const WeightFile& file);

@@ -215,12 +215,6 @@ class ArchitectureParser {
 
 }  // namespace
 
-std::uint64_t StoredWeights::bytes(DType dtype) const {
-  const std::uint64_t element = size_of(dtype);
-  if (float_elements > (UINT64_MAX - fixed_bytes) / element) return UINT64_MAX;
-  return fixed_bytes + float_elements * element;
-}
-
 Result<Architecture> parse_architecture(const Json& config) {
   if (!config.is_object())
     return Error{Errc::invalid, "expected an object, found " + shown(&config), take_the_original};

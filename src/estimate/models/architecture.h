@@ -15,11 +15,11 @@
 
 #include "base/document.h"
 #include "base/result.h"
-#include "estimate/job.h"
 
 namespace headroom::estimate {
 
 struct OnnxModel;
+struct WeightFile;
 
 enum class NormKind : std::uint8_t {
   rms,    // RMSNorm: a weight; widened to fp32 inside
@@ -232,16 +232,6 @@ struct StoredQuantization {
   bool double_quantized = false;  // bitsandbytes: the groups' scales are quantised as well.
 };
 
-// What the weights take by the headers of the model's own files (files/weight_file.h). Beats the
-// arithmetic over shapes wherever the weights are held as they are stored or in a plain type.
-struct StoredWeights {
-  std::uint64_t fixed_bytes = 0;     // Stay as they are stored: quantised blocks, packed integers.
-  std::uint64_t float_elements = 0;  // Become `dtype` on loading.
-
-  // 2^64 - 1 for what is more.
-  std::uint64_t bytes(DType dtype) const;
-};
-
 struct Architecture {
   std::string family;  // model_type; "onnx" where `graph` is all that is known
   std::vector<Stack> stacks;
@@ -253,7 +243,8 @@ struct Architecture {
   std::string
       dtype;  // Of the checkpoint's weights: "float32", "bfloat16"; empty if it says nothing.
   std::optional<StoredQuantization> stored;
-  std::optional<StoredWeights> weights;    // Nothing: no files at hand.
+  // By the headers of the model's own files; null where none are at hand.
+  std::shared_ptr<const WeightFile> weights;
   std::shared_ptr<const OnnxModel> graph;  // Of an ONNX file. The one stack is then empty.
   std::vector<std::string> notes;          // What had to be assumed, in words a person can judge.
 
