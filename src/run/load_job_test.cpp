@@ -10,6 +10,7 @@
 #include "estimate/files/safetensors_header.h"
 #include "estimate/files/testing/gguf_bytes.h"
 #include "estimate/files/testing/onnx_bytes.h"
+#include "estimate/files/weight_file.h"
 #include "estimate/plan.h"
 #include "run/job_file.h"
 
@@ -54,10 +55,6 @@ class LoadJob : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-std::uint64_t weights_at_peak(const estimate::Plan& plan) {
-  return plan.components[estimate::Component::weights];
-}
-
 TEST_F(LoadJob, a_gguf_file_is_planned_with_exactly_its_bytes) {
   const testing::GgufBytes bytes = testing::tiny_llama();
   const LoadedJob job = load(write("tiny.gguf", bytes.file()));
@@ -66,7 +63,7 @@ TEST_F(LoadJob, a_gguf_file_is_planned_with_exactly_its_bytes) {
   EXPECT_EQ(job.model.vocabulary, 96U);
   EXPECT_THAT(job.model.notes, Contains(HasSubstr("no job was given")));
   ASSERT_NE(job.model.weights, nullptr);
-  EXPECT_EQ(weights_at_peak(plan(job)), job.model.weights->bytes);
+  EXPECT_EQ(plan(job).weights_bytes, job.model.weights->bytes);
 }
 
 TEST_F(LoadJob, a_gguf_model_in_parts_is_read_whole) {
@@ -115,7 +112,7 @@ TEST_F(LoadJob, a_folders_weights_are_read_from_its_index) {
   const LoadedJob job = load((folder_ / "m").string());
   ASSERT_NE(job.model.weights, nullptr);
   EXPECT_EQ(job.model.weights->bytes, 64U);
-  EXPECT_EQ(weights_at_peak(plan(job)), 32U);  // Loaded as bf16.
+  EXPECT_EQ(plan(job).weights_bytes, 32U);  // Loaded as bf16.
   // A part that is not there yet makes the plan less exact, not impossible.
   std::filesystem::remove(folder_ / "m" / "b.safetensors");
   const LoadedJob partly = load((folder_ / "m").string());
@@ -130,6 +127,16 @@ TEST_F(LoadJob, an_index_does_not_lead_out_of_its_folder) {
   const LoadedJob job = load((folder_ / "m").string());
   EXPECT_EQ(job.model.weights, nullptr);
   EXPECT_THAT(job.model.notes, Contains(HasSubstr("the name of a file in this folder")));
+}
+
+TEST_F(LoadJob, a_folder_without_a_config_is_its_one_weight_file) {
+  write("m/README.md", "");
+  const std::string file = write("m/model.gguf", testing::tiny_llama().file());
+  EXPECT_EQ(load((folder_ / "m").string()).model.weights->format, estimate::WeightFileFormat::gguf);
+  write("m/other.gguf", testing::tiny_llama().file());
+  const auto several = load_job((folder_ / "m").string());
+  ASSERT_FALSE(several);
+  EXPECT_THAT(several.error().message, HasSubstr("found model.gguf, other.gguf"));
 }
 
 TEST_F(LoadJob, a_broken_weight_file_is_an_error_with_its_path) {

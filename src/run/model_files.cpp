@@ -72,9 +72,14 @@ Result<ModelFiles> read_folder(const std::string& folder) {
   ModelFiles files;
   files.config_file = files.place = folder + "/config.json";
   if (!machine::kind_of(files.config_file)) {
-    const auto only = find_weight_file(folder);
-    if (only && *only) return read_weight_file(**only, *weight_format_of(**only));
-    return files;  // Reading config.json says what is wrong.
+    const auto names = list_weight_files(folder);
+    if (!names || names->empty()) return files;  // Reading config.json says what is wrong.
+    if (names->size() == 1)
+      return read_weight_file(folder + "/" + names->front(), *weight_format_of(names->front()));
+    return Error{Errc::invalid,
+                 fmt::format("{}: expected config.json or one model's file, found {}", folder,
+                             join(*names, ", ")),
+                 "write the path of one of them"};
   }
   auto weights = read_folder_weights(folder);
   if (!weights) {

@@ -138,18 +138,15 @@ Result<std::optional<estimate::WeightFile>> read_folder_weights(const std::strin
   return std::optional(std::move(whole));
 }
 
-Result<std::optional<std::string>> find_weight_file(const std::string& folder) {
-  HEADROOM_TRY(const auto present, machine::list_folder(folder));
-  std::optional<std::string> found;
-  for (const std::string& name : present) {
+Result<std::vector<std::string>> list_weight_files(const std::string& folder) {
+  HEADROOM_TRY(std::vector<std::string> names, machine::list_folder(folder));
+  std::erase_if(names, [](const std::string& name) {
     const auto format = weight_format_of(name);
-    if (!format || *format == estimate::WeightFileFormat::safetensors) continue;
     const auto shard = parse_shard_name(name);
-    if (shard && shard->number != 1) continue;
-    if (found) return std::optional<std::string>();
-    found = folder + "/" + name;
-  }
-  return found;
+    return !format || *format == estimate::WeightFileFormat::safetensors ||
+           (shard && shard->number != 1);
+  });
+  return names;
 }
 
 }  // namespace headroom::run

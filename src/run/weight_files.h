@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/document.h"
 #include "base/result.h"
@@ -33,8 +34,8 @@ Result<estimate::WeightFile> read_safetensors(const std::string& path);
 // model.safetensors. Nothing where the folder has neither.
 Result<std::optional<estimate::WeightFile>> read_folder_weights(const std::string& folder);
 
-// The weight file of a folder that has no config.json: its only .gguf (the first of shards) or
-// .onnx. Nothing where there is none, or more than one.
-Result<std::optional<std::string>> find_weight_file(const std::string& folder);
+// The names of the models in a folder that are one file each: .gguf (of shards the first) and
+// .onnx.
+Result<std::vector<std::string>> list_weight_files(const std::string& folder);
 
 }  // namespace headroom::run
