@@ -74,11 +74,32 @@ class JobParser {
     } else {
       model.read("config", job_.model.config_path);
     }
+    read_shapes(model);
     model.refuse_unknown();
     if (!job_.model.name && config == nullptr) {
       model.fail("", Errc::invalid, "expected model.config or model.name, found neither",
                  "add [model] with config = \"folder with config.json\"");
     }
+  }
+
+  void read_shapes(TableReader& model) {
+    const Json* shapes = model.find("shapes");
+    if (shapes == nullptr) return;
+    const auto is_size = [](const Json& size) {
+      return size.is_number_integer() && size >= 1 && size <= large_numbers.max;
+    };
+    const auto is_shape = [&](const Json& shape) {
+      return shape.is_array() && std::all_of(shape.begin(), shape.end(), is_size);
+    };
+    if (!shapes->is_object() || !std::all_of(shapes->begin(), shapes->end(), is_shape)) {
+      model.fail("shapes", Errc::invalid,
+                 fmt::format("expected the shape of each input by its name, found {}",
+                             shapes->dump(-1, ' ', true).substr(0, 60)),
+                 "write shapes = { \"input\" = [1, 3, 224, 224] }");
+      return;
+    }
+    for (const auto& [name, shape] : shapes->items())
+      job_.model.shapes[name] = shape.get<std::vector<std::uint64_t>>();
   }
 
   void read_compute() {

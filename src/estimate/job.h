@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,8 +48,11 @@ struct Job {
   struct Model {
     std::optional<std::string> name;  // "Qwen/Qwen2.5-3B", looked up in the built-in table.
     std::optional<std::string>
-        config_path;  // A Hugging Face folder or a config.json; relative to the job file.
+        config_path;  // A Hugging Face folder, a config.json, or a weight file (.gguf, .onnx,
+                      // .safetensors); relative to the job file.
     std::optional<Json> config;  // The object itself, in JSON jobs.
+    // Of an ONNX model's inputs, by name, where the file leaves sizes open.
+    std::map<std::string, std::vector<std::uint64_t>> shapes;
   } model;
 
   struct Method {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "allocator/component.h"
@@ -80,6 +81,9 @@ struct Recording {
 // Writes a Recording. One thread.
 class Recorder {
  public:
+  Recorder() = default;
+  explicit Recorder(Recording begun) : recording_(std::move(begun)) {}  // Goes on with one.
+
   std::uint32_t allocate(Name name, std::uint32_t scope, const Meta& meta, Component component);
   void release(std::uint32_t tensor);
   void retag(std::uint32_t tensor, Component component);

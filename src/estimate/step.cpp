@@ -6,8 +6,10 @@
 #include <algorithm>
 
 #include "estimate/engine_support.h"
+#include "estimate/files/file_weights.h"
 #include "estimate/headroom_engine.h"
 #include "estimate/model_config.h"
+#include "estimate/onnx_engine.h"
 #include "estimate/transformers/engine.h"
 
 namespace headroom::estimate {
@@ -66,9 +68,15 @@ Peak replay(const Recording& recording, allocator::Policy& policy) {
 }
 
 Result<Recording> record_step(const Job& job, const Architecture& model, const Device& device) {
+  if (model.graph) return record_onnx(job, *model.graph);
   HEADROOM_CHECK(check_engine(job));
-  if (job.engine.kind == EngineKind::transformers)
-    return record_transformers(job, model, device, recorded_steps);
+  if (job.engine.kind == EngineKind::transformers) {
+    HEADROOM_TRY(Recording recording, record_transformers(job, model, device, recorded_steps));
+    if (model.weights && hold_their_weights(*model.weights, job))
+      hold_file_weights(recording, *model.weights,
+                        plain_type(job.method.base).value_or(job.compute.dtype));
+    return recording;
+  }
   HEADROOM_TRY(const ModelConfig decoder, decoder_config(model));
   return record_headroom(job, decoder, recorded_steps);
 }

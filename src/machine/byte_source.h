@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes from wherever they are: at any place (a file, a section of one, memory), or in order (what
-// a decompressor yields). What reads formats is written against these two and reaches no file.
+// Bytes from wherever they are: at any place (a file, a section of one), or in order (what a
+// decompressor yields). What reads formats is written against these two and reaches no file.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/random_access.h"
 #include "base/result.h"
 
 namespace headroom::machine {
-
-class RandomAccess {
- public:
-  virtual ~RandomAccess() = default;
-  virtual std::uint64_t size() const = 0;
-  // Fills the buffer from `offset` on; fewer only at the end, none behind it. Fails on I/O errors.
-  virtual Result<std::size_t> read_at(std::uint64_t offset, std::span<char> buffer) const = 0;
-};
 
 class ByteStream {
  public:

@@ -19,7 +19,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::make_newc;
-using testing::MemoryBytes;
 using testing::newc_folder;
 using testing::newc_link;
 using testing::NewcEntry;

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/user_files.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
+#include "machine/byte_source.h"
 #include "machine/descriptor.h"
 #include "machine/os_error.h"
 
@@ -43,7 +47,49 @@ mode_t mode_for(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 ? status.st_mode & 07777U : 0644U;
 }
 
+class OpenFile : public RandomAccess {
+ public:
+  OpenFile(Descriptor file, const FileBytes& bytes) : file_(std::move(file)), bytes_(bytes) {}
+  std::uint64_t size() const override { return bytes_.size(); }
+  Result<std::size_t> read_at(std::uint64_t offset, std::span<char> buffer) const override {
+    return bytes_.read_at(offset, buffer);
+  }
+
+ private:
+  Descriptor file_;
+  FileBytes bytes_;
+};
+
 }  // namespace
+
+Result<std::unique_ptr<RandomAccess>> open_file(const std::string& path) {
+  const std::string doing = "reading " + path;
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.get() < 0) return os_error(errno, doing);
+  auto bytes = FileBytes::of(file.get());
+  if (!bytes) return std::move(bytes).error().in(doing);
+  return std::make_unique<OpenFile>(std::move(file), *bytes);
+}
+
+Result<EntryKind> kind_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return os_error(errno, "looking at " + path);
+  if (S_ISREG(status.st_mode)) return EntryKind::file;
+  return S_ISDIR(status.st_mode) ? EntryKind::folder : EntryKind::other;
+}
+
+Result<std::vector<std::string>> list_folder(const std::string& path) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
+  if (!folder) return os_error(errno, "listing " + path);
+  std::vector<std::string> names;
+  for (errno = 0; const dirent* entry = ::readdir(folder.get()); errno = 0) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  if (errno != 0) return os_error(errno, "listing " + path);
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
   const std::string doing = "reading " + path;

@@ -4,15 +4,28 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/file_entry.h"
+#include "base/random_access.h"
 #include "base/result.h"
 
 namespace headroom::machine {
 
 // The whole file; invalid if it is longer than `limit` or is not a file.
 Result<std::string> read_file(const std::string& path, std::size_t limit = std::size_t{64} << 20U);
+
+// A file of any length, open for reading at any place; invalid if it is not a file.
+Result<std::unique_ptr<RandomAccess>> open_file(const std::string& path);
+
+// What is there, links followed.
+Result<EntryKind> kind_of(const std::string& path);
+
+// The names in a folder, sorted, without "." and "..".
+Result<std::vector<std::string>> list_folder(const std::string& path);
 
 // Replaces the file or leaves it as it was: writes beside it, fsyncs, renames, fsyncs the folder.
 // On any failure, a full disk included (no_space), nothing of it remains and the old file is

@@ -11,6 +11,7 @@
 #include "base/document.h"
 #include "knowledge/models.h"
 #include "machine/user_files.h"
+#include "run/model_files.h"
 
 namespace headroom::run {
 namespace {
@@ -43,26 +44,19 @@ Result<std::string> read_job_text(const std::string& path) {
   return with_next(std::move(text).error(), "give the path of one TOML or JSON file");
 }
 
-// What a model is read from, and where that is: a file, or the key that holds or names it.
-struct ModelSource {
+// A model and what it was read from.
+struct LoadedModel {
+  estimate::Architecture model;
   Json config;
-  std::string place;
-  std::optional<std::string> stand_in;  // The model of the table whose layers are planned instead.
 };
 
-Result<ModelSource> read_named(const std::string& name) {
-  HEADROOM_TRY(knowledge::KnownModel model, knowledge::find_model(name));
-  ModelSource source{std::move(model.config), "model.name", std::nullopt};
-  if (model.stands_in) source.stand_in = std::move(model.name);
-  return source;
+Result<LoadedModel> parse_config(Json config, const std::string& place) {
+  auto model = estimate::parse_architecture(config);
+  if (!model) return std::move(model).error().in(place);
+  return LoadedModel{*std::move(model), std::move(config)};
 }
 
-// config before name: what the job itself brings is the model, whatever it is called.
-Result<ModelSource> read_model(const estimate::Job::Model& model, const std::string& folder) {
-  if (model.config) return ModelSource{*model.config, "model.config", std::nullopt};
-  if (!model.config_path) return read_named(model.name.value_or(""));
-  std::string path = below(folder, *model.config_path);
-  if (!path.ends_with(".json")) path += "/config.json";
+Result<Json> read_config(const std::string& path) {
   const auto text = machine::read_file(path);
   if (!text) {
     return with_next(Error(text.error()).in("model.config"),
@@ -70,7 +64,43 @@ Result<ModelSource> read_model(const estimate::Job::Model& model, const std::str
   }
   auto config = parse_json(*text);
   if (!config) return std::move(config).error().in(path);
-  return ModelSource{*std::move(config), path, std::nullopt};
+  return *std::move(config);
+}
+
+Result<LoadedModel> load_files(const std::string& path, const estimate::Job& job) {
+  auto files = read_model_files(path);
+  if (!files) return std::move(files).error().in("model.config");
+  LoadedModel loaded;
+  if (files->graph) {
+    auto model = architecture_of(*files, job);
+    if (!model) return std::move(model).error().in(path);
+    loaded.model = *std::move(model);
+  } else {
+    if (!files->config) {
+      HEADROOM_TRY(files->config, read_config(files->config_file));
+    }
+    HEADROOM_TRY(loaded, parse_config(*std::move(files->config), files->place));
+  }
+  loaded.model.weights = std::move(files->weights);
+  loaded.model.notes.insert(loaded.model.notes.end(), files->notes.begin(), files->notes.end());
+  return loaded;
+}
+
+Result<LoadedModel> load_named(const std::string& name) {
+  HEADROOM_TRY(knowledge::KnownModel known, knowledge::find_model(name));
+  HEADROOM_TRY(LoadedModel loaded, parse_config(std::move(known.config), "model.name"));
+  if (known.stands_in) {
+    loaded.model.notes.push_back(
+        fmt::format("model.name: \"{}\" is planned with the layers of {}", name, known.name));
+  }
+  return loaded;
+}
+
+// config before name: what the job itself brings is the model, whatever it is called.
+Result<LoadedModel> load_model(const estimate::Job& job, const std::string& folder) {
+  if (job.model.config) return parse_config(*job.model.config, "model.config");
+  if (job.model.config_path) return load_files(below(folder, *job.model.config_path), job);
+  return load_named(job.model.name.value_or(""));
 }
 
 // A model's own config.json, given where a job was expected.
@@ -78,10 +108,7 @@ bool is_model_config(const Json& value) {
   return value.is_object() && value.contains("model_type") && !value.contains("model");
 }
 
-}  // namespace
-
-Result<LoadedJob> load_job(const std::string& path) {
-  const std::string name = path == "-" ? "standard input" : path;
+Result<Document> read_job_document(const std::string& path, const std::string& name) {
   HEADROOM_TRY(const std::string text, read_job_text(path));
   auto document = parse_document(text);
   if (!document) return std::move(document).error().in(name);
@@ -90,18 +117,26 @@ Result<LoadedJob> load_job(const std::string& path) {
                  fmt::format("{}: expected a job, found a model's config.json", name),
                  fmt::format("write a job.toml with [model] config = \"{}\"", path)};
   }
-  auto job = estimate::parse_job(*document);
-  if (!job) return std::move(job).error().in(name);
-  const std::string folder = path == "-" ? "." : folder_of(path);
-  auto source = read_model(job->model, folder);
-  if (!source) return std::move(source).error().in(name);
-  auto model = estimate::parse_architecture(source->config);
-  if (!model) return std::move(model).error().in(name + ": " + source->place);
-  if (source->stand_in) {
-    model->notes.push_back(fmt::format("model.name: \"{}\" is planned with the layers of {}",
-                                       job->model.name.value_or(""), *source->stand_in));
+  return document;
+}
+
+}  // namespace
+
+Result<LoadedJob> load_job(const std::string& path) {
+  const std::string name = path == "-" ? "standard input" : path;
+  const bool is_alone = is_model(path);
+  Document document = default_job(path);
+  if (!is_alone) {
+    HEADROOM_TRY(document, read_job_document(path, name));
   }
-  return LoadedJob{*job, *model, std::move(source->config), folder};
+  auto job = estimate::parse_job(document);
+  if (!job) return std::move(job).error().in(name);
+  const std::string folder = path == "-" || is_alone ? "." : folder_of(path);
+  auto loaded = load_model(*job, folder);
+  if (!loaded) return std::move(loaded).error().in(name);
+  if (is_alone)
+    loaded->model.notes.push_back(default_job_note(*job, loaded->model.graph != nullptr));
+  return LoadedJob{*std::move(job), std::move(loaded->model), std::move(loaded->config), folder};
 }
 
 }  // namespace headroom::run

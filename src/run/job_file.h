@@ -14,12 +14,13 @@ namespace headroom::run {
 struct LoadedJob {
   estimate::Job job;
   estimate::Architecture model;
-  Json config;         // What `model` was read from, with every key.
+  Json config;         // What `model` was read from, with every key; null of an ONNX file.
   std::string folder;  // Of the job file: what the job's relative paths start from. "." for stdin.
 };
 
-// `path` is a file, or "-" for standard input. model.config may be a folder or a config.json,
-// relative to the job's folder.
+// `path` is a file, or "-" for standard input. model.config may be a folder, a config.json or a
+// weight file (model_files.h), relative to the job's folder. A model's folder or weight file in
+// place of a job is planned as inference, and the model's notes say so.
 Result<LoadedJob> load_job(const std::string& path);
 
 }  // namespace headroom::run

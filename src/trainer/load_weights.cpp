@@ -98,7 +98,7 @@ Status check_names_and_shapes(const Places& places, Model& model) {
       missing.push_back(parameter.name);
       continue;
     }
-    const TensorEntry& entry = place->second->tensors().at(parameter.name);
+    const SafetensorsEntry& entry = place->second->tensors().at(parameter.name);
     if (parameter.value.sizes() != entry.shape) {
       misshaped.push_back(fmt::format("{} (expected [{}], found [{}])", parameter.name,
                                       fmt::join(parameter.value.sizes().vec(), ", "),

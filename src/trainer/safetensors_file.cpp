@@ -4,7 +4,6 @@
 #include <ATen/ATen.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "machine/byte_source.h"
 #include "machine/os_error.h"
 #include "trainer/atomic_file.h"
 #include "trainer/torch_memory.h"
@@ -58,30 +58,8 @@ Status read_at(int file, void* data, std::size_t bytes, std::uint64_t offset) {
 }
 
 Result<SafetensorsHeader> read_header(int file) {
-  struct stat status {};
-  if (::fstat(file, &status) != 0) return machine::os_error(errno, "reading");
-  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
-  std::array<unsigned char, 8> length{};
-  const std::string again = "download or copy the file again";
-  if (!S_ISREG(status.st_mode) || file_bytes < length.size()) {
-    return Error{Errc::invalid,
-                 fmt::format("expected a safetensors file, found {} bytes", file_bytes), again};
-  }
-  HEADROOM_CHECK(read_at(file, length.data(), length.size(), 0));
-  std::uint64_t header_bytes = 0;
-  for (std::size_t i = 0; i < length.size(); ++i) {
-    header_bytes |= std::uint64_t{length[i]} << (8 * i);
-  }
-  if (header_bytes > largest_header_bytes || header_bytes > file_bytes - length.size()) {
-    return Error{Errc::invalid,
-                 fmt::format("its first 8 bytes announce a header of {} bytes, and the file has {} "
-                             "(headers reach {}): cut off, or no safetensors file",
-                             header_bytes, file_bytes, largest_header_bytes),
-                 again};
-  }
-  std::string json(header_bytes, '\0');
-  HEADROOM_CHECK(read_at(file, json.data(), json.size(), length.size()));
-  return parse_safetensors_header(json, {length.size() + header_bytes, file_bytes});
+  HEADROOM_TRY(const auto bytes, machine::FileBytes::of(file));
+  return estimate::read_safetensors_header(bytes);
 }
 
 }  // namespace
@@ -98,14 +76,14 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string& path) {
   return SafetensorsFile(path, std::move(file), *std::move(header));
 }
 
-Status SafetensorsFile::read_bytes(const TensorEntry& entry, void* data) const {
+Status SafetensorsFile::read_bytes(const SafetensorsEntry& entry, void* data) const {
   auto status = read_at(file_.get(), data, entry.bytes, entry.offset);
   if (!status) return std::move(status).error().in(path_);
   return status;
 }
 
 Status SafetensorsFile::read(const std::string& name, const at::Tensor& into) const {
-  const TensorEntry& entry = header_.tensors.at(name);
+  const SafetensorsEntry& entry = header_.tensors.at(name);
   const auto dtype = find_dtype(entry.dtype);
   if (!dtype) {
     return Error{Errc::unsupported,
@@ -123,7 +101,7 @@ Status SafetensorsFile::read(const std::string& name, const at::Tensor& into) co
 
 Status write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
                          const std::map<std::string, std::string>& metadata) {
-  std::vector<NamedEntry> entries;
+  std::vector<estimate::NamedSafetensor> entries;
   entries.reserve(tensors.size());
   for (const auto& [name, tensor] : tensors) {
     entries.push_back({name,
@@ -132,7 +110,7 @@ Status write_safetensors(const std::string& path, const std::vector<NamedTensor>
                         .bytes = tensor.nbytes()}});
   }
   HEADROOM_TRY(AtomicFile file, AtomicFile::create(path));
-  const std::string header = make_safetensors_header(entries, metadata);
+  const std::string header = estimate::make_safetensors_header(entries, metadata);
   HEADROOM_CHECK(file.write(header.data(), header.size()));
   for (const auto& [name, tensor] : tensors) {
     HEADROOM_CHECK(file.write(tensor.data_ptr(), tensor.nbytes()));

@@ -10,10 +10,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "estimate/files/safetensors_header.h"
 #include "machine/descriptor.h"
-#include "trainer/safetensors_header.h"
 
 namespace headroom::trainer {
+
+using estimate::SafetensorsEntry;
+using estimate::SafetensorsHeader;
 
 class SafetensorsFile {
  public:
@@ -21,7 +24,7 @@ class SafetensorsFile {
   static Result<SafetensorsFile> open(const std::string& path);
 
   const std::string& path() const { return path_; }
-  const std::map<std::string, TensorEntry>& tensors() const { return header_.tensors; }
+  const std::map<std::string, SafetensorsEntry>& tensors() const { return header_.tensors; }
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
 
   // Reads a tensor into `into`: contiguous, on the CPU, of the entry's shape. Of another
@@ -31,7 +34,7 @@ class SafetensorsFile {
 
  private:
   SafetensorsFile(std::string path, machine::Descriptor file, SafetensorsHeader header);
-  Status read_bytes(const TensorEntry& entry, void* data) const;
+  Status read_bytes(const SafetensorsEntry& entry, void* data) const;
 
   std::string path_;
   machine::Descriptor file_;

@@ -121,11 +121,12 @@ TEST(Safetensors, every_broken_file_is_refused_with_what_is_wrong) {
 }
 
 TEST(Safetensors, any_damage_to_a_header_is_an_error_or_harmless) {
-  std::vector<NamedEntry> entries = {{"a", {.dtype = "F32", .shape = {3}, .bytes = 12}},
-                                     {"b", {.dtype = "BF16", .shape = {2, 2}, .bytes = 8}}};
-  const std::string good = make_safetensors_header(entries, {{"k", "v"}}).substr(8);
+  std::vector<estimate::NamedSafetensor> entries = {
+      {"a", {.dtype = "F32", .shape = {3}, .bytes = 12}},
+      {"b", {.dtype = "BF16", .shape = {2, 2}, .bytes = 8}}};
+  const std::string good = estimate::make_safetensors_header(entries, {{"k", "v"}}).substr(8);
   const std::uint64_t file_bytes = 8 + good.size() + 20;
-  ASSERT_TRUE(parse_safetensors_header(good, {8 + good.size(), file_bytes}));
+  ASSERT_TRUE(estimate::parse_safetensors_header(good, {8 + good.size(), file_bytes}));
   std::mt19937 random(5);
   for (int i = 0; i < 20000; ++i) {
     std::string text = good;
@@ -133,7 +134,7 @@ TEST(Safetensors, any_damage_to_a_header_is_an_error_or_harmless) {
       text[random() % text.size()] =
           static_cast<char>(random() % 2 == 0 ? '0' + random() % 10 : random());
     }
-    const auto header = parse_safetensors_header(text, {8 + good.size(), file_bytes});
+    const auto header = estimate::parse_safetensors_header(text, {8 + good.size(), file_bytes});
     if (!header) {
       ASSERT_FALSE(header.error().next.empty());
       continue;

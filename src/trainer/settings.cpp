@@ -96,6 +96,17 @@ data::Source make_source(const run::LoadedJob& loaded) {
   return source;
 }
 
+// A .gguf or .safetensors file names a model and its weights: starting from random ones instead
+// would be a surprise.
+Status refuse_weight_file(const Job::Model& model) {
+  const std::string path = model.config_path.value_or("");
+  if (!path.ends_with(".gguf") && !path.ends_with(".onnx") && !path.ends_with(".safetensors"))
+    return Done{};
+  return Error{Errc::unsupported,
+               fmt::format("model.config: expected a folder with config.json, found {}", path),
+               "write the folder of the model as it came from Hugging Face"};
+}
+
 // A folder may hold weights; a config.json or an object has none.
 std::optional<std::string> find_model_folder(const run::LoadedJob& loaded) {
   const Job::Model& model = loaded.job.model;
@@ -108,6 +119,7 @@ std::optional<std::string> find_model_folder(const run::LoadedJob& loaded) {
 Result<Settings> make_settings(const run::LoadedJob& loaded) {
   const Job& job = loaded.job;
   HEADROOM_CHECK(refuse_what_cannot_be_done(job));
+  HEADROOM_CHECK(refuse_weight_file(job.model));
   HEADROOM_TRY(const estimate::ModelConfig model, estimate::decoder_config(loaded.model));
   HEADROOM_CHECK(check_supported(loaded.config, model, job.batch.sequence));
   return Settings{.config = model,

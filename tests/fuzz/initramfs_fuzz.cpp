@@ -8,7 +8,7 @@
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace headroom;
   using namespace headroom::fuzz;
-  const machine::testing::MemoryBytes image(to_text(data, size));
+  const MemoryBytes image(to_text(data, size));
   const auto names = machine::list_initramfs(image);
   const auto found = machine::read_from_initramfs(image, "/etc/modprobe.d/ttm.conf");
   require(!found || names);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@
 #include "base/result.h"
 
 namespace headroom::estimate {
+
+struct OnnxModel;
+struct WeightFile;
 
 enum class NormKind : std::uint8_t {
   rms,    // RMSNorm: a weight; widened to fp32 inside
@@ -229,7 +233,7 @@ struct StoredQuantization {
 };
 
 struct Architecture {
-  std::string family;  // model_type
+  std::string family;  // model_type; "onnx" where `graph` is all that is known
   std::vector<Stack> stacks;
   std::uint64_t vocabulary = 0;        // Rows of the embedding; 0 where there is none.
   bool shared_embedding = false;       // Encoder and decoder share one (T5).
@@ -239,7 +243,10 @@ struct Architecture {
   std::string
       dtype;  // Of the checkpoint's weights: "float32", "bfloat16"; empty if it says nothing.
   std::optional<StoredQuantization> stored;
-  std::vector<std::string> notes;  // What had to be assumed, in words a person can judge.
+  // By the headers of the model's own files; null where none are at hand.
+  std::shared_ptr<const WeightFile> weights;
+  std::shared_ptr<const OnnxModel> graph;  // Of an ONNX file. The one stack is then empty.
+  std::vector<std::string> notes;          // What had to be assumed, in words a person can judge.
 
   const Stack& main() const { return stacks.back(); }  // The one that gives the output.
 };

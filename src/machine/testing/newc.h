@@ -54,18 +54,4 @@ inline std::string make_newc(const std::vector<NewcEntry>& entries) {
   return archive;
 }
 
-// An image that is in memory.
-class MemoryBytes : public RandomAccess {
- public:
-  explicit MemoryBytes(std::string_view bytes) : bytes_(bytes) {}
-  std::uint64_t size() const override { return bytes_.size(); }
-  Result<std::size_t> read_at(std::uint64_t offset, std::span<char> buffer) const override {
-    if (offset >= bytes_.size()) return std::size_t{0};
-    return bytes_.substr(offset).copy(buffer.data(), buffer.size());
-  }
-
- private:
-  std::string_view bytes_;
-};
-
 }  // namespace headroom::machine::testing

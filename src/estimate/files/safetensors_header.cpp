@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer/safetensors_header.h"
+#include "estimate/files/safetensors_header.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "base/document.h"
 
-namespace headroom::trainer {
+namespace headroom::estimate {
 namespace {
 
 constexpr std::size_t length_bytes = 8;
@@ -45,7 +45,7 @@ bool is_list_of_integers(const Json& list) {
          });
 }
 
-Result<TensorEntry> parse_entry(const std::string& name, const Json& json, FileExtent extent) {
+Result<SafetensorsEntry> parse_entry(const std::string& name, const Json& json, FileExtent extent) {
   const auto has = [&](const char* key) { return json.is_object() && json.contains(key); };
   if (!has("dtype") || !json["dtype"].is_string() || !has("shape") ||
       !is_list_of_integers(json["shape"]) || !has("data_offsets") ||
@@ -53,10 +53,10 @@ Result<TensorEntry> parse_entry(const std::string& name, const Json& json, FileE
     return broken(fmt::format("tensor {}: expected dtype, shape and two data_offsets, found {}",
                               name, json.dump().substr(0, 200)));
   }
-  TensorEntry entry;
+  SafetensorsEntry entry;
   entry.dtype = json["dtype"].get<std::string>();
   entry.shape = json["shape"].get<std::vector<std::int64_t>>();
-  const std::uint64_t element = element_bytes(entry.dtype);
+  const std::uint64_t element = safetensors_element_bytes(entry.dtype);
   if (element == 0) {
     return Error{
         Errc::unsupported,
@@ -111,7 +111,7 @@ Status check_layout(const SafetensorsHeader& header, FileExtent extent) {
 
 }  // namespace
 
-std::uint64_t element_bytes(std::string_view dtype) {
+std::uint64_t safetensors_element_bytes(std::string_view dtype) {
   constexpr std::array<std::pair<std::string_view, std::uint64_t>, 14> sizes = {{{"F64", 8},
                                                                                  {"I64", 8},
                                                                                  {"U64", 8},
@@ -154,12 +154,38 @@ Result<SafetensorsHeader> parse_safetensors_header(std::string_view json, FileEx
   return header;
 }
 
-std::string make_safetensors_header(std::vector<NamedEntry>& entries,
+Result<SafetensorsHeader> read_safetensors_header(const RandomAccess& file) {
+  std::array<char, length_bytes> length{};
+  HEADROOM_TRY(const std::size_t found, file.read_at(0, length));
+  const std::uint64_t file_bytes = file.size();
+  if (found < length.size()) {
+    return broken(fmt::format("expected a safetensors file, found {} bytes", file_bytes));
+  }
+  std::uint64_t header_bytes = 0;
+  for (std::size_t i = 0; i < length.size(); ++i) {
+    header_bytes |= std::uint64_t{static_cast<unsigned char>(length[i])} << (8 * i);
+  }
+  if (header_bytes > largest_safetensors_header_bytes || header_bytes > file_bytes - length_bytes) {
+    return broken(
+        fmt::format("its first 8 bytes announce a header of {} bytes, and the file has {} "
+                    "(headers reach {}): cut off, or no safetensors file",
+                    header_bytes, file_bytes, largest_safetensors_header_bytes));
+  }
+  std::string json(header_bytes, '\0');
+  HEADROOM_TRY(const std::size_t read, file.read_at(length_bytes, json));
+  if (read < json.size()) {
+    return Error{Errc::invalid, "the file became shorter while it was read",
+                 "make sure that nothing else writes it, and start again"};
+  }
+  return parse_safetensors_header(json, {length_bytes + header_bytes, file_bytes});
+}
+
+std::string make_safetensors_header(std::vector<NamedSafetensor>& entries,
                                     const std::map<std::string, std::string>& metadata) {
   Json json = Json::object();
   if (!metadata.empty()) json["__metadata__"] = metadata;
   std::uint64_t offset = 0;
-  for (NamedEntry& named : entries) {
+  for (NamedSafetensor& named : entries) {
     named.entry.offset = offset;
     json[named.name] = {{"dtype", named.entry.dtype},
                         {"shape", named.entry.shape},
@@ -173,8 +199,8 @@ std::string make_safetensors_header(std::vector<NamedEntry>& entries,
     file[i] = static_cast<char>(text.size() >> (8 * i) & 0xffU);
   }
   file += text;
-  for (NamedEntry& named : entries) named.entry.offset += file.size();
+  for (NamedSafetensor& named : entries) named.entry.offset += file.size();
   return file;
 }
 
-}  // namespace headroom::trainer
+}  // namespace headroom::estimate

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The header of a safetensors file: which tensor lies where. Format:
 // https://huggingface.co/docs/safetensors (8 bytes length of the header, little-endian; the header,
-// JSON; then the tensors' data without gaps, offsets counted from its start). Pure.
+// JSON; then the tensors' data without gaps, offsets counted from its start). The planner counts
+// the weights by it, the trainer reads and writes them.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/random_access.h"
 #include "base/result.h"
 
-namespace headroom::trainer {
+namespace headroom::estimate {
 
-struct TensorEntry {
+struct SafetensorsEntry {
   std::string dtype;  // "F32", "BF16", …
   std::vector<std::int64_t> shape;
   std::uint64_t offset = 0;  // From the start of the file.
@@ -22,15 +24,15 @@ struct TensorEntry {
 };
 
 struct SafetensorsHeader {
-  std::map<std::string, TensorEntry> tensors;
+  std::map<std::string, SafetensorsEntry> tensors;
   std::map<std::string, std::string> metadata;  // "__metadata__"
 };
 
 // The largest header that the format's own library accepts.
-inline constexpr std::uint64_t largest_header_bytes = 100'000'000;
+inline constexpr std::uint64_t largest_safetensors_header_bytes = 100'000'000;
 
 // Bytes per element of a dtype of the format, or 0 for a name that is none.
-std::uint64_t element_bytes(std::string_view dtype);
+std::uint64_t safetensors_element_bytes(std::string_view dtype);
 
 // `json` is the header's text, `data_start` where the data begins and `file_bytes` how long the
 // file is. Fails unless every tensor has a known dtype, a size that follows from its shape, and a
@@ -41,13 +43,16 @@ struct FileExtent {
 };
 Result<SafetensorsHeader> parse_safetensors_header(std::string_view json, FileExtent extent);
 
+// The same from the file itself, of which only the header is read.
+Result<SafetensorsHeader> read_safetensors_header(const RandomAccess& file);
+
 // The reverse: the first 8 + N bytes of a file, padded so that the data starts at a multiple of 8.
 // Fills in the entries' offsets (from the start of the file), in the order given.
-struct NamedEntry {
+struct NamedSafetensor {
   std::string name;
-  TensorEntry entry;
+  SafetensorsEntry entry;
 };
-std::string make_safetensors_header(std::vector<NamedEntry>& entries,
+std::string make_safetensors_header(std::vector<NamedSafetensor>& entries,
                                     const std::map<std::string, std::string>& metadata);
 
-}  // namespace headroom::trainer
+}  // namespace headroom::estimate
