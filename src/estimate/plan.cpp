@@ -186,6 +186,8 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
     anywhere.compute.attention = given.compute.attention;
     HEADROOM_TRY(plan.cards, find_cards(anywhere, model));
   }
+  if (asked.largest && device.capacity)
+    plan.largest_fit = find_largest(job, *asked.largest, try_job);
   return plan;
 }
 

@@ -31,6 +31,15 @@ struct FittingCard {
   std::uint64_t device_bytes = 0;  // On that card: its context, workspaces and kernels.
 };
 
+// The largest batch, or the longest sequence (inference: prompt), with which the job fits.
+enum class Quantity : std::uint8_t { batch, sequence };
+struct LargestFit {
+  Quantity quantity = Quantity::batch;
+  std::uint64_t value = 0;  // 0: not even one.
+  std::uint64_t allocated_bytes = 0;
+  std::uint64_t device_bytes = 0;
+};
+
 enum class Verdict : std::uint8_t {
   unknown,     // No capacity was given.
   fits,        //
@@ -61,8 +70,9 @@ struct Plan {
   // What would fit: first what leaves the result as it is, then what changes it, each fastest
   // first. Where the job fits, only what was asked for, and only what is faster.
   std::vector<Advice> advice;
-  std::vector<FittingCard> cards;  // Smallest first; empty if the job fits.
-  std::vector<std::string> notes;  // What was assumed, in words a person can judge.
+  std::vector<FittingCard> cards;         // Smallest first; empty if the job fits.
+  std::optional<LargestFit> largest_fit;  // If it was asked for and there is a capacity.
+  std::vector<std::string> notes;         // What was assumed, in words a person can judge.
 };
 
 // From here on a fit is borderline: estimators.md §6.
@@ -70,6 +80,7 @@ inline constexpr double borderline_from = 0.9;
 
 struct Asked {
   bool settings = false;  // Look for faster settings where the job fits as well.
+  std::optional<Quantity> largest;
 };
 
 // Fails where the job asks for what its engine or this version cannot do. "auto" batches become the

@@ -19,24 +19,24 @@ constexpr int trials_max = 16;
 // Speeds nearer to each other than this are equal: paper is not exact.
 constexpr double speed_step = 0.005;
 
-struct LargestFit {
+struct FittingSize {
   std::uint64_t value = 0;
   Fit fit;
 };
 
 // The first of `sizes` (largest first) with which the job fits, if there is one. By bisection, as a
 // job takes no less memory with a larger size.
-Result<std::optional<LargestFit>> bisect(const std::vector<std::uint64_t>& sizes,
-                                         const std::function<Job(std::uint64_t)>& job_with,
-                                         const TryJob& try_job) {
-  std::optional<LargestFit> largest;
+Result<std::optional<FittingSize>> bisect(const std::vector<std::uint64_t>& sizes,
+                                          const std::function<Job(std::uint64_t)>& job_with,
+                                          const TryJob& try_job) {
+  std::optional<FittingSize> largest;
   std::size_t begin = 0;
   std::size_t end = sizes.size();
   while (begin < end) {
     const std::size_t middle = begin + (end - begin) / 2;
     HEADROOM_TRY(const Fit fit, try_job(job_with(sizes[middle])));
     if (fit.fits) {
-      largest = LargestFit{sizes[middle], fit};
+      largest = FittingSize{sizes[middle], fit};
       end = middle;
     } else {
       begin = middle + 1;
@@ -155,10 +155,10 @@ bool batch_follows(Job& job) {
   return true;
 }
 
-Result<std::optional<LargestFit>> largest_batch(const Job& job, const TryJob& try_job) {
+Result<std::optional<FittingSize>> largest_batch(const Job& job, const TryJob& try_job) {
   if (job.batch.micro) {
     HEADROOM_TRY(const Fit fit, try_job(job));
-    return fit.fits ? std::optional(LargestFit{*job.batch.micro, fit}) : std::nullopt;
+    return fit.fits ? std::optional(FittingSize{*job.batch.micro, fit}) : std::nullopt;
   }
   const auto sizes =
       micro_batches(job.batch.global.value_or(automatic_micro_max), automatic_micro_max);
@@ -221,7 +221,7 @@ Result<Search> find_settings(const Job& job, const Architecture& model, const De
   return Finder(job, model, device, try_job).run(faster_only);
 }
 
-Result<Largest> find_largest(const Job& job, Quantity quantity, const TryJob& try_job) {
+LargestFit find_largest(const Job& job, Quantity quantity, const TryJob& try_job) {
   constexpr std::uint64_t most = std::uint64_t{1} << 20U;
   const auto with = [&](std::uint64_t value) {
     Job changed = job;
@@ -238,19 +238,22 @@ Result<Largest> find_largest(const Job& job, Quantity quantity, const TryJob& tr
     const auto fit = try_job(with(value));
     return fit ? *fit : Fit{};  // Beyond the model's positions, or every device.
   };
-  Largest largest{quantity, 0, {}};
-  std::uint64_t below = 0;
+  LargestFit largest{quantity, 0, 0, 0};
   std::uint64_t above = 1;
-  for (Fit fit = tries(above); fit.fits && above <= most; fit = tries(above)) {
-    largest = {quantity, above, fit};
-    below = above;
+  while (above <= most) {
+    const Fit fit = tries(above);
+    if (!fit.fits) break;
+    largest = {quantity, above, fit.allocated_bytes, fit.device_bytes};
     above *= 2;
   }
-  while (below + 1 < above) {
-    const std::uint64_t middle = below + (above - below) / 2;
+  while (largest.value + 1 < above && largest.value < most) {
+    const std::uint64_t middle = largest.value + (above - largest.value) / 2;
     const Fit fit = tries(middle);
-    if (fit.fits) largest = {quantity, middle, fit};
-    (fit.fits ? below : above) = middle;
+    if (fit.fits) {
+      largest = {quantity, middle, fit.allocated_bytes, fit.device_bytes};
+    } else {
+      above = middle;
+    }
   }
   return largest;
 }

@@ -39,14 +39,9 @@ Result<Search> find_settings(const Job& job, const Architecture& model, const De
 // The smallest cards of the knowledge tables that hold the job as it is, at most three.
 Result<std::vector<FittingCard>> find_cards(const Job& job, const Architecture& model);
 
-// The job as given, with the largest batch or the longest sequence that fits, found by bisection.
-enum class Quantity : std::uint8_t { batch, sequence };
-struct Largest {
-  Quantity quantity = Quantity::batch;
-  std::uint64_t value = 0;  // 0: not even one fits.
-  Fit fit;                  // At that value.
-};
-Result<Largest> find_largest(const Job& job, Quantity quantity, const TryJob& try_job);
+// The job as given, but for one quantity, found by bisection: a job takes no less memory with more
+// of it. A batch is tried without accumulation. At most 2^20.
+LargestFit find_largest(const Job& job, Quantity quantity, const TryJob& try_job);
 
 // What make_plan tries settings with: a step recorded and replayed within the device's capacity.
 // Both outlive it.
