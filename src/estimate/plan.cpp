@@ -8,7 +8,9 @@
 
 #include "allocator/make_policy.h"
 #include "base/bytes.h"
+#include "estimate/models/parameters.h"
 #include "estimate/search.h"
+#include "estimate/settle.h"
 #include "estimate/step.h"
 #include "knowledge/cards.h"
 
@@ -23,7 +25,13 @@ struct Replays {
   Peak unhindered;             // With plentiful memory.
   std::optional<Peak> capped;  // Within the capacity, if there is one.
 
+  std::optional<std::uint64_t> settled_bytes;  // Where it met the capacity, and went on.
+
   bool fits() const { return capped && !capped->failed; }
+  std::uint64_t reserved_bytes() const {
+    if (settled_bytes) return std::max(*settled_bytes, unhindered.usage.live_peak_bytes);
+    return (fits() ? *capped : unhindered).usage.reserved_peak_bytes;
+  }
 };
 
 // Requires: there is a capacity.
@@ -45,22 +53,30 @@ Result<Replays> run(const Job& job, const Architecture& model, const Device& dev
     return replays;
   }
   HEADROOM_TRY(replays.capped, replay_capped(job, device, replays.recording));
+  if (replays.fits()) {
+    HEADROOM_TRY(auto again, allocator::make_policy(job.device.allocator, room.value));
+    replays.settled_bytes = settled_reserved_bytes(replays.recording, *again);
+  }
   return replays;
 }
 
-void count_parameters(const Recording& recording, Plan& plan) {
+// Weights as the model has them, not as they are held: quantised ones are packed.
+void count_parameters(const Recording& recording, const Architecture& model, Plan& plan) {
   const MethodKind kind = plan.job.method.kind;
-  const bool adapters = kind == MethodKind::lora || kind == MethodKind::qlora;
+  const bool has_adapters = kind == MethodKind::lora || kind == MethodKind::qlora;
+  std::uint64_t adapters = 0;
   std::uint64_t trainable_bytes = 0;
   for (const RecordedTensor& tensor : recording.tensors) {
     const bool base = tensor.component == Component::weights;
     if (!base && tensor.component != Component::adapters) continue;
-    plan.parameters += tensor.meta.elements();
     plan.weights_bytes += tensor.meta.bytes();
-    if (kind == MethodKind::inference || base == adapters) continue;
-    plan.trainable_parameters += tensor.meta.elements();
-    trainable_bytes += tensor.meta.bytes();
+    if (!base) adapters += tensor.meta.elements();
+    if (kind != MethodKind::inference && base != has_adapters)
+      trainable_bytes += tensor.meta.bytes();
   }
+  const std::uint64_t own = parameter_count(model);
+  plan.parameters = own + adapters;
+  if (kind != MethodKind::inference) plan.trainable_parameters = has_adapters ? adapters : own;
   // AdamW holds two moments in the parameter's own type.
   plan.training_state_bytes = plan.weights_bytes + 3 * trainable_bytes;
 }
@@ -72,12 +88,13 @@ Verdict verdict_of(const Plan& plan) {
   return static_cast<double>(plan.device_bytes) > limit ? Verdict::borderline : Verdict::fits;
 }
 
-Plan describe(const Job& job, const Device& device, const Replays& replays) {
+Plan describe(const Job& job, const Architecture& model, const Device& device,
+              const Replays& replays) {
   const Peak& peak = replays.unhindered;
   Plan plan;
   plan.job = job;
   plan.allocated_bytes = peak.usage.live_peak_bytes;
-  plan.reserved_bytes = (replays.fits() ? *replays.capped : peak).usage.reserved_peak_bytes;
+  plan.reserved_bytes = replays.reserved_bytes();
   plan.context_bytes = device.context.value;
   plan.device_bytes = plan.reserved_bytes + device.context.value;
   plan.at = peak.at;
@@ -92,7 +109,7 @@ Plan describe(const Job& job, const Device& device, const Replays& replays) {
   for (std::size_t i = 0; i < std::min(largest_max, peak.live.size()); ++i) {
     plan.largest.push_back(replays.recording.describe(peak.live[i]));
   }
-  count_parameters(replays.recording, plan);
+  count_parameters(replays.recording, model, plan);
   return plan;
 }
 
@@ -173,7 +190,7 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
   HEADROOM_TRY(const Replays replays, run(job, model, device));
   if (replays.unhindered.failed)
     return too_large(replays.recording.describe(*replays.unhindered.failed));
-  Plan plan = describe(job, device, replays);
+  Plan plan = describe(job, model, device, replays);
   plan.notes = model.notes;
   plan.notes.insert(plan.notes.end(), device.notes.begin(), device.notes.end());
   note_choices(given, device, plan);

@@ -52,9 +52,11 @@ struct Plan {
   Job job;  // As planned: nothing is "auto" any more.
   std::uint64_t allocated_bytes =
       0;  // Peak of live allocations, as torch.cuda.max_memory_allocated().
-  std::uint64_t reserved_bytes = 0;  // Peak that the allocator takes, as max_memory_reserved().
-  std::uint64_t device_bytes = 0;    // With the context: what the device's counter shows.
-  std::uint64_t context_bytes = 0;   // Of that.
+  // Peak that the allocator takes, as max_memory_reserved(); where it meets the capacity and goes
+  // on, what it takes from then on (estimate/settle.h).
+  std::uint64_t reserved_bytes = 0;
+  std::uint64_t device_bytes = 0;   // With the context: what the device's counter shows.
+  std::uint64_t context_bytes = 0;  // Of that.
   std::optional<std::uint64_t> capacity_bytes;
   std::optional<bool> fits;  // Nothing without a capacity.
   Verdict verdict = Verdict::unknown;

@@ -3,11 +3,16 @@
 
 #include <algorithm>
 
+#include "estimate/models/parameters.h"
+
 namespace headroom::estimate {
 namespace {
 
 // Where nothing is known of the card: an RX 7900 XT's (data/cards.toml), in the middle of them.
 constexpr Rates middle{103e12, 51.5e12, 800e9};
+
+// Our own trainer runs on the host: a desktop CPU's.
+constexpr Rates host{1e12, 0.5e12, 45e9};
 
 // Host and link: PCIe 4.0 × 16 carries 31.5 GB/s, of which copies reach about 25; two channels of
 // DDR5-5600 carry 90 GB/s, of which a CPU's AdamW reaches about half (DeepSpeed's CPU Adam reads
@@ -20,6 +25,11 @@ constexpr double host_bytes_per_element = 28;
 // autograd; a GPU that is done sooner waits.
 constexpr double seconds_per_kernel = 10e-6;
 
+const Rates& rates_for(const Job& job, const Device& device) {
+  if (job.engine.kind == EngineKind::headroom) return host;
+  return device.rates.bytes > 0 ? device.rates : middle;
+}
+
 // What an optimizer's kernels read and write of each value: parameter, gradient and two moments in,
 // all but the gradient out; foreach's square roots and quotients go through memory as well.
 constexpr double adamw_passes = 7;
@@ -28,34 +38,19 @@ constexpr double adamw8bit_passes = 4;  // Its moments are bytes.
 constexpr double adafactor_passes = 9;
 constexpr double sgd_passes = 3;
 
-double layer_elements(const Stack& stack) {
-  const AttentionShape& attention = stack.attention;
-  const auto hidden = static_cast<double>(stack.hidden);
-  const double attention_size =
-      hidden * static_cast<double>(attention.fused_size() + attention.query_size());
-  const double matrices = stack.mlp.gated ? 3 : 2;
-  const auto mlp = [&](std::uint64_t width) {
-    return matrices * hidden * static_cast<double>(width);
-  };
-  const double dense = mlp(stack.mlp.intermediate);
-  double all = 0;
-  for (std::uint64_t i = 0; i < stack.layers; ++i) {
-    all += attention_size * (stack.cross_attention ? 2 : 1);
-    const bool sparse = stack.experts && stack.experts->in_layer(i);
-    if (!sparse) all += dense;
-    if (sparse)
-      all += mlp(stack.experts->intermediate * stack.experts->per_token +
-                 stack.experts->shared_intermediate) +
-             hidden * static_cast<double>(stack.experts->count);
-  }
-  return all;
-}
-
 struct ForwardFlops {
   double layers = 0;  // Of their matrices.
   double scores = 0;  // Of attention's two products.
   double head = 0;
 };
+
+// Of the layers of all stacks.
+double matrix_elements(const Architecture& model) {
+  double sum = 0;
+  for (const Stack& stack : model.stacks)
+    sum += static_cast<double>(matrix_elements_per_token(stack));
+  return sum;
+}
 
 ForwardFlops forward_flops(const Architecture& model, double tokens) {
   ForwardFlops flops;
@@ -127,12 +122,6 @@ double generating_seconds(const Job& job, const Architecture& model, const Rates
 
 }  // namespace
 
-double matrix_elements(const Architecture& model) {
-  double sum = 0;
-  for (const Stack& stack : model.stacks) sum += layer_elements(stack);
-  return sum;
-}
-
 double flops_per_sample(const Job& job, const Architecture& model) {
   const bool infers = job.method.kind == MethodKind::inference;
   const auto tokens = static_cast<double>(infers ? job.batch.prompt : job.batch.sequence);
@@ -150,7 +139,7 @@ double flops_per_sample(const Job& job, const Architecture& model) {
 
 double tokens_per_second(const Job& job, const Architecture& model, const Device& device,
                          const Effort& effort) {
-  const Rates& rates = device.rates.bytes > 0 ? device.rates : middle;
+  const Rates& rates = rates_for(job, device);
   const auto micro = static_cast<double>(*job.batch.micro);
   const double computing = micro * flops_per_sample(job, model) / rate_of(job, rates);
   const double reading =

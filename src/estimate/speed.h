@@ -20,10 +20,6 @@ struct Effort {
   std::uint64_t trainable_elements = 0;  // … and how many they are.
 };
 
-// Elements of the matrices that one token passes through: all layers of all stacks, of experts
-// those chosen for it.
-double matrix_elements(const Architecture& model);
-
 // Floating-point operations for one sample: forward, backward and recomputation. Inference: the
 // prompt.
 double flops_per_sample(const Job& job, const Architecture& model);

@@ -78,10 +78,7 @@ bool is_model_config(const Json& value) {
   return value.is_object() && value.contains("model_type") && !value.contains("model");
 }
 
-}  // namespace
-
-Result<LoadedJob> load_job(const std::string& path) {
-  const std::string name = path == "-" ? "standard input" : path;
+Result<Document> read_job_document(const std::string& path, const std::string& name) {
   HEADROOM_TRY(const std::string text, read_job_text(path));
   auto document = parse_document(text);
   if (!document) return std::move(document).error().in(name);
@@ -90,17 +87,32 @@ Result<LoadedJob> load_job(const std::string& path) {
                  fmt::format("{}: expected a job, found a model's config.json", name),
                  fmt::format("write a job.toml with [model] config = \"{}\"", path)};
   }
-  auto job = estimate::parse_job(*document);
-  if (!job) return std::move(job).error().in(name);
-  const std::string folder = path == "-" ? "." : folder_of(path);
+  return document;
+}
+
+}  // namespace
+
+Result<LoadedJob> load_job(const std::string& path, const JobFlags& flags) {
+  const std::string name = path == "-" ? "standard input" : path.empty() ? "plan" : path;
+  Document document;
+  if (!path.empty()) {
+    HEADROOM_TRY(document, read_job_document(path, name));
+  }
+  apply(flags, document);
+  auto job = estimate::parse_job(document);
+  if (!job) return place_error(std::move(job).error(), flags, name);
+  const bool beside_job = !flags.flags.contains("model.config") && path != "-" && !path.empty();
+  const std::string folder = beside_job ? folder_of(path) : ".";
   auto source = read_model(job->model, folder);
-  if (!source) return std::move(source).error().in(name);
+  if (!source) return place_error(std::move(source).error(), flags, name);
   auto model = estimate::parse_architecture(source->config);
   if (!model) return std::move(model).error().in(name + ": " + source->place);
   if (source->stand_in) {
     model->notes.push_back(fmt::format("model.name: \"{}\" is planned with the layers of {}",
                                        job->model.name.value_or(""), *source->stand_in));
   }
+  if (const std::string note = default_note(flags); path.empty() && !note.empty())
+    model->notes.push_back(note);
   return LoadedJob{*job, *model, std::move(source->config), folder};
 }
 
