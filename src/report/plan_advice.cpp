@@ -42,10 +42,10 @@ void add_row(std::string& text, const Advice& advice) {
   const std::string figures =
       fmt::format("  {:>10}  {:>10}  {:>5.0f} %   ", amount(advice.allocated_bytes),
                   amount(advice.device_bytes), 100.0 * advice.relative_speed);
-  text += fold(to_text(advice.change), figures, columns) + "\n";
+  text += fold(to_text(advice.change), figures, columns);
   const auto costs = costs_of(advice.change);
   if (!costs.empty())
-    text += fold(join(costs, "; "), std::string(display_width(figures), ' '), columns) + "\n";
+    text += fold(join(costs, "; "), std::string(display_width(figures), ' '), columns);
 }
 
 void add_rows(std::string& text, const Plan& plan, bool changing, std::string_view title) {
@@ -74,19 +74,17 @@ std::string hopeless(const Plan& plan) {
         "What is left: a smaller model, or a larger device.\n",
         amount(plan.weights_bytes), to_string(room));
   }
+  std::string text;
   if (trains && plan.training_state_bytes > room.value) {
-    return fold(fmt::format("The weights, gradients and optimizer states alone take {}, and there "
-                            "is room for {}. What is left: {}a smaller model, or a larger device.",
-                            amount(plan.training_state_bytes), to_string(room), lora),
-                "\n", columns) +
-           "\n";
+    text = fmt::format(
+        "The weights, gradients and optimizer states alone take {}, and there is room for {}.",
+        amount(plan.training_state_bytes), to_string(room));
+  } else {
+    text = "No split of the batch, checkpointing, kernel, type or optimizer makes it fit.";
   }
-  return fold(
-             fmt::format("No split of the batch, checkpointing, kernel, type or optimizer makes it "
-                         "fit. What is left: {}a smaller model, or a larger device.",
-                         lora),
-             "\n", columns) +
-         "\n";
+  return "\n" +
+         fold(fmt::format("{} What is left: {}a smaller model, or a larger device.", text, lora),
+              "", columns);
 }
 
 std::string cards_text(const Plan& plan) {
@@ -95,9 +93,8 @@ std::string cards_text(const Plan& plan) {
   for (const auto& card : plan.cards)
     cards.push_back(fmt::format("{} ({} of {})", card.name, amount(card.device_bytes),
                                 amount(card.capacity_bytes)));
-  return "\n" +
-         fold(join(cards, ", ") + ".", "The smallest cards that hold it as it is: ", columns) +
-         "\n";
+  return "\nThe smallest cards that hold it as it is:\n" +
+         fold(join(cards, ", ") + ".", "  ", columns);
 }
 
 std::string largest_text(const Plan& plan) {

@@ -75,7 +75,7 @@ std::string headline(const Plan& plan, const estimate::Architecture& model) {
   return fmt::format("{} in {}, {}\n{} layers, hidden size {}, {} parameters{}\n", model.family,
                      to_string(plan.job.method.base), method_of(plan), model.main().layers,
                      model.main().hidden, to_count(plan.parameters), trained_of(plan)) +
-         fold(batch_of(plan) + ", " + settings_of(plan), "", 100) + "\n";
+         fold(batch_of(plan) + ", " + settings_of(plan), "", 100);
 }
 
 std::string verdict(const Plan& plan, const Style& style) {
@@ -155,7 +155,7 @@ std::string tensors(const Plan& plan) {
 std::string notes(const Plan& plan) {
   if (plan.notes.empty()) return "";
   std::string text = "\nAssumed:\n";
-  for (const std::string& note : plan.notes) text += fold(note, "  ", 100) + "\n";
+  for (const std::string& note : plan.notes) text += fold(note, "  ", 100);
   return text;
 }
 
