@@ -14,7 +14,7 @@ namespace {
 
 Result<report::Explanation> explain_job(const ExplainOptions& options,
                                         const estimate::PrintedSize& printed) {
-  HEADROOM_TRY(const run::LoadedJob loaded, run::load_job(options.spec));
+  HEADROOM_TRY(const run::LoadedJob loaded, run::load_job(options.spec, options.flags));
   HEADROOM_TRY(const estimate::Device device, estimate::find_device(loaded.job));
   report::Explanation explanation{
       options.size, printed, estimate::dimensions_of(loaded.job, loaded.model), {}};
@@ -48,8 +48,9 @@ Result<report::Explanation> explain_command(const ExplainOptions& options,
 int explain(const ExplainOptions& options) {
   auto printed = estimate::parse_printed_size(options.size);
   if (!printed) return print_error(std::move(printed).error().in("plan --explain"), exit_usage);
+  const bool is_job = !options.spec.empty() || (!options.flags.empty() && options.command.empty());
   const auto explanation =
-      options.spec.empty() ? explain_command(options, *printed) : explain_job(options, *printed);
+      is_job ? explain_job(options, *printed) : explain_command(options, *printed);
   if (!explanation) return print_error(explanation.error(), exit_usage);
   if (options.json) {
     fmt::print("{}\n", to_json(*explanation).dump(2));

@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "run/job_flags.h"
+
 namespace headroom::cli {
 
 struct ExplainOptions {
   std::string size;                  // "3.99GiB", as the message printed it.
   std::string spec;                  // A job; or empty.
   std::vector<std::string> command;  // The command that failed; or empty.
+  run::JobFlags flags;               // A job, or what differs from it.
   bool json = false;
 };
 

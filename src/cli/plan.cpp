@@ -10,6 +10,9 @@
 
 #include "cli/commands.h"
 #include "cli/explain.h"
+#include "cli/plan_flags.h"
+#include "cli/present_gpu.h"
+#include "machine/terminal.h"
 #include "report/plan_json.h"
 #include "report/plan_text.h"
 #include "run/job_file.h"
@@ -21,14 +24,36 @@ struct Options {
   std::string job;                // The first argument.
   std::vector<std::string> rest;  // The other ones: of a command behind "--".
   std::string spec;
+  PlanFlags flags;
+  std::string root = "/";
   std::string explain;
+  bool fit = false;
+  std::string largest;
   bool json = false;
 };
 
+estimate::Asked asked_of(const Options& options) {
+  estimate::Asked asked;
+  asked.settings = options.fit;
+  if (options.largest == "batch") asked.largest = estimate::Quantity::batch;
+  if (options.largest == "sequence") asked.largest = estimate::Quantity::sequence;
+  return asked;
+}
+
+// This machine's GPU is looked at only where the job asks for it.
+Result<estimate::Device> find_device(const estimate::Job& job, const Options& options,
+                                     const Context& context) {
+  const bool present =
+      job.device.gpu == "auto" && job.engine.kind == estimate::EngineKind::transformers;
+  if (!present) return estimate::find_device(job);
+  HEADROOM_TRY(const estimate::PresentGpu gpu, find_present_gpu(options.root, context));
+  return estimate::find_device(job, gpu);
+}
+
 // "headroom plan --explain 3.99GiB -- python main.py --batch_size 64": the arguments are a job or a
 // command.
-ExplainOptions to_explain(const Options& options) {
-  ExplainOptions asked{options.explain, options.spec, options.rest, options.json};
+ExplainOptions to_explain(const Options& options, const run::JobFlags& flags) {
+  ExplainOptions asked{options.explain, options.spec, options.rest, flags, options.json};
   const bool is_command = !options.rest.empty() || options.job.find(' ') != std::string::npos;
   if (is_command) {
     asked.command.insert(asked.command.begin(), options.job);
@@ -38,28 +63,32 @@ ExplainOptions to_explain(const Options& options) {
   return asked;
 }
 
-int run_plan(const Options& options) {
-  if (!options.explain.empty()) return explain(to_explain(options));
+int run_plan(const Options& options, const Context& context) {
+  const auto flags = options.flags.read();
+  if (!flags) return print_error(flags.error(), exit_usage);
+  if (!options.explain.empty()) return explain(to_explain(options, *flags));
   if (!options.rest.empty())
     return print_error(
         {Errc::invalid, fmt::format("plan: one argument too many: \"{}\"", options.rest.front()),
          "headroom plan --help"},
         exit_usage);
   const std::string& spec = options.spec.empty() ? options.job : options.spec;
-  if (spec.empty())
-    return print_error(
-        {Errc::invalid, "plan: expected a job, found none", "headroom plan JOB.toml"}, exit_usage);
-  const std::string name = spec == "-" ? "standard input" : spec;
-  const auto loaded = run::load_job(spec);
+  if (spec.empty() && flags->empty())
+    return print_error({Errc::invalid, "plan: expected a job, found none",
+                        "headroom plan JOB.toml, or headroom plan --model Qwen/Qwen2.5-3B"},
+                       exit_usage);
+  const std::string name = spec == "-" ? "standard input" : spec.empty() ? "plan" : spec;
+  const auto loaded = run::load_job(spec, *flags);
   if (!loaded) return print_error(loaded.error(), exit_usage);
-  auto device = estimate::find_device(loaded->job);
-  if (!device) return print_error(std::move(device).error().in(name), exit_usage);
-  auto plan = estimate::make_plan(loaded->job, loaded->model, *device);
-  if (!plan) return print_error(std::move(plan).error().in(name), exit_usage);
+  auto device = find_device(loaded->job, options, context);
+  if (!device) return print_error(run::place_error(device.error(), *flags, name), exit_usage);
+  auto plan = estimate::make_plan(loaded->job, loaded->model, *device, asked_of(options));
+  if (!plan) return print_error(run::place_error(plan.error(), *flags, name), exit_usage);
   if (options.json) {
     fmt::print("{}\n", report::to_json(*plan).dump(2));
   } else {
-    fmt::print("{}", report::to_text(*plan, loaded->model));
+    const report::Style style{machine::stdout_shows_colour()};
+    fmt::print("{}", report::to_text(*plan, loaded->model, style));
   }
   return plan->fits == false ? exit_findings : exit_ok;
 }
@@ -78,9 +107,20 @@ void add_plan(CLI::App& app, Context& context) {
       "Name the tensor of this size, as a failed allocation printed it: 3.99GiB; of "
       "the job, or of a command: headroom plan --explain 3.99GiB -- CMD ...");
   command->add_option("command", options->rest, "With --explain: a command, behind --");
+  command->add_flag("--fit", options->fit,
+                    "Also look for faster settings where the job fits (where it does not, what "
+                    "would fit is always said)");
+  command
+      ->add_option("--largest", options->largest,
+                   "Also find the largest batch, or the longest sequence, that fits")
+      ->type_name("batch|sequence")
+      ->check(CLI::IsMember({"batch", "sequence"}));
+  command->add_option("--root", options->root,
+                      "With --gpu auto: a captured machine, as in headroom check --root");
+  options->flags.add_to(*command);
   command->add_flag("--json", options->json,
                     "Print JSON (headroom.plan/1; with --explain headroom.explain/1)");
-  command->callback([options, &context] { context.exit_code = run_plan(*options); });
+  command->callback([options, &context] { context.exit_code = run_plan(*options, context); });
 }
 
 }  // namespace headroom::cli

@@ -8,93 +8,110 @@
 
 #include "allocator/make_policy.h"
 #include "base/bytes.h"
+#include "estimate/models/parameters.h"
 #include "estimate/search.h"
+#include "estimate/settle.h"
 #include "estimate/step.h"
+#include "knowledge/cards.h"
 
 namespace headroom::estimate {
 namespace {
 
 constexpr std::size_t largest_max = 10;
+constexpr std::size_t cards_max = 3;
 
 struct Replays {
   Recording recording;
   Peak unhindered;             // With plentiful memory.
   std::optional<Peak> capped;  // Within the capacity, if there is one.
 
+  std::optional<std::uint64_t> settled_bytes;  // Where it met the capacity, and went on.
+
   bool fits() const { return capped && !capped->failed; }
+  std::uint64_t reserved_bytes() const {
+    if (settled_bytes) return std::max(*settled_bytes, unhindered.usage.live_peak_bytes);
+    return (fits() ? *capped : unhindered).usage.reserved_peak_bytes;
+  }
 };
 
-class Planner {
- public:
-  Planner(const Architecture& model, const Device& device) : model_(model), device_(device) {}
+// Requires: there is a capacity.
+Result<Peak> replay_capped(const Job& job, const Device& device, const Recording& recording) {
+  const Bytes left = saturating_sub(*device.capacity, device.context);
+  HEADROOM_TRY(auto policy, allocator::make_policy(job.device.allocator, left.value));
+  return replay(recording, *policy);
+}
 
-  Result<Replays> run(const Job& job) const {
-    Replays replays;
-    HEADROOM_TRY(replays.recording, record_step(job, model_, device_));
-    HEADROOM_TRY(auto policy, allocator::make_policy(job.device.allocator));
-    replays.unhindered = replay(replays.recording, *policy);
-    if (device_.capacity) {
-      HEADROOM_TRY(replays.capped, replay_capped(job, replays.recording));
-    }
+Result<Replays> run(const Job& job, const Architecture& model, const Device& device) {
+  Replays replays;
+  HEADROOM_TRY(replays.recording, record_step(job, model, device));
+  HEADROOM_TRY(auto policy, allocator::make_policy(job.device.allocator));
+  replays.unhindered = replay(replays.recording, *policy);
+  if (!device.capacity) return replays;
+  const Bytes room = saturating_sub(*device.capacity, device.context);
+  if (!replays.unhindered.failed && replays.unhindered.usage.reserved_peak_bytes <= room.value) {
+    replays.capped = replays.unhindered;  // It never meets its capacity.
     return replays;
   }
-
-  Result<Fit> fit(const Job& job) const {
-    if (!device_.capacity) return Fit{};
-    HEADROOM_TRY(const Recording recording, record_step(job, model_, device_));
-    HEADROOM_TRY(const Peak capped, replay_capped(job, recording));
-    return Fit{!capped.failed, capped.usage.live_peak_bytes};
+  HEADROOM_TRY(replays.capped, replay_capped(job, device, replays.recording));
+  if (replays.fits()) {
+    HEADROOM_TRY(auto again, allocator::make_policy(job.device.allocator, room.value));
+    replays.settled_bytes = settled_reserved_bytes(replays.recording, *again);
   }
+  return replays;
+}
 
-  Plan describe(const Job& job, const Replays& replays) const {
-    const Peak& peak = replays.unhindered;
-    Plan plan;
-    plan.job = job;
-    plan.allocated_bytes = peak.usage.live_peak_bytes;
-    plan.reserved_bytes = (replays.fits() ? *replays.capped : peak).usage.reserved_peak_bytes;
-    plan.device_bytes = plan.reserved_bytes + device_.context.value;
-    plan.at = peak.at;
-    plan.components = peak.usage.live_at_peak;
-    if (device_.capacity) {
-      plan.capacity_bytes = device_.capacity->value;
-      plan.fits = replays.fits();
-      if (replays.capped->failed)
-        plan.first_failure = replays.recording.describe(*replays.capped->failed);
-    }
-    for (std::size_t i = 0; i < std::min(largest_max, peak.live.size()); ++i) {
-      plan.largest.push_back(replays.recording.describe(peak.live[i]));
-    }
-    count_parameters(replays.recording, plan);
-    return plan;
-  }
-
- private:
-  // Requires: there is a capacity.
-  Result<Peak> replay_capped(const Job& job, const Recording& recording) const {
-    const Bytes left = saturating_sub(*device_.capacity, device_.context);
-    HEADROOM_TRY(auto policy, allocator::make_policy(job.device.allocator, left.value));
-    return replay(recording, *policy);
-  }
-
-  static void count_parameters(const Recording& recording, Plan& plan) {
-    const bool full = plan.job.method.kind == MethodKind::full;
-    std::uint64_t trainable_bytes = 0;
-    for (const RecordedTensor& tensor : recording.tensors) {
-      const bool base = tensor.component == Component::weights;
-      if (!base && tensor.component != Component::adapters) continue;
-      plan.parameters += tensor.meta.elements();
-      plan.weights_bytes += tensor.meta.bytes();
-      if (base != full) continue;
-      plan.trainable_parameters += tensor.meta.elements();
+// Weights as the model has them, not as they are held: quantised ones are packed.
+void count_parameters(const Recording& recording, const Architecture& model, Plan& plan) {
+  const MethodKind kind = plan.job.method.kind;
+  const bool has_adapters = kind == MethodKind::lora || kind == MethodKind::qlora;
+  std::uint64_t adapters = 0;
+  std::uint64_t trainable_bytes = 0;
+  for (const RecordedTensor& tensor : recording.tensors) {
+    const bool base = tensor.component == Component::weights;
+    if (!base && tensor.component != Component::adapters) continue;
+    plan.weights_bytes += tensor.meta.bytes();
+    if (!base) adapters += tensor.meta.elements();
+    if (kind != MethodKind::inference && base != has_adapters)
       trainable_bytes += tensor.meta.bytes();
-    }
-    // AdamW holds two moments in the parameter's own type.
-    plan.training_state_bytes = plan.weights_bytes + 3 * trainable_bytes;
   }
+  const std::uint64_t own = parameter_count(model);
+  plan.parameters = own + adapters;
+  if (kind != MethodKind::inference) plan.trainable_parameters = has_adapters ? adapters : own;
+  // AdamW holds two moments in the parameter's own type.
+  plan.training_state_bytes = plan.weights_bytes + 3 * trainable_bytes;
+}
 
-  const Architecture& model_;
-  const Device& device_;
-};
+Verdict verdict_of(const Plan& plan) {
+  if (!plan.fits) return Verdict::unknown;
+  if (!*plan.fits) return Verdict::does_not_fit;
+  const auto limit = borderline_from * static_cast<double>(*plan.capacity_bytes);
+  return static_cast<double>(plan.device_bytes) > limit ? Verdict::borderline : Verdict::fits;
+}
+
+Plan describe(const Job& job, const Architecture& model, const Device& device,
+              const Replays& replays) {
+  const Peak& peak = replays.unhindered;
+  Plan plan;
+  plan.job = job;
+  plan.allocated_bytes = peak.usage.live_peak_bytes;
+  plan.reserved_bytes = replays.reserved_bytes();
+  plan.context_bytes = device.context.value;
+  plan.device_bytes = plan.reserved_bytes + device.context.value;
+  plan.at = peak.at;
+  plan.components = peak.usage.live_at_peak;
+  if (device.capacity) {
+    plan.capacity_bytes = device.capacity->value;
+    plan.fits = replays.fits();
+    if (replays.capped->failed)
+      plan.first_failure = replays.recording.describe(*replays.capped->failed);
+  }
+  plan.verdict = verdict_of(plan);
+  for (std::size_t i = 0; i < std::min(largest_max, peak.live.size()); ++i) {
+    plan.largest.push_back(replays.recording.describe(peak.live[i]));
+  }
+  count_parameters(replays.recording, model, plan);
+  return plan;
+}
 
 // For a job beyond every device (allocator/make_policy.h), of which there is nothing to be said.
 Error too_large(const TensorRecord& tensor) {
@@ -108,35 +125,86 @@ Error too_large(const TensorRecord& tensor) {
           "lower batch.micro or batch.sequence, or correct the model's shape"};
 }
 
-}  // namespace
-
-Job apply(Job job, const Change& change) {
-  if (change.micro) job.batch.micro = change.micro;
-  if (change.accumulate) job.batch.accumulate = change.accumulate;
-  if (change.checkpointing) job.compute.checkpointing = *change.checkpointing;
-  if (change.attention) job.compute.attention = change.attention;
-  if (change.loss) job.compute.loss = *change.loss;
-  return job;
+// What "auto" was taken for where no capacity decides.
+void note_choices(const Job& given, const Device& device, Plan& plan) {
+  if (device.capacity) return;
+  if (given.compute.checkpointing == Checkpointing::automatic)
+    plan.notes.emplace_back(
+        "compute.checkpointing = \"auto\": no capacity is known, so none is taken.");
+  if (!given.batch.micro && !given.batch.global)
+    plan.notes.emplace_back("batch.micro = \"auto\": no capacity is known, so 1 is taken.");
 }
 
-Result<Plan> make_plan(const Job& given, const Architecture& model, const Device& device) {
-  const Planner planner(model, device);
-  const TryJob try_job = [&planner](const Job& job) { return planner.fit(job); };
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::unknown:
+      return "unknown";
+    case Verdict::fits:
+      return "fits";
+    case Verdict::borderline:
+      return "borderline";
+    case Verdict::does_not_fit:
+      return "does-not-fit";
+  }
+  return "unknown";
+}
+
+TryJob make_trial(const Architecture& model, const Device& device) {
+  return [&model, &device](const Job& job) -> Result<Fit> {
+    if (!device.capacity) return Fit{};
+    HEADROOM_TRY(const Recording recording, record_step(job, model, device));
+    HEADROOM_TRY(const Peak capped, replay_capped(job, device, recording));
+    return Fit{!capped.failed, capped.usage.live_peak_bytes,
+               capped.usage.reserved_peak_bytes + device.context.value};
+  };
+}
+
+Result<std::vector<FittingCard>> find_cards(const Job& job, const Architecture& model) {
+  HEADROOM_TRY(std::vector<knowledge::Card> cards, knowledge::load_cards());
+  std::stable_sort(cards.begin(), cards.end(),
+                   [](const auto& a, const auto& b) { return a.vram < b.vram; });
+  std::vector<FittingCard> fitting;
+  Bytes too_small;  // What has failed on a card with the best kernels fails on smaller ones.
+  for (const knowledge::Card& card : cards) {
+    if (fitting.size() >= cards_max) break;
+    if (card.vram <= too_small) continue;
+    HEADROOM_TRY(const Device device, device_of(job, card));
+    if (job.compute.attention && !has_kernel(device, *job.compute.attention)) continue;
+    Job on_card = job;
+    on_card.compute.attention = attention_for(job, device);
+    HEADROOM_TRY(const Fit fit, make_trial(model, device)(on_card));
+    if (!fit.fits && device.attention == Attention::flash) too_small = card.vram;
+    if (fit.fits) fitting.push_back({card.name, card.vram.value, fit.device_bytes});
+  }
+  return fitting;
+}
+
+Result<Plan> make_plan(const Job& given, const Architecture& model, const Device& device,
+                       const Asked& asked) {
+  const TryJob try_job = make_trial(model, device);
   Job job = given;
-  if (!job.compute.attention) job.compute.attention = device.attention;
-  if (*job.compute.attention == Attention::flash && job.compute.dtype == DType::fp32) {
-    job.compute.attention = Attention::efficient;  // FlashAttention has no fp32 kernel.
-  }
-  if (!job.batch.micro || !job.batch.accumulate) {
-    HEADROOM_TRY(job, choose_batch(std::move(job), try_job));
-  }
-  HEADROOM_TRY(const Replays replays, planner.run(job));
+  job.compute.attention = attention_for(given, device);
+  HEADROOM_TRY(job, choose_automatic(std::move(job), model, device, try_job));
+  HEADROOM_TRY(const Replays replays, run(job, model, device));
   if (replays.unhindered.failed)
     return too_large(replays.recording.describe(*replays.unhindered.failed));
-  Plan plan = planner.describe(job, replays);
-  if (plan.fits == false) {
-    HEADROOM_TRY(plan.advice, find_advice(job, model, try_job));
+  Plan plan = describe(job, model, device, replays);
+  plan.notes = model.notes;
+  plan.notes.insert(plan.notes.end(), device.notes.begin(), device.notes.end());
+  note_choices(given, device, plan);
+  if (plan.fits == false || (asked.settings && plan.fits)) {
+    HEADROOM_TRY(Search found, find_settings(job, model, device, try_job, *plan.fits));
+    plan.advice = std::move(found.advice);
   }
+  if (plan.fits == false && job.engine.kind == EngineKind::transformers) {
+    Job anywhere = job;
+    anywhere.compute.attention = given.compute.attention;
+    HEADROOM_TRY(plan.cards, find_cards(anywhere, model));
+  }
+  if (asked.largest && device.capacity)
+    plan.largest_fit = find_largest(job, *asked.largest, try_job);
   return plan;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "estimate/change.h"
 #include "estimate/device.h"
 #include "estimate/job.h"
 #include "estimate/models/architecture.h"
@@ -16,31 +17,49 @@
 
 namespace headroom::estimate {
 
-// Settings that differ from the job's; only those set do.
-struct Change {
-  std::optional<std::uint64_t> micro;
-  std::optional<std::uint64_t> accumulate;
-  std::optional<Checkpointing> checkpointing;
-  std::optional<Attention> attention;
-  std::optional<Loss> loss;
-};
-
-Job apply(Job job, const Change& change);
-
 struct Advice {
   Change change;
   std::uint64_t allocated_bytes = 0;
-  double relative_speed = 1;  // Of the job as given, by arithmetic to be done.
+  std::uint64_t device_bytes = 0;  // As Plan::device_bytes.
+  double relative_speed = 1;       // Of the job as given, on paper (estimate/speed.h).
 };
+
+// A card that would hold the job as it is.
+struct FittingCard {
+  std::string name;
+  std::uint64_t capacity_bytes = 0;
+  std::uint64_t device_bytes = 0;  // On that card: its context, workspaces and kernels.
+};
+
+// The largest batch, or the longest sequence (inference: prompt), with which the job fits.
+enum class Quantity : std::uint8_t { batch, sequence };
+struct LargestFit {
+  Quantity quantity = Quantity::batch;
+  std::uint64_t value = 0;  // 0: not even one.
+  std::uint64_t allocated_bytes = 0;
+  std::uint64_t device_bytes = 0;
+};
+
+enum class Verdict : std::uint8_t {
+  unknown,     // No capacity was given.
+  fits,        //
+  borderline,  // It fits as planned, and takes more than nine tenths of the device.
+  does_not_fit,
+};
+std::string_view to_string(Verdict verdict);  // "unknown", "fits", "borderline", "does-not-fit"
 
 struct Plan {
   Job job;  // As planned: nothing is "auto" any more.
   std::uint64_t allocated_bytes =
       0;  // Peak of live allocations, as torch.cuda.max_memory_allocated().
-  std::uint64_t reserved_bytes = 0;  // Peak that the allocator takes, as max_memory_reserved().
-  std::uint64_t device_bytes = 0;    // With the context: what the device's counter shows.
+  // Peak that the allocator takes, as max_memory_reserved(); where it meets the capacity and goes
+  // on, what it takes from then on (estimate/settle.h).
+  std::uint64_t reserved_bytes = 0;
+  std::uint64_t device_bytes = 0;   // With the context: what the device's counter shows.
+  std::uint64_t context_bytes = 0;  // Of that.
   std::optional<std::uint64_t> capacity_bytes;
   std::optional<bool> fits;  // Nothing without a capacity.
+  Verdict verdict = Verdict::unknown;
   Phase at = Phase::load;
   allocator::ByComponent components;  // At the peak; they add up to allocated_bytes.
   std::uint64_t weights_bytes = 0;    // With adapters.
@@ -50,12 +69,27 @@ struct Plan {
   std::uint64_t trainable_parameters = 0;
   std::vector<TensorRecord> largest;          // Live at the peak, at most ten.
   std::optional<TensorRecord> first_failure;  // The tensor that does not fit first.
-  std::vector<Advice> advice;  // What would fit, fastest first; empty if the job fits.
+  // What would fit: first what leaves the result as it is, then what changes it, each fastest
+  // first. Where the job fits, only what was asked for, and only what is faster.
+  std::vector<Advice> advice;
+  std::vector<FittingCard> cards;         // Smallest first; empty if the job fits.
+  std::optional<LargestFit> largest_fit;  // If it was asked for and there is a capacity.
+  std::vector<std::string> notes;         // What was assumed, in words a person can judge.
+};
+
+// From here on a fit is borderline: estimators.md §6.
+inline constexpr double borderline_from = 0.9;
+
+struct Asked {
+  bool settings = false;  // Look for faster settings where the job fits as well.
+  std::optional<Quantity> largest;
 };
 
 // Fails where the job asks for what its engine or this version cannot do. "auto" batches become the
-// largest that fit, or 1 where none does or no capacity is known. Also fails for what no device
-// could hold (64 TiB). Does not touch the machine: everything follows from the arguments.
-Result<Plan> make_plan(const Job& job, const Architecture& model, const Device& device);
+// largest that fit, or 1 where none does or no capacity is known; "auto" checkpointing the fastest
+// that fits. Also fails for what no device could hold (64 TiB). Does not touch the machine:
+// everything follows from the arguments.
+Result<Plan> make_plan(const Job& job, const Architecture& model, const Device& device,
+                       const Asked& asked = {});
 
 }  // namespace headroom::estimate

@@ -2,42 +2,41 @@
 #include "estimate/search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
+
+#include "estimate/outlook.h"
 
 namespace headroom::estimate {
 namespace {
 
 constexpr std::size_t advice_max = 5;
 constexpr std::uint64_t automatic_micro_max = 256;
+constexpr std::size_t micro_batches_max = 24;
+// Fragmentation may undo what the sum of live bytes allows: so many are planned in full at most.
+constexpr int trials_max = 16;
+// Speeds nearer to each other than this are equal: paper is not exact.
+constexpr double speed_step = 0.005;
 
-// Divisors of the global batch, largest first: the micro-batches that keep it whole.
-std::vector<std::uint64_t> micro_batches(std::uint64_t global, std::uint64_t most) {
-  std::vector<std::uint64_t> sizes;
-  for (std::uint64_t micro = std::min(global, most); micro > 0; --micro) {
-    if (global % micro == 0) sizes.push_back(micro);
-  }
-  return sizes;
-}
-
-struct LargestFit {
-  std::uint64_t micro = 0;
-  std::uint64_t allocated_bytes = 0;
+struct FittingSize {
+  std::uint64_t value = 0;
+  Fit fit;
 };
 
 // The first of `sizes` (largest first) with which the job fits, if there is one. By bisection, as a
-// job takes no less memory with a larger micro-batch.
-Result<std::optional<LargestFit>> find_largest(const std::vector<std::uint64_t>& sizes,
-                                               const std::function<Job(std::uint64_t)>& job_with,
-                                               const TryJob& try_job) {
-  std::optional<LargestFit> largest;
+// job takes no less memory with a larger size.
+Result<std::optional<FittingSize>> bisect(const std::vector<std::uint64_t>& sizes,
+                                          const std::function<Job(std::uint64_t)>& job_with,
+                                          const TryJob& try_job) {
+  std::optional<FittingSize> largest;
   std::size_t begin = 0;
   std::size_t end = sizes.size();
   while (begin < end) {
     const std::size_t middle = begin + (end - begin) / 2;
     HEADROOM_TRY(const Fit fit, try_job(job_with(sizes[middle])));
     if (fit.fits) {
-      largest = LargestFit{sizes[middle], fit.allocated_bytes};
+      largest = FittingSize{sizes[middle], fit};
       end = middle;
     } else {
       begin = middle + 1;
@@ -46,120 +45,217 @@ Result<std::optional<LargestFit>> find_largest(const std::vector<std::uint64_t>&
   return largest;
 }
 
-template <class T>
-std::vector<T> with_alternative(T given, T other, bool available) {
-  return available && given != other ? std::vector<T>{given, other} : std::vector<T>{given};
-}
+struct Candidate {
+  Change change;
+  double relative_speed = 1;
+};
 
-// The kernels that may take the given ones' places. Only our own engine can swap them; what
-// transformers uses follows from the card and the model's code.
-std::vector<Change> kernel_changes(const Job& job) {
-  const bool ours = job.engine.kind == EngineKind::headroom;
-  std::vector<Change> changes;
-  for (const auto attention :
-       with_alternative(*job.compute.attention, Attention::efficient, ours)) {
-    for (const auto loss : with_alternative(job.compute.loss, Loss::chunked, ours)) {
-      for (const auto kept :
-           with_alternative(job.compute.checkpointing, Checkpointing::layer, true)) {
-        Change change;
-        if (attention != *job.compute.attention) change.attention = attention;
-        if (loss != job.compute.loss) change.loss = loss;
-        if (kept != job.compute.checkpointing) change.checkpointing = kept;
-        changes.push_back(change);
-      }
-    }
-  }
-  return changes;
-}
-
-int count(const Change& change) {
-  return int{change.micro.has_value()} + int{change.checkpointing.has_value()} +
-         int{change.attention.has_value()} + int{change.loss.has_value()};
-}
-
-bool better(const Advice& a, const Advice& b) {
-  if (a.relative_speed != b.relative_speed) return a.relative_speed > b.relative_speed;
+bool better(const Candidate& a, const Candidate& b) {
+  const auto step = [](double speed) { return std::lround(std::log(speed) / speed_step); };
+  const long speed_a = step(a.relative_speed);
+  const long speed_b = step(b.relative_speed);
+  if (speed_a != speed_b) return speed_a > speed_b;
   if (count(a.change) != count(b.change)) return count(a.change) < count(b.change);
   return a.change.micro.value_or(UINT64_MAX) > b.change.micro.value_or(UINT64_MAX);
 }
 
-// Of the matrices of all layers that a token passes through.
-double matrix_elements(const Architecture& model) {
-  double sum = 0;
-  for (const Stack& stack : model.stacks) {
-    const std::uint64_t attention =
-        stack.hidden * (stack.attention.fused_size() + stack.attention.query_size());
-    const std::uint64_t mlp = stack.hidden * stack.mlp.intermediate * (stack.mlp.gated ? 3 : 2);
-    sum += static_cast<double>(stack.layers * (attention + mlp));
+class Finder {
+ public:
+  Finder(const Job& job, const Architecture& model, const Device& device, const TryJob& try_job)
+      : job_(job), model_(model), device_(device), try_job_(try_job) {
+    room_bytes_ = saturating_sub(*device.capacity, device.context).value;
   }
-  return sum;
+
+  Result<Search> run(bool faster_only) {
+    HEADROOM_TRY(SettingOutlook own, SettingOutlook::make(job_, model_, device_));
+    HEADROOM_TRY(const Outlook given, own.at(job_));
+    given_speed_ = given.tokens_per_second;
+    collect({}, kernel_changes(job_, model_, device_));
+    if (faster_only)
+      std::erase_if(candidates_,
+                    [](const Candidate& c) { return c.relative_speed < 1 + 2 * speed_step; });
+    HEADROOM_CHECK(choose());
+    if (faster_only || found_.advice.size() >= advice_max) return std::move(found_);
+    for (const Change& change : result_changes(job_, device_))
+      collect(change, kernel_changes(apply(job_, change), model_, device_));
+    HEADROOM_CHECK(choose());
+    return std::move(found_);
+  }
+
+ private:
+  // Every kernel, every split of the batch, every way to run the optimizer, on top of `change`.
+  void collect(const Change& change, const std::vector<Change>& kernels) {
+    for (const Change& kernel : kernels) {
+      const Change setting = merge(change, kernel);
+      auto outlook = SettingOutlook::make(apply(job_, setting), model_, device_);
+      if (outlook) collect_batches(setting, *outlook);  // Else it is no setting of this engine.
+    }
+  }
+
+  void collect_batches(const Change& setting, SettingOutlook& outlook) {
+    const std::uint64_t global = *job_.batch.micro * *job_.batch.accumulate;
+    auto sizes = micro_batches(global, std::max(*job_.batch.micro, automatic_micro_max));
+    if (sizes.size() > micro_batches_max) sizes.resize(micro_batches_max);
+    if (sizes.empty() || sizes.back() != 1) sizes.push_back(1);
+    for (const Change& optimizer : optimizer_changes(apply(job_, setting))) {
+      for (const std::uint64_t micro : sizes) {
+        Change whole = merge(setting, optimizer);
+        if (micro != *job_.batch.micro) {
+          whole.micro = micro;
+          whole.accumulate = global / micro;
+        }
+        ++found_.combinations;
+        const auto seen = outlook.at(apply(job_, whole));
+        if (!seen || seen->allocated_bytes > room_bytes_ || count(whole) == 0) continue;
+        candidates_.push_back({whole, seen->tokens_per_second / given_speed_});
+      }
+    }
+  }
+
+  // Plans the best of them in full until there are enough; a setting that only adds to what has
+  // been chosen, and is not faster, is none.
+  Status choose() {
+    std::stable_sort(candidates_.begin(), candidates_.end(), better);
+    int trials = 0;
+    for (const Candidate& candidate : candidates_) {
+      if (found_.advice.size() >= advice_max || trials >= trials_max) break;
+      const bool adds_nothing = std::any_of(
+          found_.advice.begin(), found_.advice.end(),
+          [&](const Advice& chosen) { return within(chosen.change, candidate.change); });
+      if (adds_nothing) continue;
+      ++trials;
+      HEADROOM_TRY(const Fit fit, try_job_(apply(job_, candidate.change)));
+      if (!fit.fits) continue;
+      found_.advice.push_back(
+          {candidate.change, fit.allocated_bytes, fit.device_bytes, candidate.relative_speed});
+    }
+    candidates_.clear();
+    return Done{};
+  }
+
+  const Job& job_;
+  const Architecture& model_;
+  const Device& device_;
+  const TryJob& try_job_;
+  std::uint64_t room_bytes_ = 0;
+  double given_speed_ = 1;
+  std::vector<Candidate> candidates_;
+  Search found_;
+};
+
+// The batch, as far as it follows without a look at the memory.
+bool batch_follows(Job& job) {
+  const std::optional<std::uint64_t> global = job.batch.global;
+  if (job.batch.micro) {
+    if (!job.batch.accumulate) job.batch.accumulate = global ? *global / *job.batch.micro : 1;
+    return true;
+  }
+  if (!global || !job.batch.accumulate) return false;
+  job.batch.micro = *global / *job.batch.accumulate;
+  return true;
+}
+
+Result<std::optional<FittingSize>> largest_batch(const Job& job, const TryJob& try_job) {
+  if (job.batch.micro) {
+    HEADROOM_TRY(const Fit fit, try_job(job));
+    return fit.fits ? std::optional(FittingSize{*job.batch.micro, fit}) : std::nullopt;
+  }
+  const auto sizes =
+      micro_batches(job.batch.global.value_or(automatic_micro_max), automatic_micro_max);
+  std::vector<std::uint64_t> all(automatic_micro_max);
+  for (std::uint64_t i = 0; i < all.size(); ++i) all[i] = automatic_micro_max - i;
+  const auto with = [&job](std::uint64_t micro) {
+    Job changed = job;
+    changed.batch.micro = micro;
+    return changed;
+  };
+  return bisect(job.batch.global ? sizes : all, with, try_job);
+}
+
+Job with_batch(Job job, std::uint64_t micro) {
+  job.batch.micro = micro;
+  const std::optional<std::uint64_t> global = job.batch.global;
+  job.batch.accumulate = global ? *global / micro : job.batch.accumulate.value_or(1);
+  return job;
 }
 
 }  // namespace
 
-double flops_per_sample(const Job& job, const Architecture& model) {
-  const auto tokens = static_cast<double>(job.batch.sequence);
-  const Stack& stack = model.main();
-  const auto embedding = static_cast<double>(model.vocabulary * stack.hidden);
-  const double layers = matrix_elements(model);
-  const double scores =
-      2.0 * tokens * static_cast<double>(stack.attention.query_size() * stack.layers);
-  const double layer_forward = tokens * (2.0 * layers + 2.0 * scores);
-  const double forward = layer_forward + tokens * 2.0 * embedding;
-  // Frozen weights need the gradient of their input only.
-  double total = forward * (job.method.kind == MethodKind::full ? 3.0 : 2.0);
-  if (job.compute.checkpointing == Checkpointing::layer) total += layer_forward;
-  const bool recomputes_scores =
-      job.compute.attention == Attention::efficient || job.compute.attention == Attention::flash;
-  if (recomputes_scores) total += tokens * scores;
-  return total;
+Result<Job> choose_automatic(Job job, const Architecture& model, const Device& device,
+                             const TryJob& try_job) {
+  const bool follows = batch_follows(job);
+  const bool chooses = job.compute.checkpointing == Checkpointing::automatic;
+  if (follows && !chooses) return job;
+  std::vector<Checkpointing> kinds = {job.compute.checkpointing};
+  if (chooses) {
+    kinds = {Checkpointing::none, Checkpointing::selective, Checkpointing::layer};
+    if (job.engine.kind == EngineKind::headroom) std::erase(kinds, Checkpointing::selective);
+    if (job.method.kind == MethodKind::inference) kinds = {Checkpointing::none};
+  }
+  std::optional<Job> best;
+  double best_speed = 0;
+  for (const Checkpointing kind : kinds) {
+    Job with = job;
+    with.compute.checkpointing = kind;
+    // Accumulation decides whether gradients wait during the forward.
+    if (!with.batch.accumulate) with.batch.accumulate = with.batch.global ? 2 : 1;
+    HEADROOM_TRY(const auto largest, largest_batch(with, try_job));
+    if (!largest) continue;
+    with.batch.accumulate = job.batch.accumulate;
+    with = with_batch(std::move(with), largest->value);
+    if (kinds.size() == 1) return with;
+    HEADROOM_TRY(SettingOutlook outlook, SettingOutlook::make(with, model, device));
+    HEADROOM_TRY(const Outlook seen, outlook.at(with));
+    if (seen.tokens_per_second <= best_speed) continue;
+    best_speed = seen.tokens_per_second;
+    best = with;
+  }
+  if (best) return *best;
+  // Nothing fits, or nothing is known to: the least memory, or what is fastest.
+  job.compute.checkpointing = device.capacity ? kinds.back() : kinds.front();
+  return follows ? job : with_batch(std::move(job), 1);
 }
 
-Result<Job> choose_batch(Job job, const TryJob& try_job) {
-  const std::optional<std::uint64_t> global = job.batch.global;
-  if (job.batch.micro) {
-    job.batch.accumulate = global ? *global / *job.batch.micro : 1;
-    return job;
-  }
-  if (global && job.batch.accumulate) {
-    job.batch.micro = *global / *job.batch.accumulate;
-    return job;
-  }
-  const auto with = [&](std::uint64_t micro) {
+Result<Search> find_settings(const Job& job, const Architecture& model, const Device& device,
+                             const TryJob& try_job, bool faster_only) {
+  return Finder(job, model, device, try_job).run(faster_only);
+}
+
+LargestFit find_largest(const Job& job, Quantity quantity, const TryJob& try_job) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 20U;
+  const auto with = [&](std::uint64_t value) {
     Job changed = job;
-    changed.batch.micro = micro;
-    changed.batch.accumulate = global ? *global / micro : job.batch.accumulate.value_or(1);
+    if (quantity == Quantity::batch) {
+      changed.batch.micro = value;
+    } else if (job.method.kind == MethodKind::inference) {
+      changed.batch.prompt = value;
+    } else {
+      changed.batch.sequence = value;
+    }
     return changed;
   };
-  const auto sizes = micro_batches(global.value_or(automatic_micro_max), automatic_micro_max);
-  HEADROOM_TRY(const auto largest, find_largest(sizes, with, try_job));
-  return with(largest ? largest->micro : 1);
-}
-
-Result<std::vector<Advice>> find_advice(const Job& job, const Architecture& model,
-                                        const TryJob& try_job) {
-  const double given = flops_per_sample(job, model);
-  const std::uint64_t global = *job.batch.micro * *job.batch.accumulate;
-  std::vector<Advice> advice;
-  for (const Change& change : kernel_changes(job)) {
-    const auto with = [&](std::uint64_t micro) {
-      Change with_micro = change;
-      if (micro != *job.batch.micro) {
-        with_micro.micro = micro;
-        with_micro.accumulate = global / micro;
-      }
-      return with_micro;
-    };
-    const auto apply_with = [&](std::uint64_t micro) { return apply(job, with(micro)); };
-    HEADROOM_TRY(const auto largest,
-                 find_largest(micro_batches(global, *job.batch.micro), apply_with, try_job));
-    if (!largest) continue;  // Smaller micro-batches than the largest have nothing to offer.
-    advice.push_back({with(largest->micro), largest->allocated_bytes,
-                      given / flops_per_sample(apply_with(largest->micro), model)});
+  const auto tries = [&](std::uint64_t value) -> Fit {
+    const auto fit = try_job(with(value));
+    return fit ? *fit : Fit{};  // Beyond the model's positions, or every device.
+  };
+  LargestFit largest{quantity, 0, 0, 0};
+  std::uint64_t above = 1;
+  while (above <= most) {
+    const Fit fit = tries(above);
+    if (!fit.fits) break;
+    largest = {quantity, above, fit.allocated_bytes, fit.device_bytes};
+    above *= 2;
   }
-  std::stable_sort(advice.begin(), advice.end(), better);
-  if (advice.size() > advice_max) advice.resize(advice_max);
-  return advice;
+  while (largest.value + 1 < above && largest.value < most) {
+    const std::uint64_t middle = largest.value + (above - largest.value) / 2;
+    const Fit fit = tries(middle);
+    if (fit.fits) {
+      largest = {quantity, middle, fit.allocated_bytes, fit.device_bytes};
+    } else {
+      above = middle;
+    }
+  }
+  return largest;
 }
 
 }  // namespace headroom::estimate

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search for settings that fit: what may be varied without changing what is learned
-// (micro-batch and accumulation at the same global batch, checkpointing, attention kernel, loss
-// kernel), fastest first.
+// The search for settings that fit, fastest first: what leaves the result as it is (the split of
+// the batch, kernels, checkpointing, where the optimizer runs) and, apart from it, what changes it
+// (types, optimizers, ranks, sequences, methods). Whatever is found has been planned in full.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -14,20 +15,36 @@ namespace headroom::estimate {
 // Whether a job fits, and what it would take. Without a capacity nothing is known to fit.
 struct Fit {
   bool fits = false;
-  std::uint64_t allocated_bytes = 0;  // Where it fits.
+  std::uint64_t allocated_bytes = 0;
+  std::uint64_t device_bytes = 0;
 };
 using TryJob = std::function<Result<Fit>(const Job&)>;
 
-// Floating-point operations for one sample, forward, backward and recomputation: what
-// relative_speed compares. It counts arithmetic only, not the bytes that move.
-double flops_per_sample(const Job& job, const Architecture& model);
+// What is "auto" in the job: the batch, as far as it does not follow from the rest, becomes the
+// largest that fits (1 if none does) with its accumulation for the global batch, checkpointing what
+// is fastest of what fits. Keeps what was given. Requires: job.compute.attention is set.
+Result<Job> choose_automatic(Job job, const Architecture& model, const Device& device,
+                             const TryJob& try_job);
 
-// What is "auto" in the job's batch: what follows from the rest, or else the largest micro-batch
-// that fits (1 if none does) and its accumulation for the global batch. Keeps what was given.
-Result<Job> choose_batch(Job job, const TryJob& try_job);
+struct Search {
+  std::vector<Advice> advice;      // At most five.
+  std::uint64_t combinations = 0;  // How many were looked at.
+};
 
-// At most five changes that make the job fit, fastest first.
-Result<std::vector<Advice>> find_advice(const Job& job, const Architecture& model,
-                                        const TryJob& try_job);
+// Requires: the device has a capacity, and nothing of the job is automatic. `faster_only`: nothing
+// that is not faster than the job, and nothing that changes the result.
+Result<Search> find_settings(const Job& job, const Architecture& model, const Device& device,
+                             const TryJob& try_job, bool faster_only);
+
+// The smallest cards of the knowledge tables that hold the job as it is, at most three.
+Result<std::vector<FittingCard>> find_cards(const Job& job, const Architecture& model);
+
+// The job as given, but for one quantity, found by bisection: a job takes no less memory with more
+// of it. A batch is tried without accumulation. At most 2^20.
+LargestFit find_largest(const Job& job, Quantity quantity, const TryJob& try_job);
+
+// What make_plan tries settings with: a step recorded and replayed within the device's capacity.
+// Both outlive it.
+TryJob make_trial(const Architecture& model, const Device& device);
 
 }  // namespace headroom::estimate

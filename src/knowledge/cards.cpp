@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <vector>
+#include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "base/document.h"
 #include "base/text.h"
@@ -12,36 +14,120 @@
 namespace headroom::knowledge {
 namespace {
 
+constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+
 std::string plain(std::string_view name) {
   std::string key = to_lower(name);
-  for (const std::string_view word : {"amd", "radeon", "instinct", " ", "-", "(tm)"}) {
+  for (const std::string_view word :
+       {"amd", "radeon", "instinct", "nvidia", "geforce", "tesla", " ", "-", "(tm)"}) {
     for (auto at = key.find(word); at != std::string::npos; at = key.find(word))
       key.erase(at, word.size());
   }
   return key;
 }
 
+VendorFacts vendor_facts(const Json& tables, Vendor vendor) {
+  const Json& facts = tables.at("vendor").at(vendor == Vendor::amd ? "amd" : "nvidia");
+  return {1_MiB * facts.at("context_mib").get<std::uint64_t>(),
+          1_KiB * facts.at("blas_workspace_kib").get<std::uint64_t>()};
+}
+
+// gpus.toml says it of AMD's targets.
+FusedAttention attention_of(const Json& facts, const Json& targets, const std::string& target) {
+  for (const Json& row : targets) {
+    if (row.at("gfx") == target)
+      return row.contains("attention") ? FusedAttention::flash : FusedAttention::none;
+  }
+  const std::string said = facts.value("attention", "");
+  if (said == "flash") return FusedAttention::flash;
+  return said == "efficient" ? FusedAttention::efficient : FusedAttention::none;
+}
+
+struct Tables {
+  Json cards;
+  Json targets;
+};
+
+Card to_card(const Tables& tables, Vendor vendor, const std::string& name, const Json& facts) {
+  Card card;
+  card.name = name;
+  card.vendor = vendor;
+  card.target = facts.at(vendor == Vendor::amd ? "gfx" : "arch");
+  card.vram = 1_MiB * facts.at("vram_mib").get<std::uint64_t>();
+  card.shows = {static_cast<double>(card.vram.value) / gib};
+  if (facts.contains("shows_gib")) {
+    card.shows = facts.at("shows_gib").get<std::vector<double>>();
+    card.vram = Bytes{static_cast<std::uint64_t>(card.shows.front() * gib)};
+  }
+  const VendorFacts common = vendor_facts(tables.cards, vendor);
+  card.context = common.context;
+  card.blas_workspace =
+      1_KiB *
+      tables.cards.at("blas_workspace_kib").value(card.target, common.blas_workspace.value >> 10U);
+  card.attention = attention_of(facts, tables.targets, card.target);
+  card.tflops16 = facts.at("tflops16");
+  card.tflops32 = facts.at("tflops32");
+  card.gb_s = facts.at("gb_s");
+  return card;
+}
+
 }  // namespace
 
+std::string_view to_string(Vendor vendor) {
+  return vendor == Vendor::amd ? "AMD" : "NVIDIA";
+}
+
+Result<std::vector<Card>> load_cards() {
+  Tables tables;
+  HEADROOM_TRY(Document document, parse_toml(embedded("cards")));
+  tables.cards = std::move(document.value);
+  HEADROOM_TRY(const Document gpus, parse_toml(embedded("gpus")));
+  tables.targets = gpus.value.at("target");
+  std::vector<Card> cards;
+  for (const auto& group : tables.cards.at("group")) {
+    const Vendor vendor = group.at("vendor") == "amd" ? Vendor::amd : Vendor::nvidia;
+    for (const auto& [name, facts] : group.at("cards").items())
+      cards.push_back(to_card(tables, vendor, name, facts));
+  }
+  return cards;
+}
+
 Result<Card> find_card(std::string_view name) {
-  HEADROOM_TRY(const Document tables, parse_toml(embedded("cards")));
+  HEADROOM_TRY(const std::vector<Card> cards, load_cards());
   std::vector<std::string> names;
-  for (const auto& group : tables.value.at("group")) {
-    for (const auto& [card, facts] : group.at("cards").items()) {
-      if (plain(card) == plain(name)) {
-        const std::string gfx = facts.at("gfx");
-        const std::uint64_t workspace = tables.value.at("blas_workspace_mib").value(gfx, 32U);
-        return Card{card, gfx, 1_MiB * facts.at("vram_mib").get<std::uint64_t>(),
-                    1_MiB * workspace};
-      }
-      names.push_back(card);
-    }
+  for (const Card& card : cards) {
+    if (plain(card.name) == plain(name)) return card;
+    names.push_back(card.name);
   }
   const auto meant = nearest(name, names);
   return Error{
       Errc::not_found, fmt::format("device.gpu: no card is known by the name \"{}\"", name),
       meant ? fmt::format("did you mean \"{}\"? or give device.capacity = \"16GiB\"", *meant)
             : "give the memory instead: device.capacity = \"16GiB\""};
+}
+
+Result<std::optional<Telling>> find_by_capacity(Bytes capacity) {
+  HEADROOM_TRY(const std::vector<Card> cards, load_cards());
+  const auto hundredths = std::llround(static_cast<double>(capacity.value) / gib * 100);
+  std::vector<Card> showing;
+  for (const Card& card : cards) {
+    const bool shows = std::any_of(card.shows.begin(), card.shows.end(), [&](double amount) {
+      return std::llround(amount * 100) == hundredths;
+    });
+    if (shows) showing.push_back(card);
+  }
+  const bool one_vendor = std::all_of(showing.begin(), showing.end(), [&](const Card& card) {
+    return card.vendor == showing.front().vendor;
+  });
+  if (showing.empty() || !one_vendor) return std::optional<Telling>{};
+  Telling telling{showing.front().vendor, std::nullopt};
+  if (showing.size() == 1) telling.card = showing.front();
+  return std::optional(telling);
+}
+
+Result<VendorFacts> find_vendor(Vendor vendor) {
+  HEADROOM_TRY(const Document tables, parse_toml(embedded("cards")));
+  return vendor_facts(tables.value, vendor);
 }
 
 }  // namespace headroom::knowledge

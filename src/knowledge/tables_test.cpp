@@ -148,6 +148,10 @@ TEST(Tables, cards_are_unique_and_have_a_target_and_an_origin) {
     for (const auto& [name, facts] : group["cards"].items()) {
       EXPECT_TRUE(names.insert(to_lower(name)).second) << name << " is there twice";
       EXPECT_TRUE(find_card(name).has_value()) << name;
+      EXPECT_GT(facts["tflops16"], 0) << name;
+      EXPECT_GE(facts["tflops16"], facts["tflops32"]) << name;
+      EXPECT_GT(facts["gb_s"], 100) << name;
+      if (group["vendor"] != "amd") continue;
       EXPECT_NE(tables().target(facts["gfx"].get<std::string>()), nullptr) << name;
       EXPECT_NE(tables().target(facts["gfx"].get<std::string>())->kind, Kind::integrated) << name;
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/plan_json.h"
 
+#include "report/plan_advice.h"
+
 namespace headroom::report {
 namespace {
 
@@ -33,28 +35,62 @@ Json to_json(const estimate::Change& change) {
   if (change.checkpointing) json["compute.checkpointing"] = to_string(*change.checkpointing);
   if (change.attention) json["compute.attention"] = to_string(*change.attention);
   if (change.loss) json["compute.loss"] = to_string(*change.loss);
+  if (change.norm)
+    json["compute.norm"] = *change.norm == estimate::NormKernel::fused ? "fused" : "eager";
+  if (change.dtype) json["compute.dtype"] = to_string(*change.dtype);
+  if (change.foreach) json["optimizer.foreach"] = *change.foreach;
+  if (change.offload) json["optimizer.offload"] = *change.offload;
+  if (change.optimizer) json["optimizer.kind"] = to_string(*change.optimizer);
+  if (change.method) json["method.kind"] = to_string(*change.method);
+  if (change.base) json["method.base"] = to_string(*change.base);
+  if (change.rank) json["method.rank"] = *change.rank;
+  if (change.sequence) json["batch.sequence"] = *change.sequence;
   return json;
+}
+
+Json to_json(const estimate::Advice& advice) {
+  return {{"change", to_json(advice.change)},
+          {"allocated_bytes", advice.allocated_bytes},
+          {"device_bytes", advice.device_bytes},
+          {"relative_speed", advice.relative_speed},
+          {"changes_result", changes_result(advice.change)},
+          {"costs", costs_of(advice.change)}};
+}
+
+Json to_json(const estimate::LargestFit& largest) {
+  const bool batch = largest.quantity == estimate::Quantity::batch;
+  return {{"quantity", batch ? "batch" : "sequence"},
+          {"value", largest.value},
+          {"allocated_bytes", largest.allocated_bytes},
+          {"device_bytes", largest.device_bytes}};
 }
 
 Json to_json(const estimate::Plan& plan) {
   Json largest = Json::array();
   for (const auto& tensor : plan.largest) largest.push_back(to_json(tensor));
   Json advice = Json::array();
-  for (const auto& line : plan.advice) {
-    advice.push_back({{"change", to_json(line.change)},
-                      {"allocated_bytes", line.allocated_bytes},
-                      {"relative_speed", line.relative_speed}});
+  for (const auto& line : plan.advice) advice.push_back(to_json(line));
+  Json cards = Json::array();
+  for (const auto& card : plan.cards) {
+    cards.push_back({{"name", card.name},
+                     {"capacity_bytes", card.capacity_bytes},
+                     {"device_bytes", card.device_bytes}});
   }
   Json missing = Json::object();
+  if (!plan.largest_fit)
+    missing["/largest_fit"] = plan.capacity_bytes ? "not asked for: --largest batch or sequence"
+                                                  : "no capacity was given";
   if (!plan.fits) missing["/fits"] = "no capacity was given: device.capacity or device.gpu";
   if (!plan.capacity_bytes)
     missing["/capacity_bytes"] = "no capacity was given: device.capacity or device.gpu";
   if (!plan.first_failure) missing["/first_failure"] = "nothing failed";
   return {{"schema", "headroom.plan/1"},
           {"fits", or_null(plan.fits)},
+          {"verdict", to_string(plan.verdict)},
           {"allocated_bytes", plan.allocated_bytes},
           {"reserved_bytes", plan.reserved_bytes},
           {"device_bytes", plan.device_bytes},
+          {"context_bytes", plan.context_bytes},
           {"capacity_bytes", or_null(plan.capacity_bytes)},
           {"at", to_string(plan.at)},
           {"components", to_json(plan.components)},
@@ -63,6 +99,9 @@ Json to_json(const estimate::Plan& plan) {
           {"largest", largest},
           {"first_failure", plan.first_failure ? to_json(*plan.first_failure) : Json(nullptr)},
           {"advice", advice},
+          {"largest_fit", plan.largest_fit ? to_json(*plan.largest_fit) : Json(nullptr)},
+          {"cards", cards},
+          {"notes", plan.notes},
           {"missing", missing}};
 }
 

@@ -12,6 +12,8 @@ Json to_json(
     const allocator::ByComponent& components);  // {"weights": …, …}, every component, in bytes.
 Json to_json(const estimate::TensorRecord& tensor);  // {"tensor", "bytes", "shape", "dtype"}
 Json to_json(const estimate::Change& change);  // {"batch.micro": 2, …}: the job's keys that change.
+Json to_json(const estimate::Advice& advice);
+Json to_json(const estimate::LargestFit& largest);
 Json to_json(const estimate::Plan& plan);
 
 }  // namespace headroom::report

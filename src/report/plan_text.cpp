@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <iterator>
+#include <tuple>
 #include <vector>
 
 #include "base/bytes.h"
@@ -14,12 +16,18 @@ namespace {
 
 using estimate::Plan;
 
+constexpr std::size_t bar_width = 40;
+constexpr std::size_t tensors_shown = 5;
+
 std::string method_of(const Plan& plan) {
   const auto& method = plan.job.method;
   if (method.kind == estimate::MethodKind::full) return "full fine-tuning";
+  if (method.kind == estimate::MethodKind::inference) return "inference";
   std::vector<std::string> targets;
   for (const auto target : method.targets) targets.emplace_back(to_string(target));
-  return fmt::format("LoRA of rank {} on {}", method.rank, join(targets, " "));
+  return fmt::format("{} of rank {} on {}",
+                     method.kind == estimate::MethodKind::lora ? "LoRA" : "QLoRA", method.rank,
+                     join(targets, " "));
 }
 
 // "3.10 G", "4.79 M": how many parameters.
@@ -29,54 +37,102 @@ std::string to_count(std::uint64_t number) {
   return amount >= 1e6 ? fmt::format("{:.2f} M", amount / 1e6) : fmt::format("{}", number);
 }
 
-std::string headline(const Plan& plan, const estimate::Architecture& model) {
-  const auto& [compute, batch] = std::tie(plan.job.compute, plan.job.batch);
-  return fmt::format(
-      "{} in {}, {}\n"
-      "{} layers, hidden size {}, {} parameters, {} of them trained\n"
-      "micro-batch {} × {} tokens, accumulated {} ×, {} attention, {} checkpointing, engine {}\n",
-      model.family, to_string(plan.job.method.base), method_of(plan), model.main().layers,
-      model.main().hidden, to_count(plan.parameters),
-      plan.trainable_parameters == plan.parameters ? "all" : to_count(plan.trainable_parameters),
-      *batch.micro, batch.sequence, *batch.accumulate, to_string(*compute.attention),
-      compute.checkpointing == estimate::Checkpointing::none ? "no" : "layer",
-      to_string(plan.job.engine.kind));
+std::string trained_of(const Plan& plan) {
+  if (plan.job.method.kind == estimate::MethodKind::inference) return "";
+  return fmt::format(", {} of them trained", plan.trainable_parameters == plan.parameters
+                                                 ? "all"
+                                                 : to_count(plan.trainable_parameters));
 }
 
-std::string verdict(const Plan& plan) {
-  if (!plan.fits) {
+std::string batch_of(const Plan& plan) {
+  const auto& batch = plan.job.batch;
+  if (plan.job.method.kind == estimate::MethodKind::inference) {
+    return fmt::format("batch {}, prompt of {} tokens, {} generated", *batch.micro, batch.prompt,
+                       batch.generate);
+  }
+  return fmt::format("micro-batch {} × {} tokens, accumulated {} ×", *batch.micro, batch.sequence,
+                     *batch.accumulate);
+}
+
+std::string settings_of(const Plan& plan) {
+  const auto& compute = plan.job.compute;
+  std::vector<std::string> words = {fmt::format("{} attention", to_string(*compute.attention))};
+  if (plan.job.method.kind != estimate::MethodKind::inference) {
+    const bool none = compute.checkpointing == estimate::Checkpointing::none;
+    words.push_back(
+        fmt::format("{} checkpointing", none ? "no" : to_string(compute.checkpointing)));
+    if (compute.loss != estimate::Loss::eager)
+      words.push_back(fmt::format("{} loss", to_string(compute.loss)));
+    if (plan.job.optimizer.kind != estimate::OptimizerKind::adamw)
+      words.emplace_back(to_string(plan.job.optimizer.kind));
+    if (plan.job.optimizer.offload) words.emplace_back("offloaded optimizer");
+  }
+  words.push_back(fmt::format("engine {}", to_string(plan.job.engine.kind)));
+  return join(words, ", ");
+}
+
+std::string headline(const Plan& plan, const estimate::Architecture& model) {
+  return fmt::format("{} in {}, {}\n{} layers, hidden size {}, {} parameters{}\n", model.family,
+                     to_string(plan.job.method.base), method_of(plan), model.main().layers,
+                     model.main().hidden, to_count(plan.parameters), trained_of(plan)) +
+         fold(batch_of(plan) + ", " + settings_of(plan), "", 100);
+}
+
+std::string verdict(const Plan& plan, const Style& style) {
+  if (plan.verdict == estimate::Verdict::unknown) {
     return "Whether it fits is open, as the job names no capacity. To know, add to it:\n"
            "  [device] capacity = \"16GiB\"\n";
   }
   const Bytes capacity{*plan.capacity_bytes};
   const Bytes device{plan.device_bytes};
-  if (*plan.fits) {
-    return fmt::format("It fits: {} of {}, {} to spare.\n", to_string(device), to_string(capacity),
-                       to_string(saturating_sub(capacity, device)));
+  const std::string amounts =
+      fmt::format("{} of {}, {} to spare.\n", to_string(device), to_string(capacity),
+                  to_string(saturating_sub(capacity, device)));
+  switch (plan.verdict) {
+    case estimate::Verdict::fits:
+      return style.green("It fits:") + " " + amounts;
+    case estimate::Verdict::borderline:
+      return style.yellow("It fits, but barely:") + " " + amounts +
+             "Above nine tenths of a device runs have gone both ways. What is allocated is sure to "
+             "a "
+             "per cent;\nother processes, batches of uneven length and fragmentation decide the "
+             "rest.\n";
+    default:
+      return style.red("It does not fit:") + fmt::format(" it needs {}, and the device has {}.\n",
+                                                         to_string(device), to_string(capacity));
   }
-  return fmt::format("It does not fit: it needs {}, and the device has {}.\n", to_string(device),
-                     to_string(capacity));
 }
 
-void add_row(std::string& text, std::string_view name, std::uint64_t bytes, std::uint64_t whole) {
-  fmt::format_to(std::back_inserter(text), "  {:<38}{:>12}{:>7.1f} %\n", name,
-                 to_string(Bytes{bytes}),
-                 100.0 * static_cast<double>(bytes) / static_cast<double>(whole));
+// In eighths of a character, so that a per cent of forty can be seen.
+std::string bar(std::uint64_t bytes, std::uint64_t whole) {
+  constexpr std::array parts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const double share = static_cast<double>(bytes) / static_cast<double>(whole);
+  const auto eighths = static_cast<std::size_t>(share * 8.0 * bar_width + 0.5);
+  std::string text;
+  for (std::size_t i = 0; i < eighths / 8; ++i) text += "█";
+  text += parts.at(eighths % 8);
+  return text.empty() ? "▏" : text;
 }
 
 std::string breakdown(const Plan& plan) {
   std::string text = fmt::format("\nAt the peak, in the {} phase:\n", to_string(plan.at));
   for (const auto component : allocator::all_components) {
     const std::uint64_t bytes = plan.components[component];
-    if (bytes > 0) add_row(text, to_string(component), bytes, plan.allocated_bytes);
+    if (bytes == 0) continue;
+    fmt::format_to(std::back_inserter(text), "  {:<28}{:>12}{:>7.1f} %  {}\n", to_string(component),
+                   to_string(Bytes{bytes}),
+                   100.0 * static_cast<double>(bytes) / static_cast<double>(plan.allocated_bytes),
+                   bar(bytes, plan.allocated_bytes));
   }
-  const auto total = [&text](const std::string& name, std::uint64_t bytes) {
-    fmt::format_to(std::back_inserter(text), "  {:<38}{:>12}\n", name, to_string(Bytes{bytes}));
+  const auto total = [&text](const std::string& name, std::uint64_t bytes, std::string_view more) {
+    fmt::format_to(std::back_inserter(text), "  {:<28}{:>12}{}\n", name, to_string(Bytes{bytes}),
+                   more);
   };
-  total("allocated", plan.allocated_bytes);
-  total(fmt::format("reserved by allocator {}", plan.job.device.allocator), plan.reserved_bytes);
-  if (plan.device_bytes != plan.reserved_bytes)
-    total("on the device, with the driver's context", plan.device_bytes);
+  total("allocated", plan.allocated_bytes, "");
+  total(fmt::format("reserved ({})", plan.job.device.allocator), plan.reserved_bytes, "");
+  if (plan.context_bytes != 0)
+    total("on the device", plan.device_bytes,
+          fmt::format("  with the driver's context, {}", to_string(Bytes{plan.context_bytes})));
   return text;
 }
 
@@ -87,69 +143,27 @@ std::string row(const estimate::TensorRecord& tensor) {
                      join(sizes, " × "), to_string(tensor.meta.element));
 }
 
-// Where no setting that keeps the training as it is helps: what alone is too much, and what is
-// left.
-std::string hopeless(const Plan& plan) {
-  const bool full = plan.job.method.kind == estimate::MethodKind::full;
-  const std::uint64_t context = plan.device_bytes - plan.reserved_bytes;
-  const Bytes room = saturating_sub(Bytes{*plan.capacity_bytes}, Bytes{context});
-  const std::string_view lora =
-      full ? "LoRA in place of full fine-tuning ([method] kind = \"lora\"), " : "";
-  if (plan.weights_bytes > room.value) {
-    return fmt::format(
-        "\nNot even the model's weights fit: they take {}, and there is room for {}.\n"
-        "What is left: a smaller model, or a larger device.\n",
-        to_string(Bytes{plan.weights_bytes}), to_string(room));
-  }
-  if (plan.training_state_bytes > room.value) {
-    return fmt::format(
-        "\nThe weights, gradients and optimizer states alone take {}, and there is room for {}.\n"
-        "What is left: {}a smaller model, or a larger device.\n",
-        to_string(Bytes{plan.training_state_bytes}), to_string(room), lora);
-  }
-  return fmt::format(
-      "\nNo micro-batch, checkpointing or kernel makes it fit.\n"
-      "What is left: a sequence shorter than {}, {}a smaller model, or a larger device.\n",
-      plan.job.batch.sequence, lora);
+std::string tensors(const Plan& plan) {
+  std::string text = "\nThe largest tensors of that moment:\n";
+  for (std::size_t i = 0; i < plan.largest.size() && i < tensors_shown; ++i)
+    text += row(plan.largest[i]);
+  if (plan.first_failure)
+    text += "\nThe first tensor that does not fit:\n" + row(*plan.first_failure);
+  return text;
 }
 
-std::string advice_of(const Plan& plan) {
-  if (plan.fits != false) return "";
-  std::string text = "\nThe first tensor that does not fit:\n" + row(*plan.first_failure);
-  if (plan.advice.empty()) return text + hopeless(plan);
-  text += "\nWhat would fit, fastest first (speed by arithmetic alone):\n";
-  for (const auto& line : plan.advice) {
-    fmt::format_to(std::back_inserter(text), "  {:>12}  {:>4.0f} % speed  {}\n",
-                   to_string(Bytes{line.allocated_bytes}), 100.0 * line.relative_speed,
-                   to_text(line.change));
-  }
+std::string notes(const Plan& plan) {
+  if (plan.notes.empty()) return "";
+  std::string text = "\nAssumed:\n";
+  for (const std::string& note : plan.notes) text += fold(note, "  ", 100);
   return text;
 }
 
 }  // namespace
 
-std::string to_text(const estimate::Change& change) {
-  std::vector<std::string> batch;
-  if (change.micro) batch.push_back(fmt::format("micro = {}", *change.micro));
-  if (change.accumulate) batch.push_back(fmt::format("accumulate = {}", *change.accumulate));
-  std::vector<std::string> compute;
-  const auto set = [&compute](std::string_view key, std::string_view value) {
-    compute.push_back(fmt::format("{} = \"{}\"", key, value));
-  };
-  if (change.checkpointing) set("checkpointing", to_string(*change.checkpointing));
-  if (change.attention) set("attention", to_string(*change.attention));
-  if (change.loss) set("loss", to_string(*change.loss));
-  std::vector<std::string> tables;
-  if (!batch.empty()) tables.push_back("[batch] " + join(batch, ", "));
-  if (!compute.empty()) tables.push_back("[compute] " + join(compute, ", "));
-  return join(tables, " and ");
-}
-
-std::string to_text(const Plan& plan, const estimate::Architecture& model) {
-  std::string text = headline(plan, model) + "\n" + verdict(plan) + breakdown(plan);
-  text += "\nThe largest tensors of that moment:\n";
-  for (std::size_t i = 0; i < plan.largest.size() && i < 5; ++i) text += row(plan.largest[i]);
-  return text + advice_of(plan);
+std::string to_text(const Plan& plan, const estimate::Architecture& model, const Style& style) {
+  return headline(plan, model) + "\n" + verdict(plan, style) + breakdown(plan) + tensors(plan) +
+         advice_text(plan) + notes(plan);
 }
 
 }  // namespace headroom::report

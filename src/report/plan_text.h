@@ -7,13 +7,12 @@
 
 #include "estimate/models/architecture.h"
 #include "estimate/plan.h"
+#include "report/plan_advice.h"
+#include "report/style.h"
 
 namespace headroom::report {
 
-std::string to_text(const estimate::Plan& plan, const estimate::Architecture& model);
-
-// "[batch] micro = 2, accumulate = 4 and [compute] checkpointing = "layer"": the settings of a
-// change, as a job names them.
-std::string to_text(const estimate::Change& change);
+std::string to_text(const estimate::Plan& plan, const estimate::Architecture& model,
+                    const Style& style = {});
 
 }  // namespace headroom::report

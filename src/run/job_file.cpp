@@ -122,20 +122,27 @@ Result<Document> read_job_document(const std::string& path, const std::string& n
 
 }  // namespace
 
-Result<LoadedJob> load_job(const std::string& path) {
-  const std::string name = path == "-" ? "standard input" : path;
-  const bool is_alone = is_model(path);
-  Document document = default_job(path);
-  if (!is_alone) {
+Result<LoadedJob> load_job(const std::string& path, const JobFlags& flags) {
+  const std::string name = path == "-" ? "standard input" : path.empty() ? "plan" : path;
+  const bool is_alone = !path.empty() && is_model(path);
+  Document document;
+  if (is_alone) {
+    document = default_job(path);
+  } else if (!path.empty()) {
     HEADROOM_TRY(document, read_job_document(path, name));
   }
+  apply(flags, document);
   auto job = estimate::parse_job(document);
-  if (!job) return std::move(job).error().in(name);
-  const std::string folder = path == "-" || is_alone ? "." : folder_of(path);
+  if (!job) return place_error(std::move(job).error(), flags, name);
+  const bool beside_job =
+      !flags.flags.contains("model.config") && path != "-" && !path.empty() && !is_alone;
+  const std::string folder = beside_job ? folder_of(path) : ".";
   auto loaded = load_model(*job, folder);
-  if (!loaded) return std::move(loaded).error().in(name);
-  if (is_alone)
-    loaded->model.notes.push_back(default_job_note(*job, loaded->model.graph != nullptr));
+  if (!loaded) return place_error(std::move(loaded).error(), flags, name);
+  std::vector<std::string>& notes = loaded->model.notes;
+  if (is_alone) notes.push_back(default_job_note(*job, loaded->model.graph != nullptr));
+  if (const std::string note = default_note(flags); path.empty() && !note.empty())
+    notes.push_back(note);
   return LoadedJob{*std::move(job), std::move(loaded->model), std::move(loaded->config), folder};
 }
 

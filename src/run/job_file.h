@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "estimate/job.h"
 #include "estimate/models/architecture.h"
+#include "run/job_flags.h"
 
 namespace headroom::run {
 
@@ -18,9 +19,10 @@ struct LoadedJob {
   std::string folder;  // Of the job file: what the job's relative paths start from. "." for stdin.
 };
 
-// `path` is a file, or "-" for standard input. model.config may be a folder, a config.json or a
-// weight file (model_files.h), relative to the job's folder. A model's folder or weight file in
-// place of a job is planned as inference, and the model's notes say so.
-Result<LoadedJob> load_job(const std::string& path);
+// `path` is a file, or "-" for standard input; empty where `flags` are all of the job. model.config
+// may be a folder, a config.json or a weight file (model_files.h), relative to the job's folder, or
+// to the current one where a flag names it. A model's folder or weight file in place of a job is
+// planned as inference, and the model's notes say so.
+Result<LoadedJob> load_job(const std::string& path, const JobFlags& flags = {});
 
 }  // namespace headroom::run

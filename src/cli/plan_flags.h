@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of `headroom plan` that stand for keys of a job.
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "base/result.h"
+#include "run/job_flags.h"
+
+namespace headroom::cli {
+
+// Texts as typed; empty: not given. Must outlive the parse.
+class PlanFlags {
+ public:
+  void add_to(CLI::App& command);
+
+  // The job's keys. Fails where a model is given twice.
+  Result<run::JobFlags> read() const;
+
+ private:
+  struct Given {
+    std::size_t flag = 0;  // Which of the table.
+    std::string text;
+  };
+  const std::string& text_of(std::string_view flag) const;
+  void add_model_by_numbers(run::JobFlags& flags) const;
+
+  std::deque<Given> given_;  // Never moved: CLI11 writes into them.
+};
+
+}  // namespace headroom::cli

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPU that device.gpu = "auto" means: this machine's, as `headroom check` sees it.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cli/commands.h"
+#include "estimate/device.h"
+
+namespace headroom::cli {
+
+// Of several, the one with the most memory left. `root` is as in `headroom check --root`. Fails
+// where no GPU is found, or its limits cannot be read.
+Result<estimate::PresentGpu> find_present_gpu(const std::string& root, const Context& context);
+
+}  // namespace headroom::cli

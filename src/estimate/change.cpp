@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/change.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace headroom::estimate {
+namespace {
+
+// Every setting but the split of the batch, to be gone through in one way.
+auto settings(const Change& c) {
+  return std::tie(c.checkpointing, c.attention, c.loss, c.norm, c.foreach, c.offload, c.optimizer,
+                  c.dtype, c.rank, c.sequence, c.method, c.base);
+}
+
+auto settings(Change& c) {
+  return std::tie(c.checkpointing, c.attention, c.loss, c.norm, c.foreach, c.offload, c.optimizer,
+                  c.dtype, c.rank, c.sequence, c.method, c.base);
+}
+
+// Calls `f` with the same setting of both.
+template <class First, class Second, class Function>
+void for_each_pair(First&& first, Second&& second, const Function& f) {
+  std::apply([&](auto&... a) { std::apply([&](auto&... b) { (f(a, b), ...); }, settings(second)); },
+             settings(first));
+}
+
+template <class T>
+void take(T& setting, const std::optional<T>& changed) {
+  if (changed) setting = *changed;
+}
+
+void change_dtype(Job& job, DType dtype) {
+  const DType before = job.compute.dtype;
+  if (job.method.base == format_of(before)) job.method.base = format_of(dtype);
+  if (job.compute.residual == before) job.compute.residual = dtype;
+  if (job.compute.embeddings == before) job.compute.embeddings = dtype;
+  job.compute.dtype = dtype;
+  job.compute.autocast = false;
+}
+
+std::vector<Checkpointing> checkpointing_of(const Job& job) {
+  std::vector<Checkpointing> kinds = {job.compute.checkpointing};
+  const auto add = [&kinds](Checkpointing kind) {
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+  };
+  if (job.method.kind == MethodKind::inference) return kinds;
+  add(Checkpointing::none);
+  // Recomputing attention alone saves what only kernels that keep the scores keep.
+  const bool keeps_scores =
+      job.compute.attention == Attention::math || job.compute.attention == Attention::eager;
+  if (job.engine.kind == EngineKind::transformers && keeps_scores) add(Checkpointing::selective);
+  add(Checkpointing::layer);
+  return kinds;
+}
+
+std::vector<Attention> attention_of(const Job& job, const Device& device) {
+  const Attention given = *job.compute.attention;
+  const bool fused = given == Attention::flash || given == Attention::efficient;
+  Attention best = device.attention;
+  if (best == Attention::flash && job.compute.dtype == DType::fp32) best = Attention::efficient;
+  if (fused || best == Attention::math) return {given};
+  return {given, best};
+}
+
+std::vector<Loss> losses_of(const Job& job, const Architecture& model) {
+  const Loss given = job.compute.loss;
+  const bool trains = job.method.kind != MethodKind::inference;
+  if (!trains || model.head.kind != Head::Kind::language || given != Loss::eager) return {given};
+  if (job.engine.kind == EngineKind::headroom) return {given, Loss::chunked};
+  return {given, Loss::triton, Loss::fused_liger};
+}
+
+std::vector<NormKernel> norms_of(const Job& job) {
+  const bool may = job.engine.kind == EngineKind::transformers &&
+                   job.method.kind != MethodKind::inference &&
+                   job.compute.norm == NormKernel::eager;
+  return may ? std::vector{NormKernel::eager, NormKernel::fused} : std::vector{job.compute.norm};
+}
+
+}  // namespace
+
+Job apply(Job job, const Change& change) {
+  if (change.micro) job.batch.micro = change.micro;
+  if (change.accumulate) job.batch.accumulate = change.accumulate;
+  take(job.compute.checkpointing, change.checkpointing);
+  if (change.attention) job.compute.attention = change.attention;
+  take(job.compute.loss, change.loss);
+  take(job.compute.norm, change.norm);
+  take(job.optimizer.foreach, change.foreach);
+  take(job.optimizer.offload, change.offload);
+  take(job.optimizer.kind, change.optimizer);
+  if (change.dtype) change_dtype(job, *change.dtype);
+  take(job.method.rank, change.rank);
+  take(job.batch.sequence, change.sequence);
+  take(job.method.kind, change.method);
+  take(job.method.base, change.base);
+  return job;
+}
+
+Change merge(Change first, const Change& second) {
+  if (second.micro) first.micro = second.micro;
+  if (second.accumulate) first.accumulate = second.accumulate;
+  for_each_pair(first, second, [](auto& a, const auto& b) {
+    if (b) a = b;
+  });
+  return first;
+}
+
+bool changes_result(const Change& change) {
+  return change.optimizer || change.dtype || change.rank || change.sequence || change.method ||
+         change.base;
+}
+
+int count(const Change& change) {
+  int number = change.micro || change.accumulate ? 1 : 0;
+  std::apply([&](const auto&... setting) { number += (int{setting.has_value()} + ...); },
+             settings(change));
+  return number;
+}
+
+bool within(const Change& part, const Change& whole) {
+  bool is = true;
+  for_each_pair(part, whole, [&is](const auto& a, const auto& b) { is = is && (!a || a == b); });
+  return is;
+}
+
+std::vector<std::uint64_t> micro_batches(std::uint64_t global, std::uint64_t most) {
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t micro = std::min(global, most); micro > 0; --micro) {
+    if (global % micro == 0) sizes.push_back(micro);
+  }
+  return sizes;
+}
+
+std::vector<Change> kernel_changes(const Job& job, const Architecture& model,
+                                   const Device& device) {
+  std::vector<Attention> attentions = attention_of(job, device);
+  if (job.engine.kind == EngineKind::headroom && job.compute.attention == Attention::math)
+    attentions = {Attention::math, Attention::efficient};
+  std::vector<Change> changes;
+  for (const Attention attention : attentions) {
+    for (const Loss loss : losses_of(job, model)) {
+      for (const NormKernel norm : norms_of(job)) {
+        for (const Checkpointing kept : checkpointing_of(job)) {
+          Change change;
+          if (attention != *job.compute.attention) change.attention = attention;
+          if (loss != job.compute.loss) change.loss = loss;
+          if (norm != job.compute.norm) change.norm = norm;
+          if (kept != job.compute.checkpointing) change.checkpointing = kept;
+          changes.push_back(change);
+        }
+      }
+    }
+  }
+  return changes;
+}
+
+std::vector<Change> optimizer_changes(const Job& job) {
+  std::vector<Change> changes = {{}};
+  const bool ours = job.engine.kind == EngineKind::headroom;
+  if (ours || job.method.kind == MethodKind::inference || job.optimizer.offload) return changes;
+  if (job.optimizer.kind == OptimizerKind::adamw && job.optimizer.foreach) {
+    changes.emplace_back();
+    changes.back().foreach = false;
+  }
+  changes.emplace_back();
+  changes.back().offload = true;
+  return changes;
+}
+
+std::vector<Change> result_changes(const Job& job, const Device& device) {
+  std::vector<Change> changes;
+  const auto add = [&changes]() -> Change& { return changes.emplace_back(); };
+  const bool ours = job.engine.kind == EngineKind::headroom;
+  const bool trains = job.method.kind != MethodKind::inference;
+  if (trains && !ours && job.optimizer.kind == OptimizerKind::adamw && !job.optimizer.offload) {
+    add().optimizer = OptimizerKind::adamw8bit;
+    add().optimizer = OptimizerKind::adafactor;
+  }
+  if (job.compute.dtype == DType::fp32) add().dtype = device.half;
+  const bool adapters = job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;
+  if (adapters && job.method.rank >= 8) add().rank = job.method.rank / 2;
+  if (trains && job.batch.sequence >= 256) {
+    add().sequence = job.batch.sequence / 2;
+    add().sequence = job.batch.sequence / 4;
+  }
+  if (job.method.kind == MethodKind::full) add().method = MethodKind::lora;
+  const bool plain = plain_type(job.method.base).has_value();
+  if (!ours && plain) {
+    Change quantised;
+    if (trains) quantised.method = MethodKind::qlora;
+    quantised.base = WeightFormat::nf4;
+    changes.push_back(quantised);
+  }
+  return changes;
+}
+
+}  // namespace headroom::estimate

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings that differ from a job's: what the search tries, what advice consists of.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "estimate/device.h"
+#include "estimate/job.h"
+#include "estimate/models/architecture.h"
+
+namespace headroom::estimate {
+
+// Only those that are set differ.
+struct Change {
+  std::optional<std::uint64_t> micro;
+  std::optional<std::uint64_t> accumulate;
+  std::optional<Checkpointing> checkpointing;
+  std::optional<Attention> attention;
+  std::optional<Loss> loss;
+  std::optional<NormKernel> norm;
+  std::optional<bool> foreach;
+  std::optional<bool> offload;
+  // What these change is learned differently, or is another model.
+  std::optional<OptimizerKind> optimizer;
+  std::optional<DType> dtype;  // Of compute, and of what is held in the same type.
+  std::optional<std::uint64_t> rank;
+  std::optional<std::uint64_t> sequence;
+  std::optional<MethodKind> method;
+  std::optional<WeightFormat> base;
+
+  bool operator==(const Change&) const = default;
+};
+
+Job apply(Job job, const Change& change);
+
+// Both together; where both set the same, the second counts.
+Change merge(Change first, const Change& second);
+
+// Whether what comes out of the training is something else.
+bool changes_result(const Change& change);
+
+// How many settings differ, the batch's split counted as one.
+int count(const Change& change);
+
+// Whether all that `part` sets, its split of the batch aside, is set likewise in `whole`.
+bool within(const Change& part, const Change& whole);
+
+// The micro-batches that keep the global batch whole, largest first: at most `most` samples.
+std::vector<std::uint64_t> micro_batches(std::uint64_t global, std::uint64_t most);
+
+// What may be tried in the place of the job's own settings, each list beginning with "as it is".
+// Kernels and checkpointing that the job's engine and device have:
+std::vector<Change> kernel_changes(const Job& job, const Architecture& model, const Device& device);
+// How the optimizer is run, and where:
+std::vector<Change> optimizer_changes(const Job& job);
+// What changes the result, mildest first; nothing for "as it is":
+std::vector<Change> result_changes(const Job& job, const Device& device);
+
+}  // namespace headroom::estimate

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/settle.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace headroom::estimate {
+namespace {
+
+struct Slice {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// The events of the last step: from its first forward to where the run lets go of what it had
+// before.
+std::optional<Slice> last_step(const Recording& recording) {
+  const auto& events = recording.events;
+  Slice slice;
+  for (std::size_t i = 1; i < events.size(); ++i) {
+    if (events[i].phase == Phase::forward && events[i - 1].phase == Phase::optimizer)
+      slice.begin = i;
+  }
+  if (slice.begin == 0) return std::nullopt;
+  std::uint32_t born_before = 0;
+  for (std::size_t i = 0; i < slice.begin; ++i) {
+    if (events[i].kind == Event::Kind::allocate)
+      born_before = std::max(born_before, events[i].tensor + 1);
+  }
+  slice.end = slice.begin;
+  while (slice.end < events.size() && !(events[slice.end].kind == Event::Kind::release &&
+                                        events[slice.end].tensor < born_before))
+    ++slice.end;
+  return slice;
+}
+
+class Runner {
+ public:
+  Runner(const Recording& recording, allocator::Policy& policy)
+      : recording_(recording), policy_(policy), addresses_(recording.tensors.size()) {}
+
+  // Whether everything fitted; `most` is the largest of what was reserved.
+  bool run(const Slice& slice, std::uint64_t& most) {
+    for (std::size_t i = slice.begin; i < slice.end; ++i) {
+      const Event& event = recording_.events[i];
+      allocator::Address& address = addresses_[event.tensor];
+      if (event.kind == Event::Kind::retag) continue;
+      if (event.kind == Event::Kind::release) {
+        policy_.free(address);
+        address = 0;
+        continue;
+      }
+      if (address != 0) policy_.free(address);  // What the step before left to the next one.
+      const auto made =
+          policy_.allocate({recording_.tensors[event.tensor].meta.bytes(), event.component, 0});
+      if (!made) return false;
+      address = *made;
+      most = std::max(most, policy_.usage().reserved_bytes);
+    }
+    return true;
+  }
+
+ private:
+  const Recording& recording_;
+  allocator::Policy& policy_;
+  std::vector<allocator::Address> addresses_;
+};
+
+}  // namespace
+
+std::optional<std::uint64_t> settled_reserved_bytes(const Recording& recording,
+                                                    allocator::Policy& policy) {
+  const auto step = last_step(recording);
+  if (!step) return std::nullopt;
+  Runner runner(recording, policy);
+  std::uint64_t most = 0;
+  if (!runner.run({0, step->end}, most)) return std::nullopt;
+  most = 0;
+  if (!runner.run(*step, most)) return std::nullopt;
+  return most;
+}
+
+}  // namespace headroom::estimate

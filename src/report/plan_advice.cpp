@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/plan_advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/text.h"
+#include "report/style.h"
+
+namespace headroom::report {
+namespace {
+
+using estimate::Advice;
+using estimate::Change;
+using estimate::Plan;
+
+constexpr std::size_t columns = 100;
+
+std::string amount(std::uint64_t bytes) {
+  return to_string(Bytes{bytes});
+}
+
+std::string quoted(std::string_view key, std::string_view value) {
+  return fmt::format("{} = \"{}\"", key, value);
+}
+
+std::string kernel_cost(const Change& change) {
+  std::vector<std::string> needs;
+  if (change.loss == estimate::Loss::fused_liger) needs.emplace_back("Liger's loss");
+  if (change.loss == estimate::Loss::triton) needs.emplace_back("a Triton loss (Unsloth)");
+  if (change.norm == estimate::NormKernel::fused)
+    needs.emplace_back("a fused norm (Liger, Unsloth)");
+  return needs.empty() ? "" : "needs " + join(needs, " and ");
+}
+
+// One piece of advice: its figures, the settings, and below them what they cost.
+void add_row(std::string& text, const Advice& advice) {
+  const std::string figures =
+      fmt::format("  {:>10}  {:>10}  {:>5.0f} %   ", amount(advice.allocated_bytes),
+                  amount(advice.device_bytes), 100.0 * advice.relative_speed);
+  text += fold(to_text(advice.change), figures, columns);
+  const auto costs = costs_of(advice.change);
+  if (!costs.empty())
+    text += fold(join(costs, "; "), std::string(display_width(figures), ' '), columns);
+}
+
+void add_rows(std::string& text, const Plan& plan, bool changing, std::string_view title) {
+  bool titled = false;
+  for (const Advice& advice : plan.advice) {
+    if (changes_result(advice.change) != changing) continue;
+    if (!titled)
+      fmt::format_to(std::back_inserter(text), "\n{}\n  {:>10}  {:>10}  {:>7}\n", title,
+                     "allocated", "on device", "speed");
+    titled = true;
+    add_row(text, advice);
+  }
+}
+
+// Where no setting helps: what alone is too much, and what is left.
+std::string hopeless(const Plan& plan) {
+  const bool trains = plan.job.method.kind != estimate::MethodKind::inference;
+  const std::uint64_t context = plan.context_bytes;
+  const Bytes room = saturating_sub(Bytes{*plan.capacity_bytes}, Bytes{context});
+  const bool full = plan.job.method.kind == estimate::MethodKind::full;
+  const std::string_view lora =
+      full ? "LoRA in place of full fine-tuning ([method] kind = \"lora\"), " : "";
+  if (plan.weights_bytes > room.value) {
+    return fmt::format(
+        "\nNot even the model's weights fit: they take {}, and there is room for {}.\n"
+        "What is left: a smaller model, or a larger device.\n",
+        amount(plan.weights_bytes), to_string(room));
+  }
+  std::string text;
+  if (trains && plan.training_state_bytes > room.value) {
+    text = fmt::format(
+        "The weights, gradients and optimizer states alone take {}, and there is room for {}.",
+        amount(plan.training_state_bytes), to_string(room));
+  } else {
+    text = "No split of the batch, checkpointing, kernel, type or optimizer makes it fit.";
+  }
+  return "\n" +
+         fold(fmt::format("{} What is left: {}a smaller model, or a larger device.", text, lora),
+              "", columns);
+}
+
+std::string cards_text(const Plan& plan) {
+  if (plan.cards.empty()) return "";
+  std::vector<std::string> cards;
+  for (const auto& card : plan.cards)
+    cards.push_back(fmt::format("{} ({} of {})", card.name, amount(card.device_bytes),
+                                amount(card.capacity_bytes)));
+  return "\nThe smallest cards that hold it as it is:\n" +
+         fold(join(cards, ", ") + ".", "  ", columns);
+}
+
+std::string largest_text(const Plan& plan) {
+  if (!plan.largest_fit) return "";
+  const auto& found = *plan.largest_fit;
+  const bool batch = found.quantity == estimate::Quantity::batch;
+  const bool infers = plan.job.method.kind == estimate::MethodKind::inference;
+  const std::string_view what = batch ? "micro-batch" : infers ? "prompt" : "sequence";
+  if (found.value == 0)
+    return fmt::format("\nNot even a {} of 1 fits with these settings.\n", what);
+  return fmt::format(
+      "\nThe {} {} that fits with these settings: {}{} ({} allocated, {} on the "
+      "device).\n",
+      batch ? "largest" : "longest", what, found.value, batch ? "" : " tokens",
+      amount(found.allocated_bytes), amount(found.device_bytes));
+}
+
+}  // namespace
+
+std::string to_text(const Change& change) {
+  std::vector<std::string> tables;
+  const auto add = [&tables](std::string_view table, const std::vector<std::string>& keys) {
+    if (!keys.empty()) tables.push_back(fmt::format("[{}] {}", table, join(keys, ", ")));
+  };
+  std::vector<std::string> batch;
+  if (change.micro) batch.push_back(fmt::format("micro = {}", *change.micro));
+  if (change.accumulate) batch.push_back(fmt::format("accumulate = {}", *change.accumulate));
+  if (change.sequence) batch.push_back(fmt::format("sequence = {}", *change.sequence));
+  add("batch", batch);
+  std::vector<std::string> method;
+  if (change.method) method.push_back(quoted("kind", to_string(*change.method)));
+  if (change.base) method.push_back(quoted("base", to_string(*change.base)));
+  if (change.rank) method.push_back(fmt::format("rank = {}", *change.rank));
+  add("method", method);
+  std::vector<std::string> compute;
+  if (change.dtype) compute.push_back(quoted("dtype", to_string(*change.dtype)));
+  if (change.checkpointing)
+    compute.push_back(quoted("checkpointing", to_string(*change.checkpointing)));
+  if (change.attention) compute.push_back(quoted("attention", to_string(*change.attention)));
+  if (change.loss) compute.push_back(quoted("loss", to_string(*change.loss)));
+  if (change.norm)
+    compute.push_back(
+        quoted("norm", *change.norm == estimate::NormKernel::fused ? "fused" : "eager"));
+  add("compute", compute);
+  std::vector<std::string> optimizer;
+  if (change.optimizer) optimizer.push_back(quoted("kind", to_string(*change.optimizer)));
+  if (change.foreach) optimizer.push_back(fmt::format("foreach = {}", *change.foreach));
+  if (change.offload) optimizer.push_back(fmt::format("offload = {}", *change.offload));
+  add("optimizer", optimizer);
+  return join(tables, " and ");
+}
+
+std::vector<std::string> costs_of(const Change& change) {
+  std::vector<std::string> costs;
+  const auto add = [&costs](bool applies, std::string_view cost) {
+    if (applies) costs.emplace_back(cost);
+  };
+  add(change.accumulate.value_or(1) > 1, "more passes for each step");
+  add(change.checkpointing == estimate::Checkpointing::layer, "every layer is computed twice");
+  add(change.checkpointing == estimate::Checkpointing::selective, "attention is computed twice");
+  if (const std::string kernels = kernel_cost(change); !kernels.empty()) costs.push_back(kernels);
+  add(change.loss == estimate::Loss::chunked, "the loss in pieces");
+  add(change.foreach == false, "the optimizer goes through the parameters one by one");
+  add(change.offload == true, "states in host memory, a step that waits for the CPU");
+  add(change.optimizer == estimate::OptimizerKind::adamw8bit,
+      "moments in 8 bits (bitsandbytes): nearly AdamW");
+  add(change.optimizer == estimate::OptimizerKind::adafactor,
+      "another optimizer, with a moment of rows and columns");
+  add(change.dtype.has_value(), "weights and sums in half precision");
+  add(change.rank.has_value(), "smaller adapters can learn less");
+  add(change.sequence.has_value(), "longer samples are cut");
+  add(change.method == estimate::MethodKind::lora, "only adapters are trained");
+  add(change.method == estimate::MethodKind::qlora,
+      "only adapters are trained, on weights in 4 bits");
+  add(change.base.has_value() && !change.method, "weights in 4 bits");
+  return costs;
+}
+
+std::string advice_text(const Plan& plan) {
+  std::string text;
+  if (plan.fits == false) {
+    add_rows(text, plan, false, "What would fit and learn the same, fastest first:");
+    add_rows(text, plan, true, "What would fit and changes what is learned:");
+    if (plan.advice.empty()) text += hopeless(plan);
+  } else {
+    add_rows(text, plan, false, "What fits and is faster:");
+  }
+  if (!plan.advice.empty())
+    text += "  Speed is on paper, of the job as it is: products, bytes moved, and the host.\n";
+  return text + largest_text(plan) + cards_text(plan);
+}
+
+}  // namespace headroom::report

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What would fit instead, for people: the settings as a job names them, what each costs, and the
+// cards that would hold the job.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "estimate/plan.h"
+
+namespace headroom::report {
+
+// "[batch] micro = 2, accumulate = 4 and [compute] checkpointing = "layer"": the settings of a
+// change, as a job names them.
+std::string to_text(const estimate::Change& change);
+
+// What a change costs beside its speed, a few words each: "every layer is computed twice".
+std::vector<std::string> costs_of(const estimate::Change& change);
+
+// Everything that is said below the breakdown; empty where nothing is to be said.
+std::string advice_text(const estimate::Plan& plan);
+
+}  // namespace headroom::report

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/job_flags.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+
+namespace headroom::run {
+namespace {
+
+struct Default {
+  const char* key;
+  const char* taken;
+};
+constexpr Default defaults[] = {{"method.kind", "full fine-tuning (--method)"},
+                                {"compute.dtype", "bf16 (--dtype)"},
+                                {"batch.micro", "a micro-batch of 1 (--batch)"},
+                                {"batch.sequence", "1024 tokens (--sequence)"}};
+
+}  // namespace
+
+void JobFlags::set(const std::string& key, Json value, const std::string& flag) {
+  const std::size_t dot = key.find('.');
+  keys[key.substr(0, dot)][key.substr(dot + 1)] = std::move(value);
+  flags[key] = flag;
+}
+
+void apply(const JobFlags& flags, Document& document) {
+  if (!document.value.is_object()) document.value = Json::object();
+  const bool names_model =
+      flags.flags.contains("model.name") || flags.flags.contains("model.config");
+  if (names_model) document.value.erase("model");
+  for (const auto& [table, keys] : flags.keys.items()) {
+    Json& place = document.value[table];
+    if (!place.is_object()) place = Json::object();
+    for (const auto& [key, value] : keys.items()) {
+      place[key] = value;
+      document.lines.erase(fmt::format("/{}/{}", table, key));
+    }
+  }
+}
+
+Error place_error(Error error, const JobFlags& flags, const std::string& name) {
+  for (const auto& [key, flag] : flags.flags) {
+    if (error.message.starts_with(key + ":")) return std::move(error).in(flag);
+  }
+  return std::move(error).in(name);
+}
+
+std::string default_note(const JobFlags& flags) {
+  std::vector<std::string> taken;
+  for (const Default& one : defaults) {
+    if (!flags.flags.contains(one.key)) taken.emplace_back(one.taken);
+  }
+  return taken.empty() ? "" : fmt::format("Not said, so taken: {}.", join(taken, ", "));
+}
+
+}  // namespace headroom::run
