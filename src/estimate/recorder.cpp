@@ -71,6 +71,7 @@ TensorRecord Recording::describe(std::uint32_t tensor) const {
 
 Recorder::Recorder() {
   recording_.tensors.reserve(tensors_expected);
+  recording_.bytes.reserve(tensors_expected);
   recording_.events.reserve(2 * tensors_expected);
 }
 

@@ -58,7 +58,6 @@ struct RecordedTensor {
   [[no_unique_address]] Meta meta;
   Component component = Component::other;  // At birth.
   std::uint32_t scope = 0;                 // Index in Recording::scopes.
-  std::uint64_t bytes = 0;                 // meta.bytes(), which every replay asks for.
   Name name;                               // Within its scope.
 };
 
@@ -86,6 +85,7 @@ struct Recording {
   };
 
   std::vector<RecordedTensor> tensors;
+  std::vector<std::uint64_t> bytes;  // Of each tensor, side by side: all that a replay reads.
   std::vector<Event> events;
   std::vector<Scope> scopes = {{}};  // The first is the root, without a name.
   std::deque<std::string> texts;     // What names point into.
@@ -127,7 +127,8 @@ class Recorder {
   // the scope.
   Counted<Storage> allocate(Name name, std::uint32_t scope, const Meta& meta, Component component) {
     const auto id = static_cast<std::uint32_t>(recording_.tensors.size());
-    recording_.tensors.push_back({meta, component, scope, meta.bytes(), name});
+    recording_.tensors.push_back({meta, component, scope, name});
+    recording_.bytes.push_back(meta.bytes());
     recording_.events.push_back({Event::Kind::allocate, phase_, component, id});
     return Counted<Storage>(::new (pool_.take(sizeof(Storage))) Storage(*this, id));
   }
