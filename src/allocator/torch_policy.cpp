@@ -2,7 +2,6 @@
 #include "allocator/torch_policy.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace headroom::allocator {
 namespace {
@@ -23,27 +22,29 @@ std::uint64_t torch_segment_bytes(std::uint64_t bytes) {
   return round_up(bytes, own_segment_multiple);
 }
 
-bool TorchPolicy::BySize::operator()(const Block* a, const Block* b) const {
-  return std::tie(a->stream, a->bytes, a->address) < std::tie(b->stream, b->bytes, b->address);
-}
-
-bool TorchPolicy::ByAddress::operator()(const Block* a, const Block* b) const {
-  return std::tie(a->stream, a->address) < std::tie(b->stream, b->address);
+TorchPolicy::Stream& TorchPolicy::Pool::of(StreamId id) {
+  if (!streams.empty() && streams.front()->id == id) return *streams.front();
+  const auto at =
+      std::lower_bound(streams.begin(), streams.end(), id,
+                       [](const auto& stream, StreamId wanted) { return stream->id < wanted; });
+  if (at != streams.end() && (*at)->id == id) return **at;
+  return **streams.insert(at, std::make_unique<Stream>(Stream{id, small}));
 }
 
 std::optional<Address> TorchPolicy::allocate(const Request& request) {
   if (request.bytes > device_.capacity_bytes()) return std::nullopt;
   const std::uint64_t bytes = round_up(std::max(request.bytes, min_block), min_block);
-  Pool& pool = bytes <= small_limit ? small_ : large_;
-  Block* block = best_fit(pool, bytes, request.stream);
+  Stream& stream = (bytes <= small_limit ? small_ : large_).of(request.stream);
+  const Place place = best_fit(stream, bytes);
+  Block* block = stream.free.at(place);
   if (block != nullptr) {
-    pool.free.erase(block);
+    stream.free.erase(place);
   } else {
-    block = block_from_device(pool, bytes, request.stream);
+    block = block_from_device(stream, bytes);
     if (block == nullptr) {
       release_cached(large_);
       release_cached(small_);
-      block = block_from_device(pool, bytes, request.stream);
+      block = block_from_device(stream, bytes);
     }
     note_device();
     if (block == nullptr) return std::nullopt;
@@ -51,33 +52,30 @@ std::optional<Address> TorchPolicy::allocate(const Request& request) {
   if (splits(*block, bytes)) {
     Block* rest = block;
     block = split_front(rest, bytes);
-    pool.free.insert(rest);
+    stream.insert_free(rest);
   }
   block->allocated = true;
   block->tag = request.tag;
-  live_.emplace(block->address, block);
+  live_.insert(block->address, block);
   tracker_.add_live(block->tag, block->bytes);
   return block->address;
 }
 
 void TorchPolicy::free(Address address) {
-  const auto found = live_.find(address);
-  if (found == live_.end()) return;
-  Block* block = found->second;
-  live_.erase(found);
+  Block* block = live_.take(address);
+  if (block == nullptr) return;
   tracker_.remove_live(block->tag, block->bytes);
   block->allocated = false;
-  Pool& pool = pool_of(*block);
-  merge(pool, block, block->prev);
-  merge(pool, block, block->next);
-  pool.free.insert(block);
+  merge(block, block->prev);
+  merge(block, block->next);
+  block->stream->insert_free(block);
 }
 
 void TorchPolicy::retag(Address address, Component tag) {
-  const auto found = live_.find(address);
-  if (found == live_.end()) return;
-  tracker_.move_live(found->second->tag, tag, found->second->bytes);
-  found->second->tag = tag;
+  Block* block = live_.find(address);
+  if (block == nullptr) return;
+  tracker_.move_live(block->tag, tag, block->bytes);
+  block->tag = tag;
 }
 
 void TorchPolicy::synchronize(StreamId /*stream*/) {}
@@ -87,46 +85,34 @@ void TorchPolicy::note_device() {
   tracker_.set_device_calls(device_.calls());
 }
 
-TorchPolicy::Block* TorchPolicy::first_of(Pool& pool, std::uint64_t bytes, StreamId stream) {
-  Block key;
-  key.bytes = bytes;
-  key.stream = stream;
-  const auto found = pool.free.lower_bound(&key);
-  return found == pool.free.end() || (*found)->stream != stream ? nullptr : *found;
+TorchPolicy::Place TorchPolicy::best_fit(const Stream& stream, std::uint64_t bytes) const {
+  return stream.free.lower_bound({bytes, 0});
 }
 
-TorchPolicy::Block* TorchPolicy::best_fit(Pool& pool, std::uint64_t bytes, StreamId stream) {
-  return first_of(pool, bytes, stream);
-}
-
-TorchPolicy::Block* TorchPolicy::block_from_device(Pool& pool, std::uint64_t bytes,
-                                                   StreamId stream) {
+TorchPolicy::Block* TorchPolicy::block_from_device(Stream& stream, std::uint64_t bytes) {
   const std::uint64_t segment = torch_segment_bytes(bytes);
   if (!device_.take(segment)) return nullptr;
   Block block;
   block.address = next_address_;
   block.bytes = segment;
-  block.stream = stream;
-  block.small = pool.small;
+  block.stream = &stream;
   next_address_ += segment;
   return make_block(block);
 }
 
 bool TorchPolicy::splits(const Block& block, std::uint64_t bytes) const {
   const std::uint64_t rest = block.bytes - bytes;
-  return block.small ? rest >= min_block : rest > small_limit;
+  return block.stream->small ? rest >= min_block : rest > small_limit;
 }
 
 void TorchPolicy::release_cached(Pool& pool) {
-  for (auto it = pool.free.begin(); it != pool.free.end();) {
-    Block* block = *it;
-    if (block->prev != nullptr || block->next != nullptr) {
-      ++it;
-      continue;
+  for (const auto& stream : pool.streams) {
+    for (Block* block : stream->free.all()) {
+      if (block->prev != nullptr || block->next != nullptr) continue;
+      device_.give_back(block->bytes);
+      stream->erase_free(block);
+      drop_block(block);
     }
-    device_.give_back(block->bytes);
-    it = pool.free.erase(it);
-    drop_block(block);
   }
 }
 
@@ -154,12 +140,12 @@ TorchPolicy::Block* TorchPolicy::split_front(Block* block, std::uint64_t bytes) 
   return made;
 }
 
-void TorchPolicy::merge(Pool& pool, Block* block, Block* neighbour) {
+void TorchPolicy::merge(Block* block, Block* neighbour) {
   if (neighbour == nullptr || neighbour->allocated || neighbour->mapped != block->mapped) return;
   if (neighbour->mapped)
-    pool.free.erase(neighbour);
+    block->stream->erase_free(neighbour);
   else
-    pool.unmapped.erase(neighbour);
+    block->stream->erase_unmapped(neighbour);
   if (neighbour == block->prev) {
     block->address = neighbour->address;
     block->prev = neighbour->prev;

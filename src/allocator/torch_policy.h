@@ -7,15 +7,15 @@
 // cached segments go back and the device is asked once more.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
-#include <set>
-#include <unordered_map>
+#include <memory>
 #include <vector>
 
+#include "allocator/address_map.h"
 #include "allocator/counting_device.h"
 #include "allocator/policy.h"
+#include "allocator/sorted_blocks.h"
 #include "allocator/usage_tracker.h"
 
 namespace headroom::allocator {
@@ -36,32 +36,41 @@ class TorchPolicy : public Policy {
   std::string_view name() const override { return "torch"; }
 
  protected:
+  struct Stream;
   struct Block {
     Address address = 0;
     std::uint64_t bytes = 0;
-    StreamId stream = 0;
-    Component tag = Component::other;
-    bool small = false;
-    bool allocated = false;
-    bool mapped = true;     // False only in expandable segments.
+    Stream* stream = nullptr;
     Block* prev = nullptr;  // Neighbours by address, within the segment.
     Block* next = nullptr;
+    Component tag = Component::other;
+    bool allocated = false;
+    bool mapped = true;  // False only in expandable segments.
   };
-  struct BySize {
-    bool operator()(const Block* a, const Block* b) const;
+  // What one stream has in one pool; PyTorch never joins streams.
+  struct Stream {
+    StreamId id = 0;
+    bool small = false;                 // Of the pool.
+    SortedBlocks<Block> free = {};      // By (bytes, address).
+    SortedBlocks<Block> unmapped = {};  // By address.
+
+    void insert_free(Block* block) { free.insert({block->bytes, block->address}, block); }
+    void erase_free(Block* block) { free.erase(BlockKey{block->bytes, block->address}); }
+    void insert_unmapped(Block* block) { unmapped.insert({block->address, 0}, block); }
+    void erase_unmapped(Block* block) { unmapped.erase(BlockKey{block->address, 0}); }
   };
-  struct ByAddress {
-    bool operator()(const Block* a, const Block* b) const;
-  };
+  using Place = SortedBlocks<Block>::Position;
   struct Pool {
     bool small = false;
-    std::set<Block*, BySize> free;
-    std::set<Block*, ByAddress> unmapped;
+    std::vector<std::unique_ptr<Stream>> streams = {};  // By id.
+
+    Stream& of(StreamId id);
   };
 
   // What expandable segments do differently.
-  virtual Block* best_fit(Pool& pool, std::uint64_t bytes, StreamId stream);
-  virtual Block* block_from_device(Pool& pool, std::uint64_t bytes, StreamId stream);
+  // Where the free block is that a request gets; at() is null if none serves it.
+  virtual Place best_fit(const Stream& stream, std::uint64_t bytes) const;
+  virtual Block* block_from_device(Stream& stream, std::uint64_t bytes);
   virtual bool splits(const Block& block, std::uint64_t bytes) const;
   virtual void release_cached(Pool& pool);
 
@@ -70,9 +79,7 @@ class TorchPolicy : public Policy {
   // Makes the first `bytes` a block of its own before `block`; returns it.
   Block* split_front(Block* block, std::uint64_t bytes);
   // Joins `block` with a neighbour that is free and mapped alike; the neighbour leaves its set.
-  void merge(Pool& pool, Block* block, Block* neighbour);
-  static Block* first_of(Pool& pool, std::uint64_t bytes, StreamId stream);
-  Pool& pool_of(const Block& block) { return block.small ? small_ : large_; }
+  void merge(Block* block, Block* neighbour);
 
   CountingDevice device_;
   Address next_address_ = std::uint64_t{1} << 32U;
@@ -82,9 +89,9 @@ class TorchPolicy : public Policy {
 
   std::deque<Block> blocks_;  // Owns them; never moves them.
   std::vector<Block*> dropped_;
-  Pool small_{true, {}, {}};
-  Pool large_{false, {}, {}};
-  std::unordered_map<Address, Block*> live_;
+  Pool small_{true};
+  Pool large_{false};
+  AddressTable<Block*, nullptr> live_;
   UsageTracker tracker_;
 };
 
