@@ -16,6 +16,7 @@
 
 #include "machine/byte_source.h"
 #include "machine/descriptor.h"
+#include "machine/each_entry.h"
 #include "machine/os_error.h"
 
 namespace headroom::machine {
@@ -79,14 +80,14 @@ Result<EntryKind> kind_of(const std::string& path) {
 }
 
 Result<std::vector<std::string>> list_folder(const std::string& path) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
-  if (!folder) return os_error(errno, "listing " + path);
+  const std::string doing = "listing " + path;
+  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0) return os_error(errno, doing);
   std::vector<std::string> names;
-  for (errno = 0; const dirent* entry = ::readdir(folder.get()); errno = 0) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(name);
-  }
-  if (errno != 0) return os_error(errno, "listing " + path);
+  const int problem = each_entry(std::move(folder), [&](int /*folder*/, const dirent& entry) {
+    names.emplace_back(entry.d_name);
+  });
+  if (problem != 0) return os_error(problem, doing);
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -140,11 +140,15 @@ Document default_job(const std::string& model) {
 }
 
 std::string default_job_note(const estimate::Job& job, bool is_graph) {
+  if (job.method.kind != estimate::MethodKind::inference)
+    return "no job was given: what the flags do not say has its default";
+  const std::string batch = job.batch.micro ? fmt::format("a batch of {}", *job.batch.micro)
+                                            : "the largest batch that fits";
   const std::string what =
       is_graph ? ""
                : fmt::format(", a prompt of {} tokens and {} generated, in {}", job.batch.prompt,
                              job.batch.generate, to_string(job.compute.dtype));
-  return fmt::format("no job was given: planned as inference with a batch of 1{}", what);
+  return fmt::format("no job was given: planned as inference with {}{}", batch, what);
 }
 
 }  // namespace headroom::run
