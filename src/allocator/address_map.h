@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address of a live block → its segment. An open-addressing table with linear probing, because
-// every free looks up here and a node-based map would cost more than the rest of the free.
+// Address of a live block → what its policy knows of it. An open-addressing table with linear
+// probing, because every free looks up here and a node-based map would cost more than the rest of
+// the free.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +11,23 @@
 
 namespace headroom::allocator {
 
-class AddressMap {
+// `none` is what find() says of an address that is not there.
+template <class Value, Value none>
+class AddressTable {
  public:
-  AddressMap() : slots_(initial_slots) {}
+  AddressTable() : slots_(initial_slots) {}
 
   // Requires: `address` is not 0 and not in the map.
-  void insert(Address address, SegmentId segment) {
+  void insert(Address address, Value value) {
     if ((size_ + 1) * 2 > slots_.size()) grow();
-    place(address, segment);
+    place(address, value);
     ++size_;
   }
 
-  // no_segment if there is none.
-  SegmentId find(Address address) const {
+  Value find(Address address) const {
     for (std::size_t i = home(address);; i = next(i)) {
-      if (slots_[i].address == address) return slots_[i].segment;
-      if (slots_[i].address == 0) return no_segment;
+      if (slots_[i].address == address) return slots_[i].value;
+      if (slots_[i].address == 0) return none;
     }
   }
 
@@ -52,7 +54,7 @@ class AddressMap {
 
   struct Slot {
     Address address = 0;
-    SegmentId segment = no_segment;
+    Value value = none;
   };
 
   std::size_t mask() const { return slots_.size() - 1; }
@@ -62,21 +64,23 @@ class AddressMap {
     return static_cast<std::size_t>(((address / granule_bytes) * 0x9E3779B97F4A7C15U) >> 32U) &
            mask();
   }
-  void place(Address address, SegmentId segment) {
+  void place(Address address, Value value) {
     std::size_t i = home(address);
     while (slots_[i].address != 0) i = next(i);
-    slots_[i] = {address, segment};
+    slots_[i] = {address, value};
   }
   void grow() {
     std::vector<Slot> old(slots_.size() * 2);
     old.swap(slots_);
     for (const Slot& slot : old) {
-      if (slot.address != 0) place(slot.address, slot.segment);
+      if (slot.address != 0) place(slot.address, slot.value);
     }
   }
 
   std::vector<Slot> slots_;
   std::size_t size_ = 0;
 };
+
+using AddressMap = AddressTable<SegmentId, no_segment>;
 
 }  // namespace headroom::allocator

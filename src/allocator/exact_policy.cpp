@@ -15,25 +15,37 @@ std::optional<Address> ExactPolicy::allocate(const Request& request) {
   if (bytes > left) return std::nullopt;
   const Address address = next_address_;
   next_address_ += bytes;
-  blocks_.emplace(address, Block{bytes, request.tag});
+  blocks_.insert(address, keep({bytes, request.tag}));
   tracker_.add_live(request.tag, bytes);
   tracker_.set_reserved(tracker_.usage().live_bytes);
   return address;
 }
 
+std::uint32_t ExactPolicy::keep(const Block& block) {
+  if (unused_.empty()) {
+    kept_.push_back(block);
+    return static_cast<std::uint32_t>(kept_.size() - 1);
+  }
+  const std::uint32_t number = unused_.back();
+  unused_.pop_back();
+  kept_[number] = block;
+  return number;
+}
+
 void ExactPolicy::free(Address address) {
-  const auto block = blocks_.find(address);
-  if (block == blocks_.end()) return;
-  tracker_.remove_live(block->second.tag, block->second.bytes);
+  const std::uint32_t number = blocks_.find(address);
+  if (number == no_block) return;
+  tracker_.remove_live(kept_[number].tag, kept_[number].bytes);
   tracker_.set_reserved(tracker_.usage().live_bytes);
-  blocks_.erase(block);
+  blocks_.erase(address);
+  unused_.push_back(number);
 }
 
 void ExactPolicy::retag(Address address, Component tag) {
-  const auto block = blocks_.find(address);
-  if (block == blocks_.end()) return;
-  tracker_.move_live(block->second.tag, tag, block->second.bytes);
-  block->second.tag = tag;
+  const std::uint32_t number = blocks_.find(address);
+  if (number == no_block) return;
+  tracker_.move_live(kept_[number].tag, tag, kept_[number].bytes);
+  kept_[number].tag = tag;
 }
 
 void ExactPolicy::synchronize(StreamId /*stream*/) {}

@@ -4,8 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
+#include <vector>
 
+#include "allocator/address_map.h"
 #include "allocator/policy.h"
 #include "allocator/usage_tracker.h"
 
@@ -27,10 +28,15 @@ class ExactPolicy final : public Policy {
     std::uint64_t bytes;
     Component tag;
   };
+  static constexpr std::uint32_t no_block = UINT32_MAX;
+
+  std::uint32_t keep(const Block& block);
 
   std::uint64_t capacity_;
   Address next_address_ = 512;
-  std::unordered_map<Address, Block> blocks_;
+  AddressTable<std::uint32_t, no_block> blocks_;  // Numbers in kept_.
+  std::vector<Block> kept_;
+  std::vector<std::uint32_t> unused_;  // Numbers in kept_ to be given again.
   UsageTracker tracker_;
 };
 

@@ -2,7 +2,6 @@
 #include "allocator/torch_expandable_policy.h"
 
 #include <algorithm>
-#include <iterator>
 #include <vector>
 
 #include "base/bytes.h"
@@ -24,19 +23,20 @@ constexpr std::uint64_t page_of(bool small) {
 // become, so that the end is left for what needs it.
 TorchPolicy::Block* TorchExpandablePolicy::best_fit(Pool& pool, std::uint64_t bytes,
                                                     StreamId stream) {
-  Block* best = first_of(pool, bytes, stream);
+  const SortedBlocks<Block>& free = pool.of(stream).free;
+  auto position = free.lower_bound({bytes, 0});
+  Block* best = free.at(position);
   if (best == nullptr) return nullptr;
   const auto could_become = [](const Block* block) {
     const bool grows = block->next != nullptr && !block->next->mapped;
     return block->bytes + (grows ? block->next->bytes : 0);
   };
-  auto next = std::next(pool.free.find(best));
-  while (next != pool.free.end() && (*next)->stream == stream &&
-         could_become(*next) < could_become(best)) {
-    best = *next;
-    ++next;
+  for (;;) {
+    position = free.next(position);
+    Block* next = free.at(position);
+    if (next == nullptr || could_become(next) >= could_become(best)) return best;
+    best = next;
   }
-  return best;
 }
 
 bool TorchExpandablePolicy::splits(const Block& block, std::uint64_t bytes) const {
@@ -53,11 +53,9 @@ TorchPolicy::Block* TorchExpandablePolicy::find_place(Pool& pool, std::uint64_t 
       room += block->bytes;
     return room >= bytes;
   };
-  Block key;
-  key.stream = stream;
-  for (auto it = pool.unmapped.lower_bound(&key);
-       it != pool.unmapped.end() && (*it)->stream == stream; ++it) {
-    Block* candidate = *it;
+  const SortedBlocks<Block>& unmapped = pool.of(stream).unmapped;
+  for (auto at = unmapped.lower_bound({}); unmapped.at(at) != nullptr; at = unmapped.next(at)) {
+    Block* candidate = unmapped.at(at);
     if (candidate->prev != nullptr && !candidate->prev->allocated) candidate = candidate->prev;
     if (has_room(candidate)) return candidate;
   }
@@ -70,7 +68,7 @@ TorchPolicy::Block* TorchExpandablePolicy::find_place(Pool& pool, std::uint64_t 
   block.mapped = false;
   next_address_ = block.address + block.bytes + large_page;
   Block* made = make_block(block);
-  pool.unmapped.insert(made);
+  pool.insert_unmapped(made);
   return made;
 }
 
@@ -83,16 +81,16 @@ TorchPolicy::Block* TorchExpandablePolicy::map_front(Pool& pool, Block* block,
     for (; taken > 0; taken -= page) device_.give_back(page);
     return nullptr;
   }
-  pool.unmapped.erase(block);
+  pool.erase_unmapped(block);
   if (wanted < block->bytes) {
     Block* rest = block;
     block = split_front(rest, wanted);
-    pool.unmapped.insert(rest);
+    pool.insert_unmapped(rest);
   }
   block->mapped = true;
   merge(pool, block, block->prev);
   merge(pool, block, block->next);
-  pool.free.insert(block);
+  pool.insert_free(block);
   return block;
 }
 
@@ -105,12 +103,16 @@ TorchPolicy::Block* TorchExpandablePolicy::block_from_device(Pool& pool, std::ui
     place = map_front(pool, unmapped, std::min(lacking, unmapped->bytes));
     if (place == nullptr) return nullptr;
   }
-  pool.free.erase(place);
+  pool.erase_free(place);
   return place;
 }
 
 void TorchExpandablePolicy::release_cached(Pool& pool) {
-  const std::vector<Block*> cached(pool.free.begin(), pool.free.end());
+  std::vector<Block*> cached;
+  for (const Stream& stream : pool.streams) {
+    const std::vector<Block*> own = stream.free.all();
+    cached.insert(cached.end(), own.begin(), own.end());
+  }
   for (Block* block : cached) unmap_whole_pages(pool, block);
 }
 
@@ -119,18 +121,18 @@ void TorchExpandablePolicy::unmap_whole_pages(Pool& pool, Block* block) {
   const std::uint64_t first = round_up(block->address, page);
   const std::uint64_t last = round_down(block->address + block->bytes, page);
   if (first >= last) return;
-  pool.free.erase(block);
-  if (first > block->address) pool.free.insert(split_front(block, first - block->address));
+  pool.erase_free(block);
+  if (first > block->address) pool.insert_free(split_front(block, first - block->address));
   if (last < block->address + block->bytes) {
     Block* rest = block;
     block = split_front(rest, last - first);
-    pool.free.insert(rest);
+    pool.insert_free(rest);
   }
   for (std::uint64_t at = first; at < last; at += page) device_.give_back(page);
   block->mapped = false;
   merge(pool, block, block->prev);
   merge(pool, block, block->next);
-  pool.unmapped.insert(block);
+  pool.insert_unmapped(block);
 }
 
 }  // namespace headroom::allocator

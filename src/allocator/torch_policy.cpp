@@ -2,7 +2,6 @@
 #include "allocator/torch_policy.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace headroom::allocator {
 namespace {
@@ -23,12 +22,14 @@ std::uint64_t torch_segment_bytes(std::uint64_t bytes) {
   return round_up(bytes, own_segment_multiple);
 }
 
-bool TorchPolicy::BySize::operator()(const Block* a, const Block* b) const {
-  return std::tie(a->stream, a->bytes, a->address) < std::tie(b->stream, b->bytes, b->address);
-}
-
-bool TorchPolicy::ByAddress::operator()(const Block* a, const Block* b) const {
-  return std::tie(a->stream, a->address) < std::tie(b->stream, b->address);
+TorchPolicy::Stream& TorchPolicy::Pool::of(StreamId id) {
+  if (!streams.empty() && streams.front().id == id) return streams.front();
+  const auto at = std::lower_bound(streams.begin(), streams.end(), id,
+                                   [](const Stream& s, StreamId wanted) { return s.id < wanted; });
+  if (at != streams.end() && at->id == id) return *at;
+  Stream stream;
+  stream.id = id;
+  return *streams.insert(at, std::move(stream));
 }
 
 std::optional<Address> TorchPolicy::allocate(const Request& request) {
@@ -37,7 +38,7 @@ std::optional<Address> TorchPolicy::allocate(const Request& request) {
   Pool& pool = bytes <= small_limit ? small_ : large_;
   Block* block = best_fit(pool, bytes, request.stream);
   if (block != nullptr) {
-    pool.free.erase(block);
+    pool.erase_free(block);
   } else {
     block = block_from_device(pool, bytes, request.stream);
     if (block == nullptr) {
@@ -51,33 +52,32 @@ std::optional<Address> TorchPolicy::allocate(const Request& request) {
   if (splits(*block, bytes)) {
     Block* rest = block;
     block = split_front(rest, bytes);
-    pool.free.insert(rest);
+    pool.insert_free(rest);
   }
   block->allocated = true;
   block->tag = request.tag;
-  live_.emplace(block->address, block);
+  live_.insert(block->address, block);
   tracker_.add_live(block->tag, block->bytes);
   return block->address;
 }
 
 void TorchPolicy::free(Address address) {
-  const auto found = live_.find(address);
-  if (found == live_.end()) return;
-  Block* block = found->second;
-  live_.erase(found);
+  Block* block = live_.find(address);
+  if (block == nullptr) return;
+  live_.erase(address);
   tracker_.remove_live(block->tag, block->bytes);
   block->allocated = false;
   Pool& pool = pool_of(*block);
   merge(pool, block, block->prev);
   merge(pool, block, block->next);
-  pool.free.insert(block);
+  pool.insert_free(block);
 }
 
 void TorchPolicy::retag(Address address, Component tag) {
-  const auto found = live_.find(address);
-  if (found == live_.end()) return;
-  tracker_.move_live(found->second->tag, tag, found->second->bytes);
-  found->second->tag = tag;
+  Block* block = live_.find(address);
+  if (block == nullptr) return;
+  tracker_.move_live(block->tag, tag, block->bytes);
+  block->tag = tag;
 }
 
 void TorchPolicy::synchronize(StreamId /*stream*/) {}
@@ -87,16 +87,9 @@ void TorchPolicy::note_device() {
   tracker_.set_device_calls(device_.calls());
 }
 
-TorchPolicy::Block* TorchPolicy::first_of(Pool& pool, std::uint64_t bytes, StreamId stream) {
-  Block key;
-  key.bytes = bytes;
-  key.stream = stream;
-  const auto found = pool.free.lower_bound(&key);
-  return found == pool.free.end() || (*found)->stream != stream ? nullptr : *found;
-}
-
 TorchPolicy::Block* TorchPolicy::best_fit(Pool& pool, std::uint64_t bytes, StreamId stream) {
-  return first_of(pool, bytes, stream);
+  const SortedBlocks<Block>& free = pool.of(stream).free;
+  return free.at(free.lower_bound({bytes, 0}));
 }
 
 TorchPolicy::Block* TorchPolicy::block_from_device(Pool& pool, std::uint64_t bytes,
@@ -118,15 +111,13 @@ bool TorchPolicy::splits(const Block& block, std::uint64_t bytes) const {
 }
 
 void TorchPolicy::release_cached(Pool& pool) {
-  for (auto it = pool.free.begin(); it != pool.free.end();) {
-    Block* block = *it;
-    if (block->prev != nullptr || block->next != nullptr) {
-      ++it;
-      continue;
+  for (Stream& stream : pool.streams) {
+    for (Block* block : stream.free.all()) {
+      if (block->prev != nullptr || block->next != nullptr) continue;
+      device_.give_back(block->bytes);
+      stream.free.erase(size_key(*block));
+      drop_block(block);
     }
-    device_.give_back(block->bytes);
-    it = pool.free.erase(it);
-    drop_block(block);
   }
 }
 
@@ -157,9 +148,9 @@ TorchPolicy::Block* TorchPolicy::split_front(Block* block, std::uint64_t bytes) 
 void TorchPolicy::merge(Pool& pool, Block* block, Block* neighbour) {
   if (neighbour == nullptr || neighbour->allocated || neighbour->mapped != block->mapped) return;
   if (neighbour->mapped)
-    pool.free.erase(neighbour);
+    pool.erase_free(neighbour);
   else
-    pool.unmapped.erase(neighbour);
+    pool.erase_unmapped(neighbour);
   if (neighbour == block->prev) {
     block->address = neighbour->address;
     block->prev = neighbour->prev;

@@ -7,15 +7,14 @@
 // cached segments go back and the device is asked once more.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
-#include <set>
-#include <unordered_map>
 #include <vector>
 
+#include "allocator/address_map.h"
 #include "allocator/counting_device.h"
 #include "allocator/policy.h"
+#include "allocator/sorted_blocks.h"
 #include "allocator/usage_tracker.h"
 
 namespace headroom::allocator {
@@ -47,17 +46,22 @@ class TorchPolicy : public Policy {
     Block* prev = nullptr;  // Neighbours by address, within the segment.
     Block* next = nullptr;
   };
-  struct BySize {
-    bool operator()(const Block* a, const Block* b) const;
-  };
-  struct ByAddress {
-    bool operator()(const Block* a, const Block* b) const;
+  struct Stream {
+    StreamId id = 0;
+    SortedBlocks<Block> free;      // By (bytes, address).
+    SortedBlocks<Block> unmapped;  // By address.
   };
   struct Pool {
     bool small = false;
-    std::set<Block*, BySize> free;
-    std::set<Block*, ByAddress> unmapped;
+    std::vector<Stream> streams = {};  // By id; PyTorch never joins them.
+
+    Stream& of(StreamId id);
+    void insert_free(Block* block) { of(block->stream).free.insert(size_key(*block), block); }
+    void erase_free(Block* block) { of(block->stream).free.erase(size_key(*block)); }
+    void insert_unmapped(Block* b) { of(b->stream).unmapped.insert({b->address, 0}, b); }
+    void erase_unmapped(Block* block) { of(block->stream).unmapped.erase({block->address, 0}); }
   };
+  static BlockKey size_key(const Block& block) { return {block.bytes, block.address}; }
 
   // What expandable segments do differently.
   virtual Block* best_fit(Pool& pool, std::uint64_t bytes, StreamId stream);
@@ -71,7 +75,6 @@ class TorchPolicy : public Policy {
   Block* split_front(Block* block, std::uint64_t bytes);
   // Joins `block` with a neighbour that is free and mapped alike; the neighbour leaves its set.
   void merge(Pool& pool, Block* block, Block* neighbour);
-  static Block* first_of(Pool& pool, std::uint64_t bytes, StreamId stream);
   Pool& pool_of(const Block& block) { return block.small ? small_ : large_; }
 
   CountingDevice device_;
@@ -82,9 +85,9 @@ class TorchPolicy : public Policy {
 
   std::deque<Block> blocks_;  // Owns them; never moves them.
   std::vector<Block*> dropped_;
-  Pool small_{true, {}, {}};
-  Pool large_{false, {}, {}};
-  std::unordered_map<Address, Block*> live_;
+  Pool small_{true};
+  Pool large_{false};
+  AddressTable<Block*, nullptr> live_;
   UsageTracker tracker_;
 };
 
