@@ -27,8 +27,8 @@ Tensor reduce_to(Tape& tape, Tensor grad, const Meta& operand) {
 }
 
 // The backward of most operations on one tensor: a new gradient of the input's shape.
-GradFn one_gradient(Name name, const Meta& input) {
-  return [name, input](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
+auto one_gradient(Name name, const Meta& input) {
+  return [name, input](Tape& t, const Tensor&, const Node&) -> Tensors {
     return {t.empty(name + ".grad", input)};
   };
 }
@@ -38,10 +38,10 @@ enum class Saves : std::uint8_t { nothing, input, result };
 Tensor pointwise(Tape& tape, const Tensor& x, Name name, Saves saves) {
   const Meta meta = x.meta();
   Tensor y = tape.empty(name, meta);
-  std::vector<Tensor> saved;
+  Tensors saved;
   if (saves == Saves::input) saved.push_back(x);
   if (saves == Saves::result) saved.push_back(y);
-  return tape.connect(y, {x}, std::move(saved), one_gradient(name, meta));
+  return tape.connect(y, {x}, saved, one_gradient(name, meta));
 }
 
 }  // namespace
@@ -55,26 +55,25 @@ Tensor cast(Tape& tape, const Tensor& x, Element element, Name name) {
 Tensor add(Tape& tape, const Tensor& a, const Tensor& b, Name name) {
   const Meta left = a.meta();
   const Meta right = b.meta();
-  return tape.connect(
-      tape.empty(name, broadcast(a, b)), {a, b}, {},
-      [left, right](Tape& t, const Tensor& grad, const Node& node) -> std::vector<Tensor> {
-        std::vector<Tensor> grads(2);
-        if (node.wants(0)) grads[0] = reduce_to(t, grad, left);
-        if (node.wants(1)) grads[1] = reduce_to(t, grad, right);
-        return grads;
-      });
+  return tape.connect(tape.empty(name, broadcast(a, b)), {a, b}, {},
+                      [left, right](Tape& t, const Tensor& grad, const Node& node) -> Tensors {
+                        Tensors grads(2);
+                        if (node.wants(0)) grads[0] = reduce_to(t, grad, left);
+                        if (node.wants(1)) grads[1] = reduce_to(t, grad, right);
+                        return grads;
+                      });
 }
 
 Tensor mul(Tape& tape, const Tensor& a, const Tensor& b, Name name) {
   const Meta left = a.meta();
   const Meta right = b.meta();
   const Meta whole = broadcast(a, b);
-  std::vector<Tensor> saved;
+  Tensors saved;
   if (b.requires_grad()) saved.push_back(a);
   if (a.requires_grad()) saved.push_back(b);
-  return tape.connect(tape.empty(name, whole), {a, b}, std::move(saved),
-                      [=](Tape& t, const Tensor&, const Node& node) -> std::vector<Tensor> {
-                        std::vector<Tensor> grads(2);
+  return tape.connect(tape.empty(name, whole), {a, b}, saved,
+                      [=](Tape& t, const Tensor&, const Node& node) -> Tensors {
+                        Tensors grads(2);
                         if (node.wants(0)) grads[0] = t.empty(name + ".grad", whole);
                         if (node.wants(1)) grads[1] = t.empty(name + ".grad", whole);
                         if (node.wants(0)) grads[0] = reduce_to(t, std::move(grads[0]), left);
@@ -115,7 +114,7 @@ Tensor cube(Tape& tape, const Tensor& x, Name name) {
 Tensor square(Tape& tape, const Tensor& x, Name name) {
   const Meta meta = x.meta();
   return tape.connect(tape.empty(name, meta), {x}, {x},
-                      [meta, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
+                      [meta, name](Tape& t, const Tensor&, const Node&) -> Tensors {
                         Tensor power = t.empty(name + ".power", meta);
                         const Tensor twice = t.empty(name + ".twice", meta);
                         power = {};
@@ -167,7 +166,7 @@ Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, Name name) {
   Meta whole = a.meta();
   whole.shape.back() += b.shape.back();
   return tape.connect(tape.empty(name, whole), {a, b}, {},
-                      [left, right](Tape&, const Tensor& grad, const Node&) -> std::vector<Tensor> {
+                      [left, right](Tape&, const Tensor& grad, const Node&) -> Tensors {
                         Tensor first = grad;  // Both are views of the gradient.
                         first.shape = left.shape;
                         Tensor second = grad;
@@ -182,7 +181,7 @@ Tensor copy(Tape& tape, const Tensor& x, Shape shape, Name name) {
   to.shape = std::move(shape);
   const bool whole = from.elements() == to.elements();
   return tape.connect(tape.empty(name, to), {x}, {},
-                      [=](Tape& t, Tensor grad, const Node&) -> std::vector<Tensor> {
+                      [=](Tape& t, Tensor grad, const Node&) -> Tensors {
                         if (!whole) return {t.empty(name + ".grad", from)};
                         grad.shape = from.shape;
                         return {grad};
@@ -201,14 +200,13 @@ Tensor prepend(Tape& tape, const Tensor& x, const Tensor& row, Name name) {
   const Meta one = row.meta();
   Meta whole = x.meta();
   whole.shape[1] += 1;
-  return tape.connect(
-      tape.empty(name, whole), {x, row}, {},
-      [rows, one, name](Tape& t, const Tensor& grad, const Node& node) -> std::vector<Tensor> {
-        std::vector<Tensor> grads(2);
-        if (node.wants(0)) grads[0] = Tape::view(grad, rows.shape);
-        if (node.wants(1)) grads[1] = t.empty(name + ".row_grad", one);
-        return grads;
-      });
+  return tape.connect(tape.empty(name, whole), {x, row}, {},
+                      [rows, one, name](Tape& t, const Tensor& grad, const Node& node) -> Tensors {
+                        Tensors grads(2);
+                        if (node.wants(0)) grads[0] = Tape::view(grad, rows.shape);
+                        if (node.wants(1)) grads[1] = t.empty(name + ".row_grad", one);
+                        return grads;
+                      });
 }
 
 Tensor positions_from(Tape& tape, const Tensor& table, const Meta& scores) {
@@ -216,7 +214,7 @@ Tensor positions_from(Tape& tape, const Tensor& table, const Meta& scores) {
   const Tensor buckets =
       tape.empty("position_buckets", {{scores.shape[2], scores.shape[3]}, Element::int64});
   return tape.connect(tape.empty("position_bias", scores), {table}, {buckets},
-                      [rows](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
+                      [rows](Tape& t, const Tensor&, const Node&) -> Tensors {
                         return {t.empty("position_bias.table_grad", rows)};
                       });
 }
@@ -226,8 +224,8 @@ Tensor add_rows_in_place(const Tape& tape, const Tensor& sum, const Tensor& rows
   Tensor same = sum;
   same.node = nullptr;
   return tape.connect(same, {sum, rows}, {},
-                      [part](Tape& t, const Tensor& grad, const Node& node) -> std::vector<Tensor> {
-                        std::vector<Tensor> grads(2);
+                      [part](Tape& t, const Tensor& grad, const Node& node) -> Tensors {
+                        Tensors grads(2);
                         if (node.wants(0)) grads[0] = grad;
                         if (node.wants(1)) grads[1] = t.empty("experts.rows_grad", part);
                         return grads;
@@ -250,11 +248,11 @@ Tensor layer_norm(Tape& tape, const Tensor& x, const Tensor& weight,
   const Tensor y = tape.empty(name, input);
   const Tensor mean = tape.empty(name + ".mean", rows);
   const Tensor rstd = tape.empty(name + ".rstd", rows);
-  std::vector<Tensor> inputs = {x, weight};
+  Tensors inputs = {x, weight};
   if (bias) inputs.push_back(*bias);
   return tape.connect(y, inputs, {x, weight, mean, rstd},
-                      [=](Tape& t, const Tensor&, const Node& node) -> std::vector<Tensor> {
-                        std::vector<Tensor> grads(node.inputs.size());
+                      [=](Tape& t, const Tensor&, const Node& node) -> Tensors {
+                        Tensors grads(node.inputs.size());
                         if (node.wants(0)) grads[0] = t.empty(name + ".grad", input);
                         if (node.wants(1)) grads[1] = t.empty(name + ".weight_grad", scale);
                         if (grads.size() > 2 && node.wants(2))
@@ -270,8 +268,8 @@ Tensor fused_rms_norm(Tape& tape, const Tensor& x, const Tensor& weight, Name na
   const Tensor y = tape.empty(name, input);
   const Tensor rstd = tape.empty(name + ".rstd", rows);
   return tape.connect(y, {x, weight}, {x, weight, rstd},
-                      [=](Tape& t, const Tensor&, const Node& node) -> std::vector<Tensor> {
-                        std::vector<Tensor> grads(2);
+                      [=](Tape& t, const Tensor&, const Node& node) -> Tensors {
+                        Tensors grads(2);
                         if (node.wants(0)) grads[0] = t.empty(name + ".grad", input);
                         if (node.wants(1)) grads[1] = t.empty(name + ".weight_grad", scale);
                         return grads;
@@ -280,8 +278,9 @@ Tensor fused_rms_norm(Tape& tape, const Tensor& x, const Tensor& weight, Name na
 
 namespace {
 
-std::vector<Tensor> detached(const std::vector<Tensor>& tensors, const std::vector<bool>& wanted) {
+std::vector<Tensor> detached(TensorsView tensors, const std::vector<bool>& wanted) {
   std::vector<Tensor> leaves;
+  leaves.reserve(tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i)
     leaves.push_back(Tape::detach(tensors[i], wanted[i]));
   return leaves;
@@ -296,7 +295,7 @@ Tensor checkpoint(Tape& tape, const std::vector<Tensor>& inputs, const Function&
   tape.enable_grad(enabled);
   y.node = nullptr;
   return tape.connect(y, inputs, inputs,
-                      [function](Tape& t, Tensor grad, const Node& node) -> std::vector<Tensor> {
+                      [function](Tape& t, Tensor grad, const Node& node) -> Tensors {
                         std::vector<bool> wanted;
                         for (std::size_t i = 0; i < node.inputs.size(); ++i)
                           wanted.push_back(node.wants(i));
@@ -305,7 +304,7 @@ Tensor checkpoint(Tape& tape, const std::vector<Tensor>& inputs, const Function&
                         Tensor output = function(t, leaves);
                         t.enable_grad(false);
                         t.backward(output, std::move(grad));
-                        std::vector<Tensor> grads(leaves.size());
+                        Tensors grads(leaves.size());
                         for (std::size_t i = 0; i < leaves.size(); ++i)
                           if (wanted[i] && leaves[i].node->grad)
                             grads[i] = std::move(*leaves[i].node->grad);

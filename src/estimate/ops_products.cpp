@@ -13,39 +13,36 @@ Tensor linear(Tape& tape, const Tensor& x, const Tensor& weight, const std::opti
   const Meta matrix = weight.meta();
   Meta output = x.meta();
   output.shape.back() = weight.shape.front();
-  std::vector<Tensor> inputs = {x, weight};
+  Tensors inputs = {x, weight};
   if (bias) inputs.push_back(*bias);
-  std::vector<Tensor> saved;
+  Tensors saved;
   if (weight.requires_grad()) saved.push_back(x);
   if (x.requires_grad()) saved.push_back(weight);
   const Tensor y = tape.empty(name, output);
-  return tape.connect(
-      y, inputs, std::move(saved),
-      [=](Tape& t, const Tensor&, const Node& node) -> std::vector<Tensor> {
-        std::vector<Tensor> grads(node.inputs.size());
-        if (node.wants(0)) grads[0] = t.empty(name + ".input_grad", input);
-        if (node.wants(1)) grads[1] = t.empty(name + ".weight_grad", matrix);
-        if (grads.size() > 2 && node.wants(2)) {
-          grads[2] = t.empty(name + ".bias_grad", {{output.shape.back()}, output.element});
-        }
-        return grads;
-      });
+  return tape.connect(y, inputs, saved, [=](Tape& t, const Tensor&, const Node& node) -> Tensors {
+    Tensors grads(node.inputs.size());
+    if (node.wants(0)) grads[0] = t.empty(name + ".input_grad", input);
+    if (node.wants(1)) grads[1] = t.empty(name + ".weight_grad", matrix);
+    if (grads.size() > 2 && node.wants(2)) {
+      grads[2] = t.empty(name + ".bias_grad", {{output.shape.back()}, output.element});
+    }
+    return grads;
+  });
 }
 
 Tensor matmul(Tape& tape, const Tensor& a, const Tensor& b, Shape shape, Name name) {
   const Meta left = a.meta();
   const Meta right = b.meta();
-  std::vector<Tensor> saved;
+  Tensors saved;
   if (b.requires_grad()) saved.push_back(a);
   if (a.requires_grad()) saved.push_back(b);
   const Tensor y = tape.empty(name, {std::move(shape), a.element});
-  return tape.connect(y, {a, b}, std::move(saved),
-                      [=](Tape& t, const Tensor&, const Node& node) -> std::vector<Tensor> {
-                        std::vector<Tensor> grads(2);
-                        if (node.wants(0)) grads[0] = t.empty(name + ".left_grad", left);
-                        if (node.wants(1)) grads[1] = t.empty(name + ".right_grad", right);
-                        return grads;
-                      });
+  return tape.connect(y, {a, b}, saved, [=](Tape& t, const Tensor&, const Node& node) -> Tensors {
+    Tensors grads(2);
+    if (node.wants(0)) grads[0] = t.empty(name + ".left_grad", left);
+    if (node.wants(1)) grads[1] = t.empty(name + ".right_grad", right);
+    return grads;
+  });
 }
 
 Tensor embedding(Tape& tape, const Tensor& ids, const Tensor& weight, Name name) {
@@ -54,7 +51,7 @@ Tensor embedding(Tape& tape, const Tensor& ids, const Tensor& weight, Name name)
   rows.shape.push_back(weight.shape.back());
   const Tensor y = tape.empty(name, rows);
   return tape.connect(y, {weight}, {ids},
-                      [table, name](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
+                      [table, name](Tape& t, const Tensor&, const Node&) -> Tensors {
                         return {t.empty(name + ".weight_grad", table)};
                       });
 }
@@ -64,7 +61,7 @@ Tensor nll_loss(Tape& tape, const Tensor& log_probabilities) {
   const Tensor loss = tape.empty("loss", {{1}, rows.element});
   const Tensor weight = tape.empty("loss.total_weight", {{1}, rows.element});
   return tape.connect(loss, {log_probabilities}, {log_probabilities, weight},
-                      [rows](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
+                      [rows](Tape& t, const Tensor&, const Node&) -> Tensors {
                         return {t.empty("log_probabilities.grad", rows, Component::logits)};
                       });
 }
@@ -73,12 +70,12 @@ Tensor convolution(Tape& tape, const Tensor& x, const Tensor& weight,
                    const std::optional<Tensor>& bias, const Meta& output, Name name) {
   const Meta input = x.meta();
   const Meta matrix = weight.meta();
-  std::vector<Tensor> inputs = {x, weight};
+  Tensors inputs = {x, weight};
   if (bias) inputs.push_back(*bias);
   return tape.connect(
       tape.empty(name, output), inputs, {x, weight},
-      [=](Tape& t, const Tensor&, const Node& node) -> std::vector<Tensor> {
-        std::vector<Tensor> grads(node.inputs.size());
+      [=](Tape& t, const Tensor&, const Node& node) -> Tensors {
+        Tensors grads(node.inputs.size());
         if (node.wants(0)) grads[0] = t.empty(name + ".input_grad", input);
         if (node.wants(1)) grads[1] = t.empty(name + ".weight_grad", matrix);
         if (grads.size() > 2 && node.wants(2)) {
@@ -94,7 +91,7 @@ Tensor in_place_cross_entropy(Tape& tape, const Tensor& logits) {
   const Tensor log_sum_exp = tape.empty("loss.logsumexp", rows);
   const Tensor loss = tape.empty("loss", {{1}, Element::fp32});
   return tape.connect(loss, {logits}, {logits, log_sum_exp},
-                      [](Tape&, const Tensor&, const Node& node) -> std::vector<Tensor> {
+                      [](Tape&, const Tensor&, const Node& node) -> Tensors {
                         return {node.saved.front()};  // The logits' own memory.
                       });
 }
@@ -119,12 +116,12 @@ Tensor fused_linear_cross_entropy(Tape& tape, const Tensor& hidden, const Tensor
     Tensor product;
     if (weight.requires_grad()) product = tape.empty("head.weight_grad_chunk", weight);
   }
-  std::vector<Tensor> saved = {hidden_grad};
+  Tensors saved = {hidden_grad};
   if (weight_grad.defined()) saved.push_back(weight_grad);
   const Tensor loss = tape.empty("loss", {{1}, Element::fp32});
-  return tape.connect(loss, {hidden, weight}, std::move(saved),
-                      [](Tape&, const Tensor&, const Node& node) -> std::vector<Tensor> {
-                        std::vector<Tensor> grads(2);
+  return tape.connect(loss, {hidden, weight}, saved,
+                      [](Tape&, const Tensor&, const Node& node) -> Tensors {
+                        Tensors grads(2);
                         grads[0] = node.saved[0];
                         if (node.wants(1)) grads[1] = node.saved[1];
                         return grads;
@@ -139,7 +136,7 @@ Tensor flash_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tenso
   const Tensor log_sum_exp = tape.empty("attention.logsumexp", rows);
   return tape.connect(
       out, {q, k, v}, {q, k, v, out, log_sum_exp},
-      [=](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
+      [=](Tape& t, const Tensor&, const Node&) -> Tensors {
         const Tensor row_sums = t.empty("attention.softmax_d", rows);
         const Tensor accumulator = t.empty("attention.dq_accum", {query.shape, Element::fp32});
         Tensor dq = t.empty("q.grad", query);

@@ -3,6 +3,7 @@
 // model, and what is then replayed through an allocation policy (design.md §5).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "allocator/component.h"
+#include "base/block_pool.h"
+#include "base/counted.h"
 #include "estimate/job.h"
 #include "estimate/name.h"
 #include "estimate/shape.h"
@@ -24,26 +27,40 @@ enum class Phase : std::uint8_t { load, forward, backward, optimizer, generate }
 std::string_view to_string(Phase phase);
 
 enum class Element : std::uint8_t { fp32, bf16, fp16, int64, int32, uint8 };
-std::uint64_t size_of(Element element);
+constexpr std::uint64_t size_of(Element element) {
+  constexpr std::array<std::uint8_t, 6> sizes = {4, 2, 2, 8, 4, 1};
+  return sizes[static_cast<std::size_t>(element)];
+}
 std::string_view to_string(Element element);
 Element element_of(DType dtype);
 
 struct Meta {
-  Shape shape;
+  [[no_unique_address]] Shape shape;  // Tens of thousands are kept: no byte between.
   Element element = Element::fp32;
 
   // 2^64 - 1 for what is more: a shape that no device holds is still told apart from a small one.
-  std::uint64_t elements() const;
-  std::uint64_t bytes() const;
+  std::uint64_t elements() const {
+    std::uint64_t product = 1;
+    for (const std::uint64_t size : shape) product = times(product, size);
+    return product;
+  }
+  std::uint64_t bytes() const { return times(elements(), size_of(element)); }
   bool operator==(const Meta&) const = default;
+
+ private:
+  static std::uint64_t times(std::uint64_t a, std::uint64_t b) {
+    std::uint64_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+  }
 };
 
 // One tensor that the step allocates; its index in Recording::tensors is its id.
 struct RecordedTensor {
-  Meta meta;
-  Name name;                               // Within its scope.
-  std::uint32_t scope = 0;                 // Index in Recording::scopes.
+  [[no_unique_address]] Meta meta;
   Component component = Component::other;  // At birth.
+  std::uint32_t scope = 0;                 // Index in Recording::scopes.
+  std::uint64_t bytes = 0;                 // meta.bytes(), which every replay asks for.
+  Name name;                               // Within its scope.
 };
 
 // The same for people and programs.
@@ -78,15 +95,50 @@ struct Recording {
   TensorRecord describe(std::uint32_t tensor) const;
 };
 
+class Recorder;
+
+// Memory of a tensor: allocated when made, released when the last view, saved reference or variable
+// lets go. Lives in its recorder's pool, which must outlive it.
+class Storage {
+ public:
+  Storage(Recorder& recorder, std::uint32_t tensor) : recorder_(recorder), tensor_(tensor) {}
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  void retag(Component component);
+  Recorder& recorder() const { return recorder_; }
+  std::uint32_t tensor() const { return tensor_; }  // Its id.
+
+  std::uint32_t holders = 0;  // base/counted.h
+  static void retire(Storage* storage);
+
+ private:
+  ~Storage() = default;
+
+  Recorder& recorder_;
+  std::uint32_t tensor_;
+};
+
 // Writes a Recording. One thread.
 class Recorder {
  public:
-  Recorder() = default;
+  Recorder();
   explicit Recorder(Recording begun) : recording_(std::move(begun)) {}  // Goes on with one.
 
-  std::uint32_t allocate(Name name, std::uint32_t scope, const Meta& meta, Component component);
-  void release(std::uint32_t tensor);
-  void retag(std::uint32_t tensor, Component component);
+  // What is released when the last holder goes. A tensor of that name, meta and component, born in
+  // the scope.
+  Counted<Storage> allocate(Name name, std::uint32_t scope, const Meta& meta, Component component) {
+    const auto id = static_cast<std::uint32_t>(recording_.tensors.size());
+    recording_.tensors.push_back({meta, component, scope, meta.bytes(), name});
+    recording_.events.push_back({Event::Kind::allocate, phase_, component, id});
+    return Counted<Storage>(::new (pool_.take(sizeof(Storage))) Storage(*this, id));
+  }
+  void release(std::uint32_t tensor) {
+    recording_.events.push_back({Event::Kind::release, phase_, Component::other, tensor});
+  }
+  void retag(std::uint32_t tensor, Component component) {
+    recording_.events.push_back({Event::Kind::retag, phase_, component, tensor});
+  }
   void enter(Phase phase) { phase_ = phase; }
 
   // A scope below another one, whose number it returns.
@@ -94,27 +146,25 @@ class Recorder {
   // A name that is made at run time; the recording keeps the text.
   Name intern(std::string text);
 
+  // Where what a Tape makes lives as well.
+  BlockPool& pool() { return pool_; }
+
   Recording take() { return std::move(recording_); }
 
  private:
+  BlockPool pool_;
   Recording recording_;
   Phase phase_ = Phase::load;
 };
 
-// Memory of a tensor: allocated when made, released when the last view, saved reference or variable
-// lets go.
-class Storage {
- public:
-  Storage(Recorder& recorder, std::uint32_t tensor) : recorder_(recorder), tensor_(tensor) {}
-  ~Storage() { recorder_.release(tensor_); }
-  Storage(const Storage&) = delete;
-  Storage& operator=(const Storage&) = delete;
+inline void Storage::retag(Component component) {
+  recorder_.retag(tensor_, component);
+}
 
-  void retag(Component component) { recorder_.retag(tensor_, component); }
-
- private:
-  Recorder& recorder_;
-  std::uint32_t tensor_;
-};
+inline void Storage::retire(Storage* storage) {
+  Recorder& recorder = storage->recorder_;
+  recorder.release(storage->tensor_);
+  recorder.pool().give_back(storage, sizeof(Storage));
+}
 
 }  // namespace headroom::estimate

@@ -30,7 +30,7 @@ std::vector<std::uint32_t> live_after(const Recording& recording, std::size_t po
     if (is_live[tensor]) live.push_back(tensor);
   }
   std::stable_sort(live.begin(), live.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return recording.tensors[a].meta.bytes() > recording.tensors[b].meta.bytes();
+    return recording.tensors[a].bytes > recording.tensors[b].bytes;
   });
   return live;
 }
@@ -50,7 +50,7 @@ Peak replay(const Recording& recording, allocator::Policy& policy) {
     } else {
       const std::uint64_t before = policy.usage().live_peak_bytes;
       const auto address =
-          policy.allocate({recording.tensors[event.tensor].meta.bytes(), event.component, 0});
+          policy.allocate({recording.tensors[event.tensor].bytes, event.component, 0});
       if (!address) {
         peak.failed = event.tensor;
         break;

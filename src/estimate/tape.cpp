@@ -3,39 +3,51 @@
 
 #include <algorithm>
 #include <limits>
-#include <queue>
-#include <unordered_set>
+#include <new>
 #include <utility>
 
 namespace headroom::estimate {
 namespace {
 
-struct RunsLater {
-  bool operator()(const std::shared_ptr<Node>& a, const std::shared_ptr<Node>& b) const {
-    return a->sequence < b->sequence;
-  }
-};
-
-// Counts, for every node below `root`, how many gradients it will be given.
-void count_pending(const std::shared_ptr<Node>& root) {
-  std::unordered_set<Node*> seen = {root.get()};
-  std::vector<Node*> todo = {root.get()};
-  while (!todo.empty()) {
-    Node* node = todo.back();
-    todo.pop_back();
-    for (const auto& input : node->inputs) {
-      if (!input) continue;
-      ++input->pending;
-      if (seen.insert(input.get()).second) todo.push_back(input.get());
-    }
-  }
+bool runs_later(const Counted<Node>& a, const Counted<Node>& b) {
+  return a->sequence < b->sequence;
 }
 
 }  // namespace
 
+void Node::let_go() {
+  buffer = {};
+  grad.reset();
+  forget_saved();
+  forget_inputs();
+}
+
+void Node::retire(Node* node) {
+  BlockPool& pool = node->recorder_.pool();
+  const std::size_t bytes = node->bytes_;
+  node->~Node();
+  pool.give_back(node, bytes);
+}
+
+// Counts, for every node below `root`, how many gradients it will be given.
+void Tape::count_pending(Node& root) {
+  ++backward_passes_;
+  root.counted_in = backward_passes_;
+  to_count_ = {&root};
+  while (!to_count_.empty()) {
+    Node* node = to_count_.back();
+    to_count_.pop_back();
+    for (const auto& input : node->inputs) {
+      if (!input) continue;
+      ++input->pending;
+      if (std::exchange(input->counted_in, backward_passes_) != backward_passes_)
+        to_count_.push_back(input.get());
+    }
+  }
+}
+
 Tensor Tape::empty(Name name, const Meta& meta, Component component) {
-  const std::uint32_t id = recorder_.allocate(name, scope_.id, meta, component);
-  return {meta, std::make_shared<Storage>(recorder_, id), nullptr};
+  return {meta, recorder_.allocate(name, scope_.id, meta, component), nullptr};
 }
 
 Tensor Tape::parameter(Name name, const Meta& meta, Component component, bool trainable) {
@@ -51,7 +63,9 @@ Tensor Tape::detach(const Tensor& x, bool requires_grad) {
   Tensor leaf = x;
   leaf.node = nullptr;
   if (requires_grad) {
-    leaf.node = std::make_shared<Node>();
+    Recorder& recorder = x.storage->recorder();
+    leaf.node =
+        Counted<Node>(::new (recorder.pool().take(sizeof(Node))) Node(recorder, sizeof(Node)));
     leaf.node->sequence =
         std::numeric_limits<std::uint64_t>::max();  // AccumulateGrad runs at once.
   }
@@ -64,49 +78,53 @@ Tensor Tape::view(const Tensor& x, Shape shape) {
   return same;
 }
 
-Tensor Tape::connect(Tensor output, const std::vector<Tensor>& inputs, std::vector<Tensor> saved,
-                     GradFn backward) const {
-  const bool wanted = std::any_of(inputs.begin(), inputs.end(),
-                                  [](const Tensor& input) { return input.requires_grad(); });
-  if (!grad_enabled_ || !wanted) return output;
-  auto node = std::make_shared<Node>();
-  node->sequence = sequence_++;
-  for (const Tensor& input : inputs) node->inputs.push_back(input.node);
-  for (Tensor& tensor : saved)
-    tensor.node = nullptr;  // A node that saves its own output is no cycle.
-  node->saved = std::move(saved);
-  node->backward = std::move(backward);
-  node->scope = scope_;
-  output.node = std::move(node);
-  return output;
+bool Tape::connects(TensorsView inputs) const {
+  return grad_enabled_ && std::any_of(inputs.begin(), inputs.end(),
+                                      [](const Tensor& input) { return input.requires_grad(); });
+}
+
+void Tape::attach(Node& node, std::byte* place, TensorsView inputs, TensorsView saved) const {
+  node.sequence = sequence_++;
+  node.scope = scope_;
+  auto* kept = static_cast<Tensor*>(static_cast<void*>(place));
+  node.saved = {kept, saved.size()};
+  for (const Tensor& tensor :
+       saved)  // Without its node: one that saves its own output is no cycle.
+    ::new (kept++) Tensor{tensor.meta(), tensor.storage, nullptr};
+  auto* below = static_cast<Counted<Node>*>(static_cast<void*>(kept));
+  node.inputs = {below, inputs.size()};
+  for (const Tensor& input : inputs) ::new (below++) Counted<Node>(input.node);
 }
 
 void Tape::backward(const Tensor& root, Tensor grad) {
-  count_pending(root.node);
+  count_pending(*root.node);
   ++backward_depth_;
   const bool enabled_before = std::exchange(grad_enabled_, false);
   const ScopeState scope_before = scope_;
-  std::priority_queue<std::shared_ptr<Node>, std::vector<std::shared_ptr<Node>>, RunsLater> ready;
+  std::vector<Counted<Node>> ready;  // A heap.
   root.node->buffer = std::move(grad);
-  ready.push(root.node);
+  ready.push_back(root.node);
   while (!ready.empty()) {
-    const std::shared_ptr<Node> node = ready.top();
-    ready.pop();
+    std::pop_heap(ready.begin(), ready.end(), runs_later);
+    const Counted<Node> node = std::move(ready.back());
+    ready.pop_back();
     Tensor incoming = std::exchange(node->buffer, Tensor{});
-    if (!node->backward) {
+    if (node->is_leaf()) {
       accumulate_leaf(*node, std::move(incoming));
       continue;
     }
     scope_ = node->scope;
-    std::vector<Tensor> grads = node->backward(*this, std::move(incoming), *node);
-    node->saved.clear();
+    Tensors grads = node->run(*this, std::move(incoming));
+    node->forget_saved();
     for (std::size_t i = 0; i < node->inputs.size(); ++i) {
-      const std::shared_ptr<Node>& input = node->inputs[i];
+      const Counted<Node>& input = node->inputs[i];
       if (!input) continue;
       add_to_buffer(*input, std::exchange(grads[i], Tensor{}));
-      if (--input->pending == 0) ready.push(input);
+      if (--input->pending > 0) continue;
+      ready.push_back(input);
+      std::push_heap(ready.begin(), ready.end(), runs_later);
     }
-    node->inputs.clear();  // Or the last owner would destroy the whole chain in one recursion.
+    node->forget_inputs();  // Or the last owner would destroy the whole chain in one recursion.
   }
   --backward_depth_;
   grad_enabled_ = enabled_before;

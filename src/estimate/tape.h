@@ -10,12 +10,18 @@
 // leaf keeps the gradient it is given if nobody else holds that (accumulate_grad.h).
 #pragma once
 
-#include <functional>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "base/small_list.h"
 #include "estimate/recorder.h"
 
 namespace headroom::estimate {
@@ -29,33 +35,90 @@ struct ScopeState {
 };
 
 struct Tensor : Meta {
-  std::shared_ptr<Storage> storage;  // Views share it. Null only in a tensor that was moved from.
-  std::shared_ptr<Node> node;        // Null if no gradient flows to this tensor.
+  Counted<Storage> storage;  // Views share it. Null only in a tensor that was moved from.
+  Counted<Node> node;        // Null if no gradient flows to this tensor.
 
-  Meta meta() const { return {shape, element}; }
+  Meta meta() const { return *this; }
   bool requires_grad() const { return node != nullptr; }
   bool defined() const { return storage != nullptr; }
 };
 
-// The gradients of a node's inputs, in their order; undefined where the node does not want one. The
-// gradient of the output comes by value, so that a function may let go of it early or reuse it.
-// What the closure captures lives as long as the graph: shapes, never tensors (those go into
-// `saved`).
-using GradFn = std::function<std::vector<Tensor>(Tape&, Tensor grad, const Node& node)>;
+// A few tensors: what a backward gives, what an operation saves.
+using Tensors = SmallList<Tensor, 4>;
 
+// Tensors that somebody else holds for as long as the call takes.
+class TensorsView {
+ public:
+  TensorsView() = default;
+  // NOLINTBEGIN(google-explicit-constructor): every list of tensors is one.
+  TensorsView(std::initializer_list<Tensor> items) : items_(items.begin(), items.size()) {}
+  TensorsView(const std::vector<Tensor>& items) : items_(items) {}
+  TensorsView(const Tensors& items) : items_(items.data(), items.size()) {}
+  TensorsView(std::span<Tensor> items) : items_(items) {}
+  // NOLINTEND(google-explicit-constructor)
+
+  std::size_t size() const { return items_.size(); }
+  const Tensor& operator[](std::size_t i) const { return items_[i]; }
+  auto begin() const { return items_.begin(); }
+  auto end() const { return items_.end(); }
+
+ private:
+  std::span<const Tensor> items_;
+};
+
+// What an operation left for its backward, or a leaf. Lives in its recorder's pool, in one piece
+// with its function, inputs and saved tensors.
 struct Node {
   std::uint64_t sequence = 0;
-  std::vector<std::shared_ptr<Node>> inputs;
-  std::vector<Tensor> saved;
-  GradFn backward;                                    // Empty in a leaf.
+  std::span<Counted<Node>> inputs;
+  std::span<Tensor> saved;
   ScopeState scope;                                   // Where it was made.
-  std::optional<Tensor> grad;                         // Of a leaf: what has been accumulated.
   Component grad_component = Component::activations;  // Of a leaf: what its gradient is for.
+  std::optional<Tensor> grad;                         // Of a leaf: what has been accumulated.
 
   Tensor buffer;  // Scratch of Tape::backward.
-  std::size_t pending = 0;
+  std::uint32_t pending = 0;
+  std::uint32_t counted_in = 0;
 
   bool wants(std::size_t input) const { return inputs[input] != nullptr; }
+
+  explicit Node(Recorder& recorder, std::size_t bytes) : recorder_(recorder), bytes_(bytes) {}
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  virtual ~Node() { let_go(); }
+
+  virtual bool is_leaf() const { return true; }
+  // The gradients of the inputs, in their order; undefined where the node does not want one.
+  virtual Tensors run(Tape& /*tape*/, Tensor /*incoming*/) const { return {}; }
+  // Of inputs and saved tensors.
+  void forget_saved() { std::destroy(saved.begin(), saved.end()), saved = {}; }
+  void forget_inputs() { std::destroy(inputs.begin(), inputs.end()), inputs = {}; }
+
+  std::uint32_t holders = 0;  // base/counted.h
+  static void retire(Node* node);
+
+ private:
+  void let_go();
+
+  Recorder& recorder_;
+  std::size_t bytes_;
+};
+
+// The node of an operation whose backward is `Function`: (Tape&, Tensor grad, const Node& node) →
+// Tensors. The gradient of the output comes by value, so that a function may let go of it early or
+// reuse it. What the function captures lives as long as the graph: shapes, never tensors (those are
+// saved).
+template <class Function>
+struct OperationNode final : Node {
+  OperationNode(Recorder& recorder, std::size_t bytes, Function backward)
+      : Node(recorder, bytes), function(std::move(backward)) {}
+
+  bool is_leaf() const override { return false; }
+  Tensors run(Tape& tape, Tensor incoming) const override {
+    return function(tape, std::move(incoming), *this);
+  }
+
+  Function function;
 };
 
 class Tape {
@@ -74,9 +137,20 @@ class Tape {
   // The same memory under another shape; its gradient is a view as well, so it needs no node.
   static Tensor view(const Tensor& x, Shape shape);
 
-  // Makes `output` the result of a node, if gradients are on and an input wants one.
-  Tensor connect(Tensor output, const std::vector<Tensor>& inputs, std::vector<Tensor> saved,
-                 GradFn backward) const;
+  // Makes `output` the result of a node, if gradients are on and an input wants one. `backward` is
+  // as in OperationNode.
+  template <class Function>
+  Tensor connect(Tensor output, TensorsView inputs, TensorsView saved, Function backward) const {
+    if (!connects(inputs)) return output;
+    using Made = OperationNode<Function>;
+    const std::size_t bytes =
+        sizeof(Made) + saved.size() * sizeof(Tensor) + inputs.size() * sizeof(Counted<Node>);
+    void* place = recorder_.pool().take(bytes);
+    Node* node = ::new (place) Made(recorder_, bytes, std::move(backward));
+    attach(*node, static_cast<std::byte*>(place) + sizeof(Made), inputs, saved);
+    output.node = Counted<Node>(node);
+    return output;
+  }
 
   // Runs the graph below `root` with the gradient `grad`, freeing it on the way.
   void backward(const Tensor& root, Tensor grad);
@@ -97,6 +171,10 @@ class Tape {
   Name intern(std::string text) { return recorder_.intern(std::move(text)); }
 
  private:
+  bool connects(TensorsView inputs) const;
+  // Copies inputs and saved tensors to `place`, behind the node.
+  void attach(Node& node, std::byte* place, TensorsView inputs, TensorsView saved) const;
+  void count_pending(Node& root);
   void accumulate_leaf(Node& leaf, Tensor grad);
   void add_to_buffer(Node& node, Tensor grad);
 
@@ -105,6 +183,8 @@ class Tape {
   bool grad_enabled_ = true;
   int backward_depth_ = 0;
   mutable std::uint64_t sequence_ = 0;
+  std::uint32_t backward_passes_ = 0;
+  std::vector<Node*> to_count_;  // Scratch of count_pending.
   std::vector<Tensor> trainable_;
 };
 

@@ -7,7 +7,7 @@ Tensor Run::autocast_weight(const Tensor& weight, Name name) {
   if (!job.compute.autocast || weight.element == compute()) return weight;
   const bool cached = weight.requires_grad() && weight.element == Element::fp32;
   if (!cached) return ops::cast(tape, weight, compute(), name + ".cast");
-  Tensor& cast = casts[weight.storage.get()];
+  Tensor& cast = casts[weight.storage->tensor()];
   if (!cast.defined()) cast = ops::cast(tape, weight, compute(), name + ".cast");
   return cast;
 }

@@ -55,8 +55,8 @@ struct Run {
     return trains() ? ops::dropout(tape, x, probability, name) : x;
   }
 
-  std::map<const Storage*, Tensor> casts;
-  std::uint64_t largest_quantised = 0;  // Elements of the largest quantised weight.
+  std::map<std::uint32_t, Tensor> casts;  // By the id of what was cast.
+  std::uint64_t largest_quantised = 0;    // Elements of the largest quantised weight.
 };
 
 }  // namespace headroom::estimate::transformers
