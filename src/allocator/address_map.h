@@ -31,11 +31,17 @@ class AddressTable {
     }
   }
 
-  // Requires: `address` is in the map. What was displaced past it moves back, so that no
-  // tombstones pile up.
-  void erase(Address address) {
+  // Requires: `address` is in the map.
+  void erase(Address address) { take(address); }
+  // Erases it as well, if it is there. What was displaced past it moves back, so that no tombstones
+  // pile up.
+  Value take(Address address) {
     std::size_t gap = home(address);
-    while (slots_[gap].address != address) gap = next(gap);
+    while (slots_[gap].address != address) {
+      if (slots_[gap].address == 0) return none;
+      gap = next(gap);
+    }
+    const Value taken = slots_[gap].value;
     for (std::size_t i = next(gap); slots_[i].address != 0; i = next(i)) {
       const std::size_t wanted = home(slots_[i].address);
       const bool reaches_gap = ((i - wanted) & mask()) >= ((i - gap) & mask());
@@ -45,6 +51,7 @@ class AddressTable {
     }
     slots_[gap] = {};
     --size_;
+    return taken;
   }
 
   std::size_t size() const { return size_; }

@@ -53,11 +53,15 @@ class SortedBlocks {
   // Requires: a block has this key.
   void erase(BlockKey key) {
     const std::size_t at = leaf_of(key);
-    Leaf& leaf = *leaves_[at].leaf;
-    const auto place = leaf.entries.begin() + static_cast<std::ptrdiff_t>(leaf.find(key));
+    erase(Position{at, leaves_[at].leaf->find(key)});
+  }
+  // Requires: a block is there. Positions end with every insertion and erasure.
+  void erase(Position position) {
+    Leaf& leaf = *leaves_[position.leaf].leaf;
+    const auto place = leaf.entries.begin() + static_cast<std::ptrdiff_t>(position.entry);
     std::move(place + 1, leaf.end(), place);
     if (--leaf.count == 0 && leaves_.size() > 1)
-      leaves_.erase(leaves_.begin() + static_cast<std::ptrdiff_t>(at));
+      leaves_.erase(leaves_.begin() + static_cast<std::ptrdiff_t>(position.leaf));
   }
 
   // The first block whose key is not less; at() is null where there is none.

@@ -21,20 +21,19 @@ constexpr std::uint64_t page_of(bool small) {
 
 // Among blocks that fit, a block at the growing end of its segment counts as large as it could
 // become, so that the end is left for what needs it.
-TorchPolicy::Block* TorchExpandablePolicy::best_fit(Pool& pool, std::uint64_t bytes,
-                                                    StreamId stream) {
-  const SortedBlocks<Block>& free = pool.of(stream).free;
-  auto position = free.lower_bound({bytes, 0});
-  Block* best = free.at(position);
-  if (best == nullptr) return nullptr;
+TorchPolicy::Place TorchExpandablePolicy::best_fit(const Stream& stream,
+                                                   std::uint64_t bytes) const {
+  const SortedBlocks<Block>& free = stream.free;
   const auto could_become = [](const Block* block) {
     const bool grows = block->next != nullptr && !block->next->mapped;
     return block->bytes + (grows ? block->next->bytes : 0);
   };
+  Place best = free.lower_bound({bytes, 0});
+  if (free.at(best) == nullptr) return best;
   for (;;) {
-    position = free.next(position);
-    Block* next = free.at(position);
-    if (next == nullptr || could_become(next) >= could_become(best)) return best;
+    const Place next = free.next(best);
+    const Block* larger = free.at(next);
+    if (larger == nullptr || could_become(larger) >= could_become(free.at(best))) return best;
     best = next;
   }
 }
@@ -45,15 +44,14 @@ bool TorchExpandablePolicy::splits(const Block& block, std::uint64_t bytes) cons
 
 // The lowest run of unmapped and free blocks, starting at an unmapped block or the free one below
 // it, that has room; else a new segment.
-TorchPolicy::Block* TorchExpandablePolicy::find_place(Pool& pool, std::uint64_t bytes,
-                                                      StreamId stream) {
+TorchPolicy::Block* TorchExpandablePolicy::find_place(Stream& stream, std::uint64_t bytes) {
   const auto has_room = [bytes](const Block* block) {
     std::uint64_t room = 0;
     for (; room < bytes && block != nullptr && !block->allocated; block = block->next)
       room += block->bytes;
     return room >= bytes;
   };
-  const SortedBlocks<Block>& unmapped = pool.of(stream).unmapped;
+  const SortedBlocks<Block>& unmapped = stream.unmapped;
   for (auto at = unmapped.lower_bound({}); unmapped.at(at) != nullptr; at = unmapped.next(at)) {
     Block* candidate = unmapped.at(at);
     if (candidate->prev != nullptr && !candidate->prev->allocated) candidate = candidate->prev;
@@ -63,76 +61,75 @@ TorchPolicy::Block* TorchExpandablePolicy::find_place(Pool& pool, std::uint64_t 
   Block block;
   block.address = round_up(next_address_, large_page);
   block.bytes = round_up(std::max(device + device / 8, bytes), large_page);
-  block.stream = stream;
-  block.small = pool.small;
+  block.stream = &stream;
   block.mapped = false;
   next_address_ = block.address + block.bytes + large_page;
   Block* made = make_block(block);
-  pool.insert_unmapped(made);
+  stream.insert_unmapped(made);
   return made;
 }
 
-TorchPolicy::Block* TorchExpandablePolicy::map_front(Pool& pool, Block* block,
-                                                     std::uint64_t bytes) {
-  const std::uint64_t page = page_of(pool.small);
+TorchPolicy::Block* TorchExpandablePolicy::map_front(Block* block, std::uint64_t bytes) {
+  Stream& stream = *block->stream;
+  const std::uint64_t page = page_of(stream.small);
   const std::uint64_t wanted = std::min(round_up(bytes, page), block->bytes);
   for (std::uint64_t taken = 0; taken < wanted; taken += page) {
     if (device_.take(page)) continue;
     for (; taken > 0; taken -= page) device_.give_back(page);
     return nullptr;
   }
-  pool.erase_unmapped(block);
+  stream.erase_unmapped(block);
   if (wanted < block->bytes) {
     Block* rest = block;
     block = split_front(rest, wanted);
-    pool.insert_unmapped(rest);
+    stream.insert_unmapped(rest);
   }
   block->mapped = true;
-  merge(pool, block, block->prev);
-  merge(pool, block, block->next);
-  pool.insert_free(block);
+  merge(block, block->prev);
+  merge(block, block->next);
+  stream.insert_free(block);
   return block;
 }
 
-TorchPolicy::Block* TorchExpandablePolicy::block_from_device(Pool& pool, std::uint64_t bytes,
-                                                             StreamId stream) {
-  Block* place = find_place(pool, bytes, stream);
+TorchPolicy::Block* TorchExpandablePolicy::block_from_device(Stream& stream, std::uint64_t bytes) {
+  Block* place = find_place(stream, bytes);
   while (!place->mapped || place->bytes < bytes) {
     Block* unmapped = place->mapped ? place->next : place;
     const std::uint64_t lacking = bytes - (place->mapped ? place->bytes : 0);
-    place = map_front(pool, unmapped, std::min(lacking, unmapped->bytes));
+    place = map_front(unmapped, std::min(lacking, unmapped->bytes));
     if (place == nullptr) return nullptr;
   }
-  pool.erase_free(place);
+  stream.erase_free(place);
   return place;
 }
 
 void TorchExpandablePolicy::release_cached(Pool& pool) {
   std::vector<Block*> cached;
-  for (const Stream& stream : pool.streams) {
-    const std::vector<Block*> own = stream.free.all();
+  for (const auto& stream : pool.streams) {
+    const std::vector<Block*> own = stream->free.all();
     cached.insert(cached.end(), own.begin(), own.end());
   }
-  for (Block* block : cached) unmap_whole_pages(pool, block);
+  for (Block* block : cached) unmap_whole_pages(block);
 }
 
-void TorchExpandablePolicy::unmap_whole_pages(Pool& pool, Block* block) {
-  const std::uint64_t page = page_of(pool.small);
+void TorchExpandablePolicy::unmap_whole_pages(Block* block) {
+  Stream& stream = *block->stream;
+  const std::uint64_t page = page_of(stream.small);
   const std::uint64_t first = round_up(block->address, page);
   const std::uint64_t last = round_down(block->address + block->bytes, page);
   if (first >= last) return;
-  pool.erase_free(block);
-  if (first > block->address) pool.insert_free(split_front(block, first - block->address));
+  stream.erase_free(block);
+  if (first > block->address) stream.insert_free(split_front(block, first - block->address));
   if (last < block->address + block->bytes) {
     Block* rest = block;
     block = split_front(rest, last - first);
-    pool.insert_free(rest);
+    stream.insert_free(rest);
   }
   for (std::uint64_t at = first; at < last; at += page) device_.give_back(page);
   block->mapped = false;
-  merge(pool, block, block->prev);
-  merge(pool, block, block->next);
-  pool.insert_unmapped(block);
+  merge(block, block->prev);
+  merge(block, block->next);
+  stream.insert_unmapped(block);
 }
 
 }  // namespace headroom::allocator

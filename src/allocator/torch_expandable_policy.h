@@ -17,17 +17,17 @@ class TorchExpandablePolicy final : public TorchPolicy {
   std::string_view name() const override { return "torch-expandable"; }
 
  protected:
-  Block* best_fit(Pool& pool, std::uint64_t bytes, StreamId stream) override;
-  Block* block_from_device(Pool& pool, std::uint64_t bytes, StreamId stream) override;
+  Place best_fit(const Stream& stream, std::uint64_t bytes) const override;
+  Block* block_from_device(Stream& stream, std::uint64_t bytes) override;
   bool splits(const Block& block, std::uint64_t bytes) const override;
   void release_cached(Pool& pool) override;
 
  private:
-  Block* find_place(Pool& pool, std::uint64_t bytes, StreamId stream);
+  Block* find_place(Stream& stream, std::uint64_t bytes);
   // Maps pages under the first `bytes` of an unmapped block and merges it with free neighbours.
   // Returns the free block that results, or null, and nothing changed, if the device refuses.
-  Block* map_front(Pool& pool, Block* block, std::uint64_t bytes);
-  void unmap_whole_pages(Pool& pool, Block* block);
+  Block* map_front(Block* block, std::uint64_t bytes);
+  void unmap_whole_pages(Block* block);
 };
 
 }  // namespace headroom::allocator

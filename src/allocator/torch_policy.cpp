@@ -23,28 +23,28 @@ std::uint64_t torch_segment_bytes(std::uint64_t bytes) {
 }
 
 TorchPolicy::Stream& TorchPolicy::Pool::of(StreamId id) {
-  if (!streams.empty() && streams.front().id == id) return streams.front();
-  const auto at = std::lower_bound(streams.begin(), streams.end(), id,
-                                   [](const Stream& s, StreamId wanted) { return s.id < wanted; });
-  if (at != streams.end() && at->id == id) return *at;
-  Stream stream;
-  stream.id = id;
-  return *streams.insert(at, std::move(stream));
+  if (!streams.empty() && streams.front()->id == id) return *streams.front();
+  const auto at =
+      std::lower_bound(streams.begin(), streams.end(), id,
+                       [](const auto& stream, StreamId wanted) { return stream->id < wanted; });
+  if (at != streams.end() && (*at)->id == id) return **at;
+  return **streams.insert(at, std::make_unique<Stream>(Stream{id, small}));
 }
 
 std::optional<Address> TorchPolicy::allocate(const Request& request) {
   if (request.bytes > device_.capacity_bytes()) return std::nullopt;
   const std::uint64_t bytes = round_up(std::max(request.bytes, min_block), min_block);
-  Pool& pool = bytes <= small_limit ? small_ : large_;
-  Block* block = best_fit(pool, bytes, request.stream);
+  Stream& stream = (bytes <= small_limit ? small_ : large_).of(request.stream);
+  const Place place = best_fit(stream, bytes);
+  Block* block = stream.free.at(place);
   if (block != nullptr) {
-    pool.erase_free(block);
+    stream.free.erase(place);
   } else {
-    block = block_from_device(pool, bytes, request.stream);
+    block = block_from_device(stream, bytes);
     if (block == nullptr) {
       release_cached(large_);
       release_cached(small_);
-      block = block_from_device(pool, bytes, request.stream);
+      block = block_from_device(stream, bytes);
     }
     note_device();
     if (block == nullptr) return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<Address> TorchPolicy::allocate(const Request& request) {
   if (splits(*block, bytes)) {
     Block* rest = block;
     block = split_front(rest, bytes);
-    pool.insert_free(rest);
+    stream.insert_free(rest);
   }
   block->allocated = true;
   block->tag = request.tag;
@@ -62,15 +62,13 @@ std::optional<Address> TorchPolicy::allocate(const Request& request) {
 }
 
 void TorchPolicy::free(Address address) {
-  Block* block = live_.find(address);
+  Block* block = live_.take(address);
   if (block == nullptr) return;
-  live_.erase(address);
   tracker_.remove_live(block->tag, block->bytes);
   block->allocated = false;
-  Pool& pool = pool_of(*block);
-  merge(pool, block, block->prev);
-  merge(pool, block, block->next);
-  pool.insert_free(block);
+  merge(block, block->prev);
+  merge(block, block->next);
+  block->stream->insert_free(block);
 }
 
 void TorchPolicy::retag(Address address, Component tag) {
@@ -87,35 +85,32 @@ void TorchPolicy::note_device() {
   tracker_.set_device_calls(device_.calls());
 }
 
-TorchPolicy::Block* TorchPolicy::best_fit(Pool& pool, std::uint64_t bytes, StreamId stream) {
-  const SortedBlocks<Block>& free = pool.of(stream).free;
-  return free.at(free.lower_bound({bytes, 0}));
+TorchPolicy::Place TorchPolicy::best_fit(const Stream& stream, std::uint64_t bytes) const {
+  return stream.free.lower_bound({bytes, 0});
 }
 
-TorchPolicy::Block* TorchPolicy::block_from_device(Pool& pool, std::uint64_t bytes,
-                                                   StreamId stream) {
+TorchPolicy::Block* TorchPolicy::block_from_device(Stream& stream, std::uint64_t bytes) {
   const std::uint64_t segment = torch_segment_bytes(bytes);
   if (!device_.take(segment)) return nullptr;
   Block block;
   block.address = next_address_;
   block.bytes = segment;
-  block.stream = stream;
-  block.small = pool.small;
+  block.stream = &stream;
   next_address_ += segment;
   return make_block(block);
 }
 
 bool TorchPolicy::splits(const Block& block, std::uint64_t bytes) const {
   const std::uint64_t rest = block.bytes - bytes;
-  return block.small ? rest >= min_block : rest > small_limit;
+  return block.stream->small ? rest >= min_block : rest > small_limit;
 }
 
 void TorchPolicy::release_cached(Pool& pool) {
-  for (Stream& stream : pool.streams) {
-    for (Block* block : stream.free.all()) {
+  for (const auto& stream : pool.streams) {
+    for (Block* block : stream->free.all()) {
       if (block->prev != nullptr || block->next != nullptr) continue;
       device_.give_back(block->bytes);
-      stream.free.erase(size_key(*block));
+      stream->erase_free(block);
       drop_block(block);
     }
   }
@@ -145,12 +140,12 @@ TorchPolicy::Block* TorchPolicy::split_front(Block* block, std::uint64_t bytes) 
   return made;
 }
 
-void TorchPolicy::merge(Pool& pool, Block* block, Block* neighbour) {
+void TorchPolicy::merge(Block* block, Block* neighbour) {
   if (neighbour == nullptr || neighbour->allocated || neighbour->mapped != block->mapped) return;
   if (neighbour->mapped)
-    pool.erase_free(neighbour);
+    block->stream->erase_free(neighbour);
   else
-    pool.erase_unmapped(neighbour);
+    block->stream->erase_unmapped(neighbour);
   if (neighbour == block->prev) {
     block->address = neighbour->address;
     block->prev = neighbour->prev;

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "allocator/address_map.h"
@@ -35,37 +36,41 @@ class TorchPolicy : public Policy {
   std::string_view name() const override { return "torch"; }
 
  protected:
+  struct Stream;
   struct Block {
     Address address = 0;
     std::uint64_t bytes = 0;
-    StreamId stream = 0;
-    Component tag = Component::other;
-    bool small = false;
-    bool allocated = false;
-    bool mapped = true;     // False only in expandable segments.
+    Stream* stream = nullptr;
     Block* prev = nullptr;  // Neighbours by address, within the segment.
     Block* next = nullptr;
+    Component tag = Component::other;
+    bool allocated = false;
+    bool mapped = true;  // False only in expandable segments.
   };
+  // What one stream has in one pool; PyTorch never joins streams.
   struct Stream {
     StreamId id = 0;
-    SortedBlocks<Block> free;      // By (bytes, address).
-    SortedBlocks<Block> unmapped;  // By address.
+    bool small = false;                 // Of the pool.
+    SortedBlocks<Block> free = {};      // By (bytes, address).
+    SortedBlocks<Block> unmapped = {};  // By address.
+
+    void insert_free(Block* block) { free.insert({block->bytes, block->address}, block); }
+    void erase_free(Block* block) { free.erase(BlockKey{block->bytes, block->address}); }
+    void insert_unmapped(Block* block) { unmapped.insert({block->address, 0}, block); }
+    void erase_unmapped(Block* block) { unmapped.erase(BlockKey{block->address, 0}); }
   };
+  using Place = SortedBlocks<Block>::Position;
   struct Pool {
     bool small = false;
-    std::vector<Stream> streams = {};  // By id; PyTorch never joins them.
+    std::vector<std::unique_ptr<Stream>> streams = {};  // By id.
 
     Stream& of(StreamId id);
-    void insert_free(Block* block) { of(block->stream).free.insert(size_key(*block), block); }
-    void erase_free(Block* block) { of(block->stream).free.erase(size_key(*block)); }
-    void insert_unmapped(Block* b) { of(b->stream).unmapped.insert({b->address, 0}, b); }
-    void erase_unmapped(Block* block) { of(block->stream).unmapped.erase({block->address, 0}); }
   };
-  static BlockKey size_key(const Block& block) { return {block.bytes, block.address}; }
 
   // What expandable segments do differently.
-  virtual Block* best_fit(Pool& pool, std::uint64_t bytes, StreamId stream);
-  virtual Block* block_from_device(Pool& pool, std::uint64_t bytes, StreamId stream);
+  // Where the free block is that a request gets; at() is null if none serves it.
+  virtual Place best_fit(const Stream& stream, std::uint64_t bytes) const;
+  virtual Block* block_from_device(Stream& stream, std::uint64_t bytes);
   virtual bool splits(const Block& block, std::uint64_t bytes) const;
   virtual void release_cached(Pool& pool);
 
@@ -74,8 +79,7 @@ class TorchPolicy : public Policy {
   // Makes the first `bytes` a block of its own before `block`; returns it.
   Block* split_front(Block* block, std::uint64_t bytes);
   // Joins `block` with a neighbour that is free and mapped alike; the neighbour leaves its set.
-  void merge(Pool& pool, Block* block, Block* neighbour);
-  Pool& pool_of(const Block& block) { return block.small ? small_ : large_; }
+  void merge(Block* block, Block* neighbour);
 
   CountingDevice device_;
   Address next_address_ = std::uint64_t{1} << 32U;

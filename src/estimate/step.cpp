@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "estimate/engine_support.h"
 #include "estimate/files/file_weights.h"
@@ -19,19 +20,22 @@ constexpr std::uint64_t recorded_steps = 2;
 
 // The tensors that are live right after the event at `position`, largest first.
 std::vector<std::uint32_t> live_after(const Recording& recording, std::size_t position) {
-  std::vector<bool> is_live(recording.tensors.size());
+  std::vector<std::uint8_t> is_live(recording.tensors.size());
   for (std::size_t i = 0; i <= position && i < recording.events.size(); ++i) {
     const Event& event = recording.events[i];
     if (event.kind != Event::Kind::retag)
-      is_live[event.tensor] = event.kind == Event::Kind::allocate;
+      is_live[event.tensor] = event.kind == Event::Kind::allocate ? 1 : 0;
   }
-  std::vector<std::uint32_t> live;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_size;
   for (std::uint32_t tensor = 0; tensor < is_live.size(); ++tensor) {
-    if (is_live[tensor]) live.push_back(tensor);
+    if (is_live[tensor] != 0) by_size.emplace_back(recording.tensors[tensor].bytes, tensor);
   }
-  std::stable_sort(live.begin(), live.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return recording.tensors[a].bytes > recording.tensors[b].bytes;
+  std::sort(by_size.begin(), by_size.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
   });
+  std::vector<std::uint32_t> live;
+  live.reserve(by_size.size());
+  for (const auto& [bytes, tensor] : by_size) live.push_back(tensor);
   return live;
 }
 
@@ -41,6 +45,7 @@ Peak replay(const Recording& recording, allocator::Policy& policy) {
   Peak peak;
   std::vector<allocator::Address> addresses(recording.tensors.size());
   std::size_t peak_position = 0;
+  std::uint64_t peak_bytes = policy.usage().live_peak_bytes;
   for (std::size_t i = 0; i < recording.events.size(); ++i) {
     const Event& event = recording.events[i];
     if (event.kind == Event::Kind::release) {
@@ -48,7 +53,6 @@ Peak replay(const Recording& recording, allocator::Policy& policy) {
     } else if (event.kind == Event::Kind::retag) {
       policy.retag(addresses[event.tensor], event.component);
     } else {
-      const std::uint64_t before = policy.usage().live_peak_bytes;
       const auto address =
           policy.allocate({recording.tensors[event.tensor].bytes, event.component, 0});
       if (!address) {
@@ -56,7 +60,9 @@ Peak replay(const Recording& recording, allocator::Policy& policy) {
         break;
       }
       addresses[event.tensor] = *address;
-      if (policy.usage().live_peak_bytes > before) {
+      const std::uint64_t reached = policy.usage().live_peak_bytes;
+      if (reached > peak_bytes) {
+        peak_bytes = reached;
         peak_position = i;
         peak.at = event.phase;
       }

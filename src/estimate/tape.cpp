@@ -97,6 +97,7 @@ void Tape::attach(Node& node, std::byte* place, TensorsView inputs, TensorsView 
 }
 
 void Tape::backward(const Tensor& root, Tensor grad) {
+  if (!root.requires_grad()) return;
   count_pending(*root.node);
   ++backward_depth_;
   const bool enabled_before = std::exchange(grad_enabled_, false);

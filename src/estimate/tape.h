@@ -152,7 +152,8 @@ class Tape {
     return output;
   }
 
-  // Runs the graph below `root` with the gradient `grad`, freeing it on the way.
+  // Runs the graph below `root` with the gradient `grad`, freeing it on the way. Nothing if `root`
+  // wants no gradient.
   void backward(const Tensor& root, Tensor grad);
 
   // PyTorch's gradient mode; checkpointing runs its first forward without.

@@ -154,6 +154,12 @@ TEST_F(TapeTest, without_gradients_nothing_is_saved) {
   EXPECT_FALSE(y.requires_grad());
 }
 
+TEST_F(TapeTest, backward_of_what_wants_no_gradient_does_nothing) {
+  const Tensor y = ops::silu(tape, tape.empty("x", row), "y");
+  run_back(y);
+  EXPECT_EQ(count(recorder.take(), "y.grad"), 0);
+}
+
 TEST_F(TapeTest, deep_graph_is_taken_down_without_recursion) {
   const Tensor leaf = weight(true);
   Tensor y = leaf;
