@@ -118,7 +118,7 @@ Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
   }
   if (input.cache != nullptr) remember(run, *input.cache, heads, input.window);
   const Shape out = {input.x.shape[0], input.x.shape[1], shape.query_size()};
-  const auto kernel = [&run, &shape, &shared](Tape&, const std::vector<Tensor>& qkv) {
+  const auto kernel = [&run, shape, shared](Tape&, const std::vector<Tensor>& qkv) {
     return attend(run, shape, shared, qkv[0], qkv[1], qkv[2]);
   };
   const bool again = run.job.compute.checkpointing == Checkpointing::selective && run.trains();
