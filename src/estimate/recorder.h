@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -125,13 +125,16 @@ class Recorder {
   Recorder();
   explicit Recorder(Recording begun) : recording_(std::move(begun)) {}  // Goes on with one.
 
-  // What is released when the last holder goes. A tensor of that name, meta and component, born in
-  // the scope.
-  Counted<Storage> allocate(Name name, std::uint32_t scope, const Meta& meta, Component component) {
+  // A tensor of that name, meta and component, born in the scope; its id.
+  std::uint32_t allocate(Name name, std::uint32_t scope, const Meta& meta, Component component) {
     const auto id = static_cast<std::uint32_t>(recording_.tensors.size());
     recording_.tensors.push_back({meta, component, scope, meta.bytes(), name});
     recording_.events.push_back({Event::Kind::allocate, phase_, component, id});
-    return Counted<Storage>(::new (pool_.take(sizeof(Storage))) Storage(*this, id));
+    return id;
+  }
+  // What releases the tensor when its last holder goes. At most once for each.
+  Counted<Storage> hold(std::uint32_t tensor) {
+    return Counted<Storage>(::new (pool_.take(sizeof(Storage))) Storage(*this, tensor));
   }
   void release(std::uint32_t tensor) {
     recording_.events.push_back({Event::Kind::release, phase_, Component::other, tensor});
