@@ -20,7 +20,7 @@ class Counted {
   Counted(const Counted& other) : object_(other.object_) { hold(); }
   Counted(Counted&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   Counted& operator=(const Counted& other) {
-    Counted(other).swap(*this);
+    if (this != &other) Counted(other).swap(*this);
     return *this;
   }
   Counted& operator=(Counted&& other) noexcept {

@@ -169,7 +169,7 @@ void record_load(const OnnxModel& model, Recorder& recorder) {
   recorder.enter(Phase::load);
   for (const OnnxTensor& weight : model.weights) {
     if (weight.bytes > 0)
-      recorder.write(recorder.intern(weight.name), 0, meta_of(weight.shape, weight.type),
+      recorder.allocate(recorder.intern(weight.name), 0, meta_of(weight.shape, weight.type),
                         Component::weights);
   }
 }
@@ -179,7 +179,7 @@ void record_inputs(const OnnxModel& model, const OnnxShapes& shapes, Recorder& r
   for (const OnnxValue& input : model.inputs) {
     const auto fact = shapes.facts.find(input.name);
     if (fact == shapes.facts.end() || !fact->second.shape) continue;
-    recorder.write(recorder.intern(input.name), 0,
+    recorder.allocate(recorder.intern(input.name), 0,
                       meta_of(*fact->second.shape, fact->second.type), Component::activations);
   }
 }
@@ -190,7 +190,7 @@ void record_nodes(const std::vector<Buffer>& buffers, std::size_t nodes, Recorde
   for (std::size_t i = 0; i < nodes; ++i) {
     for (; next != buffers.end() && next->made_by == i; ++next) {
       const std::uint32_t tensor =
-          recorder.write(recorder.intern(next->name), 0, next->meta, Component::activations);
+          recorder.allocate(recorder.intern(next->name), 0, next->meta, Component::activations);
       if (next->last_use != never) ends[next->last_use].push_back(tensor);
     }
     for (const std::uint32_t tensor : ends[i]) recorder.release(tensor);

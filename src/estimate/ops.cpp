@@ -178,7 +178,7 @@ Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, Name name) {
 Tensor copy(Tape& tape, const Tensor& x, Shape shape, Name name) {
   const Meta from = x.meta();
   Meta to = x.meta();
-  to.shape = std::move(shape);
+  to.shape = shape;
   const bool whole = from.elements() == to.elements();
   return tape.connect(tape.empty(name, to), {x}, {},
                       [=](Tape& t, Tensor grad, const Node&) -> Tensors {
@@ -235,7 +235,7 @@ Tensor add_rows_in_place(const Tape& tape, const Tensor& sum, const Tensor& rows
 Tensor repeat_heads(Tape& tape, const Tensor& x, Shape repeated, Name name) {
   const Meta from = x.meta();
   Meta to = x.meta();
-  to.shape = std::move(repeated);
+  to.shape = repeated;
   if (to.elements() == from.elements()) return x;
   return tape.connect(tape.empty(name, to), {x}, {}, one_gradient(name, from));
 }

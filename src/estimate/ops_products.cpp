@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The products: linear, matmul, embedding, fused attention, and the loss.
 #include <algorithm>
-#include <utility>
 
 #include "estimate/ops.h"
 
@@ -36,7 +35,7 @@ Tensor matmul(Tape& tape, const Tensor& a, const Tensor& b, Shape shape, Name na
   Tensors saved;
   if (b.requires_grad()) saved.push_back(a);
   if (a.requires_grad()) saved.push_back(b);
-  const Tensor y = tape.empty(name, {std::move(shape), a.element});
+  const Tensor y = tape.empty(name, {shape, a.element});
   return tape.connect(y, {a, b}, saved, [=](Tape& t, const Tensor&, const Node& node) -> Tensors {
     Tensors grads(2);
     if (node.wants(0)) grads[0] = t.empty(name + ".left_grad", left);

@@ -58,9 +58,9 @@ Element element_of(DType dtype) {
 std::string Recording::name_of(std::uint32_t tensor) const {
   std::string text = tensors[tensor].name.text();
   for (std::uint32_t scope = tensors[tensor].scope; scope != 0; scope = scopes[scope].parent) {
-    const std::string index =
-        scopes[scope].index == no_index ? "" : "." + std::to_string(scopes[scope].index);
-    text = scopes[scope].name.text() + index + "." + text;
+    std::string own = scopes[scope].name.text();
+    if (scopes[scope].index != no_index) own += "." + std::to_string(scopes[scope].index);
+    if (!own.empty()) text = own + "." + text;  // A family may have no module of that name.
   }
   return text;
 }
@@ -71,7 +71,6 @@ TensorRecord Recording::describe(std::uint32_t tensor) const {
 
 Recorder::Recorder() {
   recording_.tensors.reserve(tensors_expected);
-  recording_.bytes.reserve(tensors_expected);
   recording_.events.reserve(2 * tensors_expected);
 }
 

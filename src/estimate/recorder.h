@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,6 +59,7 @@ struct RecordedTensor {
   [[no_unique_address]] Meta meta;
   Component component = Component::other;  // At birth.
   std::uint32_t scope = 0;                 // Index in Recording::scopes.
+  std::uint64_t bytes = 0;                 // meta.bytes(), which every replay asks for.
   Name name;                               // Within its scope.
 };
 
@@ -86,7 +87,6 @@ struct Recording {
   };
 
   std::vector<RecordedTensor> tensors;
-  std::vector<std::uint64_t> bytes;  // Of each tensor, side by side: all that a replay reads.
   std::vector<Event> events;
   std::vector<Scope> scopes = {{}};  // The first is the root, without a name.
   std::deque<std::string> texts;     // What names point into.
@@ -125,18 +125,16 @@ class Recorder {
   Recorder();
   explicit Recorder(Recording begun) : recording_(std::move(begun)) {}  // Goes on with one.
 
-  // A tensor of that name, meta and component, born in the scope; its id. It lives until release().
-  std::uint32_t write(Name name, std::uint32_t scope, const Meta& meta, Component component) {
+  // A tensor of that name, meta and component, born in the scope; its id.
+  std::uint32_t allocate(Name name, std::uint32_t scope, const Meta& meta, Component component) {
     const auto id = static_cast<std::uint32_t>(recording_.tensors.size());
-    recording_.tensors.push_back({meta, component, scope, name});
-    recording_.bytes.push_back(meta.bytes());
+    recording_.tensors.push_back({meta, component, scope, meta.bytes(), name});
     recording_.events.push_back({Event::Kind::allocate, phase_, component, id});
     return id;
   }
-  // The same, released when the last holder goes.
-  Counted<Storage> allocate(Name name, std::uint32_t scope, const Meta& meta, Component component) {
-    const std::uint32_t id = write(name, scope, meta, component);
-    return Counted<Storage>(::new (pool_.take(sizeof(Storage))) Storage(*this, id));
+  // What releases the tensor when its last holder goes. At most once for each.
+  Counted<Storage> hold(std::uint32_t tensor) {
+    return Counted<Storage>(::new (pool_.take(sizeof(Storage))) Storage(*this, tensor));
   }
   void release(std::uint32_t tensor) {
     recording_.events.push_back({Event::Kind::release, phase_, Component::other, tensor});

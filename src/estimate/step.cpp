@@ -28,7 +28,7 @@ std::vector<std::uint32_t> live_after(const Recording& recording, std::size_t po
   }
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_size;
   for (std::uint32_t tensor = 0; tensor < is_live.size(); ++tensor) {
-    if (is_live[tensor] != 0) by_size.emplace_back(recording.bytes[tensor], tensor);
+    if (is_live[tensor] != 0) by_size.emplace_back(recording.tensors[tensor].bytes, tensor);
   }
   std::sort(by_size.begin(), by_size.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : a.second < b.second;
@@ -53,7 +53,8 @@ Peak replay(const Recording& recording, allocator::Policy& policy) {
     } else if (event.kind == Event::Kind::retag) {
       policy.retag(addresses[event.tensor], event.component);
     } else {
-      const auto address = policy.allocate({recording.bytes[event.tensor], event.component, 0});
+      const auto address =
+          policy.allocate({recording.tensors[event.tensor].bytes, event.component, 0});
       if (!address) {
         peak.failed = event.tensor;
         break;

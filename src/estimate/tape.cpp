@@ -47,7 +47,7 @@ void Tape::count_pending(Node& root) {
 }
 
 Tensor Tape::empty(Name name, const Meta& meta, Component component) {
-  return {meta, recorder_.allocate(name, scope_.id, meta, component), nullptr};
+  return {meta, recorder_.hold(recorder_.allocate(name, scope_.id, meta, component)), nullptr};
 }
 
 Tensor Tape::parameter(Name name, const Meta& meta, Component component, bool trainable) {
@@ -74,7 +74,7 @@ Tensor Tape::detach(const Tensor& x, bool requires_grad) {
 
 Tensor Tape::view(const Tensor& x, Shape shape) {
   Tensor same = x;
-  same.shape = std::move(shape);
+  same.shape = shape;
   return same;
 }
 

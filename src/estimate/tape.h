@@ -17,7 +17,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -38,7 +37,7 @@ struct Tensor : Meta {
   Counted<Storage> storage;  // Views share it. Null only in a tensor that was moved from.
   Counted<Node> node;        // Null if no gradient flows to this tensor.
 
-  Meta meta() const { return *this; }
+  Meta meta() const { return {shape, element}; }
   bool requires_grad() const { return node != nullptr; }
   bool defined() const { return storage != nullptr; }
 };
@@ -89,7 +88,10 @@ struct Node {
 
   virtual bool is_leaf() const { return true; }
   // The gradients of the inputs, in their order; undefined where the node does not want one.
-  virtual Tensors run(Tape& /*tape*/, Tensor /*incoming*/) const { return {}; }
+  // By value: see OperationNode.
+  virtual Tensors run(Tape& /*tape*/, Tensor /*incoming*/) const {  // NOLINT(performance-*)
+    return {};
+  }
   // Of inputs and saved tensors.
   void forget_saved() { std::destroy(saved.begin(), saved.end()), saved = {}; }
   void forget_inputs() { std::destroy(inputs.begin(), inputs.end()), inputs = {}; }
@@ -164,7 +166,7 @@ class Tape {
   // What tensors made now are called and are for. A node's backward runs in the scope it was made
   // in.
   const ScopeState& scope() const { return scope_; }
-  void set_scope(ScopeState scope) { scope_ = std::move(scope); }
+  void set_scope(ScopeState scope) { scope_ = scope; }
   void set_phase(Phase phase) { recorder_.enter(phase); }
   std::uint32_t open_scope(Name name, std::uint32_t index) {
     return recorder_.open_scope(scope_.id, name, index);

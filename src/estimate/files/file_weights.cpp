@@ -35,7 +35,7 @@ void hold_file_weights(Recording& recording, const WeightFile& file, DType dtype
   for (const StoredTensor& tensor : file.tensors) {
     const Meta meta = loaded_as(tensor, file.format, dtype);
     if (meta.bytes() > 0)
-      recorder.write(recorder.intern(tensor.name), 0, meta, Component::weights);
+      recorder.allocate(recorder.intern(tensor.name), 0, meta, Component::weights);
   }
   recording = recorder.take();
   // What is loaded comes first; the engine's own weights go.
@@ -49,9 +49,6 @@ void hold_file_weights(Recording& recording, const WeightFile& file, DType dtype
     kept.push_back(recording.tensors[i]);
   }
   recording.tensors = std::move(kept);
-  recording.bytes.clear();
-  for (const RecordedTensor& tensor : recording.tensors)
-    recording.bytes.push_back(tensor.meta.bytes());
   std::erase_if(recording.events, [&](const Event& event) { return places[event.tensor] == gone; });
   for (Event& event : recording.events) event.tensor = places[event.tensor];
 }

@@ -54,13 +54,13 @@ TEST(WeightFile, a_tensor_in_two_files_is_an_error) {
 
 TEST(WeightFile, the_files_tensors_take_the_place_of_an_engines_weights) {
   Recorder recorder;
-  const auto first = recorder.write(recorder.intern("q_proj.weight"), 0,
+  const auto first = recorder.allocate(recorder.intern("q_proj.weight"), 0,
                                        {{64, 64}, Element::bf16}, Component::weights);
   const auto other =
-      recorder.write("workspace", 0, {{512}, Element::uint8}, Component::workspace);
+      recorder.allocate("workspace", 0, {{512}, Element::uint8}, Component::workspace);
   recorder.enter(Phase::forward);
   const auto hidden =
-      recorder.write(recorder.intern("hidden"), 0, {{8}, Element::fp32}, Component::activations);
+      recorder.allocate(recorder.intern("hidden"), 0, {{8}, Element::fp32}, Component::activations);
   for (const std::uint32_t tensor : {hidden, other, first}) recorder.release(tensor);
   Recording recording = recorder.take();
   const WeightFile file{
