@@ -175,8 +175,10 @@ Result<std::vector<FittingCard>> find_cards(const Job& job, const Architecture& 
     Job on_card = job;
     on_card.compute.attention = attention_for(job, device);
     HEADROOM_TRY(const Fit fit, make_trial(model, device)(on_card));
-    if (!fit.fits && device.attention == Attention::flash) too_small = card.vram;
-    if (fit.fits) fitting.push_back({card.name, card.vram.value, fit.device_bytes});
+    const bool holds = fit.fits && static_cast<double>(fit.device_bytes) <=
+                                       borderline_from * static_cast<double>(card.vram.value);
+    if (!holds && device.attention == Attention::flash) too_small = card.vram;
+    if (holds) fitting.push_back({card.name, card.vram.value, fit.device_bytes});
   }
   return fitting;
 }

@@ -24,7 +24,7 @@ struct Advice {
   double relative_speed = 1;       // Of the job as given, on paper (estimate/speed.h).
 };
 
-// A card that would hold the job as it is.
+// A card that would hold the job as it is, with a tenth of it to spare.
 struct FittingCard {
   std::string name;
   std::uint64_t capacity_bytes = 0;

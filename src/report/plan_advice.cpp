@@ -93,7 +93,7 @@ std::string cards_text(const Plan& plan) {
   for (const auto& card : plan.cards)
     cards.push_back(fmt::format("{} ({} of {})", card.name, amount(card.device_bytes),
                                 amount(card.capacity_bytes)));
-  return "\nThe smallest cards that hold it as it is:\n" +
+  return "\nThe smallest cards that hold it as it is, with a tenth to spare:\n" +
          fold(join(cards, ", ") + ".", "  ", columns);
 }
 
