@@ -75,6 +75,9 @@ std::string hopeless(const Plan& plan) {
         amount(plan.weights_bytes), to_string(room));
   }
   std::string text;
+  if (!plan.searched) {
+    return "\nWhat is left: a smaller batch, a smaller model, or a larger device.\n";
+  }
   if (trains && plan.training_state_bytes > room.value) {
     text = fmt::format(
         "The weights, gradients and optimizer states alone take {}, and there is room for {}.",
