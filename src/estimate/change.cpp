@@ -125,6 +125,20 @@ bool within(const Change& part, const Change& whole) {
   return is;
 }
 
+bool alike(const Change& a, const Change& b) {
+  const auto character = [](Change change) {
+    const bool kernels = change.loss.has_value() || change.norm.has_value();
+    change.micro.reset();
+    change.accumulate.reset();
+    change.foreach.reset();
+    change.norm.reset();
+    change.loss.reset();
+    if (kernels) change.loss = Loss::eager;
+    return change;
+  };
+  return character(a) == character(b);
+}
+
 std::vector<std::uint64_t> micro_batches(std::uint64_t global, std::uint64_t most) {
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t micro = std::min(global, most); micro > 0; --micro) {

@@ -47,6 +47,10 @@ int count(const Change& change);
 // Whether all that `part` sets, its split of the batch aside, is set likewise in `whole`.
 bool within(const Change& part, const Change& whole);
 
+// Whether both are of one character: a person who will not have the one will not have the other.
+// The split of the batch, foreach and which of the foreign kernels makes no difference.
+bool alike(const Change& a, const Change& b);
+
 // The micro-batches that keep the global batch whole, largest first: at most `most` samples.
 std::vector<std::uint64_t> micro_batches(std::uint64_t global, std::uint64_t most);
 

@@ -30,7 +30,7 @@ Result<SettingOutlook> SettingOutlook::make(const Job& job, const Architecture& 
                                             const Device& device) {
   HEADROOM_CHECK(check_engine(job));
   SettingOutlook outlook(model, device);
-  if (job.engine.kind == EngineKind::transformers) {
+  if (job.engine.kind == EngineKind::transformers && !model.graph) {
     HEADROOM_TRY(outlook.profile_, StepProfile::make(job, model, device));
   }
   return outlook;

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "allocator/make_policy.h"
 #include "base/bytes.h"
 #include "estimate/models/parameters.h"
+#include "estimate/outlook.h"
 #include "estimate/search.h"
 #include "estimate/settle.h"
 #include "estimate/step.h"
@@ -64,17 +66,18 @@ Result<Replays> run(const Job& job, const Architecture& model, const Device& dev
 void count_parameters(const Recording& recording, const Architecture& model, Plan& plan) {
   const MethodKind kind = plan.job.method.kind;
   const bool has_adapters = kind == MethodKind::lora || kind == MethodKind::qlora;
+  std::uint64_t held = 0;
   std::uint64_t adapters = 0;
   std::uint64_t trainable_bytes = 0;
   for (const RecordedTensor& tensor : recording.tensors) {
     const bool base = tensor.component == Component::weights;
     if (!base && tensor.component != Component::adapters) continue;
     plan.weights_bytes += tensor.meta.bytes();
-    if (!base) adapters += tensor.meta.elements();
+    (base ? held : adapters) += tensor.meta.elements();
     if (kind != MethodKind::inference && base != has_adapters)
       trainable_bytes += tensor.meta.bytes();
   }
-  const std::uint64_t own = parameter_count(model);
+  const std::uint64_t own = model.graph ? held : parameter_count(model);
   plan.parameters = own + adapters;
   if (kind != MethodKind::inference) plan.trainable_parameters = has_adapters ? adapters : own;
   // AdamW holds two moments in the parameter's own type.
@@ -166,17 +169,27 @@ Result<std::vector<FittingCard>> find_cards(const Job& job, const Architecture& 
   std::stable_sort(cards.begin(), cards.end(),
                    [](const auto& a, const auto& b) { return a.vram < b.vram; });
   std::vector<FittingCard> fitting;
-  Bytes too_small;  // What has failed on a card with the best kernels fails on smaller ones.
+  // Cards of the same kernels and workspaces need the same; what is live is a lower bound.
+  std::map<std::pair<Attention, std::uint64_t>, std::uint64_t> needs;
   for (const knowledge::Card& card : cards) {
     if (fitting.size() >= cards_max) break;
-    if (card.vram <= too_small) continue;
     HEADROOM_TRY(const Device device, device_of(job, card));
     if (job.compute.attention && !has_kernel(device, *job.compute.attention)) continue;
     Job on_card = job;
     on_card.compute.attention = attention_for(job, device);
+    const auto [need, is_new] =
+        needs.try_emplace({*on_card.compute.attention, device.blas_workspace.value});
+    if (is_new) {
+      HEADROOM_TRY(SettingOutlook outlook, SettingOutlook::make(on_card, model, device));
+      HEADROOM_TRY(const Outlook seen, outlook.at(on_card));
+      need->second = seen.allocated_bytes;
+    }
+    const auto most =
+        static_cast<std::uint64_t>(borderline_from * static_cast<double>(card.vram.value));
+    if (saturating_sub(Bytes{most}, device.context).value < need->second) continue;
     HEADROOM_TRY(const Fit fit, make_trial(model, device)(on_card));
-    if (!fit.fits && device.attention == Attention::flash) too_small = card.vram;
-    if (fit.fits) fitting.push_back({card.name, card.vram.value, fit.device_bytes});
+    if (fit.fits && fit.device_bytes <= most)
+      fitting.push_back({card.name, card.vram.value, fit.device_bytes});
   }
   return fitting;
 }
@@ -194,11 +207,13 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
   plan.notes = model.notes;
   plan.notes.insert(plan.notes.end(), device.notes.begin(), device.notes.end());
   note_choices(given, device, plan);
-  if (plan.fits == false || (asked.settings && plan.fits)) {
+  // Of a graph nothing is known that could be varied.
+  plan.searched = !model.graph && (plan.fits == false || (asked.settings && plan.fits));
+  if (plan.searched) {
     HEADROOM_TRY(Search found, find_settings(job, model, device, try_job, *plan.fits));
     plan.advice = std::move(found.advice);
   }
-  if (plan.fits == false && job.engine.kind == EngineKind::transformers) {
+  if (plan.searched && plan.fits == false && job.engine.kind == EngineKind::transformers) {
     Job anywhere = job;
     anywhere.compute.attention = given.compute.attention;
     HEADROOM_TRY(plan.cards, find_cards(anywhere, model));

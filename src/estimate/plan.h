@@ -24,7 +24,7 @@ struct Advice {
   double relative_speed = 1;       // Of the job as given, on paper (estimate/speed.h).
 };
 
-// A card that would hold the job as it is.
+// A card that would hold the job as it is, with a tenth of it to spare.
 struct FittingCard {
   std::string name;
   std::uint64_t capacity_bytes = 0;
@@ -72,6 +72,7 @@ struct Plan {
   // What would fit: first what leaves the result as it is, then what changes it, each fastest
   // first. Where the job fits, only what was asked for, and only what is faster.
   std::vector<Advice> advice;
+  bool searched = false;                  // Whether settings were looked for.
   std::vector<FittingCard> cards;         // Smallest first; empty if the job fits.
   std::optional<LargestFit> largest_fit;  // If it was asked for and there is a capacity.
   std::vector<std::string> notes;         // What was assumed, in words a person can judge.

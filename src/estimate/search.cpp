@@ -17,7 +17,7 @@ constexpr std::size_t micro_batches_max = 24;
 // Fragmentation may undo what the sum of live bytes allows: so many are planned in full at most.
 constexpr int trials_max = 16;
 // Speeds nearer to each other than this are equal: paper is not exact.
-constexpr double speed_step = 0.005;
+constexpr double speed_step = 0.02;
 
 struct FittingSize {
   std::uint64_t value = 0;
@@ -73,7 +73,7 @@ class Finder {
     collect({}, kernel_changes(job_, model_, device_));
     if (faster_only)
       std::erase_if(candidates_,
-                    [](const Candidate& c) { return c.relative_speed < 1 + 2 * speed_step; });
+                    [](const Candidate& c) { return c.relative_speed < 1 + speed_step; });
     HEADROOM_CHECK(choose());
     if (faster_only || found_.advice.size() >= advice_max) return std::move(found_);
     for (const Change& change : result_changes(job_, device_))
@@ -112,16 +112,18 @@ class Finder {
     }
   }
 
-  // Plans the best of them in full until there are enough; a setting that only adds to what has
-  // been chosen, and is not faster, is none.
+  // Plans the best of them in full until there are enough. What only adds to a setting that has
+  // been chosen, or is of its character, is not faster than it and is passed over.
   Status choose() {
     std::stable_sort(candidates_.begin(), candidates_.end(), better);
     int trials = 0;
     for (const Candidate& candidate : candidates_) {
       if (found_.advice.size() >= advice_max || trials >= trials_max) break;
-      const bool adds_nothing = std::any_of(
-          found_.advice.begin(), found_.advice.end(),
-          [&](const Advice& chosen) { return within(chosen.change, candidate.change); });
+      const bool adds_nothing =
+          std::any_of(found_.advice.begin(), found_.advice.end(), [&](const Advice& chosen) {
+            return within(chosen.change, candidate.change) ||
+                   alike(chosen.change, candidate.change);
+          });
       if (adds_nothing) continue;
       ++trials;
       HEADROOM_TRY(const Fit fit, try_job_(apply(job_, candidate.change)));

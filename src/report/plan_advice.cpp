@@ -75,6 +75,9 @@ std::string hopeless(const Plan& plan) {
         amount(plan.weights_bytes), to_string(room));
   }
   std::string text;
+  if (!plan.searched) {
+    return "\nWhat is left: a smaller batch, a smaller model, or a larger device.\n";
+  }
   if (trains && plan.training_state_bytes > room.value) {
     text = fmt::format(
         "The weights, gradients and optimizer states alone take {}, and there is room for {}.",
@@ -93,7 +96,7 @@ std::string cards_text(const Plan& plan) {
   for (const auto& card : plan.cards)
     cards.push_back(fmt::format("{} ({} of {})", card.name, amount(card.device_bytes),
                                 amount(card.capacity_bytes)));
-  return "\nThe smallest cards that hold it as it is:\n" +
+  return "\nThe smallest cards that hold it as it is, with a tenth to spare:\n" +
          fold(join(cards, ", ") + ".", "  ", columns);
 }
 

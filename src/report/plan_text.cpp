@@ -75,7 +75,7 @@ std::string headline(const Plan& plan, const estimate::Architecture& model) {
   return fmt::format("{} in {}, {}\n{} layers, hidden size {}, {} parameters{}\n", model.family,
                      to_string(plan.job.method.base), method_of(plan), model.main().layers,
                      model.main().hidden, to_count(plan.parameters), trained_of(plan)) +
-         fold(batch_of(plan) + ", " + settings_of(plan), "", 100);
+         batch_of(plan) + "\n" + fold(settings_of(plan), "", 100);
 }
 
 std::string verdict(const Plan& plan, const Style& style) {
