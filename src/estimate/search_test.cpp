@@ -59,8 +59,9 @@ TEST(Search, no_advice_only_adds_to_another_one) {
   const Plan plan = plan_of(given(too_much));
   for (const Advice& a : plan.advice) {
     for (const Advice& b : plan.advice) {
-      if (&a != &b && a.relative_speed >= b.relative_speed)
+      if (&a != &b && a.relative_speed >= b.relative_speed) {
         EXPECT_FALSE(within(a.change, b.change));
+      }
     }
   }
 }

@@ -10,7 +10,8 @@ if not scorer.exists() or not peaks.exists():
     print(f"skipped: no measured peaks at {shared}")
     sys.exit(77)
 
-MEDIAN, WORST, LOOSE_MEDIAN, DEVICE_MEDIAN = 0.005, 0.02, 0.03, 0.08
+# What the device shows is aimed at 5 %: docs/measurements.md says where the rest lies.
+MEDIAN, WORST, LOOSE_MEDIAN, DEVICE_MEDIAN = 0.005, 0.02, 0.03, 0.10
 environment = dict(os.environ, HEADROOM_PLAN_MEDIAN=str(MEDIAN), HEADROOM_PLAN_WORST=str(WORST))
 run = subprocess.run([sys.executable, scorer, binary, peaks], capture_output=True, text=True, env=environment)
 print(run.stdout, run.stderr)

@@ -14,6 +14,7 @@ Network::Network(Run& run, const Architecture& model) : run_(run), model_(model)
     if (!shared) shared = inputs_.back().table();
     stacks_.emplace_back(run, stack);
   }
+  if (model.projector) make_projector();
   make_head();
   if (run.adapters())
     for (StackModules& stack : stacks_) stack.attach_adapters();
@@ -80,17 +81,19 @@ void Network::make_head() {
 
 std::optional<Tensor> Network::run_encoders(std::uint64_t tokens) {
   if (!model_.main().cross_attention) return std::nullopt;
-  Tensor hidden = inputs_.front().forward(tokens);
-  return stacks_.front().forward(std::move(hidden), {});
+  return stacks_.front().forward(input_of(0, tokens), {});
+}
+
+// PEFT: enable_input_require_grads, or nothing inside a checkpoint would get a gradient.
+Tensor Network::input_of(std::size_t stack, std::uint64_t tokens) {
+  Tensor hidden = inputs_[stack].forward(tokens);
+  const bool checkpointing = run_.job.compute.checkpointing != Checkpointing::none;
+  if (run_.trains() && checkpointing && !hidden.requires_grad()) return Tape::detach(hidden, true);
+  return hidden;
 }
 
 Tensor Network::run_main(std::uint64_t tokens, const Pass& pass) {
-  Tensor hidden = inputs_.back().forward(tokens);
-  // PEFT: enable_input_require_grads, or nothing inside a checkpoint would get a gradient.
-  const bool checkpointing = run_.job.compute.checkpointing != Checkpointing::none;
-  if (run_.trains() && checkpointing && !hidden.requires_grad())
-    hidden = Tape::detach(hidden, true);
-  return stacks_.back().forward(std::move(hidden), pass);
+  return stacks_.back().forward(input_of(stacks_.size() - 1, tokens), pass);
 }
 
 Tensor Network::output_of(const Tensor& hidden) {
@@ -140,7 +143,7 @@ void Network::train_micro_batch() {
   if (model_.head.kind == Head::Kind::projection) {  // Both towers, and their agreement.
     std::vector<Tensor> towers;
     for (std::size_t i = 0; i < stacks_.size(); ++i) {
-      const Tensor hidden = stacks_[i].forward(inputs_[i].forward(tokens), {});
+      const Tensor hidden = stacks_[i].forward(input_of(i, tokens), {});
       const Shape first = {run_.batch, hidden.shape[2]};
       towers.push_back(apply(run_, projections_[i], ops::take(tape, hidden, first, "pooled")));
     }

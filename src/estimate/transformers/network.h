@@ -27,6 +27,7 @@ class Network {
   Tensor before_head(const Tensor& hidden);
   // The stacks before the last one; what the last one looks at, if it does.
   std::optional<Tensor> run_encoders(std::uint64_t tokens);
+  Tensor input_of(std::size_t stack, std::uint64_t tokens);
   Tensor run_main(std::uint64_t tokens, const Pass& pass);
   Tensor output_of(const Tensor& hidden);
   Tensor loss_of(const Tensor& hidden);
