@@ -10,10 +10,10 @@ namespace {
 struct Slice {
   std::size_t begin = 0;
   std::size_t end = 0;
+  std::uint32_t first_tensor = 0;  // That is born in it.
 };
 
-// The events of the last step: from its first forward to where the run lets go of what it had
-// before.
+// The events of the last step: from its first forward to the last thing that it makes.
 std::optional<Slice> last_step(const Recording& recording) {
   const auto& events = recording.events;
   Slice slice;
@@ -22,15 +22,11 @@ std::optional<Slice> last_step(const Recording& recording) {
       slice.begin = i;
   }
   if (slice.begin == 0) return std::nullopt;
-  std::uint32_t born_before = 0;
-  for (std::size_t i = 0; i < slice.begin; ++i) {
-    if (events[i].kind == Event::Kind::allocate)
-      born_before = std::max(born_before, events[i].tensor + 1);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (events[i].kind != Event::Kind::allocate) continue;
+    if (i < slice.begin) slice.first_tensor = std::max(slice.first_tensor, events[i].tensor + 1);
+    slice.end = i + 1;
   }
-  slice.end = slice.begin;
-  while (slice.end < events.size() && !(events[slice.end].kind == Event::Kind::release &&
-                                        events[slice.end].tensor < born_before))
-    ++slice.end;
   return slice;
 }
 
@@ -46,11 +42,9 @@ class Runner {
       allocator::Address& address = addresses_[event.tensor];
       if (event.kind == Event::Kind::retag) continue;
       if (event.kind == Event::Kind::release) {
-        policy_.free(address);
-        address = 0;
+        release(address);
         continue;
       }
-      if (address != 0) policy_.free(address);  // What the step before left to the next one.
       const auto made =
           policy_.allocate({recording_.tensors[event.tensor].meta.bytes(), event.component, 0});
       if (!made) return false;
@@ -60,7 +54,17 @@ class Runner {
     return true;
   }
 
+  // What a step has left of its own.
+  void release_from(std::uint32_t tensor) {
+    for (std::size_t i = tensor; i < addresses_.size(); ++i) release(addresses_[i]);
+  }
+
  private:
+  void release(allocator::Address& address) {
+    if (address != 0) policy_.free(address);
+    address = 0;
+  }
+
   const Recording& recording_;
   allocator::Policy& policy_;
   std::vector<allocator::Address> addresses_;
@@ -74,7 +78,8 @@ std::optional<std::uint64_t> settled_reserved_bytes(const Recording& recording,
   if (!step) return std::nullopt;
   Runner runner(recording, policy);
   std::uint64_t most = 0;
-  if (!runner.run({0, step->end}, most)) return std::nullopt;
+  if (!runner.run({0, step->end, 0}, most)) return std::nullopt;
+  runner.release_from(step->first_tensor);
   most = 0;
   if (!runner.run(*step, most)) return std::nullopt;
   return most;

@@ -26,7 +26,7 @@ Architecture tiny_experts() {
 Job job_of(const std::string& keys) {
   auto job = parse_job(*parse_document("[model]\nconfig = \"x\"\n" + keys));
   EXPECT_TRUE(job.has_value()) << job.error().message;
-  job->compute.attention = job->compute.attention.value_or(Attention::flash);
+  job->compute.attention = attention_for(*job, Device{});
   return *job;
 }
 
