@@ -14,7 +14,7 @@ import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 OS_HEADER = re.compile(r"^(sys/|linux/|drm/|asm/|net/|arpa/|netinet/|dlfcn\.h|fcntl\.h|unistd\.h|dirent\.h|signal\.h|poll\.h|spawn\.h|"
-                       r"pthread\.h|sched\.h|filesystem$|fstream$|thread$|torch/|ATen/|c10/|hip/|cuda)")
+                       r"pthread\.h|sched\.h|filesystem$|fstream$|thread$|sqlite3\.h$|torch/|ATen/|c10/|hip/|cuda)")
 OS_CALL = re.compile(r"\b(getenv|system_clock|steady_clock::now|high_resolution_clock|std::rand|random_device|sleep_for|sleep_until)\b")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 

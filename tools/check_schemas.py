@@ -122,6 +122,24 @@ def plan_commands(scratch):
             yield ["headroom", "plan", "--json", path]
     for path in sorted((ROOT / "examples").glob("*/job*.toml")):
         yield ["headroom", "plan", "--json", path]
+    home = ["/usr/bin/env", f"XDG_STATE_HOME={scratch}/state", PROGRAMS / "headroom"]
+    report = pathlib.Path(scratch, "report.json")
+    for allocated in (26000000000, 26100000000, 26200000000):
+        report.write_text(json.dumps({"measured": {"allocated_bytes": allocated}}))
+        subprocess.run([*home, "plan", path, "--record", report], check=True, capture_output=True)
+    yield [*home, "plan", "--json", path]
+
+
+def past_runs_commands(scratch):
+    """`headroom plan --history` before and after runs were recorded."""
+    home = ["/usr/bin/env", f"XDG_STATE_HOME={scratch}/state", PROGRAMS / "headroom"]
+    yield [*home, "plan", "--history", "--json"]
+    job = ROOT / "examples/qwen2.5-3b-lora/job.toml"
+    report = pathlib.Path(scratch, "report.json")
+    for allocated in (26000000000, 26100000000, 26200000000):
+        report.write_text(json.dumps({"measured": {"allocated_bytes": allocated, "reserved_bytes": allocated + 5}}))
+        subprocess.run([*home, "plan", job, "--record", report], check=True, capture_output=True)
+    yield [*home, "plan", "--history", "--json"]
 
 
 def explain_commands(scratch):
@@ -160,6 +178,7 @@ SCHEMAS = {
     "fix.schema.json": fix_commands,
     "fixes.schema.json": fixes_commands,
     "history.schema.json": history_commands,
+    "past-runs.schema.json": past_runs_commands,
     "plan.schema.json": plan_commands,
     "reclaim.schema.json": reclaim_commands,
     "replay.schema.json": replay_commands,

@@ -6,22 +6,14 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cli/surroundings.h"
 #include "machine/clock.h"
 #include "machine/user.h"
-#include "probe/read_shell.h"
 
 namespace headroom::cli {
 namespace {
 
 constexpr auto system_journal = "/var/lib/headroom";
-
-// XDG Base Directory Specification: state that outlives a restart.
-std::string user_journal(const Context& context) {
-  const std::string state = probe::find_variable(context.environment, "XDG_STATE_HOME");
-  if (state.starts_with('/')) return state + "/headroom";
-  const std::string home = probe::find_variable(context.environment, "HOME");
-  return home.starts_with('/') ? home + "/.local/state/headroom" : "";
-}
 
 bool needs_root(const plan::Change& change) {
   const auto needs = [](const plan::Step& step) { return step.needs_root; };
@@ -41,7 +33,7 @@ Result<std::unique_ptr<ChangeDoors>> ChangeDoors::open(const std::string& root,
   HEADROOM_TRY(auto files, machine::WritableFiles::open(root));
   HEADROOM_TRY(auto programs, machine::make_programs(root));
   std::unique_ptr<ChangeDoors> doors(new ChangeDoors(std::move(files), std::move(programs)));
-  const std::string own = user_journal(context);
+  const std::string own = state_folder(context);
   if (doors->files_.is_real() && !machine::runs_as_root() && !own.empty()) {
     doors->journals_.emplace_back(doors->files_, own);
   }

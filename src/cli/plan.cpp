@@ -10,9 +10,12 @@
 
 #include "cli/commands.h"
 #include "cli/explain.h"
+#include "cli/past_runs.h"
 #include "cli/plan_flags.h"
+#include "cli/plan_page.h"
 #include "cli/present_gpu.h"
 #include "machine/terminal.h"
+#include "report/past_runs_report.h"
 #include "report/plan_json.h"
 #include "report/plan_text.h"
 #include "run/job_file.h"
@@ -27,6 +30,9 @@ struct Options {
   PlanFlags flags;
   std::string root = "/";
   std::string explain;
+  std::string html;
+  std::string record;
+  bool history = false;
   bool fit = false;
   std::string largest;
   bool json = false;
@@ -64,6 +70,7 @@ ExplainOptions to_explain(const Options& options, const run::JobFlags& flags) {
 }
 
 int run_plan(const Options& options, const Context& context) {
+  if (options.history) return list_past_runs(options.json, context);
   const auto flags = options.flags.read();
   if (!flags) return print_error(flags.error(), exit_usage);
   if (!options.explain.empty()) return explain(to_explain(options, *flags));
@@ -84,11 +91,21 @@ int run_plan(const Options& options, const Context& context) {
   if (!device) return print_error(run::place_error(device.error(), *flags, name), exit_usage);
   auto plan = estimate::make_plan(loaded->job, loaded->model, *device, asked_of(options));
   if (!plan) return print_error(run::place_error(plan.error(), *flags, name), exit_usage);
+  if (!options.record.empty())
+    return record_past_run(options.record, *plan, loaded->model, context);
+  const estimate::PastErrors past = look_up_past(*plan, loaded->model, context);
   if (options.json) {
-    fmt::print("{}\n", report::to_json(*plan).dump(2));
+    Json json = report::to_json(*plan);
+    json["history"] = report::to_json(past);
+    if (past.runs == 0) json["missing"]["/history"] = "no run of such a job is recorded here";
+    fmt::print("{}\n", json.dump(2));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}", report::to_text(*plan, loaded->model, style));
+    fmt::print("{}{}", report::to_text(*plan, loaded->model, style), report::to_text(past));
+  }
+  if (!options.html.empty()) {
+    const auto written = write_plan_page(options.html, *plan, *loaded, *device);
+    if (!written) return print_error(written.error(), exit_could_not_look);
   }
   return plan->fits == false ? exit_findings : exit_ok;
 }
@@ -118,6 +135,13 @@ void add_plan(CLI::App& app, Context& context) {
   command->add_option("--root", options->root,
                       "With --gpu auto: a captured machine, as in headroom check --root");
   options->flags.add_to(*command);
+  command->add_option("--html", options->html,
+                      "Write the step as a picture into this file, a page that needs no network");
+  command->add_flag("--history", options->history,
+                    "List the runs of the past, with what was planned and what was measured");
+  command->add_option("--record", options->record,
+                      "Add a run made elsewhere to the history: the job's, with this report (JSON; "
+                      "{\"measured\": {\"allocated_bytes\": N}})");
   command->add_flag("--json", options->json,
                     "Print JSON (headroom.plan/1; with --explain headroom.explain/1)");
   command->callback([options, &context] { context.exit_code = run_plan(*options, context); });

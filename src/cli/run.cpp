@@ -8,10 +8,13 @@
 
 #include "base/bytes.h"
 #include "cli/commands.h"
+#include "cli/past_runs.h"
 #include "estimate/plan.h"
 #include "machine/program.h"
+#include "machine/user_files.h"
 #include "report/plan_text.h"
 #include "run/job_file.h"
+#include "run/output_folder.h"
 
 namespace headroom::cli {
 namespace {
@@ -63,7 +66,7 @@ int refuse(const estimate::Plan& plan, const run::LoadedJob& loaded, const std::
                      exit_findings);
 }
 
-int run_job(const Options& options) {
+int run_job(const Options& options, const Context& context) {
   const auto loaded = run::load_job(options.job);
   if (!loaded) return print_error(loaded.error(), exit_usage);
   auto plan = plan_job(*loaded, options.job);
@@ -73,7 +76,11 @@ int run_job(const Options& options) {
     fmt::print(stderr, "headroom: planned peak {}{}\n", to_string(Bytes{plan->device_bytes}),
                plan->capacity_bytes ? " of " + to_string(Bytes{*plan->capacity_bytes}) : "");
   }
-  return start_trainer(options);
+  const std::string report = run::output_folder(*loaded, options.output) + "/report.json";
+  const std::string report_before = machine::read_file(report).value_or("");
+  const int code = start_trainer(options);
+  remember_run(*plan, *loaded, report, report_before, context);
+  return code;
 }
 
 }  // namespace
@@ -88,7 +95,7 @@ void add_run(CLI::App& app, Context& context) {
                       "Record every allocation into this file, for headroom replay");
   command->add_flag("--resume", options->resume, "Go on from the checkpoint in the output folder");
   command->add_flag("--quiet", options->quiet, "Say nothing but what went wrong");
-  command->callback([options, &context] { context.exit_code = run_job(*options); });
+  command->callback([options, &context] { context.exit_code = run_job(*options, context); });
 }
 
 }  // namespace headroom::cli

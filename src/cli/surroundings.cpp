@@ -11,4 +11,12 @@ probe::Surroundings make_surroundings(const Context& context, const std::string&
   return {context.environment, folder + "/" + python};
 }
 
+// XDG Base Directory Specification: state that outlives a restart.
+std::string state_folder(const Context& context) {
+  const std::string state = probe::find_variable(context.environment, "XDG_STATE_HOME");
+  if (state.starts_with('/')) return state + "/headroom";
+  const std::string home = probe::find_variable(context.environment, "HOME");
+  return home.starts_with('/') ? home + "/.local/state/headroom" : "";
+}
+
 }  // namespace headroom::cli

@@ -5,7 +5,8 @@
 // match, and what cannot be told apart has the same rank. Two decimals leave little to chance: of
 // sizes drawn at random, about one in twenty is that of some tensor of a job known in full, one in
 // ten where the vocabulary is guessed, and one in forty with a doubt of at most 1
-// (explain_test.cpp).
+// (explain_test.cpp). Two tensors of a planned step, joined, explain one in a hundred more, most of
+// them with a doubt of 1 (explain_sums_test.cpp).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensors of a planned step as an explanation: exact shapes and names, one for all layers.
+#include "estimate/explain_plan.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,23 +9,13 @@
 #include <map>
 
 #include "estimate/explain.h"
+#include "estimate/explain_sums.h"
 #include "estimate/plan.h"
 #include "estimate/step.h"
 #include "estimate/tensor_rules.h"
 
 namespace headroom::estimate {
 namespace {
-
-// "layers.3.self_attn.scores" → "layers.*.self_attn.scores"
-std::string without_numbers(const std::string& name) {
-  std::string kind;
-  for (const char c : name) {
-    const bool digit = c >= '0' && c <= '9';
-    if (!digit) kind += c;
-    if (digit && !kind.ends_with('*') && kind.ends_with('.')) kind += '*';
-  }
-  return kind;
-}
 
 Remedy remedy_of(const TensorRecord& tensor) {
   const auto named = [&tensor](std::string_view part) {
@@ -36,6 +28,18 @@ Remedy remedy_of(const TensorRecord& tensor) {
       tensor.component == Component::weights || tensor.component == Component::adapters ||
       tensor.component == Component::gradients || tensor.component == Component::optimizer;
   return state ? Remedy::weight : Remedy::activation;
+}
+
+}  // namespace
+
+std::string without_numbers(const std::string& name) {
+  std::string kind;
+  for (const char c : name) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) kind += c;
+    if (digit && !kind.ends_with('*') && kind.ends_with('.')) kind += '*';
+  }
+  return kind;
 }
 
 TensorMatch to_match(const TensorRecord& tensor, const PrintedSize& printed) {
@@ -51,6 +55,8 @@ TensorMatch to_match(const TensorRecord& tensor, const PrintedSize& printed) {
   match.removed_by = removed_by(remedy_of(tensor));
   return match;
 }
+
+namespace {
 
 // One match for each kind of tensor, in the order of the step.
 std::vector<TensorMatch> planned_matches(const PrintedSize& printed, const Recording& recording) {
@@ -80,6 +86,15 @@ std::vector<TensorMatch> planned_matches(const PrintedSize& printed, const Recor
     }
   }
   return matches;
+}
+
+// After what one tensor explains.
+void add_sums(std::vector<TensorMatch> sums, std::vector<TensorMatch>& matches) {
+  const unsigned first = matches.empty() ? 0 : matches.back().rank + 1;
+  for (TensorMatch& sum : sums) {
+    sum.rank += first;
+    matches.push_back(std::move(sum));
+  }
 }
 
 }  // namespace
@@ -126,6 +141,7 @@ Result<std::vector<TensorMatch>> explain_allocation(const PrintedSize& printed, 
     }
     matches.push_back(std::move(other));
   }
+  if (planned == 0) add_sums(find_sums(printed, recording), matches);
   return matches;
 }
 

@@ -220,6 +220,29 @@ TEST(ExplainAllocation, a_plans_tensors_come_first_by_their_names) {
   EXPECT_THAT(matches->front().removed_by.front(), HasSubstr("memory-efficient"));
 }
 
+TEST(ExplainAllocation, the_scores_of_a_transformer_given_by_numbers_come_first) {
+  const auto config = parse_json(R"({"model_type": "transformer", "hidden_size": 256,
+      "intermediate_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 16,
+      "vocab_size": 1000})");
+  ASSERT_TRUE(config);
+  const auto model = parse_architecture(*config);
+  ASSERT_TRUE(model) << model.error().message;
+  Job job;
+  job.compute.attention = Attention::math;
+  job.compute.dtype = DType::fp32;
+  job.batch.micro = 64;
+  job.batch.sequence = 1024;
+  const auto matches = explain_allocation(*parse_printed_size("3.99GiB"), job, *model, Device{});
+  ASSERT_TRUE(matches) << matches.error().message;
+  ASSERT_FALSE(matches->empty());
+  EXPECT_THAT(matches->front().tensor, HasSubstr("attention scores of one layer"));
+  EXPECT_THAT(matches->front().shape, ElementsAre(64, 16, 1023, 1023));
+  // With the whole sequence it is the plan's own tensor.
+  const auto whole = explain_allocation(*parse_printed_size("4.00GiB"), job, *model, Device{});
+  ASSERT_TRUE(whole);
+  EXPECT_THAT(whole->front().tensor, HasSubstr("self_attn.probabilities"));
+}
+
 JobDimensions random_dimensions() {
   const auto upto = [](std::uint64_t low, std::uint64_t high) {
     return *rc::gen::inRange<std::uint64_t>(low, high + 1);

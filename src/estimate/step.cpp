@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::uint64_t recorded_steps = 2;
 
-// The tensors that are live right after the event at `position`, largest first.
+}  // namespace
+
 std::vector<std::uint32_t> live_after(const Recording& recording, std::size_t position) {
   std::vector<std::uint8_t> is_live(recording.tensors.size());
   for (std::size_t i = 0; i <= position && i < recording.events.size(); ++i) {
@@ -38,8 +39,6 @@ std::vector<std::uint32_t> live_after(const Recording& recording, std::size_t po
   for (const auto& [bytes, tensor] : by_size) live.push_back(tensor);
   return live;
 }
-
-}  // namespace
 
 Peak replay(const Recording& recording, allocator::Policy& policy) {
   Peak peak;

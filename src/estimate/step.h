@@ -32,4 +32,7 @@ struct Peak {
 // then counts.
 Peak replay(const Recording& recording, allocator::Policy& policy);
 
+// The tensors that are live right after the event at `position`, largest first.
+std::vector<std::uint32_t> live_after(const Recording& recording, std::size_t position);
+
 }  // namespace headroom::estimate

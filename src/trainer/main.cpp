@@ -13,6 +13,7 @@
 #include "estimate/plan.h"
 #include "report/plan_json.h"
 #include "run/job_file.h"
+#include "run/output_folder.h"
 #include "trainer/training.h"
 
 namespace headroom::trainer {
@@ -117,11 +118,7 @@ Result<TrainRequest> make_request(const Arguments& arguments) {
   } else if (model.name) {
     request.base_model = *model.name;
   }
-  request.output = arguments.output;
-  if (request.output.empty() && loaded.job.output.folder) {
-    const std::string& folder = *loaded.job.output.folder;
-    request.output = folder.starts_with('/') ? folder : loaded.folder + "/" + folder;
-  }
+  request.output = run::output_folder(loaded, arguments.output);
   if (request.output.empty()) {
     return Error{Errc::invalid, "expected a folder for the results, found none",
                  fmt::format("headroom-train {} --output DIR", arguments.job)};

@@ -6,6 +6,7 @@ plan was right, the loss falls, and the same allocations run out of memory under
     first_job_test.py FOLDER_OF_PROGRAMS SOURCE_FOLDER
 """
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -16,10 +17,12 @@ import unittest
 
 PROGRAMS = pathlib.Path(sys.argv.pop(1))
 SOURCE = pathlib.Path(sys.argv.pop(1))
+STATE = tempfile.TemporaryDirectory(prefix="headroom-state-")  # The history of runs; not that of whoever tests.
 
 
 def headroom(*words):
-    return subprocess.run([PROGRAMS / "headroom", *map(str, words)], capture_output=True, text=True, timeout=1200)
+    return subprocess.run([PROGRAMS / "headroom", *map(str, words)], capture_output=True, text=True, timeout=1200,
+                          env={**os.environ, "XDG_STATE_HOME": STATE.name})
 
 
 class FirstJob(unittest.TestCase):
@@ -49,6 +52,12 @@ class FirstJob(unittest.TestCase):
         self.assertTrue(report["completed"])
         measured, predicted = report["measured"]["allocated_bytes"], report["predicted"]["allocated_bytes"]
         self.assertLess(abs(predicted / measured - 1), 0.05)
+
+    def test_the_run_is_in_the_history(self):
+        runs = json.loads(headroom("plan", "--history", "--json").stdout)["runs"]
+        self.assertEqual([run["outcome"] for run in runs], ["completed"])
+        self.assertEqual(runs[0]["measured"]["allocated_bytes"], self.report()["measured"]["allocated_bytes"])
+        self.assertEqual(runs[0]["measured"]["components"], self.report()["measured"]["components"])
 
     def test_the_loss_falls(self):
         losses = [json.loads(line)["loss"] for line in (self.output / "metrics.jsonl").read_text().splitlines()]

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/plan_page.h"
+
+#include <utility>
+
+#include "estimate/timeline.h"
+#include "machine/user_files.h"
+#include "report/plan_html.h"
+
+namespace headroom::cli {
+namespace {
+
+// About a piece of the step for every two pixels of a picture.
+constexpr std::size_t buckets = 440;
+constexpr std::size_t small_buckets = 200;
+
+}  // namespace
+
+Status write_plan_page(const std::string& path, const estimate::Plan& plan,
+                       const run::LoadedJob& loaded, const estimate::Device& device) {
+  report::PlanPicture picture{plan, loaded.model, {}, {}};
+  HEADROOM_TRY(picture.timeline, estimate::find_timeline(plan.job, loaded.model, device, buckets));
+  for (const estimate::Advice& advice : plan.advice) {
+    HEADROOM_TRY(auto timeline, estimate::find_timeline(estimate::apply(plan.job, advice.change),
+                                                        loaded.model, device, small_buckets));
+    picture.candidates.push_back(std::move(timeline));
+  }
+  auto written = machine::write_file_atomic(path, to_html(picture));
+  if (written) return Done{};
+  Error error = std::move(written).error();
+  if (error.next.empty()) error.next = "name a file in a folder that you may write to: --html FILE";
+  return error;
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/job_json.h"
+
+#include <string>
+
+namespace headroom::estimate {
+namespace {
+
+Json number_or_auto(const std::optional<std::uint64_t>& number) {
+  return number ? Json(*number) : Json("auto");
+}
+
+std::string size_text(Bytes bytes) {
+  return std::to_string(bytes.value);
+}
+
+Json method_of(const Job::Method& method) {
+  Json json = {{"kind", to_string(method.kind)}, {"base", to_string(method.base)}};
+  const bool adapts = method.kind == MethodKind::lora || method.kind == MethodKind::qlora;
+  if (adapts) {
+    json["rank"] = method.rank;
+    json["alpha"] = method.alpha;
+    json["dropout"] = method.dropout;
+    for (const Target target : method.targets) json["targets"].push_back(to_string(target));
+    json["adapter_dtype"] = to_string(method.adapter_dtype);
+  }
+  if (!plain_type(method.base)) json["group_size"] = method.group_size;
+  return json;
+}
+
+Json compute_of(const Job::Compute& compute) {
+  Json json = {{"dtype", to_string(compute.dtype)},
+               {"autocast", compute.autocast},
+               {"checkpointing", to_string(compute.checkpointing)},
+               {"keep_outputs", compute.keep_outputs},
+               {"loss", to_string(compute.loss)},
+               {"norm", compute.norm == NormKernel::fused ? "fused" : "eager"},
+               {"residual", to_string(compute.residual)},
+               {"embeddings", to_string(compute.embeddings)}};
+  if (compute.attention) json["attention"] = to_string(*compute.attention);
+  return json;
+}
+
+Json optimizer_of(const Job::Optimizer& optimizer) {
+  return {{"kind", to_string(optimizer.kind)},
+          {"foreach", optimizer.foreach},
+          {"offload", optimizer.offload},
+          {"master", optimizer.master == Master::fp32 ? "fp32" : "none"}};
+}
+
+Json batch_of(const Job::Batch& batch, MethodKind method) {
+  Json json = {{"micro", number_or_auto(batch.micro)},
+               {"accumulate", number_or_auto(batch.accumulate)},
+               {"sequence", batch.sequence}};
+  if (batch.global) json["global"] = *batch.global;
+  if (method == MethodKind::inference) {
+    json["prompt"] = batch.prompt;
+    json["generate"] = batch.generate;
+  }
+  return json;
+}
+
+Json device_of(const Job::Device& device) {
+  Json json = {{"allocator", device.allocator}};
+  if (device.capacity) json["capacity"] = size_text(*device.capacity);
+  if (device.gpu) json["gpu"] = *device.gpu;
+  if (device.context) json["context"] = size_text(*device.context);
+  return json;
+}
+
+}  // namespace
+
+Json to_json(const Job& job) {
+  Json engine = {{"kind", to_string(job.engine.kind)}};
+  if (job.engine.kind == EngineKind::transformers) engine["transformers"] = job.engine.transformers;
+  return {{"method", method_of(job.method)},
+          {"compute", compute_of(job.compute)},
+          {"optimizer", optimizer_of(job.optimizer)},
+          {"batch", batch_of(job.batch, job.method.kind)},
+          {"engine", engine},
+          {"device", device_of(job.device)}};
+}
+
+}  // namespace headroom::estimate

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "history/schema.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
+namespace headroom::history {
+namespace {
+
+// What the file says of itself (PRAGMA application_id): "hdrm".
+constexpr std::uint64_t application = 0x6864726d;
+
+// Number i brings a file of version i to version i + 1. What is here is never changed, only added
+// to: files of every version are out there.
+constexpr std::array<const char*, 1> migrations = {
+    R"sql(
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY,
+  time TEXT NOT NULL,                 -- of the end, UTC, ISO 8601
+  headroom TEXT NOT NULL,             -- the version that planned it
+  family TEXT NOT NULL,
+  model TEXT NOT NULL,
+  architecture TEXT NOT NULL,         -- estimate::fingerprint()
+  engine TEXT NOT NULL,
+  engine_version TEXT NOT NULL,
+  method TEXT NOT NULL,
+  device TEXT NOT NULL,
+  job TEXT NOT NULL,                  -- JSON: estimate/job_json.h
+  predicted_allocated_bytes INTEGER,
+  predicted_reserved_bytes INTEGER,
+  predicted_device_bytes INTEGER,
+  predicted_components TEXT NOT NULL, -- JSON, or ''
+  measured_allocated_bytes INTEGER,
+  measured_reserved_bytes INTEGER,
+  measured_device_bytes INTEGER,
+  measured_components TEXT NOT NULL,
+  outcome TEXT NOT NULL               -- completed, stopped, out-of-memory
+);
+CREATE INDEX runs_of_a_kind ON runs (engine, family, method);
+)sql"};
+
+}  // namespace
+
+std::uint64_t newest_version() {
+  return migrations.size();
+}
+
+Result<std::optional<std::uint64_t>> read_version(Database& database) {
+  HEADROOM_TRY(const std::uint64_t version, database.read_number("PRAGMA user_version"));
+  HEADROOM_TRY(const std::uint64_t owner, database.read_number("PRAGMA application_id"));
+  HEADROOM_TRY(const std::uint64_t tables,
+               database.read_number("SELECT count(*) FROM sqlite_schema"));
+  const bool is_new = version == 0 && owner == 0 && tables == 0;
+  if (is_new || owner == application) return std::optional{version};
+  return std::optional<std::uint64_t>{};
+}
+
+Status migrate(Database& database) {
+  HEADROOM_TRY(Transaction transaction, Transaction::begin(database));
+  // Asked again: another program may have been first.
+  HEADROOM_TRY(std::uint64_t version, database.read_number("PRAGMA user_version"));
+  if (version >= migrations.size()) return transaction.commit();
+  for (; version < migrations.size(); ++version)
+    HEADROOM_CHECK(database.run(migrations.at(version)));
+  HEADROOM_CHECK(database.run(fmt::format("PRAGMA application_id = {}", application)));
+  HEADROOM_CHECK(database.run(fmt::format("PRAGMA user_version = {}", migrations.size())));
+  return transaction.commit();
+}
+
+}  // namespace headroom::history

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of the file, and how a file of an older version is brought up to date.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/result.h"
+#include "history/database.h"
+
+namespace headroom::history {
+
+// The version that a file has: 0 for one that is new and empty, nothing for a database that is not
+// ours.
+Result<std::optional<std::uint64_t>> read_version(Database& database);
+
+// The newest version, which this program writes.
+std::uint64_t newest_version();
+
+// Brings the file to the newest version, in one transaction. Requires: read_version() gave one that
+// is not newer.
+Status migrate(Database& database);
+
+}  // namespace headroom::history

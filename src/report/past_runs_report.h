@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What past runs say of a plan, and the list of them: as text and as JSON (docs/schema).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/document.h"
+#include "estimate/past_errors.h"
+#include "estimate/past_run.h"
+
+namespace headroom::report {
+
+// Lines to stand below a plan; empty where no such run was recorded.
+std::string to_text(const estimate::PastErrors& past);
+// The key "history" of headroom.plan/1; null where no such run was recorded.
+Json to_json(const estimate::PastErrors& past);
+
+// headroom plan --history. `unreadable`: rows of the file that make no sense.
+std::string past_runs_to_text(const std::vector<estimate::PastRun>& runs, std::size_t unreadable);
+Json past_runs_to_json(const std::vector<estimate::PastRun>& runs, std::size_t unreadable);
+
+}  // namespace headroom::report
