@@ -69,8 +69,12 @@ Tensor linear(Tape& tape, const Tensor& x, const Tensor& weight, const std::opti
 Tensor matmul(Tape& tape, const Tensor& a, const Tensor& b, Shape shape, Name name);
 Tensor embedding(Tape& tape, const Tensor& ids, const Tensor& weight, Name name);
 // x → `output`, by a kernel that needs nothing beside its operands (a convolution).
-Tensor convolution(Tape& tape, const Tensor& x, const Tensor& weight,
-                   const std::optional<Tensor>& bias, const Meta& output, Name name);
+struct ConvolutionWeights {
+  Tensor weight;
+  std::optional<Tensor> bias;
+};
+Tensor convolution(Tape& tape, const Tensor& x, const ConvolutionWeights& weights,
+                   const Meta& output, Name name);
 
 // The mean negative log likelihood of log-probabilities [N, V]: a scalar.
 Tensor nll_loss(Tape& tape, const Tensor& log_probabilities);

@@ -65,8 +65,9 @@ Tensor nll_loss(Tape& tape, const Tensor& log_probabilities) {
                       });
 }
 
-Tensor convolution(Tape& tape, const Tensor& x, const Tensor& weight,
-                   const std::optional<Tensor>& bias, const Meta& output, Name name) {
+Tensor convolution(Tape& tape, const Tensor& x, const ConvolutionWeights& weights,
+                   const Meta& output, Name name) {
+  const auto& [weight, bias] = weights;
   const Meta input = x.meta();
   const Meta matrix = weight.meta();
   Tensors inputs = {x, weight};

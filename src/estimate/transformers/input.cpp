@@ -85,7 +85,7 @@ Tensor InputModules::embed_patches() {
       Component::other);
   const Meta patches{{run_.batch, input.patches(), stack_.hidden}, element};
   Tensor hidden =
-      ops::convolution(tape, pixels, *first_weight_, first_bias_, patches, "patch_embeddings");
+      ops::convolution(tape, pixels, {*first_weight_, first_bias_}, patches, "patch_embeddings");
   if (!class_token_) return hidden;
   return ops::prepend(tape, hidden, *class_token_, "with_class_token");
 }
@@ -98,11 +98,11 @@ Tensor InputModules::embed_audio(std::uint64_t frames) {
       Component::other);
   const Meta first{{run_.batch, frames * audio_stride, stack_.hidden}, element};
   const Meta second{{run_.batch, frames, stack_.hidden}, element};
-  const Tensor hidden =
-      ops::gelu(tape, ops::convolution(tape, features, *first_weight_, first_bias_, first, "conv1"),
-                "conv1.activated");
+  const Tensor hidden = ops::gelu(
+      tape, ops::convolution(tape, features, {*first_weight_, first_bias_}, first, "conv1"),
+      "conv1.activated");
   return ops::gelu(tape,
-                   ops::convolution(tape, hidden, *second_weight_, second_bias_, second, "conv2"),
+                   ops::convolution(tape, hidden, {*second_weight_, second_bias_}, second, "conv2"),
                    "conv2.activated");
 }
 
