@@ -43,8 +43,8 @@ Given given(const std::string& keys) {
 const char* const lora = "[method]\nkind = \"lora\"\n[device]\ngpu = \"RX 7900 XT\"\n";
 // Nothing of it fits as it is, and everything may vary.
 const char* const full =
-    "[compute]\ndtype = \"fp32\"\n[batch]\nmicro = 32\nsequence = 2048\naccumulate = 2\n"
-    "[device]\ngpu = \"MI210\"\n";
+    "[compute]\ndtype = \"fp32\"\n[batch]\nmicro = 60\nsequence = 2048\naccumulate = 2\n"
+    "[device]\ngpu = \"RX 7900 XT\"\n";
 
 void one_plan(benchmark::State& state, const char* keys) {
   const Given made = given(keys);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <utility>
 
 #include "cli/surroundings.h"
 #include "knowledge/gpu_tables.h"
@@ -29,10 +30,15 @@ std::optional<estimate::PresentGpu> present(const facts::Gpu& gpu) {
 
 Result<estimate::PresentGpu> find_present_gpu(const std::string& root, const Context& context) {
   HEADROOM_TRY(const knowledge::GpuTables tables, knowledge::load_gpu_tables());
-  HEADROOM_TRY(const machine::OpenRoot opened, machine::open_root(root));
+  auto opened = machine::open_root(root);
+  if (!opened) {
+    Error error = std::move(opened).error();
+    if (error.next.empty()) error.next = check_command(root);
+    return error;
+  }
   HEADROOM_TRY(
       const facts::Facts facts,
-      probe::probe(opened.files, tables, make_surroundings(context, "", opened.files.is_real())));
+      probe::probe(opened->files, tables, make_surroundings(context, "", opened->files.is_real())));
   std::optional<estimate::PresentGpu> best;
   for (const facts::Gpu& gpu : facts.gpus) {
     const auto found = present(gpu);

@@ -120,7 +120,7 @@ int count(const Change& change) {
 }
 
 bool within(const Change& part, const Change& whole) {
-  bool is = true;
+  bool is = !part.micro || whole.micro;
   for_each_pair(part, whole, [&is](const auto& a, const auto& b) { is = is && (!a || a == b); });
   return is;
 }

@@ -44,7 +44,7 @@ bool changes_result(const Change& change);
 // How many settings differ, the batch's split counted as one.
 int count(const Change& change);
 
-// Whether all that `part` sets, its split of the batch aside, is set likewise in `whole`.
+// Whether all that `part` sets is set likewise in `whole`; of the batch, that both split it.
 bool within(const Change& part, const Change& whole);
 
 // Whether both are of one character: a person who will not have the one will not have the other.

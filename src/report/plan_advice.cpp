@@ -108,11 +108,12 @@ std::string largest_text(const Plan& plan) {
   const std::string_view what = batch ? "micro-batch" : infers ? "prompt" : "sequence";
   if (found.value == 0)
     return fmt::format("\nNot even a {} of 1 fits with these settings.\n", what);
-  return fmt::format(
-      "\nThe {} {} that fits with these settings: {}{} ({} allocated, {} on the "
-      "device).\n",
-      batch ? "largest" : "longest", what, found.value, batch ? "" : " tokens",
-      amount(found.allocated_bytes), amount(found.device_bytes));
+  return "\n" +
+         fold(fmt::format("The {} {} that fits with these settings: {}{} ({} allocated, {} on "
+                          "the device).",
+                          batch ? "largest" : "longest", what, found.value, batch ? "" : " tokens",
+                          amount(found.allocated_bytes), amount(found.device_bytes)),
+              "", columns);
 }
 
 }  // namespace
@@ -184,6 +185,8 @@ std::string advice_text(const Plan& plan) {
     if (plan.advice.empty()) text += hopeless(plan);
   } else {
     add_rows(text, plan, false, "What fits and is faster:");
+    if (plan.searched && plan.advice.empty())
+      text += "\nNothing that fits and learns the same is faster on paper.\n";
   }
   if (!plan.advice.empty())
     text += "  Speed is on paper, of the job as it is: products, bytes moved, and the host.\n";
