@@ -240,7 +240,7 @@ TEST(ExplainAllocation, the_scores_of_a_transformer_given_by_numbers_come_first)
   // With the whole sequence it is the plan's own tensor.
   const auto whole = explain_allocation(*parse_printed_size("4.00GiB"), job, *model, Device{});
   ASSERT_TRUE(whole);
-  EXPECT_THAT(whole->front().tensor, HasSubstr("self_attn.probabilities"));
+  EXPECT_THAT(whole->front().tensor, HasSubstr("layers.0.self_attn.scores"));
 }
 
 JobDimensions random_dimensions() {
