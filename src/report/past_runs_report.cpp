@@ -14,7 +14,6 @@ namespace {
 
 using allocator::Component;
 using estimate::ErrorCause;
-using estimate::MemoryPeak;
 using estimate::PastErrors;
 using estimate::PastRun;
 using estimate::PredictionError;
