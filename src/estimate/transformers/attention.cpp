@@ -11,17 +11,13 @@
 namespace headroom::estimate::transformers {
 namespace {
 
-struct Heads {
-  Tensor q, k, v;  // [batch, heads or kv_heads, tokens, head_dim]
-};
-
 Tensor as_heads(const Tensor& x, std::uint64_t heads, std::uint64_t head_dim) {
   return Tape::view(x, {x.shape[0], heads, x.shape[1], head_dim});
 }
 
-Heads project(Run& run, const AttentionLayer& layer, const Tensor& x, const Tensor& memory) {
+Qkv project(Run& run, const AttentionLayer& layer, const Tensor& x, const Tensor& memory) {
   const AttentionShape& shape = layer.shape;
-  Heads heads;
+  Qkv heads;
   if (layer.qkv) {
     const Tensor all = apply(run, *layer.qkv, x);
     heads.q = ops::narrow_last(run.tape, all, shape.query_size());
@@ -53,7 +49,7 @@ Tensor rotate(Run& run, const AttentionShape& shape, const Shared& shared, const
   }
   const Tensor by_sin = ops::mul(tape, turned, *shared.sin, "sin");
   turned = {};
-  const Tensor embedded = ops::add(tape, by_cos, by_sin, "embedded");
+  Tensor embedded = ops::add(tape, by_cos, by_sin, "embedded");
   if (whole) return embedded;
   const Tensor rest = ops::narrow_last(tape, x, shape.head_dim - width);
   return ops::concat_last(tape, embedded, rest, "whole");
@@ -70,7 +66,7 @@ Tensor extend(Run& run, const Tensor& before, const Tensor& fresh, std::uint64_t
   return run.tape.empty("cache.window", {shape, fresh.element}, Component::kv_cache);
 }
 
-void remember(Run& run, LayerCache& cache, Heads& heads, std::uint64_t window) {
+void remember(Run& run, LayerCache& cache, Qkv& heads, std::uint64_t window) {
   heads.k = cache.keys = extend(run, cache.keys, heads.k, window);
   heads.v = cache.values = extend(run, cache.values, heads.v, window);
   cache.keys.storage->retag(Component::kv_cache);
@@ -103,7 +99,7 @@ AttentionLayer make_attention(Run& run, const Stack& stack, const AttentionShape
 Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
              const AttentionInput& input) {
   const AttentionShape& shape = layer.shape;
-  Heads heads = project(run, layer, input.x, input.memory.value_or(input.x));
+  Qkv heads = project(run, layer, input.x, input.memory.value_or(input.x));
   if (layer.q_norm) {
     heads.q = apply(run, *layer.q_norm, heads.q);
     heads.k = apply(run, *layer.k_norm, heads.k);
@@ -119,7 +115,7 @@ Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
   if (input.cache != nullptr) remember(run, *input.cache, heads, input.window);
   const Shape out = {input.x.shape[0], input.x.shape[1], shape.query_size()};
   const auto kernel = [&run, shape, shared](Tape&, const std::vector<Tensor>& qkv) {
-    return attend(run, shape, shared, qkv[0], qkv[1], qkv[2]);
+    return attend(run, shape, shared, {qkv[0], qkv[1], qkv[2]});
   };
   const bool again = run.job.compute.checkpointing == Checkpointing::selective && run.trains();
   std::vector<Tensor> qkv = {std::move(heads.q), std::move(heads.k), std::move(heads.v)};

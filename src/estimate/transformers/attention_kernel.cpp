@@ -10,8 +10,8 @@ Shape score_shape(const Tensor& q, const Tensor& k) {
 
 // at::_scaled_dot_product_attention_math: both operands are scaled by the square root of the
 // scale, half types are computed in fp32, and a causal mask is made per call.
-Tensor attend_math(Run& run, const Shared& shared, const Tensor& q, const Tensor& k,
-                   const Tensor& v) {
+Tensor attend_math(Run& run, const Shared& shared, const Qkv& in) {
+  const auto& [q, k, v] = in;
   Tape& tape = run.tape;
   const Tensor queries = ops::cast(tape, q, Element::fp32, "q.fp32");
   const Tensor keys = ops::cast(tape, k, Element::fp32, "k.fp32");
@@ -29,8 +29,8 @@ Tensor attend_math(Run& run, const Shared& shared, const Tensor& q, const Tensor
 }
 
 // transformers' eager_attention_forward.
-Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared, const Tensor& q,
-                    const Tensor& k, const Tensor& v) {
+Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared, const Qkv& in) {
+  const auto& [q, k, v] = in;
   Tape& tape = run.tape;
   const Tensor queries = run.autocast(q, "q.input");
   const Tensor keys = run.autocast(k, "k.input");
@@ -53,8 +53,8 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
 
 }  // namespace
 
-Tensor attend(Run& run, const AttentionShape& shape, const Shared& shared, const Tensor& q,
-              const Tensor& k, const Tensor& v) {
+Tensor attend(Run& run, const AttentionShape& shape, const Shared& shared, const Qkv& in) {
+  const auto& [q, k, v] = in;
   Tape& tape = run.tape;
   const Attention kind =
       shape.soft_cap || shared.bias ? Attention::eager : *run.job.compute.attention;
@@ -63,14 +63,13 @@ Tensor attend(Run& run, const AttentionShape& shape, const Shared& shared, const
                                 run.autocast(v, "v.input"));
   }
   const Shape repeated = {k.shape[0], q.shape[1], k.shape[2], k.shape[3]};
-  const Tensor keys = ops::repeat_heads(tape, k, repeated, "k.repeated");
-  const Tensor values = ops::repeat_heads(tape, v, repeated, "v.repeated");
-  if (kind == Attention::eager) return attend_eager(run, shape, shared, q, keys, values);
-  const Tensor queries = run.autocast(q, "q.input");
-  const Tensor narrow_keys = run.autocast(keys, "k.input");
-  const Tensor narrow_values = run.autocast(values, "v.input");
-  if (kind == Attention::math) return attend_math(run, shared, queries, narrow_keys, narrow_values);
-  return ops::flash_attention(tape, queries, narrow_keys, narrow_values);
+  Qkv all{q, ops::repeat_heads(tape, k, repeated, "k.repeated"),
+          ops::repeat_heads(tape, v, repeated, "v.repeated")};
+  if (kind == Attention::eager) return attend_eager(run, shape, shared, all);
+  all = {run.autocast(all.q, "q.input"), run.autocast(all.k, "k.input"),
+         run.autocast(all.v, "v.input")};
+  if (kind == Attention::math) return attend_math(run, shared, all);
+  return ops::flash_attention(tape, all.q, all.k, all.v);
 }
 
 }  // namespace headroom::estimate::transformers

@@ -6,9 +6,12 @@
 
 namespace headroom::estimate::transformers {
 
-// q [batch, heads, queries, head_dim], k and v [batch, kv_heads, keys, head_dim] → q's shape. A
-// soft cap or a bias on the scores rules fused kernels out: those run as eager.
-Tensor attend(Run& run, const AttentionShape& shape, const Shared& shared, const Tensor& q,
-              const Tensor& k, const Tensor& v);
+struct Qkv {
+  Tensor q;     // [batch, heads, queries, head_dim]
+  Tensor k, v;  // [batch, kv_heads, keys, head_dim]
+};
+
+// → q's shape. A soft cap or a bias on the scores rules fused kernels out: those run as eager.
+Tensor attend(Run& run, const AttentionShape& shape, const Shared& shared, const Qkv& in);
 
 }  // namespace headroom::estimate::transformers

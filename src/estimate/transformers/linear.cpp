@@ -95,7 +95,7 @@ Tensor quantised_product(Run& run, const Linear& linear, const Tensor& x) {
   std::vector<Tensor> saved;
   if (how.saves_input && x.requires_grad()) saved.push_back(x);
   const bool unpacks_back = how.whole || linear.format == WeightFormat::int8;
-  return run.tape.connect(y, {x}, std::move(saved),
+  return run.tape.connect(y, {x}, saved,
                           [=](Tape& t, const Tensor&, const Node&) -> std::vector<Tensor> {
                             Tensor again;
                             if (unpacks_back)

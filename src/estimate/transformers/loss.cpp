@@ -44,7 +44,7 @@ Tensor logits_of(Run& run, const Tensor& hidden, const Linear& head, const Head&
   return ops::scale(tape, logits, "logits.multiplied");
 }
 
-Tensor language_loss(Run& run, Tensor hidden, const Linear& head, const Head& kind) {
+Tensor language_loss(Run& run, const Tensor& hidden, const Linear& head, const Head& kind) {
   Tape& tape = run.tape;
   if (run.job.compute.loss == Loss::fused_liger) {
     const Scope scope(tape, "head", Component::logits);
