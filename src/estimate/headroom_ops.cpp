@@ -23,7 +23,7 @@ Ops::Ops(Tape& tape, const Job& job, const ModelConfig& model)
       narrow_(element_ != Element::fp32) {}
 
 Tensor Ops::temporary(Name name, Shape shape, Element element) const {
-  return tape_.empty(name, {std::move(shape), element}, Component::workspace);
+  return tape_.empty(name, {shape, element}, Component::workspace);
 }
 
 Tensor Ops::widened(Name name, const Shape& shape) const {

@@ -18,7 +18,7 @@ class Builder {
         lora_(job.method.kind == MethodKind::lora) {}
 
   Parameter* add(Name name, Shape shape) {
-    const Meta meta{std::move(shape), element_of(job_.compute.dtype)};
+    const Meta meta{shape, element_of(job_.compute.dtype)};
     to_.base.push_back({tape_.empty(name, meta, Component::weights), {}, !lora_});
     return &to_.base.back();
   }
@@ -53,7 +53,7 @@ class Builder {
   }
 
   Parameter* add_adapter(Name name, Shape shape) {
-    const Meta meta{std::move(shape), element_of(job_.method.adapter_dtype)};
+    const Meta meta{shape, element_of(job_.method.adapter_dtype)};
     to_.adapters.push_back({tape_.empty(name, meta, Component::adapters), {}, true});
     return &to_.adapters.back();
   }

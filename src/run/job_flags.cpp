@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,13 +14,24 @@ namespace headroom::run {
 namespace {
 
 struct Default {
+  enum class For : std::uint8_t { all, training, inference };
   const char* key;
   const char* taken;
+  For use = For::all;
 };
-constexpr Default defaults[] = {{"method.kind", "full fine-tuning (--method)"},
-                                {"compute.dtype", "bf16 (--dtype)"},
-                                {"batch.micro", "a micro-batch of 1 (--batch)"},
-                                {"batch.sequence", "1024 tokens (--sequence)"}};
+constexpr Default defaults[] = {
+    {"method.kind", "full fine-tuning (--method)"},
+    {"compute.dtype", "bf16 (--dtype)"},
+    {"batch.micro", "a micro-batch of 1 (--batch)", Default::For::training},
+    {"batch.sequence", "1024 tokens (--sequence)", Default::For::training},
+    {"batch.micro", "one sample at a time (--batch)", Default::For::inference},
+    {"batch.prompt", "a prompt of 1024 tokens (--prompt)", Default::For::inference},
+    {"batch.generate", "no token generated after it (--generate)", Default::For::inference}};
+
+bool is_inference(const JobFlags& flags) {
+  const auto method = flags.keys.find("method");
+  return method != flags.keys.end() && method->value("kind", Json()) == "inference";
+}
 
 }  // namespace
 
@@ -51,9 +64,14 @@ Error place_error(Error error, const JobFlags& flags, const std::string& name) {
 }
 
 std::string default_note(const JobFlags& flags) {
+  const auto other = is_inference(flags) ? Default::For::training : Default::For::inference;
   std::vector<std::string> taken;
   for (const Default& one : defaults) {
-    if (!flags.flags.contains(one.key)) taken.emplace_back(one.taken);
+    // A prompt that is not given is as long as a sample.
+    const bool follows =
+        one.key == std::string_view("batch.prompt") && flags.flags.contains("batch.sequence");
+    if (one.use != other && !follows && !flags.flags.contains(one.key))
+      taken.emplace_back(one.taken);
   }
   return taken.empty() ? "" : fmt::format("Not said, so taken: {}.", join(taken, ", "));
 }
