@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <tuple>
 #include <vector>
@@ -107,7 +108,7 @@ std::string verdict(const Plan& plan, const Style& style) {
 std::string bar(std::uint64_t bytes, std::uint64_t whole) {
   constexpr std::array parts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const double share = static_cast<double>(bytes) / static_cast<double>(whole);
-  const auto eighths = static_cast<std::size_t>(share * 8.0 * bar_width + 0.5);
+  const auto eighths = static_cast<std::size_t>(std::lround(share * 8.0 * bar_width));
   std::string text;
   for (std::size_t i = 0; i < eighths / 8; ++i) text += "█";
   text += parts.at(eighths % 8);
