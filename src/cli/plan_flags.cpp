@@ -37,7 +37,7 @@ constexpr std::array job_flags = {
     Flag{"--dropout", "method.dropout", Kind::value, "P", "Of LoRA's input (0)"},
     Flag{"--dtype", "compute.dtype", Kind::text, "TYPE", "fp32, bf16 (default), fp16"},
     Flag{"--autocast", "compute.autocast", Kind::value, "BOOL",
-         "true: fp32 weights, computed in dtype"},
+         "Products in dtype whatever weights are held in (false)"},
     Flag{"--attention", "compute.attention", Kind::text, "KERNEL",
          "math, eager, sdpa-mask, efficient, flash (default: what the device has)"},
     Flag{"--checkpointing", "compute.checkpointing", Kind::text, "KIND",
@@ -108,10 +108,10 @@ bool is_path(const std::string& model) {
 void PlanFlags::add_to(CLI::App& command) {
   for (std::size_t i = 0; i < job_flags.size() + number_flags.size(); ++i) {
     const Flag& flag = flag_at(i);
-    Given& given = given_.emplace_back(Given{i, ""});
-    command.add_option(flag.flag, given.text, flag.help)
-        ->type_name(flag.type)
-        ->group(i < job_flags.size() ? job_group : numbers_group);
+    Given& given = given_.emplace_back(Given{i, "", nullptr});
+    CLI::Option* option = command.add_option(flag.flag, given.text, flag.help);
+    given.option = option;
+    option->type_name(flag.type)->group(i < job_flags.size() ? job_group : numbers_group);
   }
 }
 
@@ -136,6 +136,14 @@ void PlanFlags::add_model_by_numbers(run::JobFlags& flags) const {
 
 Result<run::JobFlags> PlanFlags::read() const {
   run::JobFlags flags;
+  for (const Given& given : given_) {
+    // A script's --capacity "$UNSET" is no answer.
+    if (given.text.empty() && given.option->count() > 0)
+      return Error{
+          Errc::invalid,
+          fmt::format("plan: {}: expected a value, found nothing", flag_at(given.flag).flag),
+          "give it one, or leave it out"};
+  }
   add_model_by_numbers(flags);
   for (const Given& given : given_) {
     if (given.text.empty() || given.flag >= job_flags.size()) continue;

@@ -24,6 +24,7 @@ class PlanFlags {
   struct Given {
     std::size_t flag = 0;  // Which of the table.
     std::string text;
+    const CLI::Option* option = nullptr;
   };
   const std::string& text_of(std::string_view flag) const;
   void add_model_by_numbers(run::JobFlags& flags) const;

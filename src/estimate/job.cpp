@@ -32,6 +32,7 @@ const std::vector<std::string> allocators = {"headroom", "torch", "torch-expanda
 constexpr Range ranks = {1, 1U << 16U};
 constexpr Range batches = {1, 1U << 20U};
 constexpr Range sequences = {1, 1U << 24U};
+constexpr Bytes least_capacity = 1_MiB;  // Less is a number without its unit.
 constexpr Range group_sizes = {1, 1U << 20U};
 constexpr Range large_numbers = {1, std::uint64_t{1} << 40U};
 
@@ -247,6 +248,12 @@ class JobParser {
 
     TableReader device = table("/device");
     device.read("capacity", job_.device.capacity);
+    if (job_.device.capacity && *job_.device.capacity < least_capacity) {
+      device.fail("capacity", Errc::invalid,
+                  fmt::format("expected a size of at least {}, found {}", to_string(least_capacity),
+                              to_string(*job_.device.capacity)),
+                  "write it with its unit: capacity = \"16GiB\"");
+    }
     device.read("gpu", job_.device.gpu);
     if (job_.engine.kind == EngineKind::headroom) job_.device.allocator = "headroom";
     std::size_t allocator = allocators.size();

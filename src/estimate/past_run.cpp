@@ -162,7 +162,7 @@ Status add_report(const Json& report, PastRun& run) {
   if (!report.is_object() || !report.contains("measured"))
     return wrong("report", "an object with \"measured\"", report);
   HEADROOM_TRY(run.measured, parse_memory_peak(report["measured"]));
-  if (!run.measured.allocated_bytes)
+  if (run.measured.allocated_bytes.value_or(0) == 0)
     return wrong("measured.allocated_bytes", "a number of bytes", report["measured"]);
   HEADROOM_TRY(run.outcome, outcome_of(report));
   if (report.contains("predicted") && report["predicted"].is_object()) {

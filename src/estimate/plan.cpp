@@ -20,6 +20,8 @@ namespace headroom::estimate {
 namespace {
 
 constexpr std::size_t largest_max = 10;
+// A recording of more tensors than this (many experts) is not made again for every setting.
+constexpr std::size_t searched_tensors_max = 150000;
 constexpr std::size_t cards_max = 3;
 
 struct Replays {
@@ -128,6 +130,50 @@ Error too_large(const TensorRecord& tensor) {
           "lower batch.micro or batch.sequence, or correct the model's shape"};
 }
 
+// Settings that do not do what they seem to ask for.
+void note_kernels(const Job& given, const Architecture& model, const Device& device, Plan& plan) {
+  const auto note = [&plan](std::string text) { plan.notes.push_back(std::move(text)); };
+  if (given.compute.attention && !has_kernel(device, *given.compute.attention)) {
+    note(
+        fmt::format("compute.attention = \"{}\": this device has no such kernel; PyTorch would "
+                    "take \"{}\", which needs more.",
+                    to_string(*given.compute.attention), to_string(device.attention)));
+  } else if (given.compute.attention && *given.compute.attention != *plan.job.compute.attention) {
+    note(fmt::format("compute.attention = \"{}\": it has no kernel for {}; \"{}\" is planned.",
+                     to_string(*given.compute.attention), to_string(given.compute.dtype),
+                     to_string(*plan.job.compute.attention)));
+  }
+  if (!model.stacks.empty() && model.main().attention.soft_cap &&
+      *plan.job.compute.attention != Attention::eager)
+    note(
+        "Its attention scores are capped, which fused kernels do not do: attention is planned as "
+        "eager.");
+  if (given.compute.autocast && given.method.base == format_of(given.compute.dtype))
+    note(
+        fmt::format("compute.autocast: the weights are {} already; mixed precision with full "
+                    "weights is base = \"fp32\".",
+                    to_string(given.compute.dtype)));
+}
+
+// Where a search was asked for and is not made.
+void note_no_search(const Asked& asked, const Device& device, bool too_long, Plan& plan) {
+  if ((asked.settings || asked.largest) && !device.capacity)
+    plan.notes.emplace_back(
+        "Nothing was searched for, as no capacity is known: name a --gpu or a "
+        "--capacity.");
+  if (too_long && device.capacity && (plan.fits == false || asked.settings || asked.largest))
+    plan.notes.emplace_back(
+        "Other settings were not searched: a step of this many experts takes too long to plan "
+        "again and again. checkpointing = \"layer\" and a smaller micro help first.");
+}
+
+// A question about tokens that the input does not have.
+bool has_tokens(const Architecture& model) {
+  if (model.graph || model.stacks.empty()) return false;
+  const Input::Kind kind = model.main().input.kind;
+  return kind == Input::Kind::tokens || kind == Input::Kind::numbers;
+}
+
 // What "auto" was taken for where no capacity decides.
 void note_choices(const Job& given, const Device& device, Plan& plan) {
   if (device.capacity) return;
@@ -207,8 +253,12 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
   plan.notes = model.notes;
   plan.notes.insert(plan.notes.end(), device.notes.begin(), device.notes.end());
   note_choices(given, device, plan);
+  note_kernels(given, model, device, plan);
+  const bool too_long = replays.recording.tensors.size() > searched_tensors_max;
+  note_no_search(asked, device, too_long, plan);
   // Of a graph nothing is known that could be varied.
-  plan.searched = !model.graph && (plan.fits == false || (asked.settings && plan.fits));
+  plan.searched =
+      !model.graph && !too_long && (plan.fits == false || (asked.settings && plan.fits));
   if (plan.searched) {
     HEADROOM_TRY(Search found, find_settings(job, model, device, try_job, *plan.fits));
     plan.advice = std::move(found.advice);
@@ -218,7 +268,10 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
     anywhere.compute.attention = given.compute.attention;
     HEADROOM_TRY(plan.cards, find_cards(anywhere, model));
   }
-  if (asked.largest && device.capacity)
+  const bool counts_tokens = asked.largest == Quantity::sequence;
+  if (counts_tokens && !has_tokens(model))
+    plan.notes.emplace_back("A longest sequence was not looked for: the input has one size.");
+  else if (asked.largest && device.capacity && !too_long)
     plan.largest_fit = find_largest(job, *asked.largest, try_job);
   return plan;
 }

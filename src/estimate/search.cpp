@@ -102,7 +102,8 @@ class Finder {
         Change whole = merge(setting, optimizer);
         if (micro != *job_.batch.micro) {
           whole.micro = micro;
-          whole.accumulate = global / micro;
+          // Inference has no steps: it takes fewer samples at a time.
+          if (job_.method.kind != MethodKind::inference) whole.accumulate = global / micro;
         }
         ++found_.combinations;
         const auto seen = outlook.at(apply(job_, whole));

@@ -95,9 +95,18 @@ Result<std::vector<Card>> load_cards() {
 Result<Card> find_card(std::string_view name) {
   HEADROOM_TRY(const std::vector<Card> cards, load_cards());
   std::vector<std::string> names;
+  std::vector<Card> begun;  // "A100" is the beginning of two.
   for (const Card& card : cards) {
     if (plain(card.name) == plain(name)) return card;
+    if (!plain(name).empty() && plain(card.name).starts_with(plain(name))) begun.push_back(card);
     names.push_back(card.name);
+  }
+  if (begun.size() == 1) return begun.front();
+  if (!begun.empty()) {
+    std::vector<std::string> several;
+    for (const Card& card : begun) several.push_back("\"" + card.name + "\"");
+    return Error{Errc::invalid, fmt::format("device.gpu: several cards are called \"{}\"", name),
+                 "name one of " + join(several, ", ")};
   }
   const auto meant = nearest(name, names);
   return Error{

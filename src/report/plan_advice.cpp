@@ -38,12 +38,15 @@ std::string kernel_cost(const Change& change) {
 }
 
 // One piece of advice: its figures, the settings, and below them what they cost.
-void add_row(std::string& text, const Advice& advice) {
+void add_row(std::string& text, const Advice& advice, std::uint64_t capacity) {
   const std::string figures =
       fmt::format("  {:>10}  {:>10}  {:>5.0f} %   ", amount(advice.allocated_bytes),
                   amount(advice.device_bytes), 100.0 * advice.relative_speed);
   text += fold(to_text(advice.change), figures, columns);
-  const auto costs = costs_of(advice.change);
+  auto costs = costs_of(advice.change);
+  if (static_cast<double>(advice.device_bytes) >
+      estimate::borderline_from * static_cast<double>(capacity))
+    costs.emplace_back("a close fit");
   if (!costs.empty())
     text += fold(join(costs, "; "), std::string(display_width(figures), ' '), columns);
 }
@@ -56,7 +59,9 @@ void add_rows(std::string& text, const Plan& plan, bool changing, std::string_vi
       fmt::format_to(std::back_inserter(text), "\n{}\n  {:>10}  {:>10}  {:>7}\n", title,
                      "allocated", "on device", "speed");
     titled = true;
-    add_row(text, advice);
+    // headroom's own allocator does not fragment, so there is nothing close about it.
+    const bool exact = plan.job.device.allocator == "headroom";
+    add_row(text, advice, exact ? UINT64_MAX : plan.capacity_bytes.value_or(0));
   }
 }
 
@@ -157,6 +162,7 @@ std::vector<std::string> costs_of(const Change& change) {
     if (applies) costs.emplace_back(cost);
   };
   add(change.accumulate.value_or(1) > 1, "more passes for each step");
+  add(change.micro && !change.accumulate, "fewer samples at a time");
   add(change.checkpointing == estimate::Checkpointing::layer, "every layer is computed twice");
   add(change.checkpointing == estimate::Checkpointing::selective, "attention is computed twice");
   if (const std::string kernels = kernel_cost(change); !kernels.empty()) costs.push_back(kernels);
@@ -180,8 +186,13 @@ std::vector<std::string> costs_of(const Change& change) {
 std::string advice_text(const Plan& plan) {
   std::string text;
   if (plan.fits == false) {
-    add_rows(text, plan, false, "What would fit and learn the same, fastest first:");
-    add_rows(text, plan, true, "What would fit and changes what is learned:");
+    const bool infers = plan.job.method.kind == estimate::MethodKind::inference;
+    add_rows(text, plan, false,
+             infers ? "What would fit and answer the same, fastest first:"
+                    : "What would fit and learn the same, fastest first:");
+    add_rows(text, plan, true,
+             infers ? "What would fit and changes the answers:"
+                    : "What would fit and changes what is learned:");
     if (plan.advice.empty()) text += hopeless(plan);
   } else {
     add_rows(text, plan, false, "What fits and is faster:");

@@ -45,8 +45,14 @@ std::string trained_of(const Plan& plan) {
                                                  : to_count(plan.trainable_parameters));
 }
 
-std::string batch_of(const Plan& plan) {
+std::string batch_of(const Plan& plan, const estimate::Architecture& model) {
   const auto& batch = plan.job.batch;
+  const bool images =
+      !model.stacks.empty() && model.main().input.kind == estimate::Input::Kind::patches;
+  if (images)
+    return fmt::format("{} {} of {} × {} pixels at a time", *batch.micro,
+                       *batch.micro == 1 ? "image" : "images", model.main().input.image_size,
+                       model.main().input.image_size);
   if (plan.job.method.kind == estimate::MethodKind::inference) {
     return fmt::format("batch {}, prompt of {} tokens, {} generated", *batch.micro, batch.prompt,
                        batch.generate);
@@ -76,7 +82,7 @@ std::string headline(const Plan& plan, const estimate::Architecture& model) {
   return fmt::format("{} in {}, {}\n{} layers, hidden size {}, {} parameters{}\n", model.family,
                      to_string(plan.job.method.base), method_of(plan), model.main().layers,
                      model.main().hidden, to_count(plan.parameters), trained_of(plan)) +
-         batch_of(plan) + "\n" + fold(settings_of(plan), "", 100);
+         batch_of(plan, model) + "\n" + fold(settings_of(plan), "", 100);
 }
 
 std::string verdict(const Plan& plan, const Style& style) {

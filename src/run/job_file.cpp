@@ -11,6 +11,7 @@
 #include "base/document.h"
 #include "knowledge/models.h"
 #include "machine/user_files.h"
+#include "run/model_defaults.h"
 #include "run/model_files.h"
 
 namespace headroom::run {
@@ -139,9 +140,10 @@ Result<LoadedJob> load_job(const std::string& path, const JobFlags& flags) {
   const std::string folder = beside_job ? folder_of(path) : ".";
   auto loaded = load_model(*job, folder);
   if (!loaded) return place_error(std::move(loaded).error(), flags, name);
+  take_model_defaults(is_alone ? Document{} : document, *job, loaded->model);
   std::vector<std::string>& notes = loaded->model.notes;
   if (is_alone) notes.push_back(default_job_note(*job, loaded->model.graph != nullptr));
-  if (const std::string note = default_note(flags); path.empty() && !note.empty())
+  if (const std::string note = default_note(flags, *job); path.empty() && !note.empty())
     notes.push_back(note);
   return LoadedJob{*std::move(job), std::move(loaded->model), std::move(loaded->config), folder};
 }

@@ -23,10 +23,16 @@ constexpr Default defaults[] = {
     {"method.kind", "full fine-tuning (--method)"},
     {"compute.dtype", "bf16 (--dtype)"},
     {"batch.micro", "a micro-batch of 1 (--batch)", Default::For::training},
-    {"batch.sequence", "1024 tokens (--sequence)", Default::For::training},
+    {"batch.sequence", "{} tokens (--sequence)", Default::For::training},
     {"batch.micro", "one sample at a time (--batch)", Default::For::inference},
-    {"batch.prompt", "a prompt of 1024 tokens (--prompt)", Default::For::inference},
+    {"batch.prompt", "a prompt of {} tokens (--prompt)", Default::For::inference},
     {"batch.generate", "no token generated after it (--generate)", Default::For::inference}};
+
+// The length in the place of "{}", where the text has one.
+std::string with_length(std::string text, std::uint64_t length) {
+  const std::size_t at = text.find("{}");
+  return at == std::string::npos ? text : text.replace(at, 2, std::to_string(length));
+}
 
 bool is_inference(const JobFlags& flags) {
   const auto method = flags.keys.find("method");
@@ -63,15 +69,17 @@ Error place_error(Error error, const JobFlags& flags, const std::string& name) {
   return std::move(error).in(name);
 }
 
-std::string default_note(const JobFlags& flags) {
+std::string default_note(const JobFlags& flags, const estimate::Job& job) {
   const auto other = is_inference(flags) ? Default::For::training : Default::For::inference;
+  const std::uint64_t length =
+      other == Default::For::training ? job.batch.prompt : job.batch.sequence;
   std::vector<std::string> taken;
   for (const Default& one : defaults) {
     // A prompt that is not given is as long as a sample.
     const bool follows =
         one.key == std::string_view("batch.prompt") && flags.flags.contains("batch.sequence");
     if (one.use != other && !follows && !flags.flags.contains(one.key))
-      taken.emplace_back(one.taken);
+      taken.push_back(with_length(one.taken, length));
   }
   return taken.empty() ? "" : fmt::format("Not said, so taken: {}.", join(taken, ", "));
 }

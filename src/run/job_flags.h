@@ -8,6 +8,7 @@
 
 #include "base/document.h"
 #include "base/error.h"
+#include "estimate/job.h"
 
 namespace headroom::run {
 
@@ -27,6 +28,6 @@ void apply(const JobFlags& flags, Document& document);
 Error place_error(Error error, const JobFlags& flags, const std::string& name);
 
 // What a job made of flags alone leaves open, and what is taken for it; empty if nothing.
-std::string default_note(const JobFlags& flags);
+std::string default_note(const JobFlags& flags, const estimate::Job& job);
 
 }  // namespace headroom::run

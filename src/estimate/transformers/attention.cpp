@@ -57,7 +57,11 @@ Tensor rotate(Run& run, const AttentionShape& shape, const Shared& shared, const
 
 // torch.cat of what was there and what is new; a sliding window keeps its last tokens.
 Tensor extend(Run& run, const Tensor& before, const Tensor& fresh, std::uint64_t window) {
-  if (!before.defined()) return fresh;
+  // The first tokens were kept as they are, with all that their view pins, until the cache's layers
+  // began as empty tensors that are joined to.
+  if (!before.defined() && run.version < joined_cache) return fresh;
+  if (!before.defined())
+    return run.tape.empty("cache", {fresh.shape, fresh.element}, Component::kv_cache);
   Shape shape = fresh.shape;
   shape[2] += before.shape[2];
   Tensor all = run.tape.empty("cache", {shape, fresh.element}, Component::kv_cache);

@@ -22,4 +22,7 @@ inline constexpr Version loss_function{4, 46};
 // From here on labels are shifted, not logits: no shifted copy.
 inline constexpr Version shifted_labels{4, 51};
 
+// From here on a cache begins empty (cache_utils.py, DynamicLayer) and copies what it is given.
+inline constexpr Version joined_cache{4, 54};
+
 }  // namespace headroom::estimate::transformers
