@@ -32,7 +32,7 @@ const std::vector<std::string> allocators = {"headroom", "torch", "torch-expanda
 constexpr Range ranks = {1, 1U << 16U};
 constexpr Range batches = {1, 1U << 20U};
 constexpr Range sequences = {1, 1U << 24U};
-constexpr Bytes least_capacity = 1_MiB;  // Less is a number without its unit.
+constexpr Bytes least_capacity = 4_KiB;  // Less is a number without its unit.
 constexpr Range group_sizes = {1, 1U << 20U};
 constexpr Range large_numbers = {1, std::uint64_t{1} << 40U};
 

@@ -127,8 +127,7 @@ TEST(ModelConfig, heads_without_a_size_are_refused_unless_it_is_given) {
 }
 
 TEST(Job, a_capacity_without_its_unit_is_asked_for_it) {
-  const auto job =
-      parse_job(*parse_document("[model]\nname = \"x\"\n[device]\ncapacity = 16\n"));
+  const auto job = parse_job(*parse_document("[model]\nname = \"x\"\n[device]\ncapacity = 16\n"));
   ASSERT_FALSE(job);
   EXPECT_NE(job.error().next.find("16GiB"), std::string::npos);
 }

@@ -98,7 +98,14 @@ data::Source make_source(const run::LoadedJob& loaded) {
 
 // A .gguf or .safetensors file names a model and its weights: starting from random ones instead
 // would be a surprise.
-Status refuse_weight_file(const Job::Model& model) {
+Status refuse_what_has_no_weights(const Job::Model& model) {
+  // A name is enough to plan; training from it would begin with random weights, unsaid.
+  if (model.name && !model.config && !model.config_path)
+    return Error{Errc::unsupported,
+                 fmt::format("model.name: expected the model's own files to train, found the name "
+                             "\"{}\" alone",
+                             *model.name),
+                 "write config = \"the folder with its config.json and weights\""};
   const std::string path = model.config_path.value_or("");
   if (!path.ends_with(".gguf") && !path.ends_with(".onnx") && !path.ends_with(".safetensors"))
     return Done{};
@@ -119,7 +126,7 @@ std::optional<std::string> find_model_folder(const run::LoadedJob& loaded) {
 Result<Settings> make_settings(const run::LoadedJob& loaded) {
   const Job& job = loaded.job;
   HEADROOM_CHECK(refuse_what_cannot_be_done(job));
-  HEADROOM_CHECK(refuse_weight_file(job.model));
+  HEADROOM_CHECK(refuse_what_has_no_weights(job.model));
   HEADROOM_TRY(const estimate::ModelConfig model, estimate::decoder_config(loaded.model));
   HEADROOM_CHECK(check_supported(loaded.config, model, job.batch.sequence));
   return Settings{.config = model,

@@ -32,6 +32,20 @@ TEST(Settings, what_the_trainer_cannot_do_is_refused_by_key) {
   EXPECT_THAT(refusal({"data.path=[]"}).message, HasSubstr("data.path"));
 }
 
+TEST(Settings, a_name_without_files_is_nothing_to_train) {
+  run::LoadedJob loaded;
+  loaded.job.engine.kind = estimate::EngineKind::headroom;
+  loaded.job.device.allocator = "headroom";
+  loaded.job.compute.dtype = loaded.job.compute.residual = loaded.job.compute.embeddings =
+      estimate::DType::fp32;
+  loaded.job.method.base = estimate::WeightFormat::fp32;
+  loaded.job.data.paths = {"."};
+  loaded.job.model.name = "Qwen/Qwen2.5-0.5B";
+  const auto settings = make_settings(loaded);
+  ASSERT_FALSE(settings);
+  EXPECT_THAT(settings.error().message, HasSubstr("model.name"));
+}
+
 TEST(Settings, paths_start_from_the_folder_of_the_job) {
   const TinyJob job;
   const auto request = job.request({"model.config=\".\""});
