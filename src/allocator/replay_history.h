@@ -42,9 +42,9 @@ struct ReplayHistory {
 // As replay(). Requires: the policy is fresh.
 ReplayHistory replay_with_history(const Trace& trace, Policy& policy);
 
-// What a device with these 2 MiB units would show: the snapshot that PyTorch's viewer opens. A
-// policy does not tell its segments, so every unit counts as mapped from the first block in it on;
-// `capacity_bytes` says what was free where the replay failed.
+// The history as a snapshot that PyTorch's viewer opens. A policy does not tell its segments, so a
+// unit of 2 MiB counts as mapped from its first block on, and as unmapped where the policy holds
+// less than that comes to. What `capacity_bytes` left free is said where the replay failed.
 Snapshot to_snapshot(const ReplayHistory& history, std::uint64_t capacity_bytes);
 
 }  // namespace headroom::allocator
