@@ -5,6 +5,8 @@
 #include "allocator/replay_history.h"
 #include "allocator/snapshot_writer.h"
 #include "machine/user_files.h"
+#include "report/replay_html.h"
+#include "report/replay_picture.h"
 
 namespace headroom::cli {
 namespace {
@@ -31,15 +33,26 @@ Status write_export(const std::string& path, const ReplayInput& input,
   return write(path, to_pickle(snapshot), "--export");
 }
 
+// About a piece of the curve for every two pixels, and as many blocks as a browser draws at once.
+constexpr std::size_t most_pieces = 440;
+constexpr std::size_t most_blocks = 4000;
+
+Status write_page(const std::string& path, const ReplayInput& input,
+                  const report::TraceFacts& facts, const std::vector<report::ReplayRow>& rows) {
+  std::vector<report::ReplayPicture> pictures;
+  for (const report::ReplayRow& row : rows)
+    pictures.push_back(
+        report::make_replay_picture(row, history_of(input, row), most_pieces, most_blocks));
+  return write(path, report::to_html(facts, input.snapshot, pictures), "--html");
+}
+
 }  // namespace
 
 Status write_replay_files(const ReplayFiles& files, const ReplayInput& input,
                           const report::TraceFacts& facts,
                           const std::vector<report::ReplayRow>& rows) {
   if (!files.exported.empty()) HEADROOM_CHECK(write_export(files.exported, input, rows.front()));
-  if (!files.html.empty()) {
-    (void)facts;
-  }
+  if (!files.html.empty()) HEADROOM_CHECK(write_page(files.html, input, facts, rows));
   return Done{};
 }
 
