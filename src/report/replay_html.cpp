@@ -74,7 +74,8 @@ class Page {
         escape_html(name()), trace_.events, human(trace_.peak_live_bytes),
         failed > 0 ? "fails" : "fits", verdict);
     if (!snapshot_) return;
-    for (const std::string_view line : split_lines(introduce(name(), *snapshot_)))
+    const std::string words = introduce(name(), *snapshot_);
+    for (const std::string_view line : split_lines(words))
       if (!line.empty()) add("<p class=\"snapshot\">{}</p>\n", escape_html(line));
   }
 

@@ -2,6 +2,8 @@
 #include "report/replay_picture.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <utility>
 
 #include "allocator/address_ranges.h"
@@ -52,18 +54,20 @@ class Places {
 
 std::vector<HeldPoint> thin_out(const std::vector<HeldBytes>& held, std::size_t most_pieces) {
   const std::size_t piece = std::max<std::size_t>(1, (held.size() + most_pieces - 1) / most_pieces);
-  const auto less = [](const HeldBytes& a, const HeldBytes& b) {
-    return std::pair{a.live, a.reserved} < std::pair{b.live, b.reserved};
+  const auto less_live = [](const HeldBytes& a, const HeldBytes& b) { return a.live < b.live; };
+  const auto less_reserved = [](const HeldBytes& a, const HeldBytes& b) {
+    return a.reserved < b.reserved;
   };
   std::vector<HeldPoint> points;
   for (std::size_t begin = 0; begin < held.size(); begin += piece) {
     const auto first = held.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last =
         held.begin() + static_cast<std::ptrdiff_t>(std::min(begin + piece, held.size()));
-    auto lowest = std::min_element(first, last, less);
-    auto highest = std::max_element(first, last, less);
-    if (highest < lowest) std::swap(lowest, highest);
-    for (const auto moment : {lowest, highest}) {
+    std::array moments = {std::min_element(first, last, less_live),
+                          std::max_element(first, last, less_live),
+                          std::max_element(first, last, less_reserved), std::prev(last)};
+    std::sort(moments.begin(), moments.end());
+    for (const auto moment : moments) {
       const auto event = static_cast<std::uint64_t>(moment - held.begin());
       if (!points.empty() && points.back().event == event) continue;
       points.push_back({event, moment->live, moment->reserved});

@@ -37,7 +37,8 @@ struct ReplayPicture {
   std::uint64_t address_bytes = 0;  // Where places end.
 };
 
-// Of every piece of the curve the lowest and the highest moment are kept. Requires: limits > 0.
+// Of every piece of the curve the highest and lowest moments and the last are kept. Requires:
+// limits > 0.
 ReplayPicture make_replay_picture(ReplayRow row, const allocator::ReplayHistory& history,
                                   std::size_t most_pieces, std::size_t most_blocks);
 
