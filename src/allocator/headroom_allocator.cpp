@@ -100,7 +100,7 @@ SegmentId HeadroomAllocator::find_block(std::uint64_t bytes, StreamId stream) {
 
 void HeadroomAllocator::note_pages() {
   tracker_.set_reserved(pages_.created() * page_bytes);
-  tracker_.set_device_calls(pages_.device_calls());
+  tracker_.set_device_calls(pages_.device_calls(), pages_.device_ns());
 }
 
 SegmentId HeadroomAllocator::find_block_on_miss(std::uint64_t bytes, StreamId stream) {
@@ -253,7 +253,7 @@ std::string HeadroomAllocator::broken_invariant() const {
     used += heap->bytes_in(SegmentState::used);
     mapped += heap->bytes_in(SegmentState::used) + heap->bytes_in(SegmentState::free);
   }
-  if (used != live) return "used segments and live bytes differ";
+  if (used != live + pages_.lost() * page_bytes) return "used segments and live bytes differ";
   if (mapped + pages_.unmapped() * page_bytes != pages_.created() * page_bytes)
     return "pages were lost: mapped and unmapped ones do not add up to the created ones";
   if (pages_.created() > pages_.capacity_pages()) return "more pages than the capacity";

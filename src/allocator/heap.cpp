@@ -201,21 +201,40 @@ void Heap::give_up(SegmentId claimed) {
 }
 
 Status Heap::map(SegmentId claimed, StreamId stream) {
-  Segment& segment = (*segments_)[claimed];
-  segment.stream = stream;
-  for (std::uint64_t at = segment.address; at < segment.end(); at += page_bytes) {
-    auto page = pages_->map(at);
-    if (page) {
-      page_at(segment, at) = *page;
-      continue;
+  (*segments_)[claimed].stream = stream;
+  const Segment segment = (*segments_)[claimed];
+  Status mapped = Done{};
+  std::uint64_t end = segment.address;
+  for (; end < segment.end(); end += page_bytes) {
+    auto page = pages_->map(end);
+    if (!page) {
+      mapped = std::move(page).error();
+      break;
     }
-    const bool some = at > segment.address;
-    const SegmentId rest = cut(claimed, at);
-    give_up(rest);
-    if (some) release(claimed);
-    return std::move(page).error();
+    page_at(segment, end) = *page;
   }
-  return Done{};
+  if (end > segment.address) {
+    if (Status allowed = pages_->allow_access(segment.address, end - segment.address); !allowed) {
+      retreat(claimed, end);
+      return allowed;
+    }
+  }
+  if (mapped) return mapped;
+  give_up(cut(claimed, end));
+  if (end > segment.address) release(claimed);
+  return mapped;
+}
+
+// Pages that nothing may touch are unmapped again. Those that cannot even be unmapped are lost:
+// they stay a used segment that belongs to nobody.
+void Heap::retreat(SegmentId claimed, std::uint64_t end) {
+  const Segment segment = (*segments_)[claimed];
+  while (end > segment.address &&
+         pages_->unmap(end - page_bytes, page_at(segment, end - page_bytes)))
+    end -= page_bytes;
+  pages_->lose((end - segment.address) / page_bytes);
+  const SegmentId rest = cut(claimed, end);
+  if (rest != no_segment) give_up(rest);
 }
 
 SegmentId Heap::occupy(const Window& window, SegmentId claimed) {

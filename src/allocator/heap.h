@@ -117,6 +117,7 @@ class Heap {
 
   FreeIndex& stream_index(StreamId stream);
   PageHandle& page_at(const Segment& segment, std::uint64_t address);
+  void retreat(SegmentId claimed, std::uint64_t end);
   bool add_range(std::uint64_t bytes);
   class WindowSearch;
 

@@ -27,6 +27,8 @@ class PagePool {
   // Maps an unmapped page, or a new one, at `address`. Fails with the backend's words, or with
   // out_of_memory at the capacity; the page is then still in the pool.
   Result<PageHandle> map(std::uint64_t address);
+  // Once for a stretch of pages mapped since; before anything touches them.
+  Status allow_access(std::uint64_t address, std::uint64_t bytes);
   // Takes the page at `address` back. On failure it stays mapped.
   Status unmap(std::uint64_t address, PageHandle page);
   Status wait_for(StreamId stream);
@@ -36,23 +38,31 @@ class PagePool {
   std::uint64_t spare() const;
   void retry_creation() { refused_ = false; }
 
+  // These mapped pages can never be used again.
+  void lose(std::uint64_t pages) { lost_ += pages; }
+  std::uint64_t lost() const { return lost_; }
+
   std::uint64_t created() const { return created_; }
   std::uint64_t unmapped() const { return unmapped_.size(); }
   std::uint64_t capacity_pages() const { return capacity_pages_; }
   std::uint64_t device_calls() const { return device_calls_; }
+  std::uint64_t device_ns() const { return device_ns_; }
 
   // The backend's last refusal, if there was any.
   const std::optional<Error>& last_error() const { return last_error_; }
 
  private:
   template <class T>
-  Result<T> noted(Result<T> result);
+  Result<T> noted(Result<T> result, std::uint32_t cost);
+  const CallCosts& costs() const { return backend_->capabilities().costs; }
 
   Backend* backend_;
   std::uint64_t capacity_pages_;
   std::uint64_t created_ = 0;
+  std::uint64_t lost_ = 0;
   std::vector<PageHandle> unmapped_;
   std::uint64_t device_calls_ = 0;
+  std::uint64_t device_ns_ = 0;
   bool refused_ = false;
   std::optional<Error> last_error_;
 };
