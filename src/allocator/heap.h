@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "allocator/page_pool.h"
+#include "allocator/device_pool.h"
 #include "allocator/tiling.h"
 
 namespace headroom::allocator {
@@ -37,7 +37,7 @@ struct Window {
 class Heap : public Tiling {
  public:
   // `number` marks the heap's segments. The table and the pool outlive it.
-  Heap(std::uint8_t number, SegmentTable& segments, PagePool& pages,
+  Heap(std::uint8_t number, SegmentTable& segments, DevicePool& pages,
        std::uint64_t first_range_bytes)
       : Tiling(number, segments), pages_(&pages), next_range_bytes_(first_range_bytes) {}
 
@@ -77,7 +77,7 @@ class Heap : public Tiling {
   bool reserve(std::uint64_t bytes);
   class WindowSearch;
 
-  PagePool* pages_;
+  DevicePool* pages_;
   // By range, then by page of the range, as far as any was ever mapped.
   std::vector<std::vector<PageHandle>> pages_of_range_;
   std::uint64_t next_range_bytes_;
