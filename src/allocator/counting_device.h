@@ -13,29 +13,40 @@ class CountingDevice {
  public:
   static constexpr std::uint64_t unit_bytes = std::uint64_t{2} << 20U;
 
-  explicit CountingDevice(std::uint64_t capacity_bytes)
-      : capacity_(round_down(capacity_bytes, unit_bytes)) {}
+  // A call costs this many nanoseconds.
+  struct Costs {
+    std::uint64_t take = 0;
+    std::uint64_t give_back = 0;
+  };
+
+  CountingDevice(std::uint64_t capacity_bytes, Costs costs)
+      : capacity_(round_down(capacity_bytes, unit_bytes)), costs_(costs) {}
 
   // False, and nothing taken, where the capacity does not allow it.
   bool take(std::uint64_t bytes) {
     ++calls_;
+    ns_ += costs_.take;
     if (bytes > capacity_ - used_) return false;
     used_ += bytes;
     return true;
   }
   void give_back(std::uint64_t bytes) {
     ++calls_;
+    ns_ += costs_.give_back;
     used_ -= bytes;
   }
 
   std::uint64_t capacity_bytes() const { return capacity_; }
   std::uint64_t used_bytes() const { return used_; }
   std::uint64_t calls() const { return calls_; }
+  std::uint64_t ns() const { return ns_; }
 
  private:
   std::uint64_t capacity_;
+  Costs costs_;
   std::uint64_t used_ = 0;
   std::uint64_t calls_ = 0;
+  std::uint64_t ns_ = 0;
 };
 
 }  // namespace headroom::allocator

@@ -10,7 +10,18 @@
 
 namespace headroom::allocator {
 
-enum class BackendCall : std::uint8_t { reserve, create, destroy, map, unmap, wait };
+enum class BackendCall : std::uint8_t {
+  reserve,
+  create,
+  destroy,
+  map,
+  allow_access,
+  unmap,
+  allocate,
+  release,
+  wait,
+  record
+};
 
 class FaultyBackend final : public Backend {
  public:
@@ -24,6 +35,7 @@ class FaultyBackend final : public Backend {
   }
   std::uint64_t calls(BackendCall call) { return plans_[call].calls; }
 
+  const Capabilities& capabilities() const override { return backend_->capabilities(); }
   Result<std::uint64_t> reserve_range(std::uint64_t bytes) override {
     HEADROOM_CHECK(passes(BackendCall::reserve));
     return backend_->reserve_range(bytes);
@@ -44,10 +56,30 @@ class FaultyBackend final : public Backend {
     HEADROOM_CHECK(passes(BackendCall::unmap));
     return backend_->unmap(address);
   }
+  Status allow_access(std::uint64_t address, std::uint64_t bytes) override {
+    HEADROOM_CHECK(passes(BackendCall::allow_access));
+    return backend_->allow_access(address, bytes);
+  }
+  Result<std::uint64_t> allocate(std::uint64_t bytes) override {
+    HEADROOM_CHECK(passes(BackendCall::allocate));
+    return backend_->allocate(bytes);
+  }
+  Status release(std::uint64_t address) override {
+    HEADROOM_CHECK(passes(BackendCall::release));
+    return backend_->release(address);
+  }
+  void bind_stream(StreamId stream, std::uintptr_t native) override {
+    backend_->bind_stream(stream, native);
+  }
   Status wait_for(StreamId stream) override {
     HEADROOM_CHECK(passes(BackendCall::wait));
     return backend_->wait_for(stream);
   }
+  Result<EventId> record(StreamId stream) override {
+    HEADROOM_CHECK(passes(BackendCall::record));
+    return backend_->record(stream);
+  }
+  Result<bool> passed(EventId event) override { return backend_->passed(event); }
 
  private:
   struct Plan {

@@ -308,6 +308,7 @@ TEST_P(AllocatorModel, random_operations_keep_every_invariant) {
     if (random() % 40 == 0) faulty.fail(BackendCall::create, next(BackendCall::create));
     if (random() % 40 == 0) faulty.fail(BackendCall::map, next(BackendCall::map));
     if (random() % 40 == 0) faulty.fail(BackendCall::unmap, next(BackendCall::unmap));
+    if (random() % 40 == 0) faulty.fail(BackendCall::allow_access, next(BackendCall::allow_access));
     if (random() % 50 == 0) allocator.synchronize(any());
     const bool phase_of_frees = (i / 500) % 2 == 1;
     if (random() % 10 < (phase_of_frees ? 6U : 4U)) {
@@ -350,7 +351,8 @@ TEST_P(AllocatorFaults, nothing_is_lost_whichever_call_fails) {
 
 INSTANTIATE_TEST_SUITE_P(Calls, AllocatorFaults,
                          testing::Values(BackendCall::reserve, BackendCall::create,
-                                         BackendCall::map, BackendCall::unmap));
+                                         BackendCall::map, BackendCall::allow_access,
+                                         BackendCall::unmap));
 
 TEST_F(Allocator, the_report_says_what_would_have_fitted) {
   HeadroomAllocator allocator(device_, 16 * mib);

@@ -68,6 +68,16 @@ Status PageTable::map(std::uint64_t address, PageHandle page) {
   return Done{};
 }
 
+Status PageTable::check_mapped(std::uint64_t address, std::uint64_t bytes) {
+  HEADROOM_CHECK(check_range(bytes));
+  for (std::uint64_t done = 0; done < bytes; done += page_bytes) {
+    const PageHandle* place = place_of(address + done);
+    if (place == nullptr || *place == nothing)
+      return Error{Errc::invalid, fmt::format("nothing is mapped at {:#x}", address + done), ""};
+  }
+  return Done{};
+}
+
 Result<PageHandle> PageTable::unmap(std::uint64_t address) {
   PageHandle* place = place_of(address);
   if (place == nullptr || *place == nothing)

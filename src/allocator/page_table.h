@@ -31,6 +31,9 @@ class PageTable {
   // What was mapped there.
   Result<PageHandle> unmap(std::uint64_t address);
 
+  // Fails unless [address, address + bytes) is mapped pages of one range.
+  Status check_mapped(std::uint64_t address, std::uint64_t bytes);
+
   std::uint64_t pages() const { return states_.size() - removed_.size(); }
   std::uint64_t mapped_pages() const { return mapped_pages_; }
   const std::vector<Range>& ranges() const { return ranges_; }

@@ -32,6 +32,7 @@ struct Usage {
   ByComponent live;          // Adds up to live_bytes.
   ByComponent live_at_peak;  // Adds up to live_peak_bytes; the first moment that reached the peak.
   std::uint64_t device_calls = 0;  // Asked of the device so far: allocate, free, create, map, …
+  std::uint64_t device_ns = 0;     // What they cost, where the device knows (Capabilities::costs).
 };
 
 class Policy {

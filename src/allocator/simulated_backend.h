@@ -8,6 +8,7 @@
 
 #include "allocator/backend.h"
 #include "allocator/page_table.h"
+#include "allocator/plain_table.h"
 
 namespace headroom::allocator {
 
@@ -17,19 +18,39 @@ class SimulatedBackend final : public Backend {
 
   // `page_limit`: the device's size; creating a page beyond it is out_of_memory.
   explicit SimulatedBackend(std::uint64_t page_limit = default_page_limit)
-      : page_limit_(page_limit) {}
+      : SimulatedBackend(page_limit, assumed_capabilities()) {}
+  // A device that can do this and no more.
+  SimulatedBackend(std::uint64_t page_limit, const Capabilities& capabilities)
+      : page_limit_(page_limit), capabilities_(capabilities) {}
+
+  // With the costs of assumed_costs.h.
+  static Capabilities assumed_capabilities();
+  static Capabilities without_virtual_memory();
+
+  const Capabilities& capabilities() const override { return capabilities_; }
 
   Result<std::uint64_t> reserve_range(std::uint64_t bytes) override;
   Result<PageHandle> create_page() override;
   Status destroy_page(PageHandle page) override;
   Status map(std::uint64_t address, PageHandle page) override;
+  Status allow_access(std::uint64_t address, std::uint64_t bytes) override;
   Status unmap(std::uint64_t address) override;
+  Result<std::uint64_t> allocate(std::uint64_t bytes) override;
+  Status release(std::uint64_t address) override;
+  void bind_stream(StreamId stream, std::uintptr_t native) override;
   Status wait_for(StreamId stream) override;
+  Result<EventId> record(StreamId stream) override;
+  Result<bool> passed(EventId event) override;
 
   const PageTable& table() const { return table_; }
 
  private:
+  Status check_virtual_memory() const;
+  Status check_free_pages(std::uint64_t pages) const;
+
   std::uint64_t page_limit_;
+  Capabilities capabilities_;
+  PlainTable plain_;
   std::uint64_t next_address_ = std::uint64_t{1} << 32U;
   PageTable table_;
 };

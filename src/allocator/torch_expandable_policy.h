@@ -13,7 +13,11 @@ namespace headroom::allocator {
 
 class TorchExpandablePolicy final : public TorchPolicy {
  public:
-  using TorchPolicy::TorchPolicy;
+  // A page is created, mapped and made accessible; or unmapped and destroyed.
+  explicit TorchExpandablePolicy(std::uint64_t capacity_bytes)
+      : TorchPolicy(capacity_bytes,
+                    {assumed_costs.create + assumed_costs.map + assumed_costs.allow_access,
+                     assumed_costs.unmap + assumed_costs.destroy}) {}
   std::string_view name() const override { return "torch-expandable"; }
 
  protected:

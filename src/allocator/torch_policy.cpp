@@ -82,7 +82,7 @@ void TorchPolicy::synchronize(StreamId /*stream*/) {}
 
 void TorchPolicy::note_device() {
   tracker_.set_reserved(device_.used_bytes());
-  tracker_.set_device_calls(device_.calls());
+  tracker_.set_device_calls(device_.calls(), device_.ns());
 }
 
 TorchPolicy::Place TorchPolicy::best_fit(const Stream& stream, std::uint64_t bytes) const {

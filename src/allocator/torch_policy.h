@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "allocator/address_map.h"
+#include "allocator/assumed_costs.h"
 #include "allocator/counting_device.h"
 #include "allocator/policy.h"
 #include "allocator/sorted_blocks.h"
@@ -26,7 +27,8 @@ std::uint64_t torch_segment_bytes(std::uint64_t bytes);
 
 class TorchPolicy : public Policy {
  public:
-  explicit TorchPolicy(std::uint64_t capacity_bytes) : device_(capacity_bytes) {}
+  explicit TorchPolicy(std::uint64_t capacity_bytes)
+      : TorchPolicy(capacity_bytes, {assumed_costs.allocate, assumed_costs.release}) {}
 
   std::optional<Address> allocate(const Request& request) final;
   void free(Address address) final;
@@ -66,6 +68,9 @@ class TorchPolicy : public Policy {
 
     Stream& of(StreamId id);
   };
+
+  TorchPolicy(std::uint64_t capacity_bytes, CountingDevice::Costs costs)
+      : device_(capacity_bytes, costs) {}
 
   // What expandable segments do differently.
   // Where the free block is that a request gets; at() is null if none serves it.

@@ -30,7 +30,10 @@ class UsageTracker {
     usage_.reserved_bytes = bytes;
     usage_.reserved_peak_bytes = std::max(usage_.reserved_peak_bytes, bytes);
   }
-  void set_device_calls(std::uint64_t calls) { usage_.device_calls = calls; }
+  void set_device_calls(std::uint64_t calls, std::uint64_t ns) {
+    usage_.device_calls = calls;
+    usage_.device_ns = ns;
+  }
 
   const Usage& usage() const { return usage_; }
 

@@ -61,6 +61,7 @@ Result<std::unique_ptr<HostBackend>> HostBackend::create() {
 }
 
 HostBackend::~HostBackend() {
+  for (const auto& [address, bytes] : plain_.sizes()) ::munmap(pointer(address), bytes);
   for (const PageTable::Range& range : table_.ranges())
     ::munmap(pointer(range.address), range.bytes);
   ::close(file_);
@@ -158,8 +159,43 @@ Status HostBackend::unmap(std::uint64_t address) {
   return failed_to_map("unmapping a page", code, table_.mapped_pages());
 }
 
+Status HostBackend::allow_access(std::uint64_t address, std::uint64_t bytes) {
+  return table_.check_mapped(address, bytes);  // map() has allowed it already.
+}
+
+Result<std::uint64_t> HostBackend::allocate(std::uint64_t bytes) {
+  HEADROOM_CHECK(check_owner());
+  HEADROOM_CHECK(PlainTable::check_size(bytes));
+  // Filled at once, so that memory that does not exist is an Error here and not a signal later.
+  void* start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (start == MAP_FAILED)
+    return failed(fmt::format("taking {} of host memory", to_string(Bytes{bytes})), errno,
+                  "free -h shows what memory is left; set a smaller [device] capacity");
+  static_cast<void>(::madvise(start, bytes, MADV_DONTFORK));  // As with pages.
+  plain_.add(number(start), bytes);
+  return number(start);
+}
+
+Status HostBackend::release(std::uint64_t address) {
+  HEADROOM_CHECK(check_owner());
+  HEADROOM_TRY(const std::uint64_t bytes, plain_.remove(address));
+  if (::munmap(pointer(address), bytes) != 0) return failed("returning host memory", errno, "");
+  return Done{};
+}
+
+void HostBackend::bind_stream(StreamId /*stream*/, std::uintptr_t /*native*/) {}
+
 Status HostBackend::wait_for(StreamId /*stream*/) {
   return Done{};  // The CPU's work is done when its calls return.
+}
+
+Result<EventId> HostBackend::record(StreamId /*stream*/) {
+  return EventId{1};
+}
+
+Result<bool> HostBackend::passed(EventId /*event*/) {
+  return true;
 }
 
 }  // namespace headroom::allocator

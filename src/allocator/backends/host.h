@@ -18,6 +18,7 @@
 
 #include "allocator/backend.h"
 #include "allocator/page_table.h"
+#include "allocator/plain_table.h"
 
 namespace headroom::allocator {
 
@@ -26,12 +27,20 @@ class HostBackend final : public Backend {
   static Result<std::unique_ptr<HostBackend>> create();
   ~HostBackend() override;
 
+  const Capabilities& capabilities() const override { return capabilities_; }
   Result<std::uint64_t> reserve_range(std::uint64_t bytes) override;
   Result<PageHandle> create_page() override;
   Status destroy_page(PageHandle page) override;
   Status map(std::uint64_t address, PageHandle page) override;
+  Status allow_access(std::uint64_t address, std::uint64_t bytes) override;
   Status unmap(std::uint64_t address) override;
+  // Pages of their own, not of the memory file.
+  Result<std::uint64_t> allocate(std::uint64_t bytes) override;
+  Status release(std::uint64_t address) override;
+  void bind_stream(StreamId stream, std::uintptr_t native) override;
   Status wait_for(StreamId stream) override;
+  Result<EventId> record(StreamId stream) override;
+  Result<bool> passed(EventId event) override;
 
  private:
   HostBackend(int file, int owner) : file_(file), owner_(owner) {}
@@ -42,6 +51,8 @@ class HostBackend final : public Backend {
   int owner_;  // The process that made it.
   std::uint64_t file_pages_ = 0;
   PageTable table_;
+  PlainTable plain_;
+  Capabilities capabilities_ = {.virtual_memory = true, .destroy_returns_memory = true};
 };
 
 }  // namespace headroom::allocator

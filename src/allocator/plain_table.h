@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which plain allocations are there: the bookkeeping that backends share, and the check that
+// release() gets an address that allocate() gave.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "base/result.h"
+
+namespace headroom::allocator {
+
+class PlainTable {
+ public:
+  // Fails with what is wrong with the size, if anything is.
+  static Status check_size(std::uint64_t bytes);
+
+  void add(std::uint64_t address, std::uint64_t bytes);
+  // The size that it had.
+  Result<std::uint64_t> remove(std::uint64_t address);
+
+  std::uint64_t bytes() const { return bytes_; }
+  const std::map<std::uint64_t, std::uint64_t>& sizes() const { return sizes_; }  // By address.
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> sizes_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace headroom::allocator
