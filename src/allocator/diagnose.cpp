@@ -110,7 +110,7 @@ OutOfMemory diagnose(const HeapView& view) {
   problem.usage = view.usage;
   problem.spare_bytes = view.spare_bytes;
   problem.device = view.device;
-  if (view.names != nullptr) problem.name = view.names->name(view.request.name);
+  if (view.names != nullptr) problem.name = printable_name(view.names->name(view.request.name));
   const FreeMemory memory = measure_free(view);
   problem.free_bytes = memory.bytes;
   problem.largest_free_bytes = memory.largest_bytes;

@@ -69,11 +69,11 @@ struct FlightHeader {
   std::uint32_t shards = 0;         // 1 to 1024.
   std::uint64_t shard_records = 0;  // A power of two.
   std::uint64_t name_bytes = 0;
-  std::uint64_t capacity_bytes = 0;  // That the allocator kept to.
-  std::uint64_t pid = 0;             // Of the writer …
-  std::uint64_t pid_start = 0;       // … and field 22 of its /proc/PID/stat.
-  std::uint64_t start_unix_us = 0;   // When time_us was 0.
-  std::uint64_t closed = 0;          // 1: the writer ended in order.
+  std::uint64_t capacity_bytes = 0;   // That the allocator kept to.
+  std::uint64_t pid = 0;              // Of the writer …
+  std::uint64_t pid_start = 0;        // … and field 22 of its /proc/PID/stat.
+  std::uint64_t start_unix_us = 0;    // When time_us was 0.
+  std::uint64_t closed = 0;           // 1: the writer ended in order.
   std::array<char, 128> device = {};  // Its name, then zeros.
 };
 static_assert(sizeof(FlightHeader) == 200);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/name_table.h"
 
+#include <algorithm>
 #include <functional>
+
+#include "base/encoding.h"
 
 namespace headroom::allocator {
 namespace {
@@ -9,6 +12,15 @@ namespace {
 constexpr std::size_t initial_slots = 256;
 
 }  // namespace
+
+std::string printable_name(std::string_view name) {
+  const bool utf8 = is_utf8(name);
+  std::string printable(name);
+  std::replace_if(
+      printable.begin(), printable.end(),
+      [&](unsigned char c) { return c < 0x20 || c == 0x7F || (c > 0x7F && !utf8); }, '?');
+  return printable;
+}
 
 NameTable::NameTable() : slots_(initial_slots) {}
 

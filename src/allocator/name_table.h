@@ -15,6 +15,10 @@
 
 namespace headroom::allocator {
 
+// For text and JSON: control characters become "?", and so do all other bytes than ASCII where the
+// name is not UTF-8.
+std::string printable_name(std::string_view name);
+
 // Any thread may call any function. Nothing is allocated for a name that was seen before; who
 // allocates often asks once and keeps the number.
 class NameTable {

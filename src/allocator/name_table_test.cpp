@@ -47,6 +47,14 @@ TEST(NameTable, a_long_name_is_cut_and_found_again) {
   EXPECT_EQ(names.name(id).size(), NameTable::max_name_bytes);
 }
 
+TEST(NameTable, what_is_printed_of_a_name_is_text) {
+  EXPECT_EQ(printable_name("größe"), "größe");
+  EXPECT_EQ(printable_name("a\nb\x7F"), "a?b?");
+  EXPECT_EQ(printable_name("gr\xF6\xDF"
+                           "e"),
+            "gr??e");
+}
+
 TEST(NameTable, threads_that_intern_the_same_names_agree) {
   NameTable names;
   std::atomic<int> wrong = 0;

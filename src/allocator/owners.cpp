@@ -44,7 +44,7 @@ std::vector<Group> grouped(const std::vector<LiveBlock>& blocks) {
 Owner to_owner(const Group& group, const NameTable* names) {
   Owner owner;
   owner.tag = group.tag;
-  if (names != nullptr) owner.name = names->name(group.name);
+  if (names != nullptr) owner.name = printable_name(names->name(group.name));
   owner.block_bytes = group.block_bytes;
   owner.count = group.count;
   return owner;

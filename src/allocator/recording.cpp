@@ -10,6 +10,8 @@
 namespace headroom::allocator {
 namespace {
 
+// No device has addresses beyond it, so that an address and a size can be added.
+constexpr std::uint64_t max_address = std::uint64_t{1} << 63U;
 constexpr std::uint32_t max_shards = 1024;
 constexpr std::uint64_t max_records = std::uint64_t{1} << 32U;
 constexpr std::uint64_t max_name_bytes = std::uint64_t{64} << 20U;
@@ -32,8 +34,7 @@ Result<FlightHeader> read_header(std::string_view bytes) {
   if (bytes.size() < flight_header_bytes) return no_record("less than its header");
   FlightHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.version != flight_version)
-    return no_record(fmt::format("version {}", header.version));
+  if (header.version != flight_version) return no_record(fmt::format("version {}", header.version));
   if (header.shards == 0 || header.shards > max_shards)
     return no_record(fmt::format("{} shards", header.shards));
   if (!std::has_single_bit(header.shard_records) || header.shard_records > max_records)
@@ -64,7 +65,7 @@ class Shard {
     recording_.lost += first;
     for (std::uint64_t number = first; number < written; ++number) {
       // The oldest may be being overwritten, which is no record lost by accident.
-      if (!add(number)) note(number, written > count_ && number == first);
+      if (!add(number)) note(number, written >= count_ && number == first);
     }
     add(written);  // It may be finished and not counted yet.
   }
@@ -91,7 +92,9 @@ class Shard {
     event.tag = static_cast<Component>(tag);
     event.stream = static_cast<StreamId>(first & 0xFFFFU);
     event.address = word(number, 1);
+    if (event.address > max_address) return false;
     event.bytes = word(number, 2) >> 16U;
+    if (event.kind == FlightKind::allocate && event.bytes == 0) return false;
     event.name = static_cast<NameId>(word(number, 2) & 0xFFFFU);
     const std::uint64_t last = word(number, 3);
     event.time_us = time_us_ = std::max(time_us_, last >> 20U);

@@ -40,7 +40,8 @@ Result<Recording> parse_flight_record(std::string_view bytes);
 
 // The allocations, frees and synchronisations. Blocks that are freed but were allocated before the
 // first event, in events that are lost, are allocated at the start; where an iteration tells how
-// much was live, what is still unaccounted for follows as one block of component `other`.
+// much was live, what is still unaccounted for is one block of component `other`. A refusal after
+// which nothing was allocated any more is an allocation as well: the one that the program died of.
 Trace to_trace(const Recording& recording);
 
 // Blocks that are live after the last event, and what was taken from the device, as far as the
