@@ -14,11 +14,13 @@ namespace headroom::allocator {
 
 using Address = std::uint64_t;   // Where a block is on the device. Never 0 for a block that exists.
 using StreamId = std::uint32_t;  // 0 is the default stream.
+using NameId = std::uint16_t;    // A tensor's name in a NameTable; 0 is no name.
 
 struct Request {
   std::uint64_t bytes = 0;
   Component tag = Component::other;
   StreamId stream = 0;
+  NameId name = 0;
 };
 
 // "Live" counts blocks in use after rounding to the policy's smallest block (512 bytes in PyTorch
