@@ -23,8 +23,8 @@ class Programs:
         """Whether there is a policy of this name: headroom-no-vmm is younger than this script, and the peer may be absent."""
         if policy in PEERS:
             return self.peer is not None
-        asked = subprocess.run([self.headroom, "replay", "/dev/null", "--policy", policy, "--json"], capture_output=True, text=True)
-        return asked.returncode == 0
+        asked = subprocess.run([self.headroom, "replay", "no such trace", "--policy", policy], capture_output=True, text=True)
+        return asked.returncode != 2  # Wrong usage is told before the trace is looked for.
 
     def replay(self, trace, policy, capacity=None, min_capacity=False):
         """The JSON object of one replay, or None if there is no such policy."""
@@ -59,9 +59,9 @@ def show(value, form="{:.1f}"):
     return "-" if value is None else form.format(value)
 
 
-def print_table(head, rows):
-    """Columns as wide as their widest cell; the first to the left, the others to the right."""
+def print_table(head, rows, words=1):
+    """Columns as wide as their widest cell; the first so many to the left, the others to the right."""
     table = [head] + rows
     widths = [max(len(row[i]) for row in table) for i in range(len(head))]
     for row in table:
-        print("  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))).rstrip())
+        print("  ".join(cell.ljust(width) if i < words else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))).rstrip())

@@ -51,7 +51,7 @@ def report(programs, traces):
             row += [f"{agreed}/{runs}", f"{worst:.2f} %", example or "-"]
         rows.append(row)
     replays.print_table(["trace", "torch agrees", "reserved off by", "example, ours / real", "torch-expandable agrees", "reserved off by",
-                         "example, ours / real"], rows)
+                         "example, ours / real"], rows, words=7)
     return agrees
 
 
