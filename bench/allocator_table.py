@@ -4,8 +4,8 @@
 
     allocator_table.py BINARIES [--peer TORCH_PEER] [--no-peer REASON] [--traces FOLDER] [--generate FOLDER] [--rounds N] [--bars]
 
-BINARIES holds headroom and allocator_speed, optimised. Without --traces, or where that folder has none, the bench's own
-traces are written to --generate and used. Exit code 0 whatever the figures are, unless --bars is given: then 1 if one is missed.
+BINARIES holds headroom and allocator_speed, optimised. Where the folder of --traces has none, the bench's own are used,
+which are written to --generate. Exit code 0 whatever the figures are, unless --bars is given: then 1 if one is missed.
 """
 import argparse
 import pathlib
@@ -96,7 +96,7 @@ def main():
     parser.add_argument("--bars", action="store_true")
     options = parser.parse_args()
     programs = replays.Programs(options.binaries, options.peer, options.no_peer)
-    own = generated_traces.write(options.generate)
+    own, others = generated_traces.write(options.generate)
     recorded = sorted(pathlib.Path(options.traces).glob("*.trace"))
     traces = recorded or own
     print(f"{len(traces)} traces from {options.traces if recorded else options.generate}; percent are above the live peak; calls, repairs and "
@@ -110,7 +110,7 @@ def main():
         print(f"PyTorch's own allocator: skipped: {programs.why_no_peer}\n")
     else:
         print("Our models against PyTorch's own allocator, runs at 20 capacities each")
-        agrees = torch_agreement.report(programs, [*recorded, *own])
+        agrees = torch_agreement.report(programs, [*recorded, *own, *others])
         print()
     verdicts = bars.judge(measured, bars.story(programs, traces), agrees)
     replays.print_table(["bar", "wanted", "found", "verdict"], verdicts, words=4)

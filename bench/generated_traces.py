@@ -82,19 +82,22 @@ def mixed(count, streams, seed):
 
 
 def write(folder):
-    """The paths of the traces, written if they are not there."""
-    made = {
+    """Writes all; returns the paths of those like training jobs, which the bars hold for, and of the others."""
+    jobs = {
         "generated-variable": steps(lambda step, rng: rng.randrange(128, 1024), 12, False),
         "generated-variable-recompute": steps(lambda step, rng: rng.randrange(256, 2048), 12, True),
         "generated-recompute-steps": steps(lambda step, rng: 1024, 12, True),
         "generated-steps": steps(lambda step, rng: 768, 12, False),
+    }
+    others = {
         "generated-mixed": mixed(20000, 1, 7),
         "generated-streams": mixed(20000, 4, 8),
     }
     pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, lines in made.items():
-        path = pathlib.Path(folder) / f"{name}.trace"
-        path.write_text("\n".join(lines) + "\n")
-        paths.append(path)
-    return paths
+
+    def paths(made):
+        for name, lines in made.items():
+            (pathlib.Path(folder) / f"{name}.trace").write_text("\n".join(lines) + "\n")
+        return [pathlib.Path(folder) / f"{name}.trace" for name in made]
+
+    return paths(jobs), paths(others)

@@ -21,7 +21,8 @@ fetch() {
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/state" "$folder/package"
   echo "deb-src [signed-by=$keyring] http://deb.debian.org/debian trixie main" >"$apt/sources.list"
   local own=(-o Dir::Etc::SourceList="$apt/sources.list" -o Dir::Etc::SourceParts=- -o Dir::State="$apt/state"
-    -o Dir::State::Lists="$apt/lists" -o Dir::State::Status=/var/lib/dpkg/status -o Dir::Cache="$apt/cache")
+    -o Dir::State::Lists="$apt/lists" -o Dir::State::Status=/var/lib/dpkg/status -o Dir::Cache="$apt/cache"
+    -o APT::Update::Error-Mode=any)
   if [[ $EUID -eq 0 ]]; then own+=(-o APT::Sandbox::User=root); fi  # Its user may not write here.
   { timeout 300 apt-get "${own[@]}" -qq update &&
     (cd "$folder/package" && timeout 600 apt-get "${own[@]}" -qq source --download-only pytorch); } >"$folder/fetch.log" 2>&1 ||
