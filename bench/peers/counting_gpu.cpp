@@ -15,14 +15,16 @@ void CountingGpu::set_capacity(std::uint64_t bytes) {
   capacity_ = round_down(bytes, unit_bytes);
 }
 
-void CountingGpu::count_call() {
+void CountingGpu::count_call(std::uint64_t cost_ns) {
   const std::lock_guard lock(mutex_);
   ++calls_;
+  ns_ += cost_ns;
 }
 
-std::uint64_t CountingGpu::take(std::uint64_t bytes) {
+std::uint64_t CountingGpu::take(std::uint64_t bytes, std::uint64_t cost_ns) {
   const std::lock_guard lock(mutex_);
   ++calls_;
+  ns_ += cost_ns;
   // The first comparison keeps the rounding from an overflow: the capacity is in whole units.
   if (bytes > capacity_ || round_up(bytes, unit_bytes) > capacity_ - used_) {
     ++refusals_;
@@ -36,9 +38,10 @@ std::uint64_t CountingGpu::take(std::uint64_t bytes) {
   return address;
 }
 
-bool CountingGpu::give_back(std::uint64_t address) {
+bool CountingGpu::give_back(std::uint64_t address, std::uint64_t cost_ns) {
   const std::lock_guard lock(mutex_);
   ++calls_;
+  ns_ += cost_ns;
   const auto found = taken_.find(address);
   if (found == taken_.end()) return false;
   used_ -= found->second;
@@ -49,6 +52,7 @@ bool CountingGpu::give_back(std::uint64_t address) {
 std::uint64_t CountingGpu::reserve(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   ++calls_;
+  ns_ += assumed_costs.reserve;
   const std::uint64_t address = next_address_;
   next_address_ += round_up(bytes, unit_bytes);
   return address;

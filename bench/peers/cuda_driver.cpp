@@ -11,6 +11,7 @@
 // The header gives the name another version's suffix; PyTorch looks it up without, too.
 #undef cuStreamWriteValue32
 
+using headroom::peers::assumed_costs;
 using headroom::peers::counting_gpu;
 
 extern "C" {
@@ -22,7 +23,7 @@ CUresult cuMemAddressReserve(CUdeviceptr* address, std::size_t bytes, std::size_
 }
 
 CUresult cuMemAddressFree(CUdeviceptr /*address*/, std::size_t /*bytes*/) {
-  counting_gpu().count_call();
+  counting_gpu().count_call(assumed_costs.reserve);  // Nobody has a price for it alone.
   return CUDA_SUCCESS;
 }
 
@@ -30,28 +31,29 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
                      const CUmemAllocationProp* properties, unsigned long long /*flags*/) {
   if (properties->requestedHandleTypes == CU_MEM_HANDLE_TYPE_FABRIC)
     return CUDA_ERROR_NOT_SUPPORTED;
-  *handle = counting_gpu().take(bytes);
+  *handle = counting_gpu().take(bytes, assumed_costs.create);
   return *handle == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
-  return counting_gpu().give_back(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return counting_gpu().give_back(handle, assumed_costs.destroy) ? CUDA_SUCCESS
+                                                                 : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemMap(CUdeviceptr /*address*/, std::size_t /*bytes*/, std::size_t /*offset*/,
                   CUmemGenericAllocationHandle /*handle*/, unsigned long long /*flags*/) {
-  counting_gpu().count_call();
+  counting_gpu().count_call(assumed_costs.map);
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemUnmap(CUdeviceptr /*address*/, std::size_t /*bytes*/) {
-  counting_gpu().count_call();
+  counting_gpu().count_call(assumed_costs.unmap);
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemSetAccess(CUdeviceptr /*address*/, std::size_t /*bytes*/,
                         const CUmemAccessDesc* /*access*/, std::size_t /*count*/) {
-  counting_gpu().count_call();
+  counting_gpu().count_call(assumed_costs.allow_access);
   return CUDA_SUCCESS;
 }
 

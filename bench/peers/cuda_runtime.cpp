@@ -13,6 +13,7 @@
 
 namespace {
 
+using headroom::peers::assumed_costs;
 using headroom::peers::counting_gpu;
 
 // As the runtime does: an error is kept until cudaGetLastError() takes it.
@@ -35,7 +36,7 @@ Handle made_handle() {
 extern "C" {
 
 cudaError_t cudaMalloc(void** address, std::size_t bytes) {
-  const std::uint64_t taken = counting_gpu().take(bytes);
+  const std::uint64_t taken = counting_gpu().take(bytes, assumed_costs.allocate);
   if (taken == 0) return fail(cudaErrorMemoryAllocation);
   *address = reinterpret_cast<void*>(taken);
   return cudaSuccess;
@@ -43,7 +44,8 @@ cudaError_t cudaMalloc(void** address, std::size_t bytes) {
 
 cudaError_t cudaFree(void* address) {
   const auto given = reinterpret_cast<std::uint64_t>(address);
-  return counting_gpu().give_back(given) ? cudaSuccess : fail(cudaErrorInvalidValue);
+  return counting_gpu().give_back(given, assumed_costs.release) ? cudaSuccess
+                                                                : fail(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
@@ -78,7 +80,7 @@ cudaError_t cudaDriverGetVersion(int* version) {
 }
 
 cudaError_t cudaDeviceSynchronize() {
-  counting_gpu().count_call();
+  counting_gpu().count_call(assumed_costs.wait);
   return cudaSuccess;
 }
 
@@ -106,7 +108,7 @@ cudaError_t cudaEventQuery(cudaEvent_t /*event*/) {
   return cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t /*event*/) {
-  counting_gpu().count_call();
+  counting_gpu().count_call(assumed_costs.wait);
   return cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t /*start*/, cudaEvent_t /*end*/) {
@@ -135,7 +137,7 @@ cudaError_t cudaStreamQuery(cudaStream_t /*stream*/) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t /*stream*/) {
-  counting_gpu().count_call();
+  counting_gpu().count_call(assumed_costs.wait);
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t /*stream*/, cudaEvent_t /*event*/,

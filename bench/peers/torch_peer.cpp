@@ -77,11 +77,12 @@ int run(const allocator::Trace& trace, const Wanted& wanted) {
   }
   fmt::print(
       R"({{"policy": "{}", "completed": {}, "failed_at": {}, "events": {}, "peak_live_bytes": {}, )"
-      R"("peak_reserved_bytes": {}, "live_bytes": {}, "min_capacity_bytes": {}, "device_calls": {}, {}}})"
+      R"("peak_reserved_bytes": {}, "live_bytes": {}, "min_capacity_bytes": {}, "device_calls": {}, "device_ms": {:.3f}, {}}})"
       "\n",
       wanted.policy, result.completed, or_null(result.failed_at), trace.events.size(), live_peak,
       result.usage.reserved_peak_bytes, result.usage.live_bytes, or_null(min_capacity),
-      result.usage.device_calls, times_of(trace, wanted));
+      result.usage.device_calls, static_cast<double>(result.usage.device_ns) / 1e6,
+      times_of(trace, wanted));
   return result.completed ? 0 : 1;
 }
 

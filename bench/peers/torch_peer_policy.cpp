@@ -25,7 +25,7 @@ c10::cuda::CUDACachingAllocator::CUDAAllocator& started() {
 }  // namespace
 
 TorchPeerPolicy::TorchPeerPolicy(std::uint64_t capacity_bytes)
-    : torch_(started()), calls_before_(counting_gpu().calls()) {
+    : torch_(started()), calls_before_(counting_gpu().calls()), ns_before_(counting_gpu().ns()) {
   counting_gpu().set_capacity(capacity_bytes);
   torch_.resetPeakStats(0);
 }
@@ -71,6 +71,7 @@ const allocator::Usage& TorchPeerPolicy::usage() const {
   usage_.reserved_bytes = static_cast<std::uint64_t>(reserved.current);
   usage_.reserved_peak_bytes = static_cast<std::uint64_t>(reserved.peak);
   usage_.device_calls = counting_gpu().calls() - calls_before_;
+  usage_.device_ns = counting_gpu().ns() - ns_before_;
   return usage_;
 }
 

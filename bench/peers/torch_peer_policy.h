@@ -34,6 +34,7 @@ class TorchPeerPolicy final : public allocator::Policy {
  private:
   c10::cuda::CUDACachingAllocator::CUDAAllocator& torch_;
   std::uint64_t calls_before_;
+  std::uint64_t ns_before_;
   mutable allocator::Usage usage_;
 };
 
