@@ -55,8 +55,8 @@ static_assert(same_abi<decltype(It::set_access), decltype(hipMemSetAccess)>);
 static_assert(same_abi<decltype(It::unmap), decltype(hipMemUnmap)>);
 static_assert(same_abi<decltype(It::granularity), decltype(hipMemGetAllocationGranularity)>);
 // The header overloads it for C++.
-using Malloc = hipError_t(void**, std::size_t);
-static_assert(static_cast<Malloc*>(hipMalloc) != nullptr);
+using Malloc =
+    std::remove_pointer_t<decltype(static_cast<hipError_t (*)(void**, std::size_t)>(hipMalloc))>;
 static_assert(same_abi<decltype(It::allocate), Malloc>);
 static_assert(same_abi<decltype(It::release), decltype(hipFree)>);
 static_assert(same_abi<decltype(It::memory_info), decltype(hipMemGetInfo)>);
