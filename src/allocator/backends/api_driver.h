@@ -14,9 +14,12 @@
 
 #include <fmt/format.h>
 
-#include <ctime>
+#include <chrono>
+#include <thread>
+#include <type_traits>
 #include <utility>
 
+#include "allocator/backend.h"
 #include "allocator/backends/driver.h"
 #include "base/bytes.h"
 
@@ -34,19 +37,19 @@ class ApiDriver : public Driver {
     HEADROOM_CHECK(call("asking for virtual memory", 0, api().device_attribute, &supported,
                         Api::virtual_memory_attribute, session_.device()));
     if (supported == 0)
-      return Error{Errc::unsupported,
-                   fmt::format("{} says that GPU {} has no virtual-memory calls", name(),
-                               session_.device()),
-                   ""};
+      return Error{
+          Errc::unsupported,
+          fmt::format("{} says that GPU {} has no virtual-memory calls", name(), session_.device()),
+          ""};
     std::size_t granularity = 0;
     const auto page = page_properties();
     HEADROOM_CHECK(call("asking for the page size", 0, api().granularity, &granularity, &page,
                         Api::granularity_minimum));
-    if (granularity != 0 && Driver::page_bytes % granularity == 0) return Done{};
-    return Error{
-        Errc::unsupported,
-        fmt::format("expected pages that divide 2 MiB, found {} bytes from {}", granularity, name()),
-        ""};
+    if (granularity != 0 && page_bytes % granularity == 0) return Done{};
+    return Error{Errc::unsupported,
+                 fmt::format("expected pages that divide 2 MiB, found {} bytes from {}",
+                             granularity, name()),
+                 ""};
   }
   Result<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t alignment) override {
     typename Api::Pointer address{};
@@ -110,8 +113,7 @@ class ApiDriver : public Driver {
   }
   Status record_event(std::uintptr_t event, std::uintptr_t stream) override {
     return call("recording an event", 0, api().record_event,
-                from_number<typename Api::Event>(event),
-                from_number<typename Api::Stream>(stream));
+                from_number<typename Api::Event>(event), from_number<typename Api::Stream>(stream));
   }
   Result<bool> event_passed(std::uintptr_t event) override {
     const auto code = try_call(api().query_event, from_number<typename Api::Event>(event));
@@ -142,9 +144,13 @@ class ApiDriver : public Driver {
     return wait_for_stream(0);
   }
 
-  std::uint64_t now_ns() override { return machine::monotonic_ns(); }
+  std::uint64_t now_ns() override {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  }
   void pause(std::uint64_t ns) override {
-    if (ns > 0) machine::sleep_ns(ns);
+    if (ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
   }
 
  protected:
@@ -190,20 +196,21 @@ class ApiDriver : public Driver {
   typename Api::Code try_call(Function* function, Arguments... arguments) {
     typename Session::Scope scope(session_);
     if (scope.ready() != Api::success) return scope.ready();
-    const auto code = function(static_cast<decltype(arguments)>(arguments)...);
+    const auto code = function(arguments...);
     if (code != Api::success) scope.note_failure();
     return code;
   }
   Error failed(std::string_view doing, std::uint64_t bytes, typename Api::Code code) const {
     const std::string what = bytes == 0 ? "" : " (" + to_string(Bytes{bytes}) + ")";
     const bool memory = code == Api::out_of_memory;
-    return {memory                              ? Errc::out_of_memory
-            : code == Api::not_supported        ? Errc::unsupported
-                                                : Errc::io,
+    return {memory                       ? Errc::out_of_memory
+            : code == Api::not_supported ? Errc::unsupported
+                                         : Errc::io,
             fmt::format("{}{} on GPU {}: {} says {}", doing, what, session_.device(), name(),
                         session_.error_name(code)),
-            memory ? "headroom check shows who holds the GPU's memory"
-                   : "sudo dmesg | tail shows what the kernel's driver says; headroom check reads it"};
+            memory
+                ? "headroom check shows who holds the GPU's memory"
+                : "sudo dmesg | tail shows what the kernel's driver says; headroom check reads it"};
   }
 
   Session session_;
