@@ -13,6 +13,9 @@ namespace {
 // milliseconds.
 constexpr int access_rounds = 4;
 constexpr std::uint64_t first_pause_ns = 500'000;
+// So many times in a row a stretch was refused and the same from its start was not: that is a rule
+// of this driver and no accident.
+constexpr int refusals_that_are_a_rule = 8;
 
 }  // namespace
 
@@ -23,7 +26,8 @@ DeviceBackend::DeviceBackend(std::unique_ptr<Driver> driver, const Capabilities&
 
 Result<std::unique_ptr<DeviceBackend>> DeviceBackend::on_trial(std::unique_ptr<Driver> driver) {
   HEADROOM_CHECK(driver->check_virtual_memory());
-  return std::make_unique<DeviceBackend>(std::move(driver), Capabilities{.virtual_memory = true, .destroy_returns_memory = true});
+  return std::make_unique<DeviceBackend>(
+      std::move(driver), Capabilities{.virtual_memory = true, .destroy_returns_memory = true});
 }
 
 DeviceBackend::~DeviceBackend() {
@@ -123,11 +127,13 @@ Status DeviceBackend::try_access(std::uint64_t address, std::uint64_t bytes) {
   Status refused = Done{};
   if (!capabilities_.access_from_start_only) {
     refused = driver_->set_access(address, bytes);
+    if (refused && start != address) tail_refusals_ = 0;
     if (refused) return refused;
   }
   if (start != address || capabilities_.access_from_start_only) {
     auto allowed = driver_->set_access(start, end - start);
-    if (allowed && start != address) capabilities_.access_from_start_only = true;  // Now measured.
+    if (allowed && ++tail_refusals_ >= refusals_that_are_a_rule)
+      capabilities_.access_from_start_only = true;
     if (allowed) return allowed;
     refused = std::move(allowed);
   }

@@ -72,6 +72,7 @@ class DeviceBackend final : public Backend {
   std::map<EventId, std::uintptr_t> events_;
   std::vector<std::uintptr_t> spare_events_;
   EventId last_event_ = 0;
+  int tail_refusals_ = 0;
 };
 
 }  // namespace headroom::allocator
