@@ -15,7 +15,8 @@
 namespace headroom::allocator {
 
 const std::vector<std::string>& policy_names() {
-  static const std::vector<std::string> names = {"headroom", "torch", "torch-expandable", "exact"};
+  static const std::vector<std::string> names = {"headroom", "headroom-no-vmm", "torch",
+                                                 "torch-expandable", "exact"};
   return names;
 }
 
@@ -24,6 +25,11 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name, std::uint64_t
   std::unique_ptr<Policy> policy;
   if (name == "headroom")
     policy = std::make_unique<HeadroomAllocator>(std::make_unique<SimulatedBackend>(), capacity);
+  if (name == "headroom-no-vmm")
+    policy = std::make_unique<HeadroomAllocator>(
+        std::make_unique<SimulatedBackend>(SimulatedBackend::default_page_limit,
+                                           SimulatedBackend::without_virtual_memory()),
+        capacity, HeadroomAllocator::Options{.virtual_memory = false});
   if (name == "torch") policy = std::make_unique<TorchPolicy>(capacity);
   if (name == "torch-expandable") policy = std::make_unique<TorchExpandablePolicy>(capacity);
   if (name == "exact") policy = std::make_unique<ExactPolicy>(capacity);
