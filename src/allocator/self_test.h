@@ -45,7 +45,7 @@ class DeviceAccess {
 
 struct SelfTestLimits {
   std::uint64_t max_ns = 2'000'000'000;  // The longest step ends then, if it has done enough.
-  std::uint32_t pages = 48;              // At once, of 2 MiB; at least 24.
+  std::uint32_t pages = 48;              // At once, of 2 MiB; a multiple of 4, at least 24.
   std::uint32_t cycles = 400;            // Of mapping and unmapping beside live data.
   // Settle time that is kept even where no loss was seen: losses are rare on an idle device.
   std::uint64_t least_settle_ns = 0;

@@ -99,24 +99,16 @@ Status SelfTestBench::unmap_all() {
   return Done{};
 }
 
+std::uint64_t SelfTestBench::seed_of(std::uint64_t address, std::uint64_t round) const {
+  return mix((round << 32U) + mapped_.at(address) + 1);
+}
+
 void SelfTestBench::make_pattern(std::uint64_t address, std::uint64_t round) {
-  const std::uint64_t seed = mix((round << 32U) + mapped_.at(address) + 1);
+  const std::uint64_t seed = seed_of(address, round);
   for (std::size_t i = 0; i < page_words; ++i) expected_[i] = seed + i * 0x9e3779b97f4a7c15U;
 }
 
-Status SelfTestBench::write(std::uint64_t address, std::uint64_t round) {
-  make_pattern(address, round);
-  return device_->write(address, expected_);
-}
-
-Status SelfTestBench::write_start(std::uint64_t address, std::uint64_t round) {
-  make_pattern(address, round);
-  return device_->write(address, std::span(expected_).first(start_words));
-}
-
-Status SelfTestBench::verify_words(std::uint64_t read_from, std::uint64_t address,
-                                   std::uint64_t round, std::size_t words) {
-  make_pattern(address, round);
+Status SelfTestBench::compare(std::uint64_t read_from, std::uint64_t address, std::size_t words) {
   const std::span<std::uint64_t> found = std::span(read_).first(words);
   HEADROOM_CHECK(device_->read(read_from, found));
   const std::span<const std::uint64_t> expected = std::span(expected_).first(words);
@@ -127,18 +119,41 @@ Status SelfTestBench::verify_words(std::uint64_t read_from, std::uint64_t addres
                ""};
 }
 
+Status SelfTestBench::write(std::uint64_t address, std::uint64_t round) {
+  make_pattern(address, round);
+  return device_->write(address, expected_);
+}
+
 Status SelfTestBench::verify(std::uint64_t address, std::uint64_t round) {
-  return verify_words(address, address, round, page_words);
+  make_pattern(address, round);
+  return compare(address, address, page_words);
+}
+
+Status SelfTestBench::fill(std::uint64_t address, std::uint64_t round) {
+  return device_->fill(address, page_bytes, static_cast<std::uint32_t>(seed_of(address, round)));
+}
+
+Status SelfTestBench::verify_fill(std::uint64_t address, std::uint64_t round) {
+  const std::uint64_t word = static_cast<std::uint32_t>(seed_of(address, round));
+  std::fill(expected_.begin(), expected_.end(), (word << 32U) | word);
+  return compare(address, address, page_words);
+}
+
+Status SelfTestBench::write_start(std::uint64_t address, std::uint64_t round) {
+  make_pattern(address, round);
+  return device_->write(address, std::span(expected_).first(start_words));
 }
 
 Status SelfTestBench::verify_start(std::uint64_t address, std::uint64_t round) {
-  return verify_words(address, address, round, start_words);
+  make_pattern(address, round);
+  return compare(address, address, start_words);
 }
 
 Status SelfTestBench::verify_copy(std::uint64_t address, std::uint64_t round,
                                   std::uint64_t scratch) {
   HEADROOM_CHECK(device_->copy(scratch, address, page_bytes));
-  return verify_words(scratch, address, round, page_words);
+  make_pattern(address, round);
+  return compare(scratch, address, page_words);
 }
 
 Status SelfTestBench::write_all(std::uint64_t round) {

@@ -50,7 +50,10 @@ class SelfTestBench {
   // that of every other round. verify() fails with what was found instead.
   Status write(std::uint64_t address, std::uint64_t round);
   Status verify(std::uint64_t address, std::uint64_t round);
-  // The same of the page's first words only, which is quick.
+  // Whole, filled by the device itself with one word, as its own kernels would write.
+  Status fill(std::uint64_t address, std::uint64_t round);
+  Status verify_fill(std::uint64_t address, std::uint64_t round);
+  // As write() and verify(), of the page's first words only, which is quick.
   Status write_start(std::uint64_t address, std::uint64_t round);
   Status verify_start(std::uint64_t address, std::uint64_t round);
   // Whole, by way of the device's own copy into `scratch`, which is 2 MiB of plain memory.
@@ -59,9 +62,10 @@ class SelfTestBench {
   Status verify_all(std::uint64_t round);
 
  private:
+  std::uint64_t seed_of(std::uint64_t address, std::uint64_t round) const;
   void make_pattern(std::uint64_t address, std::uint64_t round);
-  Status verify_words(std::uint64_t read_from, std::uint64_t address, std::uint64_t round,
-                      std::size_t words);
+  // Against what expected_ holds.
+  Status compare(std::uint64_t read_from, std::uint64_t address, std::size_t words);
 
   Backend* backend_;
   DeviceAccess* device_;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/self_test.h"
-
 #include <fmt/format.h>
 
+#include "allocator/self_test.h"
 #include "allocator/self_test_bench.h"
 #include "allocator/self_test_steps.h"
 #include "allocator/timed_backend.h"
