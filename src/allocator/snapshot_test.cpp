@@ -86,7 +86,7 @@ TEST(Snapshot, long_lists_and_many_names_survive) {
   for (std::uint32_t i = 1; i < 3001; ++i) {
     written.names.push_back(std::to_string(i) + std::string(i % 150, 'x'));
     written.events.push_back(
-        {SnapshotAction::alloc, base + i * 512, 512, 0, i, {Component::other, i}});
+        {SnapshotAction::alloc, base + std::uint64_t{i} * 512, 512, 0, i, {Component::other, i}});
   }
   const auto read = read_snapshot(to_pickle(written));
   ASSERT_TRUE(read.has_value()) << read.error().message;
@@ -153,7 +153,9 @@ TEST(Snapshot, a_stack_is_named_after_the_innermost_line_of_the_program) {
           {"main", "/project/train.py", 7}};
       if (which == 1) frames.resize(2);
       if (which == 2) frames.clear();
-      file.dict({{"addr", base + 512U * static_cast<unsigned>(which)}, {"size", 5}, {"stream", 0}},
+      file.dict({{"addr", base + std::uint64_t{512} * static_cast<unsigned>(which)},
+                 {"size", 5},
+                 {"stream", 0}},
                 "action", "alloc", frames);
     });
   });
