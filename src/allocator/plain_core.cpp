@@ -18,9 +18,6 @@ constexpr std::uint64_t own_bytes = std::uint64_t{16} << 20U;
 constexpr std::uint64_t own_waste = 64;
 // An idle allocation serves a block that leaves no more than one part in reuse_waste of it unused.
 constexpr std::uint64_t reuse_waste = 8;
-// Idle allocations may hold this part of what is used, and so much more.
-constexpr std::uint64_t idle_fraction = 4;
-constexpr std::uint64_t idle_least = std::uint64_t{256} << 20U;
 
 }  // namespace
 
@@ -65,14 +62,14 @@ SegmentId PlainCore::take_new(Kind kind, std::uint64_t bytes) {
   return heaps_[kind].carve(made, bytes);
 }
 
-// Idle allocations that no request fits any more are not kept for good: jobs whose lengths vary
-// would hold several times what they use.
+// Idle allocations that no request fits any more are not kept for good: a job whose lengths vary
+// would hold several times what it uses. They may hold as much as was ever in use.
 void PlainCore::limit_idle(std::uint64_t bytes) {
   const std::uint64_t idle = heaps_[own].bytes_in(SegmentState::free);
-  const std::uint64_t limit = heaps_[own].bytes_in(SegmentState::used) / idle_fraction + idle_least;
-  if (idle + bytes <= limit) return;
+  used_peak_ = std::max(used_peak_, heaps_[own].bytes_in(SegmentState::used) + bytes);
+  if (idle + bytes <= used_peak_) return;
   static_cast<void>(wait_for_streams());
-  flush(std::min(idle + bytes - limit, idle));
+  flush(std::min(idle + bytes - used_peak_, idle));
 }
 
 SegmentId PlainCore::find(std::uint64_t bytes, StreamId stream) {

@@ -50,6 +50,7 @@ class PlainCore final : public Core {
   DevicePool* pool_;
   std::array<PlainHeap, kinds> heaps_;
   std::vector<const Tiling*> tilings_;
+  std::uint64_t used_peak_ = 0;  // Of large blocks, as the misses saw it.
 };
 
 }  // namespace headroom::allocator
