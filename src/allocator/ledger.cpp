@@ -129,8 +129,8 @@ LedgerSlot entry_slot(const LedgerEntry& entry) {
 }
 
 bool is_blank_ledger(std::string_view bytes) {
-  const std::string_view header = bytes.substr(0, ledger_slot_bytes);
-  return std::all_of(header.begin(), header.end(), [](char c) { return c == 0; });
+  const bool long_as_one = bytes.empty() || bytes.size() == ledger_bytes;
+  return long_as_one && std::all_of(bytes.begin(), bytes.end(), [](char c) { return c == 0; });
 }
 
 Result<Ledger> parse_ledger(std::string_view bytes) {
