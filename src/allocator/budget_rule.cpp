@@ -10,8 +10,9 @@ std::uint64_t left_of(std::uint64_t total, std::uint64_t used) {
   return total - std::min(total, used);
 }
 
-// What is held or firmly promised.
-std::uint64_t backed(const std::vector<Claim>& claims) {
+}  // namespace
+
+std::uint64_t backed_bytes(const std::vector<Claim>& claims) {
   std::uint64_t sum = 0;
   for (const Claim& claim : claims) {
     const bool fixed = claim.share.kind == ShareKind::fixed_bytes;
@@ -19,8 +20,6 @@ std::uint64_t backed(const std::vector<Claim>& claims) {
   }
   return sum;
 }
-
-}  // namespace
 
 Share Share::of_total(double fraction, std::uint64_t total_bytes) {
   const double clamped = std::clamp(fraction, 0.0, 1.0);
@@ -56,13 +55,13 @@ std::uint64_t grantable(std::uint64_t total_bytes, const std::vector<Claim>& cla
   // A fixed share is backed already; a weighted one only by what is there.
   const std::uint64_t within = claims[who].share.kind == ShareKind::fixed_bytes
                                    ? to_own
-                                   : std::min(to_own, left_of(total_bytes, backed(claims)));
+                                   : std::min(to_own, left_of(total_bytes, backed_bytes(claims)));
   if (within < to_own) return within;
   return within + left_of(total_bytes, committed);
 }
 
 std::uint64_t promisable(std::uint64_t total_bytes, const std::vector<Claim>& claims) {
-  return left_of(total_bytes, backed(claims));
+  return left_of(total_bytes, backed_bytes(claims));
 }
 
 }  // namespace headroom::allocator

@@ -37,6 +37,9 @@ struct Claim {
   std::uint64_t held_bytes = 0;
 };
 
+// What is held, or firmly promised; never more than the total where the rule was kept.
+std::uint64_t backed_bytes(const std::vector<Claim>& claims);
+
 // Everybody's own share. Requires: fixed shares add up to no more than the total, and there are at
 // most 4096 claims.
 std::vector<std::uint64_t> own_shares(std::uint64_t total_bytes, const std::vector<Claim>& claims);
