@@ -11,25 +11,17 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "allocator/address_map.h"
-#include "allocator/heap.h"
+#include "allocator/core.h"
+#include "allocator/device_pool.h"
 #include "allocator/out_of_memory.h"
-#include "allocator/page_pool.h"
 #include "allocator/policy.h"
-#include "allocator/segment.h"
 #include "allocator/usage_tracker.h"
 
 namespace headroom::allocator {
-
-// What an allocator does on a miss, counted since its birth.
-struct MissCounts {
-  std::uint64_t growths = 0;        // Spare pages were mapped.
-  std::uint64_t repairs = 0;        // Free pages were moved.
-  std::uint64_t moved_pages = 0;    // By repairs.
-  std::uint64_t waits = 0;          // For other streams, because nothing else was left.
-  std::uint64_t foreign_frees = 0;  // free() or retag() of an address that is not live: ignored.
-};
 
 // Streams. A block freed on stream A is reused on A at once, because A's work runs in order. Other
 // streams get it after synchronize(A), or, before a request fails, after the allocator itself has
@@ -44,6 +36,8 @@ class HeadroomAllocator final : public Policy {
   struct Options {
     // At first, then doubling. Costs nothing until used; enough for what the largest GPUs hold.
     std::uint64_t address_range_bytes = std::uint64_t{64} << 30U;
+    // False: do without, even where the backend has it.
+    bool virtual_memory = true;
   };
 
   // The capacity is rounded down to whole pages. `backend` outlives the allocator and is used by
@@ -52,7 +46,10 @@ class HeadroomAllocator final : public Policy {
   HeadroomAllocator(Backend& backend, std::uint64_t capacity_bytes, Options options);
   HeadroomAllocator(Backend& backend, std::uint64_t capacity_bytes)
       : HeadroomAllocator(backend, capacity_bytes, Options{}) {}
-  HeadroomAllocator(std::unique_ptr<Backend> backend, std::uint64_t capacity_bytes);
+  HeadroomAllocator(std::unique_ptr<Backend> backend, std::uint64_t capacity_bytes,
+                    Options options);
+  HeadroomAllocator(std::unique_ptr<Backend> backend, std::uint64_t capacity_bytes)
+      : HeadroomAllocator(std::move(backend), capacity_bytes, Options{}) {}
   ~HeadroomAllocator() override;
 
   // Blocks start at multiples of 512 bytes.
@@ -61,10 +58,10 @@ class HeadroomAllocator final : public Policy {
   void retag(Address address, Component tag) override;
   void synchronize(StreamId stream) override;
   const Usage& usage() const override { return tracker_.usage(); }
-  std::string_view name() const override { return "headroom"; }
+  std::string_view name() const override { return name_; }
 
   Usage usage_snapshot() const;
-  std::uint64_t capacity_bytes() const;
+  std::uint64_t capacity_bytes() const { return pool_.capacity_bytes(); }
   MissCounts miss_counts() const;
   // The size that a live block has after rounding; nothing for an address that is not live.
   std::optional<std::uint64_t> block_bytes(Address address) const;
@@ -78,35 +75,15 @@ class HeadroomAllocator final : public Policy {
 
  private:
   SegmentId find_block(std::uint64_t bytes, StreamId stream);
-  SegmentId find_block_on_miss(std::uint64_t bytes, StreamId stream);
-  SegmentId take_from(Heap& heap, std::uint64_t bytes, StreamId stream);
-  SegmentId grow(Heap& heap, std::uint64_t bytes, StreamId stream);
-  SegmentId repair(Heap& heap, std::uint64_t bytes, StreamId stream);
-  bool collect_pages(const Window& window);
-  bool wait_for_other_streams(StreamId stream);
-  void limit_private_streams(Heap& heap);
-  void publish(StreamId stream);
-  std::uint64_t movable_pages(StreamId stream) const;
-  void note_pages();
-  Heap& heap_of(SegmentId id) { return segments_[id].heap == small_heap ? small_ : large_; }
-  Heap& home(std::uint64_t bytes) { return bytes <= small_bytes ? small_ : large_; }
-  Heap& other(std::uint64_t bytes) { return bytes <= small_bytes ? large_ : small_; }
-
-  static constexpr std::uint8_t small_heap = 0;
-  static constexpr std::uint8_t large_heap = 1;
-  // Blocks up to this size live in addresses of their own, so that they do not pin pages between
-  // large ones.
-  static constexpr std::uint64_t small_bytes = std::uint64_t{1} << 18U;
 
   std::unique_ptr<Backend> owned_backend_;
   mutable std::mutex mutex_;
-  SegmentTable segments_;
-  PagePool pages_;
-  Heap small_;
-  Heap large_;
+  DevicePool pool_;
+  std::unique_ptr<Core> core_;
+  std::string_view name_;
   AddressMap blocks_;
   UsageTracker tracker_;
-  MissCounts counts_;
+  std::uint64_t foreign_frees_ = 0;
 };
 
 }  // namespace headroom::allocator

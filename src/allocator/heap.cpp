@@ -17,83 +17,17 @@ constexpr std::uint64_t pages_for(std::uint64_t bytes) {
 
 }  // namespace
 
-FreeIndex& Heap::stream_index(StreamId stream) {
-  for (StreamIndex& index : free_) {
-    if (index.stream == stream) return index.segments;
-  }
-  return free_.emplace_back(StreamIndex{stream, FreeIndex(*segments_)}).segments;
-}
-
 PageHandle& Heap::page_at(const Segment& segment, std::uint64_t address) {
-  Range& range = ranges_[segment.range];
-  const std::uint64_t page = (address - range.address) / page_bytes;
-  if (page >= range.pages.size()) range.pages.resize(page + 1);
-  return range.pages[page];
+  std::vector<PageHandle>& pages = pages_of_range_[segment.range];
+  const std::uint64_t page = (address - ranges_[segment.range].address) / page_bytes;
+  if (page >= pages.size()) pages.resize(page + 1);
+  return pages[page];
 }
 
 std::uint64_t Heap::whole_pages(const Segment& segment) {
   const std::uint64_t first = round_up(segment.address, page_bytes);
   const std::uint64_t last = round_down(segment.end(), page_bytes);
   return last > first ? (last - first) / page_bytes : 0;
-}
-
-SegmentId Heap::best_fit(std::uint64_t bytes, StreamId stream) const {
-  SegmentId best = no_segment;
-  for (const StreamIndex& index : free_) {
-    if (index.stream != stream && index.stream != any_stream) continue;
-    const SegmentId found = index.segments.best_fit(bytes);
-    if (found == no_segment) continue;
-    const auto order = [this](SegmentId id) {
-      return std::tie((*segments_)[id].bytes, (*segments_)[id].address);
-    };
-    if (best == no_segment || order(found) < order(best)) best = found;
-  }
-  return best;
-}
-
-SegmentId Heap::carve(SegmentId free, std::uint64_t bytes) {
-  detach(free);
-  Segment& segment = (*segments_)[free];
-  segment.state = SegmentState::used;
-  if (segment.bytes == bytes) return free;
-  const SegmentId rest = cut(free, segment.address + bytes);
-  (*segments_)[rest].state = SegmentState::free;
-  attach_alone(rest);
-  return free;
-}
-
-void Heap::release(SegmentId used) {
-  (*segments_)[used].state = SegmentState::free;
-  attach(used);
-}
-
-void Heap::publish(StreamId stream) {
-  if (stream == any_stream) return;
-  const auto found = std::find_if(free_.begin(), free_.end(),
-                                  [&](const StreamIndex& each) { return each.stream == stream; });
-  if (found == free_.end()) return;
-  FreeIndex& index = found->segments;
-  while (!index.empty()) {
-    const SegmentId id = index.largest();
-    index.erase(id);
-    (*segments_)[id].stream = any_stream;
-    attach(id);
-  }
-  free_.erase(found);
-}
-
-std::vector<StreamId> Heap::private_streams() const {
-  std::vector<StreamId> streams;
-  for (const StreamIndex& index : free_) {
-    if (index.stream != any_stream && !index.segments.empty()) streams.push_back(index.stream);
-  }
-  return streams;
-}
-
-std::uint64_t Heap::address_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const Range& range : ranges_) bytes += range.bytes;
-  return bytes;
 }
 
 // Looks at holes one by one and keeps the best window.
@@ -161,11 +95,11 @@ std::optional<Window> Heap::find_window(std::uint64_t bytes, StreamId stream, Su
   };
   std::optional<Window> best = search();
   const bool only_addresses_lack = !best && pages_for(bytes) <= supply.spare + supply.movable;
-  if (only_addresses_lack && add_range(pages_for(bytes) * page_bytes)) best = search();
+  if (only_addresses_lack && reserve(pages_for(bytes) * page_bytes)) best = search();
   return best;
 }
 
-bool Heap::add_range(std::uint64_t bytes) {
+bool Heap::reserve(std::uint64_t bytes) {
   std::uint64_t wanted = std::max(next_range_bytes_, bytes);
   auto address = pages_->reserve_range(wanted);
   while (!address && wanted > bytes) {  // Addresses are scarce here: take what there is.
@@ -174,14 +108,8 @@ bool Heap::add_range(std::uint64_t bytes) {
   }
   if (!address) return false;
   next_range_bytes_ = wanted * 2;
-  Segment hole;
-  hole.address = *address;
-  hole.bytes = wanted;
-  hole.heap = number_;
-  hole.range = static_cast<std::uint32_t>(ranges_.size());
-  const SegmentId id = segments_->create(hole);
-  ranges_.push_back({*address, wanted, id, {}});
-  attach_alone(id);
+  const std::uint32_t range = add_range(*address, wanted, SegmentState::hole);
+  if (range >= pages_of_range_.size()) pages_of_range_.resize(range + 1);
   return true;
 }
 
@@ -296,117 +224,6 @@ void Heap::unmap_all() {
       mapped_to = at;
     }
   }
-}
-
-SegmentId Heap::cut(SegmentId id, std::uint64_t address) {
-  const Segment lower = (*segments_)[id];
-  if (address <= lower.address) return id;
-  if (address >= lower.end()) return no_segment;
-  Segment upper = lower;
-  upper.address = address;
-  upper.bytes = lower.end() - address;
-  upper.prev = id;
-  const SegmentId made = segments_->create(upper);
-  (*segments_)[id].bytes = address - lower.address;
-  (*segments_)[id].next = made;
-  if (lower.next != no_segment) (*segments_)[lower.next].prev = made;
-  return made;
-}
-
-void Heap::absorb_next(SegmentId id) {
-  Segment& segment = (*segments_)[id];
-  const SegmentId gone = segment.next;
-  segment.bytes += (*segments_)[gone].bytes;
-  segment.next = (*segments_)[gone].next;
-  if (segment.next != no_segment) (*segments_)[segment.next].prev = id;
-  segments_->destroy(gone);
-}
-
-bool Heap::absorbs(const Segment& newcomer, SegmentId neighbour) const {
-  if (neighbour == no_segment) return false;
-  const Segment& other = (*segments_)[neighbour];
-  if (other.state != newcomer.state) return false;
-  // What every stream may have can become one stream's own; the reverse would be a race.
-  return newcomer.state == SegmentState::hole || other.stream == newcomer.stream ||
-         other.stream == any_stream;
-}
-
-SegmentId Heap::attach(SegmentId id) {
-  // More than once, since what it absorbs can have kept it apart from one like it.
-  while (absorbs((*segments_)[id], (*segments_)[id].next)) {
-    detach((*segments_)[id].next);
-    absorb_next(id);
-  }
-  while (absorbs((*segments_)[id], (*segments_)[id].prev)) {
-    const SegmentId prev = (*segments_)[id].prev;
-    detach(prev);
-    (*segments_)[prev].stream = (*segments_)[id].stream;
-    absorb_next(prev);
-    id = prev;
-  }
-  attach_alone(id);
-  return id;
-}
-
-void Heap::attach_alone(SegmentId id) {
-  const Segment& segment = (*segments_)[id];
-  (segment.state == SegmentState::hole ? holes_ : stream_index(segment.stream)).insert(id);
-}
-
-void Heap::detach(SegmentId id) {
-  const Segment& segment = (*segments_)[id];
-  (segment.state == SegmentState::hole ? holes_ : stream_index(segment.stream)).erase(id);
-}
-
-std::string Heap::broken_range(const Range& range) const {
-  std::uint64_t at = range.address;
-  SegmentId prev = no_segment;
-  for (SegmentId id = range.first; id != no_segment; id = (*segments_)[id].next) {
-    const Segment& segment = (*segments_)[id];
-    if (segment.address != at || segment.prev != prev || segment.bytes == 0)
-      return fmt::format("the segment at {:#x} does not follow its neighbour", segment.address);
-    if (segment.bytes % granule_bytes != 0) return fmt::format("{:#x}: uneven size", at);
-    if (segment.state == SegmentState::hole &&
-        (at % page_bytes != 0 || segment.bytes % page_bytes != 0))
-      return fmt::format("the hole at {:#x} is not made of whole pages", at);
-    if (prev != no_segment && segment.state != SegmentState::used) {
-      const Segment& before = (*segments_)[prev];
-      const bool alike = before.state == segment.state &&
-                         (segment.state == SegmentState::hole || before.stream == segment.stream);
-      if (alike) return fmt::format("the segment at {:#x} should be merged with the one below", at);
-    }
-    at = segment.end();
-    prev = id;
-  }
-  if (at != range.address + range.bytes)
-    return fmt::format("the range at {:#x} is not tiled", range.address);
-  return "";
-}
-
-std::uint64_t Heap::bytes_in(SegmentState state) const {
-  std::uint64_t bytes = 0;
-  for (const Range& range : ranges_) {
-    for (SegmentId id = range.first; id != no_segment; id = (*segments_)[id].next) {
-      if ((*segments_)[id].state == state) bytes += (*segments_)[id].bytes;
-    }
-  }
-  return bytes;
-}
-
-std::string Heap::broken_invariant() const {
-  for (const Range& range : ranges_) {
-    if (std::string broken = broken_range(range); !broken.empty()) return broken;
-  }
-  std::uint64_t indexed_free = 0;
-  for_each_free([&](const Segment& segment) {
-    if (segment.state == SegmentState::free) indexed_free += segment.bytes;
-  });
-  if (indexed_free != bytes_in(SegmentState::free))
-    return "the free segments and their index differ";
-  std::uint64_t indexed_holes = 0;
-  holes_.for_each_from(0, [&](SegmentId id) { indexed_holes += (*segments_)[id].bytes; });
-  if (indexed_holes != bytes_in(SegmentState::hole)) return "the holes and their index differ";
-  return "";
 }
 
 }  // namespace headroom::allocator

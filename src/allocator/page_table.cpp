@@ -78,6 +78,18 @@ Status PageTable::check_mapped(std::uint64_t address, std::uint64_t bytes) {
   return Done{};
 }
 
+std::uint64_t PageTable::mapped_from(std::uint64_t address) {
+  auto range = std::upper_bound(ranges_.begin(), ranges_.end(), address, address_is_below);
+  if (range == ranges_.begin()) return address;
+  --range;
+  while (address > range->address) {
+    const std::uint64_t page = (address - range->address) / page_bytes - 1;
+    if (page >= range->mapped.size() || range->mapped[page] == nothing) break;
+    address -= page_bytes;
+  }
+  return address;
+}
+
 Result<PageHandle> PageTable::unmap(std::uint64_t address) {
   PageHandle* place = place_of(address);
   if (place == nullptr || *place == nothing)

@@ -33,6 +33,9 @@ class PageTable {
 
   // Fails unless [address, address + bytes) is mapped pages of one range.
   Status check_mapped(std::uint64_t address, std::uint64_t bytes);
+  // The lowest address from which pages are mapped without a gap up to `address`, in its range;
+  // `address` itself where nothing is mapped below it.
+  std::uint64_t mapped_from(std::uint64_t address);
 
   std::uint64_t pages() const { return states_.size() - removed_.size(); }
   std::uint64_t mapped_pages() const { return mapped_pages_; }

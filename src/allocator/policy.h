@@ -42,7 +42,8 @@ class Policy {
   virtual ~Policy() = default;
 
   // The block's address, or nothing if the capacity does not allow it. A request of zero bytes gets
-  // a block of the smallest size. Nothing that was live is moved or lost on failure.
+  // a block of the smallest size, or, in models of PyTorch, an address without a block. Nothing
+  // that was live is moved or lost on failure.
   virtual std::optional<Address> allocate(const Request& request) = 0;
 
   // Requires: `address` came from allocate() and was not freed since.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,12 +53,14 @@ Error failed_to_map(std::string_view doing, int code, std::uint64_t mapped) {
 
 }  // namespace
 
-Result<std::unique_ptr<HostBackend>> HostBackend::create() {
+Result<std::unique_ptr<HostBackend>> HostBackend::create(VirtualMemory virtual_memory) {
   const int file = ::memfd_create("headroom", MFD_CLOEXEC);
   if (file < 0)
     return failed("creating the memory file (memfd_create)", errno,
                   "ulimit -n shows how many files this process may have open");
-  return std::unique_ptr<HostBackend>(new HostBackend(file, ::getpid()));
+  std::unique_ptr<HostBackend> backend(new HostBackend(file, ::getpid()));
+  if (virtual_memory == VirtualMemory::off) backend->capabilities_ = {};
+  return backend;
 }
 
 HostBackend::~HostBackend() {
@@ -75,8 +78,20 @@ Status HostBackend::check_owner() const {
                "make the allocator after the fork, or start the child with exec"};
 }
 
-Result<std::uint64_t> HostBackend::reserve_range(std::uint64_t bytes) {
+Status HostBackend::check_virtual_memory() const {
   HEADROOM_CHECK(check_owner());
+  if (capabilities_.virtual_memory) return Done{};
+  return Error{Errc::unsupported, "this host memory was made without virtual memory", ""};
+}
+
+Result<std::uint64_t> HostBackend::held_bytes() const {
+  struct stat status {};
+  if (::fstat(file_, &status) != 0) return failed("looking at the memory file", errno, "");
+  return static_cast<std::uint64_t>(status.st_blocks) * 512;  // stat(2): always of 512 bytes.
+}
+
+Result<std::uint64_t> HostBackend::reserve_range(std::uint64_t bytes) {
+  HEADROOM_CHECK(check_virtual_memory());
   HEADROOM_CHECK(PageTable::check_range(bytes));
   const std::uint64_t padded = bytes + page_bytes;  // Room to align in.
   void* start =
@@ -112,7 +127,7 @@ Status HostBackend::grow_file(std::uint64_t pages) {
 }
 
 Result<PageHandle> HostBackend::create_page() {
-  HEADROOM_CHECK(check_owner());
+  HEADROOM_CHECK(check_virtual_memory());
   const PageHandle page = table_.next_page();
   HEADROOM_CHECK(grow_file(std::uint64_t{page} + 1));
   int code = 0;
@@ -128,7 +143,7 @@ Result<PageHandle> HostBackend::create_page() {
 }
 
 Status HostBackend::destroy_page(PageHandle page) {
-  HEADROOM_CHECK(check_owner());
+  HEADROOM_CHECK(check_virtual_memory());
   HEADROOM_CHECK(table_.remove_page(page));
   if (::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset_of(page),
                   static_cast<off_t>(page_bytes)) != 0)
@@ -137,7 +152,7 @@ Status HostBackend::destroy_page(PageHandle page) {
 }
 
 Status HostBackend::map(std::uint64_t address, PageHandle page) {
-  HEADROOM_CHECK(check_owner());
+  HEADROOM_CHECK(check_virtual_memory());
   HEADROOM_CHECK(table_.map(address, page));
   void* place = pointer(address);
   const bool mapped = ::mmap(place, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
@@ -150,7 +165,7 @@ Status HostBackend::map(std::uint64_t address, PageHandle page) {
 }
 
 Status HostBackend::unmap(std::uint64_t address) {
-  HEADROOM_CHECK(check_owner());
+  HEADROOM_CHECK(check_virtual_memory());
   HEADROOM_TRY(const PageHandle page, table_.unmap(address));
   void* place = pointer(address);
   if (cover(place)) return Done{};
@@ -160,6 +175,7 @@ Status HostBackend::unmap(std::uint64_t address) {
 }
 
 Status HostBackend::allow_access(std::uint64_t address, std::uint64_t bytes) {
+  HEADROOM_CHECK(check_virtual_memory());
   return table_.check_mapped(address, bytes);  // map() has allowed it already.
 }
 

@@ -24,7 +24,10 @@ namespace headroom::allocator {
 
 class HostBackend final : public Backend {
  public:
-  static Result<std::unique_ptr<HostBackend>> create();
+  // A system that limits mappings too low for virtual memory can still do without it.
+  enum class VirtualMemory : std::uint8_t { on, off };
+  static Result<std::unique_ptr<HostBackend>> create(
+      VirtualMemory virtual_memory = VirtualMemory::on);
   ~HostBackend() override;
 
   const Capabilities& capabilities() const override { return capabilities_; }
@@ -42,9 +45,13 @@ class HostBackend final : public Backend {
   Result<EventId> record(StreamId stream) override;
   Result<bool> passed(EventId event) override;
 
+  // What the kernel counts for the memory file: the pages, less the holes.
+  Result<std::uint64_t> held_bytes() const;
+
  private:
   HostBackend(int file, int owner) : file_(file), owner_(owner) {}
   Status check_owner() const;
+  Status check_virtual_memory() const;
   Status grow_file(std::uint64_t pages);
 
   int file_;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// One GPU by way of the CUDA driver, which is opened at run time. Works in the GPU's primary
+// context, which is the one that the CUDA runtime and so all frameworks use.
+#pragma once
+
+#include <memory>
+
+#include "allocator/backends/driver.h"
+
+namespace headroom::allocator {
+
+// `device` is CUDA's number of the GPU. Fails with unsupported where there is no CUDA driver, no
+// such GPU, or a function missing.
+Result<std::unique_ptr<Driver>> open_cuda(int device);
+
+}  // namespace headroom::allocator

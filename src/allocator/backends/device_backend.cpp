@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/backends/device_backend.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+
+namespace headroom::allocator {
+namespace {
+
+// A refusal by the driver that goes away (ROCm/rocm-systems#2667, #3145) does so within
+// milliseconds.
+constexpr int access_rounds = 4;
+constexpr std::uint64_t first_pause_ns = 500'000;
+// So many times in a row a stretch was refused and the same from its start was not: that is a rule
+// of this driver and no accident.
+constexpr int refusals_that_are_a_rule = 8;
+
+}  // namespace
+
+DeviceBackend::DeviceBackend(std::unique_ptr<Driver> driver, const Capabilities& trusted)
+    : driver_(std::move(driver)), capabilities_(trusted), owner_(::getpid()) {
+  streams_[0] = 0;
+}
+
+Result<std::unique_ptr<DeviceBackend>> DeviceBackend::on_trial(std::unique_ptr<Driver> driver) {
+  HEADROOM_CHECK(driver->check_virtual_memory());
+  return std::make_unique<DeviceBackend>(
+      std::move(driver), Capabilities{.virtual_memory = true, .destroy_returns_memory = true});
+}
+
+DeviceBackend::~DeviceBackend() {
+  if (::getpid() != owner_) return;  // The driver's state is the parent's.
+  // Nothing can be done about a failure any more; the driver takes everything back when the process
+  // ends.
+  static_cast<void>(driver_->wait_for_device());
+  for (const auto& [address, bytes] : plain_.sizes()) static_cast<void>(driver_->release(address));
+  for (const PageTable::Range& range : table_.ranges()) {
+    for (std::uint64_t at = range.address; at < range.address + range.mapped.size() * page_bytes;
+         at += page_bytes) {
+      if (table_.check_mapped(at, page_bytes)) static_cast<void>(driver_->unmap(at, page_bytes));
+    }
+  }
+  // Addresses first: some ROCm releases keep a page's memory if it is released while its range is
+  // still reserved (ROCm/hip#3781).
+  for (const Reservation& reservation : reservations_)
+    static_cast<void>(driver_->free_range(reservation.address, reservation.bytes));
+  for (const std::uint64_t page : spare_pages_) static_cast<void>(driver_->destroy_page(page));
+  for (const std::uint64_t page : pages_) {
+    if (page != 0) static_cast<void>(driver_->destroy_page(page));
+  }
+  for (const auto& [id, event] : events_) static_cast<void>(driver_->destroy_event(event));
+  for (const std::uintptr_t event : spare_events_) static_cast<void>(driver_->destroy_event(event));
+}
+
+Status DeviceBackend::check_owner() const {
+  if (::getpid() == owner_) return Done{};
+  return Error{
+      Errc::unsupported,
+      fmt::format("process {} was forked from process {}, whose GPU memory this is", ::getpid(),
+                  owner_),
+      "use the GPU only after the fork (Python: multiprocessing's start method \"spawn\")"};
+}
+
+Status DeviceBackend::check_virtual_memory() const {
+  HEADROOM_CHECK(check_owner());
+  if (capabilities_.virtual_memory) return Done{};
+  return Error{Errc::unsupported,
+               fmt::format("{}'s virtual memory has not passed a self-test here, so it is not used",
+                           driver_->name()),
+               ""};
+}
+
+Result<std::uint64_t> DeviceBackend::reserve_range(std::uint64_t bytes) {
+  HEADROOM_CHECK(check_virtual_memory());
+  HEADROOM_CHECK(PageTable::check_range(bytes));
+  HEADROOM_TRY(std::uint64_t address, driver_->reserve(bytes, page_bytes));
+  Reservation reservation{address, bytes};
+  if (address % page_bytes != 0) {  // HIP takes the alignment and does not keep it.
+    HEADROOM_CHECK(driver_->free_range(address, bytes));
+    reservation.bytes = bytes + page_bytes;
+    HEADROOM_TRY(reservation.address, driver_->reserve(reservation.bytes, page_bytes));
+    address = round_up(reservation.address, page_bytes);
+  }
+  reservations_.push_back(reservation);
+  table_.add_range(address, bytes);
+  return address;
+}
+
+Result<PageHandle> DeviceBackend::create_page() {
+  HEADROOM_CHECK(check_virtual_memory());
+  std::uint64_t page = 0;
+  if (spare_pages_.empty()) {
+    HEADROOM_TRY(page, driver_->create_page(page_bytes));
+  } else {
+    page = spare_pages_.back();
+    spare_pages_.pop_back();
+  }
+  const PageHandle handle = table_.next_page();
+  table_.add_page();
+  if (handle >= pages_.size()) pages_.resize(handle + std::size_t{1});
+  pages_[handle] = page;
+  return handle;
+}
+
+Status DeviceBackend::destroy_page(PageHandle page) {
+  HEADROOM_CHECK(check_virtual_memory());
+  HEADROOM_CHECK(table_.remove_page(page));
+  const std::uint64_t drivers = std::exchange(pages_[page], 0);
+  if (capabilities_.destroy_returns_memory) return driver_->destroy_page(drivers);
+  spare_pages_.push_back(drivers);
+  return Done{};
+}
+
+Status DeviceBackend::map(std::uint64_t address, PageHandle page) {
+  HEADROOM_CHECK(check_virtual_memory());
+  HEADROOM_CHECK(table_.map(address, page));
+  auto mapped = driver_->map(address, page_bytes, pages_[page]);
+  if (!mapped) HEADROOM_CHECK(table_.unmap(address));
+  return mapped;
+}
+
+Status DeviceBackend::try_access(std::uint64_t address, std::uint64_t bytes) {
+  const std::uint64_t start = table_.mapped_from(address);
+  const std::uint64_t end = address + bytes;
+  Status refused = Done{};
+  if (!capabilities_.access_from_start_only) {
+    refused = driver_->set_access(address, bytes);
+    if (refused && start != address) tail_refusals_ = 0;
+    if (refused) return refused;
+  }
+  if (start != address || capabilities_.access_from_start_only) {
+    auto allowed = driver_->set_access(start, end - start);
+    if (allowed && ++tail_refusals_ >= refusals_that_are_a_rule)
+      capabilities_.access_from_start_only = true;
+    if (allowed) return allowed;
+    refused = std::move(allowed);
+  }
+  // Some sizes are always refused (ROCm/rocm-systems#2516); one page is the smallest there is.
+  for (std::uint64_t at = address; at < end; at += page_bytes)
+    HEADROOM_CHECK(driver_->set_access(at, page_bytes));
+  return Done{};
+}
+
+Status DeviceBackend::allow_access(std::uint64_t address, std::uint64_t bytes) {
+  HEADROOM_CHECK(check_virtual_memory());
+  HEADROOM_CHECK(table_.check_mapped(address, bytes));
+  Status allowed = try_access(address, bytes);
+  std::uint64_t pause = first_pause_ns;
+  for (int round = 1; !allowed && round < access_rounds; ++round, pause *= 4) {
+    driver_->pause(pause);
+    allowed = try_access(address, bytes);
+  }
+  if (!allowed)
+    return std::move(allowed).error().in(
+        fmt::format("{} pages are mapped that the GPU may not use", bytes / page_bytes));
+  driver_->pause(capabilities_.settle_ns);
+  return Done{};
+}
+
+Status DeviceBackend::unmap(std::uint64_t address) {
+  HEADROOM_CHECK(check_virtual_memory());
+  HEADROOM_TRY(const PageHandle page, table_.unmap(address));
+  auto unmapped = driver_->unmap(address, page_bytes);
+  if (!unmapped) HEADROOM_CHECK(table_.map(address, page));
+  return unmapped;
+}
+
+Result<std::uint64_t> DeviceBackend::allocate(std::uint64_t bytes) {
+  HEADROOM_CHECK(check_owner());
+  HEADROOM_CHECK(PlainTable::check_size(bytes));
+  HEADROOM_TRY(const std::uint64_t address, driver_->allocate(bytes));
+  plain_.add(address, bytes);
+  return address;
+}
+
+Status DeviceBackend::release(std::uint64_t address) {
+  HEADROOM_CHECK(check_owner());
+  HEADROOM_TRY(const std::uint64_t bytes, plain_.remove(address));
+  auto released = driver_->release(address);
+  if (!released) plain_.add(address, bytes);
+  return released;
+}
+
+void DeviceBackend::bind_stream(StreamId stream, std::uintptr_t native) {
+  streams_[stream] = native;
+}
+
+Status DeviceBackend::wait_for(StreamId stream) {
+  HEADROOM_CHECK(check_owner());
+  const auto native = streams_.find(stream);
+  return native == streams_.end() ? driver_->wait_for_device()
+                                  : driver_->wait_for_stream(native->second);
+}
+
+Result<std::uintptr_t> DeviceBackend::spare_event() {
+  if (spare_events_.empty()) return driver_->create_event();
+  const std::uintptr_t event = spare_events_.back();
+  spare_events_.pop_back();
+  return event;
+}
+
+Result<EventId> DeviceBackend::record(StreamId stream) {
+  HEADROOM_CHECK(check_owner());
+  const auto native = streams_.find(stream);
+  if (native == streams_.end())
+    return Error{Errc::invalid, fmt::format("stream {} was not bound to one of the GPU's", stream),
+                 "bind the stream, or wait for it"};
+  HEADROOM_TRY(const std::uintptr_t event, spare_event());
+  if (auto recorded = driver_->record_event(event, native->second); !recorded) {
+    spare_events_.push_back(event);
+    return std::move(recorded).error();
+  }
+  events_[++last_event_] = event;
+  return last_event_;
+}
+
+Result<bool> DeviceBackend::passed(EventId event) {
+  HEADROOM_CHECK(check_owner());
+  const auto found = events_.find(event);
+  if (found == events_.end())
+    return Error{Errc::invalid, fmt::format("event {} is gone or never was", event), ""};
+  HEADROOM_TRY(const bool done, driver_->event_passed(found->second));
+  if (done) {
+    spare_events_.push_back(found->second);
+    events_.erase(found);
+  }
+  return done;
+}
+
+}  // namespace headroom::allocator

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPU's memory as a Backend, over any Driver. What is known to go wrong in drivers' virtual
+// memory is worked around here once, so that the core needs to know none of it; what cannot be
+// worked around is an Error, or is found by the self-test before anybody relies on it.
+//
+// Not thread-safe: the allocator's lock protects it. A forked child does not have the memory, and
+// its calls are refused.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "allocator/backend.h"
+#include "allocator/backends/driver.h"
+#include "allocator/page_table.h"
+#include "allocator/plain_table.h"
+
+namespace headroom::allocator {
+
+class DeviceBackend final : public Backend {
+ public:
+  // `trusted` is what a self-test measured on this machine (virtual_memory_verdict.h). By default
+  // nothing is, and there is only plain memory.
+  explicit DeviceBackend(std::unique_ptr<Driver> driver, const Capabilities& trusted = {});
+  // For the self-test: virtual memory on trial, without any waiting. Fails where the driver has
+  // none.
+  static Result<std::unique_ptr<DeviceBackend>> on_trial(std::unique_ptr<Driver> driver);
+  ~DeviceBackend() override;
+
+  Driver& driver() { return *driver_; }
+
+  const Capabilities& capabilities() const override { return capabilities_; }
+  Result<std::uint64_t> reserve_range(std::uint64_t bytes) override;
+  Result<PageHandle> create_page() override;
+  // Where the driver does not give a page's memory back while addresses are reserved, the page is
+  // kept for the next create_page().
+  Status destroy_page(PageHandle page) override;
+  Status map(std::uint64_t address, PageHandle page) override;
+  // Where the driver refuses the stretch, it is asked again: from where the mapped pages begin,
+  // then page by page, all of it a few times.
+  Status allow_access(std::uint64_t address, std::uint64_t bytes) override;
+  Status unmap(std::uint64_t address) override;
+  Result<std::uint64_t> allocate(std::uint64_t bytes) override;
+  Status release(std::uint64_t address) override;
+  void bind_stream(StreamId stream, std::uintptr_t native) override;
+  // For a stream that nobody bound this is a wait for the whole GPU.
+  Status wait_for(StreamId stream) override;
+  Result<EventId> record(StreamId stream) override;
+  Result<bool> passed(EventId event) override;
+
+ private:
+  struct Reservation {
+    std::uint64_t address;
+    std::uint64_t bytes;
+  };
+
+  Status check_owner() const;
+  Status check_virtual_memory() const;
+  Status try_access(std::uint64_t address, std::uint64_t bytes);
+  Result<std::uintptr_t> spare_event();
+
+  std::unique_ptr<Driver> driver_;
+  Capabilities capabilities_;
+  int owner_;                              // The process that made it.
+  std::vector<Reservation> reservations_;  // As the driver gave them.
+  PageTable table_;
+  std::vector<std::uint64_t> pages_;  // The driver's, by PageHandle.
+  std::vector<std::uint64_t> spare_pages_;
+  PlainTable plain_;
+  std::map<StreamId, std::uintptr_t> streams_;
+  std::map<EventId, std::uintptr_t> events_;
+  std::vector<std::uintptr_t> spare_events_;
+  EventId last_event_ = 0;
+  int tail_refusals_ = 0;
+};
+
+}  // namespace headroom::allocator

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// One GPU by way of the HIP runtime, which is opened at run time.
+#pragma once
+
+#include <memory>
+
+#include "allocator/backends/driver.h"
+
+namespace headroom::allocator {
+
+// `device` is HIP's number of the GPU. Fails with unsupported where there is no HIP runtime, no
+// such GPU, or a function missing.
+Result<std::unique_ptr<Driver>> open_hip(int device);
+
+}  // namespace headroom::allocator

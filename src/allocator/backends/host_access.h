@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the self-test needs of host memory beside a Backend.
+#pragma once
+
+#include "allocator/backends/host.h"
+#include "allocator/self_test.h"
+
+namespace headroom::allocator {
+
+class HostAccess final : public DeviceAccess {
+ public:
+  // `backend` outlives this.
+  explicit HostAccess(const HostBackend& backend) : backend_(&backend) {}
+
+  Status write(std::uint64_t address, std::span<const std::uint64_t> words) override;
+  Status read(std::uint64_t address, std::span<std::uint64_t> words) override;
+  Status fill(std::uint64_t address, std::uint64_t bytes, std::uint32_t word) override;
+  Status copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) override;
+  // Of the largest number there is, less what the backend's memory file really holds: what the
+  // whole machine has free changes by itself.
+  std::optional<std::uint64_t> free_bytes() override;
+  std::uint64_t now_ns() override;
+  void pause(std::uint64_t ns) override;
+
+ private:
+  const HostBackend* backend_;
+};
+
+}  // namespace headroom::allocator

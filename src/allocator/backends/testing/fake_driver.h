@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: a GPU's driver with real contents, in a memory file, and a clock of its own. It keeps
+// the rules that HIP has (addresses at odd places, one unmap per map, no access before it is
+// allowed) and has the faults that HIP was reported to have, one at a time.
+#pragma once
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "allocator/backend.h"
+#include "allocator/backends/driver.h"
+
+namespace headroom::allocator::testing {
+
+enum class Fault : std::uint8_t {
+  none,
+  zeros_after_mapping,  // For 1.5 ms a new mapping reads zeros and loses stores.
+  live_data_zeroed,     // Every 144 maps a page that is mapped reads zeros.
+  contents_lost_by_remapping,
+  hang,                      // The 30th map never returns.
+  crash,                     // The 30th map ends the process.
+  tail_access_refused,       // Only from where the mapped pages begin.
+  first_mapping_only,        // Access only from the base of a range.
+  access_sometimes_refused,  // Two times in a row, then a while not.
+  some_sizes_refused,
+  map_lies,  // Every tenth map says that it worked, and nothing is mapped.
+  aliasing,  // Every 16th page is the one before.
+  range_not_freed,
+  memory_not_returned,       // Until the addresses are free.
+  memory_info_inconsistent,  // More is free than there is.
+};
+
+class FakeDriver final : public Driver {
+ public:
+  static constexpr std::uint64_t total_bytes = std::uint64_t{512} << 20U;
+
+  explicit FakeDriver(Fault fault = Fault::none)
+      : fault_(fault), file_(::memfd_create("headroom-fake-gpu", MFD_CLOEXEC)) {}
+  FakeDriver(const FakeDriver&) = delete;
+  FakeDriver& operator=(const FakeDriver&) = delete;
+  ~FakeDriver() override {
+    for (const auto& [address, bytes] : ranges_) ::munmap(pointer(address), bytes);
+    for (const auto& [address, bytes] : plain_) ::munmap(pointer(address), bytes);
+    ::close(file_);
+  }
+
+  std::string_view name() const override { return "a fake driver"; }
+  Result<std::string> gpu_name() override { return std::string("a fake GPU"); }
+  Result<int> version() override { return 1; }
+
+  Status check_virtual_memory() override { return Done{}; }
+
+  Result<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t /*alignment*/) override {
+    pass(2'000);
+    void* start =
+        ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start == MAP_FAILED) return refused("no addresses");
+    ranges_[number(start)] = bytes;
+    return number(start);
+  }
+  Status free_range(std::uint64_t address, std::uint64_t bytes) override {
+    pass(2'000);
+    const auto range = ranges_.find(address);
+    if (range == ranges_.end() || range->second != bytes || fault_ == Fault::range_not_freed)
+      return refused("the range cannot be freed");
+    const auto mapped = mappings_.lower_bound(address);
+    if (mapped != mappings_.end() && mapped->first < address + bytes)
+      return refused("pages are still mapped");
+    ::munmap(pointer(address), bytes);
+    ranges_.erase(range);
+    if (ranges_.empty()) kept_bytes_ = 0;
+    return Done{};
+  }
+
+  Result<std::uint64_t> create_page(std::uint64_t bytes) override {
+    pass(20'000);
+    if (bytes != page_bytes) return refused("a page of another size");
+    if (taken_bytes() + bytes > total_bytes)
+      return Error{Errc::out_of_memory, "the fake GPU is full", ""};
+    const std::uint64_t page = ++last_page_;
+    const bool alias = fault_ == Fault::aliasing && page % 16 == 0 && pages_.contains(page - 1);
+    pages_[page] = alias ? pages_[page - 1] : page * page_bytes;
+    static_cast<void>(::ftruncate(file_, static_cast<off_t>((page + 1) * page_bytes)));
+    return page;
+  }
+  Status destroy_page(std::uint64_t page) override {
+    pass(20'000);
+    if (pages_.erase(page) == 0) return refused("no such page");
+    for (const auto& [address, mapping] : mappings_) {
+      if (mapping.page == page) return refused("the page is mapped");
+    }
+    if (fault_ == Fault::memory_not_returned) kept_bytes_ += page_bytes;
+    return Done{};
+  }
+
+  Status map(std::uint64_t address, std::uint64_t bytes, std::uint64_t page) override {
+    pass(2'000);
+    ++maps_;
+    if (maps_ == 30 && fault_ == Fault::hang) {
+      for (;;) ::pause();
+    }
+    if (maps_ == 30 && fault_ == Fault::crash) std::abort();
+    if (bytes != page_bytes || range_of(address) == 0 || !pages_.contains(page))
+      return refused("cannot be mapped there");
+    for (const auto& [other, mapping] : mappings_) {
+      if (other == address || mapping.page == page) return refused("is mapped already");
+    }
+    mappings_[address] = {.page = page, .nothing = fault_ == Fault::map_lies && maps_ % 10 == 0};
+    if (fault_ == Fault::live_data_zeroed && maps_ % 144 == 0) zero_oldest_page();
+    return Done{};
+  }
+
+  Status set_access(std::uint64_t address, std::uint64_t bytes) override {
+    pass(30'000);
+    ++access_calls_;
+    for (std::uint64_t at = address; at < address + bytes; at += page_bytes) {
+      const auto mapping = mappings_.find(at);
+      if (mapping == mappings_.end() || mapping->second.nothing) return refused("is not mapped");
+    }
+    if (refuses_access(address, bytes)) return refused("invalid value");
+    for (std::uint64_t at = address; at < address + bytes; at += page_bytes) {
+      Mapping& mapping = mappings_[at];
+      if (mapping.accessible) continue;
+      mapping.accessible = true;
+      if (fault_ == Fault::contents_lost_by_remapping) clear(mapping.page);
+      if (fault_ != Fault::zeros_after_mapping) {
+        put(at, pages_[mapping.page]);
+        continue;
+      }
+      mapping.settles_at_ns = now_ns_ + 1'500'000;
+      ::mmap(pointer(at), page_bytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    }
+    return Done{};
+  }
+
+  Status unmap(std::uint64_t address, std::uint64_t bytes) override {
+    pass(30'000);
+    if (bytes != page_bytes || mappings_.erase(address) == 0) return refused("is not mapped");
+    ::mmap(pointer(address), bytes, PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    return Done{};
+  }
+
+  Result<std::uint64_t> allocate(std::uint64_t bytes) override {
+    pass(50'000);
+    if (taken_bytes() + bytes > total_bytes)
+      return Error{Errc::out_of_memory, "the fake GPU is full", ""};
+    void* start =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED) return refused("no memory");
+    plain_[number(start)] = bytes;
+    return number(start);
+  }
+  Status release(std::uint64_t address) override {
+    pass(50'000);
+    const auto found = plain_.find(address);
+    if (found == plain_.end()) return refused("no such allocation");
+    ::munmap(pointer(address), found->second);
+    plain_.erase(found);
+    return Done{};
+  }
+  Result<MemoryInfo> memory_info() override {
+    if (fault_ == Fault::memory_info_inconsistent)
+      return MemoryInfo{2 * total_bytes - taken_bytes(), total_bytes};
+    return MemoryInfo{total_bytes - taken_bytes(), total_bytes};
+  }
+
+  Status wait_for_device() override { return Done{}; }
+  // Streams are numbers below 100 here; 0 is the default one.
+  Status wait_for_stream(std::uintptr_t stream) override {
+    pass(10'000);
+    if (stream >= 100) return refused("no such stream");
+    return Done{};
+  }
+  Result<std::uintptr_t> create_event() override {
+    events_[++last_event_] = 0;
+    return last_event_;
+  }
+  Status record_event(std::uintptr_t event, std::uintptr_t stream) override {
+    if (!events_.contains(event) || stream >= 100) return refused("no such event or stream");
+    events_[event] = now_ns_ + 10'000;
+    return Done{};
+  }
+  Result<bool> event_passed(std::uintptr_t event) override {
+    pass(6'000);
+    if (!events_.contains(event)) return refused("no such event");
+    return now_ns_ >= events_[event];
+  }
+  Status destroy_event(std::uintptr_t event) override {
+    if (events_.erase(event) == 0) return refused("no such event");
+    return Done{};
+  }
+  std::size_t events() const { return events_.size(); }
+
+  Status copy_in(std::uint64_t to, const void* from, std::uint64_t bytes) override {
+    pass(10'000 + bytes / 10);
+    if (!usable(to, bytes)) return refused("memory fault");
+    std::memcpy(pointer(to), from, bytes);
+    return Done{};
+  }
+  Status copy_out(void* to, std::uint64_t from, std::uint64_t bytes) override {
+    pass(10'000 + bytes / 10);
+    if (!usable(from, bytes)) return refused("memory fault");
+    std::memcpy(to, pointer(from), bytes);
+    return Done{};
+  }
+  Status copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) override {
+    pass(10'000);
+    if (!usable(to, bytes) || !usable(from, bytes)) return refused("memory fault");
+    std::memmove(pointer(to), pointer(from), bytes);
+    return Done{};
+  }
+  Status fill(std::uint64_t address, std::uint64_t bytes, std::uint32_t word) override {
+    pass(10'000);
+    if (!usable(address, bytes)) return refused("memory fault");
+    for (std::uint64_t at = 0; at < bytes; at += 4) std::memcpy(pointer(address + at), &word, 4);
+    return Done{};
+  }
+
+  std::uint64_t now_ns() override { return now_ns_; }
+  void pause(std::uint64_t ns) override { pass(ns); }
+
+ private:
+  struct Mapping {
+    std::uint64_t page = 0;
+    bool accessible = false;
+    bool nothing = false;             // A map that lied.
+    std::uint64_t settles_at_ns = 0;  // Until then zeros are there instead of the page.
+  };
+
+  static void* pointer(std::uint64_t address) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+  }
+  static std::uint64_t number(void* pointer) {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(pointer));
+  }
+  static Error refused(const char* why) { return {Errc::io, why, ""}; }
+
+  std::uint64_t taken_bytes() const {
+    std::uint64_t bytes = pages_.size() * page_bytes + kept_bytes_;
+    for (const auto& [address, size] : plain_) bytes += size;
+    return bytes;
+  }
+  // 0 where the address is in none.
+  std::uint64_t range_of(std::uint64_t address) const {
+    auto range = ranges_.upper_bound(address);
+    if (range == ranges_.begin()) return 0;
+    --range;
+    return address + page_bytes <= range->first + range->second ? range->first : 0;
+  }
+  void put(std::uint64_t address, std::uint64_t place) {
+    ::mmap(pointer(address), page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_,
+           static_cast<off_t>(place));
+  }
+  void clear(std::uint64_t page) {
+    ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(pages_[page]),
+                static_cast<off_t>(page_bytes));
+  }
+  void zero_oldest_page() {
+    for (const auto& [address, mapping] : mappings_) {
+      if (!mapping.accessible) continue;
+      clear(mapping.page);
+      return;
+    }
+  }
+
+  void pass(std::uint64_t ns) {
+    now_ns_ += ns;
+    if (fault_ != Fault::zeros_after_mapping) return;
+    for (auto& [address, mapping] : mappings_) {
+      if (mapping.settles_at_ns == 0 || now_ns_ < mapping.settles_at_ns) continue;
+      mapping.settles_at_ns = 0;
+      put(address, pages_[mapping.page]);
+    }
+  }
+
+  bool usable(std::uint64_t address, std::uint64_t bytes) const {
+    auto plain = plain_.upper_bound(address);
+    if (plain != plain_.begin() && address + bytes <= (--plain)->first + plain->second) return true;
+    for (std::uint64_t at = address / page_bytes * page_bytes; at < address + bytes;
+         at += page_bytes) {
+      const auto mapping = mappings_.find(at);
+      if (mapping == mappings_.end() || !mapping->second.accessible) return false;
+    }
+    return true;
+  }
+
+  bool refuses_access(std::uint64_t address, std::uint64_t bytes) const {
+    switch (fault_) {
+      case Fault::tail_access_refused:
+        return mappings_.contains(address - page_bytes);
+      case Fault::first_mapping_only:
+        return address >= range_of(address) + 2 * page_bytes;
+      case Fault::access_sometimes_refused:
+        return access_calls_ % 10 < 2;
+      case Fault::some_sizes_refused:
+        return bytes / page_bytes % 4 == 3;
+      default:
+        return false;
+    }
+  }
+
+  Fault fault_;
+  int file_;
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t kept_bytes_ = 0;  // Destroyed, and not given back.
+  std::uint64_t maps_ = 0;
+  std::uint64_t access_calls_ = 0;
+  std::uint64_t last_page_ = 0;
+  std::uintptr_t last_event_ = 0;
+  std::map<std::uint64_t, std::uint64_t> pages_;   // Handle → place in the file.
+  std::map<std::uint64_t, std::uint64_t> ranges_;  // Address → bytes.
+  std::map<std::uint64_t, Mapping> mappings_;
+  std::map<std::uint64_t, std::uint64_t> plain_;
+  std::map<std::uintptr_t, std::uint64_t> events_;  // Event → when it passes.
+};
+
+}  // namespace headroom::allocator::testing

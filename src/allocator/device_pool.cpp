@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/device_pool.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace headroom::allocator {
+namespace {
+
+// 8 PiB less a page: what a PageHandle can number.
+constexpr std::uint64_t max_pages = std::numeric_limits<PageHandle>::max();
+
+}  // namespace
+
+DevicePool::DevicePool(Backend& backend, std::uint64_t capacity_bytes)
+    : backend_(&backend), capacity_pages_(std::min(capacity_bytes / page_bytes, max_pages)) {}
+
+DevicePool::~DevicePool() {
+  // There is nobody left to tell about a page that cannot be destroyed; the backend's own end
+  // returns what it still holds.
+  for (const PageHandle page : unmapped_) static_cast<void>(backend_->destroy_page(page));
+}
+
+template <class T>
+Result<T> DevicePool::noted(Result<T> result, std::uint32_t cost) {
+  ++device_calls_;
+  device_ns_ += cost;
+  if (!result) last_error_ = result.error();
+  return result;
+}
+
+Result<std::uint64_t> DevicePool::reserve_range(std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  return noted(backend_->reserve_range(bytes), capabilities().costs.reserve);
+}
+
+Status DevicePool::create_page() {
+  if (created_ + plain_pages() >= capacity_pages_)
+    return Error{Errc::out_of_memory, "all pages of the capacity are mapped", ""};
+  auto created = noted(backend_->create_page(), capabilities().costs.create);
+  if (!created) {
+    refused_ = true;
+    return std::move(created).error();
+  }
+  ++created_;
+  unmapped_.push_back(*created);
+  return Done{};
+}
+
+Result<PageHandle> DevicePool::map(std::uint64_t address) {
+  const std::scoped_lock lock(mutex_);
+  if (unmapped_.empty()) HEADROOM_CHECK(create_page());
+  const PageHandle page = unmapped_.back();
+  HEADROOM_CHECK(noted(backend_->map(address, page), capabilities().costs.map));
+  unmapped_.pop_back();
+  return page;
+}
+
+Status DevicePool::allow_access(std::uint64_t address, std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  return noted(backend_->allow_access(address, bytes), capabilities().costs.allow_access);
+}
+
+Status DevicePool::unmap(std::uint64_t address, PageHandle page) {
+  const std::scoped_lock lock(mutex_);
+  HEADROOM_CHECK(noted(backend_->unmap(address), capabilities().costs.unmap));
+  unmapped_.push_back(page);
+  return Done{};
+}
+
+void DevicePool::lose(std::uint64_t pages) {
+  const std::scoped_lock lock(mutex_);
+  lost_ += pages;
+}
+
+std::uint64_t DevicePool::spare() const {
+  const std::scoped_lock lock(mutex_);
+  return unmapped_.size() + (refused_ ? 0 : capacity_pages_ - created_ - plain_pages());
+}
+
+void DevicePool::retry_creation() {
+  const std::scoped_lock lock(mutex_);
+  refused_ = false;
+}
+
+Result<std::uint64_t> DevicePool::allocate(std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  if (bytes / page_bytes > capacity_pages_ - created_ - plain_pages())
+    return Error{Errc::out_of_memory, "the capacity is taken", ""};
+  auto address = noted(backend_->allocate(bytes), capabilities().costs.allocate);
+  if (address) plain_bytes_ += bytes;
+  return address;
+}
+
+Status DevicePool::release(std::uint64_t address, std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  HEADROOM_CHECK(noted(backend_->release(address), capabilities().costs.release));
+  plain_bytes_ -= bytes;
+  return Done{};
+}
+
+Status DevicePool::wait_for(StreamId stream) {
+  const std::scoped_lock lock(mutex_);
+  return noted(backend_->wait_for(stream), capabilities().costs.wait);
+}
+
+DevicePool::Totals DevicePool::totals() const {
+  const std::scoped_lock lock(mutex_);
+  return {created_ * page_bytes + plain_bytes_, unmapped_.size(), lost_, device_calls_, device_ns_};
+}
+
+std::optional<Error> DevicePool::last_error() const {
+  const std::scoped_lock lock(mutex_);
+  return last_error_;
+}
+
+}  // namespace headroom::allocator

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one allocator holds of the device: pages, created up to the capacity and kept when they are
+// unmapped, or plain allocations; and what the device was asked and what that cost. All calls to
+// the Backend go through here. A page is not destroyed before the pool is: on ROCm that would not
+// return the memory while the address range is reserved, and re-mapping is cheaper anyway.
+//
+// Thread-safe: one mutex around every call, since backends have none.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "allocator/backend.h"
+
+namespace headroom::allocator {
+
+class DevicePool {
+ public:
+  // What the pool holds and what it cost, at one moment.
+  struct Totals {
+    std::uint64_t reserved_bytes = 0;  // Pages and plain allocations.
+    std::uint64_t unmapped_pages = 0;
+    std::uint64_t lost_pages = 0;
+    std::uint64_t device_calls = 0;
+    std::uint64_t device_ns = 0;
+  };
+
+  // `backend` outlives the pool. The capacity counts in whole pages.
+  DevicePool(Backend& backend, std::uint64_t capacity_bytes);
+  ~DevicePool();
+  DevicePool(const DevicePool&) = delete;
+  DevicePool& operator=(const DevicePool&) = delete;
+
+  const Capabilities& capabilities() const { return backend_->capabilities(); }
+  std::uint64_t capacity_bytes() const { return capacity_pages_ * page_bytes; }
+
+  Result<std::uint64_t> reserve_range(std::uint64_t bytes);
+
+  // Maps an unmapped page, or a new one, at `address`. Fails with the backend's words, or with
+  // out_of_memory at the capacity; the page is then still in the pool.
+  Result<PageHandle> map(std::uint64_t address);
+  // Once for a stretch of pages mapped since; before anything touches them.
+  Status allow_access(std::uint64_t address, std::uint64_t bytes);
+  // Takes the page at `address` back. On failure it stays mapped.
+  Status unmap(std::uint64_t address, PageHandle page);
+  // These mapped pages can never be used again.
+  void lose(std::uint64_t pages);
+
+  // Pages that can still be mapped: unmapped ones, and new ones up to the capacity. Once the
+  // backend refused a new page, only the unmapped ones, until retry_creation().
+  std::uint64_t spare() const;
+  void retry_creation();
+
+  // Plain memory, `bytes` a multiple of page_bytes. Fails as map() does.
+  Result<std::uint64_t> allocate(std::uint64_t bytes);
+  Status release(std::uint64_t address, std::uint64_t bytes);
+
+  Status wait_for(StreamId stream);
+
+  Totals totals() const;
+  // The backend's last refusal, if there was any.
+  std::optional<Error> last_error() const;
+
+ private:
+  template <class T>
+  Result<T> noted(Result<T> result, std::uint32_t cost);
+  Status create_page();
+  std::uint64_t plain_pages() const { return plain_bytes_ / page_bytes; }
+
+  Backend* backend_;
+  std::uint64_t capacity_pages_;
+  mutable std::mutex mutex_;
+  std::uint64_t created_ = 0;
+  std::uint64_t plain_bytes_ = 0;
+  std::uint64_t lost_ = 0;
+  std::vector<PageHandle> unmapped_;
+  std::uint64_t device_calls_ = 0;
+  std::uint64_t device_ns_ = 0;
+  bool refused_ = false;
+  std::optional<Error> last_error_;
+};
+
+}  // namespace headroom::allocator

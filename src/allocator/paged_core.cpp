@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/paged_core.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+
+namespace headroom::allocator {
+namespace {
+
+// More streams than any program uses. Beyond it the core waits for them rather than keep an index
+// of free blocks for each.
+constexpr std::size_t max_private_streams = 64;
+
+}  // namespace
+
+PagedCore::PagedCore(DevicePool& pages, std::uint64_t address_range_bytes)
+    : pages_(&pages),
+      small_(small_heap, segments_, pages, round_up(address_range_bytes, page_bytes)),
+      large_(large_heap, segments_, pages, round_up(address_range_bytes, page_bytes)),
+      tilings_{&small_, &large_} {}
+
+PagedCore::~PagedCore() {
+  small_.unmap_all();
+  large_.unmap_all();
+}
+
+SegmentId PagedCore::find_ready(std::uint64_t bytes, StreamId stream) {
+  return take_from(home(bytes), bytes, stream);
+}
+
+void PagedCore::release(SegmentId used) {
+  Heap& heap = heap_of(used);
+  heap.release(used);
+  if (heap.stream_count() > max_private_streams) limit_private_streams(heap);
+}
+
+void PagedCore::publish(StreamId stream) {
+  small_.publish(stream);
+  large_.publish(stream);
+}
+
+std::vector<SegmentId> PagedCore::carve_up(SegmentId block,
+                                           const std::vector<Tiling::Piece>& pieces) {
+  return heap_of(block).carve_up(block, pieces);
+}
+
+SegmentId PagedCore::find(std::uint64_t bytes, StreamId stream) {
+  pages_->retry_creation();
+  for (;;) {
+    SegmentId found = grow(home(bytes), bytes, stream);
+    if (found == no_segment) found = take_from(other(bytes), bytes, stream);
+    if (found == no_segment) found = repair(home(bytes), bytes, stream);
+    if (found != no_segment || !wait_for_other_streams(stream)) return found;
+    found = take_from(home(bytes), bytes, stream);
+    if (found != no_segment) return found;
+  }
+}
+
+SegmentId PagedCore::take_from(Heap& heap, std::uint64_t bytes, StreamId stream) {
+  const SegmentId free = heap.best_fit(bytes, stream);
+  return free == no_segment ? no_segment : heap.carve(free, bytes);
+}
+
+SegmentId PagedCore::grow(Heap& heap, std::uint64_t bytes, StreamId stream) {
+  const auto window = heap.find_window(bytes, stream, {pages_->spare(), 0});
+  if (!window) return no_segment;
+  const SegmentId claimed = heap.claim(*window);
+  if (!heap.map(claimed, stream)) return no_segment;
+  ++counts_.growths;
+  return heap.occupy(*window, claimed);
+}
+
+SegmentId PagedCore::repair(Heap& heap, std::uint64_t bytes, StreamId stream) {
+  const Supply supply{pages_->spare(), movable_pages(stream)};
+  if (supply.movable == 0 || !heap.find_window(bytes, stream, supply)) return no_segment;
+  // The pages to move may still be in use by what the stream has queued.
+  if (!pages_->wait_for(stream)) return no_segment;
+  publish(stream);
+  const auto window = heap.find_window(bytes, stream, supply);
+  if (!window) return no_segment;
+  const SegmentId claimed = heap.claim(*window);
+  if (!collect_pages(*window)) {
+    heap.give_up(claimed);
+    return no_segment;
+  }
+  if (!heap.map(claimed, stream)) return no_segment;
+  ++counts_.repairs;
+  return heap.occupy(*window, claimed);
+}
+
+// Unmaps free pages outside the window until it can be mapped. Small free segments give first:
+// large ones are the more useful as they are.
+bool PagedCore::collect_pages(const Window& window) {
+  struct Donor {
+    Heap* heap;
+    SegmentId segment;
+  };
+  std::vector<Donor> donors;
+  for (Heap* heap : {&small_, &large_}) {
+    heap->for_each_with_pages(any_stream, [&](SegmentId id) {
+      if (!window.contains(segments_[id])) donors.push_back({heap, id});
+    });
+  }
+  for (const Donor& donor : donors) {
+    if (pages_->spare() >= window.pages) break;
+    counts_.moved_pages += donor.heap->unmap_pages(donor.segment, window.pages - pages_->spare());
+  }
+  return pages_->spare() >= window.pages;
+}
+
+std::uint64_t PagedCore::movable_pages(StreamId stream) const {
+  std::uint64_t pages = 0;
+  for (const Heap* heap : {&small_, &large_})
+    heap->for_each_with_pages(stream,
+                              [&](SegmentId id) { pages += Heap::whole_pages(segments_[id]); });
+  return pages;
+}
+
+// False if there was none that still owned free bytes, so that waiting changed nothing.
+bool PagedCore::wait_for_other_streams(StreamId stream) {
+  bool waited = false;
+  for (const Heap* heap : {&small_, &large_}) {
+    for (const StreamId other : heap->private_streams()) {
+      if (other == stream || !pages_->wait_for(other)) continue;
+      publish(other);
+      ++counts_.waits;
+      waited = true;
+    }
+  }
+  return waited;
+}
+
+void PagedCore::limit_private_streams(Heap& heap) {
+  for (const StreamId stream : heap.private_streams()) {
+    if (!pages_->wait_for(stream)) continue;
+    publish(stream);
+    ++counts_.waits;
+    return;
+  }
+}
+
+std::uint64_t PagedCore::give_up(std::uint64_t bytes) {
+  for (const Heap* heap : {&small_, &large_}) {
+    for (const StreamId stream : heap->private_streams()) {
+      if (pages_->wait_for(stream)) publish(stream);
+    }
+  }
+  std::uint64_t given = 0;
+  for (Heap* heap : {&large_, &small_}) {
+    std::vector<SegmentId> donors;
+    heap->for_each_with_pages(any_stream, [&](SegmentId id) { donors.push_back(id); });
+    for (const SegmentId id : donors) {
+      if (given >= bytes) return given;
+      const std::uint64_t wanted = (bytes - given + page_bytes - 1) / page_bytes;
+      given += heap->unmap_pages(id, wanted) * page_bytes;
+    }
+  }
+  return given;
+}
+
+std::uint64_t PagedCore::mapped_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Tiling* tiling : tilings_)
+    bytes += tiling->bytes_in(SegmentState::used) + tiling->bytes_in(SegmentState::free);
+  return bytes;
+}
+
+std::string PagedCore::broken_invariant() const {
+  for (const Tiling* tiling : tilings_) {
+    if (std::string broken = tiling->broken_invariant(); !broken.empty()) return broken;
+  }
+  return "";
+}
+
+}  // namespace headroom::allocator

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of 512-byte granules are packed by best fit into addresses that are far larger than
+// memory; 2 MiB pages are mapped behind them on demand, up to a hard capacity. Only when a request
+// cannot be met otherwise are whole free pages taken from wherever they lie and mapped to one
+// contiguous place (a repair), so free memory is usable memory whatever its shape.
+// docs/decisions/0002-allocator-core.md says why.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "allocator/core.h"
+#include "allocator/device_pool.h"
+#include "allocator/heap.h"
+
+namespace headroom::allocator {
+
+class PagedCore final : public Core {
+ public:
+  // `pages` outlives it. `address_range_bytes`: of its first range, then doubling.
+  PagedCore(DevicePool& pages, std::uint64_t address_range_bytes);
+  ~PagedCore() override;
+
+  SegmentId find_ready(std::uint64_t bytes, StreamId stream) override;
+  SegmentId find(std::uint64_t bytes, StreamId stream) override;
+  void release(SegmentId used) override;
+  void publish(StreamId stream) override;
+  std::vector<SegmentId> carve_up(SegmentId block,
+                                  const std::vector<Tiling::Piece>& pieces) override;
+  std::uint64_t give_up(std::uint64_t bytes) override;
+  const std::vector<const Tiling*>& tilings() const override { return tilings_; }
+  std::string broken_invariant() const override;
+
+  std::uint64_t mapped_bytes() const;
+
+ private:
+  SegmentId take_from(Heap& heap, std::uint64_t bytes, StreamId stream);
+  SegmentId grow(Heap& heap, std::uint64_t bytes, StreamId stream);
+  SegmentId repair(Heap& heap, std::uint64_t bytes, StreamId stream);
+  bool collect_pages(const Window& window);
+  bool wait_for_other_streams(StreamId stream);
+  void limit_private_streams(Heap& heap);
+  std::uint64_t movable_pages(StreamId stream) const;
+  Heap& heap_of(SegmentId id) { return segments_[id].heap == small_heap ? small_ : large_; }
+  Heap& home(std::uint64_t bytes) { return bytes <= small_bytes ? small_ : large_; }
+  Heap& other(std::uint64_t bytes) { return bytes <= small_bytes ? large_ : small_; }
+
+  static constexpr std::uint8_t small_heap = 0;
+  static constexpr std::uint8_t large_heap = 1;
+  // Blocks up to this size live in addresses of their own, so that they do not pin pages between
+  // large ones.
+  static constexpr std::uint64_t small_bytes = std::uint64_t{1} << 18U;
+
+  DevicePool* pages_;
+  Heap small_;
+  Heap large_;
+  std::vector<const Tiling*> tilings_;
+};
+
+}  // namespace headroom::allocator

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/plain_core.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+
+namespace headroom::allocator {
+namespace {
+
+// Blocks up to this size are packed among their like, so that they pin no large allocation.
+constexpr std::uint64_t small_bytes = std::uint64_t{256} << 10U;
+constexpr std::uint64_t small_chunk = page_bytes;
+constexpr std::uint64_t medium_chunk = std::uint64_t{32} << 20U;
+// A block has an allocation of its own from this size on, or where the rounding to 2 MiB wastes no
+// more than one part in own_waste of it.
+constexpr std::uint64_t own_bytes = std::uint64_t{16} << 20U;
+constexpr std::uint64_t own_waste = 64;
+// An idle allocation serves a block that leaves no more than one part in reuse_waste of it unused.
+constexpr std::uint64_t reuse_waste = 8;
+
+}  // namespace
+
+PlainCore::PlainCore(DevicePool& pool)
+    : pool_(&pool),
+      heaps_{PlainHeap(small, segments_, pool), PlainHeap(medium, segments_, pool),
+             PlainHeap(own, segments_, pool)},
+      tilings_{&heaps_[small], &heaps_[medium], &heaps_[own]} {}
+
+PlainCore::~PlainCore() {
+  for (PlainHeap& heap : heaps_) heap.release_all();
+}
+
+PlainCore::Kind PlainCore::kind_of(std::uint64_t bytes) {
+  if (bytes <= small_bytes) return small;
+  const std::uint64_t waste = round_up(bytes, page_bytes) - bytes;
+  return bytes >= own_bytes || waste <= bytes / own_waste ? own : medium;
+}
+
+SegmentId PlainCore::take_ready(Kind kind, std::uint64_t bytes, StreamId stream) {
+  PlainHeap& heap = heaps_[kind];
+  const SegmentId free = heap.best_fit(bytes, stream);
+  if (free == no_segment) return no_segment;
+  if (kind != own) return heap.carve(free, bytes);
+  if (segments_[free].bytes - bytes > std::max(page_bytes, bytes / reuse_waste)) return no_segment;
+  return heap.carve(free, bytes);
+}
+
+SegmentId PlainCore::find_ready(std::uint64_t bytes, StreamId stream) {
+  return take_ready(kind_of(bytes), bytes, stream);
+}
+
+SegmentId PlainCore::take_new(Kind kind, std::uint64_t bytes) {
+  const std::uint64_t least = round_up(bytes, page_bytes);
+  std::uint64_t wanted = least;
+  if (kind == small) wanted = std::max(least, small_chunk);
+  if (kind == medium) wanted = std::max(least, medium_chunk);
+  SegmentId made = heaps_[kind].add(wanted);
+  if (made == no_segment && wanted > least) made = heaps_[kind].add(least);
+  if (made == no_segment) return no_segment;
+  ++counts_.growths;
+  return heaps_[kind].carve(made, bytes);
+}
+
+SegmentId PlainCore::find(std::uint64_t bytes, StreamId stream) {
+  const Kind kind = kind_of(bytes);
+  SegmentId found = take_new(kind, bytes);
+  if (found != no_segment) return found;
+  // Plain memory goes back with a synchronisation in any case.
+  if (wait_for_streams()) found = take_ready(kind, bytes, stream);
+  if (found == no_segment && flush(round_up(bytes, page_bytes))) found = take_new(kind, bytes);
+  return found != no_segment ? found : take_anywhere(bytes, stream);
+}
+
+// Where the device has nothing left: in what is free in other kinds.
+SegmentId PlainCore::take_anywhere(std::uint64_t bytes, StreamId stream) {
+  for (PlainHeap& heap : heaps_) {
+    const SegmentId free = heap.best_fit(bytes, stream);
+    if (free != no_segment) return heap.carve(free, bytes);
+  }
+  return no_segment;
+}
+
+// Gives idle allocations back until the device has `bytes` more than before.
+bool PlainCore::flush(std::uint64_t bytes) {
+  std::uint64_t given = 0;
+  ++counts_.flushes;
+  while (given < bytes) {
+    std::uint64_t step = 0;
+    for (const Kind kind : {own, medium, small}) {
+      const SegmentId idle = heaps_[kind].idle_for(bytes - given);
+      if (idle == no_segment) continue;
+      step = heaps_[kind].release_range(idle);
+      break;
+    }
+    if (step == 0) return false;
+    given += step;
+  }
+  return true;
+}
+
+void PlainCore::release(SegmentId used) {
+  heaps_[segments_[used].heap].release(used);
+}
+
+void PlainCore::publish(StreamId stream) {
+  for (PlainHeap& heap : heaps_) heap.publish(stream);
+}
+
+std::vector<SegmentId> PlainCore::carve_up(SegmentId block,
+                                           const std::vector<Tiling::Piece>& pieces) {
+  return heaps_[segments_[block].heap].carve_up(block, pieces);
+}
+
+// False if no stream owned free bytes, so that waiting changed nothing.
+bool PlainCore::wait_for_streams() {
+  bool waited = false;
+  for (const PlainHeap& heap : heaps_) {
+    for (const StreamId stream : heap.private_streams()) {
+      if (!pool_->wait_for(stream)) continue;
+      publish(stream);
+      ++counts_.waits;
+      waited = true;
+    }
+  }
+  return waited;
+}
+
+std::uint64_t PlainCore::give_up(std::uint64_t bytes) {
+  static_cast<void>(wait_for_streams());
+  const std::uint64_t before = pool_->totals().reserved_bytes;
+  static_cast<void>(flush(bytes));
+  return before - pool_->totals().reserved_bytes;
+}
+
+std::string PlainCore::broken_invariant() const {
+  for (const Tiling* tiling : tilings_) {
+    if (std::string broken = tiling->broken_invariant(); !broken.empty()) return broken;
+  }
+  return "";
+}
+
+}  // namespace headroom::allocator

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Without virtual-memory calls. A large block is a plain allocation of its own, rounded to 2 MiB
+// and never split, so that it can always go back to the device whole; what would waste too much
+// that way is packed into shared allocations by best fit. When the device refuses, idle allocations
+// go back until it does not (a flush). A slab instead would keep holes that nothing can close: on
+// traces of jobs with activation checkpointing it needs up to 25 % more than is live.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "allocator/core.h"
+#include "allocator/device_pool.h"
+#include "allocator/plain_heap.h"
+
+namespace headroom::allocator {
+
+class PlainCore final : public Core {
+ public:
+  // `pool` outlives it.
+  explicit PlainCore(DevicePool& pool);
+  ~PlainCore() override;
+
+  SegmentId find_ready(std::uint64_t bytes, StreamId stream) override;
+  SegmentId find(std::uint64_t bytes, StreamId stream) override;
+  void release(SegmentId used) override;
+  void publish(StreamId stream) override;
+  std::vector<SegmentId> carve_up(SegmentId block,
+                                  const std::vector<Tiling::Piece>& pieces) override;
+  std::uint64_t give_up(std::uint64_t bytes) override;
+  const std::vector<const Tiling*>& tilings() const override { return tilings_; }
+  std::string broken_invariant() const override;
+
+ private:
+  enum Kind : std::uint8_t { small, medium, own };
+  static constexpr std::size_t kinds = 3;
+
+  static Kind kind_of(std::uint64_t bytes);
+  SegmentId take_ready(Kind kind, std::uint64_t bytes, StreamId stream);
+  SegmentId take_new(Kind kind, std::uint64_t bytes);
+  SegmentId take_anywhere(std::uint64_t bytes, StreamId stream);
+  bool flush(std::uint64_t bytes);
+  bool wait_for_streams();
+
+  DevicePool* pool_;
+  std::array<PlainHeap, kinds> heaps_;
+  std::vector<const Tiling*> tilings_;
+};
+
+}  // namespace headroom::allocator

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/plain_heap.h"
+
+namespace headroom::allocator {
+
+SegmentId PlainHeap::add(std::uint64_t bytes) {
+  const auto address = pool_->allocate(bytes);
+  if (!address) return no_segment;
+  return ranges_[add_range(*address, bytes, SegmentState::free)].first;
+}
+
+bool PlainHeap::is_idle(SegmentId id) const {
+  const Segment& segment = (*segments_)[id];
+  return segment.state == SegmentState::free && segment.stream == any_stream &&
+         segment.bytes == ranges_[segment.range].bytes;
+}
+
+std::uint64_t PlainHeap::release_range(SegmentId idle) {
+  const Segment segment = (*segments_)[idle];
+  if (!pool_->release(segment.address, segment.bytes)) return 0;
+  remove_range(segment.range);
+  return segment.bytes;
+}
+
+SegmentId PlainHeap::idle_for(std::uint64_t bytes) const {
+  SegmentId enough = no_segment;
+  SegmentId largest = no_segment;
+  free_.front().segments.for_each_from(page_bytes, [&](SegmentId id) {
+    if (enough != no_segment || !is_idle(id)) return;
+    if ((*segments_)[id].bytes >= bytes) enough = id;
+    largest = id;
+  });
+  return enough != no_segment ? enough : largest;
+}
+
+void PlainHeap::release_all() {
+  for (const Range& range : ranges_) {
+    if (range.bytes > 0) static_cast<void>(pool_->release(range.address, range.bytes));
+  }
+}
+
+}  // namespace headroom::allocator
