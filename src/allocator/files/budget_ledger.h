@@ -24,8 +24,9 @@ struct LedgerOptions {
   Share share;
 };
 
-// Any thread may call any function. A call costs a few microseconds (bench/forensics_bench.cpp), so
-// take memory in more than single pages. In a forked child every call fails: it joins for itself.
+// Any thread may call any function. A call costs about ten microseconds
+// (bench/forensics_bench.cpp), so take memory in more than single pages. In a forked child every
+// call fails: it joins for itself.
 class BudgetLedger final : public Budget {
  public:
   // `path`: in a folder that exists; one file for each device, such as
