@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "allocator/assumed_costs.h"
 #include "allocator/counting_device.h"
 #include "allocator/segment.h"
 #include "base/bytes.h"
@@ -36,7 +37,7 @@ PackedBlock* BestFitPolicy::lengthen(std::uint64_t bytes) {
   top_ += bytes;
   const std::uint64_t reached = round_up(top_, CountingDevice::unit_bytes);
   tracker_.set_reserved(std::max(tracker_.usage().reserved_bytes, reached));
-  tracker_.set_device_calls(1);
+  tracker_.set_device_calls(1, assumed_costs.allocate);
   return last_;
 }
 

@@ -24,7 +24,7 @@ std::optional<Address> BfcPolicy::allocate(const Request& request) {
     if (extend(bytes) || (release_idle_regions(bytes) && extend(bytes)))
       block = blocks_.best_fit(bytes);
     tracker_.set_reserved(device_.used_bytes());
-    tracker_.set_device_calls(device_.calls());
+    tracker_.set_device_calls(device_.calls(), device_.ns());
     if (block == nullptr) return std::nullopt;
   }
   blocks_.occupy(block, splits(*block, bytes) ? bytes : block->bytes);

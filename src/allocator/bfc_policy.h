@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "allocator/address_map.h"
+#include "allocator/assumed_costs.h"
 #include "allocator/counting_device.h"
 #include "allocator/packed_blocks.h"
 #include "allocator/policy.h"
@@ -28,7 +29,8 @@ namespace headroom::allocator {
 
 class BfcPolicy final : public Policy {
  public:
-  explicit BfcPolicy(std::uint64_t capacity_bytes) : device_(capacity_bytes) {}
+  explicit BfcPolicy(std::uint64_t capacity_bytes)
+      : device_(capacity_bytes, {assumed_costs.allocate, assumed_costs.release}) {}
 
   std::optional<Address> allocate(const Request& request) override;
   void free(Address address) override;

@@ -128,7 +128,7 @@ std::vector<Planner::Moved> Planner::break_up() {
   const std::vector<std::uint32_t> slots = follower_->live_slots();
   const Address start = core_->segment(piece_).address;
   for (const std::uint32_t slot : slots)
-    pieces.push_back({start + follower_->offset(slot), follower_->iteration()[slot].bytes});
+    pieces.push_back({start + follower_->offset(slot), follower_->size(slot)});
   const std::vector<SegmentId> segments = core_->carve_up(piece_, pieces);
   std::vector<Moved> moved;
   for (std::size_t i = 0; i < slots.size(); ++i) moved.push_back({slots[i], segments[i]});
