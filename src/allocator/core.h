@@ -41,12 +41,29 @@ class Core {
   virtual std::vector<SegmentId> carve_up(SegmentId block,
                                           const std::vector<Tiling::Piece>& pieces) = 0;
 
+  // Whether what carve_up() leaves free is as good as any free memory: pages are, parts of a plain
+  // allocation are not.
+  virtual bool breaks_up_well() const = 0;
+
   // Gives what is wholly free to the pool, or to the device, until `bytes` are there or nothing is
   // left to give; how much it gave. Waits for the streams whose work may still use it.
   virtual std::uint64_t give_up(std::uint64_t bytes) = 0;
 
   virtual const std::vector<const Tiling*>& tilings() const = 0;
+  virtual void listen(const Tiling::RangeListener& listener) = 0;
   virtual std::string broken_invariant() const = 0;
+
+  // A block in a planned piece: a segment that no tiling knows.
+  SegmentId add_planned(std::uint64_t address, std::uint64_t bytes, std::uint32_t slot) {
+    Segment segment;
+    segment.address = address;
+    segment.bytes = bytes;
+    segment.range = slot;
+    segment.heap = planned_heap;
+    segment.state = SegmentState::used;
+    return segments_.create(segment);
+  }
+  void drop_planned(SegmentId id) { segments_.destroy(id); }
 
   Segment& segment(SegmentId id) { return segments_[id]; }
   const Segment& segment(SegmentId id) const { return segments_[id]; }

@@ -28,11 +28,11 @@ class PagedCore final : public Core {
   void publish(StreamId stream) override;
   std::vector<SegmentId> carve_up(SegmentId block,
                                   const std::vector<Tiling::Piece>& pieces) override;
+  bool breaks_up_well() const override { return true; }
   std::uint64_t give_up(std::uint64_t bytes) override;
   const std::vector<const Tiling*>& tilings() const override { return tilings_; }
+  void listen(const Tiling::RangeListener& listener) override;
   std::string broken_invariant() const override;
-
-  std::uint64_t mapped_bytes() const;
 
  private:
   SegmentId take_from(Heap& heap, std::uint64_t bytes, StreamId stream);

@@ -22,7 +22,8 @@ PlanFollower::PlanFollower(Iteration iteration, Layout layout)
     : iteration_(std::move(iteration)),
       layout_(std::move(layout)),
       first_expiring_(iteration_.size() + 2),
-      states_(iteration_.size(), State::free) {
+      states_(iteration_.size(), State::free),
+      sizes_(iteration_.size()) {
   const auto placed = [&](std::uint32_t i) { return layout_.offsets[i] != Layout::nowhere; };
   for (std::uint32_t i = 0; i < iteration_.size(); ++i)
     if (placed(i)) ++first_expiring_[iteration_[i].dies + 1];
@@ -75,6 +76,7 @@ std::optional<std::uint32_t> PlanFollower::take(std::uint64_t bytes, StreamId st
   const bool has_room = offset(*slot) != Layout::nowhere && bytes <= iteration_[*slot].bytes;
   if (!has_room || states_[*slot] != State::free || !is_clear(*slot)) return std::nullopt;
   states_[*slot] = State::live;
+  sizes_[*slot] = bytes;
   ++live_;
   return slot;
 }

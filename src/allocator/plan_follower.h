@@ -23,11 +23,18 @@ class PlanFollower {
   // A new iteration begins. What is still live of the last one keeps its place.
   void begin();
 
+  // Whether the plan has exactly this as the next allocation.
+  bool expects(std::uint64_t bytes, StreamId stream) const {
+    return next_ < iteration_.size() && iteration_[next_].bytes == bytes &&
+           iteration_[next_].stream == stream;
+  }
+
   // The number of the slot for the next allocation, or nothing: then it belongs elsewhere.
   std::optional<std::uint32_t> take(std::uint64_t bytes, StreamId stream);
   void give_back(std::uint32_t slot);
 
   std::uint64_t offset(std::uint32_t slot) const { return layout_.offsets[slot]; }
+  std::uint64_t size(std::uint32_t slot) const { return sizes_[slot]; }  // Of what lives there.
   std::uint64_t bytes() const { return layout_.bytes; }
   std::vector<std::uint32_t> live_slots() const;
   bool is_idle() const { return live_ == 0; }
@@ -50,7 +57,8 @@ class PlanFollower {
   // The slots that must be free before allocation k: expiring_[first_expiring_[k]] and on.
   std::vector<std::uint32_t> first_expiring_;
   std::vector<std::uint32_t> expiring_;
-  std::vector<State> states_;  // By slot.
+  std::vector<State> states_;         // By slot.
+  std::vector<std::uint64_t> sizes_;  // Of what lives in them, by slot.
   std::vector<std::uint32_t> late_;
   std::uint32_t next_ = 0;        // The allocation that the plan expects.
   std::uint32_t expired_to_ = 0;  // What dies before this allocation was looked at.
