@@ -235,5 +235,16 @@ TEST(Snapshot, a_file_cannot_repeat_itself_into_billions_of_events) {
   EXPECT_THAT(read.error().message, HasSubstr("repeats"));
 }
 
+TEST(Snapshot, nor_into_billions_of_segments) {
+  std::string text =
+      "}(\x8c\x08segments](}(\x8c\x07"
+      "addressK\x01\x8c\x0atotal_sizeK\x02u\x94";
+  for (int i = 0; i < 1000; ++i) text += std::string("h\0", 2);
+  text += "eu.";
+  const auto read = read_snapshot(text);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_THAT(read.error().message, HasSubstr("repeats"));
+}
+
 }  // namespace
 }  // namespace headroom::allocator
