@@ -15,9 +15,7 @@ int main(int argc, char** argv) {
     std::fputs("gpu_self_test: expected hip, cuda or host, and a device's number\n", stderr);
     return 2;
   }
-  allocator::SelfTestLimits limits;
-  // Losses after mapping are rare on an idle GPU, so a margin is kept that covers those reported.
-  if (kind == "hip") limits.least_settle_ns = 4'000'000;
+  const auto limits = kind == "hip" ? allocator::hip_self_test_limits : allocator::SelfTestLimits{};
   const auto open = [&] {
     return kind == "hip"    ? allocator::open_hip_subject(device)
            : kind == "cuda" ? allocator::open_cuda_subject(device)
