@@ -100,12 +100,17 @@ def reclaim_commands(scratch):
 
 
 def replay_commands(scratch):
-    """`headroom replay` of a small trace: one that ends, one that cannot, and every policy at once."""
+    """`headroom replay` of a small trace: one that ends, one that cannot, and every policy at once; and of snapshots."""
     trace = pathlib.Path(scratch, "small.trace")
     trace.write_text("a 1 3000000 0 weights\na 2 50000000\nf 1\na 3 1000\nf 2\nf 3\n")
     yield ["headroom", "replay", trace, "--policy", "headroom", "--min-capacity", "--json"]
     yield ["headroom", "replay", trace, "--policy", "torch", "--capacity", "8MiB", "--json"]
     yield ["headroom", "replay", trace, "--json"]
+    for name, capacity in (("whole", "64MiB"), ("oom", "8MiB")):
+        snapshot = pathlib.Path(scratch, f"{name}.pickle")
+        subprocess.run([PROGRAMS / "headroom", "replay", trace, "--policy", "torch", "--capacity", capacity, "--export",
+                        snapshot], stdout=subprocess.DEVNULL)
+        yield ["headroom", "replay", snapshot, "--json"]
 
 
 def plan_commands(scratch):

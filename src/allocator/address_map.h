@@ -56,6 +56,13 @@ class AddressTable {
 
   std::size_t size() const { return size_; }
 
+  // Calls visit(address, value) for all of them, in no order.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const Slot& slot : slots_)
+      if (slot.address != 0) visit(slot.address, slot.value);
+  }
+
  private:
   static constexpr std::size_t initial_slots = 1024;  // A power of two, as every size.
 

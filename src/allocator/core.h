@@ -46,7 +46,20 @@ class Core {
   virtual std::uint64_t give_up(std::uint64_t bytes) = 0;
 
   virtual const std::vector<const Tiling*>& tilings() const = 0;
+  virtual void listen(const Tiling::RangeListener& listener) = 0;
   virtual std::string broken_invariant() const = 0;
+
+  // A block in a planned piece: a segment that no tiling knows.
+  SegmentId add_planned(std::uint64_t address, std::uint64_t bytes, std::uint32_t slot) {
+    Segment segment;
+    segment.address = address;
+    segment.bytes = bytes;
+    segment.range = slot;
+    segment.heap = planned_heap;
+    segment.state = SegmentState::used;
+    return segments_.create(segment);
+  }
+  void drop_planned(SegmentId id) { segments_.destroy(id); }
 
   Segment& segment(SegmentId id) { return segments_[id]; }
   const Segment& segment(SegmentId id) const { return segments_[id]; }

@@ -44,8 +44,13 @@ Status DevicePool::create_page() {
     return std::move(created).error();
   }
   ++created_;
+  note_reserved();
   unmapped_.push_back(*created);
   return Done{};
+}
+
+void DevicePool::note_reserved() {
+  reserved_peak_ = std::max(reserved_peak_, created_ * page_bytes + plain_bytes_);
 }
 
 Result<PageHandle> DevicePool::map(std::uint64_t address) {
@@ -89,7 +94,9 @@ Result<std::uint64_t> DevicePool::allocate(std::uint64_t bytes) {
   if (bytes / page_bytes > capacity_pages_ - created_ - plain_pages())
     return Error{Errc::out_of_memory, "the capacity is taken", ""};
   auto address = noted(backend_->allocate(bytes), capabilities().costs.allocate);
-  if (address) plain_bytes_ += bytes;
+  if (!address) return address;
+  plain_bytes_ += bytes;
+  note_reserved();
   return address;
 }
 
@@ -105,9 +112,49 @@ Status DevicePool::wait_for(StreamId stream) {
   return noted(backend_->wait_for(stream), capabilities().costs.wait);
 }
 
+Result<EventId> DevicePool::record(StreamId stream) {
+  const std::scoped_lock lock(mutex_);
+  return backend_->record(stream);
+}
+
+// What cannot be asked about is over when all of its stream's work is.
+bool DevicePool::passed_or_waited(EventId event, StreamId stream) {
+  const auto passed = backend_->passed(event);
+  if (passed) return *passed;
+  static_cast<void>(noted(backend_->wait_for(stream), capabilities().costs.wait));
+  return true;
+}
+
+bool DevicePool::passed(EventId event, StreamId stream, bool block) {
+  const std::scoped_lock lock(mutex_);
+  if (block) static_cast<void>(noted(backend_->wait_for(stream), capabilities().costs.wait));
+  return passed_or_waited(event, stream) || block;
+}
+
+// An event that had not passed when it was asked about is asked again before another is recorded: a
+// stream that never rests would collect them.
+bool DevicePool::is_idle(StreamId stream) {
+  const std::scoped_lock lock(mutex_);
+  const auto asked = unanswered_.find(stream);
+  if (asked != unanswered_.end()) {
+    if (!passed_or_waited(asked->second, stream)) return false;
+    unanswered_.erase(asked);
+  }
+  const auto event = backend_->record(stream);
+  if (!event) return false;
+  if (passed_or_waited(*event, stream)) return true;
+  unanswered_.emplace(stream, *event);
+  return false;
+}
+
 DevicePool::Totals DevicePool::totals() const {
   const std::scoped_lock lock(mutex_);
-  return {created_ * page_bytes + plain_bytes_, unmapped_.size(), lost_, device_calls_, device_ns_};
+  return {created_ * page_bytes + plain_bytes_,
+          reserved_peak_,
+          unmapped_.size(),
+          lost_,
+          device_calls_,
+          device_ns_};
 }
 
 std::optional<Error> DevicePool::last_error() const {

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "allocator/backend.h"
@@ -21,6 +23,7 @@ class DevicePool {
   // What the pool holds and what it cost, at one moment.
   struct Totals {
     std::uint64_t reserved_bytes = 0;  // Pages and plain allocations.
+    std::uint64_t reserved_peak_bytes = 0;
     std::uint64_t unmapped_pages = 0;
     std::uint64_t lost_pages = 0;
     std::uint64_t device_calls = 0;
@@ -58,6 +61,11 @@ class DevicePool {
   Status release(std::uint64_t address, std::uint64_t bytes);
 
   Status wait_for(StreamId stream);
+  Result<EventId> record(StreamId stream);
+  // Whether the event has passed; `block`: waits until it has. An event that cannot be asked about
+  // counts as passed once everything of the device was waited for.
+  bool passed(EventId event, StreamId stream, bool block);
+  bool is_idle(StreamId stream);  // Nothing is queued on it.
 
   Totals totals() const;
   // The backend's last refusal, if there was any.
@@ -66,7 +74,9 @@ class DevicePool {
  private:
   template <class T>
   Result<T> noted(Result<T> result, std::uint32_t cost);
+  bool passed_or_waited(EventId event, StreamId stream);
   Status create_page();
+  void note_reserved();
   std::uint64_t plain_pages() const { return plain_bytes_ / page_bytes; }
 
   Backend* backend_;
@@ -74,8 +84,10 @@ class DevicePool {
   mutable std::mutex mutex_;
   std::uint64_t created_ = 0;
   std::uint64_t plain_bytes_ = 0;
+  std::uint64_t reserved_peak_ = 0;
   std::uint64_t lost_ = 0;
   std::vector<PageHandle> unmapped_;
+  std::unordered_map<StreamId, EventId> unanswered_;  // Of is_idle(): asked and not passed.
   std::uint64_t device_calls_ = 0;
   std::uint64_t device_ns_ = 0;
   bool refused_ = false;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/diagnose.h"
 #include "allocator/paged_core.h"
 #include "allocator/plain_core.h"
 #include "base/bytes.h"
@@ -23,130 +24,294 @@ std::unique_ptr<Core> make_core(DevicePool& pool, const HeadroomAllocator::Optio
 HeadroomAllocator::HeadroomAllocator(Backend& backend, std::uint64_t capacity_bytes,
                                      Options options)
     : pool_(backend, capacity_bytes),
-      core_(make_core(pool_, options)),
-      name_(options.virtual_memory ? "headroom" : "headroom-no-vmm") {}
+      options_(std::move(options)),
+      name_(options_.virtual_memory ? "headroom" : "headroom-no-vmm") {
+  create_shard(0);
+}
 
 HeadroomAllocator::HeadroomAllocator(std::unique_ptr<Backend> backend, std::uint64_t capacity_bytes,
                                      Options options)
-    : HeadroomAllocator(*backend, capacity_bytes, options) {
+    : HeadroomAllocator(*backend, capacity_bytes, std::move(options)) {
   owned_backend_ = std::move(backend);
 }
 
 HeadroomAllocator::~HeadroomAllocator() {
-  core_.reset();
+  owned_shards_.clear();
+}
+
+Shard& HeadroomAllocator::create_shard(std::size_t number) {
+  const std::scoped_lock creating(creation_mutex_);
+  if (Shard* made = existing(number)) return *made;
+  Shard::Options options{.planning = options_.planning && number < stream_shards,
+                         .executor = options_.executor};
+  if (options_.recorder) options.recorder = options_.recorder(static_cast<std::uint32_t>(number));
+  auto made = std::make_unique<Shard>(make_core(pool_, options_), pool_, std::move(options));
+  const auto listen = [this](Shard& shard, std::size_t owner) {
+    const std::scoped_lock lock(shard.mutex());
+    shard.core().listen([this, owner](std::uint64_t address, std::uint64_t bytes) {
+      directory_.set(address, bytes, static_cast<std::uint8_t>(owner + 1));
+    });
+    peak_.note(owner, max_shards, shard.usage());
+  };
+  // One shard needs no directory.
+  if (owned_shards_.size() == 1) listen(*owned_shards_.front(), 0);
+  if (!owned_shards_.empty()) listen(*made, number);
+  Shard& shard = *made;
+  owned_shards_.push_back(std::move(made));
+  shards_[number].store(&shard, std::memory_order_release);
+  shard_count_.fetch_add(1, std::memory_order_release);
+  return shard;
+}
+
+Shard& HeadroomAllocator::shard(std::size_t number) {
+  Shard* made = existing(number);
+  return made != nullptr ? *made : create_shard(number);
+}
+
+std::size_t HeadroomAllocator::number_for(StreamId stream) const {
+  if (is_filling_pools_.load(std::memory_order_acquire)) {
+    const std::scoped_lock lock(creation_mutex_);
+    for (const GraphPool& each : graph_pools_)
+      if (each.stream == stream) return each.shard;
+  }
+  return std::min<std::size_t>(stream, stream_shards - 1);
+}
+
+void HeadroomAllocator::drain(Shard& shard) const {
+  if (const std::uint64_t foreign = shard.drain_inbox(); foreign > 0) foreign_frees_ += foreign;
+}
+
+void HeadroomAllocator::settle(std::size_t number, const Shard& shard) const {
+  if (!is_alone()) peak_.note(number, max_shards, shard.usage());
+}
+
+template <class Visit>
+bool HeadroomAllocator::any_shard(bool with_pools, Visit&& visit) const {
+  std::size_t left = shard_count_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; left > 0 && i < (with_pools ? max_shards : stream_shards); ++i) {
+    Shard* each = existing(i);
+    if (each == nullptr) continue;
+    --left;
+    const std::scoped_lock lock(each->mutex());
+    drain(*each);
+    if (visit(i, *each)) return true;
+  }
+  return false;
+}
+
+template <class Visit>
+bool HeadroomAllocator::at_owner(Address address, Visit&& visit) const {
+  const std::size_t owner = is_alone() ? 1 : directory_.owner(address);
+  if (owner != AddressDirectory::nobody) {
+    Shard& first = *existing(owner - 1);
+    const std::scoped_lock lock(first.mutex());
+    drain(first);
+    if (visit(owner - 1, first)) return true;
+  }
+  return !is_alone() && any_shard(true, visit);
 }
 
 std::optional<Address> HeadroomAllocator::allocate(const Request& request) {
-  const std::scoped_lock lock(mutex_);
   if (request.bytes > capacity_bytes()) return std::nullopt;
   const std::uint64_t bytes = round_up(std::max(request.bytes, granule_bytes), granule_bytes);
-  const SegmentId id = find_block(bytes, request.stream);
-  if (id == no_segment) return std::nullopt;
-  Segment& segment = core_->segment(id);
-  segment.stream = request.stream;
-  segment.tag = request.tag;
-  blocks_.insert(segment.address, id);
-  tracker_.add_live(request.tag, bytes);
-  return segment.address;
+  const std::size_t number = number_for(request.stream);
+  Shard& own = shard(number);
+  {
+    const std::scoped_lock lock(own.mutex());
+    drain(own);
+    auto address = own.ready(request, bytes);
+    if (!address && is_alone()) address = own.hard(request, bytes);
+    if (address) settle(number, own);
+    if (address || is_alone()) return address;
+  }
+  return on_miss(number, request, bytes);
+}
+
+// Before the device is asked: what other streams are done with. Before the request fails: what they
+// can give up.
+std::optional<Address> HeadroomAllocator::on_miss(std::size_t own, const Request& request,
+                                                  std::uint64_t bytes) {
+  std::optional<Address> address;
+  if (own < stream_shards) {
+    any_shard(false, [&](std::size_t number, Shard& other) {
+      if (number == own) return false;
+      address = other.lend(request, bytes);
+      if (address) settle(number, other);
+      return address.has_value();
+    });
+  }
+  if (!address) address = try_hard(own, request, bytes);
+  if (!address && collect(own, bytes)) address = try_hard(own, request, bytes);
+  return address;
+}
+
+std::optional<Address> HeadroomAllocator::try_hard(std::size_t own, const Request& request,
+                                                   std::uint64_t bytes) {
+  Shard& shard = *existing(own);
+  const std::scoped_lock lock(shard.mutex());
+  drain(shard);
+  auto address = shard.ready(request, bytes);
+  if (!address) address = shard.hard(request, bytes);
+  if (address) settle(own, shard);
+  return address;
+}
+
+bool HeadroomAllocator::collect(std::size_t own, std::uint64_t bytes) {
+  // A page more: what is given need not begin where a page of the block does.
+  const std::uint64_t wanted = round_up(bytes, page_bytes) + page_bytes;
+  std::uint64_t given = 0;
+  any_shard(true, [&](std::size_t number, Shard& other) {
+    if (number != own) given += other.give_up(wanted - given);
+    return given >= wanted;
+  });
+  return given > 0;
 }
 
 void HeadroomAllocator::free(Address address) {
-  const std::scoped_lock lock(mutex_);
-  const SegmentId id = blocks_.find(address);
-  if (id == no_segment) {
-    ++foreign_frees_;
-    return;
+  const std::size_t owner = is_alone() ? 1 : directory_.owner(address);
+  if (owner != AddressDirectory::nobody) {
+    Shard& first = *existing(owner - 1);
+    const std::unique_lock lock(first.mutex(), std::try_to_lock);
+    if (!lock) return first.inbox_put(address);  // Whoever holds the lock takes it from there.
+    drain(first);
+    if (first.free(address)) return settle(owner - 1, first);
   }
-  blocks_.erase(address);
-  tracker_.remove_live(core_->segment(id).tag, core_->segment(id).bytes);
-  core_->release(id);
+  const bool freed = !is_alone() && any_shard(true, [&](std::size_t number, Shard& shard) {
+    if (!shard.free(address)) return false;
+    settle(number, shard);
+    return true;
+  });
+  if (!freed) ++foreign_frees_;
 }
 
 void HeadroomAllocator::retag(Address address, Component tag) {
-  const std::scoped_lock lock(mutex_);
-  const SegmentId id = blocks_.find(address);
-  if (id == no_segment) {
-    ++foreign_frees_;
-    return;
-  }
-  Segment& segment = core_->segment(id);
-  tracker_.move_live(segment.tag, tag, segment.bytes);
-  segment.tag = tag;
+  const bool done = at_owner(
+      address, [&](std::size_t /*number*/, Shard& shard) { return shard.retag(address, tag); });
+  if (!done) ++foreign_frees_;
+}
+
+void HeadroomAllocator::record_stream(Address address, StreamId stream) {
+  const bool done = at_owner(address, [&](std::size_t /*number*/, Shard& shard) {
+    return shard.record_stream(address, stream);
+  });
+  if (!done) ++foreign_frees_;
 }
 
 void HeadroomAllocator::synchronize(StreamId stream) {
-  const std::scoped_lock lock(mutex_);
-  core_->publish(stream);
+  any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
+    shard.publish(stream);
+    return false;
+  });
 }
 
-SegmentId HeadroomAllocator::find_block(std::uint64_t bytes, StreamId stream) {
-  const SegmentId ready = core_->find_ready(bytes, stream);
-  if (ready != no_segment) return ready;
-  const SegmentId found = core_->find(bytes, stream);
-  const DevicePool::Totals totals = pool_.totals();
-  tracker_.set_reserved(totals.reserved_bytes);
-  tracker_.set_device_calls(totals.device_calls, totals.device_ns);
-  return found;
+const Usage& HeadroomAllocator::usage() const {
+  const Usage now = usage_snapshot();
+  const std::scoped_lock lock(usage_mutex_);
+  usage_ = now;
+  return usage_;
 }
 
 Usage HeadroomAllocator::usage_snapshot() const {
-  const std::scoped_lock lock(mutex_);
-  return tracker_.usage();
+  Usage usage;
+  any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
+    const Usage& part = shard.usage();
+    usage.live_bytes += part.live_bytes;
+    for (const Component c : all_components) usage.live[c] += part.live[c];
+    if (part.live_peak_bytes > usage.live_peak_bytes) {
+      usage.live_peak_bytes = part.live_peak_bytes;
+      usage.live_at_peak = part.live_at_peak;
+    }
+    return false;
+  });
+  if (!is_alone() && peak_.bytes() > usage.live_peak_bytes) {
+    usage.live_at_peak = peak_.by_component();
+    usage.live_peak_bytes = 0;
+    for (const Component c : all_components) usage.live_peak_bytes += usage.live_at_peak[c];
+  }
+  if (usage.live_bytes > usage.live_peak_bytes) {
+    usage.live_peak_bytes = usage.live_bytes;
+    usage.live_at_peak = usage.live;
+  }
+  const DevicePool::Totals totals = pool_.totals();
+  usage.reserved_bytes = totals.reserved_bytes;
+  usage.reserved_peak_bytes = totals.reserved_peak_bytes;
+  usage.device_calls = totals.device_calls;
+  usage.device_ns = totals.device_ns;
+  return usage;
 }
 
 MissCounts HeadroomAllocator::miss_counts() const {
-  const std::scoped_lock lock(mutex_);
-  MissCounts counts = core_->counts();
+  MissCounts counts;
+  any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
+    const MissCounts& part = shard.core().counts();
+    counts.growths += part.growths;
+    counts.repairs += part.repairs;
+    counts.moved_pages += part.moved_pages;
+    counts.flushes += part.flushes;
+    counts.waits += part.waits;
+    return false;
+  });
   counts.foreign_frees = foreign_frees_;
   return counts;
 }
 
+PlanCounts HeadroomAllocator::plan_counts() const {
+  PlanCounts counts;
+  any_shard(false, [&](std::size_t /*number*/, Shard& shard) {
+    const PlanCounts& part = shard.plan_counts();
+    counts.iterations += part.iterations;
+    counts.plans += part.plans;
+    counts.planned += part.planned;
+    counts.broken += part.broken;
+    return false;
+  });
+  return counts;
+}
+
 std::optional<std::uint64_t> HeadroomAllocator::block_bytes(Address address) const {
-  const std::scoped_lock lock(mutex_);
-  const SegmentId id = blocks_.find(address);
-  if (id == no_segment) return std::nullopt;
-  return core_->segment(id).bytes;
+  std::optional<std::uint64_t> bytes;
+  at_owner(address, [&](std::size_t /*number*/, Shard& shard) {
+    bytes = shard.block_bytes(address);
+    return bytes.has_value();
+  });
+  return bytes;
+}
+
+HeapView HeadroomAllocator::view(const Request& request) const {
+  HeapView view;
+  view.request = request;
+  view.capacity_bytes = capacity_bytes();
+  view.usage = usage_snapshot();
+  any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
+    shard.add_to(view, request.stream);
+    return false;
+  });
+  view.spare_bytes = pool_.spare() * page_bytes;
+  view.device = pool_.last_error();
+  return view;
 }
 
 OutOfMemory HeadroomAllocator::explain(const Request& request) const {
-  const std::scoped_lock lock(mutex_);
-  OutOfMemory problem;
-  problem.request = request;
-  problem.capacity_bytes = capacity_bytes();
-  problem.usage = tracker_.usage();
-  problem.spare_bytes = pool_.spare() * page_bytes;
-  problem.device = pool_.last_error();
-  std::uint64_t whole_pages = pool_.spare();
-  for (const Tiling* tiling : core_->tilings()) {
-    tiling->for_each_free([&](const Segment& segment) {
-      problem.free_bytes += segment.bytes;
-      whole_pages += Heap::whole_pages(segment);
-      problem.fits_bytes = std::max(problem.fits_bytes, segment.bytes);
-      if (tiling->usable(segment, request.stream))
-        problem.largest_free_bytes = std::max(problem.largest_free_bytes, segment.bytes);
-      else
-        problem.waiting_bytes += segment.bytes;
-    });
-  }
-  problem.fits_bytes = std::max(problem.fits_bytes, whole_pages * page_bytes);
-  return problem;
+  return diagnose(view(request));
 }
 
 std::string HeadroomAllocator::broken_invariant() const {
-  const std::scoped_lock lock(mutex_);
-  if (std::string broken = core_->broken_invariant(); !broken.empty()) return broken;
-  std::uint64_t live = 0;
-  for (const Component component : all_components) live += tracker_.usage().live[component];
-  if (live != tracker_.usage().live_bytes) return "live bytes by component do not add up";
-  std::uint64_t used = 0;
+  std::string broken;
+  std::uint64_t accounted = 0;
   std::uint64_t free = 0;
-  for (const Tiling* tiling : core_->tilings()) {
-    used += tiling->bytes_in(SegmentState::used);
-    free += tiling->bytes_in(SegmentState::free);
-  }
+  any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
+    broken = shard.broken_invariant();
+    accounted += shard.usage().live_bytes + shard.set_aside_bytes();
+    for (const Tiling* tiling : shard.core().tilings()) {
+      accounted -= tiling->bytes_in(SegmentState::used);
+      free += tiling->bytes_in(SegmentState::used) + tiling->bytes_in(SegmentState::free);
+    }
+    return !broken.empty();
+  });
+  if (!broken.empty()) return broken;
   const DevicePool::Totals totals = pool_.totals();
-  if (used != live + totals.lost_pages * page_bytes) return "used segments and live bytes differ";
-  if (used + free + totals.unmapped_pages * page_bytes != totals.reserved_bytes)
+  if (accounted + totals.lost_pages * page_bytes != 0) return "used segments and live bytes differ";
+  if (free + totals.unmapped_pages * page_bytes != totals.reserved_bytes)
     return "memory was lost: segments and unmapped pages do not add up to what was taken";
   if (totals.reserved_bytes > pool_.capacity_bytes()) return "more memory than the capacity";
   return "";

@@ -1,36 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// headroom's own policy. Blocks of 512-byte granules are packed by best fit into addresses that are
-// far larger than memory; 2 MiB pages are mapped behind them on demand, up to a hard capacity. Only
-// when a request cannot be met otherwise are whole free pages taken from wherever they lie and
-// mapped to one contiguous place (a repair), so free memory is usable memory whatever its shape.
-// docs/decisions/0002-allocator-core.md says why.
+// headroom's own policy: a hard capacity, and free memory that is usable memory. With virtual
+// memory free pages are remapped where a request needs them (PagedCore); without, large blocks are
+// plain allocations that come and go (PlainCore); where the job repeats, every block has a planned
+// place (Planner). docs/decisions/0002-allocator-core.md says why.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "allocator/address_map.h"
-#include "allocator/core.h"
+#include "allocator/address_directory.h"
 #include "allocator/device_pool.h"
+#include "allocator/live_peak.h"
 #include "allocator/out_of_memory.h"
 #include "allocator/policy.h"
-#include "allocator/usage_tracker.h"
+#include "allocator/shard.h"
 
 namespace headroom::allocator {
 
 // Streams. A block freed on stream A is reused on A at once, because A's work runs in order. Other
-// streams get it after synchronize(A), or, before a request fails, after the allocator itself has
-// waited for A through the backend. Pages that queued work may still use are unmapped only after
-// such a wait.
+// streams get it after synchronize(A), or when A has nothing queued any more, or, before a request
+// fails, after the allocator itself has waited for A through the backend. Pages that queued work
+// may still use are unmapped only after such a wait.
 //
-// Threads. Every function may be called from any thread at any time; one mutex protects all. What
-// usage() refers to changes under that mutex: read it where no other thread allocates, or take a
-// usage_snapshot().
+// Threads. Every function may be called from any thread at any time. Each stream's blocks are
+// behind a lock of their own (streams beyond the 15th share them), so threads that keep to
+// different streams do not wait for each other; a free that finds the lock taken is left to who
+// holds it.
+//
+// usage() refers to one value per allocator, brought up to date by the call: read it where no other
+// thread calls it, or take a usage_snapshot().
 class HeadroomAllocator final : public Policy {
  public:
   struct Options {
@@ -38,6 +45,12 @@ class HeadroomAllocator final : public Policy {
     std::uint64_t address_range_bytes = std::uint64_t{64} << 30U;
     // False: do without, even where the backend has it.
     bool virtual_memory = true;
+    // Whether repeating iterations get a plan, and who computes it (nobody: the allocating thread,
+    // at the iteration's border).
+    bool planning = true;
+    Executor executor = {};
+    // Where each shard's events go; null: nowhere. Called once per shard, from the first on.
+    std::function<FlightShard*(std::uint32_t shard)> recorder = {};
   };
 
   // The capacity is rounded down to whole pages. `backend` outlives the allocator and is used by
@@ -57,33 +70,86 @@ class HeadroomAllocator final : public Policy {
   void free(Address address) override;
   void retag(Address address, Component tag) override;
   void synchronize(StreamId stream) override;
-  const Usage& usage() const override { return tracker_.usage(); }
+  const Usage& usage() const override;
   std::string_view name() const override { return name_; }
+
+  // The block is used by that stream as well: after its free, its memory is reused only when what
+  // that stream had queued by then is done.
+  void record_stream(Address address, StreamId stream);
+
+  // Between the two, what `stream` allocates comes from memory that belongs to the pool alone and
+  // goes back to it alone: a captured graph uses the same addresses each time it runs. Nothing asks
+  // or waits for the stream meanwhile. A pool can be used again; release_pool() gives it up, and
+  // what still lives in it goes back as it is freed.
+  using PoolId = std::uint64_t;
+  //
+  // begin_pool() fails where as many pools are in use as there can be.
+  Status begin_pool(PoolId pool, StreamId stream);
+  void end_pool(PoolId pool);
+  void release_pool(PoolId pool);
 
   Usage usage_snapshot() const;
   std::uint64_t capacity_bytes() const { return pool_.capacity_bytes(); }
   MissCounts miss_counts() const;
+  PlanCounts plan_counts() const;
   // The size that a live block has after rounding; nothing for an address that is not live.
   std::optional<std::uint64_t> block_bytes(Address address) const;
 
+  // Everything that is known of this moment. Takes every lock, one after the other.
+  HeapView view(const Request& request) const;
   // Why a request fails, as things are now: ask right after allocate() returned nothing.
   OutOfMemory explain(const Request& request) const;
 
-  // Everything that must hold between calls; empty if it does, else what does not. For tests: it
-  // walks all metadata.
+  // Everything that must hold between calls, of a program whose other threads are quiet; empty if
+  // it does, else what does not. For tests: it walks all metadata.
   std::string broken_invariant() const;
 
  private:
-  SegmentId find_block(std::uint64_t bytes, StreamId stream);
+  static constexpr std::size_t max_shards = 64;
+  static constexpr std::size_t stream_shards = 16;
+
+  struct GraphPool {
+    PoolId id = 0;
+    std::size_t shard = 0;
+    std::optional<StreamId> stream;  // While it is being filled.
+  };
+
+  std::size_t number_for(StreamId stream) const;
+  Shard& shard(std::size_t number);
+  Shard* existing(std::size_t number) const {
+    return shards_[number].load(std::memory_order_acquire);
+  }
+  Shard& create_shard(std::size_t number);
+  bool is_alone() const { return shard_count_.load(std::memory_order_acquire) == 1; }
+  // Calls visit(number, Shard&), the shard locked and its inbox empty, until one says true; whether
+  // one did. Those of graph pools only where asked for.
+  template <class Visit>
+  bool any_shard(bool with_pools, Visit&& visit) const;
+  // The same, the owner of the address first.
+  template <class Visit>
+  bool at_owner(Address address, Visit&& visit) const;
+
+  std::optional<Address> on_miss(std::size_t own, const Request& request, std::uint64_t bytes);
+  std::optional<Address> try_hard(std::size_t own, const Request& request, std::uint64_t bytes);
+  bool collect(std::size_t own, std::uint64_t bytes);
+  void drain(Shard& shard) const;
+  void settle(std::size_t number, const Shard& shard) const;
 
   std::unique_ptr<Backend> owned_backend_;
-  mutable std::mutex mutex_;
   DevicePool pool_;
-  std::unique_ptr<Core> core_;
+  Options options_;
   std::string_view name_;
-  AddressMap blocks_;
-  UsageTracker tracker_;
-  std::uint64_t foreign_frees_ = 0;
+  std::array<std::atomic<Shard*>, max_shards> shards_{};
+  mutable std::mutex creation_mutex_;  // Of shards_, owned_shards_ and graph_pools_.
+  std::vector<std::unique_ptr<Shard>> owned_shards_;
+  std::atomic<std::size_t> shard_count_ = 0;
+  std::vector<GraphPool> graph_pools_;
+  std::atomic<bool> is_filling_pools_ = false;
+  mutable AddressDirectory directory_;
+  mutable LivePeak peak_;
+  mutable std::atomic<std::uint64_t> foreign_frees_ = 0;
+  mutable std::mutex usage_mutex_;
+  mutable Usage usage_;
 };
 
 }  // namespace headroom::allocator

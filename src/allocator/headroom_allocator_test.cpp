@@ -117,13 +117,14 @@ TEST_F(Allocator, usage_is_kept_by_component_and_follows_retags) {
   const Address weights = *allocator.allocate(request(4 * mib, 0, Component::weights));
   const Address born_in_backward = *allocator.allocate(request(mib, 0, Component::activations));
   allocator.retag(born_in_backward, Component::gradients);
-  const Usage& usage = allocator.usage();
+  Usage usage = allocator.usage();
   EXPECT_EQ(usage.live[Component::weights], 4 * mib);
   EXPECT_EQ(usage.live[Component::activations], 0U);
   EXPECT_EQ(usage.live[Component::gradients], mib);
   EXPECT_EQ(usage.live_at_peak[Component::activations], mib);
   allocator.free(born_in_backward);
   allocator.free(weights);
+  usage = allocator.usage();
   EXPECT_EQ(usage.live, ByComponent{});
   EXPECT_EQ(usage.live_peak_bytes, 5 * mib);
 }

@@ -39,7 +39,7 @@ class Heap : public Tiling {
   // `number` marks the heap's segments. The table and the pool outlive it.
   Heap(std::uint8_t number, SegmentTable& segments, DevicePool& pages,
        std::uint64_t first_range_bytes)
-      : Tiling(number, segments), pages_(&pages), next_range_bytes_(first_range_bytes) {}
+      : Tiling(number, segments, true), pages_(&pages), next_range_bytes_(first_range_bytes) {}
 
   // Windows. Picks the one with the fewest pages to map, of those that the supply allows; movable
   // pages that lie in the window itself cannot be moved to it. Reserves more addresses when no hole

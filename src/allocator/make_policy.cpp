@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "allocator/best_fit_policy.h"
+#include "allocator/bfc_policy.h"
 #include "allocator/exact_policy.h"
 #include "allocator/headroom_allocator.h"
 #include "allocator/simulated_backend.h"
@@ -15,8 +17,8 @@
 namespace headroom::allocator {
 
 const std::vector<std::string>& policy_names() {
-  static const std::vector<std::string> names = {"headroom", "headroom-no-vmm", "torch",
-                                                 "torch-expandable", "exact"};
+  static const std::vector<std::string> names = {
+      "headroom", "headroom-no-vmm", "torch", "torch-expandable", "bfc", "best-fit", "exact"};
   return names;
 }
 
@@ -32,6 +34,8 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name, std::uint64_t
         capacity, HeadroomAllocator::Options{.virtual_memory = false});
   if (name == "torch") policy = std::make_unique<TorchPolicy>(capacity);
   if (name == "torch-expandable") policy = std::make_unique<TorchExpandablePolicy>(capacity);
+  if (name == "bfc") policy = std::make_unique<BfcPolicy>(capacity);
+  if (name == "best-fit") policy = std::make_unique<BestFitPolicy>(capacity);
   if (name == "exact") policy = std::make_unique<ExactPolicy>(capacity);
   if (policy == nullptr) {
     const auto meant = nearest(name, policy_names());

@@ -15,21 +15,92 @@ std::string size(std::uint64_t bytes) {
   return to_string(Bytes{bytes});
 }
 
+std::string who_asked(const OutOfMemory& p) {
+  const std::string component(to_string(p.request.tag));
+  return p.name.empty() ? component : component + " of " + p.name;
+}
+
 std::string first_sentence(const OutOfMemory& p) {
   return fmt::format("out of memory: {} asked for {}, live are {} of a capacity of {}",
-                     to_string(p.request.tag), size(p.request.bytes), size(p.usage.live_bytes),
+                     who_asked(p), size(p.request.bytes), size(p.usage.live_bytes),
                      size(p.capacity_bytes));
 }
 
-std::string live_by_component(const OutOfMemory& p) {
+std::vector<Component> live_components(const OutOfMemory& p) {
   std::vector<Component> components(all_components.begin(), all_components.end());
   std::erase_if(components, [&](Component c) { return p.usage.live[c] == 0; });
   std::stable_sort(components.begin(), components.end(),
                    [&](Component a, Component b) { return p.usage.live[a] > p.usage.live[b]; });
+  return components;
+}
+
+std::string live_by_component(const OutOfMemory& p) {
   std::string text;
-  for (const Component component : components)
+  for (const Component component : live_components(p))
     text += fmt::format("    {:<12} {:>10}\n", to_string(component), size(p.usage.live[component]));
-  return text.empty() ? "    nothing\n" : text;
+  return "  live:\n" + (text.empty() ? "    nothing\n" : text);
+}
+
+std::string title(AgeUnit unit, const AgeBand& band) {
+  if (unit == AgeUnit::iterations) {
+    if (band.from == 0) return "this step";
+    return band.below ? "last step" : "before";
+  }
+  if (!band.below) return "before";
+  return fmt::format("{} {} events", band.from == 0 ? "last" : "to", *band.below);
+}
+
+std::string cell(std::uint64_t bytes) {
+  return bytes == 0 ? "-" : size(bytes);
+}
+
+std::string live_by_age(const OutOfMemory& p, const HeapDetail& heap) {
+  std::string text = fmt::format("  {:<14} {:>10}", "live, born in", "all");
+  for (const AgeBand& band : heap.ages) text += fmt::format(" {:>16}", title(heap.age_unit, band));
+  text += '\n';
+  for (const Component component : live_components(p)) {
+    text += fmt::format("    {:<12} {:>10}", to_string(component), size(p.usage.live[component]));
+    for (const AgeBand& band : heap.ages)
+      text += fmt::format(" {:>16}", cell(band.live[component]));
+    text += '\n';
+  }
+  return text;
+}
+
+std::string what(const Owner& owner) {
+  const std::string component(to_string(owner.tag));
+  return owner.name.empty() ? component : component + " of " + owner.name;
+}
+
+std::string owners(const HeapDetail& heap) {
+  if (heap.owners.empty()) return "";
+  std::string text = fmt::format("  held by, of {} blocks:\n", heap.blocks);
+  for (const Owner& owner : heap.owners)
+    text += fmt::format("    {:>10} = {:>6} x {:>10}  {}\n", size(owner.bytes()), owner.count,
+                        size(owner.block_bytes), what(owner));
+  if (heap.largest)
+    text += fmt::format("    the largest block is {}: {}\n", size(heap.largest->block_bytes),
+                        what(*heap.largest));
+  return text;
+}
+
+std::string split_row(std::string_view name, std::uint64_t bytes, std::string_view meaning) {
+  return fmt::format("    {:<12} {:>10}  {}\n", name, size(bytes), meaning);
+}
+
+std::string free_in_detail(const OutOfMemory& p, const HeapDetail& heap) {
+  std::string text =
+      fmt::format("  free: {}, the largest piece {}; {} not taken or in spare pages\n",
+                  size(p.free_bytes), size(p.largest_free_bytes), size(p.spare_bytes));
+  text += split_row("hard", heap.split.hard_bytes, "between live blocks: cannot be moved");
+  text += split_row("soft", heap.split.soft_bytes, "whole pages: can be moved or released");
+  text += split_row("stream", heap.split.stream_bytes, "waits for work queued on other streams");
+  text += split_row("rounding", heap.split.rounding_bytes,
+                    "not free: the ends of live blocks that nobody asked for");
+  if (p.fits_bytes < p.request.bytes || heap.defragmented_bytes < p.request.bytes)
+    text += fmt::format("  would have fitted: {}; with every free byte in one piece {}\n",
+                        size(p.fits_bytes), size(heap.defragmented_bytes));
+  return text;
 }
 
 std::string why_free_memory_does_not_help(const OutOfMemory& p) {
@@ -47,24 +118,51 @@ std::string why_free_memory_does_not_help(const OutOfMemory& p) {
   return text;
 }
 
+std::string outside(const OutsideMemory& memory) {
+  return fmt::format("  held outside this process: {} of the device's {}, says {}\n",
+                     size(memory.held_bytes), size(memory.total_bytes), memory.source);
+}
+
+std::string batch(const BatchForecast& b) {
+  const std::string basis = b.basis == BatchBasis::proportional
+                                ? "one batch size was seen, so this is taken as proportional"
+                                : "from the batch sizes seen";
+  std::string text = "  batch:";
+  if (b.batch > 0) text += fmt::format(" {} did not fit;", b.batch);
+  text += fmt::format(" a sample takes {} ({})\n    the largest that fits is {}",
+                      size(b.per_sample_bytes), basis, b.largest);
+  if (b.largest_defragmented > b.largest)
+    text += fmt::format(", with defragmentation {}", b.largest_defragmented);
+  return text + '\n';
+}
+
 std::string next_step(const OutOfMemory& p) {
   if (p.request.bytes > p.capacity_bytes)
     return fmt::format(
         "the request alone is larger than the capacity: raise [device] capacity to "
         "more than {}, or make the tensor smaller; headroom plan --explain {} names it",
         size(p.usage.live_bytes + p.request.bytes), p.request.bytes);
-  return fmt::format(
+  std::string step =
       "headroom plan --spec JOB.toml shows which smaller micro-batch, sequence or checkpointing "
-      "fits; "
-      "or raise [device] capacity by at least {}",
-      size(p.request.bytes - std::min(p.request.bytes, p.fits_bytes)));
+      "fits";
+  if (p.fits_bytes < p.request.bytes)
+    step += fmt::format("; or raise [device] capacity by at least {}",
+                        size(p.request.bytes - p.fits_bytes));
+  return step;
 }
 
 }  // namespace
 
 std::string to_text(const OutOfMemory& problem) {
-  std::string text = first_sentence(problem) + "\n  live:\n" + live_by_component(problem) +
-                     why_free_memory_does_not_help(problem);
+  std::string text = first_sentence(problem) + '\n';
+  if (problem.heap) {
+    text += live_by_age(problem, *problem.heap) + owners(*problem.heap) +
+            free_in_detail(problem, *problem.heap);
+  } else {
+    text += live_by_component(problem) + why_free_memory_does_not_help(problem);
+  }
+  if (problem.outside) text += outside(*problem.outside);
+  if (problem.batch) text += batch(*problem.batch);
   if (problem.device) text += fmt::format("  the device refused: {}\n", problem.device->message);
   return text + "  next: " + next_step(problem);
 }

@@ -143,7 +143,9 @@ void PagedCore::limit_private_streams(Heap& heap) {
 std::uint64_t PagedCore::give_up(std::uint64_t bytes) {
   for (const Heap* heap : {&small_, &large_}) {
     for (const StreamId stream : heap->private_streams()) {
-      if (pages_->wait_for(stream)) publish(stream);
+      if (!pages_->wait_for(stream)) continue;
+      publish(stream);
+      ++counts_.waits;
     }
   }
   std::uint64_t given = 0;
@@ -159,11 +161,9 @@ std::uint64_t PagedCore::give_up(std::uint64_t bytes) {
   return given;
 }
 
-std::uint64_t PagedCore::mapped_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const Tiling* tiling : tilings_)
-    bytes += tiling->bytes_in(SegmentState::used) + tiling->bytes_in(SegmentState::free);
-  return bytes;
+void PagedCore::listen(const Tiling::RangeListener& listener) {
+  small_.listen(listener);
+  large_.listen(listener);
 }
 
 std::string PagedCore::broken_invariant() const {

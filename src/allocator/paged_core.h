@@ -30,9 +30,8 @@ class PagedCore final : public Core {
                                   const std::vector<Tiling::Piece>& pieces) override;
   std::uint64_t give_up(std::uint64_t bytes) override;
   const std::vector<const Tiling*>& tilings() const override { return tilings_; }
+  void listen(const Tiling::RangeListener& listener) override;
   std::string broken_invariant() const override;
-
-  std::uint64_t mapped_bytes() const;
 
  private:
   SegmentId take_from(Heap& heap, std::uint64_t bytes, StreamId stream);

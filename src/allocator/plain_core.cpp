@@ -68,7 +68,12 @@ SegmentId PlainCore::find(std::uint64_t bytes, StreamId stream) {
   if (found != no_segment) return found;
   // Plain memory goes back with a synchronisation in any case.
   if (wait_for_streams()) found = take_ready(kind, bytes, stream);
-  if (found == no_segment && flush(round_up(bytes, page_bytes))) found = take_new(kind, bytes);
+  if (found == no_segment) {
+    const std::uint64_t needed = round_up(bytes, page_bytes);
+    const std::uint64_t spare = pool_->spare() * page_bytes;
+    flush(spare < needed ? needed - spare : needed);
+    found = take_new(kind, bytes);
+  }
   return found != no_segment ? found : take_anywhere(bytes, stream);
 }
 
@@ -81,8 +86,8 @@ SegmentId PlainCore::take_anywhere(std::uint64_t bytes, StreamId stream) {
   return no_segment;
 }
 
-// Gives idle allocations back until the device has `bytes` more than before.
-bool PlainCore::flush(std::uint64_t bytes) {
+// Gives idle allocations back until the device has `bytes` more than before, or none is left.
+void PlainCore::flush(std::uint64_t bytes) {
   std::uint64_t given = 0;
   ++counts_.flushes;
   while (given < bytes) {
@@ -93,10 +98,9 @@ bool PlainCore::flush(std::uint64_t bytes) {
       step = heaps_[kind].release_range(idle);
       break;
     }
-    if (step == 0) return false;
+    if (step == 0) return;
     given += step;
   }
-  return true;
 }
 
 void PlainCore::release(SegmentId used) {
@@ -129,8 +133,12 @@ bool PlainCore::wait_for_streams() {
 std::uint64_t PlainCore::give_up(std::uint64_t bytes) {
   static_cast<void>(wait_for_streams());
   const std::uint64_t before = pool_->totals().reserved_bytes;
-  static_cast<void>(flush(bytes));
+  flush(bytes);
   return before - pool_->totals().reserved_bytes;
+}
+
+void PlainCore::listen(const Tiling::RangeListener& listener) {
+  for (PlainHeap& heap : heaps_) heap.listen(listener);
 }
 
 std::string PlainCore::broken_invariant() const {

@@ -31,6 +31,7 @@ class PlainCore final : public Core {
                                   const std::vector<Tiling::Piece>& pieces) override;
   std::uint64_t give_up(std::uint64_t bytes) override;
   const std::vector<const Tiling*>& tilings() const override { return tilings_; }
+  void listen(const Tiling::RangeListener& listener) override;
   std::string broken_invariant() const override;
 
  private:
@@ -41,7 +42,7 @@ class PlainCore final : public Core {
   SegmentId take_ready(Kind kind, std::uint64_t bytes, StreamId stream);
   SegmentId take_new(Kind kind, std::uint64_t bytes);
   SegmentId take_anywhere(std::uint64_t bytes, StreamId stream);
-  bool flush(std::uint64_t bytes);
+  void flush(std::uint64_t bytes);
   bool wait_for_streams();
 
   DevicePool* pool_;

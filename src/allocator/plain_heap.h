@@ -15,7 +15,7 @@ class PlainHeap : public Tiling {
  public:
   // `number` marks the heap's segments. The table and the pool outlive it.
   PlainHeap(std::uint8_t number, SegmentTable& segments, DevicePool& pool)
-      : Tiling(number, segments), pool_(&pool) {}
+      : Tiling(number, segments, false), pool_(&pool) {}
 
   // A free segment, all of a new allocation; none if the device refuses. `bytes` is a multiple of
   // page_bytes.

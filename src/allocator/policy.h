@@ -14,11 +14,13 @@ namespace headroom::allocator {
 
 using Address = std::uint64_t;   // Where a block is on the device. Never 0 for a block that exists.
 using StreamId = std::uint32_t;  // 0 is the default stream.
+using NameId = std::uint16_t;    // A tensor's name in a NameTable; 0 is no name.
 
 struct Request {
   std::uint64_t bytes = 0;
   Component tag = Component::other;
   StreamId stream = 0;
+  NameId name = 0;
 };
 
 // "Live" counts blocks in use after rounding to the policy's smallest block (512 bytes in PyTorch
@@ -40,7 +42,8 @@ class Policy {
   virtual ~Policy() = default;
 
   // The block's address, or nothing if the capacity does not allow it. A request of zero bytes gets
-  // a block of the smallest size. Nothing that was live is moved or lost on failure.
+  // a block of the smallest size, or, in models of PyTorch, an address without a block. Nothing
+  // that was live is moved or lost on failure.
   virtual std::optional<Address> allocate(const Request& request) = 0;
 
   // Requires: `address` came from allocate() and was not freed since.

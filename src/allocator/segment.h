@@ -22,11 +22,16 @@ inline constexpr StreamId any_stream = std::numeric_limits<StreamId>::max();
 
 inline constexpr std::uint64_t granule_bytes = 512;
 
+// The Segment::heap of blocks in a planned piece: in no tiling, since the piece is one used
+// segment.
+inline constexpr std::uint8_t planned_heap = 255;
+
 enum class SegmentState : std::uint8_t { used, free, hole };
 
 struct Segment {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t birth = 0;      // Used: the number of its allocation.
   SegmentId prev = no_segment;  // Neighbours by address, within the range.
   SegmentId next = no_segment;
   SegmentId left = no_segment;  // Children in the FreeIndex that the segment is in.
@@ -35,7 +40,10 @@ struct Segment {
   StreamId stream = any_stream;  // Used: its stream. Free: whose queued work may still touch it.
   SegmentState state = SegmentState::hole;
   Component tag = Component::other;
-  std::uint8_t heap = 0;  // Which of the allocator's heaps it is in.
+  std::uint8_t heap = 0;       // Which of the core's tilings it is in.
+  bool is_shared = false;      // Used: by more streams than its own.
+  NameId name = 0;             // Used: of the tensor.
+  std::uint16_t rounding = 0;  // Used: bytes that were not asked for.
 
   std::uint64_t end() const { return address + bytes; }
 };

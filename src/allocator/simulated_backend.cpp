@@ -89,15 +89,23 @@ Status SimulatedBackend::release(std::uint64_t address) {
 
 void SimulatedBackend::bind_stream(StreamId /*stream*/, std::uintptr_t /*native*/) {}
 
-Status SimulatedBackend::wait_for(StreamId /*stream*/) {
-  return Done{};  // Nothing runs behind a simulated device.
+Status SimulatedBackend::wait_for(StreamId stream) {
+  waited_[stream] = last_event_;
+  return Done{};
 }
 
-Result<EventId> SimulatedBackend::record(StreamId /*stream*/) {
-  return EventId{1};
+Result<EventId> SimulatedBackend::record(StreamId stream) {
+  events_[++last_event_] = stream;
+  return last_event_;
 }
 
-Result<bool> SimulatedBackend::passed(EventId /*event*/) {
+Result<bool> SimulatedBackend::passed(EventId event) {
+  const auto found = events_.find(event);
+  if (found == events_.end())
+    return Error{Errc::invalid, fmt::format("event {} was never recorded, or has passed", event),
+                 ""};
+  if (waited_[found->second] < event) return false;
+  events_.erase(found);
   return true;
 }
 

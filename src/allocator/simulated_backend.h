@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device that only counts: pages and addresses are numbers, no memory is touched. Estimates and
-// replays run on it, at any size. It keeps the whole contract of Backend, so that what breaks it is
-// found here and not on a GPU.
+// replays run on it, at any size. Nothing says when a stream's work is done but waiting for it, so
+// an event passes when its stream was waited for. It keeps the whole contract of Backend, so that
+// what breaks it is found here and not on a GPU.
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 
 #include "allocator/backend.h"
 #include "allocator/page_table.h"
@@ -51,6 +53,9 @@ class SimulatedBackend final : public Backend {
   std::uint64_t page_limit_;
   Capabilities capabilities_;
   PlainTable plain_;
+  EventId last_event_ = 0;
+  std::unordered_map<EventId, StreamId> events_;  // Recorded and not passed.
+  std::unordered_map<StreamId, EventId> waited_;  // The last event when a stream was waited for.
   std::uint64_t next_address_ = std::uint64_t{1} << 32U;
   PageTable table_;
 };

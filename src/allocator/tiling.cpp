@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "allocator/backend.h"
 
@@ -93,8 +94,15 @@ std::uint32_t Tiling::add_range(std::uint64_t address, std::uint64_t bytes, Segm
   whole.state = state;
   const SegmentId id = segments_->create(whole);
   ranges_[index] = {address, bytes, id};
+  if (listener_) listener_(address, bytes);
   attach_alone(id);
   return index;
+}
+
+void Tiling::listen(RangeListener listener) {
+  listener_ = std::move(listener);
+  for (const Range& range : ranges_)
+    if (range.bytes > 0) listener_(range.address, range.bytes);
 }
 
 void Tiling::remove_range(std::uint32_t range) {
@@ -203,6 +211,23 @@ std::string Tiling::broken_range(const Range& range) const {
   if (at != range.address + range.bytes)
     return fmt::format("the range at {:#x} is not tiled", range.address);
   return "";
+}
+
+void Tiling::add_to(HeapView& view, StreamId stream) const {
+  for (const Range& range : ranges_) {
+    bool follows = false;  // The segment before was mapped as well.
+    for (SegmentId id = range.first; id != no_segment; id = (*segments_)[id].next) {
+      const Segment& segment = (*segments_)[id];
+      const bool is_mapped = segment.state != SegmentState::hole;
+      if (is_mapped && follows) view.spans.back().bytes += segment.bytes;
+      if (is_mapped && !follows)
+        view.spans.push_back({segment.address, segment.bytes, segment.stream, has_pages_});
+      follows = is_mapped;
+      if (segment.state == SegmentState::free)
+        view.free.push_back(
+            {segment.address, segment.bytes, segment.stream, !usable(segment, stream)});
+    }
+  }
 }
 
 std::uint64_t Tiling::bytes_in(SegmentState state) const {

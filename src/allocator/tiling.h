@@ -7,19 +7,22 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "allocator/free_index.h"
+#include "allocator/heap_view.h"
 #include "allocator/segment.h"
 
 namespace headroom::allocator {
 
 class Tiling {
  public:
-  // `number` marks its segments. `segments` outlives it.
-  Tiling(std::uint8_t number, SegmentTable& segments)
-      : number_(number), segments_(&segments), holes_(segments) {
+  // `number` marks its segments. `segments` outlives it. `has_pages`: its memory is pages, each of
+  // which can be unmapped.
+  Tiling(std::uint8_t number, SegmentTable& segments, bool has_pages)
+      : number_(number), has_pages_(has_pages), segments_(&segments), holes_(segments) {
     stream_index(any_stream);
   }
 
@@ -57,6 +60,13 @@ class Tiling {
       for (SegmentId id = range.first; id != no_segment; id = (*segments_)[id].next) visit(id);
     }
   }
+  // Told of every range from now on, and of those that are there already.
+  using RangeListener = std::function<void(std::uint64_t address, std::uint64_t bytes)>;
+  void listen(RangeListener listener);
+
+  // Adds its free pieces and its memory, as a request of this stream sees them.
+  void add_to(HeapView& view, StreamId stream) const;
+
   std::vector<StreamId> private_streams() const;  // Those that free segments still belong to.
   std::size_t stream_count() const { return free_.size(); }  // At least as many as those.
   std::uint64_t address_bytes() const;                       // Of all ranges.
@@ -92,6 +102,7 @@ class Tiling {
   void detach(SegmentId id);
 
   std::uint8_t number_;
+  bool has_pages_;
   SegmentTable* segments_;
   std::vector<Range> ranges_;
   std::vector<StreamIndex> free_;  // The first is any_stream's.
@@ -102,6 +113,7 @@ class Tiling {
   std::string broken_range(const Range& range) const;
 
   std::vector<std::uint32_t> removed_ranges_;
+  RangeListener listener_;
 };
 
 }  // namespace headroom::allocator

@@ -14,6 +14,10 @@ constexpr std::uint64_t large_segment = std::uint64_t{20} << 20U;
 constexpr std::uint64_t own_segment_from = std::uint64_t{10} << 20U;
 constexpr std::uint64_t own_segment_multiple = std::uint64_t{2} << 20U;
 
+// What a request of zero bytes gets: PyTorch returns null and takes nothing. Not a block's address,
+// so that freeing it does nothing.
+constexpr Address no_block = 1;
+
 }  // namespace
 
 std::uint64_t torch_segment_bytes(std::uint64_t bytes) {
@@ -32,6 +36,7 @@ TorchPolicy::Stream& TorchPolicy::Pool::of(StreamId id) {
 }
 
 std::optional<Address> TorchPolicy::allocate(const Request& request) {
+  if (request.bytes == 0) return no_block;
   if (request.bytes > device_.capacity_bytes()) return std::nullopt;
   const std::uint64_t bytes = round_up(std::max(request.bytes, min_block), min_block);
   Stream& stream = (bytes <= small_limit ? small_ : large_).of(request.stream);

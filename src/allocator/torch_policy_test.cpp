@@ -46,6 +46,14 @@ TEST(Torch, the_request_chooses_the_segment) {
   EXPECT_EQ(torch.reserved(), 34 * mib);
 }
 
+TEST(Torch, zero_bytes_take_nothing) {
+  Under<TorchPolicy> torch(1024 * mib);
+  torch.policy.free(torch.get(0));
+  torch.get(0);
+  EXPECT_EQ(torch.reserved(), 0U);
+  EXPECT_EQ(torch.live(), 0U);
+}
+
 TEST(Torch, a_large_block_keeps_a_rest_of_one_mebibyte) {
   Under<TorchPolicy> torch(1024 * mib);
   torch.get(11 * mib);  // A segment of 12 MiB; 1 MiB is not more than 1 MiB.

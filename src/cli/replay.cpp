@@ -4,16 +4,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "allocator/exact_policy.h"
 #include "allocator/make_policy.h"
-#include "allocator/trace.h"
 #include "base/bytes.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/replay_files.h"
+#include "cli/replay_input.h"
 #include "machine/clock.h"
 #include "machine/user_files.h"
 #include "report/replay_report.h"
@@ -30,6 +32,9 @@ struct Options {
   std::string trace;
   std::vector<std::string> policies;
   std::string capacity;
+  std::optional<std::uint32_t> device;
+  std::string html;
+  std::string exported;
   bool min_capacity = false;
   bool json = false;
 };
@@ -52,7 +57,63 @@ report::ReplayRow replay_under(const std::string& name, const allocator::Trace& 
 Status check(const Options& options) {
   for (const std::string& name : options.policies) HEADROOM_CHECK(make_policy(name, 0));
   if (!options.capacity.empty()) HEADROOM_CHECK(parse_bytes(options.capacity));
+  if (!options.exported.empty() && options.policies.size() > 1)
+    return Error{Errc::invalid, "--export writes what one policy did, and several were given",
+                 "--policy " + options.policies.front() + " --export " + options.exported};
   return Done{};
+}
+
+// A trace is asked about headroom; a snapshot, about every form of it that there is.
+std::vector<std::string> default_policies(const ReplayInput& input) {
+  std::vector<std::string> names = {"headroom"};
+  if (!input.snapshot) return names;
+  const auto& all = allocator::policy_names();
+  const std::string without_pages = "headroom-no-vmm";
+  if (std::find(all.begin(), all.end(), without_pages) != all.end()) names.push_back(without_pages);
+  return names;
+}
+
+std::optional<std::uint64_t> capacity_of(const Options& options, const ReplayInput& input) {
+  if (!options.capacity.empty()) return parse_bytes(options.capacity)->value;
+  if (input.snapshot && input.snapshot->oom) return input.snapshot->oom->capacity_bytes();
+  return std::nullopt;
+}
+
+void print_json(const report::TraceFacts& facts, const report::ReplayRow& row,
+                const ReplayInput& input) {
+  Json json = report::to_json(facts, row);
+  if (input.snapshot) json["snapshot"] = report::to_json(*input.snapshot);
+  fmt::print("{}\n", json.dump());
+}
+
+int replay_input(const Options& options, const ReplayInput& input) {
+  const auto capacity = capacity_of(options, input);
+  allocator::ExactPolicy exact(UINT64_MAX);
+  const allocator::ReplayResult ideal = allocator::replay(input.trace, exact);
+  const report::TraceFacts facts{options.trace, input.trace.events.size(),
+                                 ideal.usage.live_peak_bytes};
+  const auto names = options.policies.empty() ? default_policies(input) : options.policies;
+  std::vector<report::ReplayRow> rows;
+  bool completed = true;
+  for (const std::string& name : names) {
+    report::ReplayRow row = replay_under(name, input.trace, capacity);
+    row.min_capacity_wanted = options.min_capacity;
+    if (options.min_capacity)
+      row.min_capacity_bytes = allocator::find_min_capacity(
+          input.trace, [&](std::uint64_t bytes) { return *make_policy(name, bytes); });
+    completed = completed && row.result.completed;
+    if (options.json) print_json(facts, row, input);
+    rows.push_back(std::move(row));
+  }
+  if (!options.json) {
+    if (input.snapshot) fmt::print("{}", report::introduce(options.trace, *input.snapshot));
+    fmt::print("{}", report::to_text(facts, rows));
+    if (input.snapshot) fmt::print("{}", report::answer(*input.snapshot, facts, rows));
+  }
+  const ReplayFiles files{options.html, options.exported};
+  if (auto written = write_replay_files(files, input, facts, rows); !written)
+    return print_error(written.error(), exit_could_not_look);
+  return completed ? exit_ok : exit_findings;
 }
 
 int run_replay(const Options& options) {
@@ -60,51 +121,45 @@ int run_replay(const Options& options) {
   const auto text = machine::read_file(options.trace, trace_limit_bytes);
   if (!text) {
     Error error = text.error();
-    error.next = "give the path of a trace; headroom run JOB.toml --trace FILE records one";
+    error.next =
+        "give the path of a trace, which headroom run JOB.toml --trace FILE records, or of a "
+        "PyTorch "
+        "memory snapshot";
     return print_error(error, exit_could_not_look);
   }
-  auto trace = allocator::parse_trace(*text);
-  if (!trace) return print_error(std::move(trace).error().in(options.trace), exit_usage);
-
-  std::optional<std::uint64_t> capacity;
-  if (!options.capacity.empty()) capacity = parse_bytes(options.capacity)->value;
-  allocator::ExactPolicy exact(UINT64_MAX);
-  const allocator::ReplayResult ideal = allocator::replay(*trace, exact);
-  const report::TraceFacts facts{options.trace, trace->events.size(), ideal.usage.live_peak_bytes};
-
-  std::vector<report::ReplayRow> rows;
-  bool completed = true;
-  for (const std::string& name : options.policies) {
-    report::ReplayRow row = replay_under(name, *trace, capacity);
-    row.min_capacity_wanted = options.min_capacity;
-    if (options.min_capacity)
-      row.min_capacity_bytes = allocator::find_min_capacity(
-          *trace, [&](std::uint64_t bytes) { return *make_policy(name, bytes); });
-    completed = completed && row.result.completed;
-    if (options.json) fmt::print("{}\n", report::to_json(facts, row).dump());
-    rows.push_back(std::move(row));
-  }
-  if (!options.json) fmt::print("{}", report::to_text(facts, rows));
-  return completed ? exit_ok : exit_findings;
+  const auto input = parse_replay_input(*text, options.device);
+  if (!input) return print_error(Error(input.error()).in(options.trace), exit_usage);
+  return replay_input(options, *input);
 }
 
 }  // namespace
 
 void add_replay(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
-  options->policies = {"headroom"};
   CLI::App* command = app.add_subcommand(
       "replay", "Replay an allocation trace: does it fit, under which allocator, in how much?");
-  command->add_option("trace", options->trace, "The trace: a file of lines a ID BYTES and f ID")
+  command
+      ->add_option("trace", options->trace,
+                   "A trace of lines a ID BYTES and f ID, or a PyTorch memory snapshot (pickle)")
       ->required();
   command
       ->add_option("--policy", options->policies,
-                   fmt::format("One of {}; may be given several times (default: headroom)",
+                   fmt::format("One of {}; may be given several times (default: headroom; for a "
+                               "snapshot also headroom-no-vmm)",
                                join(allocator::policy_names(), ", ")))
       ->take_all()
       ->allow_extra_args(false);
-  command->add_option("--capacity", options->capacity,
-                      "The device's memory, such as 16GiB (default: unlimited)");
+  command->add_option(
+      "--capacity", options->capacity,
+      "The device's memory, such as 16GiB (default: unlimited; for a snapshot that ends "
+      "in an OOM, what the process could have had)");
+  command->add_option("--device", options->device,
+                      "Of a snapshot: which device (default: the one with the most events)");
+  command->add_option("--html", options->html,
+                      "Also write a page that shows the address space over time");
+  command->add_option("--export", options->exported,
+                      "Also write what the policy did as a PyTorch memory snapshot, for "
+                      "pytorch.org/memory_viz");
   command->add_flag("--min-capacity", options->min_capacity,
                     "Search the smallest capacity that is enough");
   command->add_flag("--json", options->json, "One JSON object a line (headroom.replay/1)");

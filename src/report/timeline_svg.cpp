@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "report/chart_axis.h"
 #include "report/html.h"
 #include "report/style.h"
 
@@ -21,10 +22,10 @@ using estimate::PhaseSpan;
 using estimate::Timeline;
 using estimate::TimelinePoint;
 
-constexpr double left = 74;
-constexpr double right = 14;
-constexpr double top = 30;
-constexpr double bottom = 34;
+constexpr double left = chart_left;
+constexpr double right = chart_right;
+constexpr double top = chart_top;
+constexpr double bottom = chart_bottom;
 constexpr double letter_width = 6.9;  // Of the page's 12 px text, about.
 
 // A capacity beyond so many times what is held would press the step to the ground.
@@ -32,20 +33,6 @@ constexpr double capacity_shown_up_to = 3;
 
 std::string human(std::uint64_t bytes) {
   return to_string(Bytes{bytes});
-}
-
-// A round number of bytes that leaves at most five lines above zero.
-std::uint64_t tick_step(std::uint64_t most) {
-  std::uint64_t unit = 1;
-  while (unit <= most / 1024) unit *= 1024;
-  for (const std::uint64_t half : {unit / 4, unit / 2}) {
-    if (half > 0 && most / half < 6) return half;
-  }
-  for (std::uint64_t scale = unit;; scale *= 10) {
-    for (const std::uint64_t factor : {1, 2, 5}) {
-      if (most / (scale * factor) < 6) return scale * factor;
-    }
-  }
 }
 
 class Drawing {

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "machine/user_files.h"
+#include "report/out_of_memory_json.h"
 #include "report/plan_json.h"
 
 namespace headroom::trainer {
@@ -34,17 +35,9 @@ Result<std::string> kept_lines(const std::string& path, std::uint64_t last) {
 }
 
 Json to_json(const OutOfMemoryEvent& event) {
-  const allocator::OutOfMemory& problem = event.problem;
-  return {{"step", event.step},
-          {"requested_bytes", problem.request.bytes},
-          {"component", to_string(problem.request.tag)},
-          {"capacity_bytes", problem.capacity_bytes},
-          {"live_bytes", problem.usage.live_bytes},
-          {"reserved_bytes", problem.usage.reserved_bytes},
-          {"free_bytes", problem.free_bytes},
-          {"fits_bytes", problem.fits_bytes},
-          {"components", report::to_json(problem.usage.live)},
-          {"message", to_error(problem).message}};
+  Json json = report::to_json(event.problem);
+  json["step"] = event.step;
+  return json;
 }
 
 Json optional_number(const std::optional<double>& number) {
@@ -109,6 +102,8 @@ Json make_report(const RunTotals& totals, const MeasuredMemory& memory, const Js
                  {"oom_events", events},
                  {"settings", settings}};
   Json missing = Json::object();
+  for (std::size_t i = 0; i < totals.out_of_memory.size(); ++i)
+    report::add_missing(totals.out_of_memory[i].problem, fmt::format("/oom_events/{}", i), missing);
   if (predicted.is_null()) missing["/predicted"] = "the job was not planned before it ran";
   if (predicted.contains("missing")) {
     for (const auto& [pointer, reason] : predicted["missing"].items()) {

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The writing end of one ring of a flight recorder, which the allocator's core calls for every
+// event. It knows memory and a clock, not files; FlightRecorder (allocator/files) makes it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "allocator/flight_record.h"
+
+namespace headroom::allocator {
+
+class FlightClock {
+ public:
+  virtual ~FlightClock() = default;
+  virtual std::uint64_t now_us() = 0;  // Since the recorder's start.
+};
+
+// One thread at a time: whoever holds the lock of the heap that the shard belongs to.
+class FlightShard {
+ public:
+  // What the shard writes to; all of it outlives the shard.
+  struct Memory {
+    std::uint64_t* records = nullptr;  // Four words for each.
+    std::uint64_t* written = nullptr;
+    std::uint64_t count = 0;               // Records: a power of two.
+    const std::uint64_t* alive = nullptr;  // 0 in a forked child, whose events are not ours.
+  };
+
+  FlightShard(Memory memory, FlightClock& clock) : memory_(memory), clock_(&clock) {}
+
+  // `event.time_us` is filled in here. Of allocations, frees and retags it is when the clock was
+  // last looked at, at most 16 events before; others look themselves, because they are rare and
+  // dear. So order between shards is kept wherever memory changes hands through the device.
+  void note(FlightEvent event) {
+    if (*memory_.alive == 0) return;
+    if ((number_ & 15U) == 0 || event.kind > FlightKind::retag) time_us_ = clock_->now_us();
+    event.time_us = time_us_;
+    const FlightWords words = to_words(event, number_);
+    std::uint64_t* record = memory_.records + (number_ & (memory_.count - 1)) * words.size();
+    // Nobody else writes here; the order is for who reads after this process was killed.
+    store(record[0], 0, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    for (std::size_t i = 1; i < words.size(); ++i)
+      store(record[i], words[i], std::memory_order_relaxed);
+    store(record[0], words[0], std::memory_order_release);
+    store(*memory_.written, ++number_, std::memory_order_release);
+  }
+
+  std::uint64_t written() const { return number_; }
+
+ private:
+  static void store(std::uint64_t& word, std::uint64_t value, std::memory_order order) {
+    std::atomic_ref<std::uint64_t>(word).store(value, order);
+  }
+
+  Memory memory_;
+  FlightClock* clock_;
+  std::uint64_t number_ = 0;
+  std::uint64_t time_us_ = 0;
+};
+
+}  // namespace headroom::allocator

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What free memory is worth: how much of it could be moved or released, how much is stuck between
+// live blocks, and the largest request that it could meet.
+#pragma once
+
+#include <cstdint>
+
+#include "allocator/heap_view.h"
+#include "allocator/out_of_memory.h"
+
+namespace headroom::allocator {
+
+struct FreeMemory {
+  std::uint64_t bytes = 0;
+  std::uint64_t largest_bytes = 0;  // One contiguous piece that the stream may use at once.
+  std::uint64_t fits_bytes = 0;     // After waiting for streams, with repair or release.
+  FreeSplit split;                  // Without rounding, which is no free memory.
+};
+
+// Pieces that touch count as one, unless they lie in different spans. A piece in no span counts as
+// lying on pages.
+FreeMemory measure_free(const HeapView& view);
+
+}  // namespace headroom::allocator

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// One iteration of a job that repeats, as its allocations: what was asked for in which order, and
+// how long each block lived. Time is counted in allocations: a block that dies at k is free again
+// before allocation k of the iteration.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "allocator/policy.h"
+
+namespace headroom::allocator {
+
+struct IterationBlock {
+  static constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
+
+  std::uint64_t bytes = 0;
+  StreamId stream = 0;
+  std::uint32_t dies = never;  // Greater than its own number; `never`: it outlived the iteration.
+
+  bool operator==(const IterationBlock&) const = default;
+};
+
+using Iteration = std::vector<IterationBlock>;  // In the order of allocation.
+
+}  // namespace headroom::allocator

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The most that was live at once over all shards. One shard knows its own to the byte. With
+// several, each tells the others whenever it has changed by a step, so that no event waits for
+// another shard: the peak is then right to one step for each of them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "allocator/policy.h"
+
+namespace headroom::allocator {
+
+class LivePeak {
+ public:
+  static constexpr std::uint64_t step_bytes = std::uint64_t{1} << 20U;
+  static constexpr std::size_t max_shards = 64;
+
+  // Called with the shard's lock held, after each of its events. `shards`: how many there are.
+  void note(std::size_t shard, std::size_t shards, const Usage& usage) {
+    Told& told = told_[shard];
+    const std::uint64_t known = told.bytes.load(std::memory_order_relaxed);
+    const std::uint64_t change =
+        usage.live_bytes > known ? usage.live_bytes - known : known - usage.live_bytes;
+    if (change >= step_bytes) tell(told, shards, usage);
+  }
+
+  std::uint64_t bytes() const {
+    const std::scoped_lock lock(mutex_);
+    return peak_bytes_;
+  }
+  ByComponent by_component() const {
+    const std::scoped_lock lock(mutex_);
+    return at_peak_;
+  }
+
+ private:
+  struct alignas(64) Told {
+    std::atomic<std::uint64_t> bytes = 0;
+    std::array<std::atomic<std::uint64_t>, component_count> live{};
+  };
+
+  void tell(Told& told, std::size_t shards, const Usage& usage) {
+    told.bytes.store(usage.live_bytes, std::memory_order_relaxed);
+    for (const Component c : all_components)
+      told.live[static_cast<std::size_t>(c)].store(usage.live[c], std::memory_order_relaxed);
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < shards; ++i) sum += told_[i].bytes.load(std::memory_order_relaxed);
+    if (sum <= highest_.load(std::memory_order_relaxed)) return;
+    const std::scoped_lock lock(mutex_);
+    ByComponent live;
+    std::uint64_t total = 0;
+    for (const Told& each : told_) {
+      for (const Component c : all_components) {
+        const std::uint64_t bytes =
+            each.live[static_cast<std::size_t>(c)].load(std::memory_order_relaxed);
+        live[c] += bytes;
+        total += bytes;
+      }
+    }
+    if (total <= peak_bytes_) return;
+    peak_bytes_ = total;
+    at_peak_ = live;
+    highest_.store(total, std::memory_order_relaxed);
+  }
+
+  std::array<Told, max_shards> told_;
+  std::atomic<std::uint64_t> highest_ = 0;
+  mutable std::mutex mutex_;
+  std::uint64_t peak_bytes_ = 0;
+  ByComponent at_peak_;
+};
+
+}  // namespace headroom::allocator

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of tensors, each kept once and known by a small number, so that a block can carry one in
+// two bytes and a report can still say "logits of lm_head".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allocator/policy.h"
+
+namespace headroom::allocator {
+
+// For text and JSON: control characters become "?", and so do all other bytes than ASCII where the
+// name is not UTF-8.
+std::string printable_name(std::string_view name);
+
+// Any thread may call any function. Nothing is allocated for a name that was seen before; who
+// allocates often asks once and keeps the number.
+class NameTable {
+ public:
+  static constexpr std::size_t max_names = 65535;
+  static constexpr std::size_t max_name_bytes = 255;  // What is longer is cut there.
+
+  NameTable();
+
+  // The number of a name, the same one for equal names. No name for an empty one, and for new ones
+  // when the table is full.
+  NameId intern(std::string_view name);
+  // Empty for a number that was never given. Valid as long as the table.
+  std::string_view name(NameId id) const;
+  // How many there are; their numbers are 1 to this one.
+  std::size_t size() const;
+
+ private:
+  std::size_t place_of(std::string_view name) const;
+  void grow();
+
+  mutable std::mutex mutex_;
+  std::deque<std::string> names_;  // By number less one; a deque never moves them.
+  std::vector<NameId> slots_;      // Open addressing, a power of two of them.
+};
+
+}  // namespace headroom::allocator

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/owners.h"
+
+#include <algorithm>
+#include <bit>
+#include <tuple>
+
+namespace headroom::allocator {
+namespace {
+
+struct Group {
+  std::uint64_t block_bytes = 0;
+  std::uint64_t count = 0;  // 0: a free place in the table.
+  Component tag = Component::other;
+  NameId name = 0;
+
+  std::uint64_t bytes() const { return block_bytes * count; }
+  bool same(const LiveBlock& block) const {
+    return block_bytes == block.bytes && tag == block.tag && name == block.name;
+  }
+};
+
+std::size_t hash(const LiveBlock& block) {
+  const std::uint64_t key = block.bytes ^ (std::uint64_t{block.name} << 40U) ^
+                            (static_cast<std::uint64_t>(block.tag) << 56U);
+  return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15U) >> 20U);
+}
+
+// Open addressing over all blocks at once, because a node for each group would cost more than the
+// rest of the report.
+std::vector<Group> grouped(const std::vector<LiveBlock>& blocks) {
+  std::vector<Group> table(std::bit_ceil(blocks.size() * 2 + 1));
+  const std::size_t mask = table.size() - 1;
+  for (const LiveBlock& block : blocks) {
+    std::size_t at = hash(block) & mask;
+    while (table[at].count != 0 && !table[at].same(block)) at = (at + 1) & mask;
+    if (table[at].count == 0) table[at] = {block.bytes, 0, block.tag, block.name};
+    ++table[at].count;
+  }
+  std::erase_if(table, [](const Group& group) { return group.count == 0; });
+  return table;
+}
+
+Owner to_owner(const Group& group, const NameTable* names) {
+  Owner owner;
+  owner.tag = group.tag;
+  if (names != nullptr) owner.name = printable_name(names->name(group.name));
+  owner.block_bytes = group.block_bytes;
+  owner.count = group.count;
+  return owner;
+}
+
+}  // namespace
+
+Owners find_owners(const HeapView& view, std::size_t count) {
+  Owners owners;
+  std::vector<Group> groups = grouped(view.blocks);
+  if (groups.empty()) return owners;
+  const auto place = [](const Group& group) {
+    return std::make_tuple(group.bytes(), group.block_bytes, group.tag, group.name);
+  };
+  const auto more = [&](const Group& a, const Group& b) { return place(a) > place(b); };
+  const auto larger = [&](const Group& a, const Group& b) {
+    return std::make_tuple(a.block_bytes, place(a)) < std::make_tuple(b.block_bytes, place(b));
+  };
+  owners.largest = to_owner(*std::max_element(groups.begin(), groups.end(), larger), view.names);
+  const auto end = groups.begin() + static_cast<std::ptrdiff_t>(std::min(count, groups.size()));
+  std::partial_sort(groups.begin(), end, groups.end(), more);
+  for (auto group = groups.begin(); group != end; ++group)
+    owners.most.push_back(to_owner(*group, view.names));
+  return owners;
+}
+
+}  // namespace headroom::allocator

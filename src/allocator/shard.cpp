@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/shard.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headroom::allocator {
+
+Shard::Shard(std::unique_ptr<Core> core, DevicePool& pool, Options options)
+    : core_(std::move(core)),
+      pool_(&pool),
+      options_(std::move(options)),
+      planner_(*core_, options_.executor) {}
+
+Shard::~Shard() = default;
+
+void Shard::note(FlightKind kind, const Segment& segment) {
+  if (options_.recorder == nullptr) return;
+  options_.recorder->note({.kind = kind,
+                           .tag = segment.tag,
+                           .stream = segment.stream,
+                           .name = segment.name,
+                           .address = segment.address,
+                           .bytes = segment.bytes,
+                           .requested = segment.bytes - segment.rounding});
+}
+
+std::optional<Address> Shard::take_slot(const Request& request, std::uint64_t bytes) {
+  if (!options_.planning) return std::nullopt;
+  const auto slot = planner_.take(bytes, request.stream);
+  if (!slot) return std::nullopt;
+  return keep(core_->add_planned(slot->address, bytes, slot->number), request, bytes);
+}
+
+std::optional<Address> Shard::ready(const Request& request, std::uint64_t bytes) {
+  if (!waiting_.empty()) reap_waiting(false);
+  if (const auto planned = take_slot(request, bytes)) return planned;
+  const SegmentId id = core_->find_ready(bytes, request.stream);
+  if (id == no_segment) return std::nullopt;
+  return keep(id, request, bytes);
+}
+
+std::optional<Address> Shard::lend(const Request& request, std::uint64_t bytes) {
+  publish_idle_streams();
+  const SegmentId id = core_->find_ready(bytes, any_stream);
+  if (id == no_segment) return std::nullopt;
+  return keep(id, request, bytes);
+}
+
+std::optional<Address> Shard::hard(const Request& request, std::uint64_t bytes) {
+  const SegmentId id = find(bytes, request.stream);
+  if (id == no_segment) return std::nullopt;
+  return keep(id, request, bytes);
+}
+
+SegmentId Shard::find(std::uint64_t bytes, StreamId stream) {
+  SegmentId id = core_->find(bytes, stream);
+  if (id == no_segment && !waiting_.empty()) {
+    reap_waiting(true);
+    id = core_->find_ready(bytes, stream);
+    if (id == no_segment) id = core_->find(bytes, stream);
+  }
+  if (id == no_segment && planner_.has_plan()) {
+    break_plan_up();
+    id = core_->find_ready(bytes, stream);
+    if (id == no_segment) id = core_->find(bytes, stream);
+  }
+  return id;
+}
+
+// Blocks of the plan become blocks of the core, at their addresses.
+void Shard::break_plan_up() {
+  for (const Planner::Moved& moved : planner_.break_up()) {
+    const Address address = core_->segment(moved.segment).address;
+    const SegmentId planned = blocks_.take(address);
+    const Segment was = core_->segment(planned);
+    Segment& now = core_->segment(moved.segment);
+    now.stream = was.stream;
+    now.tag = was.tag;
+    now.name = was.name;
+    now.birth = was.birth;
+    now.rounding = was.rounding;
+    now.is_shared = was.is_shared;
+    core_->drop_planned(planned);
+    blocks_.insert(address, moved.segment);
+    for (Waiting& each : waiting_)
+      if (each.segment == planned) each.segment = moved.segment;
+  }
+}
+
+Address Shard::keep(SegmentId id, const Request& request, std::uint64_t bytes) {
+  Segment& segment = core_->segment(id);
+  segment.stream = request.stream;
+  segment.tag = request.tag;
+  segment.name = request.name;
+  segment.rounding = static_cast<std::uint16_t>(bytes - request.bytes);
+  segment.is_shared = false;
+  segment.birth = planner_.note_allocate(bytes, request.stream);
+  blocks_.insert(segment.address, id);
+  tracker_.add_live(request.tag, bytes);
+  note(FlightKind::allocate, segment);
+  return segment.address;
+}
+
+bool Shard::free(Address address) {
+  const SegmentId id = blocks_.find(address);
+  if (id == no_segment || core_->segment(id).state != SegmentState::used) return false;
+  const Segment& segment = core_->segment(id);
+  tracker_.remove_live(segment.tag, segment.bytes);
+  planner_.note_free(segment.birth, segment.bytes);
+  note(FlightKind::free, segment);
+  if (segment.is_shared && wait_for_sharers(id)) return true;
+  let_go(id);
+  return true;
+}
+
+void Shard::let_go(SegmentId id) {
+  const Segment& segment = core_->segment(id);
+  blocks_.erase(segment.address);
+  if (segment.heap != planned_heap) {
+    core_->release(id);
+    return;
+  }
+  planner_.give_back(segment.range);
+  core_->drop_planned(id);
+}
+
+bool Shard::retag(Address address, Component tag) {
+  const SegmentId id = blocks_.find(address);
+  if (id == no_segment) return false;
+  Segment& segment = core_->segment(id);
+  tracker_.move_live(segment.tag, tag, segment.bytes);
+  segment.tag = tag;
+  note(FlightKind::retag, segment);
+  return true;
+}
+
+bool Shard::record_stream(Address address, StreamId stream) {
+  const SegmentId id = blocks_.find(address);
+  if (id == no_segment) return false;
+  Segment& segment = core_->segment(id);
+  if (stream == segment.stream) return true;
+  segment.is_shared = true;
+  const std::pair sharer(address, stream);
+  if (std::find(sharers_.begin(), sharers_.end(), sharer) == sharers_.end())
+    sharers_.push_back(sharer);
+  return true;
+}
+
+// False if no event could be recorded: then the work was waited for.
+bool Shard::wait_for_sharers(SegmentId id) {
+  Waiting waiting{id, {}};
+  const Address address = core_->segment(id).address;
+  std::erase_if(sharers_, [&](const auto& sharer) {
+    if (sharer.first != address) return false;
+    const auto event = pool_->record(sharer.second);
+    if (event)
+      waiting.events.emplace_back(*event, sharer.second);
+    else
+      static_cast<void>(pool_->wait_for(sharer.second));
+    return true;
+  });
+  if (waiting.events.empty()) return false;
+  // It is live no more and not free yet: a block that a second free does not find.
+  blocks_.erase(address);
+  waiting_.push_back(std::move(waiting));
+  return true;
+}
+
+void Shard::reap_waiting(bool block) {
+  std::vector<Waiting> still;
+  for (Waiting& each : waiting_) {
+    std::erase_if(each.events, [&](const auto& event) {
+      return pool_->passed(event.first, event.second, block);
+    });
+    if (!each.events.empty()) {
+      still.push_back(std::move(each));
+      continue;
+    }
+    const Segment& segment = core_->segment(each.segment);
+    blocks_.insert(segment.address, each.segment);
+    let_go(each.segment);
+  }
+  waiting_ = std::move(still);
+}
+
+std::optional<std::uint64_t> Shard::block_bytes(Address address) const {
+  const SegmentId id = blocks_.find(address);
+  if (id == no_segment) return std::nullopt;
+  return core_->segment(id).bytes;
+}
+
+void Shard::publish_idle_streams() {
+  for (const Tiling* tiling : core_->tilings()) {
+    for (const StreamId stream : tiling->private_streams())
+      if (pool_->is_idle(stream)) core_->publish(stream);
+  }
+}
+
+std::uint64_t Shard::give_up(std::uint64_t bytes) {
+  if (!waiting_.empty()) reap_waiting(true);
+  std::uint64_t given = core_->give_up(bytes);
+  if (given >= bytes || !planner_.has_plan()) return given;
+  break_plan_up();
+  return given + core_->give_up(bytes - given);
+}
+
+void Shard::inbox_put(Address address) {
+  const std::scoped_lock lock(inbox_mutex_);
+  inbox_.push_back(address);
+  inbox_has_mail_.store(true, std::memory_order_release);
+}
+
+std::uint64_t Shard::drain_inbox() {
+  if (!inbox_has_mail_.load(std::memory_order_acquire)) return 0;
+  std::vector<Address> mail;
+  {
+    const std::scoped_lock lock(inbox_mutex_);
+    mail.swap(inbox_);
+    inbox_has_mail_.store(false, std::memory_order_release);
+  }
+  std::uint64_t foreign = 0;
+  for (const Address address : mail) foreign += free(address) ? 0 : 1;
+  return foreign;
+}
+
+void Shard::add_to(HeapView& view, StreamId stream) const {
+  for (const Tiling* tiling : core_->tilings()) tiling->add_to(view, stream);
+  blocks_.for_each([&](Address address, SegmentId id) {
+    const Segment& segment = core_->segment(id);
+    view.blocks.push_back({.address = address,
+                           .bytes = segment.bytes,
+                           .requested_bytes = segment.bytes - segment.rounding,
+                           .birth = segment.birth,
+                           .stream = segment.stream,
+                           .tag = segment.tag,
+                           .name = segment.name});
+  });
+}
+
+std::uint64_t Shard::set_aside_bytes() const {
+  std::uint64_t bytes = planner_.held_bytes();
+  blocks_.for_each([&](Address /*address*/, SegmentId id) {
+    if (core_->segment(id).heap == planned_heap) bytes -= core_->segment(id).bytes;
+  });
+  for (const Waiting& each : waiting_) {
+    const Segment& segment = core_->segment(each.segment);
+    if (segment.heap != planned_heap) bytes += segment.bytes;
+  }
+  return bytes;
+}
+
+std::string Shard::broken_invariant() const {
+  if (std::string broken = core_->broken_invariant(); !broken.empty()) return broken;
+  std::uint64_t live = 0;
+  for (const Component component : all_components) live += tracker_.usage().live[component];
+  if (live != tracker_.usage().live_bytes) return "live bytes by component do not add up";
+  std::uint64_t kept = 0;
+  blocks_.for_each([&](Address /*address*/, SegmentId id) { kept += core_->segment(id).bytes; });
+  if (kept != live) return "the blocks and the live bytes differ";
+  return "";
+}
+
+}  // namespace headroom::allocator

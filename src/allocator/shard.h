@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// One lock's worth of an allocator: a core that finds places, the plan of what repeats, and what is
+// known of every live block. Threads that work on different streams use different shards and do not
+// wait for each other.
+//
+// Every function but inbox_put() requires that the caller holds mutex().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "allocator/address_map.h"
+#include "allocator/core.h"
+#include "allocator/device_pool.h"
+#include "allocator/flight_shard.h"
+#include "allocator/heap_view.h"
+#include "allocator/planner.h"
+#include "allocator/policy.h"
+#include "allocator/usage_tracker.h"
+
+namespace headroom::allocator {
+
+class Shard {
+ public:
+  struct Options {
+    bool planning = true;
+    Executor executor = {};
+    FlightShard* recorder = nullptr;  // Outlives the shard.
+  };
+
+  // `pool` outlives it.
+  Shard(std::unique_ptr<Core> core, DevicePool& pool, Options options);
+  ~Shard();
+
+  std::mutex& mutex() { return mutex_; }
+
+  // Three ways to a block of `bytes`, the rounded request, each dearer than the one before. ready:
+  // its planned place, or free memory that the stream may use at once. lend: memory that any stream
+  // may use, for a stream of another shard. hard: whatever the core can do, down to breaking the
+  // plan up.
+  std::optional<Address> ready(const Request& request, std::uint64_t bytes);
+  std::optional<Address> lend(const Request& request, std::uint64_t bytes);
+  std::optional<Address> hard(const Request& request, std::uint64_t bytes);
+
+  // False if the address is no live block of this shard.
+  bool free(Address address);
+  bool retag(Address address, Component tag);
+  // The block is used by that stream as well: its memory is reused only when what the stream has
+  // queued at the free is done.
+  bool record_stream(Address address, StreamId stream);
+  std::optional<std::uint64_t> block_bytes(Address address) const;
+
+  void publish(StreamId stream) { core_->publish(stream); }
+  // Publishes the streams that have nothing queued any more.
+  void publish_idle_streams();
+  // Gives what is wholly free to the other shards; see Core::give_up().
+  std::uint64_t give_up(std::uint64_t bytes);
+
+  // Frees from threads that found the lock taken. Lock-free for who takes no part in it.
+  void inbox_put(Address address);
+  // How many of them were no live blocks.
+  std::uint64_t drain_inbox();
+
+  // What is live, by component; the peak is this shard's own.
+  const Usage& usage() const { return tracker_.usage(); }
+  const Core& core() const { return *core_; }
+  Core& core() { return *core_; }
+  const PlanCounts& plan_counts() const { return planner_.counts(); }
+
+  void add_to(HeapView& view, StreamId stream) const;
+  std::string broken_invariant() const;
+  // Memory that neither a live block nor free bytes account for: what a plan holds beyond its live
+  // blocks, and frees that wait for streams.
+  std::uint64_t set_aside_bytes() const;
+
+ private:
+  struct Waiting {  // A free that waits for other streams.
+    SegmentId segment = no_segment;
+    std::vector<std::pair<EventId, StreamId>> events;
+  };
+
+  std::optional<Address> take_slot(const Request& request, std::uint64_t bytes);
+  Address keep(SegmentId id, const Request& request, std::uint64_t bytes);
+  SegmentId find(std::uint64_t bytes, StreamId stream);
+  void break_plan_up();
+  void let_go(SegmentId id);
+  bool wait_for_sharers(SegmentId id);
+  void reap_waiting(bool block);
+  void note(FlightKind kind, const Segment& segment);
+
+  mutable std::mutex mutex_;
+  std::unique_ptr<Core> core_;
+  DevicePool* pool_;
+  Options options_;
+  Planner planner_;
+  AddressMap blocks_;
+  UsageTracker tracker_;
+  std::vector<Waiting> waiting_;
+  std::vector<std::pair<Address, StreamId>> sharers_;  // Of live blocks that are shared.
+
+  std::mutex inbox_mutex_;
+  std::vector<Address> inbox_;
+  std::atomic<bool> inbox_has_mail_ = false;
+};
+
+}  // namespace headroom::allocator

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/replay_files.h"
+
+#include "allocator/make_policy.h"
+#include "allocator/replay_history.h"
+#include "allocator/snapshot_writer.h"
+#include "machine/user_files.h"
+#include "report/replay_html.h"
+#include "report/replay_picture.h"
+
+namespace headroom::cli {
+namespace {
+
+allocator::ReplayHistory history_of(const ReplayInput& input, const report::ReplayRow& row) {
+  const auto policy = *allocator::make_policy(
+      row.policy, row.capacity_bytes.value_or(allocator::unlimited_capacity_bytes));
+  return allocator::replay_with_history(input.trace, *policy);
+}
+
+Status write(const std::string& path, const std::string& text, const std::string& option) {
+  auto written = machine::write_file_atomic(path, text);
+  if (written) return Done{};
+  Error error = std::move(written).error();
+  if (error.next.empty())
+    error.next = "name a file in a folder that you may write to: " + option + " FILE";
+  return error;
+}
+
+Status write_export(const std::string& path, const ReplayInput& input,
+                    const report::ReplayRow& row) {
+  const allocator::Snapshot snapshot = to_snapshot(
+      history_of(input, row), row.capacity_bytes.value_or(allocator::unlimited_capacity_bytes));
+  return write(path, to_pickle(snapshot), "--export");
+}
+
+// About a piece of the curve for every two pixels, and as many blocks as a browser draws at once.
+constexpr std::size_t most_pieces = 440;
+constexpr std::size_t most_blocks = 4000;
+
+Status write_page(const std::string& path, const ReplayInput& input,
+                  const report::TraceFacts& facts, const std::vector<report::ReplayRow>& rows) {
+  std::vector<report::ReplayPicture> pictures;
+  for (const report::ReplayRow& row : rows)
+    pictures.push_back(
+        report::make_replay_picture(row, history_of(input, row), most_pieces, most_blocks));
+  return write(path, report::to_html(facts, input.snapshot, pictures), "--html");
+}
+
+}  // namespace
+
+Status write_replay_files(const ReplayFiles& files, const ReplayInput& input,
+                          const report::TraceFacts& facts,
+                          const std::vector<report::ReplayRow>& rows) {
+  if (!files.exported.empty()) HEADROOM_CHECK(write_export(files.exported, input, rows.front()));
+  if (!files.html.empty()) HEADROOM_CHECK(write_page(files.html, input, facts, rows));
+  return Done{};
+}
+
+}  // namespace headroom::cli

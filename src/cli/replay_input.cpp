@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/replay_input.h"
+
+#include <utility>
+
+#include "allocator/pickle.h"
+#include "allocator/snapshot_reader.h"
+#include "allocator/snapshot_trace.h"
+
+namespace headroom::cli {
+namespace {
+
+Result<ReplayInput> parse_snapshot(std::string_view text, std::optional<std::uint32_t> device) {
+  HEADROOM_TRY(allocator::SnapshotReading reading, allocator::read_snapshot(text, device));
+  auto made = to_trace(reading.snapshot);
+  if (!made) return std::move(made).error();
+  report::SnapshotFacts facts;
+  facts.device = reading.snapshot.device;
+  facts.devices = std::move(reading.devices);
+  facts.names = std::move(reading.snapshot.names);
+  facts.settings = std::move(reading.snapshot.settings);
+  facts.live_at_start = made->live_at_start;
+  facts.live_at_start_bytes = made->live_at_start_bytes;
+  facts.contradictions = made->contradictions;
+  facts.oom = std::move(made->oom);
+  ReplayInput input;
+  input.trace = std::move(made->trace);
+  input.snapshot = std::move(facts);
+  return input;
+}
+
+}  // namespace
+
+Result<ReplayInput> parse_replay_input(std::string_view text, std::optional<std::uint32_t> device) {
+  if (allocator::looks_like_pickle(text)) return parse_snapshot(text, device);
+  // Snapshots are often kept compressed (RFC 1952, and a zip archive's first file).
+  if (text.starts_with("\x1f\x8b") || text.starts_with("PK\x03\x04"))
+    return Error{Errc::unsupported, "the file is compressed", "unpack it first: gunzip or unzip"};
+  if (device)
+    return Error{Errc::invalid, "a trace has no devices, only a PyTorch snapshot has",
+                 "leave --device away"};
+  HEADROOM_TRY(allocator::Trace trace, allocator::parse_trace(text));
+  return ReplayInput{std::move(trace), std::nullopt};
+}
+
+}  // namespace headroom::cli

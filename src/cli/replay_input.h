@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `headroom replay` was given: a trace, or a PyTorch snapshot, told apart by what is in the
+// file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "allocator/trace.h"
+#include "base/result.h"
+#include "report/snapshot_report.h"
+
+namespace headroom::cli {
+
+struct ReplayInput {
+  allocator::Trace trace;
+  std::optional<report::SnapshotFacts> snapshot;
+};
+
+// `device`: of a snapshot; the one with the most events if none is named. `text` is the file.
+Result<ReplayInput> parse_replay_input(std::string_view text, std::optional<std::uint32_t> device);
+
+}  // namespace headroom::cli

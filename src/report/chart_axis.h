@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the pictures of memory have in common: where the plot lies within one, and its lines of
+// round numbers.
+#pragma once
+
+#include <cstdint>
+
+namespace headroom::report {
+
+// Margins around the plot, in the picture's units.
+inline constexpr double chart_left = 74;
+inline constexpr double chart_right = 14;
+inline constexpr double chart_top = 30;
+inline constexpr double chart_bottom = 34;
+
+// A round number of bytes that leaves at most five lines above zero.
+std::uint64_t tick_step(std::uint64_t most);
+// The same for events: 1, 2 or 5 times a power of ten.
+std::uint64_t event_step(std::uint64_t most);
+
+}  // namespace headroom::report
