@@ -41,13 +41,15 @@ struct Options {
 };
 
 report::ReplayRow replay_under(const std::string& name, const allocator::Trace& trace,
-                               std::optional<std::uint64_t> capacity) {
+                               std::optional<std::uint64_t> capacity,
+                               const std::vector<std::uint64_t>& iteration_ends) {
   report::ReplayRow row;
   row.policy = name;
   row.capacity_bytes = capacity;
+  row.iteration_ends = iteration_ends;
   const auto policy = *make_policy(name, capacity.value_or(unlimited_capacity_bytes));
   const std::uint64_t start = machine::monotonic_ns();
-  row.result = allocator::replay(trace, *policy);
+  row.result = allocator::replay(trace, *policy, report::steady_marks(iteration_ends));
   const std::uint64_t took = machine::monotonic_ns() - start;
   if (row.result.events > 0)
     row.ns_per_event = static_cast<double>(took) / static_cast<double>(row.result.events);
@@ -76,8 +78,7 @@ std::vector<std::string> default_policies(const ReplayInput& input) {
 
 std::optional<std::uint64_t> capacity_of(const Options& options, const ReplayInput& input) {
   if (!options.capacity.empty()) return parse_bytes(options.capacity)->value;
-  if (input.snapshot && input.snapshot->oom) return input.snapshot->oom->capacity_bytes();
-  return std::nullopt;
+  return input.capacity_bytes;
 }
 
 void print_json(const report::TraceFacts& facts, const report::ReplayRow& row,
@@ -94,10 +95,11 @@ int replay_input(const Options& options, const ReplayInput& input) {
   const report::TraceFacts facts{options.trace, input.trace.events.size(),
                                  ideal.usage.live_peak_bytes};
   const auto names = options.policies.empty() ? default_policies(input) : options.policies;
+  const auto iteration_ends = allocator::find_iteration_ends(input.trace);
   std::vector<report::ReplayRow> rows;
   bool completed = true;
   for (const std::string& name : names) {
-    report::ReplayRow row = replay_under(name, input.trace, capacity);
+    report::ReplayRow row = replay_under(name, input.trace, capacity, iteration_ends);
     row.min_capacity_wanted = options.min_capacity;
     if (options.min_capacity)
       row.min_capacity_bytes = allocator::find_min_capacity(
@@ -109,6 +111,7 @@ int replay_input(const Options& options, const ReplayInput& input) {
   if (!options.json) {
     if (input.snapshot)
       fmt::print("{}", report::introduce(options.trace, *input.snapshot, line_width));
+    fmt::print("{}", input.introduction);
     fmt::print("{}", report::to_text(facts, rows));
     if (input.snapshot) fmt::print("{}", report::answer(*input.snapshot, facts, rows, line_width));
   }

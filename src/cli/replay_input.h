@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `headroom replay` was given: a trace, or a PyTorch snapshot, told apart by what is in the
-// file.
+// What `headroom replay` was given: a trace, a PyTorch snapshot, or the file of a flight recorder,
+// told apart by what is in it.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,8 @@ namespace headroom::cli {
 struct ReplayInput {
   allocator::Trace trace;
   std::optional<report::SnapshotFacts> snapshot;
+  std::optional<std::uint64_t> capacity_bytes = {};  // Of what was recorded, where it is known.
+  std::string introduction = {};                     // What people should know of it; may be empty.
 };
 
 // `device`: of a snapshot; the one with the most events if none is named. `text` is the file.
