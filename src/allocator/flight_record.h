@@ -97,8 +97,10 @@ constexpr std::uint64_t at_most(std::uint64_t value, std::uint64_t most) {
   return value < most ? value : most;
 }
 
-// Here, so that it becomes part of the caller: a few instructions for each event.
-constexpr FlightWords to_words(const FlightEvent& event, std::uint64_t number) {
+// Here, so that it becomes part of the caller: a few instructions for each event. `number` and
+// `time_us` are the record's; the event's own time does not count.
+constexpr FlightWords to_words(const FlightEvent& event, std::uint64_t number,
+                               std::uint64_t time_us) {
   constexpr std::uint64_t most_bytes = (std::uint64_t{1} << 48U) - 1;
   constexpr std::uint64_t most_time = (std::uint64_t{1} << 44U) - 1;
   constexpr std::uint64_t most_slack = (std::uint64_t{1} << 20U) - 1;
@@ -107,7 +109,7 @@ constexpr FlightWords to_words(const FlightEvent& event, std::uint64_t number) {
   return {flight_mark(number) | (static_cast<std::uint64_t>(event.kind) << 24U) |
               (static_cast<std::uint64_t>(event.tag) << 16U) | at_most(event.stream, 0xFFFF),
           event.address, (bytes << 16U) | event.name,
-          (at_most(event.time_us, most_time) << 20U) | at_most(slack, most_slack)};
+          (at_most(time_us, most_time) << 20U) | at_most(slack, most_slack)};
 }
 
 }  // namespace headroom::allocator

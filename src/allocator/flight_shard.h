@@ -29,14 +29,14 @@ class FlightShard {
 
   FlightShard(Memory memory, FlightClock& clock) : memory_(memory), clock_(&clock) {}
 
-  // `event.time_us` is filled in here. Of allocations, frees and retags it is when the clock was
-  // last looked at, at most 16 events before; others look themselves, because they are rare and
-  // dear. So order between shards is kept wherever memory changes hands through the device.
-  void note(FlightEvent event) {
+  // The event's own time does not count. Allocations, frees and retags get the time at which the
+  // clock was last looked at, at most 16 events before; for others it is looked at, because they
+  // are rare and dear. So order between shards is kept wherever memory changes hands through the
+  // device.
+  void note(const FlightEvent& event) {
     if (*memory_.alive == 0) return;
     if ((number_ & 15U) == 0 || event.kind > FlightKind::retag) time_us_ = clock_->now_us();
-    event.time_us = time_us_;
-    const FlightWords words = to_words(event, number_);
+    const FlightWords words = to_words(event, number_, time_us_);
     std::uint64_t* record = memory_.records + (number_ & (memory_.count - 1)) * words.size();
     // Nobody else writes here; the order is for who reads after this process was killed.
     store(record[0], 0, std::memory_order_relaxed);

@@ -20,10 +20,14 @@ struct Group {
   }
 };
 
+// Sizes are multiples of 512 and names lie above them, so every bit has to reach the low ones
+// (the finalizer of splitmix64).
 std::size_t hash(const LiveBlock& block) {
-  const std::uint64_t key = block.bytes ^ (std::uint64_t{block.name} << 40U) ^
-                            (static_cast<std::uint64_t>(block.tag) << 56U);
-  return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15U) >> 20U);
+  std::uint64_t key = block.bytes ^ (std::uint64_t{block.name} << 40U) ^
+                      (static_cast<std::uint64_t>(block.tag) << 56U);
+  key = (key ^ (key >> 30U)) * 0xBF58476D1CE4E5B9U;
+  key = (key ^ (key >> 27U)) * 0x94D049BB133111EBU;
+  return static_cast<std::size_t>(key ^ (key >> 31U));
 }
 
 // Open addressing over all blocks at once, because a node for each group would cost more than the

@@ -156,7 +156,7 @@ TEST(Recording, a_record_that_was_not_finished_is_no_event) {
     const std::size_t next = written % 64;
     const std::size_t whole = file.read().events.size();
     const std::size_t dropped = written >= 64 ? 1 : 0;
-    const FlightWords words = to_words(allocation(999 * 4096, 512, 512), written);
+    const FlightWords words = to_words(allocation(999 * 4096, 512, 512), written, 10);
     file.record_word(next, 0) = 0;
     for (std::size_t word = 1; word < 4; ++word) {
       EXPECT_EQ(file.read().events.size(), whole - dropped) << written << " " << word;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A budget that the processes on one card share by a file (ledger.h), by the rule of budget_rule.h.
+// A process that ends, however it ends, holds nothing any more: its entry is taken out by whoever
+// needs the room next. An entry belongs to a process by number and start time; where it is of
+// another container, whose numbers mean nothing here, by a lock that the kernel lets go of when the
+// process and the children that it forked are gone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "allocator/budget.h"
+#include "allocator/budget_rule.h"
+#include "allocator/files/locked_file.h"
+#include "allocator/files/process_identity.h"
+#include "allocator/ledger.h"
+#include "base/result.h"
+
+namespace headroom::allocator {
+
+struct LedgerOptions {
+  std::uint64_t total_bytes = 0;  // To be shared; the same for every process.
+  Share share;
+};
+
+// Any thread may call any function. A call costs about ten microseconds
+// (bench/forensics_bench.cpp), so take memory in more than single pages. In a forked child every
+// call fails: it joins for itself.
+class BudgetLedger final : public Budget {
+ public:
+  // `path`: in a folder that exists; one file for each device, such as
+  // /dev/shm/headroom-UID-0000:03:00.0. Creates it if there is none. Fails if the share cannot be
+  // promised, if live processes divide another total, and if the file is no ledger.
+  static Result<std::unique_ptr<BudgetLedger>> join(const std::string& path,
+                                                    const LedgerOptions& options);
+  // Gives back everything and leaves. The file stays.
+  ~BudgetLedger() override;
+  BudgetLedger(const BudgetLedger&) = delete;
+  BudgetLedger& operator=(const BudgetLedger&) = delete;
+
+  Status take(std::uint64_t bytes) override;
+  Status give_back(std::uint64_t bytes) override;
+  Result<BudgetState> state() override;
+
+ private:
+  BudgetLedger(LockedFile file, ProcessIdentity own)
+      : file_(std::move(file)), own_(std::move(own)) {}
+  Status enter(const LedgerOptions& options);
+  Result<Ledger> open_ledger(const LockedFile::Lock& lock, std::uint64_t total_bytes);
+  Result<Ledger> read_own(const LockedFile::Lock& lock) const;
+  bool lives(const LedgerEntry& entry, std::size_t slot) const;
+  Status drop_ended(const LockedFile::Lock& lock, Ledger& ledger) const;
+  BudgetState state_of(const Ledger& ledger) const;
+
+  LockedFile file_;
+  ProcessIdentity own_;
+  std::size_t slot_ = ledger_slots;  // None yet.
+};
+
+}  // namespace headroom::allocator
