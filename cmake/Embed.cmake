@@ -20,4 +20,7 @@ std::string_view embedded(std::string_view name) {
 }  // namespace headroom::@layer@
 ")
   target_sources(${layer} PRIVATE ${CMAKE_BINARY_DIR}/${layer}_embedded.cpp)
+  # A table may be longer than the 65,536 characters that every compiler must take; those in use take more.
+  set_source_files_properties(${CMAKE_BINARY_DIR}/${layer}_embedded.cpp PROPERTIES
+    COMPILE_OPTIONS -Wno-overlength-strings)
 endfunction()

@@ -106,7 +106,7 @@ def replay_commands(scratch):
     yield ["headroom", "replay", trace, "--policy", "headroom", "--min-capacity", "--json"]
     yield ["headroom", "replay", trace, "--policy", "torch", "--capacity", "8MiB", "--json"]
     yield ["headroom", "replay", trace, "--json"]
-    for name, capacity in (("whole", "64MiB"), ("oom", "8MiB")):
+    for name, capacity in (("whole", "64MiB"), ("oom", "24MiB")):
         snapshot = pathlib.Path(scratch, f"{name}.pickle")
         subprocess.run([PROGRAMS / "headroom", "replay", trace, "--policy", "torch", "--capacity", capacity, "--export",
                         snapshot], stdout=subprocess.DEVNULL)

@@ -41,6 +41,10 @@ class Core {
   virtual std::vector<SegmentId> carve_up(SegmentId block,
                                           const std::vector<Tiling::Piece>& pieces) = 0;
 
+  // Whether what carve_up() leaves free is as good as any free memory: pages are, parts of a plain
+  // allocation are not.
+  virtual bool breaks_up_well() const = 0;
+
   // Gives what is wholly free to the pool, or to the device, until `bytes` are there or nothing is
   // left to give; how much it gave. Waits for the streams whose work may still use it.
   virtual std::uint64_t give_up(std::uint64_t bytes) = 0;

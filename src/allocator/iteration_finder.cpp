@@ -20,6 +20,11 @@ std::uint64_t tolerance(std::uint64_t bytes) {
   return bytes / 512 + (std::uint64_t{64} << 10U);
 }
 
+// Sizes are multiples of 512 bytes.
+std::size_t hash_of(std::uint64_t bytes) {
+  return static_cast<std::size_t>((bytes / 512 * 0x9E3779B97F4A7C15U) >> 52U);  // 12 bits.
+}
+
 }  // namespace
 
 bool IterationFinder::ends_here() {
@@ -37,10 +42,20 @@ bool IterationFinder::ends_here() {
   if (blocks < min_blocks || (is_small && blocks != last_.size())) return false;
   forget_before(border.next);
   last_ = current_;
+  compare_sizes();
   borders_.front() = {live_bytes_, live_blocks_, next_, live_bytes_};
   borders_.resize(1);
   forget_before(next_);
   return true;
+}
+
+void IterationFinder::compare_sizes() {
+  const auto known = std::count_if(last_.begin(), last_.end(), [&](const IterationBlock& block) {
+    return sizes_before_[hash_of(block.bytes)];
+  });
+  repeats_ = static_cast<std::size_t>(known) * 50 >= last_.size() * 49;
+  sizes_before_ = sizes_;
+  sizes_.reset();
 }
 
 // A low is a border once what is live has risen again by half of what it had fallen.
@@ -63,7 +78,13 @@ void IterationFinder::add_border(const Level& low) {
   if (borders_.size() == max_borders) borders_.erase(borders_.begin());
   borders_.push_back(low);
   borders_.back().high = live_bytes_;
-  if (borders_.size() == 1) forget_before(low.next);
+  if (borders_.size() != 1) return;
+  forget_before(low.next);
+  // What came before the first border is the iteration before, its first allocations included that
+  // have been made since the low.
+  sizes_before_ |= sizes_;
+  sizes_.reset();
+  for (const IterationBlock& block : current_) sizes_.set(hash_of(block.bytes));
 }
 
 void IterationFinder::drop_border() {
@@ -89,6 +110,7 @@ std::uint64_t IterationFinder::note_allocate(std::uint64_t bytes, StreamId strea
     forget_before(next_);
   }
   current_.push_back({bytes, stream, IterationBlock::never});
+  sizes_.set(hash_of(bytes));
   live_bytes_ += bytes;
   ++live_blocks_;
   high_bytes_ = std::max(high_bytes_, live_bytes_);

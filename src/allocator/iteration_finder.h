@@ -6,6 +6,7 @@
 // at that point only what lasts is live.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -21,6 +22,9 @@ class IterationFinder {
   // then in last().
   bool ends_here();
   const Iteration& last() const { return last_; }
+  // Whether just about every size of it was asked for in the iteration before, too: then the next
+  // one will probably be the same.
+  bool repeats() const { return repeats_; }
 
   // The number of the allocation, which its free names. `bytes` as after rounding.
   std::uint64_t note_allocate(std::uint64_t bytes, StreamId stream);
@@ -39,6 +43,7 @@ class IterationFinder {
   void add_border(const Level& low);
   void drop_border();
   void forget_before(std::uint64_t number);
+  void compare_sizes();
 
   std::uint64_t live_bytes_ = 0;
   std::uint64_t live_blocks_ = 0;
@@ -52,6 +57,11 @@ class IterationFinder {
   std::uint64_t first_ = 0;  // The number of current_[0].
   Iteration current_;        // Since the first border or low.
   Iteration last_;
+  // Which sizes occurred, as one bit for each of their hashes.
+  static constexpr std::size_t size_hashes = 4096;
+  std::bitset<size_hashes> sizes_;         // Since the last border …
+  std::bitset<size_hashes> sizes_before_;  // … and in the iteration before it.
+  bool repeats_ = false;
 };
 
 }  // namespace headroom::allocator

@@ -62,8 +62,19 @@ SegmentId PlainCore::take_new(Kind kind, std::uint64_t bytes) {
   return heaps_[kind].carve(made, bytes);
 }
 
+// Idle allocations that no request fits any more are not kept for good: a job whose lengths vary
+// would hold several times what it uses. They may hold as much as was ever in use.
+void PlainCore::limit_idle(std::uint64_t bytes) {
+  const std::uint64_t idle = heaps_[own].bytes_in(SegmentState::free);
+  used_peak_ = std::max(used_peak_, heaps_[own].bytes_in(SegmentState::used) + bytes);
+  if (idle + bytes <= used_peak_) return;
+  static_cast<void>(wait_for_streams());
+  flush(std::min(idle + bytes - used_peak_, idle));
+}
+
 SegmentId PlainCore::find(std::uint64_t bytes, StreamId stream) {
   const Kind kind = kind_of(bytes);
+  if (kind == own) limit_idle(bytes);
   SegmentId found = take_new(kind, bytes);
   if (found != no_segment) return found;
   // Plain memory goes back with a synchronisation in any case.

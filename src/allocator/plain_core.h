@@ -29,6 +29,7 @@ class PlainCore final : public Core {
   void publish(StreamId stream) override;
   std::vector<SegmentId> carve_up(SegmentId block,
                                   const std::vector<Tiling::Piece>& pieces) override;
+  bool breaks_up_well() const override { return false; }
   std::uint64_t give_up(std::uint64_t bytes) override;
   const std::vector<const Tiling*>& tilings() const override { return tilings_; }
   void listen(const Tiling::RangeListener& listener) override;
@@ -42,12 +43,14 @@ class PlainCore final : public Core {
   SegmentId take_ready(Kind kind, std::uint64_t bytes, StreamId stream);
   SegmentId take_new(Kind kind, std::uint64_t bytes);
   SegmentId take_anywhere(std::uint64_t bytes, StreamId stream);
+  void limit_idle(std::uint64_t bytes);
   void flush(std::uint64_t bytes);
   bool wait_for_streams();
 
   DevicePool* pool_;
   std::array<PlainHeap, kinds> heaps_;
   std::vector<const Tiling*> tilings_;
+  std::uint64_t used_peak_ = 0;  // Of large blocks, as the misses saw it.
 };
 
 }  // namespace headroom::allocator

@@ -23,6 +23,12 @@ class PlanFollower {
   // A new iteration begins. What is still live of the last one keeps its place.
   void begin();
 
+  // Whether the plan has exactly this as the next allocation.
+  bool expects(std::uint64_t bytes, StreamId stream) const {
+    return next_ < iteration_.size() && iteration_[next_].bytes == bytes &&
+           iteration_[next_].stream == stream;
+  }
+
   // The number of the slot for the next allocation, or nothing: then it belongs elsewhere.
   std::optional<std::uint32_t> take(std::uint64_t bytes, StreamId stream);
   void give_back(std::uint32_t slot);

@@ -52,6 +52,9 @@ struct Planner::Job {
 std::optional<Planner::Slot> Planner::take(std::uint64_t bytes, StreamId stream) {
   if (finder_.ends_here()) at_border();
   if (!follower_) return std::nullopt;
+  // Another iteration than the planned one begins: its blocks need the memory more.
+  if (!core_->breaks_up_well() && !follower_->expects(bytes, stream)) drop_idle_plan();
+  if (!follower_) return std::nullopt;
   const auto slot = follower_->take(bytes, stream);
   if (!slot) return std::nullopt;
   ++counts_.planned;
@@ -65,19 +68,23 @@ void Planner::at_border() {
   const bool is_known = same_shape(envelope_, finder_.last());
   const bool grew = is_known && grow_to(envelope_, finder_.last());
   if (!is_known) envelope_ = finder_.last();
+  // Where the piece cannot be broken up without loss, only a plan that fits exactly is worth it.
+  const bool is_exact = envelope_ == finder_.last() && finder_.repeats();
+  const bool is_sure = core_->breaks_up_well() || is_exact;
   if (follower_) {
     follower_->begin();
-    const bool fits = is_known && !grew;
+    const bool fits = is_known && !grew && is_sure;
     if (fits) backoff_ = 1;
-    if (fits || !missed) return;
+    if (fits || (is_sure && !missed)) return;
     drop_idle_plan();
   }
   if (follower_) return;
+  if (!is_sure) envelope_ = finder_.last();
   if (wait_ > 0) {
     --wait_;
     return;
   }
-  if (missed && (!job_ || job_->iteration != envelope_)) start_job();
+  if (missed && is_sure && (!job_ || job_->iteration != envelope_)) start_job();
   if (!job_ || !job_->is_done()) return;
   if (job_->iteration == envelope_) adopt(*job_);
   job_.reset();

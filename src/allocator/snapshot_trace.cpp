@@ -25,6 +25,12 @@ std::uint64_t granules(std::uint64_t bytes) {
   return round_up(std::max(bytes, std::uint64_t{1}), granule_bytes);
 }
 
+// An OOM alone says something as well: what was live then is in the segments.
+bool is_history(const SnapshotEvent& event) {
+  return event.action == SnapshotAction::alloc || event.action == SnapshotAction::free_completed ||
+         event.action == SnapshotAction::oom;
+}
+
 bool takes_or_frees(const SnapshotEvent& event) {
   return event.action == SnapshotAction::alloc || event.action == SnapshotAction::free_completed;
 }
@@ -35,7 +41,7 @@ class Converter {
 
   Result<SnapshotTrace> run() {
     const auto& events = snapshot_.events;
-    if (std::none_of(events.begin(), events.end(), takes_or_frees)) return no_history();
+    if (std::none_of(events.begin(), events.end(), is_history)) return no_history();
     for (const SnapshotEvent& event : events) {
       if (event.action != SnapshotAction::oom && event.bytes > size_limit)
         return Error{Errc::invalid,

@@ -143,6 +143,22 @@ TEST(SnapshotTrace, without_a_history_it_says_how_to_get_one) {
   EXPECT_THAT(trace.error().next, HasSubstr("torch.cuda.memory._record_memory_history()"));
 }
 
+TEST(SnapshotTrace, an_oom_and_the_segments_are_enough_for_an_answer) {
+  Snapshot snapshot;
+  snapshot.events = {event(Action::oom, mib, 40 * mib)};
+  snapshot.segments.push_back(
+      {4096,
+       20 * mib,
+       0,
+       false,
+       {{4096, 4 * mib, 4 * mib, SnapshotBlockState::active_allocated, {}}}});
+  const auto trace = to_trace(snapshot);
+  ASSERT_TRUE(trace.has_value());
+  EXPECT_EQ(trace->trace.events.size(), 2U);
+  EXPECT_EQ(trace->oom->live_bytes, 4 * mib);
+  EXPECT_EQ(trace->oom->capacity_bytes(), 21 * mib);
+}
+
 TEST(SnapshotTrace, contradictions_are_counted_and_can_be_replayed) {
   Snapshot snapshot;
   snapshot.events = {event(Action::alloc, 512, 10), event(Action::alloc, 512, 20),

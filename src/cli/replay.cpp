@@ -27,6 +27,7 @@ using allocator::make_policy;
 using allocator::unlimited_capacity_bytes;
 
 constexpr std::size_t trace_limit_bytes = std::size_t{4} << 30U;
+constexpr std::size_t line_width = 100;
 
 struct Options {
   std::string trace;
@@ -106,10 +107,11 @@ int replay_input(const Options& options, const ReplayInput& input) {
     rows.push_back(std::move(row));
   }
   if (!options.json) {
-    if (input.snapshot) fmt::print("{}", report::introduce(options.trace, *input.snapshot));
+    if (input.snapshot)
+      fmt::print("{}", report::introduce(options.trace, *input.snapshot, line_width));
     if (input.recording) fmt::print("{}", report::introduce(options.trace, *input.recording));
     fmt::print("{}", report::to_text(facts, rows));
-    if (input.snapshot) fmt::print("{}", report::answer(*input.snapshot, facts, rows));
+    if (input.snapshot) fmt::print("{}", report::answer(*input.snapshot, facts, rows, line_width));
   }
   const ReplayFiles files{options.html, options.exported};
   if (auto written = write_replay_files(files, input, facts, rows); !written)

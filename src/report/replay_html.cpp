@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "base/bytes.h"
 #include "base/text.h"
@@ -15,6 +16,8 @@
 
 namespace headroom::report {
 namespace {
+
+constexpr std::size_t unfolded = std::numeric_limits<std::size_t>::max();
 
 std::string human(std::uint64_t bytes) {
   return to_string(Bytes{bytes});
@@ -74,7 +77,7 @@ class Page {
         escape_html(name()), trace_.events, human(trace_.peak_live_bytes),
         failed > 0 ? "fails" : "fits", verdict);
     if (!snapshot_) return;
-    const std::string words = introduce(name(), *snapshot_);
+    const std::string words = introduce(name(), *snapshot_, unfolded);
     for (const std::string_view line : split_lines(words))
       if (!line.empty()) add("<p class=\"snapshot\">{}</p>\n", escape_html(line));
   }

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/bytes.h"
+#include "base/text.h"
 #include "report/style.h"
 
 namespace headroom::report {
@@ -73,6 +76,16 @@ std::string outcome(const SnapshotOom& oom, const TraceFacts& trace, const Repla
                      *row.result.failed_at, trace.events);
 }
 
+// Each line by itself; what goes on keeps the line's indent.
+std::string fold_lines(const std::string& text, std::size_t width) {
+  std::string folded;
+  for (const std::string_view line : split_lines(text)) {
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    folded += line.empty() ? "\n" : fold(line.substr(indent), std::string(indent, ' '), width);
+  }
+  return folded;
+}
+
 Json or_null(std::uint32_t name, const SnapshotFacts& facts) {
   return name == 0 ? Json(nullptr) : Json(facts.names[name]);
 }
@@ -107,7 +120,7 @@ Json to_json(const SnapshotFacts& facts) {
   return json;
 }
 
-std::string introduce(const std::string& name, const SnapshotFacts& facts) {
+std::string introduce(const std::string& name, const SnapshotFacts& facts, std::size_t width) {
   std::string text =
       fmt::format("{} is a PyTorch memory snapshot of device {}", name, facts.device);
   if (facts.devices.size() > 1)
@@ -121,16 +134,17 @@ std::string introduce(const std::string& name, const SnapshotFacts& facts) {
   if (facts.contradictions > 0)
     text += fmt::format("{} contradict what came before: some are missing in the snapshot.\n",
                         number(facts.contradictions, "event"));
-  return text + (facts.oom ? introduce_oom(facts, *facts.oom) : "It does not end in an OOM.\n") +
-         "\n";
+  text += facts.oom ? introduce_oom(facts, *facts.oom) : "It does not end in an OOM.\n";
+  return fold_lines(text, width) + "\n";
 }
 
 std::string answer(const SnapshotFacts& facts, const TraceFacts& trace,
-                   const std::vector<ReplayRow>& rows) {
+                   const std::vector<ReplayRow>& rows, std::size_t width) {
   if (!facts.oom) return "";
   std::string text = "\nWould this job have got past it?\n";
   for (const ReplayRow& row : rows) text += outcome(*facts.oom, trace, row);
-  return text + "What it would have asked for after that is not in the snapshot.\n";
+  text += "What it would have asked for after that is not in the snapshot.\n";
+  return fold_lines(text, width);
 }
 
 }  // namespace headroom::report

@@ -30,9 +30,10 @@ struct SnapshotFacts {
 // The key "snapshot" of headroom.replay/1.
 Json to_json(const SnapshotFacts& facts);
 
-// What stands above the table of policies, and what stands below it.
-std::string introduce(const std::string& name, const SnapshotFacts& facts);
+// What stands above the table of policies, and what stands below it, in lines of at most `width`
+// where words allow it.
+std::string introduce(const std::string& name, const SnapshotFacts& facts, std::size_t width);
 std::string answer(const SnapshotFacts& facts, const TraceFacts& trace,
-                   const std::vector<ReplayRow>& rows);
+                   const std::vector<ReplayRow>& rows, std::size_t width);
 
 }  // namespace headroom::report

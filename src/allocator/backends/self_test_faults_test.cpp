@@ -186,6 +186,25 @@ TEST(DeviceBackend, keeps_pages_whose_memory_would_not_come_back) {
   }
 }
 
+TEST(DeviceBackend, gives_everything_back_in_the_end) {
+  std::size_t left = 99;
+  {
+    DeviceBackend backend(std::make_unique<testing::FakeDriver>(Fault::none, &left),
+                          {.virtual_memory = true});
+    const std::uint64_t base = *backend.reserve_range(8 * mib);
+    ASSERT_TRUE(backend.reserve_range(2 * mib).has_value());
+    ASSERT_TRUE(backend.map(base + 2 * mib, *backend.create_page()).has_value());
+    ASSERT_TRUE(backend.allow_access(base + 2 * mib, 2 * mib).has_value());
+    ASSERT_TRUE(backend.map(base + 6 * mib, *backend.create_page()).has_value());
+    ASSERT_TRUE(backend.destroy_page(*backend.create_page()).has_value());
+    ASSERT_TRUE(backend.create_page() && backend.allocate(4 * mib) && backend.record(0));
+    const auto passed = backend.record(0);
+    while (!*backend.passed(*passed)) {
+    }
+  }
+  EXPECT_EQ(left, 0U);
+}
+
 TEST(DeviceBackend, uses_an_event_again_once_it_has_passed) {
   auto driver = std::make_unique<testing::FakeDriver>();
   const testing::FakeDriver& fake = *driver;

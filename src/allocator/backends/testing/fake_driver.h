@@ -5,7 +5,6 @@
 #pragma once
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -43,11 +42,15 @@ class FakeDriver final : public Driver {
  public:
   static constexpr std::uint64_t total_bytes = std::uint64_t{512} << 20U;
 
-  explicit FakeDriver(Fault fault = Fault::none)
-      : fault_(fault), file_(::memfd_create("headroom-fake-gpu", MFD_CLOEXEC)) {}
+  // `left` is told, when the driver ends, how many ranges, pages, mappings, allocations and events
+  // nobody gave back.
+  explicit FakeDriver(Fault fault = Fault::none, std::size_t* left = nullptr)
+      : fault_(fault), left_(left), file_(::memfd_create("headroom-fake-gpu", MFD_CLOEXEC)) {}
   FakeDriver(const FakeDriver&) = delete;
   FakeDriver& operator=(const FakeDriver&) = delete;
   ~FakeDriver() override {
+    if (left_ != nullptr)
+      *left_ = ranges_.size() + pages_.size() + mappings_.size() + plain_.size() + events_.size();
     for (const auto& [address, bytes] : ranges_) ::munmap(pointer(address), bytes);
     for (const auto& [address, bytes] : plain_) ::munmap(pointer(address), bytes);
     ::close(file_);
@@ -312,6 +315,7 @@ class FakeDriver final : public Driver {
   }
 
   Fault fault_;
+  std::size_t* left_;
   int file_;
   std::uint64_t now_ns_ = 0;
   std::uint64_t kept_bytes_ = 0;  // Destroyed, and not given back.
