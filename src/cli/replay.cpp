@@ -85,6 +85,7 @@ void print_json(const report::TraceFacts& facts, const report::ReplayRow& row,
                 const ReplayInput& input) {
   Json json = report::to_json(facts, row);
   if (input.snapshot) json["snapshot"] = report::to_json(*input.snapshot);
+  if (input.recording) json["recording"] = report::to_json(*input.recording);
   fmt::print("{}\n", json.dump());
 }
 
@@ -111,7 +112,7 @@ int replay_input(const Options& options, const ReplayInput& input) {
   if (!options.json) {
     if (input.snapshot)
       fmt::print("{}", report::introduce(options.trace, *input.snapshot, line_width));
-    fmt::print("{}", input.introduction);
+    if (input.recording) fmt::print("{}", report::introduce(options.trace, *input.recording));
     fmt::print("{}", report::to_text(facts, rows));
     if (input.snapshot) fmt::print("{}", report::answer(*input.snapshot, facts, rows, line_width));
   }
@@ -127,9 +128,8 @@ int run_replay(const Options& options) {
   if (!text) {
     Error error = text.error();
     error.next =
-        "give the path of a trace, which headroom run JOB.toml --trace FILE records, or of a "
-        "PyTorch "
-        "memory snapshot";
+        "give the path of a trace, which headroom run JOB.toml --trace FILE records, of a PyTorch "
+        "memory snapshot, or of a flight recording";
     return print_error(error, exit_could_not_look);
   }
   const auto input = parse_replay_input(*text, options.device);
@@ -144,8 +144,10 @@ void add_replay(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand(
       "replay", "Replay an allocation trace: does it fit, under which allocator, in how much?");
   command
-      ->add_option("trace", options->trace,
-                   "A trace of lines a ID BYTES and f ID, or a PyTorch memory snapshot (pickle)")
+      ->add_option(
+          "trace", options->trace,
+          "A trace of lines a ID BYTES and f ID, a PyTorch memory snapshot (pickle), or a flight "
+          "recording")
       ->required();
   command
       ->add_option("--policy", options->policies,
@@ -157,7 +159,7 @@ void add_replay(CLI::App& app, Context& context) {
   command->add_option(
       "--capacity", options->capacity,
       "The device's memory, such as 16GiB (default: unlimited; for a snapshot that ends "
-      "in an OOM, what the process could have had)");
+      "in an OOM, what the process could have had; for a flight recording, what it had)");
   command->add_option("--device", options->device,
                       "Of a snapshot: which device (default: the one with the most events)");
   command->add_option("--html", options->html,
