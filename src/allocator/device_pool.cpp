@@ -117,18 +117,23 @@ Result<EventId> DevicePool::record(StreamId stream) {
   return backend_->record(stream);
 }
 
+bool DevicePool::waited(StreamId stream) {
+  return noted(backend_->wait_for(stream), capabilities().costs.wait).has_value();
+}
+
 // What cannot be asked about is over when all of its stream's work is.
 bool DevicePool::passed_or_waited(EventId event, StreamId stream) {
+  if (event == no_event) return waited(stream);
   const auto passed = backend_->passed(event);
-  if (passed) return *passed;
-  static_cast<void>(noted(backend_->wait_for(stream), capabilities().costs.wait));
-  return true;
+  return passed ? *passed : waited(stream);
 }
 
 bool DevicePool::passed(EventId event, StreamId stream, bool block) {
   const std::scoped_lock lock(mutex_);
-  if (block) static_cast<void>(noted(backend_->wait_for(stream), capabilities().costs.wait));
-  return passed_or_waited(event, stream) || block;
+  const bool is_over = block && waited(stream);
+  if (is_over && event == no_event) return true;
+  // It is asked in any case: the answer ends the event.
+  return passed_or_waited(event, stream) || is_over;
 }
 
 // An event that had not passed when it was asked about is asked again before another is recorded: a

@@ -62,8 +62,10 @@ class DevicePool {
 
   Status wait_for(StreamId stream);
   Result<EventId> record(StreamId stream);
-  // Whether the event has passed; `block`: waits until it has. An event that cannot be asked about
-  // counts as passed once everything of the device was waited for.
+  // Whether the event has passed; `block`: waits until it has. An event that cannot be asked about,
+  // and no_event, counts as passed once the stream was waited for. False where the device refuses
+  // to wait, as it does for a stream that is being captured.
+  static constexpr EventId no_event = 0;
   bool passed(EventId event, StreamId stream, bool block);
   bool is_idle(StreamId stream);  // Nothing is queued on it.
 
@@ -74,6 +76,7 @@ class DevicePool {
  private:
   template <class T>
   Result<T> noted(Result<T> result, std::uint32_t cost);
+  bool waited(StreamId stream);
   bool passed_or_waited(EventId event, StreamId stream);
   Status create_page();
   void note_reserved();

@@ -150,8 +150,8 @@ std::optional<Address> HeadroomAllocator::try_hard(std::size_t own, const Reques
   Shard& shard = *existing(own);
   const std::scoped_lock lock(shard.mutex());
   drain(shard);
-  auto address = shard.ready(request, bytes);
-  if (!address) address = shard.hard(request, bytes);
+  // Not ready() again: the plan was asked, and an allocation counts once.
+  const auto address = shard.hard(request, bytes);
   if (address) settle(own, shard);
   return address;
 }

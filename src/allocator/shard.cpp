@@ -54,7 +54,9 @@ std::optional<Address> Shard::hard(const Request& request, std::uint64_t bytes) 
 }
 
 SegmentId Shard::find(std::uint64_t bytes, StreamId stream) {
-  SegmentId id = core_->find(bytes, stream);
+  // Other shards may have been asked since ready(), and more have become free.
+  SegmentId id = core_->find_ready(bytes, stream);
+  if (id == no_segment) id = core_->find(bytes, stream);
   if (id == no_segment && !waiting_.empty()) {
     reap_waiting(true);
     id = core_->find_ready(bytes, stream);
@@ -72,7 +74,11 @@ SegmentId Shard::find(std::uint64_t bytes, StreamId stream) {
 void Shard::break_plan_up() {
   for (const Planner::Moved& moved : planner_.break_up()) {
     const Address address = core_->segment(moved.segment).address;
-    const SegmentId planned = blocks_.take(address);
+    const auto waits = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& each) {
+      return core_->segment(each.segment).address == address;
+    });
+    const bool is_live = waits == waiting_.end();
+    const SegmentId planned = is_live ? blocks_.take(address) : waits->segment;
     const Segment was = core_->segment(planned);
     Segment& now = core_->segment(moved.segment);
     now.stream = was.stream;
@@ -82,9 +88,10 @@ void Shard::break_plan_up() {
     now.rounding = was.rounding;
     now.is_shared = was.is_shared;
     core_->drop_planned(planned);
-    blocks_.insert(address, moved.segment);
-    for (Waiting& each : waiting_)
-      if (each.segment == planned) each.segment = moved.segment;
+    if (is_live)
+      blocks_.insert(address, moved.segment);
+    else
+      waits->segment = moved.segment;
   }
 }
 
@@ -147,7 +154,8 @@ bool Shard::record_stream(Address address, StreamId stream) {
   return true;
 }
 
-// False if no event could be recorded: then the work was waited for.
+// False if there is nothing to wait for. Where no event could be recorded the work is waited for,
+// now or, if that is refused as well, later.
 bool Shard::wait_for_sharers(SegmentId id) {
   Waiting waiting{id, {}};
   const Address address = core_->segment(id).address;
@@ -156,8 +164,8 @@ bool Shard::wait_for_sharers(SegmentId id) {
     const auto event = pool_->record(sharer.second);
     if (event)
       waiting.events.emplace_back(*event, sharer.second);
-    else
-      static_cast<void>(pool_->wait_for(sharer.second));
+    else if (!pool_->wait_for(sharer.second))
+      waiting.events.emplace_back(DevicePool::no_event, sharer.second);
     return true;
   });
   if (waiting.events.empty()) return false;
