@@ -215,6 +215,7 @@ Usage HeadroomAllocator::usage_snapshot() const {
   Usage usage;
   any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
     const Usage& part = shard.usage();
+    usage.repairs += shard.core().counts().repairs + shard.core().counts().flushes;
     usage.live_bytes += part.live_bytes;
     for (const Component c : all_components) usage.live[c] += part.live[c];
     if (part.live_peak_bytes > usage.live_peak_bytes) {

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -29,6 +30,12 @@ TEST(HostBackend, a_new_page_holds_nothing_of_a_destroyed_one) {
   ASSERT_TRUE(backend->unmap(base) && backend->destroy_page(page));
   ASSERT_TRUE(backend->map(base, *backend->create_page()) && access.read(base + 56, {&word, 1}));
   EXPECT_EQ(word, 0U);
+}
+
+TEST(HostBackend, knows_how_many_mappings_the_kernel_allows) {
+  std::uint64_t limit = 0;
+  std::ifstream("/proc/sys/vm/max_map_count") >> limit;
+  EXPECT_EQ((*HostBackend::create())->capabilities().max_mappings, limit);
 }
 
 TEST(HostBackend, says_what_its_calls_cost_when_asked) {

@@ -57,9 +57,9 @@ TEST_P(RefusedFault, is_refused_with_what_was_found) {
 INSTANTIATE_TEST_SUITE_P(
     SelfTest, RefusedFault,
     ::testing::Values(
-        Refusal{"live_data_zeroed", Fault::live_data_zeroed, "live data", "zero; word 0"},
+        Refusal{"live_data_zeroed", Fault::live_data_zeroed, "live data", "8192 of them zero"},
         Refusal{"contents_lost", Fault::contents_lost_by_remapping, "remapping",
-                "262144 of them zero"},
+                "8192 of 262144 words are wrong, 8192 of them zero"},
         Refusal{"map_lies", Fault::map_lies, "settling", "is not mapped"},
         Refusal{"aliasing", Fault::aliasing, "settling", "words are wrong, 0 of them zero"},
         Refusal{"first_mapping_only", Fault::first_mapping_only, "sizes", "invalid value"}),
