@@ -11,15 +11,42 @@ namespace {
 // 8 PiB less a page: what a PageHandle can number.
 constexpr std::uint64_t max_pages = std::numeric_limits<PageHandle>::max();
 
+constexpr std::uint64_t budget_stretch = 32 * page_bytes;
+
 }  // namespace
 
-DevicePool::DevicePool(Backend& backend, std::uint64_t capacity_bytes)
-    : backend_(&backend), capacity_pages_(std::min(capacity_bytes / page_bytes, max_pages)) {}
+DevicePool::DevicePool(Backend& backend, std::uint64_t capacity_bytes, Budget* budget)
+    : backend_(&backend),
+      capacity_pages_(std::min(capacity_bytes / page_bytes, max_pages)),
+      budget_(budget) {}
 
 DevicePool::~DevicePool() {
   // There is nobody left to tell about a page that cannot be destroyed; the backend's own end
   // returns what it still holds.
   for (const PageHandle page : unmapped_) static_cast<void>(backend_->destroy_page(page));
+  if (budget_ == nullptr) return;
+  static_cast<void>(budget_->give_back(created_ * page_bytes + plain_bytes_ + unused_budget_));
+}
+
+// A shared ledger is a file: pages ask it for a stretch at a time, as long as it grants one.
+Status DevicePool::take_budget(std::uint64_t bytes) {
+  if (budget_ == nullptr) return Done{};
+  if (unused_budget_ < bytes) {
+    const std::uint64_t stretch = std::max(bytes, budget_stretch);
+    if (budget_->take(stretch))
+      unused_budget_ += stretch;
+    else if (Status taken = budget_->take(bytes); taken)
+      unused_budget_ += bytes;
+    else
+      return taken;
+  }
+  unused_budget_ -= bytes;
+  return Done{};
+}
+
+void DevicePool::give_budget_back(std::uint64_t bytes) {
+  if (budget_ == nullptr) return;
+  if (!budget_->give_back(bytes)) unused_budget_ += bytes;
 }
 
 template <class T>
@@ -38,8 +65,14 @@ Result<std::uint64_t> DevicePool::reserve_range(std::uint64_t bytes) {
 Status DevicePool::create_page() {
   if (created_ + plain_pages() >= capacity_pages_)
     return Error{Errc::out_of_memory, "all pages of the capacity are mapped", ""};
+  if (Status granted = take_budget(page_bytes); !granted) {
+    refused_ = true;
+    last_error_ = granted.error();
+    return granted;
+  }
   auto created = noted(backend_->create_page(), capabilities().costs.create);
   if (!created) {
+    give_budget_back(page_bytes);
     refused_ = true;
     return std::move(created).error();
   }
@@ -93,8 +126,15 @@ Result<std::uint64_t> DevicePool::allocate(std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
   if (bytes / page_bytes > capacity_pages_ - created_ - plain_pages())
     return Error{Errc::out_of_memory, "the capacity is taken", ""};
+  if (Status granted = take_budget(bytes); !granted) {
+    last_error_ = granted.error();
+    return std::move(granted).error();
+  }
   auto address = noted(backend_->allocate(bytes), capabilities().costs.allocate);
-  if (!address) return address;
+  if (!address) {
+    give_budget_back(bytes);
+    return address;
+  }
   plain_bytes_ += bytes;
   note_reserved();
   return address;
@@ -104,6 +144,7 @@ Status DevicePool::release(std::uint64_t address, std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
   HEADROOM_CHECK(noted(backend_->release(address), capabilities().costs.release));
   plain_bytes_ -= bytes;
+  give_budget_back(bytes);
   return Done{};
 }
 

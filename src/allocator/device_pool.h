@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "allocator/backend.h"
+#include "allocator/budget.h"
 
 namespace headroom::allocator {
 
@@ -30,8 +31,9 @@ class DevicePool {
     std::uint64_t device_ns = 0;
   };
 
-  // `backend` outlives the pool. The capacity counts in whole pages.
-  DevicePool(Backend& backend, std::uint64_t capacity_bytes);
+  // `backend` outlives the pool, and so does `budget`, which may be null. The capacity counts in
+  // whole pages.
+  DevicePool(Backend& backend, std::uint64_t capacity_bytes, Budget* budget = nullptr);
   ~DevicePool();
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
@@ -77,6 +79,8 @@ class DevicePool {
   template <class T>
   Result<T> noted(Result<T> result, std::uint32_t cost);
   bool waited(StreamId stream);
+  Status take_budget(std::uint64_t bytes);
+  void give_budget_back(std::uint64_t bytes);
   bool passed_or_waited(EventId event, StreamId stream);
   Status create_page();
   void note_reserved();
@@ -84,6 +88,8 @@ class DevicePool {
 
   Backend* backend_;
   std::uint64_t capacity_pages_;
+  Budget* budget_;
+  std::uint64_t unused_budget_ = 0;  // Taken from it, and not from the device yet.
   mutable std::mutex mutex_;
   std::uint64_t created_ = 0;
   std::uint64_t plain_bytes_ = 0;

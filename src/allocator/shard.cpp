@@ -5,6 +5,11 @@
 #include <utility>
 
 namespace headroom::allocator {
+namespace {
+
+constexpr std::size_t remembered_iterations = 16;
+
+}  // namespace
 
 Shard::Shard(std::unique_ptr<Core> core, DevicePool& pool, Options options)
     : core_(std::move(core)),
@@ -27,9 +32,38 @@ void Shard::note(FlightKind kind, const Segment& segment) {
 
 std::optional<Address> Shard::take_slot(const Request& request, std::uint64_t bytes) {
   if (!options_.planning) return std::nullopt;
+  const std::uint64_t iterations = planner_.counts().iterations;
   const auto slot = planner_.take(bytes, request.stream);
+  if (planner_.counts().iterations != iterations) note_iteration();
   if (!slot) return std::nullopt;
   return keep(core_->add_planned(slot->address, bytes, slot->number), request, bytes);
+}
+
+void Shard::note_iteration() {
+  if (iterations_.size() == remembered_iterations) iterations_.erase(iterations_.begin());
+  iterations_.push_back(births_);
+  if (options_.recorder == nullptr) return;
+  options_.recorder->note({.kind = FlightKind::iteration,
+                           .address = planner_.counts().iterations,
+                           .bytes = tracker_.usage().live_bytes});
+}
+
+void Shard::note_refusal(const Request& request, std::uint64_t bytes) {
+  if (options_.recorder == nullptr) return;
+  std::uint64_t free = pool_->spare() * page_bytes;
+  for (const Tiling* tiling : core_->tilings()) free += tiling->bytes_in(SegmentState::free);
+  options_.recorder->note({.kind = FlightKind::refuse,
+                           .tag = request.tag,
+                           .stream = request.stream,
+                           .name = request.name,
+                           .address = free,
+                           .bytes = bytes,
+                           .requested = request.bytes});
+}
+
+void Shard::add_ages_to(HeapView& view) const {
+  view.now = births_;
+  view.iterations = iterations_;
 }
 
 std::optional<Address> Shard::ready(const Request& request, std::uint64_t bytes) {
@@ -103,6 +137,7 @@ Address Shard::keep(SegmentId id, const Request& request, std::uint64_t bytes) {
   segment.rounding = static_cast<std::uint16_t>(bytes - request.bytes);
   segment.is_shared = false;
   segment.birth = planner_.note_allocate(bytes, request.stream);
+  births_ = segment.birth + 1;
   blocks_.insert(segment.address, id);
   tracker_.add_live(request.tag, bytes);
   note(FlightKind::allocate, segment);
