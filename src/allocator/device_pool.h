@@ -38,6 +38,8 @@ class DevicePool {
 
   const Capabilities& capabilities() const { return backend_->capabilities(); }
   std::uint64_t capacity_bytes() const { return capacity_pages_ * page_bytes; }
+  // False in a forked child: then no lock may be taken, and the memory is not there.
+  bool is_ours() const { return *alive_ != 0; }
 
   Result<std::uint64_t> reserve_range(std::uint64_t bytes);
 
@@ -62,10 +64,16 @@ class DevicePool {
 
   Status wait_for(StreamId stream);
   Result<EventId> record(StreamId stream);
-  // Whether the event has passed; `block`: waits until it has. An event that cannot be asked about
-  // counts as passed once everything of the device was waited for.
+  // Whether the event has passed; `block`: waits until it has. An event that cannot be asked about,
+  // and no_event, counts as passed once the stream was waited for. False where the device refuses
+  // to wait, as it does for a stream that is being captured.
+  static constexpr EventId no_event = 0;
   bool passed(EventId event, StreamId stream, bool block);
   bool is_idle(StreamId stream);  // Nothing is queued on it.
+
+  // While a stream is captured into a graph it must not be asked or waited for, since that would
+  // end the capture: until then nothing of it is known to be done.
+  void set_captured(std::vector<StreamId> streams);
 
   Totals totals() const;
   // The backend's last refusal, if there was any.
@@ -74,12 +82,16 @@ class DevicePool {
  private:
   template <class T>
   Result<T> noted(Result<T> result, std::uint32_t cost);
+  Status check_process() const;
+  Status check_not_captured(StreamId stream) const;
+  bool waited(StreamId stream);
   bool passed_or_waited(EventId event, StreamId stream);
   Status create_page();
   void note_reserved();
   std::uint64_t plain_pages() const { return plain_bytes_ / page_bytes; }
 
   Backend* backend_;
+  const std::uint64_t* alive_;  // Of the backend, or a constant 1.
   std::uint64_t capacity_pages_;
   mutable std::mutex mutex_;
   std::uint64_t created_ = 0;
@@ -88,6 +100,7 @@ class DevicePool {
   std::uint64_t lost_ = 0;
   std::vector<PageHandle> unmapped_;
   std::unordered_map<StreamId, EventId> unanswered_;  // Of is_idle(): asked and not passed.
+  std::vector<StreamId> captured_;
   std::uint64_t device_calls_ = 0;
   std::uint64_t device_ns_ = 0;
   bool refused_ = false;

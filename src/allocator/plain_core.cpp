@@ -88,6 +88,11 @@ SegmentId PlainCore::find(std::uint64_t bytes, StreamId stream) {
   return found != no_segment ? found : take_anywhere(bytes, stream);
 }
 
+SegmentId PlainCore::find_new(std::uint64_t bytes, StreamId stream) {
+  const SegmentId found = take_new(kind_of(bytes), bytes);
+  return found != no_segment ? found : take_anywhere(bytes, stream);
+}
+
 // Where the device has nothing left: in what is free in other kinds.
 SegmentId PlainCore::take_anywhere(std::uint64_t bytes, StreamId stream) {
   for (PlainHeap& heap : heaps_) {
@@ -97,8 +102,9 @@ SegmentId PlainCore::take_anywhere(std::uint64_t bytes, StreamId stream) {
   return no_segment;
 }
 
-// Gives idle allocations back until the device has `bytes` more than before, or none is left.
-void PlainCore::flush(std::uint64_t bytes) {
+// Gives idle allocations back until the device has `bytes` more than before, or none is left; how
+// much that was.
+std::uint64_t PlainCore::flush(std::uint64_t bytes) {
   std::uint64_t given = 0;
   ++counts_.flushes;
   while (given < bytes) {
@@ -109,9 +115,10 @@ void PlainCore::flush(std::uint64_t bytes) {
       step = heaps_[kind].release_range(idle);
       break;
     }
-    if (step == 0) return;
+    if (step == 0) break;
     given += step;
   }
+  return given;
 }
 
 void PlainCore::release(SegmentId used) {
@@ -143,9 +150,7 @@ bool PlainCore::wait_for_streams() {
 
 std::uint64_t PlainCore::give_up(std::uint64_t bytes) {
   static_cast<void>(wait_for_streams());
-  const std::uint64_t before = pool_->totals().reserved_bytes;
-  flush(bytes);
-  return before - pool_->totals().reserved_bytes;
+  return flush(bytes);
 }
 
 void PlainCore::listen(const Tiling::RangeListener& listener) {

@@ -25,6 +25,7 @@ class PlainCore final : public Core {
 
   SegmentId find_ready(std::uint64_t bytes, StreamId stream) override;
   SegmentId find(std::uint64_t bytes, StreamId stream) override;
+  SegmentId find_new(std::uint64_t bytes, StreamId stream) override;
   void release(SegmentId used) override;
   void publish(StreamId stream) override;
   std::vector<SegmentId> carve_up(SegmentId block,
@@ -44,7 +45,7 @@ class PlainCore final : public Core {
   SegmentId take_new(Kind kind, std::uint64_t bytes);
   SegmentId take_anywhere(std::uint64_t bytes, StreamId stream);
   void limit_idle(std::uint64_t bytes);
-  void flush(std::uint64_t bytes);
+  std::uint64_t flush(std::uint64_t bytes);
   bool wait_for_streams();
 
   DevicePool* pool_;
