@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/device_pool.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -13,10 +15,13 @@ constexpr std::uint64_t max_pages = std::numeric_limits<PageHandle>::max();
 
 constexpr std::uint64_t budget_stretch = 32 * page_bytes;
 
+constexpr std::uint64_t always = 1;
+
 }  // namespace
 
 DevicePool::DevicePool(Backend& backend, std::uint64_t capacity_bytes, Budget* budget)
     : backend_(&backend),
+      alive_(backend.alive() != nullptr ? backend.alive() : &always),
       capacity_pages_(std::min(capacity_bytes / page_bytes, max_pages)),
       budget_(budget) {}
 
@@ -55,6 +60,12 @@ Result<T> DevicePool::noted(Result<T> result, std::uint32_t cost) {
   device_ns_ += cost;
   if (!result) last_error_ = result.error();
   return result;
+}
+
+// For what the end of an allocator calls, which a child runs as well.
+Status DevicePool::check_process() const {
+  if (is_ours()) return Done{};
+  return Error{Errc::unsupported, "this memory is that of the process before the fork", ""};
 }
 
 Result<std::uint64_t> DevicePool::reserve_range(std::uint64_t bytes) {
@@ -101,6 +112,7 @@ Status DevicePool::allow_access(std::uint64_t address, std::uint64_t bytes) {
 }
 
 Status DevicePool::unmap(std::uint64_t address, PageHandle page) {
+  HEADROOM_CHECK(check_process());
   const std::scoped_lock lock(mutex_);
   HEADROOM_CHECK(noted(backend_->unmap(address), capabilities().costs.unmap));
   unmapped_.push_back(page);
@@ -141,6 +153,7 @@ Result<std::uint64_t> DevicePool::allocate(std::uint64_t bytes) {
 }
 
 Status DevicePool::release(std::uint64_t address, std::uint64_t bytes) {
+  HEADROOM_CHECK(check_process());
   const std::scoped_lock lock(mutex_);
   HEADROOM_CHECK(noted(backend_->release(address), capabilities().costs.release));
   plain_bytes_ -= bytes;
@@ -148,13 +161,25 @@ Status DevicePool::release(std::uint64_t address, std::uint64_t bytes) {
   return Done{};
 }
 
+void DevicePool::set_captured(std::vector<StreamId> streams) {
+  const std::scoped_lock lock(mutex_);
+  captured_ = std::move(streams);
+}
+
+Status DevicePool::check_not_captured(StreamId stream) const {
+  if (std::find(captured_.begin(), captured_.end(), stream) == captured_.end()) return Done{};
+  return Error{Errc::unsupported, fmt::format("stream {} is being captured", stream), ""};
+}
+
 Status DevicePool::wait_for(StreamId stream) {
   const std::scoped_lock lock(mutex_);
+  HEADROOM_CHECK(check_not_captured(stream));
   return noted(backend_->wait_for(stream), capabilities().costs.wait);
 }
 
 Result<EventId> DevicePool::record(StreamId stream) {
   const std::scoped_lock lock(mutex_);
+  HEADROOM_CHECK(check_not_captured(stream));
   return backend_->record(stream);
 }
 
@@ -171,6 +196,7 @@ bool DevicePool::passed_or_waited(EventId event, StreamId stream) {
 
 bool DevicePool::passed(EventId event, StreamId stream, bool block) {
   const std::scoped_lock lock(mutex_);
+  if (!check_not_captured(stream)) return false;
   const bool is_over = block && waited(stream);
   if (is_over && event == no_event) return true;
   // It is asked in any case: the answer ends the event.
@@ -181,6 +207,7 @@ bool DevicePool::passed(EventId event, StreamId stream, bool block) {
 // stream that never rests would collect them.
 bool DevicePool::is_idle(StreamId stream) {
   const std::scoped_lock lock(mutex_);
+  if (!check_not_captured(stream)) return false;
   const auto asked = unanswered_.find(stream);
   if (asked != unanswered_.end()) {
     if (!passed_or_waited(asked->second, stream)) return false;

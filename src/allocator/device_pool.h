@@ -40,6 +40,8 @@ class DevicePool {
 
   const Capabilities& capabilities() const { return backend_->capabilities(); }
   std::uint64_t capacity_bytes() const { return capacity_pages_ * page_bytes; }
+  // False in a forked child: then no lock may be taken, and the memory is not there.
+  bool is_ours() const { return *alive_ != 0; }
 
   Result<std::uint64_t> reserve_range(std::uint64_t bytes);
 
@@ -71,6 +73,10 @@ class DevicePool {
   bool passed(EventId event, StreamId stream, bool block);
   bool is_idle(StreamId stream);  // Nothing is queued on it.
 
+  // While a stream is captured into a graph it must not be asked or waited for, since that would
+  // end the capture: until then nothing of it is known to be done.
+  void set_captured(std::vector<StreamId> streams);
+
   Totals totals() const;
   // The backend's last refusal, if there was any.
   std::optional<Error> last_error() const;
@@ -78,6 +84,8 @@ class DevicePool {
  private:
   template <class T>
   Result<T> noted(Result<T> result, std::uint32_t cost);
+  Status check_process() const;
+  Status check_not_captured(StreamId stream) const;
   bool waited(StreamId stream);
   Status take_budget(std::uint64_t bytes);
   void give_budget_back(std::uint64_t bytes);
@@ -87,6 +95,7 @@ class DevicePool {
   std::uint64_t plain_pages() const { return plain_bytes_ / page_bytes; }
 
   Backend* backend_;
+  const std::uint64_t* alive_;  // Of the backend, or a constant 1.
   std::uint64_t capacity_pages_;
   Budget* budget_;
   std::uint64_t unused_budget_ = 0;  // Taken from it, and not from the device yet.
@@ -97,6 +106,7 @@ class DevicePool {
   std::uint64_t lost_ = 0;
   std::vector<PageHandle> unmapped_;
   std::unordered_map<StreamId, EventId> unanswered_;  // Of is_idle(): asked and not passed.
+  std::vector<StreamId> captured_;
   std::uint64_t device_calls_ = 0;
   std::uint64_t device_ns_ = 0;
   bool refused_ = false;
