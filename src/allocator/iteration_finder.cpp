@@ -79,10 +79,11 @@ void IterationFinder::add_border(const Level& low) {
   borders_.push_back(low);
   borders_.back().high = live_bytes_;
   if (borders_.size() != 1) return;
+  // What came before the first border is the iteration before; what has been asked for since
+  // belongs to the new one.
+  for (std::uint64_t i = first_; i < low.next; ++i)
+    sizes_before_.set(hash_of(current_[i - first_].bytes));
   forget_before(low.next);
-  // What came before the first border is the iteration before, its first allocations included that
-  // have been made since the low.
-  sizes_before_ |= sizes_;
   sizes_.reset();
   for (const IterationBlock& block : current_) sizes_.set(hash_of(block.bytes));
 }
