@@ -84,13 +84,17 @@ void Planner::at_border() {
     --wait_;
     return;
   }
-  if (missed && is_sure && (!job_ || job_->iteration != envelope_)) start_job();
+  // One at a time: a job whose every iteration is another would queue them without end.
+  is_wanted_ = is_wanted_ || missed;
+  if (job_ && job_->is_done() && job_->iteration != envelope_) job_.reset();
+  if (!job_ && is_wanted_ && is_sure) start_job();
   if (!job_ || !job_->is_done()) return;
-  if (job_->iteration == envelope_) adopt(*job_);
+  adopt(*job_);
   job_.reset();
 }
 
 void Planner::start_job() {
+  is_wanted_ = false;
   job_ = std::make_shared<Job>();
   job_->iteration = envelope_;
   const auto work = [job = job_] {

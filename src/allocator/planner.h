@@ -80,6 +80,7 @@ class Planner {
   SegmentId piece_ = no_segment;
   Iteration envelope_;         // The largest size that each allocation had so far.
   std::uint64_t misses_ = 0;   // Of the core, when the last iteration ended.
+  bool is_wanted_ = false;     // There was a miss since a layout was last asked for.
   std::uint64_t wait_ = 0;     // Iterations to let pass before the next plan.
   std::uint64_t backoff_ = 1;  // How many those will be when a plan fails next.
   PlanCounts counts_;

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/planner.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "allocator/device_pool.h"
+#include "allocator/paged_core.h"
+#include "allocator/plain_core.h"
+#include "allocator/simulated_backend.h"
+
+namespace headroom::allocator {
+namespace {
+
+using Random = std::independent_bits_engine<std::mt19937, 32, std::uint32_t>;
+
+constexpr std::uint64_t kib = 1024;
+constexpr std::uint64_t mib = 1024 * kib;
+
+// Gives endless memory, or none, and counts a miss when it is told to.
+class ScriptedCore final : public Core {
+ public:
+  explicit ScriptedCore(bool breaks_up_well) : breaks_up_well_(breaks_up_well) {}
+
+  SegmentId find_ready(std::uint64_t /*bytes*/, StreamId /*stream*/) override { return no_segment; }
+  SegmentId find(std::uint64_t bytes, StreamId stream) override {
+    finds.push_back(bytes);
+    if (refuses) return no_segment;
+    Segment segment;
+    segment.address = next_address_;
+    segment.bytes = bytes;
+    segment.stream = stream;
+    segment.state = SegmentState::used;
+    next_address_ += bytes;
+    used.insert(segment.address);
+    return segments_.create(segment);
+  }
+  void release(SegmentId id) override {
+    EXPECT_EQ(used.erase(segments_[id].address), 1U);
+    segments_.destroy(id);
+  }
+  void publish(StreamId /*stream*/) override {}
+  std::vector<SegmentId> carve_up(SegmentId block,
+                                  const std::vector<Tiling::Piece>& pieces) override {
+    const Segment whole = segments_[block];
+    used.erase(whole.address);
+    segments_.destroy(block);
+    std::vector<SegmentId> made;
+    std::uint64_t at = whole.address;
+    for (const Tiling::Piece& piece : pieces) {
+      EXPECT_GE(piece.address, at);
+      at = piece.address + piece.bytes;
+      Segment segment = whole;
+      segment.address = piece.address;
+      segment.bytes = piece.bytes;
+      used.insert(segment.address);
+      made.push_back(segments_.create(segment));
+    }
+    EXPECT_LE(at, whole.end());
+    return made;
+  }
+  bool breaks_up_well() const override { return breaks_up_well_; }
+  std::uint64_t give_up(std::uint64_t /*bytes*/) override { return 0; }
+  const std::vector<const Tiling*>& tilings() const override { return tilings_; }
+  void listen(const Tiling::RangeListener& /*listener*/) override {}
+  std::string broken_invariant() const override { return ""; }
+
+  void miss() { ++counts_.repairs; }
+
+  std::vector<std::uint64_t> finds;  // The sizes that were asked for.
+  std::set<std::uint64_t> used;
+  bool refuses = false;
+
+ private:
+  bool breaks_up_well_;
+  std::uint64_t next_address_ = std::uint64_t{1} << 32U;
+  std::vector<const Tiling*> tilings_;
+};
+
+// What a shard does with a planner.
+class Player {
+ public:
+  struct Block {
+    Address address = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t number = 0;
+    std::optional<std::uint32_t> slot;
+    SegmentId segment = no_segment;
+  };
+
+  Player(Core& core, Executor executor) : core_(core), planner_(core, std::move(executor)) {}
+
+  std::size_t allocate(std::uint64_t bytes, StreamId stream = 0) {
+    Block block;
+    block.bytes = bytes;
+    if (const auto slot = planner_.take(bytes, stream)) {
+      block.address = slot->address;
+      block.slot = slot->number;
+    } else {
+      block.segment = core_.find_ready(bytes, stream);
+      if (block.segment == no_segment) block.segment = core_.find(bytes, stream);
+      if (block.segment == no_segment && planner_.has_plan()) {
+        break_up();
+        block.segment = core_.find(bytes, stream);
+      }
+      EXPECT_NE(block.segment, no_segment);
+      if (block.segment != no_segment) block.address = core_.segment(block.segment).address;
+    }
+    block.number = planner_.note_allocate(bytes, stream);
+    blocks_[++next_] = block;
+    return next_;
+  }
+  void free(std::size_t id) {
+    const Block block = blocks_.at(id);
+    blocks_.erase(id);
+    planner_.note_free(block.number, block.bytes);
+    if (block.slot)
+      planner_.give_back(*block.slot);
+    else if (block.segment != no_segment)
+      core_.release(block.segment);
+  }
+  void break_up() {
+    std::map<std::uint32_t, SegmentId> moved;
+    for (const Planner::Moved& each : planner_.break_up()) moved[each.slot] = each.segment;
+    for (auto& [id, block] : blocks_) {
+      if (!block.slot) continue;
+      ASSERT_EQ(moved.count(*block.slot), 1U);
+      block.segment = moved[*block.slot];
+      moved.erase(*block.slot);
+      block.slot.reset();
+      EXPECT_EQ(core_.segment(block.segment).address, block.address);
+      EXPECT_EQ(core_.segment(block.segment).bytes, block.bytes);
+      EXPECT_EQ(core_.segment(block.segment).state, SegmentState::used);
+    }
+    EXPECT_TRUE(moved.empty());
+  }
+
+  // A step of 48 blocks whose activations are of `unit` bytes; `middle` runs at its peak.
+  void step(std::uint64_t unit = mib, const std::function<void()>& middle = {}) {
+    std::vector<std::size_t> live;
+    for (int i = 0; i < 16; ++i) {
+      live.push_back(allocate(unit * (1 + static_cast<std::uint64_t>(i) % 3)));
+      free(allocate(unit));
+    }
+    if (middle) middle();
+    for (int i = 0; i < 16; ++i) {
+      free(allocate(2 * unit));
+      free(live.back());
+      live.pop_back();
+    }
+  }
+  void load() {
+    for (int i = 0; i < 4; ++i) allocate(2 * mib);
+  }
+
+  Planner& planner() { return planner_; }
+  const PlanCounts& counts() const { return planner_.counts(); }
+
+ private:
+  Core& core_;
+  Planner planner_;
+  std::map<std::size_t, Block> blocks_;
+  std::size_t next_ = 0;
+};
+
+TEST(Planner, a_job_that_never_misses_gets_no_plan) {
+  ScriptedCore core(true);
+  Player player(core, {});
+  player.load();
+  for (int i = 0; i < 10; ++i) player.step();
+  EXPECT_GE(player.counts().iterations, 7U);
+  EXPECT_EQ(player.counts().plans, 0U);
+  EXPECT_FALSE(player.planner().has_plan());
+  EXPECT_EQ(player.planner().held_bytes(), 0U);
+}
+
+TEST(Planner, after_a_miss_the_next_iteration_has_a_plan_and_the_core_is_not_asked_any_more) {
+  ScriptedCore core(true);
+  Player player(core, {});
+  player.load();
+  for (int i = 0; i < 3; ++i) player.step();
+  player.step(mib, [&] { core.miss(); });
+  player.step();
+  ASSERT_EQ(player.counts().plans, 1U);
+  player.step();
+  core.finds.clear();
+  const std::uint64_t planned = player.counts().planned;
+  for (int i = 0; i < 5; ++i) player.step();
+  EXPECT_TRUE(core.finds.empty());
+  EXPECT_EQ(player.counts().planned - planned, 5U * 48U);
+  EXPECT_EQ(player.planner().held_bytes(), 33 * mib) << "no more than the step's peak";
+}
+
+TEST(Planner, where_lengths_vary_the_longest_so_far_is_planned_and_serves_the_shorter) {
+  ScriptedCore core(true);
+  Player player(core, {});
+  player.load();
+  Random random(1);
+  for (int i = 0; i < 40; ++i) player.step((64 + random() % 64) * 16 * kib, [&] { core.miss(); });
+  EXPECT_GE(player.counts().plans, 2U) << "one for each that is longer than all before";
+  const std::uint64_t plans = player.counts().plans;
+  core.finds.clear();
+  player.step(64 * 16 * kib);
+  player.step(100 * 16 * kib);
+  EXPECT_EQ(player.counts().plans, plans);
+  EXPECT_TRUE(core.finds.empty());
+}
+
+TEST(Planner, without_virtual_memory_only_what_repeats_exactly_is_planned) {
+  ScriptedCore core(false);
+  Player player(core, {});
+  player.load();
+  for (std::uint64_t i = 0; i < 30; ++i)  // Never the same twice in a row.
+    player.step((64 + i * 37 % 64) * 16 * kib, [&] { core.miss(); });
+  EXPECT_EQ(player.counts().plans, 0U);
+  for (int i = 0; i < 3; ++i) player.step(mib, [&] { core.miss(); });
+  player.step();
+  ASSERT_EQ(player.counts().plans, 1U);
+  ASSERT_GT(player.planner().held_bytes(), 0U);
+  // Another one begins: the plan's memory goes back before it is asked for its own.
+  const std::size_t other = player.allocate(24 * mib);
+  EXPECT_FALSE(player.planner().has_plan());
+  EXPECT_EQ(core.used.size(), 5U) << "the weights and the new block";
+  player.free(other);
+}
+
+TEST(Planner, a_plan_that_gets_no_memory_is_tried_ever_more_rarely) {
+  ScriptedCore core(true);
+  Player player(core, {});
+  player.load();
+  for (int i = 0; i < 3; ++i) player.step();
+  std::vector<int> tries;
+  for (int i = 0; i < 200; ++i) {
+    core.finds.clear();
+    const std::size_t first = [&] {
+      core.refuses = true;
+      const auto slot = player.planner().take(3 * mib, 9);
+      EXPECT_FALSE(slot.has_value());
+      core.refuses = false;
+      return core.finds.size();
+    }();
+    if (first > 0) tries.push_back(i);
+    player.step(mib, [&] { core.miss(); });
+  }
+  EXPECT_EQ(player.counts().plans, 0U);
+  ASSERT_GE(tries.size(), 4U);
+  EXPECT_LE(tries.size(), 12U);
+  for (std::size_t k = 2; k < tries.size(); ++k)
+    EXPECT_GT(tries[k] - tries[k - 1], tries[k - 1] - tries[k - 2]);
+}
+
+TEST(Planner, a_broken_plan_keeps_every_live_block_at_its_address) {
+  ScriptedCore core(true);
+  Player player(core, {});
+  player.load();
+  for (int i = 0; i < 4; ++i) player.step(mib, [&] { core.miss(); });
+  player.step();
+  ASSERT_TRUE(player.planner().has_plan());
+  const std::uint64_t plans = player.counts().plans;
+  player.step(mib, [&] { player.break_up(); });
+  EXPECT_EQ(player.counts().broken, 1U);
+  EXPECT_FALSE(player.planner().has_plan());
+  EXPECT_EQ(core.used.size(), 4U) << "only the weights live";
+  player.step(mib, [&] { core.miss(); });
+  player.step(mib, [&] { core.miss(); });
+  player.step();
+  EXPECT_EQ(player.counts().plans, plans + 1) << "it is tried again";
+}
+
+TEST(Planner, broken_plans_become_rarer) {
+  ScriptedCore core(true);
+  Player player(core, {});
+  player.load();
+  for (int i = 0; i < 300; ++i) {
+    player.step(mib, [&] {
+      core.miss();
+      if (player.planner().has_plan()) player.break_up();
+    });
+  }
+  EXPECT_GE(player.counts().broken, 4U);
+  EXPECT_LE(player.counts().broken, 12U);
+}
+
+// The work is done when the test says so, as by a thread that is slower than the job.
+class LateLayouts {
+ public:
+  Executor executor() {
+    return [this](std::function<void()> work) { queue.push_back(std::move(work)); };
+  }
+  void do_one() {
+    ASSERT_FALSE(queue.empty());
+    std::thread worker(queue.front());
+    worker.join();
+    queue.erase(queue.begin());
+  }
+
+  std::vector<std::function<void()>> queue;
+};
+
+TEST(Planner, a_layout_that_is_late_is_used_when_it_is_there) {
+  ScriptedCore core(true);
+  LateLayouts late;
+  Player player(core, late.executor());
+  player.load();
+  for (int i = 0; i < 4; ++i) player.step(mib, [&] { core.miss(); });
+  late.do_one();  // Perhaps of what looked like an iteration within the first step.
+  for (int i = 0; i < 4; ++i) player.step(mib, [&] { core.miss(); });
+  if (player.counts().plans == 0) late.do_one();
+  EXPECT_TRUE(late.queue.empty());
+  player.step();
+  player.step();
+  EXPECT_EQ(player.counts().plans, 1U);
+}
+
+// A job whose every step is of another kind would otherwise queue one layout each.
+TEST(Planner, only_one_layout_is_computed_at_a_time) {
+  ScriptedCore core(true);
+  LateLayouts late;
+  Player player(core, late.executor());
+  player.load();
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    player.step((64 + i) * 16 * kib, [&] { core.miss(); });
+    ASSERT_LE(late.queue.size(), 1U) << "step " << i;
+  }
+  EXPECT_EQ(player.counts().plans, 0U);
+  late.do_one();  // It is about what is over: the next one.
+  for (int i = 0; i < 3; ++i) player.step(2 * mib, [&] { core.miss(); });
+  late.do_one();
+  for (int i = 0; i < 2; ++i) player.step(2 * mib, [&] { core.miss(); });
+  if (player.counts().plans == 0) late.do_one();
+  player.step(2 * mib);
+  player.step(2 * mib);
+  EXPECT_EQ(player.counts().plans, 1U);
+}
+
+TEST(Planner, work_that_comes_after_the_planners_end_harms_nobody) {
+  ScriptedCore core(true);
+  std::vector<std::function<void()>> queue;
+  {
+    Player player(core, [&](std::function<void()> work) { queue.push_back(std::move(work)); });
+    player.load();
+    for (int i = 0; i < 5; ++i) player.step(mib, [&] { core.miss(); });
+  }
+  ASSERT_EQ(queue.size(), 1U);
+  queue.front()();
+}
+
+// The real cores, in as little memory as the job can live in.
+class PlannerOnCores : public testing::TestWithParam<bool> {};
+
+TEST_P(PlannerOnCores, once_a_plan_holds_the_device_is_left_alone) {
+  const bool virtual_memory = GetParam();
+  SimulatedBackend device(94, virtual_memory ? SimulatedBackend::assumed_capabilities()
+                                             : SimulatedBackend::without_virtual_memory());
+  DevicePool pool(device, 188 * mib);
+  std::unique_ptr<Core> core;
+  if (virtual_memory)
+    core = std::make_unique<PagedCore>(pool, 256 * mib);
+  else
+    core = std::make_unique<PlainCore>(pool);
+  Player player(*core, {});
+  player.load();
+  // All else is taken, and every second page of it given back: who needs more than one misses.
+  std::vector<std::size_t> pages;
+  for (int i = 0; i < 90; ++i) pages.push_back(player.allocate(2 * mib));
+  for (std::size_t i = 0; i < pages.size(); i += 2) player.free(pages[i]);
+  const std::uint64_t unit = mib + mib / 2;
+  for (int i = 0; i < 12; ++i) player.step(unit);
+  ASSERT_TRUE(player.planner().has_plan());
+  const std::uint64_t calls = pool.totals().device_calls;
+  for (int i = 0; i < 10; ++i) player.step(unit);
+  EXPECT_EQ(pool.totals().device_calls, calls);
+  EXPECT_EQ(core->broken_invariant(), "");
+  player.step(unit, [&] {
+    player.break_up();
+    EXPECT_EQ(core->broken_invariant(), "");
+  });
+  EXPECT_EQ(core->broken_invariant(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cores, PlannerOnCores, testing::Bool());
+
+}  // namespace
+}  // namespace headroom::allocator
