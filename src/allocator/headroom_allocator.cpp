@@ -8,6 +8,7 @@
 #include "allocator/diagnose.h"
 #include "allocator/paged_core.h"
 #include "allocator/plain_core.h"
+#include "allocator/visit_shards.h"
 #include "base/bytes.h"
 
 namespace headroom::allocator {
@@ -85,32 +86,6 @@ void HeadroomAllocator::settle(std::size_t number, const Shard& shard) const {
   if (!is_alone()) peak_.note(number, max_shards, shard.usage());
 }
 
-template <class Visit>
-bool HeadroomAllocator::any_shard(bool with_pools, Visit&& visit) const {
-  std::size_t left = shard_count_.load(std::memory_order_acquire);
-  for (std::size_t i = 0; left > 0 && i < (with_pools ? max_shards : stream_shards); ++i) {
-    Shard* each = existing(i);
-    if (each == nullptr) continue;
-    --left;
-    const std::scoped_lock lock(each->mutex());
-    drain(*each);
-    if (visit(i, *each)) return true;
-  }
-  return false;
-}
-
-template <class Visit>
-bool HeadroomAllocator::at_owner(Address address, Visit&& visit) const {
-  const std::size_t owner = is_alone() ? 1 : directory_.owner(address);
-  if (owner != AddressDirectory::nobody) {
-    Shard& first = *existing(owner - 1);
-    const std::scoped_lock lock(first.mutex());
-    drain(first);
-    if (visit(owner - 1, first)) return true;
-  }
-  return !is_alone() && any_shard(true, visit);
-}
-
 std::optional<Address> HeadroomAllocator::allocate(const Request& request) {
   if (request.bytes > capacity_bytes()) return std::nullopt;
   const std::uint64_t bytes = round_up(std::max(request.bytes, granule_bytes), granule_bytes);
@@ -160,8 +135,9 @@ bool HeadroomAllocator::collect(std::size_t own, std::uint64_t bytes) {
   // A page more: what is given need not begin where a page of the block does.
   const std::uint64_t wanted = round_up(bytes, page_bytes) + page_bytes;
   std::uint64_t given = 0;
+  const ShardSet kept = pools_in_use();
   any_shard(true, [&](std::size_t number, Shard& other) {
-    if (number != own) given += other.give_up(wanted - given);
+    if (number != own && !kept.test(number)) given += other.give_up(wanted - given);
     return given >= wanted;
   });
   return given > 0;
@@ -314,7 +290,7 @@ std::string HeadroomAllocator::broken_invariant() const {
   if (accounted + totals.lost_pages * page_bytes != 0) return "used segments and live bytes differ";
   if (free + totals.unmapped_pages * page_bytes != totals.reserved_bytes)
     return "memory was lost: segments and unmapped pages do not add up to what was taken";
-  if (totals.reserved_bytes > pool_.capacity_bytes()) return "more memory than the capacity";
+  if (totals.reserved_bytes > totals.held_limit_bytes) return "more memory than the capacity";
   return "";
 }
 

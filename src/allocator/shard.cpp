@@ -205,6 +205,11 @@ std::uint64_t Shard::give_up(std::uint64_t bytes) {
   return given + core_->give_up(bytes - given);
 }
 
+std::uint64_t Shard::trim() {
+  if (!waiting_.empty()) reap_waiting(true);
+  return core_->give_up(pool_->totals().reserved_bytes);
+}
+
 void Shard::inbox_put(Address address) {
   const std::scoped_lock lock(inbox_mutex_);
   inbox_.push_back(address);

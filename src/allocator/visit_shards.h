@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// How HeadroomAllocator's own files go through its shards.
+#pragma once
+
+#include "allocator/headroom_allocator.h"
+
+namespace headroom::allocator {
+
+template <class Visit>
+bool HeadroomAllocator::any_shard(bool with_pools, Visit&& visit) const {
+  std::size_t left = shard_count_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; left > 0 && i < (with_pools ? max_shards : stream_shards); ++i) {
+    Shard* each = existing(i);
+    if (each == nullptr) continue;
+    --left;
+    const std::scoped_lock lock(each->mutex());
+    drain(*each);
+    if (visit(i, *each)) return true;
+  }
+  return false;
+}
+
+template <class Visit>
+bool HeadroomAllocator::at_owner(Address address, Visit&& visit) const {
+  const std::size_t owner = is_alone() ? 1 : directory_.owner(address);
+  if (owner != AddressDirectory::nobody) {
+    Shard& first = *existing(owner - 1);
+    const std::scoped_lock lock(first.mutex());
+    drain(first);
+    if (visit(owner - 1, first)) return true;
+  }
+  return !is_alone() && any_shard(true, visit);
+}
+
+}  // namespace headroom::allocator
