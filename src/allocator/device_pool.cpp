@@ -11,17 +11,43 @@ namespace {
 // 8 PiB less a page: what a PageHandle can number.
 constexpr std::uint64_t max_pages = std::numeric_limits<PageHandle>::max();
 
+constexpr std::uint64_t budget_stretch = 32 * page_bytes;
+
 }  // namespace
 
-DevicePool::DevicePool(Backend& backend, std::uint64_t capacity_bytes)
+DevicePool::DevicePool(Backend& backend, std::uint64_t capacity_bytes, Budget* budget)
     : backend_(&backend),
       capacity_pages_(std::min(capacity_bytes / page_bytes, max_pages)),
+      budget_(budget),
       held_limit_(capacity_pages_) {}
 
 DevicePool::~DevicePool() {
   // There is nobody left to tell about a page that cannot be destroyed; the backend's own end
   // returns what it still holds.
   for (const PageHandle page : unmapped_) static_cast<void>(backend_->destroy_page(page));
+  if (budget_ == nullptr) return;
+  static_cast<void>(budget_->give_back(created_ * page_bytes + plain_bytes_ + unused_budget_));
+}
+
+// A shared ledger is a file: pages ask it for a stretch at a time, as long as it grants one.
+Status DevicePool::take_budget(std::uint64_t bytes) {
+  if (budget_ == nullptr) return Done{};
+  if (unused_budget_ < bytes) {
+    const std::uint64_t stretch = std::max(bytes, budget_stretch);
+    if (budget_->take(stretch))
+      unused_budget_ += stretch;
+    else if (Status taken = budget_->take(bytes); taken)
+      unused_budget_ += bytes;
+    else
+      return taken;
+  }
+  unused_budget_ -= bytes;
+  return Done{};
+}
+
+void DevicePool::give_budget_back(std::uint64_t bytes) {
+  if (budget_ == nullptr) return;
+  if (!budget_->give_back(bytes)) unused_budget_ += bytes;
 }
 
 template <class T>
@@ -44,6 +70,7 @@ std::uint64_t DevicePool::shrink() {
   const std::scoped_lock lock(mutex_);
   std::uint64_t given = 0;
   while (destroy_unmapped_page()) given += page_bytes;
+  if (unused_budget_ > 0) give_budget_back(std::exchange(unused_budget_, 0));
   return given;
 }
 
@@ -53,6 +80,7 @@ bool DevicePool::destroy_unmapped_page() {
   if (!noted(backend_->destroy_page(unmapped_.back()), capabilities().costs.destroy)) return false;
   unmapped_.pop_back();
   --created_;
+  give_budget_back(page_bytes);
   return true;
 }
 
@@ -69,8 +97,14 @@ Result<std::uint64_t> DevicePool::reserve_range(std::uint64_t bytes) {
 }
 
 Status DevicePool::create_page() {
+  if (Status granted = take_budget(page_bytes); !granted) {
+    refused_ = true;
+    last_error_ = granted.error();
+    return granted;
+  }
   auto created = noted(backend_->create_page(), capabilities().costs.create);
   if (!created) {
+    give_budget_back(page_bytes);
     refused_ = true;
     return std::move(created).error();
   }
@@ -127,8 +161,15 @@ Result<std::uint64_t> DevicePool::allocate(std::uint64_t bytes) {
   const std::uint64_t capacity = capacity_pages_;
   if (bytes / page_bytes > capacity - std::min(capacity, created_ + plain_pages()))
     return Error{Errc::out_of_memory, "the capacity is taken", ""};
+  if (Status granted = take_budget(bytes); !granted) {
+    last_error_ = granted.error();
+    return std::move(granted).error();
+  }
   auto address = noted(backend_->allocate(bytes), capabilities().costs.allocate);
-  if (!address) return address;
+  if (!address) {
+    give_budget_back(bytes);
+    return address;
+  }
   plain_bytes_ += bytes;
   note_reserved();
   return address;
@@ -138,6 +179,7 @@ Status DevicePool::release(std::uint64_t address, std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
   HEADROOM_CHECK(noted(backend_->release(address), capabilities().costs.release));
   plain_bytes_ -= bytes;
+  give_budget_back(bytes);
   return Done{};
 }
 
@@ -156,18 +198,23 @@ Result<EventId> DevicePool::record(StreamId stream) {
   return backend_->record(stream);
 }
 
+bool DevicePool::waited(StreamId stream) {
+  return noted(backend_->wait_for(stream), capabilities().costs.wait).has_value();
+}
+
 // What cannot be asked about is over when all of its stream's work is.
 bool DevicePool::passed_or_waited(EventId event, StreamId stream) {
+  if (event == no_event) return waited(stream);
   const auto passed = backend_->passed(event);
-  if (passed) return *passed;
-  static_cast<void>(noted(backend_->wait_for(stream), capabilities().costs.wait));
-  return true;
+  return passed ? *passed : waited(stream);
 }
 
 bool DevicePool::passed(EventId event, StreamId stream, bool block) {
   const std::scoped_lock lock(mutex_);
-  if (block) static_cast<void>(noted(backend_->wait_for(stream), capabilities().costs.wait));
-  return passed_or_waited(event, stream) || block;
+  const bool is_over = block && waited(stream);
+  if (is_over && event == no_event) return true;
+  // It is asked in any case: the answer ends the event.
+  return passed_or_waited(event, stream) || is_over;
 }
 
 // An event that had not passed when it was asked about is asked again before another is recorded: a

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "allocator/backend.h"
+#include "allocator/budget.h"
 
 namespace headroom::allocator {
 
@@ -33,8 +34,9 @@ class DevicePool {
     std::uint64_t device_ns = 0;
   };
 
-  // `backend` outlives the pool. The capacity counts in whole pages.
-  DevicePool(Backend& backend, std::uint64_t capacity_bytes);
+  // `backend` outlives the pool, and so does `budget`, which may be null. The capacity counts in
+  // whole pages.
+  DevicePool(Backend& backend, std::uint64_t capacity_bytes, Budget* budget = nullptr);
   ~DevicePool();
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
@@ -73,8 +75,10 @@ class DevicePool {
   void bind_stream(StreamId stream, std::uintptr_t native);
   Status wait_for(StreamId stream);
   Result<EventId> record(StreamId stream);
-  // Whether the event has passed; `block`: waits until it has. An event that cannot be asked about
-  // counts as passed once everything of the device was waited for.
+  // Whether the event has passed; `block`: waits until it has. An event that cannot be asked about,
+  // and no_event, counts as passed once the stream was waited for. False where the device refuses
+  // to wait, as it does for a stream that is being captured.
+  static constexpr EventId no_event = 0;
   bool passed(EventId event, StreamId stream, bool block);
   bool is_idle(StreamId stream);  // Nothing is queued on it.
 
@@ -85,6 +89,9 @@ class DevicePool {
  private:
   template <class T>
   Result<T> noted(Result<T> result, std::uint32_t cost);
+  bool waited(StreamId stream);
+  Status take_budget(std::uint64_t bytes);
+  void give_budget_back(std::uint64_t bytes);
   bool passed_or_waited(EventId event, StreamId stream);
   Status create_page();
   std::uint64_t usable() const;
@@ -94,6 +101,8 @@ class DevicePool {
 
   Backend* backend_;
   std::atomic<std::uint64_t> capacity_pages_;
+  Budget* budget_;
+  std::uint64_t unused_budget_ = 0;  // Taken from it, and not from the device yet.
   mutable std::mutex mutex_;
   std::uint64_t held_limit_ = 0;  // Pages.
   std::uint64_t created_ = 0;

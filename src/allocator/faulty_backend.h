@@ -20,7 +20,8 @@ enum class BackendCall : std::uint8_t {
   allocate,
   release,
   wait,
-  record
+  record,
+  passed
 };
 
 class FaultyBackend final : public Backend {
@@ -79,7 +80,10 @@ class FaultyBackend final : public Backend {
     HEADROOM_CHECK(passes(BackendCall::record));
     return backend_->record(stream);
   }
-  Result<bool> passed(EventId event) override { return backend_->passed(event); }
+  Result<bool> passed(EventId event) override {
+    HEADROOM_CHECK(passes(BackendCall::passed));
+    return backend_->passed(event);
+  }
 
  private:
   struct Plan {

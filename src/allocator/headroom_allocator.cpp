@@ -24,7 +24,7 @@ std::unique_ptr<Core> make_core(DevicePool& pool, const HeadroomAllocator::Optio
 
 HeadroomAllocator::HeadroomAllocator(Backend& backend, std::uint64_t capacity_bytes,
                                      Options options)
-    : pool_(backend, capacity_bytes),
+    : pool_(backend, capacity_bytes, options.budget),
       options_(std::move(options)),
       name_(options_.virtual_memory ? "headroom" : "headroom-no-vmm") {
   create_shard(0);
@@ -97,6 +97,7 @@ std::optional<Address> HeadroomAllocator::allocate(const Request& request) {
     auto address = own.ready(request, bytes);
     if (!address && is_alone()) address = own.hard(request, bytes);
     if (address) settle(number, own);
+    if (!address && is_alone()) own.note_refusal(request, bytes);
     if (address || is_alone()) return address;
   }
   return on_miss(number, request, bytes);
@@ -117,6 +118,11 @@ std::optional<Address> HeadroomAllocator::on_miss(std::size_t own, const Request
   }
   if (!address) address = try_hard(own, request, bytes);
   if (!address && collect(own, bytes)) address = try_hard(own, request, bytes);
+  if (!address) {
+    Shard& shard = *existing(own);
+    const std::scoped_lock lock(shard.mutex());
+    shard.note_refusal(request, bytes);
+  }
   return address;
 }
 
@@ -125,8 +131,8 @@ std::optional<Address> HeadroomAllocator::try_hard(std::size_t own, const Reques
   Shard& shard = *existing(own);
   const std::scoped_lock lock(shard.mutex());
   drain(shard);
-  auto address = shard.ready(request, bytes);
-  if (!address) address = shard.hard(request, bytes);
+  // Not ready() again: the plan was asked, and an allocation counts once.
+  const auto address = shard.hard(request, bytes);
   if (address) settle(own, shard);
   return address;
 }
@@ -259,10 +265,13 @@ HeapView HeadroomAllocator::view(const Request& request) const {
   view.request = request;
   view.capacity_bytes = capacity_bytes();
   view.usage = usage_snapshot();
-  any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
+  const std::size_t own = number_for(request.stream);
+  any_shard(true, [&](std::size_t number, Shard& shard) {
     shard.add_to(view, request.stream);
+    if (number == own) shard.add_ages_to(view);
     return false;
   });
+  view.names = options_.names;
   view.spare_bytes = pool_.spare() * page_bytes;
   view.device = pool_.last_error();
   return view;

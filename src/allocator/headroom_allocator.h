@@ -51,6 +51,11 @@ class HeadroomAllocator final : public Policy {
     // at the iteration's border).
     bool planning = true;
     Executor executor = {};
+    // Shared with other processes, and asked before anything is taken from the device; may be null.
+    // Outlives the allocator.
+    Budget* budget = nullptr;
+    // Of the requests, for reports; may be null. Outlives the allocator.
+    const NameTable* names = nullptr;
     // Where each shard's events go; null: nowhere. Called once per shard, from the first on.
     std::function<FlightShard*(std::uint32_t shard)> recorder = {};
   };

@@ -68,8 +68,8 @@ void PlainCore::limit_idle(std::uint64_t bytes) {
   const std::uint64_t idle = heaps_[own].bytes_in(SegmentState::free);
   used_peak_ = std::max(used_peak_, heaps_[own].bytes_in(SegmentState::used) + bytes);
   if (idle + bytes <= used_peak_) return;
-  static_cast<void>(wait_for_streams());
-  flush(std::min(idle + bytes - used_peak_, idle));
+  wait_for_streams();
+  static_cast<void>(flush(std::min(idle + bytes - used_peak_, idle)));
 }
 
 SegmentId PlainCore::find(std::uint64_t bytes, StreamId stream) {
@@ -77,13 +77,17 @@ SegmentId PlainCore::find(std::uint64_t bytes, StreamId stream) {
   if (kind == own) limit_idle(bytes);
   SegmentId found = take_new(kind, bytes);
   if (found != no_segment) return found;
-  // Plain memory goes back with a synchronisation in any case.
-  if (wait_for_streams()) found = take_ready(kind, bytes, stream);
+  // Plain memory goes back with a synchronisation in any case. What a wait has brought may serve as
+  // it is, and limit_idle() may have waited already.
+  wait_for_streams();
+  found = take_ready(kind, bytes, stream);
   if (found == no_segment) {
     const std::uint64_t needed = round_up(bytes, page_bytes);
     const std::uint64_t spare = pool_->spare() * page_bytes;
-    flush(spare < needed ? needed - spare : needed);
+    static_cast<void>(flush(spare < needed ? needed - spare : needed));
     found = take_new(kind, bytes);
+    // Where others hold part of the device it refuses before the capacity is reached.
+    while (found == no_segment && flush(needed) > 0) found = take_new(kind, bytes);
   }
   return found != no_segment ? found : take_anywhere(bytes, stream);
 }
@@ -97,8 +101,9 @@ SegmentId PlainCore::take_anywhere(std::uint64_t bytes, StreamId stream) {
   return no_segment;
 }
 
-// Gives idle allocations back until the device has `bytes` more than before, or none is left.
-void PlainCore::flush(std::uint64_t bytes) {
+// Gives idle allocations back until the device has `bytes` more than before, or none is left; how
+// much it gave.
+std::uint64_t PlainCore::flush(std::uint64_t bytes) {
   std::uint64_t given = 0;
   ++counts_.flushes;
   while (given < bytes) {
@@ -109,9 +114,10 @@ void PlainCore::flush(std::uint64_t bytes) {
       step = heaps_[kind].release_range(idle);
       break;
     }
-    if (step == 0) return;
+    if (step == 0) break;
     given += step;
   }
+  return given;
 }
 
 void PlainCore::release(SegmentId used) {
@@ -127,25 +133,19 @@ std::vector<SegmentId> PlainCore::carve_up(SegmentId block,
   return heaps_[segments_[block].heap].carve_up(block, pieces);
 }
 
-// False if no stream owned free bytes, so that waiting changed nothing.
-bool PlainCore::wait_for_streams() {
-  bool waited = false;
+void PlainCore::wait_for_streams() {
   for (const PlainHeap& heap : heaps_) {
     for (const StreamId stream : heap.private_streams()) {
       if (!pool_->wait_for(stream)) continue;
       publish(stream);
       ++counts_.waits;
-      waited = true;
     }
   }
-  return waited;
 }
 
 std::uint64_t PlainCore::give_up(std::uint64_t bytes) {
-  static_cast<void>(wait_for_streams());
-  const std::uint64_t before = pool_->totals().reserved_bytes;
-  flush(bytes);
-  return before - pool_->totals().reserved_bytes;
+  wait_for_streams();
+  return flush(bytes);
 }
 
 void PlainCore::listen(const Tiling::RangeListener& listener) {

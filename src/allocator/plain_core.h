@@ -44,8 +44,8 @@ class PlainCore final : public Core {
   SegmentId take_new(Kind kind, std::uint64_t bytes);
   SegmentId take_anywhere(std::uint64_t bytes, StreamId stream);
   void limit_idle(std::uint64_t bytes);
-  void flush(std::uint64_t bytes);
-  bool wait_for_streams();
+  std::uint64_t flush(std::uint64_t bytes);
+  void wait_for_streams();
 
   DevicePool* pool_;
   std::array<PlainHeap, kinds> heaps_;

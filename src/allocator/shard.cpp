@@ -5,6 +5,11 @@
 #include <utility>
 
 namespace headroom::allocator {
+namespace {
+
+constexpr std::size_t remembered_iterations = 16;
+
+}  // namespace
 
 Shard::Shard(std::unique_ptr<Core> core, DevicePool& pool, Options options)
     : core_(std::move(core)),
@@ -27,9 +32,38 @@ void Shard::note(FlightKind kind, const Segment& segment) {
 
 std::optional<Address> Shard::take_slot(const Request& request, std::uint64_t bytes) {
   if (!options_.planning) return std::nullopt;
+  const std::uint64_t iterations = planner_.counts().iterations;
   const auto slot = planner_.take(bytes, request.stream);
+  if (planner_.counts().iterations != iterations) note_iteration();
   if (!slot) return std::nullopt;
   return keep(core_->add_planned(slot->address, bytes, slot->number), request, bytes);
+}
+
+void Shard::note_iteration() {
+  if (iterations_.size() == remembered_iterations) iterations_.erase(iterations_.begin());
+  iterations_.push_back(births_);
+  if (options_.recorder == nullptr) return;
+  options_.recorder->note({.kind = FlightKind::iteration,
+                           .address = planner_.counts().iterations,
+                           .bytes = tracker_.usage().live_bytes});
+}
+
+void Shard::note_refusal(const Request& request, std::uint64_t bytes) {
+  if (options_.recorder == nullptr) return;
+  std::uint64_t free = pool_->spare() * page_bytes;
+  for (const Tiling* tiling : core_->tilings()) free += tiling->bytes_in(SegmentState::free);
+  options_.recorder->note({.kind = FlightKind::refuse,
+                           .tag = request.tag,
+                           .stream = request.stream,
+                           .name = request.name,
+                           .address = free,
+                           .bytes = bytes,
+                           .requested = request.bytes});
+}
+
+void Shard::add_ages_to(HeapView& view) const {
+  view.now = births_;
+  view.iterations = iterations_;
 }
 
 std::optional<Address> Shard::ready(const Request& request, std::uint64_t bytes) {
@@ -54,7 +88,9 @@ std::optional<Address> Shard::hard(const Request& request, std::uint64_t bytes) 
 }
 
 SegmentId Shard::find(std::uint64_t bytes, StreamId stream) {
-  SegmentId id = core_->find(bytes, stream);
+  // Other shards may have been asked since ready(), and more have become free.
+  SegmentId id = core_->find_ready(bytes, stream);
+  if (id == no_segment) id = core_->find(bytes, stream);
   if (id == no_segment && !waiting_.empty()) {
     reap_waiting(true);
     id = core_->find_ready(bytes, stream);
@@ -72,7 +108,11 @@ SegmentId Shard::find(std::uint64_t bytes, StreamId stream) {
 void Shard::break_plan_up() {
   for (const Planner::Moved& moved : planner_.break_up()) {
     const Address address = core_->segment(moved.segment).address;
-    const SegmentId planned = blocks_.take(address);
+    const auto waits = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& each) {
+      return core_->segment(each.segment).address == address;
+    });
+    const bool is_live = waits == waiting_.end();
+    const SegmentId planned = is_live ? blocks_.take(address) : waits->segment;
     const Segment was = core_->segment(planned);
     Segment& now = core_->segment(moved.segment);
     now.stream = was.stream;
@@ -82,9 +122,10 @@ void Shard::break_plan_up() {
     now.rounding = was.rounding;
     now.is_shared = was.is_shared;
     core_->drop_planned(planned);
-    blocks_.insert(address, moved.segment);
-    for (Waiting& each : waiting_)
-      if (each.segment == planned) each.segment = moved.segment;
+    if (is_live)
+      blocks_.insert(address, moved.segment);
+    else
+      waits->segment = moved.segment;
   }
 }
 
@@ -96,6 +137,7 @@ Address Shard::keep(SegmentId id, const Request& request, std::uint64_t bytes) {
   segment.rounding = static_cast<std::uint16_t>(bytes - request.bytes);
   segment.is_shared = false;
   segment.birth = planner_.note_allocate(bytes, request.stream);
+  births_ = segment.birth + 1;
   blocks_.insert(segment.address, id);
   tracker_.add_live(request.tag, bytes);
   note(FlightKind::allocate, segment);
@@ -147,7 +189,8 @@ bool Shard::record_stream(Address address, StreamId stream) {
   return true;
 }
 
-// False if no event could be recorded: then the work was waited for.
+// False if there is nothing to wait for. Where no event could be recorded the work is waited for,
+// now or, if that is refused as well, later.
 bool Shard::wait_for_sharers(SegmentId id) {
   Waiting waiting{id, {}};
   const Address address = core_->segment(id).address;
@@ -156,8 +199,8 @@ bool Shard::wait_for_sharers(SegmentId id) {
     const auto event = pool_->record(sharer.second);
     if (event)
       waiting.events.emplace_back(*event, sharer.second);
-    else
-      static_cast<void>(pool_->wait_for(sharer.second));
+    else if (!pool_->wait_for(sharer.second))
+      waiting.events.emplace_back(DevicePool::no_event, sharer.second);
     return true;
   });
   if (waiting.events.empty()) return false;

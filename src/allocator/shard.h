@@ -80,7 +80,12 @@ class Shard {
   Core& core() { return *core_; }
   const PlanCounts& plan_counts() const { return planner_.counts(); }
 
+  // Notes that the request could not be met, for who reads the recording.
+  void note_refusal(const Request& request, std::uint64_t bytes);
+
   void add_to(HeapView& view, StreamId stream) const;
+  // Adds how old things are, as this shard counts: its blocks' births are such numbers.
+  void add_ages_to(HeapView& view) const;
   std::string broken_invariant() const;
   // Memory that neither a live block nor free bytes account for: what a plan holds beyond its live
   // blocks, and frees that wait for streams.
@@ -100,6 +105,7 @@ class Shard {
   bool wait_for_sharers(SegmentId id);
   void reap_waiting(bool block);
   void note(FlightKind kind, const Segment& segment);
+  void note_iteration();
 
   mutable std::mutex mutex_;
   std::unique_ptr<Core> core_;
@@ -108,6 +114,8 @@ class Shard {
   Planner planner_;
   AddressMap blocks_;
   UsageTracker tracker_;
+  std::uint64_t births_ = 0;               // Blocks so far.
+  std::vector<std::uint64_t> iterations_;  // The births that began the last ones.
   std::vector<Waiting> waiting_;
   std::vector<std::pair<Address, StreamId>> sharers_;  // Of live blocks that are shared.
 

@@ -2,6 +2,7 @@
 /* The C interface as a C program uses it, and misuses it. Compiled as C99 and as C++; run with a folder
    for files. Exits 0, or 1 after saying what was not as expected. */
 #include <headroom/allocator.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -249,6 +250,55 @@ static void a_forked_child_is_refused(void) {
   headroom_allocator_destroy(a);
 }
 
+typedef struct worker {
+  headroom_allocator* allocator;
+  char stream; /* Its address is the handle. */
+  int failures;
+} worker;
+
+static void* work(void* argument) {
+  worker* w = (worker*)argument;
+  int round, i;
+  for (round = 0; round < 200; ++round) {
+    char* blocks[16];
+    for (i = 0; i < 16; ++i) {
+      const uint64_t bytes = (uint64_t)(1 + (round * 7 + i * 13) % 40) * 4096;
+      blocks[i] = (char*)headroom_allocate(w->allocator, bytes, &w->stream, no_tag);
+      if (blocks[i] == NULL) return NULL;
+      blocks[i][0] = w->stream;
+      blocks[i][bytes - 1] = w->stream;
+    }
+    for (i = 0; i < 16; ++i) {
+      if (blocks[i][0] != w->stream) ++w->failures;
+      if (headroom_free(w->allocator, blocks[i], &w->stream) != HEADROOM_OK) ++w->failures;
+    }
+    if (headroom_free(w->allocator, w, NULL) != HEADROOM_INVALID) ++w->failures;
+    if (strstr(headroom_last_error(), "live block") == NULL) ++w->failures;
+  }
+  return w;
+}
+
+static void threads_do_not_disturb_each_other(void) {
+  headroom_allocator* a = host(256 * MIB);
+  headroom_usage usage = HEADROOM_USAGE_INIT;
+  worker workers[4];
+  pthread_t threads[4];
+  void* done;
+  int i;
+  for (i = 0; i < 4; ++i) {
+    workers[i].allocator = a;
+    workers[i].stream = (char)(i + 1);
+    workers[i].failures = 0;
+    EXPECT(pthread_create(&threads[i], NULL, work, &workers[i]) == 0);
+  }
+  for (i = 0; i < 4; ++i) {
+    EXPECT(pthread_join(threads[i], &done) == 0 && done == &workers[i]);
+    EXPECT(workers[i].failures == 0);
+  }
+  EXPECT(headroom_get_usage(a, &usage) == HEADROOM_OK && usage.live_bytes == 0);
+  headroom_allocator_destroy(a);
+}
+
 int main(int argc, char** argv) {
   const char* folder = argc > 1 ? argv[1] : ".";
   EXPECT(headroom_allocator_abi() == HEADROOM_ALLOCATOR_ABI);
@@ -258,6 +308,7 @@ int main(int argc, char** argv) {
   streams_and_pools_keep_their_memory_apart();
   reports_say_what_holds_the_memory(folder);
   processes_share_a_budget(folder);
+  threads_do_not_disturb_each_other();
   misuse_is_refused();
   newer_callers_are_served_where_they_ask_nothing_new();
   a_forked_child_is_refused();

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "allocator/budgeted_backend.h"
 #include "allocator/c_api/handle.h"
 #include "allocator/c_api/last_error.h"
 #include "allocator/c_api/options.h"
@@ -27,15 +26,13 @@ Result<std::uint64_t> capacity_of(const headroom_allocator_options& options,
                "set capacity_bytes"};
 }
 
-Status join_budget(const headroom_allocator_options& options, std::uint64_t capacity,
-                   OpenDevice& device) {
-  if (options.budget_path == nullptr) return Done{};
+Result<std::unique_ptr<BudgetLedger>> join_budget(const headroom_allocator_options& options,
+                                                  std::uint64_t capacity) {
+  if (options.budget_path == nullptr) return std::unique_ptr<BudgetLedger>();
   LedgerOptions ledger;
   ledger.total_bytes = options.budget_total_bytes != 0 ? options.budget_total_bytes : capacity;
   if (options.budget_share_bytes != 0) ledger.share = Share::of_bytes(options.budget_share_bytes);
-  HEADROOM_TRY(auto budget, BudgetLedger::join(options.budget_path, ledger));
-  device.backend = std::make_unique<BudgetedBackend>(std::move(budget), std::move(device.backend));
-  return Done{};
+  return BudgetLedger::join(options.budget_path, ledger);
 }
 
 Result<std::unique_ptr<FlightRecorder>> start_recorder(const headroom_allocator_options& options,
@@ -70,13 +67,14 @@ Result<headroom_allocator*> create(const headroom_allocator_options* given) {
   HEADROOM_TRY(machine::ForkGuard guard, machine::ForkGuard::create());
   HEADROOM_TRY(OpenDevice device, open_device(options));
   HEADROOM_TRY(const std::uint64_t capacity, capacity_of(options, device));
-  HEADROOM_CHECK(join_budget(options, capacity, device));
+  HEADROOM_TRY(auto budget, join_budget(options, capacity));
   HEADROOM_TRY(auto recorder, start_recorder(options, capacity, device.name));
   std::unique_ptr<BackgroundThread> background;
   if (options.planning == HEADROOM_PLANNING_BACKGROUND) {
     HEADROOM_TRY(background, BackgroundThread::start());
   }
   auto core = core_options(options, background.get(), recorder.get());
+  core.budget = budget.get();
   std::string description = fmt::format("headroom on {}, at most {}, {}", device.name,
                                         to_string(Bytes{capacity}), device.virtual_memory);
   auto* made = new headroom_allocator{
@@ -84,6 +82,7 @@ Result<headroom_allocator*> create(const headroom_allocator_options* given) {
       .description = std::move(description),
       .device_memory = std::move(device.memory),
       .background = std::move(background),
+      .budget = std::move(budget),
       .recording_path = recorder ? options.flight_recorder_path : "",
       .recorder = std::move(recorder),
       .names = {},

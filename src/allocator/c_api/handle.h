@@ -10,6 +10,7 @@
 #include <string>
 
 #include "allocator/backends/background_thread.h"
+#include "allocator/budget.h"
 #include "allocator/c_api/device.h"
 #include "allocator/c_api/stream_table.h"
 #include "allocator/files/flight_recorder.h"
@@ -18,12 +19,14 @@
 #include "base/result.h"
 #include "machine/fork_guard.h"
 
-// In the order in which they need each other: the allocator's thread and recorder outlive it.
+// In the order in which they need each other: the allocator's thread, budget and recorder outlive
+// it.
 struct headroom_allocator {
   headroom::machine::ForkGuard guard;
   std::string description;
   std::function<std::optional<headroom::allocator::DeviceMemory>()> device_memory;
   std::unique_ptr<headroom::allocator::BackgroundThread> background;
+  std::unique_ptr<headroom::allocator::Budget> budget;
   std::string recording_path;
   std::unique_ptr<headroom::allocator::FlightRecorder> recorder;
   headroom::allocator::NameTable names;

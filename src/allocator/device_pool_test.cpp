@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/device_pool.h"
+
+#include <gtest/gtest.h>
+
+#include "allocator/faulty_backend.h"
+#include "allocator/simulated_backend.h"
+
+namespace headroom::allocator {
+namespace {
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+
+class Pool : public testing::Test {
+ protected:
+  SimulatedBackend device_;
+  FaultyBackend faulty_{device_};
+  DevicePool pool_{faulty_, 17 * mib};  // Eight pages.
+};
+
+TEST_F(Pool, pages_and_plain_allocations_share_the_capacity) {
+  const std::uint64_t range = *pool_.reserve_range(64 * mib);
+  const auto plain = pool_.allocate(10 * mib);
+  ASSERT_TRUE(plain.has_value());
+  for (std::uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(pool_.map(range + i * page_bytes).has_value());
+  EXPECT_EQ(pool_.spare(), 0U);
+  const auto page = pool_.map(range + 3 * page_bytes);
+  ASSERT_FALSE(page.has_value());
+  EXPECT_EQ(page.error().code, Errc::out_of_memory);
+  EXPECT_FALSE(pool_.allocate(2 * mib).has_value());
+  EXPECT_EQ(pool_.totals().reserved_bytes, 16 * mib);
+  ASSERT_TRUE(pool_.release(*plain, 10 * mib).has_value());
+  EXPECT_EQ(pool_.totals().reserved_bytes, 6 * mib);
+  EXPECT_EQ(pool_.totals().reserved_peak_bytes, 16 * mib);
+  EXPECT_EQ(pool_.spare(), 5U);
+  EXPECT_TRUE(pool_.allocate(10 * mib).has_value());
+}
+
+TEST_F(Pool, an_absurd_size_is_refused_without_asking_the_device) {
+  EXPECT_FALSE(pool_.allocate(UINT64_MAX / page_bytes * page_bytes).has_value());
+  EXPECT_EQ(pool_.totals().device_calls, 0U);
+}
+
+TEST_F(Pool, a_refused_call_changes_no_figure_but_the_count) {
+  faulty_.fail(BackendCall::allocate, 2);
+  faulty_.fail(BackendCall::release, 1);
+  const std::uint64_t plain = *pool_.allocate(4 * mib);
+  EXPECT_FALSE(pool_.allocate(4 * mib).has_value());
+  EXPECT_FALSE(pool_.release(plain, 4 * mib).has_value());
+  EXPECT_EQ(pool_.totals().reserved_bytes, 4 * mib);
+  EXPECT_EQ(pool_.totals().device_calls, 3U);
+  ASSERT_TRUE(pool_.last_error().has_value());
+  EXPECT_TRUE(pool_.release(plain, 4 * mib).has_value());
+  EXPECT_EQ(pool_.totals().reserved_bytes, 0U);
+}
+
+TEST_F(Pool, an_event_passes_when_its_stream_was_waited_for) {
+  const EventId event = *pool_.record(3);
+  EXPECT_FALSE(pool_.passed(event, 3, false));
+  ASSERT_TRUE(pool_.wait_for(4).has_value());
+  EXPECT_FALSE(pool_.passed(event, 3, false));
+  ASSERT_TRUE(pool_.wait_for(3).has_value());
+  EXPECT_TRUE(pool_.passed(event, 3, false));
+  EXPECT_TRUE(pool_.passed(*pool_.record(3), 3, true)) << "it waits where it may";
+}
+
+// Memory that queued work may still touch must not be reused because the device refused to wait.
+TEST_F(Pool, what_could_not_be_waited_for_has_not_passed) {
+  const EventId event = *pool_.record(3);
+  faulty_.fail(BackendCall::wait, 1);
+  EXPECT_FALSE(pool_.passed(event, 3, true));
+  EXPECT_TRUE(pool_.passed(event, 3, true)) << "the second wait succeeds";
+}
+
+TEST_F(Pool, an_event_that_cannot_be_asked_about_is_waited_for) {
+  const EventId event = *pool_.record(3);
+  faulty_.fail(BackendCall::passed, 1, 2);
+  faulty_.fail(BackendCall::wait, 1);
+  EXPECT_FALSE(pool_.passed(event, 3, false)) << "neither asked nor waited";
+  EXPECT_TRUE(pool_.passed(event, 3, false));
+}
+
+TEST_F(Pool, a_busy_stream_is_asked_about_the_same_event_until_it_passes) {
+  EXPECT_FALSE(pool_.is_idle(5));
+  EXPECT_FALSE(pool_.is_idle(5));
+  EXPECT_FALSE(pool_.is_idle(5));
+  EXPECT_EQ(faulty_.calls(BackendCall::record), 1U);
+  faulty_.fail(BackendCall::record, 2);
+  ASSERT_TRUE(pool_.wait_for(5).has_value());
+  EXPECT_FALSE(pool_.is_idle(5)) << "that event has passed, and no later one could be recorded";
+}
+
+TEST_F(Pool, pages_go_back_at_the_end) {
+  {
+    DevicePool pool(device_, 16 * mib);
+    const std::uint64_t range = *pool.reserve_range(8 * mib);
+    const PageHandle page = *pool.map(range);
+    ASSERT_TRUE(pool.unmap(range, page).has_value());
+    EXPECT_EQ(pool.totals().unmapped_pages, 1U);
+    EXPECT_EQ(device_.table().pages(), 1U);
+  }
+  EXPECT_EQ(device_.table().pages(), 0U);
+}
+
+}  // namespace
+}  // namespace headroom::allocator
