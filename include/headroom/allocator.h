@@ -11,7 +11,7 @@
    headroom_allocator_destroy(), which is called when nobody uses the allocator any more. Errors are
    kept for each thread.
 
-   Errors. Functions return a headroom_status, or a null pointer where they would return one;
+   Errors. Functions return a headroom_result, or a null pointer where they would return one;
    headroom_last_error() then says what was expected, what was found and what to do next. Success
    does not touch it. No function throws, ends the process or prints.
 
@@ -52,7 +52,7 @@ HEADROOM_API uint32_t headroom_allocator_abi(void);
 typedef struct headroom_allocator headroom_allocator;
 typedef void* headroom_stream;
 
-typedef int32_t headroom_status;
+typedef int32_t headroom_result;
 enum {
   HEADROOM_OK = 0,
   HEADROOM_INVALID =
@@ -65,7 +65,7 @@ enum {
 /* Of this thread's last call that failed; empty before the first. Valid until the thread's next
  * failing call. */
 HEADROOM_API const char* headroom_last_error(void);
-HEADROOM_API headroom_status headroom_last_status(void);
+HEADROOM_API headroom_result headroom_last_result(void);
 
 /* -- Creating
  * ------------------------------------------------------------------------------------------------------
@@ -183,20 +183,20 @@ HEADROOM_API void* headroom_allocate(headroom_allocator* allocator, uint64_t byt
 /* `stream` is the one whose work used the block last, as the caller knows it: where it is another
    than the block was allocated for, the memory also waits for what is queued there. Null pointers
    are ignored. HEADROOM_INVALID, and nothing happens, for what is no live block. */
-HEADROOM_API headroom_status headroom_free(headroom_allocator* allocator, void* block,
+HEADROOM_API headroom_result headroom_free(headroom_allocator* allocator, void* block,
                                            headroom_stream stream);
 
 /* For callers that know no streams (hipFree, ONNX Runtime): the memory is reused only when
    everything is done that was queued until now on any stream that this allocator has heard of. */
-HEADROOM_API headroom_status headroom_free_after_all(headroom_allocator* allocator, void* block);
+HEADROOM_API headroom_result headroom_free_after_all(headroom_allocator* allocator, void* block);
 
 /* Moves a live block to another component: a gradient is born as a backward temporary. */
-HEADROOM_API headroom_status headroom_retag(headroom_allocator* allocator, void* block,
+HEADROOM_API headroom_result headroom_retag(headroom_allocator* allocator, void* block,
                                             uint16_t component);
 
 /* The block is used by work of that stream as well: after its free it waits for what the stream has
  * queued by then. */
-HEADROOM_API headroom_status headroom_record_stream(headroom_allocator* allocator, void* block,
+HEADROOM_API headroom_result headroom_record_stream(headroom_allocator* allocator, void* block,
                                                     headroom_stream stream);
 
 typedef struct headroom_block {
@@ -210,7 +210,7 @@ typedef struct headroom_block {
 
 /* The live block that `pointer` points into. From a block's start this is quick; from its middle it
  * looks at all. */
-HEADROOM_API headroom_status headroom_find_block(headroom_allocator* allocator, const void* pointer,
+HEADROOM_API headroom_result headroom_find_block(headroom_allocator* allocator, const void* pointer,
                                                  headroom_block* block);
 
 /* -- Streams
@@ -218,12 +218,12 @@ HEADROOM_API headroom_status headroom_find_block(headroom_allocator* allocator, 
  */
 
 /* The caller has waited for the stream: what was freed on it may be reused anywhere. */
-HEADROOM_API headroom_status headroom_synchronize(headroom_allocator* allocator,
+HEADROOM_API headroom_result headroom_synchronize(headroom_allocator* allocator,
                                                   headroom_stream stream);
 
 /* The stream is about to be destroyed, and its work is done. Its handle means another stream from
  * now on. */
-HEADROOM_API headroom_status headroom_forget_stream(headroom_allocator* allocator,
+HEADROOM_API headroom_result headroom_forget_stream(headroom_allocator* allocator,
                                                     headroom_stream stream);
 
 /* -- Graphs
@@ -233,12 +233,12 @@ HEADROOM_API headroom_status headroom_forget_stream(headroom_allocator* allocato
 /* Between the two, what `stream` allocates comes from memory that belongs to the pool alone: a
    captured graph uses the same addresses each time it runs. Pools are the caller's numbers; one can
    be used again. */
-HEADROOM_API headroom_status headroom_begin_pool(headroom_allocator* allocator, uint64_t pool,
+HEADROOM_API headroom_result headroom_begin_pool(headroom_allocator* allocator, uint64_t pool,
                                                  headroom_stream stream);
-HEADROOM_API headroom_status headroom_end_pool(headroom_allocator* allocator, uint64_t pool);
+HEADROOM_API headroom_result headroom_end_pool(headroom_allocator* allocator, uint64_t pool);
 /* The graph is gone: the pool's memory is free for all, what still lives in it when that is freed.
  */
-HEADROOM_API headroom_status headroom_release_pool(headroom_allocator* allocator, uint64_t pool);
+HEADROOM_API headroom_result headroom_release_pool(headroom_allocator* allocator, uint64_t pool);
 
 /* -- Memory
  * --------------------------------------------------------------------------------------------------------
@@ -246,11 +246,11 @@ HEADROOM_API headroom_status headroom_release_pool(headroom_allocator* allocator
 
 /* Gives the device what is wholly free and not part of a plan (torch.cuda.empty_cache); how much
    through `returned`, which may be null. Waits for streams. */
-HEADROOM_API headroom_status headroom_trim(headroom_allocator* allocator, uint64_t* returned);
+HEADROOM_API headroom_result headroom_trim(headroom_allocator* allocator, uint64_t* returned);
 
 /* Changes the capacity. What is held beyond it goes back as it becomes free; until then nothing new
  * is taken. */
-HEADROOM_API headroom_status headroom_set_capacity(headroom_allocator* allocator, uint64_t bytes);
+HEADROOM_API headroom_result headroom_set_capacity(headroom_allocator* allocator, uint64_t bytes);
 
 typedef struct headroom_usage {
   size_t size; /* sizeof(headroom_usage). */
@@ -267,7 +267,7 @@ typedef struct headroom_usage {
 #define HEADROOM_USAGE_INIT \
   { sizeof(headroom_usage), 0, 0, 0, 0, 0, {0}, {0}, 0 }
 
-HEADROOM_API headroom_status headroom_get_usage(headroom_allocator* allocator,
+HEADROOM_API headroom_result headroom_get_usage(headroom_allocator* allocator,
                                                 headroom_usage* usage);
 
 typedef struct headroom_stats {
@@ -287,7 +287,7 @@ typedef struct headroom_stats {
 #define HEADROOM_STATS_INIT \
   { sizeof(headroom_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-HEADROOM_API headroom_status headroom_get_stats(headroom_allocator* allocator,
+HEADROOM_API headroom_result headroom_get_stats(headroom_allocator* allocator,
                                                 headroom_stats* stats);
 
 /* -- Reports
@@ -309,7 +309,7 @@ HEADROOM_API size_t headroom_explain(headroom_allocator* allocator, const headro
 
 /* The present state, and the flight recorder's events where there is one, as a pickle in the format
    of torch.cuda.memory._dump_snapshot, for pytorch.org/memory_viz. Replaces the file. */
-HEADROOM_API headroom_status headroom_write_snapshot(headroom_allocator* allocator,
+HEADROOM_API headroom_result headroom_write_snapshot(headroom_allocator* allocator,
                                                      const char* path);
 
 #ifdef __cplusplus

@@ -23,7 +23,8 @@ DevicePool::DevicePool(Backend& backend, std::uint64_t capacity_bytes, Budget* b
     : backend_(&backend),
       alive_(backend.alive() != nullptr ? backend.alive() : &always),
       capacity_pages_(std::min(capacity_bytes / page_bytes, max_pages)),
-      budget_(budget) {}
+      budget_(budget),
+      held_limit_(capacity_pages_) {}
 
 DevicePool::~DevicePool() {
   // There is nobody left to tell about a page that cannot be destroyed; the backend's own end
@@ -68,14 +69,45 @@ Status DevicePool::check_process() const {
   return Error{Errc::unsupported, "this memory is that of the process before the fork", ""};
 }
 
+void DevicePool::set_capacity(std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  capacity_pages_ = std::min(bytes / page_bytes, max_pages);
+  while (created_ + plain_pages() > capacity_pages_ && destroy_unmapped_page()) {
+  }
+  held_limit_ = std::max<std::uint64_t>(capacity_pages_, created_ + plain_pages());
+}
+
+std::uint64_t DevicePool::shrink() {
+  const std::scoped_lock lock(mutex_);
+  std::uint64_t given = 0;
+  while (destroy_unmapped_page()) given += page_bytes;
+  if (unused_budget_ > 0) give_budget_back(std::exchange(unused_budget_, 0));
+  return given;
+}
+
+// False where there is none, and where the device would keep the memory all the same.
+bool DevicePool::destroy_unmapped_page() {
+  if (unmapped_.empty() || !capabilities().destroy_returns_memory) return false;
+  if (!noted(backend_->destroy_page(unmapped_.back()), capabilities().costs.destroy)) return false;
+  unmapped_.pop_back();
+  --created_;
+  give_budget_back(page_bytes);
+  return true;
+}
+
+// How many pages may be mapped, or taken as plain memory, on top of those that are.
+std::uint64_t DevicePool::usable() const {
+  const std::uint64_t in_use = created_ - unmapped_.size() + plain_pages();
+  const std::uint64_t capacity = capacity_pages_;
+  return capacity - std::min(capacity, in_use);
+}
+
 Result<std::uint64_t> DevicePool::reserve_range(std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
   return noted(backend_->reserve_range(bytes), capabilities().costs.reserve);
 }
 
 Status DevicePool::create_page() {
-  if (created_ + plain_pages() >= capacity_pages_)
-    return Error{Errc::out_of_memory, "all pages of the capacity are mapped", ""};
   if (Status granted = take_budget(page_bytes); !granted) {
     refused_ = true;
     last_error_ = granted.error();
@@ -99,6 +131,7 @@ void DevicePool::note_reserved() {
 
 Result<PageHandle> DevicePool::map(std::uint64_t address) {
   const std::scoped_lock lock(mutex_);
+  if (usable() == 0) return Error{Errc::out_of_memory, "all pages of the capacity are mapped", ""};
   if (unmapped_.empty()) HEADROOM_CHECK(create_page());
   const PageHandle page = unmapped_.back();
   HEADROOM_CHECK(noted(backend_->map(address, page), capabilities().costs.map));
@@ -116,6 +149,7 @@ Status DevicePool::unmap(std::uint64_t address, PageHandle page) {
   const std::scoped_lock lock(mutex_);
   HEADROOM_CHECK(noted(backend_->unmap(address), capabilities().costs.unmap));
   unmapped_.push_back(page);
+  if (created_ + plain_pages() > capacity_pages_) static_cast<void>(destroy_unmapped_page());
   return Done{};
 }
 
@@ -126,7 +160,7 @@ void DevicePool::lose(std::uint64_t pages) {
 
 std::uint64_t DevicePool::spare() const {
   const std::scoped_lock lock(mutex_);
-  return unmapped_.size() + (refused_ ? 0 : capacity_pages_ - created_ - plain_pages());
+  return refused_ ? std::min<std::uint64_t>(unmapped_.size(), usable()) : usable();
 }
 
 void DevicePool::retry_creation() {
@@ -136,7 +170,8 @@ void DevicePool::retry_creation() {
 
 Result<std::uint64_t> DevicePool::allocate(std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
-  if (bytes / page_bytes > capacity_pages_ - created_ - plain_pages())
+  const std::uint64_t capacity = capacity_pages_;
+  if (bytes / page_bytes > capacity - std::min(capacity, created_ + plain_pages()))
     return Error{Errc::out_of_memory, "the capacity is taken", ""};
   if (Status granted = take_budget(bytes); !granted) {
     last_error_ = granted.error();
@@ -169,6 +204,11 @@ void DevicePool::set_captured(std::vector<StreamId> streams) {
 Status DevicePool::check_not_captured(StreamId stream) const {
   if (std::find(captured_.begin(), captured_.end(), stream) == captured_.end()) return Done{};
   return Error{Errc::unsupported, fmt::format("stream {} is being captured", stream), ""};
+}
+
+void DevicePool::bind_stream(StreamId stream, std::uintptr_t native) {
+  const std::scoped_lock lock(mutex_);
+  backend_->bind_stream(stream, native);
 }
 
 Status DevicePool::wait_for(StreamId stream) {
@@ -225,6 +265,7 @@ DevicePool::Totals DevicePool::totals() const {
   return {created_ * page_bytes + plain_bytes_,
           reserved_peak_,
           unmapped_.size(),
+          held_limit_ * page_bytes,
           lost_,
           device_calls_,
           device_ns_};

@@ -8,6 +8,7 @@
 #include "allocator/diagnose.h"
 #include "allocator/paged_core.h"
 #include "allocator/plain_core.h"
+#include "allocator/visit_shards.h"
 #include "base/bytes.h"
 
 namespace headroom::allocator {
@@ -84,33 +85,6 @@ void HeadroomAllocator::drain(Shard& shard) const {
 
 void HeadroomAllocator::settle(std::size_t number, const Shard& shard) const {
   if (!is_alone()) peak_.note(number, shard.usage());
-}
-
-template <class Visit>
-bool HeadroomAllocator::any_shard(bool with_pools, Visit&& visit) const {
-  if (!pool_.is_ours()) return false;
-  const std::size_t end = shards_end_.load(std::memory_order_acquire);
-  for (std::size_t i = 0; i < (with_pools ? end : std::min(end, stream_shards)); ++i) {
-    Shard* each = existing(i);
-    if (each == nullptr) continue;
-    const std::scoped_lock lock(each->mutex());
-    drain(*each);
-    if (visit(i, *each)) return true;
-  }
-  return false;
-}
-
-template <class Visit>
-bool HeadroomAllocator::at_owner(Address address, Visit&& visit) const {
-  if (!pool_.is_ours()) return false;
-  const std::size_t owner = is_alone() ? 1 : directory_.owner(address).owner;
-  if (owner != AddressDirectory::nobody) {
-    Shard& first = *existing(owner - 1);
-    const std::scoped_lock lock(first.mutex());
-    drain(first);
-    if (visit(owner - 1, first)) return true;
-  }
-  return !is_alone() && any_shard(true, visit);
 }
 
 std::optional<Address> HeadroomAllocator::allocate(const Request& request) {
@@ -351,7 +325,7 @@ std::string HeadroomAllocator::broken_invariant() const {
   if (accounted + totals.lost_pages * page_bytes != 0) return "used segments and live bytes differ";
   if (free + totals.unmapped_pages * page_bytes != totals.reserved_bytes)
     return "memory was lost: segments and unmapped pages do not add up to what was taken";
-  if (totals.reserved_bytes > pool_.capacity_bytes()) return "more memory than the capacity";
+  if (totals.reserved_bytes > totals.held_limit_bytes) return "more memory than the capacity";
   return "";
 }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -96,6 +97,27 @@ class HeadroomAllocator final : public Policy {
   Status begin_pool(PoolId pool, StreamId stream);
   void end_pool(PoolId pool);
   void release_pool(PoolId pool);
+
+  // Gives the device what is wholly free; how much that was. What a plan or a graph's pool holds
+  // stays. Waits for streams.
+  std::uint64_t trim();
+  // What is held beyond a smaller capacity goes back: at once where it is wholly free, for which
+  // plans are broken up, and later as it becomes so and somebody looks for memory, or trims. Until
+  // then nothing new is taken.
+  void set_capacity(std::uint64_t bytes);
+
+  // The device's own handle of a stream: before the stream is used. Backend::bind_stream().
+  void bind_stream(StreamId stream, std::uintptr_t native) { pool_.bind_stream(stream, native); }
+  // As free(), of a block that these streams used as well: record_stream() for each, and the free.
+  // False, and nothing happens, if the address is no live block. Waits for the lock, where free()
+  // may leave the block to whoever holds it.
+  bool free_after(Address address, std::span<const StreamId> streams);
+  struct Block {
+    Address address = 0;
+    std::uint64_t bytes = 0;
+  };
+  // The live block that the address lies in.
+  std::optional<Block> block_around(Address address) const;
 
   Usage usage_snapshot() const;
   std::uint64_t capacity_bytes() const { return pool_.capacity_bytes(); }

@@ -57,12 +57,20 @@ class Shard {
   // queued at the free is done; on a stream that is being captured, when it is known to be.
   bool record_stream(Address address, StreamId stream);
   std::optional<std::uint64_t> block_bytes(Address address) const;
+  // Calls visit(address, bytes) for every live block.
+  template <class Visit>
+  void for_each_block(Visit&& visit) const {
+    blocks_.for_each(
+        [&](Address address, SegmentId id) { visit(address, core_->segment(id).bytes); });
+  }
 
   void publish(StreamId stream) { core_->publish(stream); }
   // Publishes the streams that have nothing queued any more.
   void publish_idle_streams();
   // Gives what is wholly free to the other shards; see Core::give_up().
   std::uint64_t give_up(std::uint64_t bytes, Plan plan);
+  // The same with all of it, but the plan stays.
+  std::uint64_t trim() { return give_up(~std::uint64_t{0}, Plan::keep); }
   // Whether somebody remembers addresses of free memory, as a captured graph does: as long as that
   // is so, nothing is moved or given up.
   void remember_addresses(bool remembered) { is_remembered_ = remembered; }

@@ -10,7 +10,7 @@ namespace {
 
 // Without a constructor or destructor, so that it can be used while a thread ends.
 struct LastError {
-  headroom_status status = HEADROOM_OK;
+  headroom_result status = HEADROOM_OK;
   std::array<char, 2048> text = {};
 };
 
@@ -30,7 +30,7 @@ class Writer {
   std::size_t used_ = 0;
 };
 
-headroom_status status_of_code(Errc code) {
+headroom_result status_of_code(Errc code) {
   switch (code) {
     case Errc::out_of_memory:
       return HEADROOM_OUT_OF_MEMORY;
@@ -46,7 +46,7 @@ headroom_status status_of_code(Errc code) {
 
 }  // namespace
 
-headroom_status keep(const Error& error) noexcept {
+headroom_result keep(const Error& error) noexcept {
   last.status = status_of_code(error.code);
   Writer writer;
   writer.add(error.message);
@@ -57,7 +57,7 @@ headroom_status keep(const Error& error) noexcept {
   return last.status;
 }
 
-headroom_status keep_exception() noexcept {
+headroom_result keep_exception() noexcept {
   last.status = HEADROOM_OUT_OF_MEMORY;
   Writer().add("the host's own memory does not suffice for the allocator's tables\nnext: free -h");
   return last.status;
@@ -67,7 +67,7 @@ const char* last_error() noexcept {
   return last.text.data();
 }
 
-headroom_status last_status() noexcept {
+headroom_result last_result() noexcept {
   return last.status;
 }
 
@@ -81,6 +81,6 @@ const char* headroom_last_error(void) {
   return headroom::allocator::c_api::last_error();
 }
 
-headroom_status headroom_last_status(void) {
-  return headroom::allocator::c_api::last_status();
+headroom_result headroom_last_result(void) {
+  return headroom::allocator::c_api::last_result();
 }

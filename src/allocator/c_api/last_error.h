@@ -3,9 +3,9 @@
 // exception gets out.
 #pragma once
 
-#include <utility>
-
 #include <headroom/allocator.h>
+
+#include <utility>
 
 #include "base/error.h"
 #include "base/result.h"
@@ -13,13 +13,13 @@
 namespace headroom::allocator::c_api {
 
 // Keeps the error for headroom_last_error(). A text that is too long is cut.
-headroom_status keep(const Error& error) noexcept;
+headroom_result keep(const Error& error) noexcept;
 
 const char* last_error() noexcept;
-headroom_status last_status() noexcept;
+headroom_result last_result() noexcept;
 
 // What an exception, which can only be about the host's own memory, is turned into.
-headroom_status keep_exception() noexcept;
+headroom_result keep_exception() noexcept;
 
 // Calls `work`, which returns a Result, and gives its value, or `failed` where it fails.
 template <class T, class Work>
@@ -35,7 +35,7 @@ T value_of(T failed, Work&& work) noexcept {
 }
 
 template <class Work>
-headroom_status status_of(Work&& work) noexcept {
+headroom_result status_of(Work&& work) noexcept {
   try {
     const Status status = std::forward<Work>(work)();
     return status ? HEADROOM_OK : keep(status.error());
