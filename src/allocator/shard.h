@@ -70,7 +70,7 @@ class Shard {
   // Gives what is wholly free to the other shards; see Core::give_up().
   std::uint64_t give_up(std::uint64_t bytes, Plan plan);
   // The same with all of it, but the plan stays.
-  std::uint64_t trim() { return give_up(~std::uint64_t{0}, Plan::keep); }
+  std::uint64_t trim() { return give_up(pool_->totals().reserved_bytes, Plan::keep); }
   // Whether somebody remembers addresses of free memory, as a captured graph does: as long as that
   // is so, nothing is moved or given up.
   void remember_addresses(bool remembered) { is_remembered_ = remembered; }
