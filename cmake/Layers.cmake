@@ -46,6 +46,10 @@ function(headroom_layers source_dir)
     endif()
     target_include_directories(${layer} ${visibility} ${source_dir})
     target_link_libraries(${layer} ${visibility} headroom_options ${LAYER_USES_${folder}})
+    if(sources AND NOT layer MATCHES "^(trainer|cli)$")  # Nothing of these is in a shared library.
+      set_target_properties(${layer} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+      target_compile_options(${layer} PRIVATE -fno-semantic-interposition)
+    endif()
     if(HEADROOM_PCH AND sources AND NOT layer MATCHES "^(trainer|cli)$")  # These have their own.
       headroom_precompile(${layer} base <fmt/format.h> <nlohmann/json.hpp> <functional> <map> <string> <vector>)
     endif()

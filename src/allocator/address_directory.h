@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which shard an address belongs to, readable by any thread without a lock: two levels of tables
-// over units of 2 MiB. A free must know its shard before it can take the shard's lock. Addresses of
-// 2^49 and more, which no device has, wrap around: the answer is where to look first.
+// over units of 2 MiB. A free must know its shard before it can take the shard's lock. Plain
+// allocations need not begin where a unit does, so two shards can meet in one; and addresses of
+// 2^49 and more, which no device has, wrap around. Then the answer is only where to look first.
 #pragma once
 
 #include <array>
@@ -18,32 +19,61 @@ namespace headroom::allocator {
 class AddressDirectory {
  public:
   static constexpr std::uint8_t nobody = 0;
+  static constexpr std::uint8_t max_owner = 127;
+
+  struct Answer {
+    std::uint8_t owner = nobody;
+    bool is_sure = false;  // The address can be nobody else's.
+  };
 
   AddressDirectory() = default;
   AddressDirectory(const AddressDirectory&) = delete;
   AddressDirectory& operator=(const AddressDirectory&) = delete;
 
-  // All units that [address, address + bytes) touches belong to `owner` from now on.
+  // All units that [address, address + bytes) touches belong to `owner` from now on; at its ends
+  // perhaps to others as well.
   void set(std::uint64_t address, std::uint64_t bytes, std::uint8_t owner) {
-    const std::uint64_t last = (address + bytes - 1) / page_bytes;
-    for (std::uint64_t unit = address / page_bytes; unit <= last; ++unit)
-      table_for(unit)[unit % table_units].store(owner, std::memory_order_release);
+    const std::uint64_t end = address + bytes;
+    for (std::uint64_t unit = address / page_bytes; unit * page_bytes < end; ++unit) {
+      Unit& entry = table_for(unit)[unit % table_units];
+      if (unit * page_bytes < address || (unit + 1) * page_bytes > end)
+        add(entry, owner);
+      else
+        entry.store(owner, std::memory_order_release);
+    }
   }
 
-  std::uint8_t owner(std::uint64_t address) const {
+  Answer owner(std::uint64_t address) const {
     const std::uint64_t unit = address / page_bytes;
     const Table* table =
         tables_[(unit / table_units) % table_count].load(std::memory_order_acquire);
-    return table == nullptr ? nobody : (*table)[unit % table_units].load(std::memory_order_acquire);
+    if (table == nullptr) return {};
+    const std::uint8_t entry = (*table)[unit % table_units].load(std::memory_order_acquire);
+    return {static_cast<std::uint8_t>(entry & max_owner),
+            (entry & shared) == 0 && unit < table_units * table_count};
   }
 
  private:
+  using Unit = std::atomic<std::uint8_t>;
+  static constexpr std::uint8_t shared = 128;  // Set with an owner: others may be there, too.
+
+  // Who was there before may be gone; nobody counts them.
+  static void add(Unit& unit, std::uint8_t owner) {
+    std::uint8_t was = unit.load(std::memory_order_relaxed);
+    std::uint8_t wanted = 0;
+    do {
+      const bool is_alone = was == nobody || was == owner;
+      wanted = is_alone ? owner : static_cast<std::uint8_t>(owner | shared);
+    } while (!unit.compare_exchange_weak(was, wanted, std::memory_order_release,
+                                         std::memory_order_relaxed));
+  }
+
   static constexpr std::uint64_t table_units = 1U << 16U;  // 128 GiB of addresses.
   static constexpr std::uint64_t table_count = 1U << 12U;  // 2^49 bytes.
-  using Table = std::array<std::atomic<std::uint8_t>, table_units>;
+  using Table = std::array<Unit, table_units>;
 
   Table& table_for(std::uint64_t unit) {
-    static_assert(std::atomic<std::uint8_t>::is_always_lock_free);
+    static_assert(Unit::is_always_lock_free);
     std::atomic<Table*>& place = tables_[(unit / table_units) % table_count];
     if (Table* table = place.load(std::memory_order_acquire)) return *table;
     const std::scoped_lock lock(mutex_);

@@ -33,9 +33,10 @@ class AddressTable {
 
   // Requires: `address` is in the map.
   void erase(Address address) { take(address); }
-  // Erases it as well, if it is there. What was displaced past it moves back, so that no tombstones
-  // pile up.
+  // Erases it as well, if it is there: 0 never is. What was displaced past it moves back, so that
+  // no tombstones pile up.
   Value take(Address address) {
+    if (address == 0) return none;
     std::size_t gap = home(address);
     while (slots_[gap].address != address) {
       if (slots_[gap].address == 0) return none;

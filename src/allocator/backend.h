@@ -58,6 +58,11 @@ class Backend {
 
   virtual const Capabilities& capabilities() const = 0;
 
+  // A word that becomes 0 in a forked child: the memory is its parent's, and a lock that another
+  // thread held at the fork is never released there. Null: this memory survives a fork, or nobody
+  // can tell. It lives as long as the backend.
+  virtual const std::uint64_t* alive() const { return nullptr; }
+
   // Virtual memory. Where capabilities() lacks it these are refused with `unsupported`.
 
   // An unused address range, aligned to page_bytes; `bytes` is a multiple of it. The backend owns

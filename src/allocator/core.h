@@ -32,6 +32,9 @@ class Core {
   // only at what is free already; find() does what it takes, down to waiting for other streams.
   virtual SegmentId find_ready(std::uint64_t bytes, StreamId stream) = 0;
   virtual SegmentId find(std::uint64_t bytes, StreamId stream) = 0;
+  // Like find(), for memory whose addresses somebody remembers: it takes more from the device, and
+  // moves, gives back and waits for nothing.
+  virtual SegmentId find_new(std::uint64_t bytes, StreamId stream) = 0;
   virtual void release(SegmentId used) = 0;
 
   // What the stream freed may now go to every stream.

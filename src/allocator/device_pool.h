@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one allocator holds of the device: pages, created up to the capacity and kept when they are
 // unmapped, or plain allocations; and what the device was asked and what that cost. All calls to
-// the Backend go through here. A page is not destroyed before the pool is: on ROCm that would not
-// return the memory while the address range is reserved, and re-mapping is cheaper anyway.
+// the Backend go through here. Pages are kept until somebody asks for them back or the pool ends:
+// re-mapping is cheaper, and on ROCm destroying one need not return the memory while the address
+// range is reserved.
 //
 // Thread-safe: one mutex around every call, since backends have none.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "allocator/backend.h"
+#include "allocator/budget.h"
 
 namespace headroom::allocator {
 
@@ -25,19 +28,30 @@ class DevicePool {
     std::uint64_t reserved_bytes = 0;  // Pages and plain allocations.
     std::uint64_t reserved_peak_bytes = 0;
     std::uint64_t unmapped_pages = 0;
+    std::uint64_t held_limit_bytes = 0;  // The capacity, or what was held when it became less.
     std::uint64_t lost_pages = 0;
     std::uint64_t device_calls = 0;
     std::uint64_t device_ns = 0;
   };
 
-  // `backend` outlives the pool. The capacity counts in whole pages.
-  DevicePool(Backend& backend, std::uint64_t capacity_bytes);
+  // `backend` outlives the pool, and so does `budget`, which may be null. The capacity counts in
+  // whole pages.
+  DevicePool(Backend& backend, std::uint64_t capacity_bytes, Budget* budget = nullptr);
   ~DevicePool();
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
 
   const Capabilities& capabilities() const { return backend_->capabilities(); }
-  std::uint64_t capacity_bytes() const { return capacity_pages_ * page_bytes; }
+  // False in a forked child: then no lock may be taken, and the memory is not there.
+  bool is_ours() const { return *alive_ != 0; }
+  std::uint64_t capacity_bytes() const {
+    return capacity_pages_.load(std::memory_order_relaxed) * page_bytes;
+  }
+  // Counts in whole pages. What is held beyond it is not taken away: it goes back to the device as
+  // it comes back to the pool, and until then nothing new is taken.
+  void set_capacity(std::uint64_t bytes);
+  // Gives the device what the pool has unmapped, where the device can take it back; how much.
+  std::uint64_t shrink();
 
   Result<std::uint64_t> reserve_range(std::uint64_t bytes);
 
@@ -60,6 +74,7 @@ class DevicePool {
   Result<std::uint64_t> allocate(std::uint64_t bytes);
   Status release(std::uint64_t address, std::uint64_t bytes);
 
+  void bind_stream(StreamId stream, std::uintptr_t native);
   Status wait_for(StreamId stream);
   Result<EventId> record(StreamId stream);
   // Whether the event has passed; `block`: waits until it has. An event that cannot be asked about,
@@ -69,6 +84,10 @@ class DevicePool {
   bool passed(EventId event, StreamId stream, bool block);
   bool is_idle(StreamId stream);  // Nothing is queued on it.
 
+  // While a stream is captured into a graph it must not be asked or waited for, since that would
+  // end the capture: until then nothing of it is known to be done.
+  void set_captured(std::vector<StreamId> streams);
+
   Totals totals() const;
   // The backend's last refusal, if there was any.
   std::optional<Error> last_error() const;
@@ -76,21 +95,32 @@ class DevicePool {
  private:
   template <class T>
   Result<T> noted(Result<T> result, std::uint32_t cost);
+  Status check_process() const;
+  Status check_not_captured(StreamId stream) const;
   bool waited(StreamId stream);
+  Status take_budget(std::uint64_t bytes);
+  void give_budget_back(std::uint64_t bytes);
   bool passed_or_waited(EventId event, StreamId stream);
   Status create_page();
+  std::uint64_t usable() const;
+  bool destroy_unmapped_page();
   void note_reserved();
   std::uint64_t plain_pages() const { return plain_bytes_ / page_bytes; }
 
   Backend* backend_;
-  std::uint64_t capacity_pages_;
+  const std::uint64_t* alive_;  // Of the backend, or a constant 1.
+  std::atomic<std::uint64_t> capacity_pages_;
+  Budget* budget_;
+  std::uint64_t unused_budget_ = 0;  // Taken from it, and not from the device yet.
   mutable std::mutex mutex_;
+  std::uint64_t held_limit_ = 0;  // Pages.
   std::uint64_t created_ = 0;
   std::uint64_t plain_bytes_ = 0;
   std::uint64_t reserved_peak_ = 0;
   std::uint64_t lost_ = 0;
   std::vector<PageHandle> unmapped_;
   std::unordered_map<StreamId, EventId> unanswered_;  // Of is_idle(): asked and not passed.
+  std::vector<StreamId> captured_;
   std::uint64_t device_calls_ = 0;
   std::uint64_t device_ns_ = 0;
   bool refused_ = false;

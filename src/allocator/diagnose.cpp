@@ -20,13 +20,15 @@ constexpr std::array<std::uint64_t, 3> event_bands = {0, 1000, 100000};
 
 class Ages {
  public:
-  explicit Ages(const HeapView& view) : view_(view), by_iteration_(!view.iterations.empty()) {
+  explicit Ages(const HeapView& view)
+      : view_(view), by_iteration_(!view.iterations.empty()), now_(view.now) {
     const auto& froms = by_iteration_ ? iteration_bands : event_bands;
     for (std::size_t i = 0; i < froms.size(); ++i) {
       bands_.emplace_back();
       bands_.back().from = froms.at(i);
       if (i + 1 < froms.size()) bands_.back().below = froms.at(i + 1);
     }
+    for (const LiveBlock& block : view.blocks) now_ = std::max(now_, block.birth);
   }
 
   void add(const LiveBlock& block) {
@@ -43,9 +45,7 @@ class Ages {
   }
 
  private:
-  std::uint64_t events(const LiveBlock& block) const {
-    return view_.now - std::min(view_.now, block.birth);
-  }
+  std::uint64_t events(const LiveBlock& block) const { return now_ - block.birth; }
   // How many iterations have begun since. What is older than all that are known is of the time when
   // the program set itself up, or nearly as old.
   std::uint64_t iterations(const LiveBlock& block) const {
@@ -60,6 +60,7 @@ class Ages {
 
   const HeapView& view_;
   bool by_iteration_;
+  std::uint64_t now_;  // Never before the youngest block.
   std::vector<AgeBand> bands_;
 };
 

@@ -119,6 +119,23 @@ TEST(Diagnose, owners_are_blocks_alike_and_the_ten_largest_are_named) {
   EXPECT_THAT(to_text(problem), HasSubstr("logits of lm_head asked for"));
 }
 
+TEST(Diagnose, the_same_tensor_of_many_layers_is_one_owner) {
+  NameTable names;
+  HeapView view;
+  view.names = &names;
+  for (std::uint64_t i = 0; i < 36; ++i) {
+    view.blocks.push_back(block(base + i * mib, 86 * kib));
+    view.blocks.back().name = names.intern("layers." + std::to_string(i) + ".mlp.down_proj");
+  }
+  view.blocks.push_back(block(base + 40 * mib, 86 * kib));
+  view.blocks.back().name = names.intern("layers.7.norm");
+  const OutOfMemory problem = diagnose(view);
+  ASSERT_EQ(problem.heap->owners.size(), 2U);
+  EXPECT_EQ(problem.heap->owners[0],
+            (Owner{Component::activations, "layers.*.mlp.down_proj", 86 * kib, 36}));
+  EXPECT_EQ(problem.heap->owners[1].name, "layers.7.norm");
+}
+
 TEST(Diagnose, age_counts_iterations_where_they_are_known) {
   HeapView view = small_heap();
   view.now = 500;

@@ -37,6 +37,7 @@ class FaultyBackend final : public Backend {
   std::uint64_t calls(BackendCall call) { return plans_[call].calls; }
 
   const Capabilities& capabilities() const override { return backend_->capabilities(); }
+  const std::uint64_t* alive() const override { return backend_->alive(); }
   Result<std::uint64_t> reserve_range(std::uint64_t bytes) override {
     HEADROOM_CHECK(passes(BackendCall::reserve));
     return backend_->reserve_range(bytes);

@@ -4,65 +4,88 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "allocator/headroom_allocator.h"
 
 namespace headroom::allocator {
 
-Status HeadroomAllocator::begin_pool(PoolId pool, StreamId stream) {
+// Of a pool that is there, or of a new one.
+Result<std::size_t> HeadroomAllocator::pool_shard(PoolId pool) {
+  for (const GraphPool& each : graph_pools_)
+    if (each.id == pool) return each.shard;
+  const auto is_taken = [&](std::size_t shard) {
+    return std::any_of(graph_pools_.begin(), graph_pools_.end(),
+                       [&](const GraphPool& each) { return each.shard == shard; });
+  };
   std::size_t number = stream_shards;
+  while (number < max_shards && is_taken(number)) ++number;
+  if (number == max_shards)
+    return Error{Errc::unsupported,
+                 fmt::format("expected at most {} graph pools at a time, found one more",
+                             max_shards - stream_shards),
+                 "release the pools of graphs that are not replayed any more"};
+  graph_pools_.push_back({pool, number, {}});
+  return number;
+}
+
+void HeadroomAllocator::note_captured_streams() {
+  std::vector<StreamId> streams;
+  for (const GraphPool& each : graph_pools_)
+    streams.insert(streams.end(), each.streams.begin(), each.streams.end());
+  is_filling_pools_.store(!streams.empty(), std::memory_order_release);
+  pool_.set_captured(std::move(streams));
+}
+
+Status HeadroomAllocator::begin_pool(PoolId pool, StreamId stream) {
+  if (!pool_.is_ours())
+    return Error{Errc::unsupported, "this process was forked from the one with this memory",
+                 "capture the graph in the process that made the allocator"};
+  std::size_t number = 0;
   {
     const std::scoped_lock lock(creation_mutex_);
-    const auto known = std::find_if(graph_pools_.begin(), graph_pools_.end(),
-                                    [&](const GraphPool& each) { return each.id == pool; });
-    if (known != graph_pools_.end()) {
-      known->stream = stream;
-      is_filling_pools_.store(true, std::memory_order_release);
-      return Done{};
-    }
-    const auto is_taken = [&](std::size_t shard) {
-      return std::any_of(graph_pools_.begin(), graph_pools_.end(),
-                         [&](const GraphPool& each) { return each.shard == shard; });
-    };
-    while (number < max_shards && is_taken(number)) ++number;
-    if (number == max_shards)
-      return Error{Errc::unsupported,
-                   fmt::format("expected at most {} graph pools at a time, found one more",
-                               max_shards - stream_shards),
-                   "release the pools of graphs that are not replayed any more"};
+    HEADROOM_TRY(number, pool_shard(pool));
   }
-  static_cast<void>(shard(number));
+  Shard& filled = shard(number);
+  {
+    const std::scoped_lock lock(filled.mutex());
+    filled.remember_addresses(true);
+  }
   const std::scoped_lock lock(creation_mutex_);
-  graph_pools_.push_back({pool, number, stream});
-  is_filling_pools_.store(true, std::memory_order_release);
+  for (GraphPool& each : graph_pools_)
+    if (each.id == pool) each.streams.push_back(stream);
+  note_captured_streams();
   return Done{};
 }
 
 void HeadroomAllocator::end_pool(PoolId pool) {
+  if (!pool_.is_ours()) return;
   const std::scoped_lock lock(creation_mutex_);
-  bool is_filling = false;
-  for (GraphPool& each : graph_pools_) {
-    if (each.id == pool) each.stream.reset();
-    is_filling = is_filling || each.stream.has_value();
-  }
-  is_filling_pools_.store(is_filling, std::memory_order_release);
+  for (GraphPool& each : graph_pools_)
+    if (each.id == pool) each.streams.clear();
+  note_captured_streams();
 }
 
 void HeadroomAllocator::release_pool(PoolId pool) {
+  if (!pool_.is_ours()) return;
   end_pool(pool);
   std::size_t number = max_shards;
   {
     const std::scoped_lock lock(creation_mutex_);
-    std::erase_if(graph_pools_, [&](const GraphPool& each) {
+    for (const GraphPool& each : graph_pools_)
       if (each.id == pool) number = each.shard;
-      return each.id == pool;
-    });
   }
   if (number == max_shards) return;
-  Shard& released = *existing(number);
-  const std::scoped_lock lock(released.mutex());
-  static_cast<void>(released.drain_inbox());
-  static_cast<void>(released.give_up(capacity_bytes()));
+  {
+    Shard& released = *existing(number);
+    const std::scoped_lock lock(released.mutex());
+    released.remember_addresses(false);
+    drain(released);
+    static_cast<void>(released.give_up(capacity_bytes(), Shard::Plan::break_up));
+  }
+  // Only now may another pool have this shard.
+  const std::scoped_lock lock(creation_mutex_);
+  std::erase_if(graph_pools_, [&](const GraphPool& each) { return each.id == pool; });
 }
 
 }  // namespace headroom::allocator

@@ -8,6 +8,7 @@
 #include "allocator/diagnose.h"
 #include "allocator/paged_core.h"
 #include "allocator/plain_core.h"
+#include "allocator/visit_shards.h"
 #include "base/bytes.h"
 
 namespace headroom::allocator {
@@ -23,7 +24,7 @@ std::unique_ptr<Core> make_core(DevicePool& pool, const HeadroomAllocator::Optio
 
 HeadroomAllocator::HeadroomAllocator(Backend& backend, std::uint64_t capacity_bytes,
                                      Options options)
-    : pool_(backend, capacity_bytes),
+    : pool_(backend, capacity_bytes, options.budget),
       options_(std::move(options)),
       name_(options_.virtual_memory ? "headroom" : "headroom-no-vmm") {
   create_shard(0);
@@ -51,7 +52,7 @@ Shard& HeadroomAllocator::create_shard(std::size_t number) {
     shard.core().listen([this, owner](std::uint64_t address, std::uint64_t bytes) {
       directory_.set(address, bytes, static_cast<std::uint8_t>(owner + 1));
     });
-    peak_.note(owner, max_shards, shard.usage());
+    peak_.note(owner, shard.usage());
   };
   // One shard needs no directory.
   if (owned_shards_.size() == 1) listen(*owned_shards_.front(), 0);
@@ -59,7 +60,8 @@ Shard& HeadroomAllocator::create_shard(std::size_t number) {
   Shard& shard = *made;
   owned_shards_.push_back(std::move(made));
   shards_[number].store(&shard, std::memory_order_release);
-  shard_count_.fetch_add(1, std::memory_order_release);
+  shards_end_.store(std::max(shards_end_.load(std::memory_order_relaxed), number + 1),
+                    std::memory_order_release);
   return shard;
 }
 
@@ -72,7 +74,7 @@ std::size_t HeadroomAllocator::number_for(StreamId stream) const {
   if (is_filling_pools_.load(std::memory_order_acquire)) {
     const std::scoped_lock lock(creation_mutex_);
     for (const GraphPool& each : graph_pools_)
-      if (each.stream == stream) return each.shard;
+      if (std::count(each.streams.begin(), each.streams.end(), stream) > 0) return each.shard;
   }
   return std::min<std::size_t>(stream, stream_shards - 1);
 }
@@ -82,99 +84,97 @@ void HeadroomAllocator::drain(Shard& shard) const {
 }
 
 void HeadroomAllocator::settle(std::size_t number, const Shard& shard) const {
-  if (!is_alone()) peak_.note(number, max_shards, shard.usage());
-}
-
-template <class Visit>
-bool HeadroomAllocator::any_shard(bool with_pools, Visit&& visit) const {
-  std::size_t left = shard_count_.load(std::memory_order_acquire);
-  for (std::size_t i = 0; left > 0 && i < (with_pools ? max_shards : stream_shards); ++i) {
-    Shard* each = existing(i);
-    if (each == nullptr) continue;
-    --left;
-    const std::scoped_lock lock(each->mutex());
-    drain(*each);
-    if (visit(i, *each)) return true;
-  }
-  return false;
-}
-
-template <class Visit>
-bool HeadroomAllocator::at_owner(Address address, Visit&& visit) const {
-  const std::size_t owner = is_alone() ? 1 : directory_.owner(address);
-  if (owner != AddressDirectory::nobody) {
-    Shard& first = *existing(owner - 1);
-    const std::scoped_lock lock(first.mutex());
-    drain(first);
-    if (visit(owner - 1, first)) return true;
-  }
-  return !is_alone() && any_shard(true, visit);
+  if (!is_alone()) peak_.note(number, shard.usage());
 }
 
 std::optional<Address> HeadroomAllocator::allocate(const Request& request) {
-  if (request.bytes > capacity_bytes()) return std::nullopt;
+  if (request.bytes > capacity_bytes() || !pool_.is_ours()) return std::nullopt;
   const std::uint64_t bytes = round_up(std::max(request.bytes, granule_bytes), granule_bytes);
   const std::size_t number = number_for(request.stream);
   Shard& own = shard(number);
   {
     const std::scoped_lock lock(own.mutex());
     drain(own);
-    auto address = own.ready(request, bytes);
-    if (!address && is_alone()) address = own.hard(request, bytes);
-    if (address) settle(number, own);
-    if (address || is_alone()) return address;
+    if (const auto address = own.ready(request, bytes)) {
+      settle(number, own);
+      return address;
+    }
   }
-  return on_miss(number, request, bytes);
+  const auto address = on_miss(number, request, bytes);
+  if (address) return address;
+  const std::scoped_lock lock(own.mutex());
+  own.note_refusal(request, bytes);
+  return std::nullopt;
 }
 
-// Before the device is asked: what other streams are done with. Before the request fails: what they
-// can give up.
+// Before the device is asked: what other streams are done with. Before a plan is given up: what
+// other shards do not use. Before the request fails: everything.
 std::optional<Address> HeadroomAllocator::on_miss(std::size_t own, const Request& request,
                                                   std::uint64_t bytes) {
-  std::optional<Address> address;
-  if (own < stream_shards) {
-    any_shard(false, [&](std::size_t number, Shard& other) {
-      if (number == own) return false;
-      address = other.lend(request, bytes);
-      if (address) settle(number, other);
-      return address.has_value();
-    });
+  // One at a time: two that collect pages at once would take them from each other, and both fail.
+  const std::scoped_lock lock(miss_mutex_);
+  if (is_alone()) return try_hard(own, request, bytes, Shard::Plan::break_up);
+  if (const auto address = borrow(own, request, bytes)) return address;
+  for (const auto plan : {Shard::Plan::keep, Shard::Plan::break_up}) {
+    if (const auto address = try_hard(own, request, bytes, plan)) return address;
+    if (!collect(own, bytes, plan)) continue;
+    if (const auto address = try_hard(own, request, bytes, plan)) return address;
   }
-  if (!address) address = try_hard(own, request, bytes);
-  if (!address && collect(own, bytes)) address = try_hard(own, request, bytes);
+  return std::nullopt;
+}
+
+std::optional<Address> HeadroomAllocator::borrow(std::size_t own, const Request& request,
+                                                 std::uint64_t bytes) {
+  if (own >= stream_shards) return std::nullopt;
+  std::optional<Address> address;
+  any_shard(false, [&](std::size_t number, Shard& other) {
+    if (number == own) return false;
+    address = other.lend(request, bytes);
+    if (address) settle(number, other);
+    return address.has_value();
+  });
   return address;
 }
 
 std::optional<Address> HeadroomAllocator::try_hard(std::size_t own, const Request& request,
-                                                   std::uint64_t bytes) {
+                                                   std::uint64_t bytes, Shard::Plan plan) {
   Shard& shard = *existing(own);
   const std::scoped_lock lock(shard.mutex());
-  drain(shard);
-  // Not ready() again: the plan was asked, and an allocation counts once.
-  const auto address = shard.hard(request, bytes);
+  std::optional<Address> address;
+  do {
+    drain(shard);
+    address = shard.hard(request, bytes, plan);
+  } while (!address && shard.has_mail());  // What was freed meanwhile may be what is missing.
   if (address) settle(own, shard);
   return address;
 }
 
-bool HeadroomAllocator::collect(std::size_t own, std::uint64_t bytes) {
+bool HeadroomAllocator::collect(std::size_t own, std::uint64_t bytes, Shard::Plan plan) {
   // A page more: what is given need not begin where a page of the block does.
   const std::uint64_t wanted = round_up(bytes, page_bytes) + page_bytes;
   std::uint64_t given = 0;
   any_shard(true, [&](std::size_t number, Shard& other) {
-    if (number != own) given += other.give_up(wanted - given);
+    if (number != own) given += other.give_up(wanted - given, plan);
     return given >= wanted;
   });
   return given > 0;
 }
 
 void HeadroomAllocator::free(Address address) {
-  const std::size_t owner = is_alone() ? 1 : directory_.owner(address);
-  if (owner != AddressDirectory::nobody) {
-    Shard& first = *existing(owner - 1);
-    const std::unique_lock lock(first.mutex(), std::try_to_lock);
-    if (!lock) return first.inbox_put(address);  // Whoever holds the lock takes it from there.
+  if (!pool_.is_ours()) return;
+  const AddressDirectory::Answer where =
+      is_alone() ? AddressDirectory::Answer{1, true} : directory_.owner(address);
+  if (where.owner != AddressDirectory::nobody) {
+    const std::size_t number = where.owner - std::size_t{1};
+    Shard& first = *existing(number);
+    std::unique_lock lock(first.mutex(), std::defer_lock);
+    // Whoever takes the lock next takes it from there; so it must be the right one.
+    if (!where.is_sure)
+      lock.lock();
+    else if (!lock.try_lock())
+      return first.inbox_put(address);
     drain(first);
-    if (first.free(address)) return settle(owner - 1, first);
+    if (first.free(address)) return settle(number, first);
   }
   const bool freed = !is_alone() && any_shard(true, [&](std::size_t number, Shard& shard) {
     if (!shard.free(address)) return false;
@@ -205,6 +205,7 @@ void HeadroomAllocator::synchronize(StreamId stream) {
 }
 
 const Usage& HeadroomAllocator::usage() const {
+  if (!pool_.is_ours()) return usage_;
   const Usage now = usage_snapshot();
   const std::scoped_lock lock(usage_mutex_);
   usage_ = now;
@@ -213,8 +214,10 @@ const Usage& HeadroomAllocator::usage() const {
 
 Usage HeadroomAllocator::usage_snapshot() const {
   Usage usage;
+  if (!pool_.is_ours()) return usage;
   any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
     const Usage& part = shard.usage();
+    usage.repairs += shard.core().counts().repairs + shard.core().counts().flushes;
     usage.live_bytes += part.live_bytes;
     for (const Component c : all_components) usage.live[c] += part.live[c];
     if (part.live_peak_bytes > usage.live_peak_bytes) {
@@ -281,11 +284,19 @@ HeapView HeadroomAllocator::view(const Request& request) const {
   HeapView view;
   view.request = request;
   view.capacity_bytes = capacity_bytes();
+  if (!pool_.is_ours()) {
+    view.device = Error{Errc::unsupported, "this process was forked from the one with this memory",
+                        "make the allocator after the fork, or start the child with exec"};
+    return view;
+  }
   view.usage = usage_snapshot();
-  any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
+  const std::size_t own = number_for(request.stream);
+  any_shard(true, [&](std::size_t number, Shard& shard) {
     shard.add_to(view, request.stream);
+    if (number == own) shard.add_ages_to(view);
     return false;
   });
+  view.names = options_.names;
   view.spare_bytes = pool_.spare() * page_bytes;
   view.device = pool_.last_error();
   return view;
@@ -296,6 +307,7 @@ OutOfMemory HeadroomAllocator::explain(const Request& request) const {
 }
 
 std::string HeadroomAllocator::broken_invariant() const {
+  if (!pool_.is_ours()) return "";
   std::string broken;
   std::uint64_t accounted = 0;
   std::uint64_t free = 0;
@@ -313,7 +325,7 @@ std::string HeadroomAllocator::broken_invariant() const {
   if (accounted + totals.lost_pages * page_bytes != 0) return "used segments and live bytes differ";
   if (free + totals.unmapped_pages * page_bytes != totals.reserved_bytes)
     return "memory was lost: segments and unmapped pages do not add up to what was taken";
-  if (totals.reserved_bytes > pool_.capacity_bytes()) return "more memory than the capacity";
+  if (totals.reserved_bytes > totals.held_limit_bytes) return "more memory than the capacity";
   return "";
 }
 

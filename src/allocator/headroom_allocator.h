@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,7 +35,10 @@ namespace headroom::allocator {
 // Threads. Every function may be called from any thread at any time. Each stream's blocks are
 // behind a lock of their own (streams beyond the 15th share them), so threads that keep to
 // different streams do not wait for each other; a free that finds the lock taken is left to who
-// holds it.
+// takes it next. Requests that free memory does not meet are met one after the other.
+//
+// Processes. A forked child does not have this memory: allocate() gives it nothing, frees are
+// ignored, and no lock is taken, since a thread that the child does not have may have held it.
 //
 // usage() refers to one value per allocator, brought up to date by the call: read it where no other
 // thread calls it, or take a usage_snapshot().
@@ -49,6 +53,11 @@ class HeadroomAllocator final : public Policy {
     // at the iteration's border).
     bool planning = true;
     Executor executor = {};
+    // Shared with other processes, and asked before anything is taken from the device; may be null.
+    // Outlives the allocator.
+    Budget* budget = nullptr;
+    // Of the requests, for reports; may be null. Outlives the allocator.
+    const NameTable* names = nullptr;
     // Where each shard's events go; null: nowhere. Called once per shard, from the first on.
     std::function<FlightShard*(std::uint32_t shard)> recorder = {};
   };
@@ -78,15 +87,37 @@ class HeadroomAllocator final : public Policy {
   void record_stream(Address address, StreamId stream);
 
   // Between the two, what `stream` allocates comes from memory that belongs to the pool alone and
-  // goes back to it alone: a captured graph uses the same addresses each time it runs. Nothing asks
-  // or waits for the stream meanwhile. A pool can be used again; release_pool() gives it up, and
-  // what still lives in it goes back as it is freed.
-  using PoolId = std::uint64_t;
+  // goes back to it alone: a captured graph uses the same addresses each time it runs, so nothing
+  // of the pool is moved or given up. Nothing asks or waits for the stream meanwhile. A pool can be
+  // used again, and by several streams at once: begin_pool() for each, end_pool() for all.
+  // release_pool() gives it up, and what still lives in it goes back as it is freed.
   //
   // begin_pool() fails where as many pools are in use as there can be.
+  using PoolId = std::uint64_t;
   Status begin_pool(PoolId pool, StreamId stream);
   void end_pool(PoolId pool);
   void release_pool(PoolId pool);
+
+  // Gives the device what is wholly free; how much that was. What a plan or a graph's pool holds
+  // stays. Waits for streams.
+  std::uint64_t trim();
+  // What is held beyond a smaller capacity goes back: at once where it is wholly free, for which
+  // plans are broken up, and later as it becomes so and somebody looks for memory, or trims. Until
+  // then nothing new is taken.
+  void set_capacity(std::uint64_t bytes);
+
+  // The device's own handle of a stream: before the stream is used. Backend::bind_stream().
+  void bind_stream(StreamId stream, std::uintptr_t native) { pool_.bind_stream(stream, native); }
+  // As free(), of a block that these streams used as well: record_stream() for each, and the free.
+  // False, and nothing happens, if the address is no live block. Waits for the lock, where free()
+  // may leave the block to whoever holds it.
+  bool free_after(Address address, std::span<const StreamId> streams);
+  struct Block {
+    Address address = 0;
+    std::uint64_t bytes = 0;
+  };
+  // The live block that the address lies in.
+  std::optional<Block> block_around(Address address) const;
 
   Usage usage_snapshot() const;
   std::uint64_t capacity_bytes() const { return pool_.capacity_bytes(); }
@@ -111,7 +142,7 @@ class HeadroomAllocator final : public Policy {
   struct GraphPool {
     PoolId id = 0;
     std::size_t shard = 0;
-    std::optional<StreamId> stream;  // While it is being filled.
+    std::vector<StreamId> streams;  // While it is being filled.
   };
 
   std::size_t number_for(StreamId stream) const;
@@ -120,7 +151,10 @@ class HeadroomAllocator final : public Policy {
     return shards_[number].load(std::memory_order_acquire);
   }
   Shard& create_shard(std::size_t number);
-  bool is_alone() const { return shard_count_.load(std::memory_order_acquire) == 1; }
+  bool is_alone() const { return shards_end_.load(std::memory_order_acquire) == 1; }
+  // creation_mutex_ held.
+  Result<std::size_t> pool_shard(PoolId pool);
+  void note_captured_streams();
   // Calls visit(number, Shard&), the shard locked and its inbox empty, until one says true; whether
   // one did. Those of graph pools only where asked for.
   template <class Visit>
@@ -130,8 +164,10 @@ class HeadroomAllocator final : public Policy {
   bool at_owner(Address address, Visit&& visit) const;
 
   std::optional<Address> on_miss(std::size_t own, const Request& request, std::uint64_t bytes);
-  std::optional<Address> try_hard(std::size_t own, const Request& request, std::uint64_t bytes);
-  bool collect(std::size_t own, std::uint64_t bytes);
+  std::optional<Address> borrow(std::size_t own, const Request& request, std::uint64_t bytes);
+  std::optional<Address> try_hard(std::size_t own, const Request& request, std::uint64_t bytes,
+                                  Shard::Plan plan);
+  bool collect(std::size_t own, std::uint64_t bytes, Shard::Plan plan);
   void drain(Shard& shard) const;
   void settle(std::size_t number, const Shard& shard) const;
 
@@ -142,7 +178,8 @@ class HeadroomAllocator final : public Policy {
   std::array<std::atomic<Shard*>, max_shards> shards_{};
   mutable std::mutex creation_mutex_;  // Of shards_, owned_shards_ and graph_pools_.
   std::vector<std::unique_ptr<Shard>> owned_shards_;
-  std::atomic<std::size_t> shard_count_ = 0;
+  std::atomic<std::size_t> shards_end_ = 0;  // All shards have smaller numbers.
+  std::mutex miss_mutex_;                    // Taken before any shard's.
   std::vector<GraphPool> graph_pools_;
   std::atomic<bool> is_filling_pools_ = false;
   mutable AddressDirectory directory_;

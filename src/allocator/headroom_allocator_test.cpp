@@ -162,9 +162,10 @@ TEST_F(Allocator, waits_for_other_streams_before_it_fails) {
   FaultyBackend device(device_);
   HeadroomAllocator allocator(device, 8 * mib);
   allocator.free(must(allocator, 8 * mib, 1));
-  device.fail(BackendCall::wait, 1);
+  device.fail(BackendCall::wait, 1, 1000);
   EXPECT_EQ(allocator.allocate(request(6 * mib, 2)), std::nullopt);  // The wait failed.
   EXPECT_EQ(allocator.broken_invariant(), "");
+  device.fail(BackendCall::wait, 0);
   must(allocator, 6 * mib, 2);
   EXPECT_EQ(allocator.miss_counts().waits, 1U);
 }

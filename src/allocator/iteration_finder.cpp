@@ -42,20 +42,16 @@ bool IterationFinder::ends_here() {
   if (blocks < min_blocks || (is_small && blocks != last_.size())) return false;
   forget_before(border.next);
   last_ = current_;
-  compare_sizes();
+  // What was forgotten is the iteration before, or all that came before the first.
+  const auto known = std::count_if(last_.begin(), last_.end(), [&](const IterationBlock& block) {
+    return forgotten_sizes_[hash_of(block.bytes)];
+  });
+  repeats_ = static_cast<std::size_t>(known) * 50 >= last_.size() * 49;
+  forgotten_sizes_.reset();
   borders_.front() = {live_bytes_, live_blocks_, next_, live_bytes_};
   borders_.resize(1);
   forget_before(next_);
   return true;
-}
-
-void IterationFinder::compare_sizes() {
-  const auto known = std::count_if(last_.begin(), last_.end(), [&](const IterationBlock& block) {
-    return sizes_before_[hash_of(block.bytes)];
-  });
-  repeats_ = static_cast<std::size_t>(known) * 50 >= last_.size() * 49;
-  sizes_before_ = sizes_;
-  sizes_.reset();
 }
 
 // A low is a border once what is live has risen again by half of what it had fallen.
@@ -78,14 +74,7 @@ void IterationFinder::add_border(const Level& low) {
   if (borders_.size() == max_borders) borders_.erase(borders_.begin());
   borders_.push_back(low);
   borders_.back().high = live_bytes_;
-  if (borders_.size() != 1) return;
-  // What came before the first border is the iteration before; what has been asked for since
-  // belongs to the new one.
-  for (std::uint64_t i = first_; i < low.next; ++i)
-    sizes_before_.set(hash_of(current_[i - first_].bytes));
-  forget_before(low.next);
-  sizes_.reset();
-  for (const IterationBlock& block : current_) sizes_.set(hash_of(block.bytes));
+  if (borders_.size() == 1) forget_before(low.next);
 }
 
 void IterationFinder::drop_border() {
@@ -97,6 +86,8 @@ void IterationFinder::drop_border() {
 void IterationFinder::forget_before(std::uint64_t number) {
   if (number <= first_) return;
   const auto gone = static_cast<std::ptrdiff_t>(number - first_);
+  for (std::ptrdiff_t i = 0; i < gone; ++i)
+    forgotten_sizes_.set(hash_of(current_[static_cast<std::size_t>(i)].bytes));
   current_.erase(current_.begin(), current_.begin() + gone);
   for (IterationBlock& block : current_) {
     if (block.dies != IterationBlock::never) block.dies -= static_cast<std::uint32_t>(gone);
@@ -111,7 +102,6 @@ std::uint64_t IterationFinder::note_allocate(std::uint64_t bytes, StreamId strea
     forget_before(next_);
   }
   current_.push_back({bytes, stream, IterationBlock::never});
-  sizes_.set(hash_of(bytes));
   live_bytes_ += bytes;
   ++live_blocks_;
   high_bytes_ = std::max(high_bytes_, live_bytes_);

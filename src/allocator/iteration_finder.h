@@ -43,7 +43,6 @@ class IterationFinder {
   void add_border(const Level& low);
   void drop_border();
   void forget_before(std::uint64_t number);
-  void compare_sizes();
 
   std::uint64_t live_bytes_ = 0;
   std::uint64_t live_blocks_ = 0;
@@ -57,10 +56,8 @@ class IterationFinder {
   std::uint64_t first_ = 0;  // The number of current_[0].
   Iteration current_;        // Since the first border or low.
   Iteration last_;
-  // Which sizes occurred, as one bit for each of their hashes.
-  static constexpr std::size_t size_hashes = 4096;
-  std::bitset<size_hashes> sizes_;         // Since the last border …
-  std::bitset<size_hashes> sizes_before_;  // … and in the iteration before it.
+  // Which sizes were forgotten since the last iteration ended, as one bit for each of their hashes.
+  std::bitset<4096> forgotten_sizes_;
   bool repeats_ = false;
 };
 

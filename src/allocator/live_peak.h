@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The most that was live at once over all shards. One shard knows its own to the byte. With
-// several, each tells the others whenever it has changed by a step, so that no event waits for
-// another shard: the peak is then right to one step for each of them.
+// several, each adds to the sum whenever it has changed by a step, so that few events touch what
+// the shards share: the peak is then right to one step for each of them.
 #pragma once
 
 #include <array>
@@ -18,13 +18,13 @@ class LivePeak {
   static constexpr std::uint64_t step_bytes = std::uint64_t{1} << 20U;
   static constexpr std::size_t max_shards = 64;
 
-  // Called with the shard's lock held, after each of its events. `shards`: how many there are.
-  void note(std::size_t shard, std::size_t shards, const Usage& usage) {
+  // Called with the shard's lock held, after each of its events.
+  void note(std::size_t shard, const Usage& usage) {
     Told& told = told_[shard];
     const std::uint64_t known = told.bytes.load(std::memory_order_relaxed);
     const std::uint64_t change =
         usage.live_bytes > known ? usage.live_bytes - known : known - usage.live_bytes;
-    if (change >= step_bytes) tell(told, shards, usage);
+    if (change >= step_bytes) tell(told, known, usage);
   }
 
   std::uint64_t bytes() const {
@@ -42,12 +42,13 @@ class LivePeak {
     std::array<std::atomic<std::uint64_t>, component_count> live{};
   };
 
-  void tell(Told& told, std::size_t shards, const Usage& usage) {
+  void tell(Told& told, std::uint64_t known, const Usage& usage) {
     told.bytes.store(usage.live_bytes, std::memory_order_relaxed);
     for (const Component c : all_components)
       told.live[static_cast<std::size_t>(c)].store(usage.live[c], std::memory_order_relaxed);
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < shards; ++i) sum += told_[i].bytes.load(std::memory_order_relaxed);
+    // Modulo 2^64, so that a fall is a sum as well.
+    const std::uint64_t change = usage.live_bytes - known;
+    const std::uint64_t sum = sum_.fetch_add(change, std::memory_order_relaxed) + change;
     if (sum <= highest_.load(std::memory_order_relaxed)) return;
     const std::scoped_lock lock(mutex_);
     ByComponent live;
@@ -67,7 +68,8 @@ class LivePeak {
   }
 
   std::array<Told, max_shards> told_;
-  std::atomic<std::uint64_t> highest_ = 0;
+  alignas(64) std::atomic<std::uint64_t> sum_ = 0;
+  alignas(64) std::atomic<std::uint64_t> highest_ = 0;
   mutable std::mutex mutex_;
   std::uint64_t peak_bytes_ = 0;
   ByComponent at_peak_;

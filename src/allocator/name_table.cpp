@@ -22,6 +22,18 @@ std::string printable_name(std::string_view name) {
   return printable;
 }
 
+std::string name_pattern(std::string_view name) {
+  std::string pattern;
+  for (;;) {
+    const std::string_view part = name.substr(0, name.find('.'));
+    const bool number = !part.empty() && part.find_first_not_of("0123456789") == part.npos;
+    pattern += number ? "*" : part;
+    if (part.size() == name.size()) return pattern;
+    pattern += '.';
+    name.remove_prefix(part.size() + 1);
+  }
+}
+
 NameTable::NameTable() : slots_(initial_slots) {}
 
 NameId NameTable::intern(std::string_view name) {

@@ -19,6 +19,10 @@ namespace headroom::allocator {
 // name is not UTF-8.
 std::string printable_name(std::string_view name);
 
+// The name without what only numbers layers: "layers.*.mlp.up_proj" for "layers.35.mlp.up_proj".
+// Each part between points that is nothing but digits becomes a "*".
+std::string name_pattern(std::string_view name);
+
 // Any thread may call any function. Nothing is allocated for a name that was seen before; who
 // allocates often asks once and keeps the number.
 class NameTable {

@@ -55,6 +55,15 @@ TEST(NameTable, what_is_printed_of_a_name_is_text) {
             "gr??e");
 }
 
+TEST(NameTable, a_pattern_leaves_out_which_layer_it_was) {
+  EXPECT_EQ(name_pattern("layers.35.mlp.up_proj"), "layers.*.mlp.up_proj");
+  EXPECT_EQ(name_pattern("h.0"), "h.*");
+  EXPECT_EQ(name_pattern("conv1.fp16"), "conv1.fp16");
+  EXPECT_EQ(name_pattern("12"), "*");
+  EXPECT_EQ(name_pattern(""), "");
+  EXPECT_EQ(name_pattern("..7."), "..*.");
+}
+
 TEST(NameTable, threads_that_intern_the_same_names_agree) {
   NameTable names;
   std::atomic<int> wrong = 0;

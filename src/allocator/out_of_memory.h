@@ -24,10 +24,10 @@ struct AgeBand {
   ByComponent live;
 };
 
-// Blocks of one size, component and name.
+// Blocks of one size and component whose names are the same but for the numbers of layers.
 struct Owner {
   Component tag = Component::other;
-  std::string name = {};  // Empty where no name was given.
+  std::string name = {};  // Empty where no name was given; "layers.*.mlp" for several layers'.
   std::uint64_t block_bytes = 0;
   std::uint64_t count = 0;
 

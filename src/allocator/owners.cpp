@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 #include <tuple>
+#include <unordered_map>
 
 namespace headroom::allocator {
 namespace {
@@ -12,34 +14,55 @@ struct Group {
   std::uint64_t block_bytes = 0;
   std::uint64_t count = 0;  // 0: a free place in the table.
   Component tag = Component::other;
-  NameId name = 0;
+  NameId pattern = 0;  // A name that stands for all with its pattern.
+  NameId name = 0;     // Of its first block …
+  bool alone = true;   // … and of all others.
 
   std::uint64_t bytes() const { return block_bytes * count; }
-  bool same(const LiveBlock& block) const {
-    return block_bytes == block.bytes && tag == block.tag && name == block.name;
+  bool same(const LiveBlock& block, NameId its_pattern) const {
+    return block_bytes == block.bytes && tag == block.tag && pattern == its_pattern;
   }
 };
 
 // Sizes are multiples of 512 and names lie above them, so every bit has to reach the low ones
 // (the finalizer of splitmix64).
-std::size_t hash(const LiveBlock& block) {
-  std::uint64_t key = block.bytes ^ (std::uint64_t{block.name} << 40U) ^
+std::size_t hash(const LiveBlock& block, NameId pattern) {
+  std::uint64_t key = block.bytes ^ (std::uint64_t{pattern} << 40U) ^
                       (static_cast<std::uint64_t>(block.tag) << 56U);
   key = (key ^ (key >> 30U)) * 0xBF58476D1CE4E5B9U;
   key = (key ^ (key >> 27U)) * 0x94D049BB133111EBU;
   return static_cast<std::size_t>(key ^ (key >> 31U));
 }
 
+// For each name the first one that has its pattern.
+std::vector<NameId> patterns_of(const NameTable* names) {
+  std::vector<NameId> patterns = {0};
+  if (names == nullptr) return patterns;
+  std::unordered_map<std::string, NameId> first;
+  const std::size_t count = names->size();
+  for (std::size_t id = 1; id <= count; ++id) {
+    const auto name = static_cast<NameId>(id);
+    patterns.push_back(first.emplace(name_pattern(names->name(name)), name).first->second);
+  }
+  return patterns;
+}
+
 // Open addressing over all blocks at once, because a node for each group would cost more than the
 // rest of the report.
-std::vector<Group> grouped(const std::vector<LiveBlock>& blocks) {
+std::vector<Group> grouped(const std::vector<LiveBlock>& blocks,
+                           const std::vector<NameId>& patterns) {
   std::vector<Group> table(std::bit_ceil(blocks.size() * 2 + 1));
   const std::size_t mask = table.size() - 1;
   for (const LiveBlock& block : blocks) {
-    std::size_t at = hash(block) & mask;
-    while (table[at].count != 0 && !table[at].same(block)) at = (at + 1) & mask;
-    if (table[at].count == 0) table[at] = {block.bytes, 0, block.tag, block.name};
-    ++table[at].count;
+    const NameId pattern = block.name < patterns.size() ? patterns[block.name] : NameId{0};
+    std::size_t at = hash(block, pattern) & mask;
+    while (table[at].count != 0 && !table[at].same(block, pattern)) at = (at + 1) & mask;
+    Group& group = table[at];
+    if (group.count == 0)
+      group = {
+          .block_bytes = block.bytes, .tag = block.tag, .pattern = pattern, .name = block.name};
+    group.alone = group.alone && group.name == block.name;
+    ++group.count;
   }
   std::erase_if(table, [](const Group& group) { return group.count == 0; });
   return table;
@@ -48,7 +71,10 @@ std::vector<Group> grouped(const std::vector<LiveBlock>& blocks) {
 Owner to_owner(const Group& group, const NameTable* names) {
   Owner owner;
   owner.tag = group.tag;
-  if (names != nullptr) owner.name = printable_name(names->name(group.name));
+  if (names != nullptr && group.pattern != 0) {
+    const std::string_view name = names->name(group.name);
+    owner.name = printable_name(group.alone ? std::string(name) : name_pattern(name));
+  }
   owner.block_bytes = group.block_bytes;
   owner.count = group.count;
   return owner;
@@ -58,10 +84,10 @@ Owner to_owner(const Group& group, const NameTable* names) {
 
 Owners find_owners(const HeapView& view, std::size_t count) {
   Owners owners;
-  std::vector<Group> groups = grouped(view.blocks);
+  std::vector<Group> groups = grouped(view.blocks, patterns_of(view.names));
   if (groups.empty()) return owners;
   const auto place = [](const Group& group) {
-    return std::make_tuple(group.bytes(), group.block_bytes, group.tag, group.name);
+    return std::make_tuple(group.bytes(), group.block_bytes, group.tag, group.pattern);
   };
   const auto more = [&](const Group& a, const Group& b) { return place(a) > place(b); };
   const auto larger = [&](const Group& a, const Group& b) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who holds the memory: blocks of one component, name and size are one owner.
+// Who holds the memory: blocks of one component, name and size are one owner, and so are those
+// whose names differ only in the number of the layer.
 #pragma once
 
 #include <cstddef>

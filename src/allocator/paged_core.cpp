@@ -57,6 +57,12 @@ SegmentId PagedCore::find(std::uint64_t bytes, StreamId stream) {
   }
 }
 
+SegmentId PagedCore::find_new(std::uint64_t bytes, StreamId stream) {
+  pages_->retry_creation();
+  const SegmentId found = grow(home(bytes), bytes, stream);
+  return found != no_segment ? found : take_from(other(bytes), bytes, stream);
+}
+
 SegmentId PagedCore::take_from(Heap& heap, std::uint64_t bytes, StreamId stream) {
   const SegmentId free = heap.best_fit(bytes, stream);
   return free == no_segment ? no_segment : heap.carve(free, bytes);

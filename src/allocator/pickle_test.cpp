@@ -41,7 +41,7 @@ std::string show(const Pickle& pickle, PickleValue value) {
                                                       : "}");
 }
 
-std::string shown(std::string text) {
+std::string shown(const std::string& text) {
   const auto pickle = parse_pickle(text);
   return pickle ? show(*pickle, pickle->root()) : pickle.error().message;
 }

@@ -92,6 +92,11 @@ SegmentId PlainCore::find(std::uint64_t bytes, StreamId stream) {
   return found != no_segment ? found : take_anywhere(bytes, stream);
 }
 
+SegmentId PlainCore::find_new(std::uint64_t bytes, StreamId stream) {
+  const SegmentId found = take_new(kind_of(bytes), bytes);
+  return found != no_segment ? found : take_anywhere(bytes, stream);
+}
+
 // Where the device has nothing left: in what is free in other kinds.
 SegmentId PlainCore::take_anywhere(std::uint64_t bytes, StreamId stream) {
   for (PlainHeap& heap : heaps_) {

@@ -25,6 +25,7 @@ class PlainCore final : public Core {
 
   SegmentId find_ready(std::uint64_t bytes, StreamId stream) override;
   SegmentId find(std::uint64_t bytes, StreamId stream) override;
+  SegmentId find_new(std::uint64_t bytes, StreamId stream) override;
   void release(SegmentId used) override;
   void publish(StreamId stream) override;
   std::vector<SegmentId> carve_up(SegmentId block,

@@ -43,6 +43,7 @@ class ScriptedCore final : public Core {
     used.insert(segment.address);
     return segments_.create(segment);
   }
+  SegmentId find_new(std::uint64_t bytes, StreamId stream) override { return find(bytes, stream); }
   void release(SegmentId id) override {
     EXPECT_EQ(used.erase(segments_[id].address), 1U);
     segments_.destroy(id);

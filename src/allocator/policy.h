@@ -35,6 +35,8 @@ struct Usage {
   ByComponent live_at_peak;  // Adds up to live_peak_bytes; the first moment that reached the peak.
   std::uint64_t device_calls = 0;  // Asked of the device so far: allocate, free, create, map, …
   std::uint64_t device_ns = 0;     // What they cost, where the device knows (Capabilities::costs).
+  // How often memory had to be moved or given back before a request could be met (headroom's only).
+  std::uint64_t repairs = 0;
 };
 
 class Policy {

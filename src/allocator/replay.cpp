@@ -5,7 +5,10 @@
 #include <vector>
 
 #include "allocator/exact_policy.h"
+#include "allocator/iteration_finder.h"
 #include "allocator/make_policy.h"
+#include "allocator/segment.h"
+#include "base/bytes.h"
 
 namespace headroom::allocator {
 namespace {
@@ -27,7 +30,28 @@ std::optional<std::uint64_t> step_below(std::uint64_t live_peak, std::uint64_t c
 
 }  // namespace
 
-ReplayResult replay(const Trace& trace, Policy& policy) {
+std::vector<std::uint64_t> find_iteration_ends(const Trace& trace) {
+  struct Object {
+    std::uint64_t number = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<std::uint64_t> ends;
+  std::vector<Object> objects(trace.objects);
+  IterationFinder finder;
+  std::uint64_t event_number = 0;
+  for (const Event& event : trace.events) {
+    ++event_number;
+    if (event.kind == EventKind::free)
+      finder.note_free(objects[event.object].number, objects[event.object].bytes);
+    if (event.kind != EventKind::allocate) continue;
+    const std::uint64_t bytes = round_up(std::max(event.bytes, granule_bytes), granule_bytes);
+    if (finder.ends_here()) ends.push_back(event_number);
+    objects[event.object] = {finder.note_allocate(bytes, event.stream), bytes};
+  }
+  return ends;
+}
+
+ReplayResult replay(const Trace& trace, Policy& policy, const std::vector<std::uint64_t>& marks) {
   ReplayResult result;
   std::vector<Address> addresses(trace.objects);
   for (const Event& event : trace.events) {
@@ -51,6 +75,8 @@ ReplayResult replay(const Trace& trace, Policy& policy) {
         policy.synchronize(event.stream);
         break;
     }
+    if (result.at_marks.size() < marks.size() && marks[result.at_marks.size()] == result.events)
+      result.at_marks.push_back(policy.usage());
   }
   result.completed = true;
   result.usage = policy.usage();

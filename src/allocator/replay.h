@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "allocator/policy.h"
 #include "allocator/trace.h"
@@ -19,10 +20,18 @@ struct ReplayResult {
   std::uint64_t failed_bytes = 0;          // What that event asked for.
   std::uint64_t events = 0;                // That were replayed, the failed one included.
   Usage usage;                             // At the end, or at the failure.
+  std::vector<Usage> at_marks = {};        // After the events that were marked, as far as it came.
 };
 
-// Stops at the first allocation that the policy refuses. Requires: the policy is fresh.
-ReplayResult replay(const Trace& trace, Policy& policy);
+// The numbers of the events, from 1, before which an iteration has ended, as IterationFinder finds
+// them: the first of them ends the second iteration, since the first one is not known for one
+// before it is over.
+std::vector<std::uint64_t> find_iteration_ends(const Trace& trace);
+
+// Stops at the first allocation that the policy refuses. Requires: the policy is fresh. `marks`:
+// numbers of events, in order.
+ReplayResult replay(const Trace& trace, Policy& policy,
+                    const std::vector<std::uint64_t>& marks = {});
 
 // The policy over a device of this capacity.
 using PolicyMaker = std::function<std::unique_ptr<Policy>(std::uint64_t capacity_bytes)>;

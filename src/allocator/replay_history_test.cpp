@@ -140,6 +140,14 @@ TEST(ReplayHistory, an_export_never_maps_more_than_the_policy_held) {
   }
 }
 
+TEST(ReplayHistory, what_a_policy_gave_back_is_unmapped_in_the_export) {
+  const Trace trace = *parse_trace("a 1 31457280\nf 1\na 2 41943040\n");
+  const auto policy = *make_policy("torch", 48 * mib);
+  const Snapshot snapshot = to_snapshot(replay_with_history(trace, *policy), 48 * mib);
+  ASSERT_EQ(snapshot.segments.size(), 1U);
+  EXPECT_EQ(snapshot.segments[0].total_bytes, 40 * mib);
+}
+
 TEST(ReplayHistory, a_replay_that_fails_ends_in_an_oom) {
   const Trace trace = *parse_trace("a 1 5000000\na 2 9000000\n");
   const auto policy = *make_policy("headroom", 10 * mib);

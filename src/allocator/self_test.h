@@ -5,7 +5,7 @@
 // version. What passes is also measured: settle time, costs, what destroying a page gives back.
 //
 // Runs within the limits; a driver that never returns must be watched from outside
-// (backends/watched_self_test.h). docs/decisions/0008-virtual-memory-is-earned.md says why.
+// (backends/self_test_watch.h). docs/decisions/0008-virtual-memory-is-earned.md says why.
 #pragma once
 
 #include <cstdint>

@@ -160,12 +160,12 @@ Result<std::string> gaps(SelfTestBench& bench, Capabilities& /*measured*/) {
 // ROCm/legacy-rocm-build#6603: live data reads zeros after 144 cycles of mapping elsewhere.
 Result<std::string> live_data(SelfTestBench& bench, Capabilities& /*measured*/) {
   constexpr std::uint64_t round = 600;
-  constexpr std::uint32_t least_cycles = 160;
+  constexpr std::size_t least_cycles = 160;
   const std::size_t live = bench.pages() / 3;
   HEADROOM_CHECK(bench.place(bench.at(0, 0), 0, live));
   HEADROOM_CHECK(bench.write_all(round));
   const std::size_t moving = bench.pages() - live;
-  std::uint32_t cycle = 0;
+  std::size_t cycle = 0;
   for (; cycle < bench.limits().cycles && (cycle < least_cycles || !bench.out_of_time()); ++cycle) {
     const std::uint64_t place = bench.at(1 + cycle % 2, 2 * (cycle % 11));
     const std::size_t page = live + 2 * (cycle % (moving / 2));

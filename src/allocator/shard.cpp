@@ -5,6 +5,11 @@
 #include <utility>
 
 namespace headroom::allocator {
+namespace {
+
+constexpr std::size_t remembered_iterations = 16;
+
+}  // namespace
 
 Shard::Shard(std::unique_ptr<Core> core, DevicePool& pool, Options options)
     : core_(std::move(core)),
@@ -27,9 +32,38 @@ void Shard::note(FlightKind kind, const Segment& segment) {
 
 std::optional<Address> Shard::take_slot(const Request& request, std::uint64_t bytes) {
   if (!options_.planning) return std::nullopt;
+  const std::uint64_t iterations = planner_.counts().iterations;
   const auto slot = planner_.take(bytes, request.stream);
+  if (planner_.counts().iterations != iterations) note_iteration();
   if (!slot) return std::nullopt;
   return keep(core_->add_planned(slot->address, bytes, slot->number), request, bytes);
+}
+
+void Shard::note_iteration() {
+  if (iterations_.size() == remembered_iterations) iterations_.erase(iterations_.begin());
+  iterations_.push_back(births_);
+  if (options_.recorder == nullptr) return;
+  options_.recorder->note({.kind = FlightKind::iteration,
+                           .address = planner_.counts().iterations,
+                           .bytes = tracker_.usage().live_bytes});
+}
+
+void Shard::note_refusal(const Request& request, std::uint64_t bytes) {
+  if (options_.recorder == nullptr) return;
+  std::uint64_t free = pool_->spare() * page_bytes;
+  for (const Tiling* tiling : core_->tilings()) free += tiling->bytes_in(SegmentState::free);
+  options_.recorder->note({.kind = FlightKind::refuse,
+                           .tag = request.tag,
+                           .stream = request.stream,
+                           .name = request.name,
+                           .address = free,
+                           .bytes = bytes,
+                           .requested = request.bytes});
+}
+
+void Shard::add_ages_to(HeapView& view) const {
+  view.now = births_;
+  view.iterations = iterations_;
 }
 
 std::optional<Address> Shard::ready(const Request& request, std::uint64_t bytes) {
@@ -47,22 +81,23 @@ std::optional<Address> Shard::lend(const Request& request, std::uint64_t bytes) 
   return keep(id, request, bytes);
 }
 
-std::optional<Address> Shard::hard(const Request& request, std::uint64_t bytes) {
-  const SegmentId id = find(bytes, request.stream);
+std::optional<Address> Shard::hard(const Request& request, std::uint64_t bytes, Plan plan) {
+  const SegmentId id = find(bytes, request.stream, plan);
   if (id == no_segment) return std::nullopt;
   return keep(id, request, bytes);
 }
 
-SegmentId Shard::find(std::uint64_t bytes, StreamId stream) {
-  // Other shards may have been asked since ready(), and more have become free.
+SegmentId Shard::find(std::uint64_t bytes, StreamId stream, Plan plan) {
   SegmentId id = core_->find_ready(bytes, stream);
-  if (id == no_segment) id = core_->find(bytes, stream);
+  if (id != no_segment) return id;
+  if (is_remembered_) return core_->find_new(bytes, stream);
+  id = core_->find(bytes, stream);
   if (id == no_segment && !waiting_.empty()) {
     reap_waiting(true);
     id = core_->find_ready(bytes, stream);
     if (id == no_segment) id = core_->find(bytes, stream);
   }
-  if (id == no_segment && planner_.has_plan()) {
+  if (id == no_segment && plan == Plan::break_up && planner_.has_plan()) {
     break_plan_up();
     id = core_->find_ready(bytes, stream);
     if (id == no_segment) id = core_->find(bytes, stream);
@@ -70,15 +105,11 @@ SegmentId Shard::find(std::uint64_t bytes, StreamId stream) {
   return id;
 }
 
-// Blocks of the plan become blocks of the core, at their addresses.
+// Blocks of the plan become blocks of the core, at their addresses; those that wait for streams
+// wait on.
 void Shard::break_plan_up() {
   for (const Planner::Moved& moved : planner_.break_up()) {
-    const Address address = core_->segment(moved.segment).address;
-    const auto waits = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& each) {
-      return core_->segment(each.segment).address == address;
-    });
-    const bool is_live = waits == waiting_.end();
-    const SegmentId planned = is_live ? blocks_.take(address) : waits->segment;
+    const SegmentId planned = take_planned(moved.slot, moved.segment);
     const Segment was = core_->segment(planned);
     Segment& now = core_->segment(moved.segment);
     now.stream = was.stream;
@@ -88,11 +119,22 @@ void Shard::break_plan_up() {
     now.rounding = was.rounding;
     now.is_shared = was.is_shared;
     core_->drop_planned(planned);
-    if (is_live)
-      blocks_.insert(address, moved.segment);
-    else
-      waits->segment = moved.segment;
   }
+}
+
+// The segment that was in the slot; whoever knew it knows the one that it moved to from now on.
+SegmentId Shard::take_planned(std::uint32_t slot, SegmentId moved) {
+  const Address address = core_->segment(moved).address;
+  const SegmentId live = blocks_.take(address);
+  if (live != no_segment) {
+    blocks_.insert(address, moved);
+    return live;
+  }
+  const auto waiting = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& each) {
+    const Segment& segment = core_->segment(each.segment);
+    return segment.heap == planned_heap && segment.range == slot;
+  });
+  return std::exchange(waiting->segment, moved);
 }
 
 Address Shard::keep(SegmentId id, const Request& request, std::uint64_t bytes) {
@@ -103,6 +145,7 @@ Address Shard::keep(SegmentId id, const Request& request, std::uint64_t bytes) {
   segment.rounding = static_cast<std::uint16_t>(bytes - request.bytes);
   segment.is_shared = false;
   segment.birth = planner_.note_allocate(bytes, request.stream);
+  births_ = segment.birth + 1;
   blocks_.insert(segment.address, id);
   tracker_.add_live(request.tag, bytes);
   note(FlightKind::allocate, segment);
@@ -110,20 +153,21 @@ Address Shard::keep(SegmentId id, const Request& request, std::uint64_t bytes) {
 }
 
 bool Shard::free(Address address) {
-  const SegmentId id = blocks_.find(address);
-  if (id == no_segment || core_->segment(id).state != SegmentState::used) return false;
+  const SegmentId id = blocks_.take(address);
+  if (id == no_segment) return false;
   const Segment& segment = core_->segment(id);
   tracker_.remove_live(segment.tag, segment.bytes);
   planner_.note_free(segment.birth, segment.bytes);
   note(FlightKind::free, segment);
-  if (segment.is_shared && wait_for_sharers(id)) return true;
-  let_go(id);
+  if (segment.is_shared)
+    wait_for_sharers(id);
+  else
+    let_go(id);
   return true;
 }
 
 void Shard::let_go(SegmentId id) {
   const Segment& segment = core_->segment(id);
-  blocks_.erase(segment.address);
   if (segment.heap != planned_heap) {
     core_->release(id);
     return;
@@ -154,42 +198,34 @@ bool Shard::record_stream(Address address, StreamId stream) {
   return true;
 }
 
-// False if there is nothing to wait for. Where no event could be recorded the work is waited for,
-// now or, if that is refused as well, later.
-bool Shard::wait_for_sharers(SegmentId id) {
+// It is live no more and not free yet.
+void Shard::wait_for_sharers(SegmentId id) {
   Waiting waiting{id, {}};
   const Address address = core_->segment(id).address;
   std::erase_if(sharers_, [&](const auto& sharer) {
     if (sharer.first != address) return false;
     const auto event = pool_->record(sharer.second);
-    if (event)
-      waiting.events.emplace_back(*event, sharer.second);
-    else if (!pool_->wait_for(sharer.second))
-      waiting.events.emplace_back(DevicePool::no_event, sharer.second);
+    waiting.events.emplace_back(event ? *event : DevicePool::no_event, sharer.second);
     return true;
   });
-  if (waiting.events.empty()) return false;
-  // It is live no more and not free yet: a block that a second free does not find.
-  blocks_.erase(address);
   waiting_.push_back(std::move(waiting));
-  return true;
 }
 
 void Shard::reap_waiting(bool block) {
-  std::vector<Waiting> still;
-  for (Waiting& each : waiting_) {
-    std::erase_if(each.events, [&](const auto& event) {
-      return pool_->passed(event.first, event.second, block);
-    });
-    if (!each.events.empty()) {
-      still.push_back(std::move(each));
-      continue;
-    }
-    const Segment& segment = core_->segment(each.segment);
-    blocks_.insert(segment.address, each.segment);
-    let_go(each.segment);
-  }
-  waiting_ = std::move(still);
+  unpassed_.clear();
+  // A stream's events pass in order: behind one that has not, none has.
+  const auto passed = [&](const auto& event) {
+    const StreamId stream = event.second;
+    if (std::find(unpassed_.begin(), unpassed_.end(), stream) != unpassed_.end()) return false;
+    if (pool_->passed(event.first, stream, block)) return true;
+    unpassed_.push_back(stream);
+    return false;
+  };
+  std::erase_if(waiting_, [&](Waiting& each) {
+    std::erase_if(each.events, passed);
+    if (each.events.empty()) let_go(each.segment);
+    return each.events.empty();
+  });
 }
 
 std::optional<std::uint64_t> Shard::block_bytes(Address address) const {
@@ -205,10 +241,11 @@ void Shard::publish_idle_streams() {
   }
 }
 
-std::uint64_t Shard::give_up(std::uint64_t bytes) {
+std::uint64_t Shard::give_up(std::uint64_t bytes, Plan plan) {
+  if (is_remembered_) return 0;
   if (!waiting_.empty()) reap_waiting(true);
   std::uint64_t given = core_->give_up(bytes);
-  if (given >= bytes || !planner_.has_plan()) return given;
+  if (given >= bytes || plan == Plan::keep || !planner_.has_plan()) return given;
   break_plan_up();
   return given + core_->give_up(bytes - given);
 }
@@ -220,15 +257,15 @@ void Shard::inbox_put(Address address) {
 }
 
 std::uint64_t Shard::drain_inbox() {
-  if (!inbox_has_mail_.load(std::memory_order_acquire)) return 0;
-  std::vector<Address> mail;
+  if (!has_mail()) return 0;
   {
     const std::scoped_lock lock(inbox_mutex_);
-    mail.swap(inbox_);
+    mail_.swap(inbox_);
     inbox_has_mail_.store(false, std::memory_order_release);
   }
   std::uint64_t foreign = 0;
-  for (const Address address : mail) foreign += free(address) ? 0 : 1;
+  for (const Address address : mail_) foreign += free(address) ? 0 : 1;
+  mail_.clear();
   return foreign;
 }
 

@@ -39,30 +39,46 @@ class Shard {
 
   std::mutex& mutex() { return mutex_; }
 
+  // Whether a plan may be broken up for the memory that it holds.
+  enum class Plan : std::uint8_t { keep, break_up };
+
   // Three ways to a block of `bytes`, the rounded request, each dearer than the one before. ready:
   // its planned place, or free memory that the stream may use at once. lend: memory that any stream
-  // may use, for a stream of another shard. hard: whatever the core can do, down to breaking the
-  // plan up.
+  // may use, for a stream of another shard. hard: whatever the core can do, after ready() found
+  // nothing.
   std::optional<Address> ready(const Request& request, std::uint64_t bytes);
   std::optional<Address> lend(const Request& request, std::uint64_t bytes);
-  std::optional<Address> hard(const Request& request, std::uint64_t bytes);
+  std::optional<Address> hard(const Request& request, std::uint64_t bytes, Plan plan);
 
   // False if the address is no live block of this shard.
   bool free(Address address);
   bool retag(Address address, Component tag);
   // The block is used by that stream as well: its memory is reused only when what the stream has
-  // queued at the free is done.
+  // queued at the free is done; on a stream that is being captured, when it is known to be.
   bool record_stream(Address address, StreamId stream);
   std::optional<std::uint64_t> block_bytes(Address address) const;
+  // Calls visit(address, bytes) for every live block.
+  template <class Visit>
+  void for_each_block(Visit&& visit) const {
+    blocks_.for_each(
+        [&](Address address, SegmentId id) { visit(address, core_->segment(id).bytes); });
+  }
 
   void publish(StreamId stream) { core_->publish(stream); }
   // Publishes the streams that have nothing queued any more.
   void publish_idle_streams();
   // Gives what is wholly free to the other shards; see Core::give_up().
-  std::uint64_t give_up(std::uint64_t bytes);
+  std::uint64_t give_up(std::uint64_t bytes, Plan plan);
+  // The same with all of it, but the plan stays.
+  std::uint64_t trim() { return give_up(~std::uint64_t{0}, Plan::keep); }
+  // Whether somebody remembers addresses of free memory, as a captured graph does: as long as that
+  // is so, nothing is moved or given up.
+  void remember_addresses(bool remembered) { is_remembered_ = remembered; }
 
-  // Frees from threads that found the lock taken. Lock-free for who takes no part in it.
+  // Frees from threads that found the lock taken: whoever takes it next makes them. No lock is
+  // needed for inbox_put() and has_mail().
   void inbox_put(Address address);
+  bool has_mail() const { return inbox_has_mail_.load(std::memory_order_acquire); }
   // How many of them were no live blocks.
   std::uint64_t drain_inbox();
 
@@ -72,7 +88,12 @@ class Shard {
   Core& core() { return *core_; }
   const PlanCounts& plan_counts() const { return planner_.counts(); }
 
+  // Notes that the request could not be met, for who reads the recording.
+  void note_refusal(const Request& request, std::uint64_t bytes);
+
   void add_to(HeapView& view, StreamId stream) const;
+  // Adds how old things are, as this shard counts: its blocks' births are such numbers.
+  void add_ages_to(HeapView& view) const;
   std::string broken_invariant() const;
   // Memory that neither a live block nor free bytes account for: what a plan holds beyond its live
   // blocks, and frees that wait for streams.
@@ -86,12 +107,14 @@ class Shard {
 
   std::optional<Address> take_slot(const Request& request, std::uint64_t bytes);
   Address keep(SegmentId id, const Request& request, std::uint64_t bytes);
-  SegmentId find(std::uint64_t bytes, StreamId stream);
+  SegmentId find(std::uint64_t bytes, StreamId stream, Plan plan);
   void break_plan_up();
+  SegmentId take_planned(std::uint32_t slot, SegmentId moved);
   void let_go(SegmentId id);
-  bool wait_for_sharers(SegmentId id);
+  void wait_for_sharers(SegmentId id);
   void reap_waiting(bool block);
   void note(FlightKind kind, const Segment& segment);
+  void note_iteration();
 
   mutable std::mutex mutex_;
   std::unique_ptr<Core> core_;
@@ -100,11 +123,16 @@ class Shard {
   Planner planner_;
   AddressMap blocks_;
   UsageTracker tracker_;
-  std::vector<Waiting> waiting_;
+  std::uint64_t births_ = 0;               // Blocks so far.
+  std::vector<std::uint64_t> iterations_;  // The births that began the last ones.
+  bool is_remembered_ = false;
+  std::vector<Waiting> waiting_;                       // In the order of the frees.
+  std::vector<StreamId> unpassed_;                     // Of reap_waiting() alone.
   std::vector<std::pair<Address, StreamId>> sharers_;  // Of live blocks that are shared.
 
   std::mutex inbox_mutex_;
   std::vector<Address> inbox_;
+  std::vector<Address> mail_;  // Of drain_inbox() alone, which keeps its memory.
   std::atomic<bool> inbox_has_mail_ = false;
 };
 

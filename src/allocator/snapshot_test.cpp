@@ -86,7 +86,7 @@ TEST(Snapshot, long_lists_and_many_names_survive) {
   for (std::uint32_t i = 1; i < 3001; ++i) {
     written.names.push_back(std::to_string(i) + std::string(i % 150, 'x'));
     written.events.push_back(
-        {SnapshotAction::alloc, base + i * 512, 512, 0, i, {Component::other, i}});
+        {SnapshotAction::alloc, base + std::uint64_t{i} * 512, 512, 0, i, {Component::other, i}});
   }
   const auto read = read_snapshot(to_pickle(written));
   ASSERT_TRUE(read.has_value()) << read.error().message;
@@ -153,7 +153,9 @@ TEST(Snapshot, a_stack_is_named_after_the_innermost_line_of_the_program) {
           {"main", "/project/train.py", 7}};
       if (which == 1) frames.resize(2);
       if (which == 2) frames.clear();
-      file.dict({{"addr", base + 512U * static_cast<unsigned>(which)}, {"size", 5}, {"stream", 0}},
+      file.dict({{"addr", base + std::uint64_t{512} * static_cast<unsigned>(which)},
+                 {"size", 5},
+                 {"stream", 0}},
                 "action", "alloc", frames);
     });
   });
@@ -228,6 +230,17 @@ TEST(Snapshot, a_file_cannot_repeat_itself_into_billions_of_events) {
       "action\x8c\x08snapshotu\x94";
   for (int i = 0; i < 1000; ++i) text += std::string("h\0", 2);
   text += "eeu.";
+  const auto read = read_snapshot(text);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_THAT(read.error().message, HasSubstr("repeats"));
+}
+
+TEST(Snapshot, nor_into_billions_of_segments) {
+  std::string text =
+      "}(\x8c\x08segments](}(\x8c\x07"
+      "addressK\x01\x8c\x0atotal_sizeK\x02u\x94";
+  for (int i = 0; i < 1000; ++i) text += std::string("h\0", 2);
+  text += "eu.";
   const auto read = read_snapshot(text);
   ASSERT_FALSE(read.has_value());
   EXPECT_THAT(read.error().message, HasSubstr("repeats"));

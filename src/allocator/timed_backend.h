@@ -25,6 +25,7 @@ class TimedBackend final : public Backend {
   CallCosts costs() const;
 
   const Capabilities& capabilities() const override { return backend_->capabilities(); }
+  const std::uint64_t* alive() const override { return backend_->alive(); }
   Result<std::uint64_t> reserve_range(std::uint64_t bytes) override {
     return timed(reserve, [&] { return backend_->reserve_range(bytes); });
   }

@@ -41,13 +41,15 @@ struct Options {
 };
 
 report::ReplayRow replay_under(const std::string& name, const allocator::Trace& trace,
-                               std::optional<std::uint64_t> capacity) {
+                               std::optional<std::uint64_t> capacity,
+                               const std::vector<std::uint64_t>& iteration_ends) {
   report::ReplayRow row;
   row.policy = name;
   row.capacity_bytes = capacity;
+  row.iteration_ends = iteration_ends;
   const auto policy = *make_policy(name, capacity.value_or(unlimited_capacity_bytes));
   const std::uint64_t start = machine::monotonic_ns();
-  row.result = allocator::replay(trace, *policy);
+  row.result = allocator::replay(trace, *policy, report::steady_marks(iteration_ends));
   const std::uint64_t took = machine::monotonic_ns() - start;
   if (row.result.events > 0)
     row.ns_per_event = static_cast<double>(took) / static_cast<double>(row.result.events);
@@ -76,14 +78,14 @@ std::vector<std::string> default_policies(const ReplayInput& input) {
 
 std::optional<std::uint64_t> capacity_of(const Options& options, const ReplayInput& input) {
   if (!options.capacity.empty()) return parse_bytes(options.capacity)->value;
-  if (input.snapshot && input.snapshot->oom) return input.snapshot->oom->capacity_bytes();
-  return std::nullopt;
+  return input.capacity_bytes;
 }
 
 void print_json(const report::TraceFacts& facts, const report::ReplayRow& row,
                 const ReplayInput& input) {
   Json json = report::to_json(facts, row);
   if (input.snapshot) json["snapshot"] = report::to_json(*input.snapshot);
+  if (input.recording) json["recording"] = report::to_json(*input.recording);
   fmt::print("{}\n", json.dump());
 }
 
@@ -94,10 +96,11 @@ int replay_input(const Options& options, const ReplayInput& input) {
   const report::TraceFacts facts{options.trace, input.trace.events.size(),
                                  ideal.usage.live_peak_bytes};
   const auto names = options.policies.empty() ? default_policies(input) : options.policies;
+  const auto iteration_ends = allocator::find_iteration_ends(input.trace);
   std::vector<report::ReplayRow> rows;
   bool completed = true;
   for (const std::string& name : names) {
-    report::ReplayRow row = replay_under(name, input.trace, capacity);
+    report::ReplayRow row = replay_under(name, input.trace, capacity, iteration_ends);
     row.min_capacity_wanted = options.min_capacity;
     if (options.min_capacity)
       row.min_capacity_bytes = allocator::find_min_capacity(
@@ -109,6 +112,7 @@ int replay_input(const Options& options, const ReplayInput& input) {
   if (!options.json) {
     if (input.snapshot)
       fmt::print("{}", report::introduce(options.trace, *input.snapshot, line_width));
+    if (input.recording) fmt::print("{}", report::introduce(options.trace, *input.recording));
     fmt::print("{}", report::to_text(facts, rows));
     if (input.snapshot) fmt::print("{}", report::answer(*input.snapshot, facts, rows, line_width));
   }
@@ -124,9 +128,8 @@ int run_replay(const Options& options) {
   if (!text) {
     Error error = text.error();
     error.next =
-        "give the path of a trace, which headroom run JOB.toml --trace FILE records, or of a "
-        "PyTorch "
-        "memory snapshot";
+        "give the path of a trace, which headroom run JOB.toml --trace FILE records, of a PyTorch "
+        "memory snapshot, or of a flight recording";
     return print_error(error, exit_could_not_look);
   }
   const auto input = parse_replay_input(*text, options.device);
@@ -141,8 +144,10 @@ void add_replay(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand(
       "replay", "Replay an allocation trace: does it fit, under which allocator, in how much?");
   command
-      ->add_option("trace", options->trace,
-                   "A trace of lines a ID BYTES and f ID, or a PyTorch memory snapshot (pickle)")
+      ->add_option(
+          "trace", options->trace,
+          "A trace of lines a ID BYTES and f ID, a PyTorch memory snapshot (pickle), or a flight "
+          "recording")
       ->required();
   command
       ->add_option("--policy", options->policies,
@@ -154,7 +159,7 @@ void add_replay(CLI::App& app, Context& context) {
   command->add_option(
       "--capacity", options->capacity,
       "The device's memory, such as 16GiB (default: unlimited; for a snapshot that ends "
-      "in an OOM, what the process could have had)");
+      "in an OOM, what the process could have had; for a flight recording, what it had)");
   command->add_option("--device", options->device,
                       "Of a snapshot: which device (default: the one with the most events)");
   command->add_option("--html", options->html,

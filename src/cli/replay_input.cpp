@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "allocator/pickle.h"
+#include "allocator/recording.h"
 #include "allocator/snapshot_reader.h"
 #include "allocator/snapshot_trace.h"
 
@@ -24,8 +25,18 @@ Result<ReplayInput> parse_snapshot(std::string_view text, std::optional<std::uin
   facts.contradictions = made->contradictions;
   facts.oom = std::move(made->oom);
   ReplayInput input;
+  if (facts.oom) input.capacity_bytes = facts.oom->capacity_bytes();
   input.trace = std::move(made->trace);
   input.snapshot = std::move(facts);
+  return input;
+}
+
+Result<ReplayInput> parse_recording(std::string_view text) {
+  HEADROOM_TRY(const allocator::Recording recording, allocator::parse_flight_record(text));
+  ReplayInput input;
+  input.trace = to_trace(recording);
+  input.recording = report::RecordingFacts(recording);
+  if (recording.capacity_bytes > 0) input.capacity_bytes = recording.capacity_bytes;
   return input;
 }
 
@@ -37,10 +48,13 @@ Result<ReplayInput> parse_replay_input(std::string_view text, std::optional<std:
   if (text.starts_with("\x1f\x8b") || text.starts_with("PK\x03\x04"))
     return Error{Errc::unsupported, "the file is compressed", "unpack it first: gunzip or unzip"};
   if (device)
-    return Error{Errc::invalid, "a trace has no devices, only a PyTorch snapshot has",
+    return Error{Errc::invalid, "only a PyTorch snapshot has several devices",
                  "leave --device away"};
+  if (allocator::is_flight_record(text)) return parse_recording(text);
   HEADROOM_TRY(allocator::Trace trace, allocator::parse_trace(text));
-  return ReplayInput{std::move(trace), std::nullopt};
+  ReplayInput input;
+  input.trace = std::move(trace);
+  return input;
 }
 
 }  // namespace headroom::cli

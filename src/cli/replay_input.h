@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `headroom replay` was given: a trace, or a PyTorch snapshot, told apart by what is in the
-// file.
+// What `headroom replay` was given: a trace, a PyTorch snapshot, or a flight recording, told apart
+// by what is in the file.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,16 @@
 
 #include "allocator/trace.h"
 #include "base/result.h"
+#include "report/recording_report.h"
 #include "report/snapshot_report.h"
 
 namespace headroom::cli {
 
 struct ReplayInput {
   allocator::Trace trace;
-  std::optional<report::SnapshotFacts> snapshot;
+  std::optional<report::SnapshotFacts> snapshot = {};
+  std::optional<report::RecordingFacts> recording = {};
+  std::optional<std::uint64_t> capacity_bytes = {};  // That the job had, where the file says so.
 };
 
 // `device`: of a snapshot; the one with the most events if none is named. `text` is the file.

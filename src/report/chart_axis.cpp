@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/chart_axis.h"
 
+#include <initializer_list>
+
 namespace headroom::report {
 
 std::uint64_t tick_step(std::uint64_t most) {

@@ -13,14 +13,6 @@ Json or_null(const std::optional<T>& value) {
 
 }  // namespace
 
-Json to_json(const allocator::ByComponent& components) {
-  Json json = Json::object();
-  for (const auto component : allocator::all_components) {
-    json[std::string(to_string(component))] = components[component];
-  }
-  return json;
-}
-
 Json to_json(const estimate::TensorRecord& tensor) {
   return {{"tensor", tensor.name},
           {"bytes", tensor.meta.bytes()},

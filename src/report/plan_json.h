@@ -2,14 +2,12 @@
 // A plan as JSON: contracts.md, "headroom.plan/1".
 #pragma once
 
-#include "allocator/component.h"
 #include "base/document.h"
 #include "estimate/plan.h"
+#include "report/component_json.h"
 
 namespace headroom::report {
 
-Json to_json(
-    const allocator::ByComponent& components);  // {"weights": …, …}, every component, in bytes.
 Json to_json(const estimate::TensorRecord& tensor);  // {"tensor", "bytes", "shape", "dtype"}
 Json to_json(const estimate::Change& change);  // {"batch.micro": 2, …}: the job's keys that change.
 Json to_json(const estimate::Advice& advice);

@@ -78,7 +78,32 @@ std::string what_failed_first(const std::vector<ReplayRow>& rows) {
   return text;
 }
 
+constexpr std::size_t after_second = 0;  // Of the marks.
+constexpr std::size_t after_fourth = 1;
+
+// Nothing where the trace does not repeat, or the replay did not come so far.
+std::optional<double> steady_calls(const TraceFacts& trace, const ReplayRow& row) {
+  if (!row.result.completed || row.result.at_marks.size() <= after_second) return std::nullopt;
+  const std::uint64_t events = trace.events - row.iteration_ends.front();
+  const std::uint64_t calls =
+      row.result.usage.device_calls - row.result.at_marks[after_second].device_calls;
+  if (events == 0) return std::nullopt;
+  return static_cast<double>(calls) * 1000 / static_cast<double>(events);
+}
+
+std::optional<std::uint64_t> steady_repairs(const ReplayRow& row) {
+  if (!row.result.completed || row.result.at_marks.size() <= after_fourth) return std::nullopt;
+  return row.result.usage.repairs - row.result.at_marks[after_fourth].repairs;
+}
+
 }  // namespace
+
+std::vector<std::uint64_t> steady_marks(const std::vector<std::uint64_t>& iteration_ends) {
+  std::vector<std::uint64_t> marks;
+  if (!iteration_ends.empty()) marks.push_back(iteration_ends.front());
+  if (iteration_ends.size() > 2) marks.push_back(iteration_ends[2]);
+  return marks;
+}
 
 Json to_json(const TraceFacts& trace, const ReplayRow& row) {
   Json missing = Json::object();
@@ -88,6 +113,11 @@ Json to_json(const TraceFacts& trace, const ReplayRow& row) {
   } else if (!row.min_capacity_bytes) {
     missing["/min_capacity_bytes"] = "the trace does not finish at any capacity";
   }
+  const auto calls = steady_calls(trace, row);
+  const auto repairs = steady_repairs(row);
+  const std::string_view why = "the trace has no iterations that repeat, or was not finished";
+  if (!calls) missing["/steady_device_calls_per_1000"] = why;
+  if (!repairs) missing["/steady_repairs"] = why;
   return {{"schema", "headroom.replay/1"},
           {"policy", row.policy},
           {"capacity_bytes", or_null(row.capacity_bytes)},
@@ -98,6 +128,10 @@ Json to_json(const TraceFacts& trace, const ReplayRow& row) {
           {"peak_reserved_bytes", row.result.usage.reserved_peak_bytes},
           {"min_capacity_bytes", or_null(row.min_capacity_bytes)},
           {"device_calls", row.result.usage.device_calls},
+          {"device_ms", static_cast<double>(row.result.usage.device_ns) / 1e6},
+          {"repairs", row.result.usage.repairs},
+          {"steady_device_calls_per_1000", or_null(calls)},
+          {"steady_repairs", or_null(repairs)},
           {"ns_per_event", row.ns_per_event},
           {"missing", missing}};
 }

@@ -27,7 +27,12 @@ struct ReplayRow {
   double ns_per_event = 0;
   bool min_capacity_wanted = false;
   std::optional<std::uint64_t> min_capacity_bytes;  // Nothing: not wanted, or no capacity will do.
+  std::vector<std::uint64_t> iteration_ends = {};   // allocator::find_iteration_ends().
 };
+
+// The events to mark in a replay, so that the row can say what a repeating job costs once it runs:
+// the ends of the second and the fourth iteration.
+std::vector<std::uint64_t> steady_marks(const std::vector<std::uint64_t>& iteration_ends);
 
 Json to_json(const TraceFacts& trace, const ReplayRow& row);
 std::string to_text(const TraceFacts& trace, const std::vector<ReplayRow>& rows);

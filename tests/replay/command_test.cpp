@@ -11,6 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "allocator/files/flight_recorder.h"
+
 namespace headroom {
 namespace {
 
@@ -100,6 +102,32 @@ TEST_F(ReplayCommand, wrong_usage_and_unreadable_files_differ) {
   EXPECT_EQ(policy.exit_code, 2);
   EXPECT_NE(policy.text.find("next: --policy torch"), std::string::npos) << policy.text;
   EXPECT_EQ(run(write(pinned) + " --capacity many").exit_code, 2);
+}
+
+TEST_F(ReplayCommand, reads_a_flight_recording_with_the_capacity_that_the_job_had) {
+  using namespace allocator;
+  const std::string path = folder_ / "job.flight";
+  {
+    const auto recorder =
+        FlightRecorder::create(path, {.capacity_bytes = 8 << 20, .device = "Radeon RX 7900 XT"});
+    ASSERT_TRUE(recorder) << recorder.error().message;
+    FlightShard& shard = (*recorder)->shard(0);
+    for (Address address : {2 << 20, 6 << 20})
+      shard.note({.address = address, .bytes = 3 << 20, .requested = 3 << 20});
+    shard.note({.kind = FlightKind::free, .address = 2 << 20, .bytes = 3 << 20});
+    shard.note({.kind = FlightKind::refuse, .bytes = 6 << 20});
+  }
+  const Outcome shown = run(path + " --policy headroom --policy exact");
+  EXPECT_EQ(shown.exit_code, 1) << shown.text;
+  EXPECT_NE(shown.text.find("on Radeon RX 7900 XT, which ended in order; 4 events"),
+            std::string::npos)
+      << shown.text;
+  EXPECT_NE(shown.text.find("capacity 8.0 MiB"), std::string::npos) << shown.text;
+  const Outcome enough = run(path + " --capacity 16MiB --json");
+  EXPECT_EQ(enough.exit_code, 0) << enough.text;
+  const auto json = nlohmann::json::parse(enough.text);
+  EXPECT_EQ(json["recording"]["closed"], true);
+  EXPECT_EQ(json["events"], 4);
 }
 
 }  // namespace

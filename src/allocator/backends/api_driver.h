@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Driver over a function table. HipApi and CudaApi give the same names to the same operations, so
-// what is done is written once; an Api's Session says what differs: how the device becomes the
-// calling thread's, and what must be as it was when a call has returned.
-//
-//   class Session {
-//     const Api& api() const;
-//     int device() const;
-//     std::string_view name() const;
-//     std::string error_name(Api::Code) const;
-//     class Scope { Scope(const Session&); Api::Code ready() const; void note_failure(); };
-//   }
+// what is done is written once. A Session says what differs. It has the table (api), the device's
+// number, the driver's name and the names of its error codes; and a Scope, which is made around
+// each call: it makes the device the calling thread's (ready() says whether that went well), is
+// told of a failure (note_failure), and leaves everything as it was before.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One suite for every backend: what Backend promises, and what the allocator on top of it keeps.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -24,7 +20,6 @@
 #include "allocator/backends/testing/fake_driver.h"
 #include "allocator/headroom_allocator.h"
 #include "allocator/simulated_backend.h"
-#include "allocator/timed_backend.h"
 
 namespace headroom::allocator {
 namespace {
@@ -79,6 +74,12 @@ Result<Subject> make_device(Result<std::unique_ptr<Driver>> driver) {
 
 Result<Subject> make_fake_device() {
   return make_device(std::unique_ptr<Driver>(std::make_unique<testing::FakeDriver>()));
+}
+
+Result<Subject> make_fake_device_plain() {
+  auto backend = std::make_unique<DeviceBackend>(std::make_unique<testing::FakeDriver>());
+  auto access = std::make_unique<DriverAccess>(backend->driver());
+  return Subject{std::move(backend), std::move(access)};
 }
 
 Result<Subject> make_hip() {
@@ -305,7 +306,7 @@ class Patterns {
   DeviceAccess* access_;
 };
 
-TEST_P(PageConformance, no_live_byte_is_lost_over_random_operations_and_repairs) {
+TEST_P(BackendConformance, no_live_byte_is_lost_over_random_operations_and_repairs) {
   HeadroomAllocator allocator(*backend_, 64 * mib);
   const Patterns patterns(access_.get());
   const bool is_gpu = GetParam().name == "hip" || GetParam().name == "cuda";
@@ -329,15 +330,16 @@ TEST_P(PageConformance, no_live_byte_is_lost_over_random_operations_and_repairs)
     patterns.write(live.back());
   }
   for (const Patterns::Block& block : live) EXPECT_TRUE(patterns.holds(block));
-  EXPECT_GT(allocator.miss_counts().repairs, operations / 2000U);
+  EXPECT_EQ(allocator.miss_counts().repairs > operations / 2000U, has_pages());
   EXPECT_EQ(allocator.broken_invariant(), "");
 }
 
-const std::array<Kind, 7> kinds = {{{"simulated", make_simulated},
+const std::array<Kind, 8> kinds = {{{"simulated", make_simulated},
                                     {"simulated_plain", make_simulated_plain},
                                     {"host", make_host},
                                     {"host_plain", make_host_plain},
                                     {"device_on_a_fake_driver", make_fake_device},
+                                    {"plain_device_on_a_fake_driver", make_fake_device_plain},
                                     {"hip", make_hip},
                                     {"cuda", make_cuda}}};
 
@@ -347,76 +349,6 @@ std::string name_of(const ::testing::TestParamInfo<Kind>& kind) {
 
 INSTANTIATE_TEST_SUITE_P(Backends, BackendConformance, ::testing::ValuesIn(kinds), name_of);
 INSTANTIATE_TEST_SUITE_P(Backends, PageConformance, ::testing::ValuesIn(kinds), name_of);
-
-TEST(HostBackend, a_new_page_holds_nothing_of_a_destroyed_one) {
-  const auto backend = *HostBackend::create();
-  HostAccess access(*backend);
-  const std::uint64_t base = *backend->reserve_range(2 * mib);
-  const PageHandle page = *backend->create_page();
-  std::uint64_t word = 77;
-  ASSERT_TRUE(backend->map(base, page) && access.write(base + 56, {&word, 1}));
-  ASSERT_TRUE(backend->unmap(base) && backend->destroy_page(page));
-  ASSERT_TRUE(backend->map(base, *backend->create_page()) && access.read(base + 56, {&word, 1}));
-  EXPECT_EQ(word, 0U);
-}
-
-TEST(HostBackend, says_what_its_calls_cost_when_asked) {
-  for (const auto virtual_memory :
-       {HostBackend::VirtualMemory::on, HostBackend::VirtualMemory::off}) {
-    const auto backend = *HostBackend::create(virtual_memory);
-    HostAccess access(*backend);
-    const auto costs = measure_costs(*backend, [&] { return access.now_ns(); });
-    ASSERT_TRUE(costs.has_value());
-    EXPECT_GT(costs->allocate, 0U);
-    EXPECT_EQ(costs->map > 0, virtual_memory == HostBackend::VirtualMemory::on);
-    EXPECT_EQ(*backend->held_bytes(), 0U) << "all pages were given back";
-  }
-}
-
-TEST(HostBackend, calls_in_a_forked_child_are_refused_with_a_reason) {
-  auto backend = std::move(*HostBackend::create());
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const auto page = backend->create_page();
-    const bool told = !page && page.error().message.find("forked") != std::string::npos;
-    ::_exit(told ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  EXPECT_TRUE(backend->create_page().has_value());
-}
-
-TEST(HostBackend, a_file_size_limit_is_an_error_and_not_a_signal) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const rlimit limit{8 * mib, 8 * mib};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    auto backend = std::move(*HostBackend::create());
-    int pages = 0;
-    auto page = backend->create_page();
-    for (; page; page = backend->create_page()) ++pages;
-    ::_exit(pages == 4 && page.error().next.find("ulimit") != std::string::npos ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-}
-
-TEST(HostBackend, memory_comes_back_when_the_backend_ends) {
-  const auto open_files = [] {
-    int count = 0;
-    for (int file = 0; file < 1000; ++file) count += ::fcntl(file, F_GETFD) >= 0 ? 1 : 0;
-    return count;
-  };
-  const int before = open_files();
-  for (int i = 0; i < 50; ++i) {
-    auto backend = std::move(*HostBackend::create());
-    HeadroomAllocator allocator(*backend, 16 * mib);
-    ASSERT_TRUE(allocator.allocate({4 * mib, Component::other, 0}).has_value());
-  }
-  EXPECT_EQ(open_files(), before);
-}
 
 }  // namespace
 }  // namespace headroom::allocator

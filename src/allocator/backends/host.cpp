@@ -13,6 +13,8 @@
 #include <system_error>
 
 #include "base/bytes.h"
+#include "base/text.h"
+#include "machine/user_files.h"
 
 namespace headroom::allocator {
 namespace {
@@ -51,6 +53,12 @@ Error failed_to_map(std::string_view doing, int code, std::uint64_t mapped) {
                             ::getpid()));
 }
 
+// Of the whole process; each page that is mapped can be one. 0 where it cannot be read.
+std::uint64_t mapping_limit() {
+  const auto text = machine::read_file("/proc/sys/vm/max_map_count", 64);
+  return text ? parse_u64(trim(*text)).value_or(0) : 0;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<HostBackend>> HostBackend::create(VirtualMemory virtual_memory) {
@@ -60,6 +68,7 @@ Result<std::unique_ptr<HostBackend>> HostBackend::create(VirtualMemory virtual_m
                   "ulimit -n shows how many files this process may have open");
   std::unique_ptr<HostBackend> backend(new HostBackend(file, ::getpid()));
   if (virtual_memory == VirtualMemory::off) backend->capabilities_ = {};
+  backend->capabilities_.max_mappings = mapping_limit();
   return backend;
 }
 

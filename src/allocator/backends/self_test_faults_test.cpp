@@ -57,9 +57,9 @@ TEST_P(RefusedFault, is_refused_with_what_was_found) {
 INSTANTIATE_TEST_SUITE_P(
     SelfTest, RefusedFault,
     ::testing::Values(
-        Refusal{"live_data_zeroed", Fault::live_data_zeroed, "live data", "zero; word 0"},
+        Refusal{"live_data_zeroed", Fault::live_data_zeroed, "live data", "8192 of them zero"},
         Refusal{"contents_lost", Fault::contents_lost_by_remapping, "remapping",
-                "262144 of them zero"},
+                "8192 of 262144 words are wrong, 8192 of them zero"},
         Refusal{"map_lies", Fault::map_lies, "settling", "is not mapped"},
         Refusal{"aliasing", Fault::aliasing, "settling", "words are wrong, 0 of them zero"},
         Refusal{"first_mapping_only", Fault::first_mapping_only, "sizes", "invalid value"}),
@@ -184,6 +184,25 @@ TEST(DeviceBackend, keeps_pages_whose_memory_would_not_come_back) {
     ASSERT_TRUE(page.has_value());
     ASSERT_TRUE(backend.destroy_page(*page).has_value());
   }
+}
+
+TEST(DeviceBackend, gives_everything_back_in_the_end) {
+  std::size_t left = 99;
+  {
+    DeviceBackend backend(std::make_unique<testing::FakeDriver>(Fault::none, &left),
+                          {.virtual_memory = true});
+    const std::uint64_t base = *backend.reserve_range(8 * mib);
+    ASSERT_TRUE(backend.reserve_range(2 * mib).has_value());
+    ASSERT_TRUE(backend.map(base + 2 * mib, *backend.create_page()).has_value());
+    ASSERT_TRUE(backend.allow_access(base + 2 * mib, 2 * mib).has_value());
+    ASSERT_TRUE(backend.map(base + 6 * mib, *backend.create_page()).has_value());
+    ASSERT_TRUE(backend.destroy_page(*backend.create_page()).has_value());
+    ASSERT_TRUE(backend.create_page() && backend.allocate(4 * mib) && backend.record(0));
+    const auto passed = backend.record(0);
+    while (!*backend.passed(*passed)) {
+    }
+  }
+  EXPECT_EQ(left, 0U);
 }
 
 TEST(DeviceBackend, uses_an_event_again_once_it_has_passed) {

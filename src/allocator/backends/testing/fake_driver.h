@@ -5,7 +5,6 @@
 #pragma once
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -23,14 +22,14 @@ namespace headroom::allocator::testing {
 
 enum class Fault : std::uint8_t {
   none,
-  zeros_after_mapping,  // For 1.5 ms a new mapping reads zeros and loses stores.
-  live_data_zeroed,     // Every 144 maps a page that is mapped reads zeros.
-  contents_lost_by_remapping,
-  hang,                      // The 30th map never returns.
-  crash,                     // The 30th map ends the process.
-  tail_access_refused,       // Only from where the mapped pages begin.
-  first_mapping_only,        // Access only from the base of a range.
-  access_sometimes_refused,  // Two times in a row, then a while not.
+  zeros_after_mapping,         // For 1.5 ms a new mapping reads zeros and loses stores.
+  live_data_zeroed,            // Every 144 maps a page that is mapped reads zeros.
+  contents_lost_by_remapping,  // Of one page in 16.
+  hang,                        // The 30th map never returns.
+  crash,                       // The 30th map ends the process.
+  tail_access_refused,         // Only from where the mapped pages begin.
+  first_mapping_only,          // Access only from the base of a range.
+  access_sometimes_refused,    // Two times in a row, then a while not.
   some_sizes_refused,
   map_lies,  // Every tenth map says that it worked, and nothing is mapped.
   aliasing,  // Every 16th page is the one before.
@@ -43,11 +42,15 @@ class FakeDriver final : public Driver {
  public:
   static constexpr std::uint64_t total_bytes = std::uint64_t{512} << 20U;
 
-  explicit FakeDriver(Fault fault = Fault::none)
-      : fault_(fault), file_(::memfd_create("headroom-fake-gpu", MFD_CLOEXEC)) {}
+  // `left` is told, when the driver ends, how many ranges, pages, mappings, allocations and events
+  // nobody gave back.
+  explicit FakeDriver(Fault fault = Fault::none, std::size_t* left = nullptr)
+      : fault_(fault), left_(left), file_(::memfd_create("headroom-fake-gpu", MFD_CLOEXEC)) {}
   FakeDriver(const FakeDriver&) = delete;
   FakeDriver& operator=(const FakeDriver&) = delete;
   ~FakeDriver() override {
+    if (left_ != nullptr)
+      *left_ = ranges_.size() + pages_.size() + mappings_.size() + plain_.size() + events_.size();
     for (const auto& [address, bytes] : ranges_) ::munmap(pointer(address), bytes);
     for (const auto& [address, bytes] : plain_) ::munmap(pointer(address), bytes);
     ::close(file_);
@@ -131,7 +134,8 @@ class FakeDriver final : public Driver {
       Mapping& mapping = mappings_[at];
       if (mapping.accessible) continue;
       mapping.accessible = true;
-      if (fault_ == Fault::contents_lost_by_remapping) clear(mapping.page);
+      if (fault_ == Fault::contents_lost_by_remapping && mapping.page % 16 == 5)
+        clear(mapping.page);
       if (fault_ != Fault::zeros_after_mapping) {
         put(at, pages_[mapping.page]);
         continue;
@@ -263,9 +267,10 @@ class FakeDriver final : public Driver {
     ::mmap(pointer(address), page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_,
            static_cast<off_t>(place));
   }
+  // 64 KiB in the middle, which only who reads all of it sees.
   void clear(std::uint64_t page) {
-    ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(pages_[page]),
-                static_cast<off_t>(page_bytes));
+    ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                static_cast<off_t>(pages_[page] + page_bytes / 2), off_t{64} << 10U);
   }
   void zero_oldest_page() {
     for (const auto& [address, mapping] : mappings_) {
@@ -312,6 +317,7 @@ class FakeDriver final : public Driver {
   }
 
   Fault fault_;
+  std::size_t* left_;
   int file_;
   std::uint64_t now_ns_ = 0;
   std::uint64_t kept_bytes_ = 0;  // Destroyed, and not given back.

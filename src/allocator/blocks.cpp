@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What programs ask about single blocks that know less, or more, than free() requires.
+#include "allocator/visit_shards.h"
+
+namespace headroom::allocator {
+
+bool HeadroomAllocator::free_after(Address address, std::span<const StreamId> streams) {
+  const bool freed = at_owner(address, [&](std::size_t number, Shard& shard) {
+    for (const StreamId stream : streams) static_cast<void>(shard.record_stream(address, stream));
+    if (!shard.free(address)) return false;
+    settle(number, shard);
+    return true;
+  });
+  if (!freed) ++foreign_frees_;
+  return freed;
+}
+
+std::optional<HeadroomAllocator::Block> HeadroomAllocator::block_around(Address address) const {
+  if (const auto bytes = block_bytes(address)) return Block{address, *bytes};
+  std::optional<Block> block;
+  any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
+    shard.for_each_block([&](Address start, std::uint64_t bytes) {
+      if (address - start < bytes && address >= start) block = Block{start, bytes};
+    });
+    return block.has_value();
+  });
+  return block;
+}
+
+}  // namespace headroom::allocator

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory that a C caller's options ask for, opened.
+#pragma once
+
+#include <headroom/allocator.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "allocator/backend.h"
+#include "allocator/heap_view.h"
+#include "base/result.h"
+
+namespace headroom::allocator::c_api {
+
+struct OpenDevice {
+  std::unique_ptr<Backend> backend;
+  std::string name;            // "host", "gfx1100 by HIP".
+  std::string virtual_memory;  // Whether it is used, and why: half a sentence.
+  // Free and total memory as the driver counts it; empty where nobody counts. Valid as long as the
+  // backend.
+  std::function<std::optional<DeviceMemory>()> memory;
+};
+
+// Requires: check_options() passed.
+Result<OpenDevice> open_device(const headroom_allocator_options& options);
+
+}  // namespace headroom::allocator::c_api

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an allocator can tell about itself, for C: as text, as JSON, as a snapshot.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allocator/c_api/handle.h"
+#include "allocator/c_api/last_error.h"
+#include "allocator/diagnose.h"
+#include "allocator/recording.h"
+#include "allocator/snapshot_of_heap.h"
+#include "allocator/snapshot_writer.h"
+#include "machine/user_files.h"
+#include "report/out_of_memory_json.h"
+
+namespace headroom::allocator::c_api {
+namespace {
+
+// As snprintf(): what fits, ended by a zero; the length of all of it.
+std::size_t copy_out(std::string_view text, char* buffer, std::size_t size) {
+  if (buffer == nullptr || size == 0) return text.size();
+  const std::size_t fits = std::min(text.size(), size - 1);
+  text.copy(buffer, fits);
+  buffer[fits] = '\0';
+  return text.size();
+}
+
+HeapView view_of(headroom_allocator& handle, const Request& request) {
+  HeapView view = handle.allocator.view(request);
+  view.names = &handle.names;
+  if (handle.device_memory) view.device_memory = handle.device_memory();
+  return view;
+}
+
+Result<std::string> explain(headroom_allocator* handle, const headroom_request* asked,
+                            std::uint32_t format) {
+  HEADROOM_CHECK(check(handle));
+  if (asked == nullptr || format > HEADROOM_FORMAT_JSON)
+    return Error{Errc::invalid,
+                 "expected a request and HEADROOM_FORMAT_TEXT or _JSON, found something else", ""};
+  HEADROOM_TRY(const Component component, component_of(asked->tag.component));
+  const Request request{asked->bytes, component, handle->streams.find(asked->stream),
+                        asked->tag.name};
+  const OutOfMemory problem = diagnose(view_of(*handle, request));
+  return format == HEADROOM_FORMAT_JSON ? report::to_json(problem).dump(2) : to_text(problem);
+}
+
+Result<Snapshot> take_snapshot(headroom_allocator& handle) {
+  std::vector<std::string> names = {""};
+  for (std::size_t i = 1; i <= handle.names.size(); ++i)
+    names.emplace_back(handle.names.name(static_cast<NameId>(i)));
+  Recording recording;
+  if (handle.recorder) {
+    constexpr std::size_t most_bytes = std::size_t{4} << 30U;
+    HEADROOM_TRY(const std::string bytes, machine::read_file(handle.recording_path, most_bytes));
+    HEADROOM_TRY(recording, parse_flight_record(bytes));
+  }
+  return to_snapshot(view_of(handle, {}), recording.events, names, recording.start_unix_us);
+}
+
+Status write_snapshot(headroom_allocator* handle, const char* path) {
+  HEADROOM_CHECK(check(handle));
+  if (path == nullptr)
+    return Error{Errc::invalid, "expected a path for the snapshot, found a null pointer", ""};
+  HEADROOM_TRY(const Snapshot snapshot, take_snapshot(*handle));
+  return machine::write_file_atomic(path, to_pickle(snapshot));
+}
+
+}  // namespace
+}  // namespace headroom::allocator::c_api
+
+using namespace headroom::allocator::c_api;  // NOLINT(google-build-using-namespace)
+using headroom::Result;
+
+size_t headroom_allocator_describe(headroom_allocator* handle, char* buffer, size_t buffer_size) {
+  return value_of<size_t>(0, [&]() -> Result<size_t> {
+    HEADROOM_CHECK(check(handle));
+    return copy_out(handle->description, buffer, buffer_size);
+  });
+}
+
+size_t headroom_explain(headroom_allocator* handle, const headroom_request* request,
+                        uint32_t format, char* buffer, size_t buffer_size) {
+  return value_of<size_t>(0, [&]() -> Result<size_t> {
+    HEADROOM_TRY(const std::string text, explain(handle, request, format));
+    return copy_out(text, buffer, buffer_size);
+  });
+}
+
+headroom_result headroom_write_snapshot(headroom_allocator* handle, const char* path) {
+  return status_of([&] { return write_snapshot(handle, path); });
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// How HeadroomAllocator's own files go through its shards.
+#pragma once
+
+#include <algorithm>
+
+#include "allocator/headroom_allocator.h"
+
+namespace headroom::allocator {
+
+template <class Visit>
+bool HeadroomAllocator::any_shard(bool with_pools, Visit&& visit) const {
+  if (!pool_.is_ours()) return false;
+  const std::size_t end = shards_end_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < (with_pools ? end : std::min(end, stream_shards)); ++i) {
+    Shard* each = existing(i);
+    if (each == nullptr) continue;
+    const std::scoped_lock lock(each->mutex());
+    drain(*each);
+    if (visit(i, *each)) return true;
+  }
+  return false;
+}
+
+template <class Visit>
+bool HeadroomAllocator::at_owner(Address address, Visit&& visit) const {
+  if (!pool_.is_ours()) return false;
+  const std::size_t owner = is_alone() ? 1 : directory_.owner(address).owner;
+  if (owner != AddressDirectory::nobody) {
+    Shard& first = *existing(owner - 1);
+    const std::scoped_lock lock(first.mutex());
+    drain(first);
+    if (visit(owner - 1, first)) return true;
+  }
+  return !is_alone() && any_shard(true, visit);
+}
+
+}  // namespace headroom::allocator

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "allocator/component.h"
+#include "base/document.h"
+
+namespace headroom::report {
+
+// {"weights": …, …}: every component, in bytes.
+Json to_json(const allocator::ByComponent& components);
+
+}  // namespace headroom::report

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/recording_report.h"
+
+#include <fmt/format.h>
+
+namespace headroom::report {
+
+RecordingFacts::RecordingFacts(const allocator::Recording& recording)
+    : pid(recording.pid),
+      device(recording.device),
+      closed(recording.closed),
+      events(recording.events.size()),
+      lost(recording.lost),
+      torn(recording.torn),
+      damaged(recording.damaged) {}
+
+Json to_json(const RecordingFacts& facts) {
+  return {{"pid", facts.pid},        {"device", facts.device}, {"closed", facts.closed},
+          {"events", facts.events},  {"lost", facts.lost},     {"torn", facts.torn},
+          {"damaged", facts.damaged}};
+}
+
+std::string introduce(const std::string& name, const RecordingFacts& facts) {
+  std::string text = fmt::format("{}: flight recording of process {}", name, facts.pid);
+  if (!facts.device.empty()) text += " on " + facts.device;
+  text += facts.closed ? ", which ended in order" : ", which was killed or still runs";
+  text += fmt::format("; {} events", facts.events);
+  if (facts.torn > 0) text += ", the one being written left out";
+  text += '\n';
+  if (facts.lost > 0)
+    text += fmt::format(
+        "{} older events were overwritten: what was live then is taken from what came after.\n",
+        facts.lost);
+  if (facts.damaged > 0)
+    text += fmt::format("{} records are damaged and left out.\n", facts.damaged);
+  return text;
+}
+
+}  // namespace headroom::report

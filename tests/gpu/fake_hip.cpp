@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stand-in for libamdhip64: the functions that headroom calls, on fake GPUs.
+#include <cstring>
+
+#include "allocator/backends/hip_api.h"
+#include "gpu/fake_runtime.h"
+
+using namespace headroom;
+using namespace headroom::gpu;
+using Hip = allocator::HipApi;
+
+namespace {
+
+std::uint64_t number(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+// HIP keeps the last error of the thread.
+int noted(int code) {
+  if (code != success) thread_state().last_error = code;
+  return code;
+}
+
+bool is_this_device(const Hip::Location& location) {
+  return location.type == Hip::device_location && location.id == thread_state().device;
+}
+
+}  // namespace
+
+extern "C" {
+
+int hipInit(unsigned flags) {
+  if (thread_state().device < 0) thread_state().device = 0;
+  return flags == 0 ? success : invalid_value;
+}
+int hipRuntimeGetVersion(int* version) {
+  *version = 70253211;
+  return success;
+}
+int hipGetDeviceCount(int* count) {
+  *count = device_count;
+  return success;
+}
+int hipDeviceGetName(char* name, int size, int /*device*/) {
+  std::strncpy(name, "a fake GPU", static_cast<std::size_t>(size));
+  return success;
+}
+int hipDeviceGetAttribute(int* value, int attribute, int /*device*/) {
+  *value = attribute == Hip::virtual_memory_attribute ? 1 : 0;
+  return success;
+}
+int hipGetDevice(int* device) {
+  *device = thread_state().device;
+  return success;
+}
+int hipSetDevice(int device) {
+  if (device < 0 || device >= device_count) return noted(invalid_device);
+  thread_state().device = device;
+  return success;
+}
+int hipPeekAtLastError() {
+  return thread_state().last_error;
+}
+int hipGetLastError() {
+  return std::exchange(thread_state().last_error, success);
+}
+const char* hipGetErrorName(int code) {
+  return code == out_of_memory ? "hipErrorOutOfMemory" : "hipErrorInvalidValue";
+}
+int hipThreadExchangeStreamCaptureMode(int* mode) {
+  std::swap(*mode, thread_state().capture_mode);
+  return success;
+}
+
+int hipMemAddressReserve(void** out, std::size_t bytes, std::size_t alignment, void* hint,
+                         unsigned long long flags) {
+  if (hint != nullptr || flags != 0) return noted(invalid_value);
+  return noted(on_device(true, out, [&](auto& gpu) { return gpu.reserve(bytes, alignment); }));
+}
+int hipMemAddressFree(void* address, std::size_t bytes) {
+  return noted(on_device(true, [&](auto& gpu) { return gpu.free_range(number(address), bytes); }));
+}
+int hipMemCreate(void** out, std::size_t bytes, const Hip::PageProperties* wanted,
+                 unsigned long long flags) {
+  if (wanted->type != Hip::pinned || wanted->handle_type != 0 ||
+      !is_this_device(wanted->location) || flags != 0)
+    return noted(invalid_value);
+  return noted(on_device(true, out, [&](auto& gpu) { return gpu.create_page(bytes); }));
+}
+int hipMemRelease(void* page) {
+  return noted(on_device(true, [&](auto& gpu) { return gpu.destroy_page(number(page)); }));
+}
+int hipMemMap(void* address, std::size_t bytes, std::size_t offset, void* page,
+              unsigned long long flags) {
+  if (offset != 0 || flags != 0) return noted(invalid_value);
+  return noted(
+      on_device(true, [&](auto& gpu) { return gpu.map(number(address), bytes, number(page)); }));
+}
+int hipMemSetAccess(void* address, std::size_t bytes, const Hip::Access* access,
+                    std::size_t count) {
+  if (count != 1 || !is_this_device(access->location) || access->flags != Hip::read_write)
+    return noted(invalid_value);
+  return noted(on_device(true, [&](auto& gpu) { return gpu.set_access(number(address), bytes); }));
+}
+int hipMemUnmap(void* address, std::size_t bytes) {
+  return noted(on_device(true, [&](auto& gpu) { return gpu.unmap(number(address), bytes); }));
+}
+int hipMemGetAllocationGranularity(std::size_t* bytes, const Hip::PageProperties* /*wanted*/,
+                                   int /*option*/) {
+  *bytes = 4096;
+  return success;
+}
+
+int hipMalloc(void** out, std::size_t bytes) {
+  return noted(on_device(true, out, [&](auto& gpu) { return gpu.allocate(bytes); }));
+}
+int hipFree(void* address) {
+  return noted(on_device(true, [&](auto& gpu) { return gpu.release(number(address)); }));
+}
+int hipMemGetInfo(std::size_t* free, std::size_t* total) {
+  return noted(on_device(true, [&](auto& gpu) {
+    auto info = gpu.memory_info();
+    *free = info->free_bytes;
+    *total = info->total_bytes;
+    return info;
+  }));
+}
+int hipMemcpyHtoD(void* to, void* from, std::size_t bytes) {
+  return noted(on_device(true, [&](auto& gpu) { return gpu.copy_in(number(to), from, bytes); }));
+}
+int hipMemcpyDtoH(void* to, void* from, std::size_t bytes) {
+  return noted(on_device(true, [&](auto& gpu) { return gpu.copy_out(to, number(from), bytes); }));
+}
+int hipMemcpyDtoD(void* to, void* from, std::size_t bytes) {
+  return noted(
+      on_device(true, [&](auto& gpu) { return gpu.copy(number(to), number(from), bytes); }));
+}
+int hipMemsetD32(void* to, int word, std::size_t count) {
+  return noted(on_device(true, [&](auto& gpu) {
+    return gpu.fill(number(to), count * 4, static_cast<std::uint32_t>(word));
+  }));
+}
+
+int hipDeviceSynchronize() {
+  return noted(on_device(true, [&](auto& gpu) { return gpu.wait_for_device(); }));
+}
+int hipStreamSynchronize(void* stream) {
+  return noted(on_device(true, [&](auto& gpu) { return gpu.wait_for_stream(number(stream)); }));
+}
+int hipEventCreateWithFlags(void** out, unsigned flags) {
+  if (flags != Hip::no_timing) return noted(invalid_value);
+  return noted(on_device(false, out, [&](auto& gpu) { return gpu.create_event(); }));
+}
+int hipEventRecord(void* event, void* stream) {
+  return noted(
+      on_device(false, [&](auto& gpu) { return gpu.record_event(number(event), number(stream)); }));
+}
+int hipEventQuery(void* event) {
+  bool passed = false;
+  const int code =
+      on_device(true, &passed, [&](auto& gpu) { return gpu.event_passed(number(event)); });
+  return noted(code == success && !passed ? not_ready : code);
+}
+int hipEventDestroy(void* event) {
+  return noted(on_device(false, [&](auto& gpu) { return gpu.destroy_event(number(event)); }));
+}
+
+}  // extern "C"
