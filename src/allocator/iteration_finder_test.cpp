@@ -236,6 +236,17 @@ TEST(IterationFinder, a_long_beginning_is_forgotten) {
   EXPECT_EQ(program.found().back(), 60U);
 }
 
+TEST(IterationFinder, a_step_of_more_blocks_than_are_remembered_is_none) {
+  Program program;
+  load_weights(program, 12);
+  for (int step = 0; step < 3; ++step) {
+    const std::size_t large = program.allocate(64 * mib);
+    for (std::size_t i = 0; i < (std::size_t{1} << 20U) + 1000; ++i) program.pass(512);
+    program.free(large);
+  }
+  for (const std::size_t blocks : program.found()) EXPECT_LE(blocks, std::size_t{1} << 20U);
+}
+
 TEST(IterationFinder, steps_of_a_second_job_are_found_on_top_of_the_first) {
   Program program;
   load_weights(program, 24);

@@ -85,10 +85,10 @@ TEST(Layout, nested_lifetimes_need_no_more_than_the_peak) {
   EXPECT_EQ(layout.bytes, layout.live_peak);
 }
 
-// Lowest fit in the order of time leaves a hole here; another order does not.
+// The largest first needs a granule more here.
 TEST(Layout, the_best_of_several_orders_is_taken) {
-  const Iteration iteration = {block(1 * granule, 2), block(2 * granule, 5), block(3 * granule, 4),
-                               block(1 * granule, 5), block(3 * granule, 5)};
+  const Iteration iteration = {block(4 * granule, 1), block(4 * granule, 3), block(4 * granule, 4),
+                               block(1 * granule, 5), block(4 * granule, 5)};
   const Layout layout = lay_out(iteration);
   check(iteration, layout);
   EXPECT_EQ(layout.bytes, layout.live_peak);
