@@ -110,8 +110,8 @@ typedef struct headroom_allocator_options {
   /* Where the last events are recorded, readable after a crash; null: nowhere. Replaces an older
    * recording. */
   const char* flight_recorder_path;
-  uint64_t
-      flight_recorder_events; /* How many of each stream are kept; 0: 65,536, which take 2 MiB. */
+  /* How many of each of the first 16 streams are kept; 0: 16,384, which take 8 MiB in all. */
+  uint64_t flight_recorder_events;
   /* A file by which the processes on one device keep to their shares, one file for each device;
    * null: none. */
   const char* budget_path;

@@ -7,38 +7,105 @@
 #include <cerrno>
 #include <utility>
 
+#include "allocator/diagnose.h"
 #include "machine/os_error.h"
 
 namespace headroom::trainer {
 
-Result<std::unique_ptr<DeviceMemory>> DeviceMemory::create(Bytes capacity,
-                                                           const std::string& trace_path) {
+namespace {
+
+// Events of one stream; 512 KiB.
+constexpr std::uint64_t recorded_events = 16384;
+
+Result<std::unique_ptr<allocator::FlightRecorder>> start_recording(
+    const DeviceMemory::Options& options) {
+  if (options.recording_path.empty() || options.source != MemorySource::headroom)
+    return std::unique_ptr<allocator::FlightRecorder>();
+  return allocator::FlightRecorder::create(options.recording_path,
+                                           {.shards = 1,
+                                            .shard_records = recorded_events,
+                                            .capacity_bytes = options.capacity.value,
+                                            .device = "host memory"});
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceMemory>> DeviceMemory::create(const Options& options) {
   HEADROOM_TRY(auto backend, allocator::HostBackend::create());
-  std::unique_ptr<DeviceMemory> memory(new DeviceMemory(std::move(backend), capacity, trace_path));
-  if (!trace_path.empty() && !memory->trace_) {
-    return machine::os_error(errno, "writing " + trace_path);
+  HEADROOM_TRY(auto planner, allocator::BackgroundThread::start());
+  std::unique_ptr<DeviceMemory> memory(
+      new DeviceMemory(std::move(backend), std::move(planner), options));
+  if (!options.trace_path.empty() && !memory->trace_) {
+    return machine::os_error(errno, "writing " + options.trace_path);
   }
   return memory;
 }
 
-DeviceMemory::DeviceMemory(std::unique_ptr<allocator::HostBackend> backend, Bytes capacity,
-                           const std::string& trace_path)
-    : trace_path_(trace_path),
-      allocator_(std::move(backend), capacity.value),
-      torch_(policy(),
-             [this](const allocator::Request& request) { return allocator_.explain(request); }) {}
+DeviceMemory::DeviceMemory(std::unique_ptr<allocator::HostBackend> backend,
+                           std::unique_ptr<allocator::BackgroundThread> planner,
+                           const Options& options)
+    : options_(options),
+      planner_(std::move(planner)),
+      allocator_(std::move(backend), options.capacity.value, core_options()) {
+  if (options.source == MemorySource::libtorch) return;
+  torch_.emplace(policy(), [this](const allocator::Request& request) { return explain(request); });
+}
+
+allocator::HeadroomAllocator::Options DeviceMemory::core_options() {
+  allocator::HeadroomAllocator::Options core;
+  core.executor = [planner = planner_.get()](std::function<void()> work) {
+    planner->run(std::move(work));
+  };
+  auto recording = start_recording(options_);
+  if (recording)
+    recording_ = *std::move(recording);
+  else
+    recording_problem_ = recording.error();
+  if (recording_) {
+    core.recorder = [shards = recording_.get()](std::uint32_t number) {
+      return number == 0 ? &shards->shard(0) : nullptr;  // Everything here is of one stream.
+    };
+  }
+  return core;
+}
 
 allocator::Policy& DeviceMemory::policy() {
-  if (trace_path_.empty()) return allocator_;
-  trace_.open(trace_path_, std::ios::binary | std::ios::trunc);
+  if (options_.trace_path.empty()) return allocator_;
+  trace_.open(options_.trace_path, std::ios::binary | std::ios::trunc);
   return recorder_.emplace(allocator_, [this](std::string_view line) { trace_ << line; });
+}
+
+allocator::OutOfMemory DeviceMemory::explain(const allocator::Request& request) const {
+  allocator::HeapView view = allocator_.view(request);
+  view.batch = options_.batch;
+  view.batch_line = batches_.line();
+  return diagnose(view);
+}
+
+std::optional<MeasuredMemory> DeviceMemory::measured() const {
+  if (!torch_) return std::nullopt;
+  return MeasuredMemory{torch_->usage(), torch_->peak_by_component(), allocator_.capacity_bytes(),
+                        allocator_.miss_counts(), allocator_.plan_counts()};
+}
+
+void DeviceMemory::end_step(std::uint64_t batch) {
+  if (!torch_) return;
+  allocator::BatchObservation step{.batch = batch};
+  const allocator::ByComponent peak = torch_->take_peak();
+  for (const allocator::Component component : allocator::all_components) {
+    const bool varies = component == allocator::Component::activations ||
+                        component == allocator::Component::logits ||
+                        component == allocator::Component::workspace;
+    (varies ? step.variable_bytes : step.constant_bytes) += peak[component];
+  }
+  batches_.observe(step);
 }
 
 Status DeviceMemory::run(const std::function<Status()>& work) {
   try {
     return work();
   } catch (const std::exception& problem) {
-    failure_ = torch_.take_refused();
+    if (torch_) failure_ = torch_->take_refused();
     if (failure_) return to_error(*failure_);
     const std::string what = problem.what();
     return Error{Errc::unsupported,
@@ -47,11 +114,11 @@ Status DeviceMemory::run(const std::function<Status()>& work) {
 }
 
 Status DeviceMemory::finish_trace() {
-  if (trace_path_.empty()) return Done{};
+  if (options_.trace_path.empty()) return Done{};
   trace_.flush();
   if (trace_) return Done{};
   return Error{Errc::no_space,
-               fmt::format("writing {}: not all of it could be written", trace_path_),
+               fmt::format("writing {}: not all of it could be written", options_.trace_path),
                "free space there, or name another file with --trace"};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory a job trains in: headroom's allocator over host pages, with the job's hard capacity,
-// under libtorch; and, if asked for, a record of everything that is allocated.
+// under libtorch; what it records of that; and why it did not suffice.
 #pragma once
 
 #include <fstream>
@@ -9,42 +9,70 @@
 #include <optional>
 #include <string>
 
+#include "allocator/backends/background_thread.h"
 #include "allocator/backends/host.h"
+#include "allocator/batch_observer.h"
+#include "allocator/files/flight_recorder.h"
 #include "allocator/headroom_allocator.h"
 #include "allocator/trace_recorder.h"
 #include "base/bytes.h"
 #include "base/result.h"
+#include "trainer/metrics.h"
 #include "trainer/torch_memory.h"
 
 namespace headroom::trainer {
 
+// Whose memory tensors live in. libtorch's own keeps to no capacity and counts nothing; it is there
+// to be compared with.
+enum class MemorySource : std::uint8_t { headroom, libtorch };
+
 class DeviceMemory {
  public:
-  // `trace_path` empty: no record. Requires: outlives every tensor made meanwhile.
-  static Result<std::unique_ptr<DeviceMemory>> create(Bytes capacity,
-                                                      const std::string& trace_path);
+  struct Options {
+    Bytes capacity;
+    MemorySource source = MemorySource::headroom;
+    std::string trace_path = {};      // Every allocation, for headroom replay; empty: no record.
+    std::string recording_path = {};  // The last events, readable after a crash; empty: none.
+    std::uint64_t batch = 0;          // Samples in a micro-batch; 0: not known.
+  };
+
+  // Requires: outlives every tensor made meanwhile.
+  static Result<std::unique_ptr<DeviceMemory>> create(const Options& options);
 
   Bytes capacity() const { return {allocator_.capacity_bytes()}; }
-  const TorchMemory& torch() const { return torch_; }
+  // What was measured so far; nothing of libtorch's own memory.
+  std::optional<MeasuredMemory> measured() const;
 
   // Runs work that uses libtorch and turns what it throws into an Error: out_of_memory with what
   // was live where the capacity did not suffice (kept in failure()), unsupported for the rest.
   Status run(const std::function<Status()>& work);
   const std::optional<allocator::OutOfMemory>& failure() const { return failure_; }
 
-  // Writes out what the record still holds back.
+  // After each step, whose largest micro-batch had so many samples: what a sample costs is learned
+  // from the steps' peaks.
+  void end_step(std::uint64_t batch);
+
+  // Writes out what the trace still holds back.
   Status finish_trace();
+  // Why there is no flight recording though one was asked for. A run goes on without.
+  const std::optional<Error>& recording_problem() const { return recording_problem_; }
 
  private:
-  DeviceMemory(std::unique_ptr<allocator::HostBackend> backend, Bytes capacity,
-               const std::string& trace_path);
+  DeviceMemory(std::unique_ptr<allocator::HostBackend> backend,
+               std::unique_ptr<allocator::BackgroundThread> planner, const Options& options);
+  allocator::HeadroomAllocator::Options core_options();
   allocator::Policy& policy();
+  allocator::OutOfMemory explain(const allocator::Request& request) const;
 
-  std::string trace_path_;
+  Options options_;
+  std::unique_ptr<allocator::BackgroundThread> planner_;
+  std::optional<Error> recording_problem_;
+  std::unique_ptr<allocator::FlightRecorder> recording_;
   std::ofstream trace_;
   allocator::HeadroomAllocator allocator_;
+  allocator::BatchObserver batches_;
   std::optional<allocator::TraceRecorder> recorder_;
-  TorchMemory torch_;
+  std::optional<TorchMemory> torch_;
   std::optional<allocator::OutOfMemory> failure_;
 };
 

@@ -26,6 +26,7 @@ struct Arguments {
   std::string job;
   std::string output;
   std::string trace;
+  std::string allocator = "headroom";
   bool resume = false;
   bool quiet = false;
   bool json = false;
@@ -60,7 +61,8 @@ class ConsoleObserver final : public Observer {
     fmt::print(
         stderr, "{}  step {:>{}}/{}  epoch {}  loss {:.4f}  {:>6.0f} tokens/s  peak {}  {}{}",
         terminal_ ? "\r\x1b[K" : "", m.step, std::to_string(m.steps).size(), m.steps, m.epoch,
-        m.loss, m.tokens_per_s(), to_string(Bytes{m.live_peak_bytes}),
+        m.loss, m.tokens_per_s(),
+        m.live_peak_bytes ? to_string(Bytes{*m.live_peak_bytes}) : "not counted",
         last ? fmt::format("{:.0f} s", m.elapsed_s) : fmt::format("about {:.0f} s left", left),
         terminal_ && !last ? "" : "\n");
     line_open_ = terminal_ && !last;
@@ -112,6 +114,7 @@ Result<TrainRequest> make_request(const Arguments& arguments) {
   request.predicted = report::to_json(plan);
   request.trace_path = arguments.trace;
   request.resume = arguments.resume;
+  if (arguments.allocator == "libtorch") request.memory = MemorySource::libtorch;
   const estimate::Job::Model& model = loaded.job.model;
   if (request.settings.model_folder) {
     request.base_model = *request.settings.model_folder;
@@ -127,6 +130,7 @@ Result<TrainRequest> make_request(const Arguments& arguments) {
 }
 
 std::string compare(const Json& report) {
+  if (report["measured"].is_null()) return "memory was libtorch's own: not counted, not limited";
   const auto measured = report["measured"]["allocated_bytes"].get<std::uint64_t>();
   const auto predicted = report["predicted"]["allocated_bytes"].get<std::uint64_t>();
   const double off = 100.0 * (static_cast<double>(predicted) / static_cast<double>(measured) - 1.0);
@@ -160,6 +164,11 @@ int parse_and_run(int argc, char** argv) {
   app.add_option("--output", arguments.output, "Folder for everything the run writes");
   app.add_option("--trace", arguments.trace,
                  "Record every allocation into this file, for headroom replay");
+  app.add_option("--allocator", arguments.allocator,
+                 "Whose memory tensors live in: headroom, inside the job's capacity, or libtorch, "
+                 "its own, neither limited nor counted, to compare speed with")
+      ->check(CLI::IsMember({"headroom", "libtorch"}))
+      ->capture_default_str();
   app.add_flag("--resume", arguments.resume, "Go on from the checkpoint in the output folder");
   app.add_flag("--quiet", arguments.quiet, "Say nothing but what went wrong");
   app.add_flag("--json", arguments.json, "Print the report (headroom.train/1) on standard output");

@@ -40,8 +40,27 @@ Json to_json(const OutOfMemoryEvent& event) {
   return json;
 }
 
-Json optional_number(const std::optional<double>& number) {
+template <class Number>
+Json optional_number(const std::optional<Number>& number) {
   return number ? Json(*number) : Json(nullptr);
+}
+
+Json to_json(const MeasuredMemory& memory) {
+  return {{"allocated_bytes", memory.usage.live_peak_bytes},
+          {"reserved_bytes", memory.usage.reserved_peak_bytes},
+          {"device_bytes", memory.usage.reserved_peak_bytes},
+          {"capacity_bytes", memory.capacity_bytes},
+          {"components", report::to_json(memory.usage.live_at_peak)},
+          {"component_peaks", report::to_json(memory.peak_by_component)},
+          {"allocator",
+           {{"device_calls", memory.usage.device_calls},
+            {"growths", memory.misses.growths},
+            {"repairs", memory.misses.repairs},
+            {"flushes", memory.misses.flushes},
+            {"iterations", memory.plans.iterations},
+            {"plans", memory.plans.plans},
+            {"planned", memory.plans.planned},
+            {"broken_plans", memory.plans.broken}}}};
 }
 
 }  // namespace
@@ -54,8 +73,8 @@ Json to_json(const StepMetrics& metrics) {
           {"tokens_per_s", metrics.tokens_per_s()},
           {"step_s", metrics.step_s},
           {"elapsed_s", metrics.elapsed_s},
-          {"live_peak_bytes", metrics.live_peak_bytes},
-          {"reserved_peak_bytes", metrics.reserved_peak_bytes}};
+          {"live_peak_bytes", optional_number(metrics.live_peak_bytes)},
+          {"reserved_peak_bytes", optional_number(metrics.reserved_peak_bytes)}};
 }
 
 Result<MetricsFile> MetricsFile::open(const std::string& path, std::uint64_t resumed_at) {
@@ -76,8 +95,8 @@ Status MetricsFile::add(const StepMetrics& metrics) {
   return Done{};
 }
 
-Json make_report(const RunTotals& totals, const MeasuredMemory& memory, const Json& predicted,
-                 const Json& settings) {
+Json make_report(const RunTotals& totals, const std::optional<MeasuredMemory>& memory,
+                 const Json& predicted, const Json& settings) {
   Json events = Json::array();
   for (const OutOfMemoryEvent& event : totals.out_of_memory) events.push_back(to_json(event));
   const double rate =
@@ -92,18 +111,13 @@ Json make_report(const RunTotals& totals, const MeasuredMemory& memory, const Js
                  {"first_loss", optional_number(totals.first_loss)},
                  {"last_loss", optional_number(totals.last_loss)},
                  {"predicted", predicted},
-                 {"measured",
-                  {{"allocated_bytes", memory.usage.live_peak_bytes},
-                   {"reserved_bytes", memory.usage.reserved_peak_bytes},
-                   {"device_bytes", memory.usage.reserved_peak_bytes},
-                   {"capacity_bytes", memory.capacity_bytes},
-                   {"components", report::to_json(memory.usage.live_at_peak)},
-                   {"component_peaks", report::to_json(memory.peak_by_component)}}},
+                 {"measured", memory ? to_json(*memory) : Json(nullptr)},
                  {"oom_events", events},
                  {"settings", settings}};
   Json missing = Json::object();
   for (std::size_t i = 0; i < totals.out_of_memory.size(); ++i)
     report::add_missing(totals.out_of_memory[i].problem, fmt::format("/oom_events/{}", i), missing);
+  if (!memory) missing["/measured"] = "libtorch's own memory was used, which nobody counts";
   if (predicted.is_null()) missing["/predicted"] = "the job was not planned before it ran";
   if (predicted.contains("missing")) {
     for (const auto& [pointer, reason] : predicted["missing"].items()) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "allocator/headroom_allocator.h"
 #include "allocator/out_of_memory.h"
 #include "base/document.h"
 #include "base/result.h"
@@ -23,8 +24,9 @@ struct StepMetrics {
   std::uint64_t tokens = 0;  // Of the step, padding not counted.
   double step_s = 0;
   double elapsed_s = 0;  // Since this process began training.
-  std::uint64_t live_peak_bytes = 0;
-  std::uint64_t reserved_peak_bytes = 0;
+  // Nothing where libtorch's own memory is used, which nobody counts.
+  std::optional<std::uint64_t> live_peak_bytes = {};
+  std::optional<std::uint64_t> reserved_peak_bytes = {};
 
   double tokens_per_s() const { return step_s > 0 ? static_cast<double>(tokens) / step_s : 0; }
 };
@@ -65,10 +67,13 @@ struct MeasuredMemory {
   allocator::Usage usage;
   allocator::ByComponent peak_by_component;
   std::uint64_t capacity_bytes = 0;
+  allocator::MissCounts misses;
+  allocator::PlanCounts plans;
 };
 
-// `predicted`: the plan's answer, or null. `settings`: what was run.
-Json make_report(const RunTotals& totals, const MeasuredMemory& memory, const Json& predicted,
-                 const Json& settings);
+// `memory`: nothing where nobody counted. `predicted`: the plan's answer, or null. `settings`: what
+// was run.
+Json make_report(const RunTotals& totals, const std::optional<MeasuredMemory>& memory,
+                 const Json& predicted, const Json& settings);
 
 }  // namespace headroom::trainer

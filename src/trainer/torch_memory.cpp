@@ -55,6 +55,11 @@ class TorchMemory::Hook : public c10::Allocator {
     const std::lock_guard lock(mutex_);
     return live_.size();
   }
+  ByComponent take_peak() {
+    const std::lock_guard lock(mutex_);
+    recent_peak_bytes_ = 0;
+    return std::exchange(recent_peak_, policy_.usage().live);
+  }
   std::optional<OutOfMemory> take_refused() {
     const std::lock_guard lock(mutex_);
     return std::exchange(refused_, std::nullopt);
@@ -94,7 +99,13 @@ class TorchMemory::Hook : public c10::Allocator {
     if (hook->live_.erase(address) != 0) hook->policy_.free(address);
   }
 
-  void note_peak(Component tag) { peak_[tag] = std::max(peak_[tag], policy_.usage().live[tag]); }
+  void note_peak(Component tag) {
+    const allocator::Usage& usage = policy_.usage();
+    peak_[tag] = std::max(peak_[tag], usage.live[tag]);
+    if (usage.live_bytes <= recent_peak_bytes_) return;
+    recent_peak_bytes_ = usage.live_bytes;
+    recent_peak_ = usage.live;
+  }
 
   Policy& policy_;
   ExplainRefusal explain_;
@@ -102,6 +113,8 @@ class TorchMemory::Hook : public c10::Allocator {
   std::atomic<Component> tag_{Component::other};
   mutable std::mutex mutex_;  // Guards the policy and what follows.
   ByComponent peak_;
+  std::uint64_t recent_peak_bytes_ = 0;
+  ByComponent recent_peak_;
   std::unordered_set<allocator::Address> live_;
   std::optional<OutOfMemory> refused_;
 };
@@ -118,6 +131,9 @@ ByComponent TorchMemory::peak_by_component() const {
 }
 std::uint64_t TorchMemory::live_blocks() const {
   return hook_->live_blocks();
+}
+ByComponent TorchMemory::take_peak() {
+  return hook_->take_peak();
 }
 std::optional<OutOfMemory> TorchMemory::take_refused() {
   return hook_->take_refused();

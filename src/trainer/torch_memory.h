@@ -31,6 +31,8 @@ class TorchMemory {
   allocator::Usage usage() const;
   allocator::ByComponent peak_by_component() const;  // Each component's own maximum over time.
   std::uint64_t live_blocks() const;
+  // By component, what was live when most was, since the last call or the beginning.
+  allocator::ByComponent take_peak();
 
   // A refused request ends in a C++ exception inside libtorch. Whoever catches it finds the reason
   // here; taking it clears it.

@@ -11,7 +11,6 @@
 #include "machine/user_files.h"
 #include "trainer/adamw.h"
 #include "trainer/checkpoint.h"
-#include "trainer/device_memory.h"
 #include "trainer/load_weights.h"
 #include "trainer/output_folder.h"
 #include "trainer/save_model.h"
@@ -96,10 +95,7 @@ class Run {
     settings["capacity_from"] = settings_.capacity ? "device.capacity" : "installed RAM";
     settings["data_samples"] = identity_.data_samples;
     settings["data_tokens"] = identity_.data_tokens;
-    return make_report(
-        totals_,
-        {memory_.torch().usage(), memory_.torch().peak_by_component(), memory_.capacity().value},
-        request_.predicted, settings);
+    return make_report(totals_, memory_.measured(), request_.predicted, settings);
   }
 
  private:
@@ -142,6 +138,7 @@ class Run {
     position_.sample += step.samples;
     position_.samples += step.samples;
     totals_.tokens += step.tokens;
+    memory_.end_step(settings_.batch.micro);
     return report_step(step, loss * scale, seconds_since(start), metrics);
   }
 
@@ -149,16 +146,18 @@ class Run {
                      MetricsFile& metrics) {
     const std::uint64_t steps_an_epoch =
         (samples_.size() + identity_.samples_per_step - 1) / identity_.samples_per_step;
-    const allocator::Usage usage = memory_.torch().usage();
-    const StepMetrics line{.step = position_.steps,
-                           .steps = steps_an_epoch * settings_.epochs,
-                           .epoch = position_.epoch + 1,
-                           .loss = loss,
-                           .tokens = step.tokens,
-                           .step_s = step_s,
-                           .elapsed_s = seconds_since(*start_),
-                           .live_peak_bytes = usage.live_peak_bytes,
-                           .reserved_peak_bytes = usage.reserved_peak_bytes};
+    const auto memory = memory_.measured();
+    StepMetrics line{.step = position_.steps,
+                     .steps = steps_an_epoch * settings_.epochs,
+                     .epoch = position_.epoch + 1,
+                     .loss = loss,
+                     .tokens = step.tokens,
+                     .step_s = step_s,
+                     .elapsed_s = seconds_since(*start_)};
+    if (memory) {
+      line.live_peak_bytes = memory->usage.live_peak_bytes;
+      line.reserved_peak_bytes = memory->usage.reserved_peak_bytes;
+    }
     if (!totals_.first_loss) totals_.first_loss = loss;
     totals_.last_loss = loss;
     observer_.on_step(line);
@@ -221,7 +220,14 @@ Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
   HEADROOM_CHECK(check_capacity(settings, capacity));
   HEADROOM_CHECK(open_output(request.output, request.resume, fixed_bytes(settings)));
   HEADROOM_TRY(data::Samples samples, data::read_samples(settings.data));
-  HEADROOM_TRY(const auto memory, DeviceMemory::create(capacity, request.trace_path));
+  HEADROOM_TRY(const auto memory,
+               DeviceMemory::create({.capacity = capacity,
+                                     .source = request.memory,
+                                     .trace_path = request.trace_path,
+                                     .recording_path = request.output + "/allocator.flight",
+                                     .batch = settings.batch.micro}));
+  if (const auto& problem = memory->recording_problem())
+    observer.on_note("no flight recording: " + problem->message);
 
   Run run(request, std::move(samples), *memory, observer);
   HEADROOM_CHECK(memory->run([&] { return run.prepare(); }));

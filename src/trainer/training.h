@@ -8,6 +8,7 @@
 
 #include "base/document.h"
 #include "base/result.h"
+#include "trainer/device_memory.h"
 #include "trainer/metrics.h"
 #include "trainer/settings.h"
 
@@ -27,6 +28,7 @@ struct TrainRequest {
   Settings settings;
   std::string output;      // Folder; made if it is not there.
   std::string trace_path;  // Where to record allocations; empty: nowhere.
+  MemorySource memory = MemorySource::headroom;
   bool resume = false;
   Json predicted;   // The plan's answer for the report, or null.
   Json base_model;  // For adapter_config.json: the base model's folder or name, or null.
