@@ -51,6 +51,7 @@ TEST_P(GraphPools, a_captured_stream_is_neither_asked_nor_waited_for) {
 // Whatever other streams need: the graph touches its addresses each time it runs, those of blocks
 // that were freed during the capture as well.
 TEST_P(GraphPools, memory_of_a_pool_stays_where_it_is) {
+  const Address others = must(28 * mib, 2);
   ASSERT_TRUE(allocator_.begin_pool(7, 1).has_value());
   std::vector<Address> blocks;
   for (int i = 0; i < 6; ++i) blocks.push_back(must(4 * mib, 1));
@@ -60,10 +61,15 @@ TEST_P(GraphPools, memory_of_a_pool_stays_where_it_is) {
     for (const Address block : blocks)
       lost = lost || (address < block + 4 * mib && block < address + bytes);
   });
-  must(12 * mib, 1);  // More than any of its holes.
+  must(12 * mib, 1);  // More than any of its holes, and all that the device has left.
+  EXPECT_EQ(allocator_.allocate({8 * mib, Component::other, 1}), std::nullopt);
   allocator_.end_pool(7);
+  ASSERT_TRUE(allocator_.begin_pool(7, 3).has_value());
+  EXPECT_EQ(allocator_.allocate({8 * mib, Component::other, 3}), std::nullopt);
+  allocator_.end_pool(7);
+  EXPECT_EQ(allocator_.allocate({8 * mib, Component::other, 2}), std::nullopt);
+  allocator_.free(others);
   must(20 * mib, 2);
-  EXPECT_EQ(allocator_.allocate({16 * mib, Component::other, 2}), std::nullopt);
   EXPECT_FALSE(lost);
   busy_.on_loss({});
   EXPECT_EQ(allocator_.broken_invariant(), "");
