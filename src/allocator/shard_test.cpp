@@ -36,7 +36,7 @@ class PlannedShard : public testing::Test {
   Address allocate(std::uint64_t bytes, StreamId stream = 0) {
     const Request request{bytes, Component::other, stream};
     auto address = shard_.ready(request, bytes);
-    if (!address) address = shard_.hard(request, bytes);
+    if (!address) address = shard_.hard(request, bytes, Shard::Plan::break_up);
     return address.value_or(0);
   }
   void step(const std::function<void(const std::vector<Address>&)>& middle = {}) {
@@ -108,7 +108,8 @@ TEST_F(PlannedShard, a_free_that_still_waits_when_the_plan_goes_is_neither_live_
   });
   EXPECT_EQ(shard_.broken_invariant(), "");
   ASSERT_TRUE(pool_.wait_for(9).has_value());
-  EXPECT_EQ(shard_.give_up(capacity), capacity - 49 * 2 * mib) << "all but weights and pages";
+  EXPECT_EQ(shard_.give_up(capacity, Shard::Plan::break_up), capacity - 49 * 2 * mib)
+      << "all but weights and pages";
 }
 
 TEST_F(PlannedShard, without_an_event_the_stream_itself_is_waited_for) {
