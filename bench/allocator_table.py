@@ -4,10 +4,11 @@
 
     allocator_table.py BINARIES [--peer TORCH_PEER] [--no-peer REASON] [--traces FOLDER] [--generate FOLDER] [--rounds N] [--bars]
 
-BINARIES holds headroom and allocator_speed, optimised. Where the folder of --traces has none, the bench's own are used,
+BINARIES holds headroom, allocator_speed and allocator_threads, optimised. Where the folder of --traces has none, the bench's own are used,
 which are written to --generate. Exit code 0 whatever the figures are, unless --bars is given: then 1 if one is missed.
 """
 import argparse
+import os
 import pathlib
 import sys
 
@@ -85,6 +86,23 @@ def print_measured(measured):
     replays.print_table(head, table, words=2)
 
 
+def print_scaling(programs, trace, rounds):
+    """The throughput of several threads as a table of its own; what was measured."""
+    load = os.getloadavg()[0]
+    scaling = programs.scaling(trace, 4 * rounds)
+    if scaling is None:
+        return None
+    scaling["load"] = load
+    print(f"Threads, each replaying {trace.stem} on a stream of its own, on {scaling['cores']} cores with a load of {load:.0f} "
+          "beside them:\nmillion events per second of all of them together, best of rounds by turns")
+    rows = [[str(threads), f"{speed:.1f}", "" if threads == 1 else f"{scaling[f'scaling_{threads}']:.2f}",
+             "" if threads == 1 else f"{scaling[f'processor_scaling_{threads}']:.2f}"]
+            for threads, speed in zip((1, 2, 4), scaling["million_events_per_s"])]
+    replays.print_table(["threads", "events", "against 1", "of processor time"], rows)
+    print()
+    return scaling
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binaries")
@@ -112,7 +130,8 @@ def main():
         print("Our models against PyTorch's own allocator, runs at 20 capacities each")
         agrees = torch_agreement.report(programs, [*recorded, *own, *others])
         print()
-    verdicts = bars.judge(measured, bars.story(programs, traces), agrees)
+    scaling = print_scaling(programs, max(traces, key=lambda trace: trace.stat().st_size), options.rounds)
+    verdicts = bars.judge(measured, bars.story(programs, traces), agrees, scaling)
     replays.print_table(["bar", "wanted", "found", "verdict"], verdicts, words=4)
     return 1 if options.bars and any(row[3].startswith("missed") for row in verdicts) else 0
 

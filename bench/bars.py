@@ -43,6 +43,24 @@ def per_100000(rows, policy):
     return None if repairs is None or not events else repairs * 1e5 / events
 
 
+def judge_scaling(scaling):
+    """`scaling`: of replays.Programs.scaling(), with the load that the machine had before; None if not run. Threads that share
+    the cores with other programs' cannot miss a bar, only meet it all the same."""
+    rows = []
+    for threads, wanted in ((2, 1.7), (4, 3.0)):
+        found, result = "-", "not known"
+        if scaling is not None:
+            ratio = scaling[f"scaling_{threads}"]
+            found = f"{ratio:.2f} ({scaling[f'processor_scaling_{threads}']:.2f} of processor time)"
+            result = verdict(ratio, wanted, above=False)
+            if scaling["cores"] < threads:
+                result = f"not known: {scaling['cores']} cores"
+            elif result != "met" and scaling["load"] > scaling["cores"] - threads + 0.5:
+                result = f"not known: a load of {scaling['load']:.0f} beside it"
+        rows.append([f"throughput: {threads} threads on {threads} streams against 1", f"≥ {wanted}", found, result])
+    return rows
+
+
 def story(programs, traces):
     """{policy: whether it finishes the story's trace at the story's capacity}; empty without that trace."""
     name, capacity = replays.STORY
@@ -63,8 +81,9 @@ def judge_story(finished):
     return rows
 
 
-def judge(measured, finished, agrees):
-    """`measured`: {trace: {policy: row}}; `finished`: of story(); `agrees`: of torch_agreement.report(), None if not run."""
+def judge(measured, finished, agrees, scaling):
+    """`measured`: {trace: {policy: row}}; `finished`: of story(); `agrees`: of torch_agreement.report(), None if not run;
+    `scaling`: as judge_scaling()."""
     steps = {name: rows for name, rows in measured.items() if name.endswith("-steps")}
 
     def of(which, take):
@@ -87,6 +106,9 @@ def judge(measured, finished, agrees):
         worst(of(host, lambda r: figure(r, "headroom", "median_ns")), 100, "speed: median, host memory", "≤ 100 ns", "{:.0f} ns"),
         worst(of(host, lambda r: figure(r, "headroom", "p99_9_ns")), 2000, "speed: p99.9, host memory", "≤ 2000 ns", "{:.0f} ns"),
         worst(of(measured, lambda r: ratio(r, "headroom", "pytorch-native")), 2, "speed: PyTorch's time / ours", "≥ 2", "{:.2f}", above=False),
+    ]
+    rows += judge_scaling(scaling)
+    rows += [
         worst(of(measured, lambda r: per_100000(r, "headroom")), 50, "repairs per 100,000 events", "≤ 50", "{:.0f}"),
         worst(of(steps, lambda r: figure(r, "headroom", "steady_repairs")), 0, "repairs after the third iteration", "0", "{:.0f}"),
     ]

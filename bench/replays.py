@@ -16,6 +16,7 @@ class Programs:
     def __init__(self, binaries, peer, why_no_peer=""):
         self.headroom = pathlib.Path(binaries) / "headroom"
         self.speed = pathlib.Path(binaries) / "allocator_speed"
+        self.threads = pathlib.Path(binaries) / "allocator_threads"
         self.peer, self.why_no_peer = peer, why_no_peer
 
     @functools.cache
@@ -48,6 +49,11 @@ class Programs:
         command = ([self.peer, trace, "--policy", policy, "--repeat", str(repeat)] if policy in PEERS else
                    [self.speed, trace, "--policy", policy, "--backend", backend, "--capacity", str(capacity), "--repeat", str(repeat)])
         done = subprocess.run(command, capture_output=True, text=True)
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def scaling(self, trace, rounds):
+        """What allocator_threads says of a trace; None where it does not run."""
+        done = subprocess.run([self.threads, trace, "--rounds", str(rounds), "--repeat", "3"], capture_output=True, text=True)
         return json.loads(done.stdout) if done.returncode == 0 else None
 
 

@@ -27,6 +27,7 @@ DevicePool::DevicePool(Backend& backend, std::uint64_t capacity_bytes, Budget* b
       held_limit_(capacity_pages_) {}
 
 DevicePool::~DevicePool() {
+  if (!is_ours()) return;
   // There is nobody left to tell about a page that cannot be destroyed; the backend's own end
   // returns what it still holds.
   for (const PageHandle page : unmapped_) static_cast<void>(backend_->destroy_page(page));

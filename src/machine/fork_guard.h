@@ -17,6 +17,8 @@ class ForkGuard {
 
   // False in a forked child, and in its children.
   bool is_owner() const { return *word_ != 0; }
+  // What it reads: 0 there. It lives as long as the guard, wherever that is moved to.
+  const std::uint64_t* word() const { return word_.get(); }
 
  private:
   struct Unmap {

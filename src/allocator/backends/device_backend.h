@@ -13,9 +13,9 @@
 
 #include "allocator/backend.h"
 #include "allocator/backends/driver.h"
-#include "allocator/backends/fork_watch.h"
 #include "allocator/page_table.h"
 #include "allocator/plain_table.h"
+#include "machine/fork_guard.h"
 
 namespace headroom::allocator {
 
@@ -32,7 +32,9 @@ class DeviceBackend final : public Backend {
   Driver& driver() { return *driver_; }
 
   const Capabilities& capabilities() const override { return capabilities_; }
-  const std::uint64_t* alive() const override { return fork_watch_.alive(); }
+  const std::uint64_t* alive() const override {
+    return fork_guard_ ? fork_guard_->word() : nullptr;
+  }
   Result<std::uint64_t> reserve_range(std::uint64_t bytes) override;
   Result<PageHandle> create_page() override;
   // Where the driver does not give a page's memory back while addresses are reserved, the page is
@@ -65,7 +67,7 @@ class DeviceBackend final : public Backend {
   std::unique_ptr<Driver> driver_;
   Capabilities capabilities_;
   int owner_;  // The process that made it.
-  ForkWatch fork_watch_;
+  Result<machine::ForkGuard> fork_guard_ = machine::ForkGuard::create();
   std::vector<Reservation> reservations_;  // As the driver gave them.
   PageTable table_;
   std::vector<std::uint64_t> pages_;  // The driver's, by PageHandle.

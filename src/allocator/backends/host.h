@@ -17,9 +17,9 @@
 #include <memory>
 
 #include "allocator/backend.h"
-#include "allocator/backends/fork_watch.h"
 #include "allocator/page_table.h"
 #include "allocator/plain_table.h"
+#include "machine/fork_guard.h"
 
 namespace headroom::allocator {
 
@@ -32,7 +32,9 @@ class HostBackend final : public Backend {
   ~HostBackend() override;
 
   const Capabilities& capabilities() const override { return capabilities_; }
-  const std::uint64_t* alive() const override { return fork_watch_.alive(); }
+  const std::uint64_t* alive() const override {
+    return fork_guard_ ? fork_guard_->word() : nullptr;
+  }
   Result<std::uint64_t> reserve_range(std::uint64_t bytes) override;
   Result<PageHandle> create_page() override;
   Status destroy_page(PageHandle page) override;
@@ -58,7 +60,7 @@ class HostBackend final : public Backend {
 
   int file_;
   int owner_;  // The process that made it.
-  ForkWatch fork_watch_;
+  Result<machine::ForkGuard> fork_guard_ = machine::ForkGuard::create();
   std::uint64_t file_pages_ = 0;
   PageTable table_;
   PlainTable plain_;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "allocator/backends/host.h"
+#include "allocator/budget.h"
 #include "allocator/headroom_allocator.h"
 
 namespace headroom::allocator {
@@ -90,6 +91,40 @@ TEST_P(ProcessEnd, a_child_may_end_the_allocator) {
             }),
             0);
   EXPECT_EQ(allocator->block_bytes(block), mib);
+}
+
+// Grants everything, and knows how much is taken.
+class CountedBudget final : public Budget {
+ public:
+  std::uint64_t taken() const { return taken_; }
+  Status take(std::uint64_t bytes) override {
+    taken_ += bytes;
+    return Done{};
+  }
+  Status give_back(std::uint64_t bytes) override {
+    taken_ -= bytes;
+    return Done{};
+  }
+  Result<BudgetState> state() override { return BudgetState{}; }
+
+ private:
+  std::uint64_t taken_ = 0;
+};
+
+TEST_P(ProcessEnd, a_child_gives_back_no_budget_of_its_parent) {
+  CountedBudget budget;
+  auto allocator = std::make_unique<HeadroomAllocator>(
+      std::move(backend_), 32 * mib, HeadroomAllocator::Options{.budget = &budget});
+  ASSERT_TRUE(allocator->allocate({mib}).has_value());
+  const std::uint64_t taken = budget.taken();
+  ASSERT_GT(taken, 0U);
+  EXPECT_EQ(in_a_child([&] {
+              allocator.reset();
+              return budget.taken() == taken ? 0 : 1;
+            }),
+            0);
+  allocator.reset();
+  EXPECT_EQ(budget.taken(), 0U);
 }
 
 HeadroomAllocator& static_allocator(HostBackend::VirtualMemory virtual_memory) {
