@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <thread>
 #include <utility>
 #include <vector>
 
