@@ -5,3 +5,7 @@ for program in "${1:?the folder of the programs, such as build/release/bin}"/*_b
   echo "== $(basename "$program")"
   "$program" --benchmark_counters_tabular=true
 done
+if [[ -x $1/headroom-train ]]; then
+  echo "== headroom-train, with headroom's allocator and with libtorch's"
+  "$(dirname "${BASH_SOURCE[0]}")/training_speed.py" "$1"
+fi

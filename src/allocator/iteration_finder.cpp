@@ -43,15 +43,24 @@ bool IterationFinder::ends_here() {
   forget_before(border.next);
   last_ = current_;
   // What was forgotten is the iteration before, or all that came before the first.
-  const auto known = std::count_if(last_.begin(), last_.end(), [&](const IterationBlock& block) {
-    return forgotten_sizes_[hash_of(block.bytes)];
-  });
-  repeats_ = static_cast<std::size_t>(known) * 50 >= last_.size() * 49;
-  forgotten_sizes_.reset();
+  repeats_ = repeats_what_was_forgotten();
+  forgotten_sizes_.fill(0);
   borders_.front() = {live_bytes_, live_blocks_, next_, live_bytes_};
   borders_.resize(1);
   forget_before(next_);
   return true;
+}
+
+bool IterationFinder::repeats_what_was_forgotten() const {
+  SizeCounts left = forgotten_sizes_;
+  std::size_t known = 0;
+  for (const IterationBlock& block : last_) {
+    std::uint32_t& count = left[hash_of(block.bytes)];
+    if (count == 0) continue;
+    --count;
+    ++known;
+  }
+  return known * 50 >= last_.size() * 49;
 }
 
 // A low is a border once what is live has risen again by half of what it had fallen.
@@ -87,7 +96,7 @@ void IterationFinder::forget_before(std::uint64_t number) {
   if (number <= first_) return;
   const auto gone = static_cast<std::ptrdiff_t>(number - first_);
   for (std::ptrdiff_t i = 0; i < gone; ++i)
-    forgotten_sizes_.set(hash_of(current_[static_cast<std::size_t>(i)].bytes));
+    ++forgotten_sizes_[hash_of(current_[static_cast<std::size_t>(i)].bytes)];
   current_.erase(current_.begin(), current_.begin() + gone);
   for (IterationBlock& block : current_) {
     if (block.dies != IterationBlock::never) block.dies -= static_cast<std::uint32_t>(gone);

@@ -6,7 +6,7 @@
 // at that point only what lasts is live.
 #pragma once
 
-#include <bitset>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -22,8 +22,8 @@ class IterationFinder {
   // then in last().
   bool ends_here();
   const Iteration& last() const { return last_; }
-  // Whether just about every size of it was asked for in the iteration before, too: then the next
-  // one will probably be the same.
+  // Whether just about all of it was asked for before it as well, since the one before it began:
+  // then the next one will probably be the same.
   bool repeats() const { return repeats_; }
 
   // The number of the allocation, which its free names. `bytes` as after rounding.
@@ -43,6 +43,7 @@ class IterationFinder {
   void add_border(const Level& low);
   void drop_border();
   void forget_before(std::uint64_t number);
+  bool repeats_what_was_forgotten() const;
 
   std::uint64_t live_bytes_ = 0;
   std::uint64_t live_blocks_ = 0;
@@ -56,8 +57,9 @@ class IterationFinder {
   std::uint64_t first_ = 0;  // The number of current_[0].
   Iteration current_;        // Since the first border or low.
   Iteration last_;
-  // Which sizes were forgotten since the last iteration ended, as one bit for each of their hashes.
-  std::bitset<4096> forgotten_sizes_;
+  // How many blocks of which size were forgotten since the last iteration ended, by hash.
+  using SizeCounts = std::array<std::uint32_t, 4096>;
+  SizeCounts forgotten_sizes_{};
   bool repeats_ = false;
 };
 

@@ -16,6 +16,7 @@
 #include "allocator/backends/host.h"
 #include "allocator/faulty_backend.h"
 #include "allocator/headroom_allocator.h"
+#include "stress/late_layouts.h"
 #include "stress/queued_streams.h"
 
 namespace headroom::allocator::testing {
@@ -315,27 +316,6 @@ void plan_faults(World& world, Random& random) {
     world.faulty.fail(call, world.faulty.calls(call) + 1 + random() % 50, 1 + random() % 4);
   }
 }
-
-// Threads that are slower than the program.
-class LateLayouts {
- public:
-  ~LateLayouts() { join(); }
-  Executor executor() {
-    return [this](std::function<void()> work) {
-      const std::scoped_lock lock(mutex_);
-      threads_.emplace_back(std::move(work));
-    };
-  }
-  void join() {
-    const std::scoped_lock lock(mutex_);
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::thread> threads_;
-};
 
 constexpr std::uint64_t operations_per_part = 1000;  // Of one thread, between two checks.
 constexpr unsigned parts_per_job = 6;
