@@ -230,7 +230,7 @@ bool DevicePool::waited(StreamId stream) {
 
 // What cannot be asked about is over when all of its stream's work is.
 bool DevicePool::passed_or_waited(EventId event, StreamId stream) {
-  if (event == no_event) return waited(stream);
+  if (event == no_event) return false;  // Only who may block waits for it.
   const auto passed = backend_->passed(event);
   return passed ? *passed : waited(stream);
 }

@@ -77,9 +77,10 @@ class DevicePool {
   void bind_stream(StreamId stream, std::uintptr_t native);
   Status wait_for(StreamId stream);
   Result<EventId> record(StreamId stream);
-  // Whether the event has passed; `block`: waits until it has. An event that cannot be asked about,
-  // and no_event, counts as passed once the stream was waited for. False where the device refuses
-  // to wait, as it does for a stream that is being captured.
+  // Whether the event has passed; `block`: waits until it has. An event that cannot be asked about
+  // counts as passed once the stream was waited for, and so does no_event, which waits only where
+  // it may block. False where the device refuses to wait, as it does for a stream that is being
+  // captured.
   static constexpr EventId no_event = 0;
   bool passed(EventId event, StreamId stream, bool block);
   bool is_idle(StreamId stream);  // Nothing is queued on it.
