@@ -110,7 +110,9 @@ void Planner::start_job() {
 
 void Planner::adopt(const Job& job) {
   const std::uint64_t bytes = round_up(job.layout->bytes, granule_bytes);
-  const SegmentId piece = bytes == 0 ? no_segment : core_->find(bytes, job.layout->stream);
+  SegmentId piece = no_segment;
+  if (bytes > 0) piece = core_->find_ready(bytes, job.layout->stream);
+  if (bytes > 0 && piece == no_segment) piece = core_->find(bytes, job.layout->stream);
   misses_ = misses_of(*core_);
   if (piece == no_segment) {
     wait_ = backoff_;
