@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The most that was live at once over all shards. One shard knows its own to the byte. With
 // several, each adds to the sum whenever it has changed by a step, so that few events touch what
-// the shards share: the peak is then right to one step for each of them.
+// the shards share: the peak is then too low by less than a step for each of them. A step is 1/256
+// of the peak, but not less than a mebibyte.
 #pragma once
 
 #include <array>
@@ -24,7 +25,8 @@ class LivePeak {
     const std::uint64_t known = told.bytes.load(std::memory_order_relaxed);
     const std::uint64_t change =
         usage.live_bytes > known ? usage.live_bytes - known : known - usage.live_bytes;
-    if (change >= step_bytes) tell(told, known, usage);
+    if (change < step_bytes || change < highest_.load(std::memory_order_relaxed) / 256) return;
+    tell(told, known, usage);
   }
 
   std::uint64_t bytes() const {
