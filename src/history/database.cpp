@@ -8,7 +8,7 @@
 namespace headroom::history {
 namespace {
 
-constexpr int wait_for_others_ms = 5000;
+constexpr int wait_for_others_ms = 30'000;
 
 Errc code_of(int result) {
   switch (result & 0xff) {  // The primary code; the rest says more of it.
@@ -112,8 +112,9 @@ Result<std::uint64_t> Database::read_number(const std::string& sql) {
   return found ? statement.number(0).value_or(0) : 0;
 }
 
-Result<Transaction> Transaction::begin(Database& database) {
-  HEADROOM_CHECK(database.run("BEGIN IMMEDIATE"));
+Result<Transaction> Transaction::begin(Database& database, Database::Access access) {
+  const bool reads = access == Database::Access::read_only;
+  HEADROOM_CHECK(database.run(reads ? "BEGIN DEFERRED" : "BEGIN IMMEDIATE"));
   return Transaction(database);
 }
 

@@ -49,7 +49,8 @@ class Database {
  public:
   enum class Access : std::uint8_t { read_only, read_write };
 
-  // Opens a file that exists. Another process that holds it is waited for, up to five seconds.
+  // Opens a file that exists. Others that hold it are waited for, up to half a minute: SQLite is
+  // not fair to those that wait, and on a slow disk each write takes tenths of a second.
   static Result<Database> open(const std::string& path, Access access);
 
   // Fails with busy where another process holds the file, invalid where it is damaged or no
@@ -65,11 +66,12 @@ class Database {
   std::unique_ptr<sqlite3, CloseDatabase> database_;
 };
 
-// A transaction that is taken back unless commit() is reached.
+// What is read within is of one moment; what is written is taken back unless commit() is reached.
 class Transaction {
  public:
-  // Takes the right to write at once, so that two writers wait for each other instead of failing.
-  static Result<Transaction> begin(Database& database);
+  // With read_write the right to write is taken at once, so that two writers wait for each other
+  // instead of failing.
+  static Result<Transaction> begin(Database& database, Database::Access access);
   Transaction(Transaction&& other) noexcept;
   Transaction& operator=(Transaction&&) = delete;
   ~Transaction();

@@ -77,10 +77,11 @@ Error foreign() {
 }
 
 Status insert(Database& database, const PastRun& run) {
+  HEADROOM_TRY(Transaction transaction, Transaction::begin(database, Database::Access::read_write));
   HEADROOM_TRY(const auto version, read_version(database));
   if (!version) return foreign();
   if (*version > newest_version()) return newer(*version);
-  HEADROOM_CHECK(migrate(database));
+  HEADROOM_CHECK(migrate(database, *version));
   HEADROOM_TRY(Statement statement,
                database.prepare(fmt::format("INSERT INTO runs ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, "
                                             "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -91,7 +92,7 @@ Status insert(Database& database, const PastRun& run) {
   bind_peak(statement, run.measured);
   statement.bind(std::string(to_string(run.outcome)));
   HEADROOM_CHECK(statement.step());
-  return Done{};
+  return transaction.commit();
 }
 
 Status add_to(const std::string& path, const PastRun& run) {
@@ -106,6 +107,8 @@ Result<Runs> read_runs(const std::string& path) {
   if (!is_there(path)) return Runs{};
   auto database = Database::open(path, Database::Access::read_only);
   if (!database) return std::move(database).error().in(path);
+  const auto moment = Transaction::begin(*database, Database::Access::read_only);
+  if (!moment) return Error(moment.error()).in(path);
   const auto version = read_version(*database);
   if (!version) return Error(version.error()).in(path);
   if (!*version) return foreign().in(path);

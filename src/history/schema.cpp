@@ -57,16 +57,12 @@ Result<std::optional<std::uint64_t>> read_version(Database& database) {
   return std::optional<std::uint64_t>{};
 }
 
-Status migrate(Database& database) {
-  HEADROOM_TRY(Transaction transaction, Transaction::begin(database));
-  // Asked again: another program may have been first.
-  HEADROOM_TRY(std::uint64_t version, database.read_number("PRAGMA user_version"));
-  if (version >= migrations.size()) return transaction.commit();
-  for (; version < migrations.size(); ++version)
+Status migrate(Database& database, std::uint64_t from) {
+  if (from >= migrations.size()) return Done{};
+  for (std::uint64_t version = from; version < migrations.size(); ++version)
     HEADROOM_CHECK(database.run(migrations.at(version)));
   HEADROOM_CHECK(database.run(fmt::format("PRAGMA application_id = {}", application)));
-  HEADROOM_CHECK(database.run(fmt::format("PRAGMA user_version = {}", migrations.size())));
-  return transaction.commit();
+  return database.run(fmt::format("PRAGMA user_version = {}", migrations.size()));
 }
 
 }  // namespace headroom::history
