@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "allocator/backends/host.h"
-#include "allocator/exact_policy.h"
 #include "allocator/headroom_allocator.h"
-#include "allocator/make_policy.h"
-#include "allocator/replay.h"
-#include "allocator/trace.h"
+#include "allocator/models/exact_policy.h"
+#include "allocator/models/make_policy.h"
+#include "allocator/replay/replay.h"
+#include "allocator/replay/trace.h"
 #include "event_times.h"
 
 namespace headroom::allocator {

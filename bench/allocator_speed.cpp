@@ -11,7 +11,7 @@
 
 #include "allocator/backends/host.h"
 #include "allocator/headroom_allocator.h"
-#include "allocator/make_policy.h"
+#include "allocator/models/make_policy.h"
 #include "event_times.h"
 #include "replay_options.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "allocator/policy.h"
-#include "allocator/trace.h"
+#include "allocator/replay/trace.h"
 
 namespace headroom::bench {
 

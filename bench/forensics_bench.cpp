@@ -16,7 +16,7 @@
 #include "allocator/files/budget_ledger.h"
 #include "allocator/files/flight_recorder.h"
 #include "allocator/name_table.h"
-#include "allocator/recording.h"
+#include "allocator/replay/recording.h"
 #include "base/bytes.h"
 #include "machine/temporary_folder.h"
 #include "machine/user_files.h"

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <string>
 
-#include "allocator/trace.h"
+#include "allocator/replay/trace.h"
 #include "base/bytes.h"
 #include "base/text.h"
 

@@ -11,9 +11,9 @@
 
 #include "../event_times.h"
 #include "../replay_options.h"
-#include "allocator/exact_policy.h"
-#include "allocator/make_policy.h"
-#include "allocator/replay.h"
+#include "allocator/models/exact_policy.h"
+#include "allocator/models/make_policy.h"
+#include "allocator/replay/replay.h"
 #include "torch_peer_policy.h"
 
 namespace headroom::peers {

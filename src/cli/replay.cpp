@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `headroom replay`: would this sequence of allocations have fitted, under these rules?
-#include "allocator/replay.h"
+#include "allocator/replay/replay.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "allocator/exact_policy.h"
-#include "allocator/make_policy.h"
+#include "allocator/models/exact_policy.h"
+#include "allocator/models/make_policy.h"
 #include "base/bytes.h"
 #include "base/text.h"
 #include "cli/commands.h"

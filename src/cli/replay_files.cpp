@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/replay_files.h"
 
-#include "allocator/make_policy.h"
-#include "allocator/replay_history.h"
-#include "allocator/snapshot_writer.h"
+#include "allocator/models/make_policy.h"
+#include "allocator/replay/replay_history.h"
+#include "allocator/snapshot/snapshot_writer.h"
 #include "machine/user_files.h"
 #include "report/replay_html.h"
 #include "report/replay_picture.h"

@@ -3,10 +3,10 @@
 
 #include <utility>
 
-#include "allocator/pickle.h"
-#include "allocator/recording.h"
-#include "allocator/snapshot_reader.h"
-#include "allocator/snapshot_trace.h"
+#include "allocator/replay/recording.h"
+#include "allocator/replay/snapshot_trace.h"
+#include "allocator/snapshot/pickle.h"
+#include "allocator/snapshot/snapshot_reader.h"
 
 namespace headroom::cli {
 namespace {

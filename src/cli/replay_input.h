@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "allocator/trace.h"
+#include "allocator/replay/trace.h"
 #include "base/result.h"
 #include "report/recording_report.h"
 #include "report/snapshot_report.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "allocator/make_policy.h"
+#include "allocator/models/make_policy.h"
 #include "estimate/files/testing/onnx_bytes.h"
 #include "estimate/step.h"
 

@@ -16,7 +16,7 @@ constexpr std::array<std::pair<Outcome, std::string_view>, 3> outcomes = {
      {Outcome::stopped, "stopped"},
      {Outcome::out_of_memory, "out-of-memory"}}};
 
-// Beyond it no device is (allocator/make_policy.h), and SQLite's integers hold it.
+// Beyond it no device is (allocator/models/make_policy.h), and SQLite's integers hold it.
 constexpr std::uint64_t largest_amount = std::uint64_t{1} << 46U;
 
 class Fnv1a {

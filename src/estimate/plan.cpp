@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "allocator/make_policy.h"
+#include "allocator/models/make_policy.h"
 #include "base/bytes.h"
 #include "estimate/models/parameters.h"
 #include "estimate/outlook.h"
@@ -118,7 +118,8 @@ Plan describe(const Job& job, const Architecture& model, const Device& device,
   return plan;
 }
 
-// For a job beyond every device (allocator/make_policy.h), of which there is nothing to be said.
+// For a job beyond every device (allocator/models/make_policy.h), of which there is nothing to be
+// said.
 Error too_large(const TensorRecord& tensor) {
   const std::string found = tensor.meta.bytes() > allocator::unlimited_capacity_bytes
                                 ? fmt::format("one whose tensor {} alone is larger", tensor.name)

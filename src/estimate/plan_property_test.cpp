@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "allocator/make_policy.h"
+#include "allocator/models/make_policy.h"
 #include "estimate/model_config.h"
 #include "estimate/plan.h"
 #include "estimate/step.h"

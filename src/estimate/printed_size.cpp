@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "allocator/torch_policy.h"
+#include "allocator/models/torch_policy.h"
 #include "base/text.h"
 
 namespace headroom::estimate {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The size that a message about a failed allocation prints, and what it stands for. Two things were
 // done to a tensor's size before it was printed: PyTorch asks the device for a segment (at least
-// 10 MiB are rounded up to 2 MiB; allocator/torch_policy.h), and two decimals were kept, so that
-// "3.99 GiB" stands for 3.985 to 3.995 GiB. Sizes in bytes may be padded, by up to 1 KiB.
+// 10 MiB are rounded up to 2 MiB; allocator/models/torch_policy.h), and two decimals were kept, so
+// that "3.99 GiB" stands for 3.985 to 3.995 GiB. Sizes in bytes may be padded, by up to 1 KiB.
 #pragma once
 
 #include <cstdint>

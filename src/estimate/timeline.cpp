@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "allocator/make_policy.h"
+#include "allocator/models/make_policy.h"
 #include "base/bytes.h"
 #include "estimate/step.h"
 

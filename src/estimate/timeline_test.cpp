@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "allocator/exact_policy.h"
-#include "allocator/make_policy.h"
+#include "allocator/models/exact_policy.h"
+#include "allocator/models/make_policy.h"
 #include "estimate/plan.h"
 #include "estimate/step.h"
 

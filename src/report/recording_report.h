@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "allocator/recording.h"
+#include "allocator/replay/recording.h"
 #include "base/document.h"
 
 namespace headroom::report {

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <utility>
 
-#include "allocator/address_ranges.h"
-#include "allocator/counting_device.h"
+#include "allocator/models/counting_device.h"
+#include "allocator/replay/address_ranges.h"
 #include "base/bytes.h"
 
 namespace headroom::report {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocator/replay_history.h"
+#include "allocator/replay/replay_history.h"
 #include "report/replay_report.h"
 
 namespace headroom::report {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string>
 
-#include "allocator/make_policy.h"
+#include "allocator/models/make_policy.h"
 #include "report/replay_html.h"
 #include "report/replay_svg.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/replay.h"
+#include "allocator/replay/replay.h"
 #include "base/document.h"
 
 namespace headroom::report {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "allocator/snapshot_reader.h"
-#include "allocator/snapshot_trace.h"
+#include "allocator/replay/snapshot_trace.h"
+#include "allocator/snapshot/snapshot_reader.h"
 #include "base/document.h"
 #include "report/replay_report.h"
 

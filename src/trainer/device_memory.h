@@ -14,7 +14,7 @@
 #include "allocator/batch_observer.h"
 #include "allocator/files/flight_recorder.h"
 #include "allocator/headroom_allocator.h"
-#include "allocator/trace_recorder.h"
+#include "allocator/replay/trace_recorder.h"
 #include "base/bytes.h"
 #include "base/result.h"
 #include "trainer/metrics.h"

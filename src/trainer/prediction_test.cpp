@@ -3,7 +3,7 @@
 // really allocates. Where one of the two changes, this test says so.
 #include <gtest/gtest.h>
 
-#include "allocator/make_policy.h"
+#include "allocator/models/make_policy.h"
 #include "estimate/headroom_engine.h"
 #include "estimate/step.h"
 #include "trainer/adamw.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A flight recorder's file, as a killed process or a bad disk leaves it: whatever can be read of it
 // becomes a trace that can be replayed and a snapshot whose segments are tiled.
-#include "allocator/exact_policy.h"
-#include "allocator/recording.h"
-#include "allocator/replay.h"
-#include "allocator/snapshot_of_heap.h"
+#include "allocator/models/exact_policy.h"
+#include "allocator/replay/recording.h"
+#include "allocator/replay/replay.h"
+#include "allocator/replay/snapshot_of_heap.h"
 #include "fuzz.h"
 
 namespace headroom::fuzz {

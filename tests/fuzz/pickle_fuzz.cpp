@@ -2,7 +2,7 @@
 // Any bytes as a pickle: what it parses to can be walked in time and memory that its length bounds.
 #include <vector>
 
-#include "allocator/pickle.h"
+#include "allocator/snapshot/pickle.h"
 #include "fuzz.h"
 
 namespace headroom::fuzz {

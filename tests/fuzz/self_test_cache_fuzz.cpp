@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The results of self-tests, as kept in a person's cache folder: what parses is written again to
 // the same, and no result in it can claim more than a test that passed.
-#include "allocator/self_test_record.h"
+#include "allocator/self_test/self_test_record.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

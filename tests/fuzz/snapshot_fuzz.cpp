@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a PyTorch memory snapshot: what it reads is written and read back the same, and its
 // trace can be replayed under every policy.
-#include "allocator/make_policy.h"
-#include "allocator/replay.h"
-#include "allocator/snapshot.h"
-#include "allocator/snapshot_reader.h"
-#include "allocator/snapshot_trace.h"
-#include "allocator/snapshot_writer.h"
+#include "allocator/models/make_policy.h"
+#include "allocator/replay/replay.h"
+#include "allocator/replay/snapshot_trace.h"
+#include "allocator/snapshot/snapshot.h"
+#include "allocator/snapshot/snapshot_reader.h"
+#include "allocator/snapshot/snapshot_writer.h"
 #include "base/bytes.h"
 #include "fuzz.h"
 

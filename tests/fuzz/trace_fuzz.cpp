@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // An allocation trace, and its replay: a trace that parses can be run under every policy, within a
 // small capacity and with plenty.
-#include "allocator/make_policy.h"
-#include "allocator/replay.h"
-#include "allocator/trace.h"
+#include "allocator/models/make_policy.h"
+#include "allocator/replay/replay.h"
+#include "allocator/replay/trace.h"
 #include "base/bytes.h"
 #include "fuzz.h"
 

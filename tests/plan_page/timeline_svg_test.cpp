@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "allocator/exact_policy.h"
+#include "allocator/models/exact_policy.h"
 #include "support/golden.h"
 
 namespace headroom::report {

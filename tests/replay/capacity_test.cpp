@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "allocator/exact_policy.h"
-#include "allocator/make_policy.h"
-#include "allocator/replay.h"
-#include "allocator/trace.h"
+#include "allocator/models/exact_policy.h"
+#include "allocator/models/make_policy.h"
+#include "allocator/replay/replay.h"
+#include "allocator/replay/trace.h"
 
 namespace headroom::allocator {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "allocator/backends/host.h"
-#include "allocator/self_test.h"
+#include "allocator/self_test/self_test.h"
 
 namespace headroom::allocator {
 

@@ -13,7 +13,7 @@
 
 #include "allocator/backends/host_access.h"
 #include "allocator/headroom_allocator.h"
-#include "allocator/timed_backend.h"
+#include "allocator/self_test/timed_backend.h"
 
 namespace headroom::allocator {
 namespace {

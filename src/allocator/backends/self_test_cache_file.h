@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "allocator/self_test_record.h"
+#include "allocator/self_test/self_test_record.h"
 #include "base/result.h"
 
 namespace headroom::allocator {

@@ -15,7 +15,7 @@
 #include "allocator/backends/host_access.h"
 #include "allocator/backends/testing/fake_driver.h"
 #include "allocator/headroom_allocator.h"
-#include "allocator/self_test.h"
+#include "allocator/self_test/self_test.h"
 
 namespace headroom::allocator {
 namespace {

@@ -11,7 +11,7 @@
 #include <functional>
 #include <memory>
 
-#include "allocator/self_test.h"
+#include "allocator/self_test/self_test.h"
 #include "base/result.h"
 
 namespace headroom::allocator {

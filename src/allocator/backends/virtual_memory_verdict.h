@@ -8,7 +8,7 @@
 
 #include "allocator/backend.h"
 #include "allocator/backends/driver.h"
-#include "allocator/self_test_record.h"
+#include "allocator/self_test/self_test_record.h"
 #include "base/result.h"
 #include "knowledge/virtual_memory.h"
 

@@ -8,9 +8,9 @@
 #include "allocator/c_api/handle.h"
 #include "allocator/c_api/last_error.h"
 #include "allocator/diagnose.h"
-#include "allocator/recording.h"
-#include "allocator/snapshot_of_heap.h"
-#include "allocator/snapshot_writer.h"
+#include "allocator/replay/recording.h"
+#include "allocator/replay/snapshot_of_heap.h"
+#include "allocator/snapshot/snapshot_writer.h"
 #include "machine/user_files.h"
 #include "report/out_of_memory_json.h"
 

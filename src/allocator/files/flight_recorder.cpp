@@ -17,7 +17,7 @@
 #include <span>
 
 #include "allocator/files/process_identity.h"
-#include "allocator/recording.h"
+#include "allocator/replay/recording.h"
 #include "machine/clock.h"
 #include "machine/descriptor.h"
 #include "machine/os_error.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "allocator/files/process_identity.h"
-#include "allocator/recording.h"
+#include "allocator/replay/recording.h"
 #include "machine/temporary_folder.h"
 #include "machine/user_files.h"
 

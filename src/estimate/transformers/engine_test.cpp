@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "allocator/make_policy.h"
+#include "allocator/models/make_policy.h"
 #include "estimate/model_config.h"
 #include "estimate/step.h"
 

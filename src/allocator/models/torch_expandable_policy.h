@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// PyTorch's allocator with expandable_segments:True (as of 2.6): one address range of 9/8 of the
+// device per stream and pool, physical pages of 2 MiB (small pool) or 20 MiB (large pool) mapped at
+// the lowest addresses where a request fits, every remainder split off; on refusal every free page
+// is unmapped and given back.
+#pragma once
+
+#include <cstdint>
+
+#include "allocator/models/torch_policy.h"
+
+namespace headroom::allocator {
+
+class TorchExpandablePolicy final : public TorchPolicy {
+ public:
+  // A page is created, mapped and made accessible; or unmapped and destroyed.
+  explicit TorchExpandablePolicy(std::uint64_t capacity_bytes)
+      : TorchPolicy(capacity_bytes,
+                    {assumed_costs.create + assumed_costs.map + assumed_costs.allow_access,
+                     assumed_costs.unmap + assumed_costs.destroy}) {}
+  std::string_view name() const override { return "torch-expandable"; }
+
+ protected:
+  Place best_fit(const Stream& stream, std::uint64_t bytes) const override;
+  Block* block_from_device(Stream& stream, std::uint64_t bytes) override;
+  bool splits(const Block& block, std::uint64_t bytes) const override;
+  void release_cached(Pool& pool) override;
+
+ private:
+  Block* find_place(Stream& stream, std::uint64_t bytes);
+  // Maps pages under the first `bytes` of an unmapped block and merges it with free neighbours.
+  // Returns the free block that results, or null, and nothing changed, if the device refuses.
+  Block* map_front(Block* block, std::uint64_t bytes);
+  void unmap_whole_pages(Block* block);
+};
+
+}  // namespace headroom::allocator

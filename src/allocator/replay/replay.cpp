@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/replay/replay.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "allocator/iteration_finder.h"
+#include "allocator/models/exact_policy.h"
+#include "allocator/models/make_policy.h"
+#include "allocator/segment.h"
+#include "base/bytes.h"
+
+namespace headroom::allocator {
+namespace {
+
+constexpr std::uint64_t grid_per_peak = 1000;
+
+// Where step k of the grid lies. A peak below 2^46 times a k below 2^17 does not overflow.
+std::uint64_t grid_capacity(std::uint64_t live_peak, std::uint64_t step) {
+  return live_peak + (live_peak * step + grid_per_peak - 1) / grid_per_peak;
+}
+
+// The largest step whose capacity is below `capacity`, if there is one.
+std::optional<std::uint64_t> step_below(std::uint64_t live_peak, std::uint64_t capacity) {
+  if (capacity <= live_peak) return std::nullopt;
+  std::uint64_t step = (capacity - live_peak) * grid_per_peak / live_peak;
+  while (step > 0 && grid_capacity(live_peak, step) >= capacity) --step;
+  return step;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> find_iteration_ends(const Trace& trace) {
+  struct Object {
+    std::uint64_t number = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<std::uint64_t> ends;
+  std::vector<Object> objects(trace.objects);
+  IterationFinder finder;
+  std::uint64_t event_number = 0;
+  for (const Event& event : trace.events) {
+    ++event_number;
+    if (event.kind == EventKind::free)
+      finder.note_free(objects[event.object].number, objects[event.object].bytes);
+    if (event.kind != EventKind::allocate) continue;
+    const std::uint64_t bytes = round_up(std::max(event.bytes, granule_bytes), granule_bytes);
+    if (finder.ends_here()) ends.push_back(event_number);
+    objects[event.object] = {finder.note_allocate(bytes, event.stream), bytes};
+  }
+  return ends;
+}
+
+ReplayResult replay(const Trace& trace, Policy& policy, const std::vector<std::uint64_t>& marks) {
+  ReplayResult result;
+  std::vector<Address> addresses(trace.objects);
+  for (const Event& event : trace.events) {
+    ++result.events;
+    switch (event.kind) {
+      case EventKind::allocate: {
+        const auto address = policy.allocate({event.bytes, event.tag, event.stream});
+        if (!address) {
+          result.failed_at = result.events;
+          result.failed_bytes = event.bytes;
+          result.usage = policy.usage();
+          return result;
+        }
+        addresses[event.object] = *address;
+        break;
+      }
+      case EventKind::free:
+        policy.free(addresses[event.object]);
+        break;
+      case EventKind::synchronize:
+        policy.synchronize(event.stream);
+        break;
+    }
+    if (result.at_marks.size() < marks.size() && marks[result.at_marks.size()] == result.events)
+      result.at_marks.push_back(policy.usage());
+  }
+  result.completed = true;
+  result.usage = policy.usage();
+  return result;
+}
+
+std::optional<std::uint64_t> find_min_capacity(const Trace& trace, const PolicyMaker& make) {
+  ExactPolicy exact(unlimited_capacity_bytes);
+  const ReplayResult ideal = replay(trace, exact);
+  if (!ideal.completed) return std::nullopt;
+  const std::uint64_t live_peak = ideal.usage.live_peak_bytes;
+  if (live_peak == 0) return 0;
+  std::uint64_t finishes = unlimited_capacity_bytes;
+  std::optional<std::uint64_t> smallest;
+  for (;;) {
+    const auto policy = make(finishes);
+    const ReplayResult run = replay(trace, *policy);
+    if (!run.completed) return smallest;
+    // Everything from here down to what was reserved finishes as well; the grid point just above
+    // (or at) the reserved peak is the smallest of them.
+    const std::uint64_t reserved = std::max(run.usage.reserved_peak_bytes, live_peak);
+    const auto below = step_below(live_peak, reserved);
+    smallest = grid_capacity(live_peak, below ? *below + 1 : 0);
+    if (!below) return smallest;
+    finishes = grid_capacity(live_peak, *below);
+  }
+}
+
+}  // namespace headroom::allocator
