@@ -290,6 +290,34 @@ TEST(Planner, broken_plans_become_rarer) {
   EXPECT_LE(player.counts().broken, 12U);
 }
 
+// Micro-batches look like iterations until the step is known. What was planned for them goes, and
+// all that became of it: the step is planned at once.
+TEST(Planner, a_wider_iteration_takes_the_place_of_those_in_it) {
+  for (const bool breaks_up_well : {true, false}) {
+    ScriptedCore core(breaks_up_well);
+    Player player(core, {});
+    player.load();
+    const auto miss = [&] { core.miss(); };
+    const auto step = [&](const std::function<void()>& middle) {
+      std::vector<std::size_t> gradients;
+      for (int batch = 0; batch < 4; ++batch) {
+        player.step(mib, middle);
+        for (int i = 0; batch == 0 && i < 8; ++i) gradients.push_back(player.allocate(mib));
+      }
+      for (int i = 0; i < 20; ++i) player.free(player.allocate(3 * mib));
+      for (const std::size_t gradient : gradients) player.free(gradient);
+    };
+    for (int i = 0; i < 6; ++i) step(miss);
+    ASSERT_TRUE(player.planner().has_plan());
+    core.finds.clear();
+    const PlanCounts before = player.counts();
+    for (int i = 0; i < 5; ++i) step({});
+    EXPECT_TRUE(core.finds.empty()) << "the optimizer is planned as well";
+    EXPECT_EQ(player.counts().planned - before.planned, 5U * (4 * 48 + 8 + 20));
+    EXPECT_EQ(player.counts().iterations - before.iterations, 5U);
+  }
+}
+
 // The work is done when the test says so, as by a thread that is slower than the job.
 class LateLayouts {
  public:
