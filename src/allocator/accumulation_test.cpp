@@ -3,6 +3,7 @@
 // planned has to be the whole step: the micro-batches differ, and the optimizer is part of none.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -131,6 +132,34 @@ TEST(AccumulationChanges, a_shorter_step_between_is_no_harm) {
   const auto& found = program.found();
   EXPECT_EQ(found[found.size() - 2], blocks);
   EXPECT_EQ(found[found.size() - 3], blocks);
+}
+
+// Steps of varying lengths with an evaluation after every 20 of them come in the same order again
+// and again, but what repeats are the steps.
+TEST(AccumulationChanges, an_epoch_is_no_iteration) {
+  for (const bool is_lower : {false, true}) {
+    FinderProgram program;
+    TrainingJob job(program, {.micro_batches = 1});
+    Random random(7);
+    std::size_t blocks = 0;
+    for (int epoch = 0; epoch < 4; ++epoch) {
+      std::vector<std::size_t> between;
+      for (std::size_t i = 0; i < 60; ++i) between.push_back(program.allocate(8U << 20U));
+      for (const std::size_t block : between) program.free(block);
+      between.clear();
+      if (is_lower) between.push_back(program.allocate(32U << 20U));
+      for (int step = 0; step < 20; ++step) {
+        blocks = program.allocations();
+        job.step(512 + random() % 512);
+        blocks = program.allocations() - blocks;
+      }
+      for (const std::size_t block : between) program.free(block);
+    }
+    const auto& found = program.found();
+    EXPECT_GE(found.size(), 4U * 17U);
+    EXPECT_GE(std::count(found.begin(), found.end(), blocks), 4 * 17);
+    EXPECT_LE(*std::max_element(found.begin(), found.end()), 3 * blocks);
+  }
 }
 
 // From then on without accumulation, or with more of it.

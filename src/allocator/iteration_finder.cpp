@@ -2,6 +2,7 @@
 #include "allocator/iteration_finder.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace headroom::allocator {
 namespace {
@@ -10,6 +11,10 @@ namespace {
 constexpr std::size_t most_blocks = std::size_t{1} << 20U;
 // Nor is one that others were found in, if it is longer than this.
 constexpr std::size_t most_wider_blocks = std::size_t{1} << 17U;
+// An epoch repeats as well, and is none: what it does between its many iterations is not worth a
+// plan, and where lengths vary it never comes again as it was.
+constexpr std::uint64_t most_inner = 64;
+constexpr std::uint64_t most_inner_of_varying_lengths = 16;
 // How many allocations are kept in any case.
 constexpr std::size_t least_room = std::size_t{1} << 15U;
 
@@ -46,7 +51,7 @@ bool IterationFinder::returns_to(Border& border) {
     Border& outer = borders_[borders_.size() - 2];
     outer.high = std::max(outer.high, border.high);
   }
-  const bool ends = border.rhythm.add(blocks);
+  const bool ends = border.rhythm.add({blocks, std::exchange(border.inner, 0)});
   static_cast<Level&>(border) = {live_bytes_, live_blocks_, log_.next()};
   border.high = live_bytes_;
   border.height = height;
@@ -68,24 +73,37 @@ bool IterationFinder::is_within_a_wider() const {
                      [&](const Border& outer) { return log_.next() <= outer.expected_until; });
 }
 
-bool IterationFinder::ends_iteration(Border& border) {
-  const std::uint64_t blocks = border.rhythm.allocations();
-  const std::uint64_t begin = log_.next() - blocks;
+// What came before it is the iteration before, or all that came before the first. Before one of a
+// wider kind it is as much again, and what a first step has beside.
+bool IterationFinder::repeats_what_came_before(std::uint64_t blocks, bool is_wider) const {
   if (blocks > log_.size()) return false;
-  const bool has_inner = border.has_inner || border.rhythm.is_new();
-  if (has_inner && blocks > most_wider_blocks) return false;
-  // What came before it: the iteration before, or all that came before the first.
-  std::uint64_t since = std::min(last_begin_, begin);
-  if (has_inner) since = begin - std::min(begin, 2 * blocks);
-  const bool repeats = log_.repeats(begin, std::max(since, log_.first()));
-  border.has_inner = false;
-  if (has_inner && !repeats && !border.rhythm.is_steady()) return false;
-  last_ = log_.since(begin);
-  last_begin_ = begin;
+  const std::uint64_t begin = log_.next() - blocks;
+  const std::uint64_t since = is_wider ? begin - std::min(begin, 2 * blocks) : last_begin_;
+  return log_.repeats(begin, std::clamp(since, log_.first(), begin));
+}
+
+bool IterationFinder::is_worth_it(const Rhythm& wider, bool repeats) {
+  if (wider.allocations() > most_wider_blocks) return false;
+  if (repeats) return wider.inner() <= most_inner;
+  return wider.is_steady() && wider.inner() <= most_inner_of_varying_lengths;
+}
+
+bool IterationFinder::ends_iteration(Border& border) {
+  Rhythm& rhythm = border.rhythm;
+  bool repeats = repeats_what_came_before(rhythm.allocations(), rhythm.is_wider());
+  if (rhythm.is_wider() && !is_worth_it(rhythm, repeats)) {
+    rhythm.give_up();
+    if (rhythm.is_wider()) return false;
+    repeats = repeats_what_came_before(rhythm.allocations(), false);
+  }
+  const std::uint64_t blocks = rhythm.allocations();
+  if (blocks > log_.size()) return false;
+  last_begin_ = log_.next() - blocks;
+  last_ = log_.since(last_begin_);
   repeats_ = repeats;
-  is_wider_ = has_inner;
+  is_wider_ = rhythm.is_wider();
   border.expected_until = log_.next() + blocks + blocks / 4;
-  for (std::size_t i = 0; i + 1 < borders_.size(); ++i) borders_[i].has_inner = true;
+  for (std::size_t i = 0; i + 1 < borders_.size(); ++i) ++borders_[i].inner;
   return true;
 }
 

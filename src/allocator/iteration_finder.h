@@ -52,7 +52,7 @@ class IterationFinder {
     std::uint64_t high = 0;    // The most that was live since, until the next border in borders_.
     std::uint64_t height = 0;  // How far the last iteration rose above it.
     std::uint64_t expected_until = 0;  // The next one ends by then if it is like the last.
-    bool has_inner = false;            // Iterations were found above it since it was returned to.
+    std::uint64_t inner = 0;           // Iterations found above it since it was returned to.
     Rhythm rhythm;
   };
 
@@ -60,6 +60,8 @@ class IterationFinder {
   bool returns_to(Border& border);
   bool is_large(const Border& border, std::uint64_t blocks, std::uint64_t height) const;
   bool ends_iteration(Border& border);
+  static bool is_worth_it(const Rhythm& wider, bool repeats);
+  bool repeats_what_came_before(std::uint64_t blocks, bool is_wider) const;
   bool is_within_a_wider() const;
   void look_for_a_low();
   void add_border(const Level& low);

@@ -12,16 +12,28 @@ namespace headroom::allocator {
 
 class Rhythm {
  public:
-  // A stretch of so many allocations has ended. Whether an iteration has ended with it.
-  bool add(std::uint64_t allocations);
+  // What lies between two returns to a level.
+  struct Stretch {
+    std::uint64_t allocations = 0;
+    std::uint64_t inner = 0;  // Iterations that were found above the level.
+  };
+  // One has ended. Whether an iteration has ended with it.
+  bool add(Stretch stretch);
 
   // Whether one of the last stretches had so many.
   bool knows(std::uint64_t allocations) const;
 
+  // Each stretch is an iteration again, the last one as well, until they come in the same order
+  // once more.
+  void give_up();
+
   // Of the iteration that has just ended.
   std::uint64_t allocations() const;
-  // It is the first of several stretches after iterations of one.
-  bool is_new() const { return is_new_; }
+  // How many narrower ones it is made of; 0 if it is of one stretch, and none were found in that.
+  std::uint64_t inner() const;
+  // Whether it is the first of a kind that is made of narrower ones, which were taken for
+  // iterations before.
+  bool is_wider() const { return is_new_ || (period_ == 1 && stretches_.back().inner > 0); }
   // It has as many allocations as the one before it.
   bool is_steady() const;
 
@@ -29,9 +41,9 @@ class Rhythm {
   bool goes_back_by(std::size_t period) const;
   std::size_t find_period() const;
 
-  std::vector<std::uint64_t> lengths_;  // Of the last stretches, in order.
-  std::size_t period_ = 1;              // In stretches.
-  std::size_t since_ = 0;               // Stretches since an iteration ended.
+  std::vector<Stretch> stretches_;  // The last ones, in order.
+  std::size_t period_ = 1;          // In stretches.
+  std::size_t since_ = 0;           // Stretches since an iteration ended.
   bool is_new_ = false;
 };
 

@@ -16,7 +16,7 @@ std::string play(Rhythm& rhythm, const std::string& stretches) {
   std::string ends;
   for (const char stretch : stretches) {
     const auto length = static_cast<std::uint64_t>(stretch - 'a' + 1);
-    if (rhythm.add(length)) ends += std::to_string(rhythm.allocations()) + " ";
+    if (rhythm.add({length})) ends += std::to_string(rhythm.allocations()) + " ";
   }
   return ends;
 }
@@ -25,7 +25,7 @@ TEST(Rhythm, equal_stretches_are_iterations_of_their_own) {
   Rhythm rhythm;
   EXPECT_EQ(play(rhythm, "aaaaaa"), "1 1 1 1 1 1 ");
   EXPECT_TRUE(rhythm.is_steady());
-  EXPECT_FALSE(rhythm.is_new());
+  EXPECT_FALSE(rhythm.is_wider());
 }
 
 TEST(Rhythm, what_came_twice_is_one_iteration_from_then_on) {
@@ -33,9 +33,9 @@ TEST(Rhythm, what_came_twice_is_one_iteration_from_then_on) {
   EXPECT_EQ(play(rhythm, "aaab"), "1 1 1 2 ");
   EXPECT_EQ(play(rhythm, "aaa"), "1 1 1 ");
   EXPECT_EQ(play(rhythm, "b"), "5 ");
-  EXPECT_TRUE(rhythm.is_new());
+  EXPECT_TRUE(rhythm.is_wider());
   EXPECT_EQ(play(rhythm, "aaabaaab"), "5 5 ");
-  EXPECT_FALSE(rhythm.is_new());
+  EXPECT_FALSE(rhythm.is_wider());
   EXPECT_TRUE(rhythm.is_steady());
 }
 
@@ -48,10 +48,20 @@ TEST(Rhythm, it_is_given_up_at_the_first_other_stretch) {
   EXPECT_EQ(play(rhythm, "acac"), "1 4 4 ");
 }
 
+TEST(Rhythm, one_that_is_not_wanted_is_offered_again) {
+  Rhythm rhythm;
+  play(rhythm, "aabaab");
+  ASSERT_TRUE(rhythm.is_wider());
+  rhythm.give_up();
+  EXPECT_EQ(rhythm.allocations(), 2U);
+  EXPECT_EQ(play(rhythm, "a"), "4 ");
+  EXPECT_TRUE(rhythm.is_wider());
+}
+
 TEST(Rhythm, no_rhythm_no_iterations_of_several) {
   Rhythm rhythm;
   for (std::uint64_t i = 1; i < 2000; ++i) {
-    EXPECT_TRUE(rhythm.add(i));
+    EXPECT_TRUE(rhythm.add({i}));
     EXPECT_EQ(rhythm.allocations(), i);
     EXPECT_FALSE(rhythm.is_steady());
   }
@@ -64,6 +74,20 @@ TEST(Rhythm, up_to_64_stretches_make_an_iteration) {
     for (int i = 0; i < 10; ++i) play(rhythm, one);
     EXPECT_EQ(rhythm.allocations() == period + 1, period <= 64) << period;
   }
+}
+
+TEST(Rhythm, narrower_iterations_are_counted) {
+  Rhythm rhythm;
+  rhythm.add({.allocations = 10, .inner = 4});
+  EXPECT_EQ(rhythm.inner(), 4U);
+  EXPECT_TRUE(rhythm.is_wider());
+  rhythm.add({.allocations = 3});
+  EXPECT_EQ(rhythm.inner(), 0U);
+  EXPECT_FALSE(rhythm.is_wider());
+  rhythm.add({.allocations = 10, .inner = 4});
+  rhythm.add({.allocations = 3});
+  EXPECT_EQ(rhythm.inner(), 5U);
+  EXPECT_TRUE(rhythm.is_wider());
 }
 
 TEST(Rhythm, knows_the_last_lengths) {
