@@ -10,7 +10,7 @@ namespace {
 // A longer iteration is not followed: it would cost more memory than a plan is worth.
 constexpr std::size_t most_blocks = std::size_t{1} << 20U;
 // Nor is one that others were found in, if it is longer than this.
-constexpr std::size_t most_wider_blocks = std::size_t{1} << 17U;
+constexpr std::size_t most_wider_blocks = std::size_t{1} << 16U;
 // An epoch repeats as well, and is none: what it does between its many iterations is not worth a
 // plan, and where lengths vary it never comes again as it was.
 constexpr std::uint64_t most_inner = 64;
