@@ -134,6 +134,23 @@ TEST(AccumulationChanges, a_shorter_step_between_is_no_harm) {
   EXPECT_EQ(found[found.size() - 3], blocks);
 }
 
+// However many blocks a step has, as long as a layout for it is soon made.
+TEST(AccumulationChanges, long_steps_are_found_as_well) {
+  for (const auto gradients : {TrainingShape::Gradients::freed, TrainingShape::Gradients::kept}) {
+    FinderProgram program;
+    TrainingJob job(program, {.micro_batches = 16, .gradients = gradients, .layers = 120});
+    std::size_t blocks = 0;
+    for (int step = 0; step < 7; ++step) {
+      blocks = program.allocations();
+      job.step(1024);
+      blocks = program.allocations() - blocks;
+    }
+    ASSERT_GT(blocks, 40000U);
+    ASSERT_LT(blocks, 65536U);
+    EXPECT_EQ(program.found().back(), blocks);
+  }
+}
+
 // Steps of varying lengths with an evaluation after every 20 of them come in the same order again
 // and again, but what repeats are the steps.
 TEST(AccumulationChanges, an_epoch_is_no_iteration) {

@@ -15,8 +15,8 @@ constexpr std::size_t most_wider_blocks = std::size_t{1} << 16U;
 // plan, and where lengths vary it never comes again as it was.
 constexpr std::uint64_t most_inner = 64;
 constexpr std::uint64_t most_inner_of_varying_lengths = 16;
-// How many allocations are kept in any case.
-constexpr std::size_t least_room = std::size_t{1} << 15U;
+// Half of these are kept in any case (1 MiB of memory): no wider iteration is longer.
+constexpr std::size_t least_room = 2 * most_wider_blocks;
 
 // Fewer blocks than this are no step of anything.
 constexpr std::size_t min_blocks = 16;

@@ -94,12 +94,11 @@ void Planner::at_border() {
   job_.reset();
 }
 
-// What was planned is a part of what repeats. Its plan is of no use any more, and what became of it
-// says nothing about the wider one.
+// What was planned is a part of what repeats. Its plan is of no use any more, and that it failed
+// says little about the wider one.
 void Planner::leave_narrower() {
   is_wanted_ = is_wanted_ || job_ || counts_.plans > 0;
   wait_ = 0;
-  backoff_ = 1;
   if (!follower_) return;
   follower_->begin();
   drop_idle_plan();
