@@ -15,7 +15,7 @@ namespace {
 std::string play(Rhythm& rhythm, const std::string& stretches) {
   std::string ends;
   for (const char stretch : stretches) {
-    const auto length = static_cast<std::uint64_t>(stretch - 'a' + 1);
+    const auto length = static_cast<std::uint64_t>(stretch) - 'a' + 1;
     if (rhythm.add({length})) ends += std::to_string(rhythm.allocations()) + " ";
   }
   return ends;
