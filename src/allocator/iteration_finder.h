@@ -4,14 +4,21 @@
 // an iteration ends; when exactly as many blocks and bytes are live again, the next one has ended,
 // and what lies between is an iteration. Steps of different lengths are found as well, since
 // at that point only what lasts is live.
+//
+// Iterations nest. A step that accumulates gradients over several micro-batches returns to one
+// level after each of them, and to a lower one, or to the same, after the optimizer. The first that
+// is seen is taken; a wider one takes its place as soon as it repeats, for as long as it does.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "allocator/allocation_log.h"
 #include "allocator/iteration.h"
+#include "allocator/rhythm.h"
+#include "allocator/swing.h"
 
 namespace headroom::allocator {
 
@@ -25,6 +32,9 @@ class IterationFinder {
   // Whether just about all of it was asked for before it as well, since the one before it began:
   // then the next one will probably be the same.
   bool repeats() const { return repeats_; }
+  // Whether it is the first of a wider kind: those that were found in it will not be found again
+  // while this kind goes on.
+  bool is_wider() const { return is_wider_; }
 
   // The number of the allocation, which its free names. `bytes` as after rounding.
   std::uint64_t note_allocate(std::uint64_t bytes, StreamId stream);
@@ -36,31 +46,40 @@ class IterationFinder {
     std::uint64_t bytes = 0;
     std::uint64_t blocks = 0;
     std::uint64_t next = 0;  // The number of that allocation.
-    std::uint64_t high = 0;  // The most that was live since, until the next border in borders_.
+  };
+  // Where an iteration may have begun. What is live never fell below it since, or it would be none.
+  struct Border : Level {      // `next`: where it was returned to last.
+    std::uint64_t high = 0;    // The most that was live since, until the next border in borders_.
+    std::uint64_t height = 0;  // How far the last iteration rose above it.
+    std::uint64_t expected_until = 0;  // The next one ends by then if it is like the last.
+    std::uint64_t inner = 0;           // Iterations found above it since it was returned to.
+    Rhythm rhythm;
   };
 
+  bool is_at(const Level& level) const;
+  bool returns_to(Border& border);
+  bool is_large(const Border& border, std::uint64_t blocks, std::uint64_t height) const;
+  bool ends_iteration(Border& border);
+  static bool is_worth_it(const Rhythm& wider, bool repeats);
+  bool repeats_what_came_before(std::uint64_t blocks, bool is_wider) const;
+  bool is_within_a_wider() const;
   void look_for_a_low();
   void add_border(const Level& low);
   void drop_border();
-  void forget_before(std::uint64_t number);
-  bool repeats_what_was_forgotten() const;
+  void make_room();
 
   std::uint64_t live_bytes_ = 0;
   std::uint64_t live_blocks_ = 0;
-  std::uint64_t next_ = 0;        // The number of the next allocation.
   std::uint64_t high_bytes_ = 0;  // The highest since the last low.
   std::optional<Level> low_;      // The lowest since then.
-  std::uint64_t swing_ = 0;       // The largest fall and rise seen so far.
-  // Where an iteration may have begun, by number and by bytes: what is live never fell below a
-  // border since, or it would be none.
-  std::vector<Level> borders_;
-  std::uint64_t first_ = 0;  // The number of current_[0].
-  Iteration current_;        // Since the first border or low.
+  Swing swing_;
+  std::vector<Border> borders_;  // By number and by bytes.
+  AllocationLog log_;
+  std::size_t room_ = 0;  // How many allocations the log may hold before some are forgotten.
   Iteration last_;
-  // How many blocks of which size were forgotten since the last iteration ended, by hash.
-  using SizeCounts = std::array<std::uint32_t, 4096>;
-  SizeCounts forgotten_sizes_{};
+  std::uint64_t last_begin_ = 0;
   bool repeats_ = false;
+  bool is_wider_ = false;
 };
 
 }  // namespace headroom::allocator

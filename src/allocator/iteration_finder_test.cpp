@@ -8,6 +8,9 @@
 #include <random>
 #include <vector>
 
+#include "allocator/finder_program.h"
+#include "allocator/training_job.h"
+
 namespace headroom::allocator {
 namespace {
 
@@ -16,49 +19,7 @@ using Random = std::independent_bits_engine<std::mt19937, 32, std::uint32_t>;
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = 1024 * kib;
 
-// Plays a program to the finder, remembers all of it, and compares each iteration that is found
-// with what was really asked for.
-class Program {
- public:
-  std::size_t allocate(std::uint64_t bytes, StreamId stream = 0) {
-    if (finder_.ends_here()) compare();
-    const std::uint64_t number = finder_.note_allocate(bytes, stream);
-    EXPECT_EQ(number, log_.size());
-    log_.push_back({bytes, stream, IterationBlock::never});
-    return log_.size() - 1;
-  }
-  void free(std::size_t number) {
-    finder_.note_free(number, log_[number].bytes);
-    log_[number].dies = static_cast<std::uint32_t>(log_.size());
-  }
-  void pass(std::uint64_t bytes, StreamId stream = 0) { free(allocate(bytes, stream)); }
-
-  // The sizes, in blocks, of the iterations found so far, and where each ended.
-  const std::vector<std::size_t>& found() const { return found_; }
-  const std::vector<std::size_t>& ends() const { return ends_; }
-  std::size_t allocations() const { return log_.size(); }
-  const IterationFinder& finder() const { return finder_; }
-
- private:
-  void compare() {
-    const Iteration& last = finder_.last();
-    found_.push_back(last.size());
-    ends_.push_back(log_.size());
-    ASSERT_LE(last.size(), log_.size());
-    const std::size_t begin = log_.size() - last.size();
-    for (std::size_t i = 0; i < last.size(); ++i) {
-      IterationBlock expected = log_[begin + i];
-      if (expected.dies != IterationBlock::never)
-        expected.dies -= static_cast<std::uint32_t>(begin);
-      ASSERT_EQ(last[i], expected) << "block " << i << " of " << last.size();
-    }
-  }
-
-  IterationFinder finder_;
-  Iteration log_;  // With times of death since the beginning.
-  std::vector<std::size_t> found_;
-  std::vector<std::size_t> ends_;
-};
+using Program = FinderProgram;
 
 struct Step {
   int layers = 12;
@@ -124,15 +85,17 @@ TEST(IterationFinder, an_optimizer_state_made_in_the_first_step_does_no_harm) {
     EXPECT_TRUE(std::find(begins.begin(), begins.end(), end) != begins.end()) << end;
 }
 
-// After each micro-batch but the last the gradients stay. What is found is a micro-batch or the
-// whole step, never something between.
-TEST(IterationFinder, micro_batches_repeat_as_well_as_steps) {
+// Before the step is known, its micro-batches are what repeats.
+TEST(IterationFinder, micro_batches_are_found_until_the_step_is) {
   Program program;
   load_weights(program, 12);
   for (int i = 0; i < 6; ++i) train(program, {.micro_batches = 4});
-  ASSERT_GE(program.found().size(), 5U);
-  for (const std::size_t blocks : program.found())
-    EXPECT_TRUE(blocks == 48 || blocks == 60 + 3 * 48) << blocks;
+  const auto& found = program.found();
+  const auto step = std::find(found.begin(), found.end(), 60U + 3U * 48U);
+  EXPECT_GT(step - found.begin(), 0);
+  EXPECT_GE(found.end() - step, 4);
+  EXPECT_EQ(std::count(found.begin(), step, 48U), step - found.begin());
+  EXPECT_EQ(std::count(step, found.end(), 60U + 3U * 48U), found.end() - step);
 }
 
 TEST(IterationFinder, steps_of_varying_lengths_are_found) {
@@ -255,6 +218,65 @@ TEST(IterationFinder, steps_of_a_second_job_are_found_on_top_of_the_first) {
   for (int i = 0; i < 6; ++i) train(program, {.layers = 16});
   ASSERT_FALSE(program.found().empty());
   EXPECT_EQ(program.found().back(), 80U);
+}
+
+// A large fall is forgotten in time, whatever made it, and the small waves of what comes after it
+// are no iterations either.
+class AfterALargeFall : public testing::Test {
+ protected:
+  // Plays the small job, whose steps have small waves in them, and says after how many allocations
+  // only its steps are found.
+  static void expect_steps_soon(Program& program) {
+    load_weights(program, 12);
+    const std::size_t begin = program.allocations();
+    std::vector<std::size_t> begins;
+    for (int i = 0; i < 90; ++i) {
+      begins.push_back(program.allocations());
+      for (int k = 0; k < 20; ++k) program.pass(64 * kib);
+      train(program, {.tokens = 64});
+    }
+    const std::size_t steps = begins[1] - begins[0];
+    std::vector<std::size_t> later;
+    for (std::size_t i = 0; i < program.found().size(); ++i)
+      if (program.ends()[i] > begin + Swing::memory + 3 * steps)
+        later.push_back(program.found()[i]);
+    EXPECT_GE(later.size(), 90 - Swing::memory / steps - 6);
+    EXPECT_EQ(later, std::vector<std::size_t>(later.size(), steps));
+  }
+};
+
+TEST_F(AfterALargeFall, of_a_model_that_was_unloaded) {
+  Program program;
+  std::vector<std::size_t> weights;
+  for (int i = 0; i < 300; ++i) weights.push_back(program.allocate(200 * mib));
+  for (const std::size_t weight : weights) program.free(weight);
+  expect_steps_soon(program);
+}
+
+TEST_F(AfterALargeFall, of_a_larger_job) {
+  Program program;
+  TrainingJob job(program, {.micro_batches = 2, .width = 4096});
+  for (int i = 0; i < 8; ++i) job.step(8192);
+  job.end();
+  expect_steps_soon(program);
+}
+
+TEST_F(AfterALargeFall, of_an_evaluation_with_large_batches) {
+  Program program;
+  for (int i = 0; i < 5; ++i) train(program, {.tokens = 64});
+  for (int i = 0; i < 5; ++i) train(program, {.tokens = 65536});
+  expect_steps_soon(program);
+}
+
+TEST_F(AfterALargeFall, of_a_long_generation) {
+  Program program;
+  std::vector<std::size_t> cache;
+  for (int token = 0; token < 3000; ++token) {
+    cache.push_back(program.allocate(20 * mib));
+    for (int k = 0; k < 10; ++k) program.pass(mib);
+  }
+  for (const std::size_t block : cache) program.free(block);
+  expect_steps_soon(program);
 }
 
 // Whatever the program does: what is found is what was asked for (compared by Program).

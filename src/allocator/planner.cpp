@@ -65,6 +65,7 @@ void Planner::at_border() {
   ++counts_.iterations;
   const bool missed = misses_of(*core_) > misses_;
   misses_ = misses_of(*core_);
+  if (finder_.is_wider()) leave_narrower();
   const bool is_known = same_shape(envelope_, finder_.last());
   const bool grew = is_known && grow_to(envelope_, finder_.last());
   if (!is_known) envelope_ = finder_.last();
@@ -91,6 +92,16 @@ void Planner::at_border() {
   if (!job_ || !job_->is_done()) return;
   adopt(*job_);
   job_.reset();
+}
+
+// What was planned is a part of what repeats. Its plan is of no use any more, and that it failed
+// says little about the wider one.
+void Planner::leave_narrower() {
+  is_wanted_ = is_wanted_ || job_ || counts_.plans > 0;
+  wait_ = 0;
+  if (!follower_) return;
+  follower_->begin();
+  drop_idle_plan();
 }
 
 void Planner::start_job() {

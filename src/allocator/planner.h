@@ -68,6 +68,7 @@ class Planner {
   struct Job;  // A layout that is being computed.
 
   void at_border();
+  void leave_narrower();
   void start_job();
   void adopt(const Job& job);
   void drop_idle_plan();

@@ -8,13 +8,13 @@
 #include <map>
 #include <optional>
 #include <random>
-#include <set>
 #include <thread>
 #include <vector>
 
 #include "allocator/device_pool.h"
 #include "allocator/paged_core.h"
 #include "allocator/plain_core.h"
+#include "allocator/scripted_core.h"
 #include "allocator/simulated_backend.h"
 
 namespace headroom::allocator {
@@ -24,67 +24,6 @@ using Random = std::independent_bits_engine<std::mt19937, 32, std::uint32_t>;
 
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = 1024 * kib;
-
-// Gives endless memory, or none, and counts a miss when it is told to.
-class ScriptedCore final : public Core {
- public:
-  explicit ScriptedCore(bool breaks_up_well) : breaks_up_well_(breaks_up_well) {}
-
-  SegmentId find_ready(std::uint64_t /*bytes*/, StreamId /*stream*/) override { return no_segment; }
-  SegmentId find(std::uint64_t bytes, StreamId stream) override {
-    finds.push_back(bytes);
-    if (refuses) return no_segment;
-    Segment segment;
-    segment.address = next_address_;
-    segment.bytes = bytes;
-    segment.stream = stream;
-    segment.state = SegmentState::used;
-    next_address_ += bytes;
-    used.insert(segment.address);
-    return segments_.create(segment);
-  }
-  SegmentId find_new(std::uint64_t bytes, StreamId stream) override { return find(bytes, stream); }
-  void release(SegmentId id) override {
-    EXPECT_EQ(used.erase(segments_[id].address), 1U);
-    segments_.destroy(id);
-  }
-  void publish(StreamId /*stream*/) override {}
-  std::vector<SegmentId> carve_up(SegmentId block,
-                                  const std::vector<Tiling::Piece>& pieces) override {
-    const Segment whole = segments_[block];
-    used.erase(whole.address);
-    segments_.destroy(block);
-    std::vector<SegmentId> made;
-    std::uint64_t at = whole.address;
-    for (const Tiling::Piece& piece : pieces) {
-      EXPECT_GE(piece.address, at);
-      at = piece.address + piece.bytes;
-      Segment segment = whole;
-      segment.address = piece.address;
-      segment.bytes = piece.bytes;
-      used.insert(segment.address);
-      made.push_back(segments_.create(segment));
-    }
-    EXPECT_LE(at, whole.end());
-    return made;
-  }
-  bool breaks_up_well() const override { return breaks_up_well_; }
-  std::uint64_t give_up(std::uint64_t /*bytes*/) override { return 0; }
-  const std::vector<const Tiling*>& tilings() const override { return tilings_; }
-  void listen(const Tiling::RangeListener& /*listener*/) override {}
-  std::string broken_invariant() const override { return ""; }
-
-  void miss() { ++counts_.repairs; }
-
-  std::vector<std::uint64_t> finds;  // The sizes that were asked for.
-  std::set<std::uint64_t> used;
-  bool refuses = false;
-
- private:
-  bool breaks_up_well_;
-  std::uint64_t next_address_ = std::uint64_t{1} << 32U;
-  std::vector<const Tiling*> tilings_;
-};
 
 // What a shard does with a planner.
 class Player {
@@ -288,6 +227,34 @@ TEST(Planner, broken_plans_become_rarer) {
   }
   EXPECT_GE(player.counts().broken, 4U);
   EXPECT_LE(player.counts().broken, 12U);
+}
+
+// Micro-batches look like iterations until the step is known. What was planned for them goes, and
+// all that became of it: the step is planned at once.
+TEST(Planner, a_wider_iteration_takes_the_place_of_those_in_it) {
+  for (const bool breaks_up_well : {true, false}) {
+    ScriptedCore core(breaks_up_well);
+    Player player(core, {});
+    player.load();
+    const auto miss = [&] { core.miss(); };
+    const auto step = [&](const std::function<void()>& middle) {
+      std::vector<std::size_t> gradients;
+      for (int batch = 0; batch < 4; ++batch) {
+        player.step(mib, middle);
+        for (int i = 0; batch == 0 && i < 8; ++i) gradients.push_back(player.allocate(mib));
+      }
+      for (int i = 0; i < 20; ++i) player.free(player.allocate(3 * mib));
+      for (const std::size_t gradient : gradients) player.free(gradient);
+    };
+    for (int i = 0; i < 6; ++i) step(miss);
+    ASSERT_TRUE(player.planner().has_plan());
+    core.finds.clear();
+    const PlanCounts before = player.counts();
+    for (int i = 0; i < 5; ++i) step({});
+    EXPECT_TRUE(core.finds.empty()) << "the optimizer is planned as well";
+    EXPECT_EQ(player.counts().planned - before.planned, 5U * (4 * 48 + 8 + 20));
+    EXPECT_EQ(player.counts().iterations - before.iterations, 5U);
+  }
 }
 
 // The work is done when the test says so, as by a thread that is slower than the job.

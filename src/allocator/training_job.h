@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: what a training job asks for, step by step, as PyTorch would: several micro-batches,
+// whose gradients are made by the first of them and added to by the others, and an optimizer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headroom::allocator {
+
+struct TrainingShape {
+  enum class Gradients : std::uint8_t { freed, kept };  // By zero_grad() after each step.
+  // What it makes beside its states: a temporary for all parameters at once, two for each in turn,
+  // or nothing to speak of.
+  enum class Optimizer : std::uint8_t { all_at_once, one_by_one, fused };
+
+  int micro_batches = 4;
+  Gradients gradients = Gradients::freed;
+  Optimizer optimizer = Optimizer::all_at_once;
+  int layers = 6;
+  std::uint64_t width = 1024;
+};
+
+// `Memory` has allocate(bytes), which returns a number, and free(number). It outlives the job.
+template <class Memory>
+class TrainingJob {
+ public:
+  // How many tokens a micro-batch of the step has.
+  using Tokens = std::function<std::uint64_t(int micro_batch)>;
+
+  TrainingJob(Memory& memory, const TrainingShape& shape) : memory_(memory), shape_(shape) {
+    const std::uint64_t square = 4 * shape.width * shape.width;
+    parameters_.push_back(16 * square);
+    for (int layer = 0; layer < shape.layers; ++layer)
+      for (const std::uint64_t part : {3U, 1U, 4U, 4U}) parameters_.push_back(part * square);
+    make_all(weights_);
+  }
+
+  void step(const Tokens& tokens) { step_of(shape_.micro_batches, tokens); }
+  // With another number of micro-batches than the job's.
+  void step_of(int micro_batches, const Tokens& tokens) {
+    for (int batch = 0; batch < micro_batches; ++batch) micro_batch(tokens(batch));
+    optimize();
+    if (shape_.gradients == TrainingShape::Gradients::freed) free_all(gradients_);
+  }
+  void step(std::uint64_t tokens) {
+    step([=](int) { return tokens; });
+  }
+
+  // Gives all of it back.
+  void end() {
+    free_all(weights_);
+    free_all(gradients_);
+    free_all(states_);
+    free_all(loss_);
+  }
+
+ private:
+  using Blocks = std::vector<std::size_t>;
+
+  void make_all(Blocks& blocks) {
+    for (const std::uint64_t bytes : parameters_) blocks.push_back(memory_.allocate(bytes));
+  }
+  void free_all(Blocks& blocks) {
+    for (const std::size_t block : blocks) memory_.free(block);
+    blocks.clear();
+  }
+  void pass(std::uint64_t bytes) { memory_.free(memory_.allocate(bytes)); }
+
+  Blocks forward(std::uint64_t tokens) {
+    const std::uint64_t unit = 4 * tokens * shape_.width;
+    Blocks made;
+    for (const std::uint64_t part : {1U, 1U, 3U, 1U, 4U, 4U}) {
+      made.push_back(memory_.allocate(part * unit));
+      pass(8 * tokens);
+      pass(unit);
+    }
+    return made;
+  }
+
+  void micro_batch(std::uint64_t tokens) {
+    const std::uint64_t unit = 4 * tokens * shape_.width;
+    Blocks ids = {memory_.allocate(8 * tokens), memory_.allocate(8 * tokens)};
+    std::vector<Blocks> saved;
+    for (int layer = 0; layer < shape_.layers; ++layer) saved.push_back(forward(tokens));
+    const std::size_t logits = memory_.allocate(16 * unit);
+    const std::size_t loss = memory_.allocate(512);
+    free_all(loss_);  // The variable held the last one until now.
+    loss_ = {loss};
+    pass(16 * unit);
+    memory_.free(logits);
+    const bool is_first = gradients_.empty();
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const std::size_t gradient = memory_.allocate(parameters_[i]);
+      if (is_first)
+        gradients_.push_back(gradient);
+      else
+        memory_.free(gradient);  // It was added to the one that is there.
+      if (i % 4 != 3) continue;
+      const std::size_t upstream = memory_.allocate(unit);
+      free_all(saved.back());
+      saved.pop_back();
+      memory_.free(upstream);
+    }
+    for (Blocks& layer : saved) free_all(layer);
+    free_all(ids);
+  }
+
+  void optimize() {
+    if (states_.empty()) {
+      make_all(states_);
+      make_all(states_);
+    }
+    Blocks temporaries;
+    if (shape_.optimizer == TrainingShape::Optimizer::all_at_once) make_all(temporaries);
+    free_all(temporaries);
+    if (shape_.optimizer != TrainingShape::Optimizer::one_by_one) return;
+    for (const std::uint64_t bytes : parameters_) {
+      pass(bytes);
+      pass(bytes);
+    }
+  }
+
+  Memory& memory_;
+  TrainingShape shape_;
+  std::vector<std::uint64_t> parameters_;
+  Blocks weights_;
+  Blocks gradients_;
+  Blocks states_;
+  Blocks loss_;
+};
+
+inline std::string to_string(const TrainingShape& shape) {
+  std::string text = std::to_string(shape.micro_batches) + "_micro_batches_";
+  text += shape.gradients == TrainingShape::Gradients::freed ? "freed_" : "kept_";
+  if (shape.optimizer == TrainingShape::Optimizer::all_at_once) return text + "all_at_once";
+  if (shape.optimizer == TrainingShape::Optimizer::one_by_one) return text + "one_by_one";
+  return text + "fused";
+}
+
+// Every kind, for parametrised tests.
+inline std::vector<TrainingShape> training_shapes() {
+  using Gradients = TrainingShape::Gradients;
+  using Optimizer = TrainingShape::Optimizer;
+  std::vector<TrainingShape> shapes;
+  for (const int micro_batches : {1, 2, 3, 4, 8})
+    for (const auto gradients : {Gradients::freed, Gradients::kept})
+      for (const auto optimizer : {Optimizer::all_at_once, Optimizer::one_by_one, Optimizer::fused})
+        shapes.push_back(
+            {.micro_batches = micro_batches, .gradients = gradients, .optimizer = optimizer});
+  return shapes;
+}
+
+}  // namespace headroom::allocator
