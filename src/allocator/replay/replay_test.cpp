@@ -46,6 +46,8 @@ TEST(Trace, mistakes_name_their_line) {
       {"a 1 10\nf 1 2\n", "line 2"},
       {"s\n", "line 1"},
       {std::string("a 1 10\n\0\x7f\xff", 10), "line 2"},
+      {"a 1 18446744073709551615\n", "line 1"},
+      {"a 1 9223372036854775808\nf 1\na 2 9223372036854775807\na 3 2\n", "line 4"},
   };
   for (const auto& [text, line] : cases) {
     const auto trace = parse_trace(text);
