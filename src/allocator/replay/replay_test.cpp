@@ -114,7 +114,9 @@ TEST(MinCapacity, follows_its_definition_on_the_grid) {
 }
 
 TEST(MinCapacity, is_nothing_where_no_device_is_large_enough) {
-  const Trace trace = *parse_trace("a 1 18446744073709551615\n");
+  Trace trace;
+  trace.objects = 1;
+  trace.events = {{EventKind::allocate, Component::other, 0, 0, UINT64_MAX}};
   for (const std::string& name : policy_names()) {
     const auto make = [&](std::uint64_t capacity) { return *make_policy(name, capacity); };
     EXPECT_EQ(find_min_capacity(trace, make), std::nullopt) << name;
