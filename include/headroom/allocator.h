@@ -108,7 +108,7 @@ typedef struct headroom_allocator_options {
    * need it. */
   const char* gpu_target;
   /* Where the last events are recorded, readable after a crash; null: nowhere. Replaces an older
-   * recording. */
+   * recording, but none that is still being written. */
   const char* flight_recorder_path;
   /* How many of each of the first 16 streams are kept; 0: 16,384, which take 8 MiB in all. */
   uint64_t flight_recorder_events;
@@ -129,8 +129,8 @@ typedef struct headroom_allocator_options {
 HEADROOM_API headroom_allocator* headroom_allocator_create(
     const headroom_allocator_options* options);
 
-/* Everything goes back to the device, live blocks included. Null is allowed. Waits for the device.
- */
+/* Everything goes back to the device, live blocks included. Waits for the device. Null is allowed,
+   and so is what was destroyed before: later calls with it fail with HEADROOM_INVALID. */
 HEADROOM_API void headroom_allocator_destroy(headroom_allocator* allocator);
 
 /* -- Text
@@ -277,7 +277,7 @@ typedef struct headroom_stats {
   uint64_t moved_pages;  /* By repairs. */
   uint64_t flushes;      /* Idle memory went back to the device. */
   uint64_t waits;        /* For streams, because nothing else was left. */
-  uint64_t misused;      /* Calls with what was no live block. */
+  uint64_t misused;      /* Frees of what was no live block. */
   uint64_t iterations;   /* Found to repeat. */
   uint64_t plans;        /* Made and moved over to. */
   uint64_t planned;      /* Allocations that got their planned place. */

@@ -19,6 +19,9 @@ TEST(Bytes, reads_what_people_write) {
   EXPECT_EQ(*parse_bytes("16GiB"), 16_GiB);
   EXPECT_EQ(*parse_bytes(" 512 mib "), 512_MiB);
   EXPECT_EQ(*parse_bytes("2G"), 2_GiB);
+  EXPECT_EQ(parse_bytes("2PiB")->value, std::uint64_t{2} << 50U);
+  EXPECT_EQ(parse_bytes("12EiB")->value, std::uint64_t{12} << 60U);  // Above 2^63.
+  EXPECT_FALSE(parse_bytes("16EiB"));
   EXPECT_EQ(parse_bytes("16 GB")->value, 16'000'000'000U);
   EXPECT_EQ(parse_bytes("3.99 GiB")->value, 4284229878U);
   EXPECT_EQ(parse_bytes("18446744073709551615")->value, UINT64_MAX);

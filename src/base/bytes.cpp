@@ -17,7 +17,7 @@ struct Unit {
 };
 
 constexpr double kib = 1024.0;
-constexpr std::array<Unit, 14> units = {{
+constexpr std::array<Unit, 20> units = {{
     {"", 1.0},
     {"b", 1.0},
     {"k", kib},
@@ -32,6 +32,12 @@ constexpr std::array<Unit, 14> units = {{
     {"t", kib* kib* kib* kib},
     {"tib", kib* kib* kib* kib},
     {"tb", 1e12},
+    {"p", kib* kib* kib* kib* kib},
+    {"pib", kib* kib* kib* kib* kib},
+    {"pb", 1e15},
+    {"e", kib* kib* kib* kib* kib* kib},
+    {"eib", kib* kib* kib* kib* kib* kib},
+    {"eb", 1e18},
 }};
 
 Error not_a_size(std::string_view text) {
@@ -42,7 +48,7 @@ Error not_a_size(std::string_view text) {
 }  // namespace
 
 std::string to_string(Bytes bytes) {
-  constexpr std::array<std::string_view, 5> names = {"B", "KiB", "MiB", "GiB", "TiB"};
+  constexpr std::array<std::string_view, 7> names = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (bytes.value < 1024) return fmt::format("{} B", bytes.value);
   auto amount = static_cast<double>(bytes.value);
   std::size_t unit = 0;
@@ -67,6 +73,8 @@ Result<Bytes> parse_bytes(std::string_view text) {
     if (!number) return not_a_size(text);
     const double value = *number * candidate.factor;
     if (!(value < 18446744073709551616.0)) return not_a_size(text);  // 2^64
+    // llround() ends at 2^63, above which every double is whole.
+    if (value >= 9223372036854775808.0) return Bytes{static_cast<std::uint64_t>(value)};
     return Bytes{static_cast<std::uint64_t>(std::llround(value))};
   }
   return not_a_size(text);

@@ -63,7 +63,7 @@ Status check(const Options& options) {
   if (!options.exported.empty() && options.policies.size() > 1)
     return Error{Errc::invalid, "--export writes what one policy did, and several were given",
                  "--policy " + options.policies.front() + " --export " + options.exported};
-  return Done{};
+  return check_names({options.html, options.exported}, options.trace);
 }
 
 // A trace is asked about headroom; a snapshot, about every form of it that there is.
@@ -115,6 +115,9 @@ int replay_input(const Options& options, const ReplayInput& input) {
     if (input.recording) fmt::print("{}", report::introduce(options.trace, *input.recording));
     fmt::print("{}", report::to_text(facts, rows));
     if (input.snapshot) fmt::print("{}", report::answer(*input.snapshot, facts, rows, line_width));
+    // About a snapshot that was answered already, unless nothing could have helped.
+    if (!input.snapshot || capacity.value_or(UINT64_MAX) < facts.peak_live_bytes)
+      fmt::print("{}", report::advice(facts, rows));
   }
   const ReplayFiles files{options.html, options.exported};
   if (auto written = write_replay_files(files, input, facts, rows); !written)
@@ -124,6 +127,8 @@ int replay_input(const Options& options, const ReplayInput& input) {
 
 int run_replay(const Options& options) {
   if (const auto good = check(options); !good) return print_error(good.error(), exit_usage);
+  if (const auto good = check_places({options.html, options.exported}); !good)
+    return print_error(good.error(), exit_could_not_look);
   const auto text = machine::read_file(options.trace, trace_limit_bytes);
   if (!text) {
     Error error = text.error();
@@ -135,6 +140,11 @@ int run_replay(const Options& options) {
   const auto input = parse_replay_input(*text, options.device);
   if (!input) return print_error(Error(input.error()).in(options.trace), exit_usage);
   return replay_input(options, *input);
+}
+
+// A shell's variable that is not set, most often: what was meant must not be left out in silence.
+std::string refuse_empty(const std::string& value) {
+  return value.empty() ? "expected a value, found an empty one" : "";
 }
 
 }  // namespace
@@ -156,17 +166,23 @@ void add_replay(CLI::App& app, Context& context) {
                                join(allocator::policy_names(), ", ")))
       ->take_all()
       ->allow_extra_args(false);
-  command->add_option(
-      "--capacity", options->capacity,
-      "The device's memory, such as 16GiB (default: unlimited; for a snapshot that ends "
-      "in an OOM, what the process could have had; for a flight recording, what it had)");
+  command
+      ->add_option(
+          "--capacity", options->capacity,
+          "The device's memory, such as 16GiB (default: unlimited; for a snapshot that ends "
+          "in an OOM, what the process could have had; for a flight recording, what it had)")
+      ->check(refuse_empty);
   command->add_option("--device", options->device,
                       "Of a snapshot: which device (default: the one with the most events)");
-  command->add_option("--html", options->html,
-                      "Also write a page that shows the address space over time");
-  command->add_option("--export", options->exported,
-                      "Also write what the policy did as a PyTorch memory snapshot, for "
-                      "pytorch.org/memory_viz");
+  command
+      ->add_option("--html", options->html,
+                   "Also write a page that shows the address space over time")
+      ->check(refuse_empty);
+  command
+      ->add_option("--export", options->exported,
+                   "Also write what the policy did as a PyTorch memory snapshot, for "
+                   "pytorch.org/memory_viz")
+      ->check(refuse_empty);
   command->add_flag("--min-capacity", options->min_capacity,
                     "Search the smallest capacity that is enough");
   command->add_flag("--json", options->json, "One JSON object a line (headroom.replay/1)");

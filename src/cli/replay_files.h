@@ -17,6 +17,11 @@ struct ReplayFiles {
   std::string exported;
 };
 
+// Fails where one of them is the trace, or both are one file. Writes nothing.
+Status check_names(const ReplayFiles& files, const std::string& trace);
+// Fails where one could not be written for want of a folder, so that nobody waits for that.
+Status check_places(const ReplayFiles& files);
+
 // Replays once more for each policy of `rows`, as histories cost memory. Requires: one row where
 // `exported` is wanted. On failure a file is as it was.
 Status write_replay_files(const ReplayFiles& files, const ReplayInput& input,

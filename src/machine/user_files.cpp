@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 #include "machine/byte_source.h"
@@ -21,32 +19,6 @@
 
 namespace headroom::machine {
 namespace {
-
-Status write_all(int fd, std::string_view text, const std::string& doing) {
-  while (!text.empty()) {
-    const ssize_t count = ::write(fd, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return os_error(errno, doing);
-    text.remove_prefix(static_cast<std::size_t>(count));
-  }
-  if (::fsync(fd) != 0) return os_error(errno, doing);
-  return Done{};
-}
-
-// The rename itself is on disk once the folder is.
-Status sync_folder_of(const std::string& path, const std::string& doing) {
-  const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (fd.get() < 0 || ::fsync(fd.get()) != 0) return os_error(errno, doing);
-  return Done{};
-}
-
-// The permissions the file has now, or the usual ones.
-mode_t mode_for(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 ? status.st_mode & 07777U : 0644U;
-}
 
 class OpenFile : public RandomAccess {
  public:
@@ -70,6 +42,13 @@ Result<std::unique_ptr<RandomAccess>> open_file(const std::string& path) {
   auto bytes = FileBytes::of(file.get());
   if (!bytes) return std::move(bytes).error().in(doing);
   return std::make_unique<OpenFile>(std::move(file), *bytes);
+}
+
+bool is_same_file(const std::string& one, const std::string& other) {
+  struct stat first {};
+  struct stat second {};
+  return ::stat(one.c_str(), &first) == 0 && ::stat(other.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 Result<EntryKind> kind_of(const std::string& path) {
@@ -98,7 +77,11 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
   if (file.get() < 0) return os_error(errno, doing);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return os_error(errno, doing);
-  if (!S_ISREG(status.st_mode)) return Error{Errc::invalid, doing + ": not a file", ""};
+  if (!S_ISREG(status.st_mode))
+    return Error{Errc::invalid,
+                 fmt::format("{}: expected a file, found {}", doing,
+                             S_ISDIR(status.st_mode) ? "a folder" : "a device or a pipe"),
+                 ""};
   std::string text;
   std::array<char, 65536> chunk;
   for (;;) {
@@ -111,21 +94,6 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
       return Error{Errc::invalid, fmt::format("{}: longer than {} bytes", doing, limit), ""};
     }
   }
-}
-
-Status write_file_atomic(const std::string& path, std::string_view text) {
-  const std::string doing = "writing " + path;
-  std::string beside = path + ".XXXXXX";
-  const Descriptor file(::mkostemp(beside.data(), O_CLOEXEC));
-  if (file.get() < 0) return os_error(errno, doing);
-  Status written = write_all(file.get(), text, doing);
-  if (written && ::fchmod(file.get(), mode_for(path)) != 0) written = os_error(errno, doing);
-  if (written && ::rename(beside.c_str(), path.c_str()) != 0) written = os_error(errno, doing);
-  if (!written) {
-    ::unlink(beside.c_str());
-    return written;
-  }
-  return sync_folder_of(path, doing);
 }
 
 }  // namespace headroom::machine

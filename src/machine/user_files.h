@@ -21,6 +21,9 @@ Result<std::string> read_file(const std::string& path, std::size_t limit = std::
 // A file of any length, open for reading at any place; invalid if it is not a file.
 Result<std::unique_ptr<RandomAccess>> open_file(const std::string& path);
 
+// Whether both are there, and are one file under whatever names. Links are followed.
+bool is_same_file(const std::string& one, const std::string& other);
+
 // What is there, links followed.
 Result<EntryKind> kind_of(const std::string& path);
 
@@ -29,7 +32,8 @@ Result<std::vector<std::string>> list_folder(const std::string& path);
 
 // Replaces the file or leaves it as it was: writes beside it, fsyncs, renames, fsyncs the folder.
 // On any failure, a full disk included (no_space), nothing of it remains and the old file is
-// untouched.
+// untouched. Links are followed. What is a device or a pipe, as /dev/stdout may be, is written to
+// instead, and a pipe without a reader fails.
 Status write_file_atomic(const std::string& path, std::string_view text);
 
 }  // namespace headroom::machine

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/text.h"
 
 namespace headroom::report {
 namespace {
@@ -18,6 +19,8 @@ Json or_null(const std::optional<T>& value) {
 std::string percent_above(std::uint64_t bytes, std::uint64_t base) {
   if (base == 0) return "";
   const double ratio = static_cast<double>(bytes) / static_cast<double>(base);
+  constexpr double many = 10;  // A page for a few bytes: percents would be a long number.
+  if (ratio >= many) return fmt::format("{:.0f} times", ratio);
   return fmt::format("{:+.1f} %", (ratio - 1) * 100);
 }
 
@@ -26,6 +29,13 @@ std::string min_capacity(const TraceFacts& trace, const ReplayRow& row) {
   if (!row.min_capacity_bytes) return "none will do";
   return fmt::format("{} ({})", to_string(Bytes{*row.min_capacity_bytes}),
                      percent_above(*row.min_capacity_bytes, trace.peak_live_bytes));
+}
+
+// What was reserved, compared to a peak that a replay which failed early has not come to: nothing.
+std::string over_live(const TraceFacts& trace, const ReplayRow& row) {
+  const std::uint64_t reserved = row.result.usage.reserved_peak_bytes;
+  if (!row.result.completed && reserved < trace.peak_live_bytes) return "-";
+  return percent_above(reserved, trace.peak_live_bytes);
 }
 
 std::string outcome(const ReplayRow& row) {
@@ -40,7 +50,7 @@ Cells cells_of(const TraceFacts& trace, const ReplayRow& row) {
   return {row.policy,
           outcome(row),
           to_string(Bytes{usage.reserved_peak_bytes}),
-          percent_above(usage.reserved_peak_bytes, trace.peak_live_bytes),
+          over_live(trace, row),
           fmt::format("{}", usage.device_calls),
           fmt::format("{:.0f}", row.ns_per_event),
           min_capacity(trace, row)};
@@ -65,15 +75,27 @@ std::string lay_out(const std::vector<Cells>& table) {
   return text;
 }
 
-std::string what_failed_first(const std::vector<ReplayRow>& rows) {
+// Whether more memory was needed, or what was free was of no use.
+std::string why_not(const ReplayRow& row) {
+  const std::uint64_t live = row.result.usage.live_bytes;
+  if (!row.capacity_bytes || *row.capacity_bytes < live) return "";
+  const std::uint64_t rest = *row.capacity_bytes - live;
+  if (row.result.failed_bytes > rest)
+    return fmt::format("Only {} of the capacity were not in use.\n", to_string(Bytes{rest}));
+  return fmt::format(
+      "{} of the capacity were not in use, which is enough: they were lost to fragmentation.\n",
+      to_string(Bytes{rest}));
+}
+
+std::string what_failed_first(const TraceFacts& trace, const std::vector<ReplayRow>& rows) {
   std::string text;
   for (const ReplayRow& row : rows) {
     if (row.result.completed) continue;
     const allocator::Usage& usage = row.result.usage;
     text += fmt::format(
-        "\n{} could not meet event {}, a request of {}: {} were live and {} reserved.\n",
-        row.policy, *row.result.failed_at, to_string(Bytes{row.result.failed_bytes}),
-        to_string(Bytes{usage.live_bytes}), to_string(Bytes{usage.reserved_bytes}));
+        "\n{} could not meet event {} of {}, a request of {}: {} were live and {} reserved.\n{}",
+        row.policy, *row.result.failed_at, trace.events, to_string(Bytes{row.result.failed_bytes}),
+        to_string(Bytes{usage.live_bytes}), to_string(Bytes{usage.reserved_bytes}), why_not(row));
   }
   return text;
 }
@@ -146,7 +168,39 @@ std::string to_text(const TraceFacts& trace, const std::vector<ReplayRow>& rows)
   std::vector<Cells> table = {{"policy", "outcome", "reserved", "over live", "device calls",
                                "ns/event", searched ? "capacity needed" : ""}};
   for (const ReplayRow& row : rows) table.push_back(cells_of(trace, row));
-  return text + lay_out(table) + what_failed_first(rows);
+  text += lay_out(table) + what_failed_first(trace, rows);
+  if (trace.events == 0) text += "\nThere are no events in it, so nothing was replayed.\n";
+  return text;
+}
+
+std::string advice(const TraceFacts& trace, const std::vector<ReplayRow>& rows) {
+  const auto failed = std::find_if(rows.begin(), rows.end(),
+                                   [](const ReplayRow& row) { return !row.result.completed; });
+  if (failed == rows.end() || !failed->capacity_bytes) return "";
+  if (*failed->capacity_bytes < trace.peak_live_bytes)
+    return fmt::format(
+        "\nNo allocator can finish it in {}: {} are live at once.\n"
+        "  next: headroom plan --spec JOB.toml shows which smaller batch, sequence or "
+        "checkpointing fits\n",
+        to_string(Bytes{*failed->capacity_bytes}), to_string(Bytes{trace.peak_live_bytes}));
+  std::vector<std::string> finishing;
+  std::string policies;
+  bool headroom_asked = false;
+  for (const ReplayRow& row : rows) {
+    if (row.result.completed) finishing.push_back(row.policy);
+    headroom_asked = headroom_asked || row.policy == "headroom";
+    policies += " --policy " + row.policy;
+  }
+  std::string text = finishing.empty() ? ""
+                                       : fmt::format("\nIt finishes in the same {} with {}.\n",
+                                                     to_string(Bytes{*failed->capacity_bytes}),
+                                                     join(finishing, " and with "));
+  if (failed->min_capacity_wanted) return text;
+  if (finishing.empty() && !headroom_asked) policies += " --policy headroom";
+  text += finishing.empty() ? "\n" : "";
+  return text +
+         fmt::format("  next: headroom replay {}{} --min-capacity shows how much is enough\n",
+                     trace.name, policies);
 }
 
 }  // namespace headroom::report

@@ -37,4 +37,7 @@ std::vector<std::uint64_t> steady_marks(const std::vector<std::uint64_t>& iterat
 Json to_json(const TraceFacts& trace, const ReplayRow& row);
 std::string to_text(const TraceFacts& trace, const std::vector<ReplayRow>& rows);
 
+// What to do where a policy did not finish: the last lines. Empty where all did.
+std::string advice(const TraceFacts& trace, const std::vector<ReplayRow>& rows);
+
 }  // namespace headroom::report

@@ -39,8 +39,8 @@ std::vector<std::string> align(const std::vector<std::vector<std::string>>& rows
 // At most `longest` characters, the last one "…" where some are left out.
 std::string shorten(std::string_view text, std::size_t longest);
 
-// Control characters, which logs and device names may hold, as '?': what is printed cannot steer
-// the terminal.
+// Control characters, which logs and device names may hold, as '?', and what is no UTF-8 as well:
+// what is printed cannot steer the terminal.
 std::string printable(std::string_view text);
 
 }  // namespace headroom::report

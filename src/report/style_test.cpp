@@ -25,6 +25,8 @@ TEST(Style, columns_line_up_by_what_is_seen) {
 
 TEST(Style, nothing_from_a_machine_steers_the_terminal) {
   EXPECT_EQ(printable("a\x1b[31m\tb\x7f"), "a?[31m?b?");
+  EXPECT_EQ(printable("größe"), "größe");
+  EXPECT_EQ(printable("gr\xf6\xdf"), "gr??");
 }
 
 }  // namespace

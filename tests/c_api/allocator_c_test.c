@@ -160,6 +160,9 @@ static void processes_share_a_budget(const char* folder) {
   EXPECT(headroom_allocate(a, 120 * MIB, NULL, no_tag) != NULL);
   EXPECT(headroom_allocate(a, 64 * MIB, NULL, no_tag) == NULL);
   EXPECT(headroom_allocate(b, 128 * MIB, NULL, no_tag) != NULL);
+  EXPECT(headroom_allocate(a, 64 * MIB, NULL, no_tag) == NULL);
+  EXPECT(headroom_last_result() == HEADROOM_OUT_OF_MEMORY);
+  EXPECT(strstr(headroom_last_error(), "share") != NULL); /* Not the capacity. */
   headroom_allocator_destroy(b);
   headroom_allocator_destroy(a);
 }
@@ -183,6 +186,8 @@ static void misuse_is_refused(void) {
   EXPECT(headroom_allocate(a, 1, NULL, wrong) == NULL);
   EXPECT(headroom_last_result() == HEADROOM_INVALID);
   EXPECT(headroom_allocate(a, UINT64_MAX, NULL, no_tag) == NULL);
+  EXPECT(headroom_allocate(a, 64 * MIB + 1, NULL, no_tag) == NULL);
+  EXPECT(strstr(headroom_last_error(), "67108865 bytes") != NULL);
   EXPECT(headroom_get_stats(a, &stats) == HEADROOM_OK && stats.misused == 3);
   usage.size = 4;
   EXPECT(headroom_get_usage(a, &usage) == HEADROOM_INVALID);
@@ -209,6 +214,19 @@ static void misuse_is_refused(void) {
   options.flight_recorder_path = "/nowhere/at/all";
   EXPECT(headroom_allocator_create(&options) == NULL);
   EXPECT(headroom_last_result() == HEADROOM_IO);
+}
+
+/* As destructors of static objects do, which run after whoever owned the allocator ended. */
+static void calls_after_the_end_are_refused(void) {
+  headroom_allocator* a = host(64 * MIB);
+  headroom_usage usage = HEADROOM_USAGE_INIT;
+  void* p = headroom_allocate(a, 1000, NULL, no_tag);
+  headroom_allocator_destroy(a);
+  EXPECT(headroom_free(a, p, NULL) == HEADROOM_INVALID);
+  EXPECT(strstr(headroom_last_error(), "destroyed") != NULL);
+  EXPECT(headroom_allocate(a, 1000, NULL, no_tag) == NULL);
+  EXPECT(headroom_get_usage(a, &usage) == HEADROOM_INVALID);
+  headroom_allocator_destroy(a);
 }
 
 /* A caller that was compiled against a later header: more members, unset or set. */
@@ -310,6 +328,7 @@ int main(int argc, char** argv) {
   processes_share_a_budget(folder);
   threads_do_not_disturb_each_other();
   misuse_is_refused();
+  calls_after_the_end_are_refused();
   newer_callers_are_served_where_they_ask_nothing_new();
   a_forked_child_is_refused();
   /* The process ends with a live block, and with an allocator that nobody destroyed. */

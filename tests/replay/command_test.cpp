@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -104,6 +105,61 @@ TEST_F(ReplayCommand, wrong_usage_and_unreadable_files_differ) {
   EXPECT_EQ(policy.exit_code, 2);
   EXPECT_NE(policy.text.find("next: --policy torch"), std::string::npos) << policy.text;
   EXPECT_EQ(run(write(pinned) + " --capacity many").exit_code, 2);
+}
+
+TEST_F(ReplayCommand, says_what_happened_and_what_to_do) {
+  const std::string trace = write(pinned);
+  const Outcome one = run(trace + " --policy torch --capacity 40MiB");
+  EXPECT_NE(one.text.find("36.0 MiB of the capacity were not in use, which is enough"),
+            std::string::npos)
+      << one.text;
+  EXPECT_NE(one.text.find("next: headroom replay " + trace +
+                          " --policy torch --policy headroom --min-capacity"),
+            std::string::npos)
+      << one.text;
+  const Outcome both = run(trace + " --policy torch --policy headroom --capacity 40MiB");
+  EXPECT_NE(both.text.find("It finishes in the same 40.0 MiB with headroom."), std::string::npos);
+  const Outcome none = run(trace + " --capacity 20MiB");
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_NE(none.text.find("No allocator can finish it in 20.0 MiB: 40.0 MiB are live at once."),
+            std::string::npos)
+      << none.text;
+  EXPECT_EQ(none.text.find("-50.0 %"), std::string::npos) << none.text;
+}
+
+TEST_F(ReplayCommand, never_writes_over_what_it_reads) {
+  const std::string trace = write(pinned);
+  for (const std::string option : {" --html ", " --export "}) {
+    const Outcome shown = run(trace + option + trace);
+    EXPECT_EQ(shown.exit_code, 2) << shown.text;
+    EXPECT_NE(shown.text.find("expected a file of its own"), std::string::npos) << shown.text;
+  }
+  const std::string both = folder_ / "both";
+  EXPECT_EQ(run(trace + " --html " + both + " --export " + both).exit_code, 2);
+  std::ifstream kept(trace);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), pinned);
+}
+
+TEST_F(ReplayCommand, an_option_that_is_given_is_not_left_out) {
+  const std::string trace = write(pinned);
+  for (const std::string option : {" --capacity ''", " --html ''", " --export ''"})
+    EXPECT_EQ(run(trace + option).exit_code, 2) << option;
+}
+
+TEST_F(ReplayCommand, quotes_of_a_file_cannot_steer_the_terminal) {
+  for (const std::string& text : {std::string("\x1b[31mred\n"), std::string("\xff\xfe 1 2\n"),
+                                  std::string("a\0b 1 2\n", 8)}) {
+    const Outcome shown = run(write(text));
+    EXPECT_EQ(shown.exit_code, 2) << shown.text;
+    EXPECT_EQ(shown.text.find_first_of(std::string_view("\x1b\xff\0", 3)), std::string::npos)
+        << shown.text;
+  }
+}
+
+TEST_F(ReplayCommand, nothing_in_the_trace_is_said) {
+  const Outcome shown = run(write("# nothing\n"));
+  EXPECT_EQ(shown.exit_code, 0);
+  EXPECT_NE(shown.text.find("nothing was replayed"), std::string::npos) << shown.text;
 }
 
 TEST_F(ReplayCommand, reads_a_flight_recording_with_the_capacity_that_the_job_had) {

@@ -2,8 +2,11 @@
 // Blocks, streams and graphs for C.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "allocator/c_api/handle.h"
@@ -22,37 +25,49 @@ Error no_live_block(const void* pointer) {
 }
 
 // The long answer is headroom_explain()'s; programs that look for the largest batch fail often.
-Error no_room(const HeadroomAllocator& allocator, std::uint64_t bytes) {
-  const Usage usage = allocator.usage_snapshot();
-  return {
-      Errc::out_of_memory,
+Error no_room(State& state, std::uint64_t bytes) {
+  const Usage usage = state.allocator.usage_snapshot();
+  const std::uint64_t capacity = state.allocator.capacity_bytes();
+  std::string next = "headroom_explain() says what holds it and what would have fitted";
+  if (bytes > capacity)
+    return {Errc::out_of_memory,
+            fmt::format("expected a request that fits into the capacity of {}, found one of {} "
+                        "bytes",
+                        to_string(Bytes{capacity}), bytes),
+            std::move(next)};
+  std::string found =
       fmt::format("expected room for {}, found {} live of at most {}", to_string(Bytes{bytes}),
-                  to_string(Bytes{usage.live_bytes}), to_string(Bytes{allocator.capacity_bytes()})),
-      "headroom_explain() says what holds it and what would have fitted"};
+                  to_string(Bytes{usage.live_bytes}), to_string(Bytes{capacity}));
+  if (bytes <= capacity - std::min(capacity, usage.live_bytes)) {
+    const auto shared = state.budget ? state.budget->state() : Result<BudgetState>(BudgetState{});
+    if (!shared) return Error(shared.error()).in(found);
+    if (state.budget && bytes > shared->available_bytes) return over_budget(bytes, *shared);
+    found += ": the device has no more, or what is free is in pieces or waits for streams";
+  }
+  return {Errc::out_of_memory, std::move(found), std::move(next)};
 }
 
 Result<void*> allocate(headroom_allocator* handle, std::uint64_t bytes, headroom_stream stream,
                        headroom_tag tag) {
-  HEADROOM_CHECK(check(handle));
+  HEADROOM_TRY(State* const state, use(handle));
   HEADROOM_TRY(const Component component, component_of(tag.component));
-  HEADROOM_TRY(const StreamId id, stream_of(*handle, stream));
-  const auto address = handle->allocator.allocate({bytes, component, id, tag.name});
-  if (!address) return no_room(handle->allocator, bytes);
+  HEADROOM_TRY(const StreamId id, stream_of(*state, stream));
+  const auto address = state->allocator.allocate({bytes, component, id, tag.name});
+  if (!address) return no_room(*state, bytes);
   return pointer_to(*address);
 }
 
-Status free_after(headroom_allocator& handle, const void* block,
-                  std::span<const StreamId> streams) {
-  if (handle.allocator.free_after(address_of(block), streams)) return Done{};
+Status free_after(State& state, const void* block, std::span<const StreamId> streams) {
+  if (state.allocator.free_after(address_of(block), streams)) return Done{};
   return no_live_block(block);
 }
 
-// Calls work(allocator, address) for a live block.
+// Calls work(state, address) for a live block.
 template <class Work>
 Status with_block(headroom_allocator* handle, const void* block, Work&& work) {
-  HEADROOM_CHECK(check(handle));
-  if (!handle->allocator.block_bytes(address_of(block))) return no_live_block(block);
-  return work(handle->allocator, address_of(block));
+  HEADROOM_TRY(State* const state, use(handle));
+  if (!state->allocator.block_bytes(address_of(block))) return no_live_block(block);
+  return work(*state, address_of(block));
 }
 
 }  // namespace
@@ -66,11 +81,11 @@ using headroom::Status;
 
 uint16_t headroom_name(headroom_allocator* handle, const char* name) {
   return value_of<uint16_t>(0, [&]() -> Result<uint16_t> {
-    HEADROOM_CHECK(check(handle));
+    HEADROOM_TRY(State* const state, use(handle));
     if (name == nullptr) return uint16_t{0};
-    const std::size_t before = handle->names.size();
-    const allocator::NameId id = handle->names.intern(name);
-    if (handle->recorder && id > before) handle->recorder->add_names(handle->names);
+    const std::size_t before = state->names.size();
+    const allocator::NameId id = state->names.intern(name);
+    if (state->recorder && id > before) state->recorder->add_names(state->names);
     return id;
   });
 }
@@ -82,26 +97,26 @@ void* headroom_allocate(headroom_allocator* handle, uint64_t bytes, headroom_str
 
 headroom_result headroom_free(headroom_allocator* handle, void* block, headroom_stream stream) {
   return status_of([&]() -> Status {
-    HEADROOM_CHECK(check(handle));
+    HEADROOM_TRY(State* const state, use(handle));
     if (block == nullptr) return Done{};
-    HEADROOM_TRY(const allocator::StreamId id, stream_of(*handle, stream));
-    return free_after(*handle, block, {&id, 1});
+    HEADROOM_TRY(const allocator::StreamId id, stream_of(*state, stream));
+    return free_after(*state, block, {&id, 1});
   });
 }
 
 headroom_result headroom_free_after_all(headroom_allocator* handle, void* block) {
   return status_of([&]() -> Status {
-    HEADROOM_CHECK(check(handle));
+    HEADROOM_TRY(State* const state, use(handle));
     if (block == nullptr) return Done{};
-    return free_after(*handle, block, handle->streams.all());
+    return free_after(*state, block, state->streams.all());
   });
 }
 
 headroom_result headroom_retag(headroom_allocator* handle, void* block, uint16_t component) {
   return status_of([&] {
-    return with_block(handle, block, [&](auto& core, allocator::Address address) -> Status {
+    return with_block(handle, block, [&](State& state, allocator::Address address) -> Status {
       HEADROOM_TRY(const allocator::Component tag, component_of(component));
-      core.retag(address, tag);
+      state.allocator.retag(address, tag);
       return Done{};
     });
   });
@@ -110,9 +125,9 @@ headroom_result headroom_retag(headroom_allocator* handle, void* block, uint16_t
 headroom_result headroom_record_stream(headroom_allocator* handle, void* block,
                                        headroom_stream stream) {
   return status_of([&] {
-    return with_block(handle, block, [&](auto& core, allocator::Address address) -> Status {
-      HEADROOM_TRY(const allocator::StreamId id, stream_of(*handle, stream));
-      core.record_stream(address, id);
+    return with_block(handle, block, [&](State& state, allocator::Address address) -> Status {
+      HEADROOM_TRY(const allocator::StreamId id, stream_of(state, stream));
+      state.allocator.record_stream(address, id);
       return Done{};
     });
   });
@@ -120,20 +135,20 @@ headroom_result headroom_record_stream(headroom_allocator* handle, void* block,
 
 headroom_result headroom_synchronize(headroom_allocator* handle, headroom_stream stream) {
   return status_of([&]() -> Status {
-    HEADROOM_CHECK(check(handle));
-    const allocator::StreamId id = handle->streams.find(stream);
-    if (id != 0 || stream == nullptr) handle->allocator.synchronize(id);
+    HEADROOM_TRY(State* const state, use(handle));
+    const allocator::StreamId id = state->streams.find(stream);
+    if (id != 0 || stream == nullptr) state->allocator.synchronize(id);
     return Done{};
   });
 }
 
 headroom_result headroom_forget_stream(headroom_allocator* handle, headroom_stream stream) {
   return status_of([&]() -> Status {
-    HEADROOM_CHECK(check(handle));
-    const allocator::StreamId id = handle->streams.find(stream);
+    HEADROOM_TRY(State* const state, use(handle));
+    const allocator::StreamId id = state->streams.find(stream);
     if (id == 0) return Done{};
-    handle->allocator.synchronize(id);
-    handle->streams.forget(id);
+    state->allocator.synchronize(id);
+    state->streams.forget(id);
     return Done{};
   });
 }
@@ -141,24 +156,24 @@ headroom_result headroom_forget_stream(headroom_allocator* handle, headroom_stre
 headroom_result headroom_begin_pool(headroom_allocator* handle, uint64_t pool,
                                     headroom_stream stream) {
   return status_of([&]() -> Status {
-    HEADROOM_CHECK(check(handle));
-    HEADROOM_TRY(const allocator::StreamId id, stream_of(*handle, stream));
-    return handle->allocator.begin_pool(pool, id);
+    HEADROOM_TRY(State* const state, use(handle));
+    HEADROOM_TRY(const allocator::StreamId id, stream_of(*state, stream));
+    return state->allocator.begin_pool(pool, id);
   });
 }
 
 headroom_result headroom_end_pool(headroom_allocator* handle, uint64_t pool) {
   return status_of([&]() -> Status {
-    HEADROOM_CHECK(check(handle));
-    handle->allocator.end_pool(pool);
+    HEADROOM_TRY(State* const state, use(handle));
+    state->allocator.end_pool(pool);
     return Done{};
   });
 }
 
 headroom_result headroom_release_pool(headroom_allocator* handle, uint64_t pool) {
   return status_of([&]() -> Status {
-    HEADROOM_CHECK(check(handle));
-    handle->allocator.release_pool(pool);
+    HEADROOM_TRY(State* const state, use(handle));
+    state->allocator.release_pool(pool);
     return Done{};
   });
 }

@@ -4,6 +4,7 @@
 
 #include <headroom/allocator.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,33 +20,44 @@
 #include "base/result.h"
 #include "machine/fork_guard.h"
 
+namespace headroom::allocator::c_api {
+
 // In the order in which they need each other: the allocator's thread, budget and recorder outlive
 // it.
-struct headroom_allocator {
-  headroom::machine::ForkGuard guard;
+struct State {
+  machine::ForkGuard guard;
   std::string description;
-  std::function<std::optional<headroom::allocator::DeviceMemory>()> device_memory;
-  std::unique_ptr<headroom::allocator::BackgroundThread> background;
-  std::unique_ptr<headroom::allocator::Budget> budget;
+  std::function<std::optional<DeviceMemory>()> device_memory;
+  std::unique_ptr<BackgroundThread> background;
+  std::unique_ptr<Budget> budget;
   std::string recording_path;
-  std::unique_ptr<headroom::allocator::FlightRecorder> recorder;
-  headroom::allocator::NameTable names;
-  headroom::allocator::HeadroomAllocator allocator;
-  headroom::allocator::c_api::StreamTable streams;
+  std::unique_ptr<FlightRecorder> recorder;
+  NameTable names;
+  HeadroomAllocator allocator;
+  StreamTable streams;
+};
+
+}  // namespace headroom::allocator::c_api
+
+// Empty once it was destroyed. It is never freed and never used again, so that a call that comes
+// too late, of a static object's destructor as a rule, is an error and not a crash.
+struct headroom_allocator {
+  std::atomic<headroom::allocator::c_api::State*> state;
+  headroom_allocator* destroyed_before = nullptr;
 };
 
 namespace headroom::allocator::c_api {
 
-// Done, if calls may go on: the handle is there, and this is the process that made it.
-Status check(const headroom_allocator* handle);
+// What is behind the handle, if calls may go on: it is there, was not destroyed, and this is the
+// process that made it.
+Result<State*> use(const headroom_allocator* handle);
 
 Result<Component> component_of(std::uint16_t component);
 
 // The number of a caller's stream, which the device is told of when it is new.
-inline Result<StreamId> stream_of(headroom_allocator& handle, headroom_stream stream) {
-  return handle.streams.number(stream, [&](StreamId id, std::uintptr_t native) {
-    handle.allocator.bind_stream(id, native);
-  });
+inline Result<StreamId> stream_of(State& state, headroom_stream stream) {
+  return state.streams.number(
+      stream, [&](StreamId id, std::uintptr_t native) { state.allocator.bind_stream(id, native); });
 }
 
 // The number at the seam; what it points to is the device's.

@@ -71,8 +71,8 @@ using headroom::Status;
 headroom_result headroom_find_block(headroom_allocator* handle, const void* pointer,
                                     headroom_block* block) {
   return status_of([&]() -> Status {
-    HEADROOM_CHECK(check(handle));
-    const auto found = handle->allocator.block_around(address_of(pointer));
+    HEADROOM_TRY(State* const state, use(handle));
+    const auto found = state->allocator.block_around(address_of(pointer));
     if (!found)
       return Error{Errc::invalid,
                    fmt::format("expected a pointer into a live block, found {}", fmt::ptr(pointer)),
@@ -86,8 +86,8 @@ headroom_result headroom_find_block(headroom_allocator* handle, const void* poin
 
 headroom_result headroom_trim(headroom_allocator* handle, uint64_t* returned) {
   return status_of([&]() -> Status {
-    HEADROOM_CHECK(check(handle));
-    const std::uint64_t bytes = handle->allocator.trim();
+    HEADROOM_TRY(State* const state, use(handle));
+    const std::uint64_t bytes = state->allocator.trim();
     if (returned != nullptr) *returned = bytes;
     return Done{};
   });
@@ -95,16 +95,16 @@ headroom_result headroom_trim(headroom_allocator* handle, uint64_t* returned) {
 
 headroom_result headroom_set_capacity(headroom_allocator* handle, uint64_t bytes) {
   return status_of([&]() -> Status {
-    HEADROOM_CHECK(check(handle));
-    handle->allocator.set_capacity(bytes);
+    HEADROOM_TRY(State* const state, use(handle));
+    state->allocator.set_capacity(bytes);
     return Done{};
   });
 }
 
 headroom_result headroom_get_usage(headroom_allocator* handle, headroom_usage* usage) {
   return status_of([&]() -> Status {
-    HEADROOM_CHECK(check(handle));
-    const auto& core = handle->allocator;
+    HEADROOM_TRY(State* const state, use(handle));
+    const auto& core = state->allocator;
     return fill(usage, to_c(core.usage_snapshot(), core.capacity_bytes()), "headroom_usage",
                 sizeof(headroom_usage));
   });
@@ -112,8 +112,8 @@ headroom_result headroom_get_usage(headroom_allocator* handle, headroom_usage* u
 
 headroom_result headroom_get_stats(headroom_allocator* handle, headroom_stats* stats) {
   return status_of([&]() -> Status {
-    HEADROOM_CHECK(check(handle));
-    const auto& core = handle->allocator;
+    HEADROOM_TRY(State* const state, use(handle));
+    const auto& core = state->allocator;
     return fill(stats, to_c(core.miss_counts(), core.plan_counts()), "headroom_stats",
                 sizeof(headroom_stats));
   });

@@ -26,44 +26,44 @@ std::size_t copy_out(std::string_view text, char* buffer, std::size_t size) {
   return text.size();
 }
 
-HeapView view_of(headroom_allocator& handle, const Request& request) {
-  HeapView view = handle.allocator.view(request);
-  view.names = &handle.names;
-  if (handle.device_memory) view.device_memory = handle.device_memory();
+HeapView view_of(State& state, const Request& request) {
+  HeapView view = state.allocator.view(request);
+  view.names = &state.names;
+  if (state.device_memory) view.device_memory = state.device_memory();
   return view;
 }
 
 Result<std::string> explain(headroom_allocator* handle, const headroom_request* asked,
                             std::uint32_t format) {
-  HEADROOM_CHECK(check(handle));
+  HEADROOM_TRY(State* const state, use(handle));
   if (asked == nullptr || format > HEADROOM_FORMAT_JSON)
     return Error{Errc::invalid,
                  "expected a request and HEADROOM_FORMAT_TEXT or _JSON, found something else", ""};
   HEADROOM_TRY(const Component component, component_of(asked->tag.component));
-  const Request request{asked->bytes, component, handle->streams.find(asked->stream),
+  const Request request{asked->bytes, component, state->streams.find(asked->stream),
                         asked->tag.name};
-  const OutOfMemory problem = diagnose(view_of(*handle, request));
+  const OutOfMemory problem = diagnose(view_of(*state, request));
   return format == HEADROOM_FORMAT_JSON ? report::to_json(problem).dump(2) : to_text(problem);
 }
 
-Result<Snapshot> take_snapshot(headroom_allocator& handle) {
+Result<Snapshot> take_snapshot(State& state) {
   std::vector<std::string> names = {""};
-  for (std::size_t i = 1; i <= handle.names.size(); ++i)
-    names.emplace_back(handle.names.name(static_cast<NameId>(i)));
+  for (std::size_t i = 1; i <= state.names.size(); ++i)
+    names.emplace_back(state.names.name(static_cast<NameId>(i)));
   Recording recording;
-  if (handle.recorder) {
+  if (state.recorder) {
     constexpr std::size_t most_bytes = std::size_t{4} << 30U;
-    HEADROOM_TRY(const std::string bytes, machine::read_file(handle.recording_path, most_bytes));
+    HEADROOM_TRY(const std::string bytes, machine::read_file(state.recording_path, most_bytes));
     HEADROOM_TRY(recording, parse_flight_record(bytes));
   }
-  return to_snapshot(view_of(handle, {}), recording.events, names, recording.start_unix_us);
+  return to_snapshot(view_of(state, {}), recording.events, names, recording.start_unix_us);
 }
 
 Status write_snapshot(headroom_allocator* handle, const char* path) {
-  HEADROOM_CHECK(check(handle));
+  HEADROOM_TRY(State* const state, use(handle));
   if (path == nullptr)
     return Error{Errc::invalid, "expected a path for the snapshot, found a null pointer", ""};
-  HEADROOM_TRY(const Snapshot snapshot, take_snapshot(*handle));
+  HEADROOM_TRY(const Snapshot snapshot, take_snapshot(*state));
   return machine::write_file_atomic(path, to_pickle(snapshot));
 }
 
@@ -75,8 +75,8 @@ using headroom::Result;
 
 size_t headroom_allocator_describe(headroom_allocator* handle, char* buffer, size_t buffer_size) {
   return value_of<size_t>(0, [&]() -> Result<size_t> {
-    HEADROOM_CHECK(check(handle));
-    return copy_out(handle->description, buffer, buffer_size);
+    HEADROOM_TRY(State* const state, use(handle));
+    return copy_out(state->description, buffer, buffer_size);
   });
 }
 

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "allocator/files/process_identity.h"
 #include "allocator/replay/recording.h"
@@ -31,22 +31,47 @@ Error failed(std::string_view doing, const std::string& path) {
   return error;
 }
 
-// Other files are not ours to replace.
+// Held by a recorder on its file until it ends, so that nobody replaces what is being written. Of
+// the open file: it ends with an exec too, and lasts in forked children.
+struct flock recorder_lock() {
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+bool is_being_written(int file, const FlightHeader& header) {
+  struct flock lock = recorder_lock();
+  const bool locked = ::fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  return locked && header.closed != 1 && read_start_ticks(header.pid) == header.pid_start;
+}
+
+// Other files are not ours to replace, and neither is a recording that somebody still writes.
 Status remove_old(const std::string& path) {
-  const machine::Descriptor old(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const machine::Descriptor old(
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   if (old.get() < 0) {
     if (errno == ENOENT) return Done{};
     return failed("replacing", path);
   }
-  std::array<char, flight_magic.size()> magic = {};
-  const ssize_t got = ::pread(old.get(), magic.data(), magic.size(), 0);
-  const bool empty = got == 0;
-  if (!empty &&
-      !is_flight_record({magic.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))}))
+  struct stat found = {};
+  if (::fstat(old.get(), &found) != 0) return failed("looking at", path);
+  FlightHeader header;
+  const ssize_t got =
+      S_ISREG(found.st_mode) ? ::pread(old.get(), &header, sizeof header, 0) : ssize_t{-1};
+  const bool is_ours = got == 0 || (got >= static_cast<ssize_t>(flight_magic.size()) &&
+                                    is_flight_record({header.magic.data(), header.magic.size()}));
+  if (!is_ours)
     return Error{
         Errc::invalid,
-        fmt::format("expected a flight recording or nothing at {}, found another file", path),
+        fmt::format("expected a flight recording or nothing at {}, found {}", path,
+                    S_ISREG(found.st_mode) ? "another file" : "a folder, a device or a pipe"),
         "give another path"};
+  if (got == sizeof header && is_being_written(old.get(), header))
+    return Error{Errc::busy,
+                 fmt::format("expected nobody to record into {}, found that process {} does", path,
+                             header.pid),
+                 "give every allocator a path of its own"};
   if (::unlink(path.c_str()) != 0) return failed("replacing", path);
   return Done{};
 }
@@ -56,6 +81,9 @@ Result<machine::Descriptor> create_file(const std::string& path, std::size_t byt
   machine::Descriptor file(
       ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (file.get() < 0) return failed("creating", path);
+  // Where a file system has no locks, two recorders on one path are not told apart.
+  struct flock lock = recorder_lock();
+  static_cast<void>(::fcntl(file.get(), F_OFD_SETLK, &lock));
   const int code = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
   if (code == 0) return file;
   errno = code;
@@ -105,7 +133,8 @@ class FlightRecorder::Clock final : public FlightClock {
 // The file, and a page that a forked child sees as zeros.
 class FlightRecorder::Mapping {
  public:
-  Mapping(std::span<char> file, std::uint64_t* alive) : file_(file), alive_(alive) {}
+  Mapping(machine::Descriptor lock, std::span<char> file, std::uint64_t* alive)
+      : lock_(std::move(lock)), file_(file), alive_(alive) {}
   ~Mapping() {
     ::munmap(file_.data(), file_.size());
     ::munmap(alive_, sizeof *alive_);
@@ -116,7 +145,7 @@ class FlightRecorder::Mapping {
   static Result<std::unique_ptr<Mapping>> create(const std::string& path,
                                                  const FlightHeader& header) {
     const std::size_t bytes = layout_of(header).end;
-    HEADROOM_TRY(const machine::Descriptor file, create_file(path, bytes));
+    HEADROOM_TRY(machine::Descriptor file, create_file(path, bytes));
     // Filled at once: a page fault costs as much as a hundred events.
     void* mapped =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.get(), 0);
@@ -131,7 +160,7 @@ class FlightRecorder::Mapping {
     }
     *static_cast<std::uint64_t*>(alive) = 1;
     std::memcpy(mapped, &header, sizeof header);
-    return std::make_unique<Mapping>(std::span(static_cast<char*>(mapped), bytes),
+    return std::make_unique<Mapping>(std::move(file), std::span(static_cast<char*>(mapped), bytes),
                                      static_cast<std::uint64_t*>(alive));
   }
 
@@ -144,6 +173,7 @@ class FlightRecorder::Mapping {
   }
 
  private:
+  machine::Descriptor lock_;
   std::span<char> file_;
   std::uint64_t* alive_;
 };

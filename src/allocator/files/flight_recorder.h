@@ -29,7 +29,8 @@ struct FlightOptions {
 class FlightRecorder {
  public:
   // Takes all of the file's space at once, so that a full disk is an Error here and not a signal
-  // later. Replaces an older recording, but no file of another kind.
+  // later. Replaces an older recording, but none that
+  // is still being written (busy), and no file of another kind.
   static Result<std::unique_ptr<FlightRecorder>> create(const std::string& path,
                                                         const FlightOptions& options);
   // Marks the recording as ended in order. The file stays.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,6 +96,29 @@ TEST_F(Flight, replaces_a_recording_and_nothing_else) {
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("found another file"));
   EXPECT_EQ(*machine::read_file(path_), "my thesis");
+}
+
+TEST_F(Flight, a_recording_that_is_being_written_is_not_replaced) {
+  auto recorder = FlightRecorder::create(path_, {});
+  ASSERT_TRUE(recorder);
+  const auto second = FlightRecorder::create(path_, {});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Errc::busy);
+  EXPECT_THAT(second.error().message, HasSubstr(fmt::format("process {} does", ::getpid())));
+  (*recorder)->shard(0).note(event(1));
+  EXPECT_EQ(read().events.size(), 1U);
+  recorder->reset();
+  EXPECT_TRUE(FlightRecorder::create(path_, {}));
+}
+
+// Opening a pipe waits for a writer, and a device reads as empty: neither may be waited for or
+// removed.
+TEST_F(Flight, what_is_no_file_stays_and_is_not_waited_for) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  const auto refused = FlightRecorder::create(path_, {});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("found a folder, a device or a pipe"));
+  EXPECT_EQ(::access(path_.c_str(), F_OK), 0);
 }
 
 TEST_F(Flight, wrong_sizes_and_places_are_errors) {

@@ -46,6 +46,8 @@ TEST(Trace, mistakes_name_their_line) {
       {"a 1 10\nf 1 2\n", "line 2"},
       {"s\n", "line 1"},
       {std::string("a 1 10\n\0\x7f\xff", 10), "line 2"},
+      {"a 1 18446744073709551615\n", "line 1"},
+      {"a 1 9223372036854775808\nf 1\na 2 9223372036854775807\na 3 2\n", "line 4"},
   };
   for (const auto& [text, line] : cases) {
     const auto trace = parse_trace(text);
@@ -112,7 +114,9 @@ TEST(MinCapacity, follows_its_definition_on_the_grid) {
 }
 
 TEST(MinCapacity, is_nothing_where_no_device_is_large_enough) {
-  const Trace trace = *parse_trace("a 1 18446744073709551615\n");
+  Trace trace;
+  trace.objects = 1;
+  trace.events = {{EventKind::allocate, Component::other, 0, 0, UINT64_MAX}};
   for (const std::string& name : policy_names()) {
     const auto make = [&](std::uint64_t capacity) { return *make_policy(name, capacity); };
     EXPECT_EQ(find_min_capacity(trace, make), std::nullopt) << name;

@@ -21,6 +21,12 @@ constexpr std::size_t largest_shown = 10;
 // No device has it; it keeps sums of a hostile file's sizes within 64 bits.
 constexpr std::uint64_t size_limit = std::uint64_t{1} << 46U;
 
+constexpr std::uint64_t sum_limit = std::uint64_t{1} << 62U;
+
+std::uint64_t capped_sum(std::uint64_t a, std::uint64_t b) {
+  return std::min(a + b, sum_limit);
+}
+
 std::uint64_t granules(std::uint64_t bytes) {
   return round_up(std::max(bytes, std::uint64_t{1}), granule_bytes);
 }
@@ -51,6 +57,9 @@ class Converter {
     find_end();
     find_live_at_start();
     for (std::size_t i = 0; i < end_; ++i) add(events[i]);
+    if (most_live_bytes_ == sum_limit)
+      return Error{Errc::invalid, "the snapshot has more memory live at once than any device has",
+                   "take the snapshot again"};
     if (end_ < events.size()) add_refusal(events[end_]);
     return std::move(result_);
   }
@@ -134,6 +143,7 @@ class Converter {
     }
     live_[address] = {object, bytes, owner};
     live_bytes_ += granules(bytes);
+    most_live_bytes_ = std::max(most_live_bytes_, std::min(live_bytes_, sum_limit));
     result_.trace.events.push_back(
         {EventKind::allocate, owner.tag, number_of(stream), object, bytes});
   }
@@ -174,15 +184,15 @@ class Converter {
     std::uint64_t taken = 0;
     std::uint64_t given_back = 0;
     for (const SnapshotSegment& segment : snapshot_.segments)
-      given_back += std::min(segment.total_bytes, size_limit);
+      given_back = capped_sum(given_back, std::min(segment.total_bytes, size_limit));
     for (std::size_t i = end_; i < snapshot_.events.size(); ++i) {
       const SnapshotEvent& event = snapshot_.events[i];
       if (event.action == SnapshotAction::segment_alloc ||
           event.action == SnapshotAction::segment_map)
-        taken += event.bytes;
+        taken = capped_sum(taken, event.bytes);
       if (event.action == SnapshotAction::segment_free ||
           event.action == SnapshotAction::segment_unmap)
-        given_back += event.bytes;
+        given_back = capped_sum(given_back, event.bytes);
     }
     return given_back > taken ? given_back - taken : 0;
   }
@@ -210,6 +220,7 @@ class Converter {
   std::vector<std::uint32_t> unused_;
   std::unordered_map<std::uint64_t, StreamId> streams_;
   std::uint64_t live_bytes_ = 0;
+  std::uint64_t most_live_bytes_ = 0;
   std::uint64_t ooms_ = 0;
 };
 

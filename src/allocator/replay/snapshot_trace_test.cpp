@@ -180,5 +180,12 @@ TEST(SnapshotTrace, a_size_that_no_device_has_is_an_error) {
   EXPECT_THAT(to_trace(snapshot).error().message, HasSubstr("18446744073709551615 bytes at once"));
 }
 
+TEST(SnapshotTrace, sizes_whose_sum_no_device_has_are_an_error) {
+  Snapshot snapshot;
+  for (std::uint64_t i = 0; i < (1U << 18U); ++i)  // 2^64 bytes in all.
+    snapshot.events.push_back(event(Action::alloc, 512 * i, std::uint64_t{1} << 46U));
+  EXPECT_THAT(to_trace(snapshot).error().message, HasSubstr("than any device has"));
+}
+
 }  // namespace
 }  // namespace headroom::allocator

@@ -11,6 +11,9 @@
 namespace headroom::allocator {
 namespace {
 
+// No device comes near it; it keeps sums of sizes, however they are rounded, within 64 bits.
+constexpr std::uint64_t most_live_bytes = std::uint64_t{1} << 63U;
+
 // The largest number is the allocator's mark for "no stream".
 std::optional<StreamId> parse_stream(std::string_view word) {
   const auto number = parse_u64(word);
@@ -44,6 +47,8 @@ Status TraceParser::add_allocate(const std::vector<std::string_view>& words) {
   if (!id) return wrong("the ID is not a number");
   if (!bytes) return wrong("BYTES is not a number below 2^64");
   if (!stream) return wrong("STREAM is not a number below 4294967295");
+  if (*bytes > most_live_bytes - live_bytes_)
+    return wrong("BYTES is more than can be, 2^63 with what is live already");
   std::uint32_t object = trace_.objects;
   if (!unused_.empty()) object = unused_.back();
   if (!live_.emplace(*id, object).second)
@@ -52,6 +57,9 @@ Status TraceParser::add_allocate(const std::vector<std::string_view>& words) {
     ++trace_.objects;
   else
     unused_.pop_back();
+  bytes_.resize(trace_.objects);
+  bytes_[object] = *bytes;
+  live_bytes_ += *bytes;
   const auto tag = words.size() > 4 ? parse_component(words[4]) : std::nullopt;
   trace_.events.push_back(
       {EventKind::allocate, tag ? *tag : Component::other, *stream, object, *bytes});
@@ -67,6 +75,7 @@ Status TraceParser::add_free(const std::vector<std::string_view>& words) {
     return wrong(fmt::format("object {} is freed, but it is not live", *id));
   trace_.events.push_back({EventKind::free, Component::other, 0, object->second, 0});
   unused_.push_back(object->second);
+  live_bytes_ -= bytes_[object->second];
   live_.erase(object);
   return Done{};
 }

@@ -38,7 +38,7 @@ struct Trace {
 class TraceParser {
  public:
   // Fails with the line's number on a line that is no event, on an allocation of an ID that is
-  // live, and on a free of one that is not.
+  // live, on a free of one that is not, and where more than 2^63 bytes would be live.
   Status add_line(std::string_view line);
   Trace take() { return std::move(trace_); }
 
@@ -51,6 +51,8 @@ class TraceParser {
   Trace trace_;
   std::uint64_t line_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> live_;  // ID → object.
+  std::vector<std::uint64_t> bytes_;                       // Of each object, while it is live.
+  std::uint64_t live_bytes_ = 0;
   std::vector<std::uint32_t> unused_;
 };
 
