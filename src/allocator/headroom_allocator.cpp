@@ -24,7 +24,7 @@ std::unique_ptr<Core> make_core(DevicePool& pool, const HeadroomAllocator::Optio
 
 HeadroomAllocator::HeadroomAllocator(Backend& backend, std::uint64_t capacity_bytes,
                                      Options options)
-    : pool_(backend, capacity_bytes, options.budget),
+    : pool_(backend, capacity_bytes, options.budget, options.device_recorder),
       options_(std::move(options)),
       name_(options_.virtual_memory ? "headroom" : "headroom-no-vmm") {
   create_shard(0);
@@ -37,6 +37,7 @@ HeadroomAllocator::HeadroomAllocator(std::unique_ptr<Backend> backend, std::uint
 }
 
 HeadroomAllocator::~HeadroomAllocator() {
+  pool_.stop_recording();
   owned_shards_.clear();
 }
 
@@ -198,7 +199,8 @@ void HeadroomAllocator::record_stream(Address address, StreamId stream) {
 }
 
 void HeadroomAllocator::synchronize(StreamId stream) {
-  any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
+  const std::size_t own = number_for(stream);
+  any_shard(true, [&](std::size_t number, Shard& shard) {
     shard.publish(stream);
     return false;
   });

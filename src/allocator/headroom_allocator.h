@@ -60,6 +60,9 @@ class HeadroomAllocator final : public Policy {
     const NameTable* names = nullptr;
     // Where each shard's events go; null: nowhere. Called once per shard, from the first on.
     std::function<FlightShard*(std::uint32_t shard)> recorder = {};
+    // Where it notes what is taken from the device and given back; may be null. Nobody else writes
+    // to it, and it outlives the allocator.
+    FlightShard* device_recorder = nullptr;
   };
 
   // The capacity is rounded down to whole pages. `backend` outlives the allocator and is used by

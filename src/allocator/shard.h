@@ -88,7 +88,8 @@ class Shard {
   Core& core() { return *core_; }
   const PlanCounts& plan_counts() const { return planner_.counts(); }
 
-  // Notes that the request could not be met, for who reads the recording.
+  // For who reads the recording: that the request could not be met, and that the program has waited
+  // for the stream.
   void note_refusal(const Request& request, std::uint64_t bytes);
 
   void add_to(HeapView& view, StreamId stream) const;

@@ -58,6 +58,7 @@ HeadroomAllocator::Options core_options(const headroom_allocator_options& option
     core.recorder = [recorder](std::uint32_t shard) {
       return shard < recorder->shards() ? &recorder->shard(shard) : nullptr;
     };
+    core.device_recorder = &recorder->device_shard();
   }
   return core;
 }
