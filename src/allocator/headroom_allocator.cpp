@@ -202,6 +202,7 @@ void HeadroomAllocator::synchronize(StreamId stream) {
   const std::size_t own = number_for(stream);
   any_shard(true, [&](std::size_t number, Shard& shard) {
     shard.publish(stream);
+    if (number == own) shard.note_synchronization(stream);
     return false;
   });
 }

@@ -61,6 +61,11 @@ void Shard::note_refusal(const Request& request, std::uint64_t bytes) {
                            .requested = request.bytes});
 }
 
+void Shard::note_synchronization(StreamId stream) {
+  if (options_.recorder == nullptr) return;
+  options_.recorder->note({.kind = FlightKind::synchronize, .stream = stream});
+}
+
 void Shard::add_ages_to(HeapView& view) const {
   view.now = births_;
   view.iterations = iterations_;

@@ -91,6 +91,7 @@ class Shard {
   // For who reads the recording: that the request could not be met, and that the program has waited
   // for the stream.
   void note_refusal(const Request& request, std::uint64_t bytes);
+  void note_synchronization(StreamId stream);
 
   void add_to(HeapView& view, StreamId stream) const;
   // Adds how old things are, as this shard counts: its blocks' births are such numbers.
