@@ -19,15 +19,20 @@ constexpr int refusals_that_are_a_rule = 8;
 
 }  // namespace
 
-DeviceBackend::DeviceBackend(std::unique_ptr<Driver> driver, const Capabilities& trusted)
-    : driver_(std::move(driver)), capabilities_(trusted), owner_(::getpid()) {
+DeviceBackend::DeviceBackend(std::unique_ptr<Driver> driver, const VirtualMemoryVerdict& verdict)
+    : DeviceBackend(std::move(driver), verdict.use == VirtualMemoryVerdict::Use::yes
+                                           ? verdict.trusted
+                                           : Capabilities{}) {}
+
+DeviceBackend::DeviceBackend(std::unique_ptr<Driver> driver, const Capabilities& capabilities)
+    : driver_(std::move(driver)), capabilities_(capabilities), owner_(::getpid()) {
   streams_[0] = 0;
 }
 
 Result<std::unique_ptr<DeviceBackend>> DeviceBackend::on_trial(std::unique_ptr<Driver> driver) {
   HEADROOM_CHECK(driver->check_virtual_memory());
-  return std::make_unique<DeviceBackend>(
-      std::move(driver), Capabilities{.virtual_memory = true, .destroy_returns_memory = true});
+  return std::unique_ptr<DeviceBackend>(new DeviceBackend(
+      std::move(driver), Capabilities{.virtual_memory = true, .destroy_returns_memory = true}));
 }
 
 DeviceBackend::~DeviceBackend() {

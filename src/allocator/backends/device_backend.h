@@ -9,10 +9,12 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "allocator/backend.h"
 #include "allocator/backends/driver.h"
+#include "allocator/backends/virtual_memory_verdict.h"
 #include "allocator/page_table.h"
 #include "allocator/plain_table.h"
 #include "machine/fork_guard.h"
@@ -21,9 +23,11 @@ namespace headroom::allocator {
 
 class DeviceBackend final : public Backend {
  public:
-  // `trusted` is what a self-test measured on this machine (virtual_memory_verdict.h). By default
-  // nothing is, and there is only plain memory.
-  explicit DeviceBackend(std::unique_ptr<Driver> driver, const Capabilities& trusted = {});
+  // Plain memory only.
+  explicit DeviceBackend(std::unique_ptr<Driver> driver)
+      : DeviceBackend(std::move(driver), Capabilities{}) {}
+  // Virtual memory as well where the verdict is yes: nobody gets it without having asked for one.
+  DeviceBackend(std::unique_ptr<Driver> driver, const VirtualMemoryVerdict& verdict);
   // For the self-test: virtual memory on trial, without any waiting. Fails where the driver has
   // none.
   static Result<std::unique_ptr<DeviceBackend>> on_trial(std::unique_ptr<Driver> driver);
@@ -54,6 +58,8 @@ class DeviceBackend final : public Backend {
   Result<bool> passed(EventId event) override;
 
  private:
+  DeviceBackend(std::unique_ptr<Driver> driver, const Capabilities& capabilities);
+
   struct Reservation {
     std::uint64_t address;
     std::uint64_t bytes;
