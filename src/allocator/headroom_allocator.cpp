@@ -302,6 +302,7 @@ HeapView HeadroomAllocator::view(const Request& request) const {
   view.names = options_.names;
   view.spare_bytes = pool_.spare() * page_bytes;
   view.device = pool_.last_error();
+  view.device_memory = pool_.device_memory();
   return view;
 }
 

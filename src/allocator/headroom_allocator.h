@@ -129,7 +129,8 @@ class HeadroomAllocator final : public Policy {
   // The size that a live block has after rounding; nothing for an address that is not live.
   std::optional<std::uint64_t> block_bytes(Address address) const;
 
-  // Everything that is known of this moment. Takes every lock, one after the other.
+  // Everything that is known of this moment. Takes every lock, one after the other, and asks the
+  // driver once what the device has free.
   HeapView view(const Request& request) const;
   // Why a request fails, as things are now: ask right after allocate() returned nothing.
   OutOfMemory explain(const Request& request) const;

@@ -51,6 +51,9 @@ class DeviceBackend final : public Backend {
   Status unmap(std::uint64_t address) override;
   Result<std::uint64_t> allocate(std::uint64_t bytes) override;
   Status release(std::uint64_t address) override;
+  // Pages that the driver would not give back, and that are kept for the next, count as free: it is
+  // this process that may have them. Fails where the driver's figures cannot be.
+  Result<DeviceMemory> device_memory() override;
   void bind_stream(StreamId stream, std::uintptr_t native) override;
   // For a stream that nobody bound this is a wait for the whole GPU.
   Status wait_for(StreamId stream) override;

@@ -20,9 +20,10 @@ constexpr std::uint64_t default_events = 16384;
 Result<std::uint64_t> capacity_of(const headroom_allocator_options& options,
                                   const OpenDevice& device) {
   if (options.capacity_bytes != 0) return options.capacity_bytes;
-  const auto memory = device.memory ? device.memory() : std::nullopt;
+  const auto memory = device.backend->device_memory();
   if (memory) return memory->total_bytes;
-  return Error{Errc::unsupported, "the driver does not say how much memory the GPU has",
+  return Error{Errc::unsupported,
+               "the driver does not say how much memory the GPU has: " + memory.error().message,
                "set capacity_bytes"};
 }
 
@@ -81,7 +82,6 @@ Result<headroom_allocator*> create(const headroom_allocator_options* given) {
   auto* made = new headroom_allocator{
       .guard = std::move(guard),
       .description = std::move(description),
-      .device_memory = std::move(device.memory),
       .background = std::move(background),
       .budget = std::move(budget),
       .recording_path = recorder ? options.flight_recorder_path : "",

@@ -4,9 +4,7 @@
 
 #include <headroom/allocator.h>
 
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "allocator/backends/background_thread.h"
@@ -24,7 +22,6 @@
 struct headroom_allocator {
   headroom::machine::ForkGuard guard;
   std::string description;
-  std::function<std::optional<headroom::allocator::DeviceMemory>()> device_memory;
   std::unique_ptr<headroom::allocator::BackgroundThread> background;
   std::unique_ptr<headroom::allocator::Budget> budget;
   std::string recording_path;

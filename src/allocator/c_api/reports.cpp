@@ -29,7 +29,6 @@ std::size_t copy_out(std::string_view text, char* buffer, std::size_t size) {
 HeapView view_of(headroom_allocator& handle, const Request& request) {
   HeapView view = handle.allocator.view(request);
   view.names = &handle.names;
-  if (handle.device_memory) view.device_memory = handle.device_memory();
   return view;
 }
 

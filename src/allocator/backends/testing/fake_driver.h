@@ -36,6 +36,7 @@ enum class Fault : std::uint8_t {
   range_not_freed,
   memory_not_returned,       // Until the addresses are free.
   memory_info_inconsistent,  // More is free than there is.
+  memory_info_refused,
 };
 
 class FakeDriver final : public Driver {
@@ -174,9 +175,10 @@ class FakeDriver final : public Driver {
     return Done{};
   }
   Result<MemoryInfo> memory_info() override {
-    if (fault_ == Fault::memory_info_inconsistent)
-      return MemoryInfo{2 * total_bytes - taken_bytes(), total_bytes};
-    return MemoryInfo{total_bytes - taken_bytes(), total_bytes};
+    ++memory_info_calls_;
+    if (fault_ == Fault::memory_info_refused) return refused("the device is lost");
+    const bool lies = fault_ == Fault::memory_info_inconsistent;
+    return MemoryInfo{(lies ? 2 : 1) * total_bytes - taken_bytes(), total_bytes, "the fake driver"};
   }
 
   Status wait_for_device() override { return Done{}; }
