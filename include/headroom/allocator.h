@@ -271,6 +271,10 @@ typedef struct headroom_usage {
 HEADROOM_API headroom_result headroom_get_usage(headroom_allocator* allocator,
                                                 headroom_usage* usage);
 
+/* live_peak_bytes, live_at_peak and reserved_peak_bytes become what is live and reserved now, and
+   count from there (torch.cuda.reset_peak_memory_stats). */
+HEADROOM_API headroom_result headroom_reset_peaks(headroom_allocator* allocator);
+
 typedef struct headroom_stats {
   size_t size;           /* sizeof(headroom_stats). */
   uint64_t growths;      /* Memory was taken from the device because a request could not be met. */

@@ -297,6 +297,16 @@ DevicePool::Totals DevicePool::totals() const {
           device_ns_};
 }
 
+void DevicePool::reset_peak() {
+  const std::scoped_lock lock(mutex_);
+  reserved_peak_ = created_ * page_bytes + plain_bytes_;
+}
+
+Result<DeviceMemory> DevicePool::device_memory() const {
+  const std::scoped_lock lock(mutex_);
+  return backend_->device_memory();
+}
+
 std::optional<Error> DevicePool::last_error() const {
   const std::scoped_lock lock(mutex_);
   return last_error_;

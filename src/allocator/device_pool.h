@@ -102,6 +102,10 @@ class DevicePool {
   void set_captured(std::vector<StreamId> streams);
 
   Totals totals() const;
+  // The reserved peak is what is reserved now.
+  void reset_peak();
+  // As the driver counts; asks it once.
+  Result<DeviceMemory> device_memory() const;
   // The backend's last refusal, if there was any.
   std::optional<Error> last_error() const;
 

@@ -246,6 +246,17 @@ Usage HeadroomAllocator::usage_snapshot() const {
   return usage;
 }
 
+void HeadroomAllocator::reset_peaks() {
+  if (!pool_.is_ours()) return;
+  any_shard(true, [&](std::size_t number, Shard& shard) {
+    shard.reset_peak();
+    if (!is_alone()) peak_.note_exactly(number, shard.usage());
+    return false;
+  });
+  peak_.reset();
+  pool_.reset_peak();
+}
+
 MissCounts HeadroomAllocator::miss_counts() const {
   MissCounts counts;
   any_shard(true, [&](std::size_t /*number*/, Shard& shard) {

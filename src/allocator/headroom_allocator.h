@@ -123,6 +123,8 @@ class HeadroomAllocator final : public Policy {
   std::optional<Block> block_around(Address address) const;
 
   Usage usage_snapshot() const;
+  // From now on peaks are of what is live and reserved now, and of what comes.
+  void reset_peaks();
   std::uint64_t capacity_bytes() const { return pool_.capacity_bytes(); }
   MissCounts miss_counts() const;
   PlanCounts plan_counts() const;

@@ -84,6 +84,7 @@ class Shard {
 
   // What is live, by component; the peak is this shard's own.
   const Usage& usage() const { return tracker_.usage(); }
+  void reset_peak() { tracker_.reset_peak(); }
   const Core& core() const { return *core_; }
   Core& core() { return *core_; }
   const PlanCounts& plan_counts() const { return planner_.counts(); }

@@ -63,6 +63,37 @@ static void blocks_can_be_used_and_are_counted(void) {
   headroom_allocator_destroy(a);
 }
 
+static void peaks_begin_anew(void) {
+  headroom_allocator* a = host(64 * MIB);
+  headroom_usage usage = HEADROOM_USAGE_INIT;
+  headroom_tag weights = {HEADROOM_WEIGHTS, 0};
+  char other_stream;
+  void* small = headroom_allocate(a, 2 * MIB, NULL, weights);
+  void* large = headroom_allocate(a, 24 * MIB, NULL, no_tag);
+  EXPECT(headroom_free(a, large, NULL) == HEADROOM_OK && headroom_trim(a, NULL) == HEADROOM_OK);
+  EXPECT(headroom_get_usage(a, &usage) == HEADROOM_OK);
+  EXPECT(usage.live_peak_bytes == 26 * MIB && usage.reserved_peak_bytes == 26 * MIB);
+  EXPECT(headroom_reset_peaks(a) == HEADROOM_OK);
+  EXPECT(headroom_get_usage(a, &usage) == HEADROOM_OK);
+  EXPECT(usage.live_peak_bytes == 2 * MIB && usage.reserved_peak_bytes == 2 * MIB);
+  EXPECT(usage.live_at_peak[HEADROOM_WEIGHTS] == 2 * MIB &&
+         usage.live_at_peak[HEADROOM_OTHER] == 0);
+  /* On two streams, whose peaks are not their sum's. */
+  large = headroom_allocate(a, 8 * MIB, &other_stream, no_tag);
+  EXPECT(headroom_get_usage(a, &usage) == HEADROOM_OK && usage.live_peak_bytes == 10 * MIB);
+  EXPECT(headroom_free(a, large, &other_stream) == HEADROOM_OK);
+  EXPECT(headroom_reset_peaks(a) == HEADROOM_OK);
+  EXPECT(headroom_get_usage(a, &usage) == HEADROOM_OK && usage.live_peak_bytes == 2 * MIB);
+  large = headroom_allocate(a, 512, &other_stream, no_tag);
+  EXPECT(headroom_get_usage(a, &usage) == HEADROOM_OK && usage.live_peak_bytes == 2 * MIB + 512);
+  EXPECT(headroom_free(a, large, &other_stream) == HEADROOM_OK);
+  EXPECT(headroom_reset_peaks(a) == HEADROOM_OK);
+  EXPECT(headroom_get_usage(a, &usage) == HEADROOM_OK && usage.live_peak_bytes == 2 * MIB);
+  EXPECT(headroom_free(a, small, NULL) == HEADROOM_OK);
+  EXPECT(headroom_reset_peaks(NULL) == HEADROOM_INVALID);
+  headroom_allocator_destroy(a);
+}
+
 static void memory_goes_back_and_the_capacity_changes(void) {
   headroom_allocator* a = host(64 * MIB);
   void* p = headroom_allocate(a, 32 * MIB, NULL, no_tag);
@@ -240,6 +271,7 @@ static void a_forked_child_is_refused(void) {
     EXPECT(headroom_allocate(a, 1, NULL, no_tag) == NULL);
     EXPECT(headroom_last_result() == HEADROOM_UNSUPPORTED);
     EXPECT(headroom_free(a, p, NULL) == HEADROOM_UNSUPPORTED);
+    EXPECT(headroom_reset_peaks(a) == HEADROOM_UNSUPPORTED);
     headroom_allocator_destroy(a);
     exit(failures == 0 ? 0 : 1); /* With live blocks, through the handlers of exit(). */
   }
@@ -304,6 +336,7 @@ int main(int argc, char** argv) {
   EXPECT(headroom_allocator_abi() == HEADROOM_ALLOCATOR_ABI);
   EXPECT(headroom_last_result() == HEADROOM_OK && headroom_last_error()[0] == '\0');
   blocks_can_be_used_and_are_counted();
+  peaks_begin_anew();
   memory_goes_back_and_the_capacity_changes();
   streams_and_pools_keep_their_memory_apart();
   reports_say_what_holds_the_memory(folder);
