@@ -116,7 +116,7 @@ int replay_input(const Options& options, const ReplayInput& input) {
     fmt::print("{}", report::to_text(facts, rows));
     if (input.snapshot) fmt::print("{}", report::answer(*input.snapshot, facts, rows, line_width));
   }
-  const ReplayFiles files{options.html, options.exported};
+  const ReplayFiles files{options.html, options.exported, !options.policies.empty()};
   if (auto written = write_replay_files(files, input, facts, rows); !written)
     return print_error(written.error(), exit_could_not_look);
   return completed ? exit_ok : exit_findings;
@@ -164,9 +164,10 @@ void add_replay(CLI::App& app, Context& context) {
                       "Of a snapshot: which device (default: the one with the most events)");
   command->add_option("--html", options->html,
                       "Also write a page that shows the address space over time");
-  command->add_option("--export", options->exported,
-                      "Also write what the policy did as a PyTorch memory snapshot, for "
-                      "pytorch.org/memory_viz");
+  command->add_option(
+      "--export", options->exported,
+      "Also write what the policy did, or without --policy a flight recording as it "
+      "was, as a PyTorch memory snapshot, for pytorch.org/memory_viz");
   command->add_flag("--min-capacity", options->min_capacity,
                     "Search the smallest capacity that is enough");
   command->add_flag("--json", options->json, "One JSON object a line (headroom.replay/1)");

@@ -15,6 +15,7 @@ namespace headroom::cli {
 struct ReplayFiles {
   std::string html;
   std::string exported;
+  bool exports_policy = true;  // Else a flight recording is exported as it was recorded.
 };
 
 // Replays once more for each policy of `rows`, as histories cost memory. Requires: one row where
