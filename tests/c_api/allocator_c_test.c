@@ -310,18 +310,36 @@ static void* work(void* argument) {
   return w;
 }
 
-static void threads_do_not_disturb_each_other(void) {
-  headroom_allocator* a = host(256 * MIB);
+/* Nor does who looks on, while all of it is recorded. */
+static void threads_do_not_disturb_each_other(const char* folder) {
+  headroom_allocator_options options = HEADROOM_ALLOCATOR_OPTIONS_INIT;
+  headroom_request request = {512 * MIB, NULL, {HEADROOM_LOGITS, 0}};
+  headroom_allocator* a;
   headroom_usage usage = HEADROOM_USAGE_INIT;
+  char recording[512], snapshot[512];
   worker workers[4];
   pthread_t threads[4];
   void* done;
   int i;
+  snprintf(recording, sizeof recording, "%s/threads.flight", folder);
+  snprintf(snapshot, sizeof snapshot, "%s/threads.pickle", folder);
+  options.capacity_bytes = 256 * MIB;
+  options.flight_recorder_path = recording;
+  options.flight_recorder_events = 512;
+  a = headroom_allocator_create(&options);
+  EXPECT(a != NULL);
   for (i = 0; i < 4; ++i) {
     workers[i].allocator = a;
     workers[i].stream = (char)(i + 1);
     workers[i].failures = 0;
     EXPECT(pthread_create(&threads[i], NULL, work, &workers[i]) == 0);
+  }
+  for (i = 0; i < 20; ++i) {
+    EXPECT(headroom_explain(a, &request, HEADROOM_FORMAT_TEXT, NULL, 0) > 100);
+    EXPECT(headroom_write_snapshot(a, snapshot) == HEADROOM_OK);
+    EXPECT(headroom_trim(a, NULL) == HEADROOM_OK);
+    EXPECT(headroom_reset_peaks(a) == HEADROOM_OK);
+    EXPECT(headroom_get_usage(a, &usage) == HEADROOM_OK && usage.live_peak_bytes >= usage.live_bytes);
   }
   for (i = 0; i < 4; ++i) {
     EXPECT(pthread_join(threads[i], &done) == 0 && done == &workers[i]);
@@ -341,7 +359,7 @@ int main(int argc, char** argv) {
   streams_and_pools_keep_their_memory_apart();
   reports_say_what_holds_the_memory(folder);
   processes_share_a_budget(folder);
-  threads_do_not_disturb_each_other();
+  threads_do_not_disturb_each_other(folder);
   misuse_is_refused();
   newer_callers_are_served_where_they_ask_nothing_new();
   a_forked_child_is_refused();
