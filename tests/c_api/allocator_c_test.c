@@ -25,6 +25,9 @@ static int failures = 0;
 
 static const headroom_tag no_tag = {HEADROOM_OTHER, 0};
 
+/* Nobody destroys it; it stays known to somebody, so that a leak checker takes it for no leak. */
+static headroom_allocator* volatile left_behind;
+
 static headroom_allocator* host(uint64_t capacity) {
   headroom_allocator_options options = HEADROOM_ALLOCATOR_OPTIONS_INIT;
   headroom_allocator* made;
@@ -364,7 +367,8 @@ int main(int argc, char** argv) {
   newer_callers_are_served_where_they_ask_nothing_new();
   a_forked_child_is_refused();
   /* The process ends with a live block, and with an allocator that nobody destroyed. */
-  EXPECT(headroom_allocate(host(64 * MIB), 3 * MIB, NULL, no_tag) != NULL);
+  left_behind = host(64 * MIB);
+  EXPECT(headroom_allocate(left_behind, 3 * MIB, NULL, no_tag) != NULL);
   printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }

@@ -8,6 +8,7 @@
 #include <headroom/allocator.h>
 
 #include <fstream>
+#include <ostream>
 #include <string>
 
 #include "allocator/backends/self_test_cache_file.h"
@@ -30,6 +31,10 @@ struct Kind {
   VirtualMemoryKey key;    // What a self-test is kept under; an empty driver is this kernel.
   const char* counter;     // Who counts free memory.
 };
+
+void PrintTo(const Kind& kind, std::ostream* out) {
+  *out << kind.name;
+}
 
 const Kind kinds[] = {
     {"hip",
