@@ -10,13 +10,16 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "allocator/diagnose.h"
 #include "allocator/files/budget_ledger.h"
 #include "allocator/files/flight_recorder.h"
+#include "allocator/headroom_allocator.h"
 #include "allocator/name_table.h"
 #include "allocator/replay/recording.h"
+#include "allocator/simulated_backend.h"
 #include "base/bytes.h"
 #include "machine/temporary_folder.h"
 #include "machine/user_files.h"
@@ -76,6 +79,48 @@ BENCHMARK(all_different)
 BENCHMARK(all_different_unsorted)
     ->Name("diagnose, all different, free pieces in no order")
     ->Unit(benchmark::kMillisecond);
+
+// The whole way: every block is looked up in an allocator that holds this many, and every third
+// place between them is free.
+void explain_heap(benchmark::State& state) {
+  SimulatedBackend device;
+  HeadroomAllocator allocator(device, std::uint64_t{64} << 30U);
+  std::mt19937_64 random(5);
+  std::vector<Address> blocks;
+  const auto count = static_cast<std::size_t>(state.range(0));
+  for (std::size_t i = 0; i < count + count / 2; ++i)
+    blocks.push_back(*allocator.allocate({.bytes = 1 + random() % (std::uint64_t{512} << 10U),
+                                          .tag = static_cast<Component>(random() % component_count),
+                                          .name = static_cast<NameId>(random() % 200)}));
+  for (std::size_t i = 0; i < blocks.size(); i += 3) allocator.free(blocks[i]);
+  const Request refused{.bytes = std::uint64_t{65} << 30U, .tag = Component::logits};
+  std::size_t characters = 0;
+  for (auto _ : state) characters += to_text(allocator.explain(refused)).size();
+  benchmark::DoNotOptimize(characters);
+}
+BENCHMARK(explain_heap)
+    ->Name("the report from an allocator, live blocks")
+    ->Arg(10000)
+    ->Arg(100000)
+    ->Unit(benchmark::kMillisecond);
+
+// What a program pays for being recorded: a block is allocated and freed, from memory that is
+// there.
+void allocate_and_free(benchmark::State& state) {
+  const auto folder = machine::TemporaryFolder::make();
+  std::unique_ptr<FlightRecorder> recorder;
+  SimulatedBackend device;
+  HeadroomAllocator::Options options;
+  options.planning = false;
+  if (state.range(0) == 1) {
+    recorder = *FlightRecorder::create(folder->path() + "/flight", {});
+    options.recorder = [&](std::uint32_t) { return &recorder->shard(0); };
+    options.device_recorder = &recorder->device_shard();
+  }
+  HeadroomAllocator allocator(device, 1024 * mib, std::move(options));
+  for (auto _ : state) allocator.free(*allocator.allocate({.bytes = mib}));
+}
+BENCHMARK(allocate_and_free)->Name("allocate and free, recorded")->Arg(0)->Arg(1);
 
 void flight_event(benchmark::State& state) {
   const auto folder = machine::TemporaryFolder::make();

@@ -110,7 +110,8 @@ typedef struct headroom_allocator_options {
   /* Where the last events are recorded, readable after a crash; null: nowhere. Replaces an older
    * recording, but none that is still being written. */
   const char* flight_recorder_path;
-  /* How many of each of the first 16 streams are kept; 0: 16,384, which take 8 MiB in all. */
+  /* How many of each of the first 16 streams are kept; 0: 16,384, which take 8.5 MiB in
+   * all. As many of what is taken from the device and given back are kept besides. */
   uint64_t flight_recorder_events;
   /* A file by which the processes on one device keep to their shares, one file for each device;
    * null: none. */
@@ -269,6 +270,10 @@ typedef struct headroom_usage {
 
 HEADROOM_API headroom_result headroom_get_usage(headroom_allocator* allocator,
                                                 headroom_usage* usage);
+
+/* live_peak_bytes, live_at_peak and reserved_peak_bytes become what is live and reserved now, and
+   count from there (torch.cuda.reset_peak_memory_stats). */
+HEADROOM_API headroom_result headroom_reset_peaks(headroom_allocator* allocator);
 
 typedef struct headroom_stats {
   size_t size;           /* sizeof(headroom_stats). */

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "allocator/device_memory.h"
 #include "allocator/policy.h"
 #include "base/result.h"
 
@@ -91,6 +92,12 @@ class Backend {
   // backend is destroyed.
   virtual Result<std::uint64_t> allocate(std::uint64_t bytes) = 0;
   virtual Status release(std::uint64_t address) = 0;
+
+  // What the whole device has and what of it is free, this backend's memory not counted as free
+  // unless it can be taken again. Fails with `unsupported` where nobody counts that.
+  virtual Result<DeviceMemory> device_memory() {
+    return Error{Errc::unsupported, "no driver counts this memory", ""};
+  }
 
   // Streams. A backend whose work is done when its calls return has nothing to wait for.
 

@@ -60,6 +60,7 @@ class BusyBackend final : public Backend {
     if (told_) told_(address, plain_[address]);
     return backend_->release(address);
   }
+  Result<DeviceMemory> device_memory() override { return backend_->device_memory(); }
   void bind_stream(StreamId stream, std::uintptr_t native) override {
     backend_->bind_stream(stream, native);
   }

@@ -19,11 +19,13 @@ constexpr std::uint64_t always = 1;
 
 }  // namespace
 
-DevicePool::DevicePool(Backend& backend, std::uint64_t capacity_bytes, Budget* budget)
+DevicePool::DevicePool(Backend& backend, std::uint64_t capacity_bytes, Budget* budget,
+                       FlightShard* recorder)
     : backend_(&backend),
       alive_(backend.alive() != nullptr ? backend.alive() : &always),
       capacity_pages_(std::min(capacity_bytes / page_bytes, max_pages)),
       budget_(budget),
+      recorder_(recorder),
       held_limit_(capacity_pages_) {}
 
 DevicePool::~DevicePool() {
@@ -140,9 +142,30 @@ Result<PageHandle> DevicePool::map(std::uint64_t address) {
   return page;
 }
 
-Status DevicePool::allow_access(std::uint64_t address, std::uint64_t bytes) {
+Status DevicePool::allow_access(std::uint64_t address, std::uint64_t bytes, StreamId stream) {
   const std::scoped_lock lock(mutex_);
-  return noted(backend_->allow_access(address, bytes), capabilities().costs.allow_access);
+  HEADROOM_CHECK(noted(backend_->allow_access(address, bytes), capabilities().costs.allow_access));
+  note_locked(FlightKind::map, address, bytes, stream);
+  return Done{};
+}
+
+void DevicePool::note_locked(FlightKind kind, std::uint64_t address, std::uint64_t bytes,
+                             StreamId stream) {
+  if (recorder_ == nullptr) return;
+  recorder_->note(
+      {.kind = kind, .stream = stream, .address = address, .bytes = bytes, .requested = bytes});
+}
+
+void DevicePool::note(FlightKind kind, std::uint64_t address, std::uint64_t bytes,
+                      StreamId stream) {
+  const std::scoped_lock lock(mutex_);
+  note_locked(kind, address, bytes, stream);
+}
+
+void DevicePool::stop_recording() {
+  if (!is_ours()) return;
+  const std::scoped_lock lock(mutex_);
+  recorder_ = nullptr;
 }
 
 Status DevicePool::unmap(std::uint64_t address, PageHandle page) {
@@ -169,7 +192,7 @@ void DevicePool::retry_creation() {
   refused_ = false;
 }
 
-Result<std::uint64_t> DevicePool::allocate(std::uint64_t bytes) {
+Result<std::uint64_t> DevicePool::allocate(std::uint64_t bytes, StreamId stream) {
   const std::scoped_lock lock(mutex_);
   const std::uint64_t capacity = capacity_pages_;
   if (bytes / page_bytes > capacity - std::min(capacity, created_ + plain_pages()))
@@ -185,13 +208,15 @@ Result<std::uint64_t> DevicePool::allocate(std::uint64_t bytes) {
   }
   plain_bytes_ += bytes;
   note_reserved();
+  note_locked(FlightKind::segment_allocate, *address, bytes, stream);
   return address;
 }
 
-Status DevicePool::release(std::uint64_t address, std::uint64_t bytes) {
+Status DevicePool::release(std::uint64_t address, std::uint64_t bytes, StreamId stream) {
   HEADROOM_CHECK(check_process());
   const std::scoped_lock lock(mutex_);
   HEADROOM_CHECK(noted(backend_->release(address), capabilities().costs.release));
+  note_locked(FlightKind::segment_free, address, bytes, stream);
   plain_bytes_ -= bytes;
   give_budget_back(bytes);
   return Done{};
@@ -270,6 +295,16 @@ DevicePool::Totals DevicePool::totals() const {
           lost_,
           device_calls_,
           device_ns_};
+}
+
+void DevicePool::reset_peak() {
+  const std::scoped_lock lock(mutex_);
+  reserved_peak_ = created_ * page_bytes + plain_bytes_;
+}
+
+Result<DeviceMemory> DevicePool::device_memory() const {
+  const std::scoped_lock lock(mutex_);
+  return backend_->device_memory();
 }
 
 std::optional<Error> DevicePool::last_error() const {

@@ -5,6 +5,9 @@
 // re-mapping is cheaper, and on ROCm destroying one need not return the memory while the address
 // range is reserved.
 //
+// What is taken and given back it notes in a flight recorder's ring: a stretch of pages is one
+// event, so that a repair that moves a thousand of them does not drive the rest out of the ring.
+//
 // Thread-safe: one mutex around every call, since backends have none.
 #pragma once
 
@@ -18,6 +21,7 @@
 
 #include "allocator/backend.h"
 #include "allocator/budget.h"
+#include "allocator/flight_shard.h"
 
 namespace headroom::allocator {
 
@@ -34,9 +38,10 @@ class DevicePool {
     std::uint64_t device_ns = 0;
   };
 
-  // `backend` outlives the pool, and so does `budget`, which may be null. The capacity counts in
-  // whole pages.
-  DevicePool(Backend& backend, std::uint64_t capacity_bytes, Budget* budget = nullptr);
+  // `backend` outlives the pool, and so do `budget` and `recorder`, which may be null; nobody else
+  // writes to the recorder. The capacity counts in whole pages.
+  DevicePool(Backend& backend, std::uint64_t capacity_bytes, Budget* budget = nullptr,
+             FlightShard* recorder = nullptr);
   ~DevicePool();
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
@@ -58,8 +63,9 @@ class DevicePool {
   // Maps an unmapped page, or a new one, at `address`. Fails with the backend's words, or with
   // out_of_memory at the capacity; the page is then still in the pool.
   Result<PageHandle> map(std::uint64_t address);
-  // Once for a stretch of pages mapped since; before anything touches them.
-  Status allow_access(std::uint64_t address, std::uint64_t bytes);
+  // Once for a stretch of pages mapped since; before anything touches them. `stream`, here and
+  // below: whose request it is for, which only the recorder is told.
+  Status allow_access(std::uint64_t address, std::uint64_t bytes, StreamId stream = 0);
   // Takes the page at `address` back. On failure it stays mapped.
   Status unmap(std::uint64_t address, PageHandle page);
   // These mapped pages can never be used again.
@@ -71,8 +77,14 @@ class DevicePool {
   void retry_creation();
 
   // Plain memory, `bytes` a multiple of page_bytes. Fails as map() does.
-  Result<std::uint64_t> allocate(std::uint64_t bytes);
-  Status release(std::uint64_t address, std::uint64_t bytes);
+  Result<std::uint64_t> allocate(std::uint64_t bytes, StreamId stream = 0);
+  Status release(std::uint64_t address, std::uint64_t bytes, StreamId stream = 0);
+
+  // Of a stretch of pages, `unmap` and `repair`: what the pool sees only page by page.
+  void note(FlightKind kind, std::uint64_t address, std::uint64_t bytes, StreamId stream);
+  // From now on nothing is noted: what goes back at the end of an allocator is no part of its
+  // story, and who reads the recording wants to see what it held.
+  void stop_recording();
 
   void bind_stream(StreamId stream, std::uintptr_t native);
   Status wait_for(StreamId stream);
@@ -90,6 +102,10 @@ class DevicePool {
   void set_captured(std::vector<StreamId> streams);
 
   Totals totals() const;
+  // The reserved peak is what is reserved now.
+  void reset_peak();
+  // As the driver counts; asks it once.
+  Result<DeviceMemory> device_memory() const;
   // The backend's last refusal, if there was any.
   std::optional<Error> last_error() const;
 
@@ -105,6 +121,7 @@ class DevicePool {
   Status create_page();
   std::uint64_t usable() const;
   bool destroy_unmapped_page();
+  void note_locked(FlightKind kind, std::uint64_t address, std::uint64_t bytes, StreamId stream);
   void note_reserved();
   std::uint64_t plain_pages() const { return plain_bytes_ / page_bytes; }
 
@@ -112,6 +129,7 @@ class DevicePool {
   const std::uint64_t* alive_;  // Of the backend, or a constant 1.
   std::atomic<std::uint64_t> capacity_pages_;
   Budget* budget_;
+  FlightShard* recorder_;
   std::uint64_t unused_budget_ = 0;  // Taken from it, and not from the device yet.
   mutable std::mutex mutex_;
   std::uint64_t held_limit_ = 0;  // Pages.

@@ -120,6 +120,8 @@ OutOfMemory diagnose(const HeapView& view) {
   problem.heap = detail_of(view, memory);
   if (view.device_memory)
     problem.outside = outside_of(*view.device_memory, view.usage.reserved_bytes);
+  else
+    problem.no_outside = view.device_memory.error();
   if (view.batch_line) problem.batch = forecast(view, *view.batch_line, memory.split.hard_bytes);
   return problem;
 }

@@ -21,7 +21,8 @@ enum class BackendCall : std::uint8_t {
   release,
   wait,
   record,
-  passed
+  passed,
+  device_memory
 };
 
 class FaultyBackend final : public Backend {
@@ -69,6 +70,10 @@ class FaultyBackend final : public Backend {
   Status release(std::uint64_t address) override {
     HEADROOM_CHECK(passes(BackendCall::release));
     return backend_->release(address);
+  }
+  Result<DeviceMemory> device_memory() override {
+    HEADROOM_CHECK(passes(BackendCall::device_memory));
+    return backend_->device_memory();
   }
   void bind_stream(StreamId stream, std::uintptr_t native) override {
     backend_->bind_stream(stream, native);

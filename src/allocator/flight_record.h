@@ -16,6 +16,11 @@
 //
 // A writer sets word 0 to zero, writes the others, and writes word 0 last, so a record that it did
 // not finish says so. Numbers that do not fit are cut to the largest that does.
+//
+// Blocks come and go thousands of times as often as the device is asked. So what was taken from it
+// has a ring of its own, in which events stay that blocks would have driven out long ago: with them
+// the memory behind the blocks is known, and not only where blocks are. Recordings of before it was
+// there have zero in the header's device_ring; everything else is the same.
 #pragma once
 
 #include <array>
@@ -29,16 +34,18 @@ namespace headroom::allocator {
 
 enum class FlightKind : std::uint8_t {
   allocate = 1,
-  free,              // Of the block at `address`; bytes, stream, tag and name as it had them.
-  retag,             // `tag` and `name` are the new ones.
-  synchronize,       // `stream` was.
+  free,         // Of the block at `address`; bytes, stream, tag and name as it had them.
+  retag,        // `tag` and `name` are the new ones.
+  synchronize,  // `stream` was.
+  // Of the device's ring; `stream` is the one that asked.
   segment_allocate,  // A plain allocation was taken from the device …
   segment_free,      // … and given back.
-  map,               // Pages were mapped at `address` …
-  unmap,             // … and unmapped.
-  repair,            // Free pages were moved to `address`; their map events came before.
-  iteration,         // One begins: `address` is its number, `bytes` is what was live.
-  refuse,            // `bytes` could not be met; `address` is what was free.
+  map,               // A stretch of pages was mapped at `address` …
+  unmap,             // … and unmapped, as a whole or in part.
+  repair,            // Free pages were moved to `address`; their events came before.
+  // Of any ring again.
+  iteration,  // One begins: `address` is its number, `bytes` is what was live.
+  refuse,     // `bytes` could not be met; `address` is what was free.
 };
 inline constexpr std::uint8_t last_flight_kind = 11;
 
@@ -75,8 +82,9 @@ struct FlightHeader {
   std::uint64_t start_unix_us = 0;    // When time_us was 0.
   std::uint64_t closed = 0;           // 1: the writer ended in order.
   std::array<char, 128> device = {};  // Its name, then zeros.
+  std::uint64_t device_ring = 0;  // Which of the rings, from 1, is the device's; 0: there is none.
 };
-static_assert(sizeof(FlightHeader) == 200);
+static_assert(sizeof(FlightHeader) == 208);
 
 // Where things are. Requires: the numbers of the header were checked.
 struct FlightLayout {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "allocator/flight_record.h"
 
@@ -25,24 +26,27 @@ class FlightShard {
     std::uint64_t* written = nullptr;
     std::uint64_t count = 0;               // Records: a power of two.
     const std::uint64_t* alive = nullptr;  // 0 in a forked child, whose events are not ours.
+    // How much the device's ring has written; null: there is none, or this is it.
+    std::uint64_t* device_written = nullptr;
   };
 
   FlightShard(Memory memory, FlightClock& clock) : memory_(memory), clock_(&clock) {}
 
   // The event's own time does not count. Allocations, frees and retags get the time at which the
   // clock was last looked at, at most 16 events before; for others it is looked at, because they
-  // are rare and dear. So order between shards is kept wherever memory changes hands through the
-  // device.
+  // are rare and dear, and for whatever follows an event of the device. So order between rings is
+  // kept wherever memory changes hands through the device.
   void note(const FlightEvent& event) {
     if (*memory_.alive == 0) return;
-    if ((number_ & 15U) == 0 || event.kind > FlightKind::retag) time_us_ = clock_->now_us();
+    if (device_has_moved() || (number_ & 15U) == 0 || event.kind > FlightKind::retag)
+      time_us_ = clock_->now_us();
     const FlightWords words = to_words(event, number_, time_us_);
     std::uint64_t* record = memory_.records + (number_ & (memory_.count - 1)) * words.size();
-    // Nobody else writes here; the order is for who reads after this process was killed.
+    // Nobody else writes here; the order is for who reads after this process was killed. No fence:
+    // the thread sanitizer knows none.
     store(record[0], 0, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
     for (std::size_t i = 1; i < words.size(); ++i)
-      store(record[i], words[i], std::memory_order_relaxed);
+      store(record[i], words[i], std::memory_order_release);
     store(record[0], words[0], std::memory_order_release);
     store(*memory_.written, ++number_, std::memory_order_release);
   }
@@ -50,6 +54,12 @@ class FlightShard {
   std::uint64_t written() const { return number_; }
 
  private:
+  bool device_has_moved() {
+    if (memory_.device_written == nullptr) return false;
+    const std::uint64_t now =
+        std::atomic_ref(*memory_.device_written).load(std::memory_order_relaxed);
+    return std::exchange(device_seen_, now) != now;
+  }
   static void store(std::uint64_t& word, std::uint64_t value, std::memory_order order) {
     std::atomic_ref<std::uint64_t>(word).store(value, order);
   }
@@ -58,6 +68,7 @@ class FlightShard {
   FlightClock* clock_;
   std::uint64_t number_ = 0;
   std::uint64_t time_us_ = 0;
+  std::uint64_t device_seen_ = 0;
 };
 
 }  // namespace headroom::allocator

@@ -24,7 +24,7 @@ std::unique_ptr<Core> make_core(DevicePool& pool, const HeadroomAllocator::Optio
 
 HeadroomAllocator::HeadroomAllocator(Backend& backend, std::uint64_t capacity_bytes,
                                      Options options)
-    : pool_(backend, capacity_bytes, options.budget),
+    : pool_(backend, capacity_bytes, options.budget, options.device_recorder),
       options_(std::move(options)),
       name_(options_.virtual_memory ? "headroom" : "headroom-no-vmm") {
   create_shard(0);
@@ -37,6 +37,7 @@ HeadroomAllocator::HeadroomAllocator(std::unique_ptr<Backend> backend, std::uint
 }
 
 HeadroomAllocator::~HeadroomAllocator() {
+  pool_.stop_recording();
   owned_shards_.clear();
 }
 
@@ -198,8 +199,10 @@ void HeadroomAllocator::record_stream(Address address, StreamId stream) {
 }
 
 void HeadroomAllocator::synchronize(StreamId stream) {
-  any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
+  const std::size_t own = number_for(stream);
+  any_shard(true, [&](std::size_t number, Shard& shard) {
     shard.publish(stream);
+    if (number == own) shard.note_synchronization(stream);
     return false;
   });
 }
@@ -241,6 +244,17 @@ Usage HeadroomAllocator::usage_snapshot() const {
   usage.device_calls = totals.device_calls;
   usage.device_ns = totals.device_ns;
   return usage;
+}
+
+void HeadroomAllocator::reset_peaks() {
+  if (!pool_.is_ours()) return;
+  any_shard(true, [&](std::size_t number, Shard& shard) {
+    shard.reset_peak();
+    if (!is_alone()) peak_.note_exactly(number, shard.usage());
+    return false;
+  });
+  peak_.reset();
+  pool_.reset_peak();
 }
 
 MissCounts HeadroomAllocator::miss_counts() const {
@@ -299,6 +313,7 @@ HeapView HeadroomAllocator::view(const Request& request) const {
   view.names = options_.names;
   view.spare_bytes = pool_.spare() * page_bytes;
   view.device = pool_.last_error();
+  view.device_memory = pool_.device_memory();
   return view;
 }
 

@@ -60,6 +60,9 @@ class HeadroomAllocator final : public Policy {
     const NameTable* names = nullptr;
     // Where each shard's events go; null: nowhere. Called once per shard, from the first on.
     std::function<FlightShard*(std::uint32_t shard)> recorder = {};
+    // Where it notes what is taken from the device and given back; may be null. Nobody else writes
+    // to it, and it outlives the allocator.
+    FlightShard* device_recorder = nullptr;
   };
 
   // The capacity is rounded down to whole pages. `backend` outlives the allocator and is used by
@@ -120,13 +123,16 @@ class HeadroomAllocator final : public Policy {
   std::optional<Block> block_around(Address address) const;
 
   Usage usage_snapshot() const;
+  // From now on peaks are of what is live and reserved now, and of what comes.
+  void reset_peaks();
   std::uint64_t capacity_bytes() const { return pool_.capacity_bytes(); }
   MissCounts miss_counts() const;
   PlanCounts plan_counts() const;
   // The size that a live block has after rounding; nothing for an address that is not live.
   std::optional<std::uint64_t> block_bytes(Address address) const;
 
-  // Everything that is known of this moment. Takes every lock, one after the other.
+  // Everything that is known of this moment. Takes every lock, one after the other, and asks the
+  // driver once what the device has free.
   HeapView view(const Request& request) const;
   // Why a request fails, as things are now: ask right after allocate() returned nothing.
   OutOfMemory explain(const Request& request) const;

@@ -95,11 +95,11 @@ std::optional<Window> Heap::find_window(std::uint64_t bytes, StreamId stream, Su
   };
   std::optional<Window> best = search();
   const bool only_addresses_lack = !best && pages_for(bytes) <= supply.spare + supply.movable;
-  if (only_addresses_lack && reserve(pages_for(bytes) * page_bytes)) best = search();
+  if (only_addresses_lack && reserve(pages_for(bytes) * page_bytes, stream)) best = search();
   return best;
 }
 
-bool Heap::reserve(std::uint64_t bytes) {
+bool Heap::reserve(std::uint64_t bytes, StreamId stream) {
   std::uint64_t wanted = std::max(next_range_bytes_, bytes);
   auto address = pages_->reserve_range(wanted);
   while (!address && wanted > bytes) {  // Addresses are scarce here: take what there is.
@@ -108,7 +108,7 @@ bool Heap::reserve(std::uint64_t bytes) {
   }
   if (!address) return false;
   next_range_bytes_ = wanted * 2;
-  const std::uint32_t range = add_range(*address, wanted, SegmentState::hole);
+  const std::uint32_t range = add_range(*address, wanted, SegmentState::hole, stream);
   if (range >= pages_of_range_.size()) pages_of_range_.resize(range + 1);
   return true;
 }
@@ -142,7 +142,9 @@ Status Heap::map(SegmentId claimed, StreamId stream) {
     page_at(segment, end) = *page;
   }
   if (end > segment.address) {
-    if (Status allowed = pages_->allow_access(segment.address, end - segment.address); !allowed) {
+    Status allowed =
+        pages_->allow_access(segment.address, end - segment.address, ranges_[segment.range].stream);
+    if (!allowed) {
       retreat(claimed, end);
       return allowed;
     }
@@ -161,6 +163,9 @@ void Heap::retreat(SegmentId claimed, std::uint64_t end) {
          pages_->unmap(end - page_bytes, page_at(segment, end - page_bytes)))
     end -= page_bytes;
   pages_->lose((end - segment.address) / page_bytes);
+  if (end > segment.address)
+    pages_->note(FlightKind::map, segment.address, end - segment.address,
+                 ranges_[segment.range].stream);
   const SegmentId rest = cut(claimed, end);
   if (rest != no_segment) give_up(rest);
 }
@@ -202,6 +207,8 @@ std::uint64_t Heap::unmap_pages(SegmentId free, std::uint64_t count) {
     ++done;
   }
   if (done == 0) return 0;
+  pages_->note(FlightKind::unmap, last - done * page_bytes, done * page_bytes,
+               ranges_[before.range].stream);
   detach(free);
   const SegmentId hole = cut(free, last - done * page_bytes);
   const SegmentId above = cut(hole, last);

@@ -74,7 +74,7 @@ class Heap : public Tiling {
  private:
   PageHandle& page_at(const Segment& segment, std::uint64_t address);
   void retreat(SegmentId claimed, std::uint64_t end);
-  bool reserve(std::uint64_t bytes);
+  bool reserve(std::uint64_t bytes, StreamId stream);
   class WindowSearch;
 
   DevicePool* pages_;

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "allocator/batch_observer.h"
+#include "allocator/device_memory.h"
 #include "allocator/name_table.h"
 #include "allocator/policy.h"
 #include "base/error.h"
+#include "base/result.h"
 
 namespace headroom::allocator {
 
@@ -41,13 +43,6 @@ struct DeviceSpan {
   bool pages = false;  // Each 2 MiB of it can be unmapped by itself.
 };
 
-// The device as the driver counts it, every process included.
-struct DeviceMemory {
-  std::uint64_t total_bytes = 0;
-  std::uint64_t free_bytes = 0;
-  std::string source;  // Who says so: "hipMemGetInfo".
-};
-
 // The order of the vectors does not matter; by address is the fastest.
 struct HeapView {
   Request request;  // That was refused.
@@ -63,7 +58,9 @@ struct HeapView {
   std::vector<std::uint64_t> iterations = {};
   std::uint64_t batch = 0;  // Of the present iteration; 0: not known.
   std::optional<BatchLine> batch_line = {};
-  std::optional<DeviceMemory> device_memory = {};
+  // Or why nobody knows.
+  Result<DeviceMemory> device_memory =
+      Error{Errc::unsupported, "the device was not asked what others hold", ""};
   std::optional<Error> device = {};  // What the device said, where it refused.
   const NameTable* names = nullptr;  // Of the blocks; may be null. Outlives the view.
 };

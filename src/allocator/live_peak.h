@@ -28,6 +28,17 @@ class LivePeak {
     if (change < step_bytes || change < highest_.load(std::memory_order_relaxed) / 256) return;
     tell(told, known, usage);
   }
+  // The same, however small the change.
+  void note_exactly(std::size_t shard, const Usage& usage) {
+    Told& told = told_[shard];
+    tell(told, told.bytes.load(std::memory_order_relaxed), usage);
+  }
+
+  // The peak is what is live now, as far as the shards told.
+  void reset() {
+    const std::scoped_lock lock(mutex_);
+    set_peak(add_up());
+  }
 
   std::uint64_t bytes() const {
     const std::scoped_lock lock(mutex_);
@@ -53,20 +64,32 @@ class LivePeak {
     const std::uint64_t sum = sum_.fetch_add(change, std::memory_order_relaxed) + change;
     if (sum <= highest_.load(std::memory_order_relaxed)) return;
     const std::scoped_lock lock(mutex_);
+    const Sum now = add_up();
+    if (now.bytes > peak_bytes_) set_peak(now);
+  }
+
+  struct Sum {
+    std::uint64_t bytes = 0;
     ByComponent live;
-    std::uint64_t total = 0;
+  };
+
+  Sum add_up() const {
+    Sum sum;
     for (const Told& each : told_) {
       for (const Component c : all_components) {
         const std::uint64_t bytes =
             each.live[static_cast<std::size_t>(c)].load(std::memory_order_relaxed);
-        live[c] += bytes;
-        total += bytes;
+        sum.live[c] += bytes;
+        sum.bytes += bytes;
       }
     }
-    if (total <= peak_bytes_) return;
-    peak_bytes_ = total;
-    at_peak_ = live;
-    highest_.store(total, std::memory_order_relaxed);
+    return sum;
+  }
+  // mutex_ held.
+  void set_peak(const Sum& sum) {
+    peak_bytes_ = sum.bytes;
+    at_peak_ = sum.live;
+    highest_.store(sum.bytes, std::memory_order_relaxed);
   }
 
   std::array<Told, max_shards> told_;

@@ -162,6 +162,10 @@ std::string to_text(const OutOfMemory& problem) {
     text += live_by_component(problem) + why_free_memory_does_not_help(problem);
   }
   if (problem.outside) text += outside(*problem.outside);
+  // Where nobody counts, as for the machine's own memory, there is nothing to say.
+  if (problem.no_outside && problem.no_outside->code != Errc::unsupported)
+    text +=
+        fmt::format("  held outside this process: not known: {}\n", problem.no_outside->message);
   if (problem.batch) text += batch(*problem.batch);
   if (problem.device) text += fmt::format("  the device refused: {}\n", problem.device->message);
   return text + "  next: " + next_step(problem);

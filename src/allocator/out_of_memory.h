@@ -83,6 +83,7 @@ struct OutOfMemory {
   std::string name;                      // Of the tensor that was asked for; empty: not known.
   std::optional<HeapDetail> heap;
   std::optional<OutsideMemory> outside;
+  std::optional<Error> no_outside;  // Why `outside` is missing: nobody counts, or who did failed.
   std::optional<BatchForecast> batch;
 };
 

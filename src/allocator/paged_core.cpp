@@ -91,6 +91,7 @@ SegmentId PagedCore::repair(Heap& heap, std::uint64_t bytes, StreamId stream) {
     return no_segment;
   }
   if (!heap.map(claimed, stream)) return no_segment;
+  pages_->note(FlightKind::repair, window->first_page, window->pages * page_bytes, stream);
   ++counts_.repairs;
   return heap.occupy(*window, claimed);
 }

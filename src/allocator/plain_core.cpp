@@ -50,13 +50,13 @@ SegmentId PlainCore::find_ready(std::uint64_t bytes, StreamId stream) {
   return take_ready(kind_of(bytes), bytes, stream);
 }
 
-SegmentId PlainCore::take_new(Kind kind, std::uint64_t bytes) {
+SegmentId PlainCore::take_new(Kind kind, std::uint64_t bytes, StreamId stream) {
   const std::uint64_t least = round_up(bytes, page_bytes);
   std::uint64_t wanted = least;
   if (kind == small) wanted = std::max(least, small_chunk);
   if (kind == medium) wanted = std::max(least, medium_chunk);
-  SegmentId made = heaps_[kind].add(wanted);
-  if (made == no_segment && wanted > least) made = heaps_[kind].add(least);
+  SegmentId made = heaps_[kind].add(wanted, stream);
+  if (made == no_segment && wanted > least) made = heaps_[kind].add(least, stream);
   if (made == no_segment) return no_segment;
   ++counts_.growths;
   return heaps_[kind].carve(made, bytes);
@@ -75,7 +75,7 @@ void PlainCore::limit_idle(std::uint64_t bytes) {
 SegmentId PlainCore::find(std::uint64_t bytes, StreamId stream) {
   const Kind kind = kind_of(bytes);
   if (kind == own) limit_idle(bytes);
-  SegmentId found = take_new(kind, bytes);
+  SegmentId found = take_new(kind, bytes, stream);
   if (found != no_segment) return found;
   // Plain memory goes back with a synchronisation in any case. What a wait has brought may serve as
   // it is, and limit_idle() may have waited already.
@@ -85,15 +85,15 @@ SegmentId PlainCore::find(std::uint64_t bytes, StreamId stream) {
     const std::uint64_t needed = round_up(bytes, page_bytes);
     const std::uint64_t spare = pool_->spare() * page_bytes;
     static_cast<void>(flush(spare < needed ? needed - spare : needed));
-    found = take_new(kind, bytes);
+    found = take_new(kind, bytes, stream);
     // Where others hold part of the device it refuses before the capacity is reached.
-    while (found == no_segment && flush(needed) > 0) found = take_new(kind, bytes);
+    while (found == no_segment && flush(needed) > 0) found = take_new(kind, bytes, stream);
   }
   return found != no_segment ? found : take_anywhere(bytes, stream);
 }
 
 SegmentId PlainCore::find_new(std::uint64_t bytes, StreamId stream) {
-  const SegmentId found = take_new(kind_of(bytes), bytes);
+  const SegmentId found = take_new(kind_of(bytes), bytes, stream);
   return found != no_segment ? found : take_anywhere(bytes, stream);
 }
 

@@ -42,7 +42,7 @@ class PlainCore final : public Core {
 
   static Kind kind_of(std::uint64_t bytes);
   SegmentId take_ready(Kind kind, std::uint64_t bytes, StreamId stream);
-  SegmentId take_new(Kind kind, std::uint64_t bytes);
+  SegmentId take_new(Kind kind, std::uint64_t bytes, StreamId stream);
   SegmentId take_anywhere(std::uint64_t bytes, StreamId stream);
   void limit_idle(std::uint64_t bytes);
   std::uint64_t flush(std::uint64_t bytes);

@@ -3,10 +3,10 @@
 
 namespace headroom::allocator {
 
-SegmentId PlainHeap::add(std::uint64_t bytes) {
-  const auto address = pool_->allocate(bytes);
+SegmentId PlainHeap::add(std::uint64_t bytes, StreamId stream) {
+  const auto address = pool_->allocate(bytes, stream);
   if (!address) return no_segment;
-  return ranges_[add_range(*address, bytes, SegmentState::free)].first;
+  return ranges_[add_range(*address, bytes, SegmentState::free, stream)].first;
 }
 
 bool PlainHeap::is_idle(SegmentId id) const {
@@ -17,7 +17,8 @@ bool PlainHeap::is_idle(SegmentId id) const {
 
 std::uint64_t PlainHeap::release_range(SegmentId idle) {
   const Segment segment = (*segments_)[idle];
-  if (!pool_->release(segment.address, segment.bytes)) return 0;
+  const StreamId stream = ranges_[segment.range].stream;
+  if (!pool_->release(segment.address, segment.bytes, stream)) return 0;
   remove_range(segment.range);
   return segment.bytes;
 }

@@ -17,9 +17,9 @@ class PlainHeap : public Tiling {
   PlainHeap(std::uint8_t number, SegmentTable& segments, DevicePool& pool)
       : Tiling(number, segments, false), pool_(&pool) {}
 
-  // A free segment, all of a new allocation; none if the device refuses. `bytes` is a multiple of
-  // page_bytes.
-  SegmentId add(std::uint64_t bytes);
+  // A free segment, all of a new allocation for a request of the stream; none if the device
+  // refuses. `bytes` is a multiple of page_bytes.
+  SegmentId add(std::uint64_t bytes, StreamId stream);
 
   // The whole allocation that the segment lies in is free, and no work can touch it any more.
   bool is_idle(SegmentId id) const;

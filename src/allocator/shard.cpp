@@ -61,6 +61,11 @@ void Shard::note_refusal(const Request& request, std::uint64_t bytes) {
                            .requested = request.bytes});
 }
 
+void Shard::note_synchronization(StreamId stream) {
+  if (options_.recorder == nullptr) return;
+  options_.recorder->note({.kind = FlightKind::synchronize, .stream = stream});
+}
+
 void Shard::add_ages_to(HeapView& view) const {
   view.now = births_;
   view.iterations = iterations_;
@@ -271,16 +276,25 @@ std::uint64_t Shard::drain_inbox() {
 
 void Shard::add_to(HeapView& view, StreamId stream) const {
   for (const Tiling* tiling : core_->tilings()) tiling->add_to(view, stream);
-  blocks_.for_each([&](Address address, SegmentId id) {
+  // By number, which is how they lie in memory: a report of a hundred thousand blocks has to be
+  // quick.
+  std::vector<bool> is_live;
+  blocks_.for_each([&](Address /*address*/, SegmentId id) {
+    if (id >= is_live.size()) is_live.resize(std::max<std::size_t>(id + 1, is_live.size() * 2));
+    is_live[id] = true;
+  });
+  view.blocks.reserve(view.blocks.size() + blocks_.size());
+  for (SegmentId id = 0; id < is_live.size(); ++id) {
+    if (!is_live[id]) continue;
     const Segment& segment = core_->segment(id);
-    view.blocks.push_back({.address = address,
+    view.blocks.push_back({.address = segment.address,
                            .bytes = segment.bytes,
                            .requested_bytes = segment.bytes - segment.rounding,
                            .birth = segment.birth,
                            .stream = segment.stream,
                            .tag = segment.tag,
                            .name = segment.name});
-  });
+  }
 }
 
 std::uint64_t Shard::set_aside_bytes() const {

@@ -84,12 +84,15 @@ class Shard {
 
   // What is live, by component; the peak is this shard's own.
   const Usage& usage() const { return tracker_.usage(); }
+  void reset_peak() { tracker_.reset_peak(); }
   const Core& core() const { return *core_; }
   Core& core() { return *core_; }
   const PlanCounts& plan_counts() const { return planner_.counts(); }
 
-  // Notes that the request could not be met, for who reads the recording.
+  // For who reads the recording: that the request could not be met, and that the program has waited
+  // for the stream.
   void note_refusal(const Request& request, std::uint64_t bytes);
+  void note_synchronization(StreamId stream);
 
   void add_to(HeapView& view, StreamId stream) const;
   // Adds how old things are, as this shard counts: its blocks' births are such numbers.

@@ -77,7 +77,8 @@ std::uint64_t Tiling::address_bytes() const {
   return bytes;
 }
 
-std::uint32_t Tiling::add_range(std::uint64_t address, std::uint64_t bytes, SegmentState state) {
+std::uint32_t Tiling::add_range(std::uint64_t address, std::uint64_t bytes, SegmentState state,
+                                StreamId stream) {
   std::uint32_t index = 0;
   if (removed_ranges_.empty()) {
     index = static_cast<std::uint32_t>(ranges_.size());
@@ -93,7 +94,7 @@ std::uint32_t Tiling::add_range(std::uint64_t address, std::uint64_t bytes, Segm
   whole.range = index;
   whole.state = state;
   const SegmentId id = segments_->create(whole);
-  ranges_[index] = {address, bytes, id};
+  ranges_[index] = {address, bytes, id, stream};
   if (listener_) listener_(address, bytes);
   attach_alone(id);
   return index;
@@ -221,7 +222,7 @@ void Tiling::add_to(HeapView& view, StreamId stream) const {
       const bool is_mapped = segment.state != SegmentState::hole;
       if (is_mapped && follows) view.spans.back().bytes += segment.bytes;
       if (is_mapped && !follows)
-        view.spans.push_back({segment.address, segment.bytes, segment.stream, has_pages_});
+        view.spans.push_back({segment.address, segment.bytes, range.stream, has_pages_});
       follows = is_mapped;
       if (segment.state == SegmentState::free)
         view.free.push_back(

@@ -80,14 +80,17 @@ class Tiling {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;  // 0: removed; the place is there for another one.
     SegmentId first = no_segment;
+    StreamId stream = 0;  // Whose request it was taken for.
   };
   struct StreamIndex {
     StreamId stream;
     FreeIndex segments;
   };
 
-  // A new range that is one segment of this state; its index in ranges_.
-  std::uint32_t add_range(std::uint64_t address, std::uint64_t bytes, SegmentState state);
+  // A new range that is one segment of this state, for a request of the stream; its index in
+  // ranges_.
+  std::uint32_t add_range(std::uint64_t address, std::uint64_t bytes, SegmentState state,
+                          StreamId stream);
   // Requires: one free segment is all of it.
   void remove_range(std::uint32_t range);
 

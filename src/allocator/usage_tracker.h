@@ -26,6 +26,10 @@ class UsageTracker {
     usage_.live[from] -= bytes;
     usage_.live[to] += bytes;
   }
+  void reset_peak() {
+    usage_.live_peak_bytes = usage_.live_bytes;
+    usage_.live_at_peak = usage_.live;
+  }
   void set_reserved(std::uint64_t bytes) {
     usage_.reserved_bytes = bytes;
     usage_.reserved_peak_bytes = std::max(usage_.reserved_peak_bytes, bytes);

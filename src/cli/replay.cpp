@@ -119,7 +119,7 @@ int replay_input(const Options& options, const ReplayInput& input) {
     if (!input.snapshot || capacity.value_or(UINT64_MAX) < facts.peak_live_bytes)
       fmt::print("{}", report::advice(facts, rows));
   }
-  const ReplayFiles files{options.html, options.exported};
+  const ReplayFiles files{options.html, options.exported, !options.policies.empty()};
   if (auto written = write_replay_files(files, input, facts, rows); !written)
     return print_error(written.error(), exit_could_not_look);
   return completed ? exit_ok : exit_findings;
@@ -180,8 +180,8 @@ void add_replay(CLI::App& app, Context& context) {
       ->check(refuse_empty);
   command
       ->add_option("--export", options->exported,
-                   "Also write what the policy did as a PyTorch memory snapshot, for "
-                   "pytorch.org/memory_viz")
+                   "Also write what the policy did, or without --policy a flight recording as it "
+                   "was, as a PyTorch memory snapshot, for pytorch.org/memory_viz")
       ->check(refuse_empty);
   command->add_flag("--min-capacity", options->min_capacity,
                     "Search the smallest capacity that is enough");

@@ -5,6 +5,7 @@
 
 #include "allocator/models/make_policy.h"
 #include "allocator/replay/replay_history.h"
+#include "allocator/replay/snapshot_of_heap.h"
 #include "allocator/snapshot/snapshot_writer.h"
 #include "machine/user_files.h"
 #include "report/replay_html.h"
@@ -59,11 +60,14 @@ Status check_place(const std::string& path, const std::string& option) {
                where_to(option)};
 }
 
-Status write_export(const std::string& path, const ReplayInput& input,
+Status write_export(const ReplayFiles& files, const ReplayInput& input,
                     const report::ReplayRow& row) {
-  const allocator::Snapshot snapshot = to_snapshot(
-      history_of(input, row), row.capacity_bytes.value_or(allocator::unlimited_capacity_bytes));
-  return write(path, to_pickle(snapshot), "--export");
+  const bool as_recorded = input.recorded && !files.exports_policy;
+  const allocator::Snapshot snapshot =
+      as_recorded ? to_snapshot(*input.recorded)
+                  : to_snapshot(history_of(input, row),
+                                row.capacity_bytes.value_or(allocator::unlimited_capacity_bytes));
+  return write(files.exported, to_pickle(snapshot), "--export");
 }
 
 // About a piece of the curve for every two pixels, and as many blocks as a browser draws at once.
@@ -94,7 +98,7 @@ Status check_places(const ReplayFiles& files) {
 Status write_replay_files(const ReplayFiles& files, const ReplayInput& input,
                           const report::TraceFacts& facts,
                           const std::vector<report::ReplayRow>& rows) {
-  if (!files.exported.empty()) HEADROOM_CHECK(write_export(files.exported, input, rows.front()));
+  if (!files.exported.empty()) HEADROOM_CHECK(write_export(files, input, rows.front()));
   if (!files.html.empty()) HEADROOM_CHECK(write_page(files.html, input, facts, rows));
   return Done{};
 }

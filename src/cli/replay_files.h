@@ -15,6 +15,7 @@ namespace headroom::cli {
 struct ReplayFiles {
   std::string html;
   std::string exported;
+  bool exports_policy = true;  // Else a flight recording is exported as it was recorded.
 };
 
 // Fails where one of them is the trace, or both are one file. Writes nothing.

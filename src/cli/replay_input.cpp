@@ -5,7 +5,6 @@
 #include <array>
 #include <utility>
 
-#include "allocator/replay/recording.h"
 #include "allocator/replay/snapshot_trace.h"
 #include "allocator/snapshot/pickle.h"
 #include "allocator/snapshot/snapshot_reader.h"
@@ -34,11 +33,12 @@ Result<ReplayInput> parse_snapshot(std::string_view text, std::optional<std::uin
 }
 
 Result<ReplayInput> parse_recording(std::string_view text) {
-  HEADROOM_TRY(const allocator::Recording recording, allocator::parse_flight_record(text));
+  HEADROOM_TRY(allocator::Recording recording, allocator::parse_flight_record(text));
   ReplayInput input;
   input.trace = to_trace(recording);
   input.recording = report::RecordingFacts(recording);
   if (recording.capacity_bytes > 0) input.capacity_bytes = recording.capacity_bytes;
+  input.recorded = std::move(recording);
   return input;
 }
 

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "allocator/replay/recording.h"
 #include "allocator/replay/trace.h"
 #include "base/result.h"
 #include "report/recording_report.h"
@@ -18,7 +20,8 @@ struct ReplayInput {
   allocator::Trace trace;
   std::optional<report::SnapshotFacts> snapshot = {};
   std::optional<report::RecordingFacts> recording = {};
-  std::optional<std::uint64_t> capacity_bytes = {};  // That the job had, where the file says so.
+  std::optional<allocator::Recording> recorded = {};  // Its events and names.
+  std::optional<std::uint64_t> capacity_bytes = {};   // That the job had, where the file says so.
 };
 
 // `device`: of a snapshot; the one with the most events if none is named. `text` is the file.

@@ -81,7 +81,9 @@ Json to_json(const OutOfMemory& problem) {
 
 void add_missing(const OutOfMemory& problem, const std::string& at, Json& missing) {
   if (!problem.heap) missing[at + "/heap"] = "the allocator did not list its blocks";
-  if (!problem.outside) missing[at + "/outside"] = "the device was not asked what others hold";
+  if (!problem.outside)
+    missing[at + "/outside"] = problem.no_outside ? problem.no_outside->message
+                                                  : "the device was not asked what others hold";
   if (!problem.batch)
     missing[at + "/batch"] = "no step was finished, or larger batches did not take more memory";
 }

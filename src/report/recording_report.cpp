@@ -10,14 +10,32 @@ RecordingFacts::RecordingFacts(const allocator::Recording& recording)
       device(recording.device),
       closed(recording.closed),
       events(recording.events.size()),
+      device_events(recording.device_events),
       lost(recording.lost),
       torn(recording.torn),
       damaged(recording.damaged) {}
 
+namespace {
+
+std::string_view word_for(allocator::DeviceEvents events) {
+  switch (events) {
+    case allocator::DeviceEvents::none:
+      return "none";
+    case allocator::DeviceEvents::some:
+      return "some";
+    case allocator::DeviceEvents::all:
+      break;
+  }
+  return "all";
+}
+
+}  // namespace
+
 Json to_json(const RecordingFacts& facts) {
-  return {{"pid", facts.pid},        {"device", facts.device}, {"closed", facts.closed},
-          {"events", facts.events},  {"lost", facts.lost},     {"torn", facts.torn},
-          {"damaged", facts.damaged}};
+  return {{"pid", facts.pid},         {"device", facts.device},
+          {"closed", facts.closed},   {"events", facts.events},
+          {"lost", facts.lost},       {"torn", facts.torn},
+          {"damaged", facts.damaged}, {"device_events", word_for(facts.device_events)}};
 }
 
 std::string introduce(const std::string& name, const RecordingFacts& facts) {

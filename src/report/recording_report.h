@@ -17,6 +17,7 @@ struct RecordingFacts {
   std::string device;  // Empty: the writer did not say.
   bool closed = false;
   std::uint64_t events = 0;
+  allocator::DeviceEvents device_events = allocator::DeviceEvents::none;
   std::uint64_t lost = 0;
   std::uint64_t torn = 0;
   std::uint64_t damaged = 0;

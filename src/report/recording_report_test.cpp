@@ -29,6 +29,9 @@ TEST(RecordingReport, says_whose_it_is_how_it_ended_and_what_is_not_in_it) {
   EXPECT_EQ(json["events"], 3);
   EXPECT_EQ(json["damaged"], 2);
   EXPECT_EQ(json["closed"], true);
+  EXPECT_EQ(json["device_events"], "none");
+  recording.device_events = allocator::DeviceEvents::all;
+  EXPECT_EQ(to_json(RecordingFacts(recording))["device_events"], "all");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace headroom::trainer {
 
 namespace {
 
-// Events of one stream; 512 KiB.
+// Events of one stream, and as many of the device; 1 MiB.
 constexpr std::uint64_t recorded_events = 16384;
 
 Result<std::unique_ptr<allocator::FlightRecorder>> start_recording(
@@ -65,6 +65,7 @@ allocator::HeadroomAllocator::Options DeviceMemory::core_options() {
     core.recorder = [shards = recording_.get()](std::uint32_t number) {
       return number == 0 ? &shards->shard(0) : nullptr;  // Everything here is of one stream.
     };
+    core.device_recorder = &recording_->device_shard();
   }
   return core;
 }

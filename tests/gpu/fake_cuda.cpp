@@ -36,6 +36,14 @@ int retained[device_count] = {};
 
 extern "C" {
 
+// What no driver has: what was asked of the fake so far.
+std::uint64_t fake_virtual_memory_calls(int device) {
+  return driver_of(device).virtual_memory_calls();
+}
+std::uint64_t fake_memory_info_calls(int device) {
+  return driver_of(device).memory_info_calls();
+}
+
 int cuInit(unsigned flags) {
   return flags == 0 ? success : invalid_value;
 }

@@ -29,6 +29,14 @@ bool is_this_device(const Hip::Location& location) {
 
 extern "C" {
 
+// What no driver has: what was asked of the fake so far.
+std::uint64_t fake_virtual_memory_calls(int device) {
+  return driver_of(device).virtual_memory_calls();
+}
+std::uint64_t fake_memory_info_calls(int device) {
+  return driver_of(device).memory_info_calls();
+}
+
 int hipInit(unsigned flags) {
   if (thread_state().device < 0) thread_state().device = 0;
   return flags == 0 ? success : invalid_value;

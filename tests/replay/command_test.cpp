@@ -13,6 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "allocator/files/flight_recorder.h"
+#include "allocator/snapshot/snapshot_reader.h"
+#include "machine/user_files.h"
 
 namespace headroom {
 namespace {
@@ -186,6 +188,46 @@ TEST_F(ReplayCommand, reads_a_flight_recording_with_the_capacity_that_the_job_ha
   const auto json = nlohmann::json::parse(enough.text);
   EXPECT_EQ(json["recording"]["closed"], true);
   EXPECT_EQ(json["events"], 4);
+  EXPECT_EQ(json["recording"]["device_events"], "all");
+}
+
+TEST_F(ReplayCommand, exports_a_flight_recording_as_it_was_or_what_a_policy_makes_of_it) {
+  using namespace allocator;
+  const std::string path = folder_ / "job.flight";
+  const std::string snapshot = folder_ / "job.pickle";
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+  {
+    const auto recorder = FlightRecorder::create(path, {.capacity_bytes = 64 * mib});
+    ASSERT_TRUE(recorder) << recorder.error().message;
+    FlightShard& device = (*recorder)->device_shard();
+    device.note({.kind = FlightKind::map, .stream = 3, .address = 32 * mib, .bytes = 12 * mib});
+    device.note({.kind = FlightKind::segment_allocate, .address = 64 * mib, .bytes = 4 * mib});
+    (*recorder)->shard(0).note({.address = 34 * mib, .bytes = 3 * mib, .requested = 3 * mib - 7});
+    device.note({.kind = FlightKind::unmap, .stream = 3, .address = 42 * mib, .bytes = 2 * mib});
+  }
+  const auto exported = [&](const std::string& options) {
+    EXPECT_EQ(run(path + " --export " + snapshot + options).exit_code, 0);
+    const auto bytes = machine::read_file(snapshot);
+    EXPECT_TRUE(bytes);
+    auto read = read_snapshot(*bytes);
+    EXPECT_TRUE(read) << read.error().message;
+    return read->snapshot;
+  };
+  const Snapshot as_it_was = exported("");
+  ASSERT_EQ(as_it_was.segments.size(), 2U);
+  EXPECT_EQ(as_it_was.segments[0].address, 32 * mib);
+  EXPECT_EQ(as_it_was.segments[0].total_bytes, 10 * mib);
+  EXPECT_EQ(as_it_was.segments[0].stream, 3U);
+  EXPECT_EQ(as_it_was.segments[0].blocks.size(), 3U);
+  EXPECT_FALSE(as_it_was.segments[1].expandable);
+  ASSERT_EQ(as_it_was.events.size(), 4U);
+  EXPECT_EQ(as_it_was.events[0].action, SnapshotAction::segment_map);
+  EXPECT_EQ(as_it_was.events[1].action, SnapshotAction::segment_alloc);
+  EXPECT_EQ(as_it_was.events[2].action, SnapshotAction::alloc);
+  EXPECT_EQ(as_it_was.events[3].action, SnapshotAction::segment_unmap);
+  const Snapshot by_policy = exported(" --policy headroom");
+  ASSERT_EQ(by_policy.segments.size(), 1U);
+  EXPECT_EQ(by_policy.segments[0].total_bytes, 4 * mib);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ class ApiDriver : public Driver {
     std::size_t free = 0;
     std::size_t total = 0;
     HEADROOM_CHECK(call("asking for free memory", 0, api().memory_info, &free, &total));
-    return MemoryInfo{free, total};
+    return MemoryInfo{free, total, Api::memory_info_name};
   }
 
   Status wait_for_device() override {

@@ -85,6 +85,7 @@ struct CudaApi {
 
   Code (*allocate)(Pointer*, std::size_t) = nullptr;
   Code (*release)(Pointer) = nullptr;
+  static constexpr std::string_view memory_info_name = "cuMemGetInfo";
   Code (*memory_info)(std::size_t*, std::size_t*) = nullptr;
   Code (*copy_in)(Pointer, const void*, std::size_t) = nullptr;
   Code (*copy_out)(void*, Pointer, std::size_t) = nullptr;

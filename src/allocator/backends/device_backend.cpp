@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/bytes.h"
 
 namespace headroom::allocator {
@@ -19,15 +21,20 @@ constexpr int refusals_that_are_a_rule = 8;
 
 }  // namespace
 
-DeviceBackend::DeviceBackend(std::unique_ptr<Driver> driver, const Capabilities& trusted)
-    : driver_(std::move(driver)), capabilities_(trusted), owner_(::getpid()) {
+DeviceBackend::DeviceBackend(std::unique_ptr<Driver> driver, const VirtualMemoryVerdict& verdict)
+    : DeviceBackend(std::move(driver), verdict.use == VirtualMemoryVerdict::Use::yes
+                                           ? verdict.trusted
+                                           : Capabilities{}) {}
+
+DeviceBackend::DeviceBackend(std::unique_ptr<Driver> driver, const Capabilities& capabilities)
+    : driver_(std::move(driver)), capabilities_(capabilities), owner_(::getpid()) {
   streams_[0] = 0;
 }
 
 Result<std::unique_ptr<DeviceBackend>> DeviceBackend::on_trial(std::unique_ptr<Driver> driver) {
   HEADROOM_CHECK(driver->check_virtual_memory());
-  return std::make_unique<DeviceBackend>(
-      std::move(driver), Capabilities{.virtual_memory = true, .destroy_returns_memory = true});
+  return std::unique_ptr<DeviceBackend>(new DeviceBackend(
+      std::move(driver), Capabilities{.virtual_memory = true, .destroy_returns_memory = true}));
 }
 
 DeviceBackend::~DeviceBackend() {
@@ -181,6 +188,23 @@ Status DeviceBackend::release(std::uint64_t address) {
   auto released = driver_->release(address);
   if (!released) plain_.add(address, bytes);
   return released;
+}
+
+Result<DeviceMemory> DeviceBackend::device_memory() {
+  HEADROOM_CHECK(check_owner());
+  HEADROOM_TRY(const MemoryInfo info, driver_->memory_info());
+  // HIP's figures make no sense on some APUs (ROCm/hip#3892); such are no figures.
+  if (info.total_bytes == 0 || info.free_bytes > info.total_bytes)
+    return Error{
+        Errc::invalid,
+        fmt::format("expected at most all of the device's memory to be free, found {} of {} "
+                    "({})",
+                    to_string(Bytes{info.free_bytes}), to_string(Bytes{info.total_bytes}),
+                    info.source),
+        "headroom check tells what the kernel counts"};
+  const std::uint64_t kept = spare_pages_.size() * page_bytes;
+  return DeviceMemory{info.total_bytes, std::min(info.free_bytes + kept, info.total_bytes),
+                      std::string(info.source)};
 }
 
 void DeviceBackend::bind_stream(StreamId stream, std::uintptr_t native) {

@@ -9,10 +9,12 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "allocator/backend.h"
 #include "allocator/backends/driver.h"
+#include "allocator/backends/virtual_memory_verdict.h"
 #include "allocator/page_table.h"
 #include "allocator/plain_table.h"
 #include "machine/fork_guard.h"
@@ -21,9 +23,11 @@ namespace headroom::allocator {
 
 class DeviceBackend final : public Backend {
  public:
-  // `trusted` is what a self-test measured on this machine (virtual_memory_verdict.h). By default
-  // nothing is, and there is only plain memory.
-  explicit DeviceBackend(std::unique_ptr<Driver> driver, const Capabilities& trusted = {});
+  // Plain memory only.
+  explicit DeviceBackend(std::unique_ptr<Driver> driver)
+      : DeviceBackend(std::move(driver), Capabilities{}) {}
+  // Virtual memory as well where the verdict is yes: nobody gets it without having asked for one.
+  DeviceBackend(std::unique_ptr<Driver> driver, const VirtualMemoryVerdict& verdict);
   // For the self-test: virtual memory on trial, without any waiting. Fails where the driver has
   // none.
   static Result<std::unique_ptr<DeviceBackend>> on_trial(std::unique_ptr<Driver> driver);
@@ -47,6 +51,9 @@ class DeviceBackend final : public Backend {
   Status unmap(std::uint64_t address) override;
   Result<std::uint64_t> allocate(std::uint64_t bytes) override;
   Status release(std::uint64_t address) override;
+  // Pages that the driver would not give back, and that are kept for the next, count as free: it is
+  // this process that may have them. Fails where the driver's figures cannot be.
+  Result<DeviceMemory> device_memory() override;
   void bind_stream(StreamId stream, std::uintptr_t native) override;
   // For a stream that nobody bound this is a wait for the whole GPU.
   Status wait_for(StreamId stream) override;
@@ -54,6 +61,8 @@ class DeviceBackend final : public Backend {
   Result<bool> passed(EventId event) override;
 
  private:
+  DeviceBackend(std::unique_ptr<Driver> driver, const Capabilities& capabilities);
+
   struct Reservation {
     std::uint64_t address;
     std::uint64_t bytes;

@@ -19,6 +19,7 @@ namespace headroom::allocator {
 struct MemoryInfo {
   std::uint64_t free_bytes = 0;
   std::uint64_t total_bytes = 0;
+  std::string_view source = {};  // The call that says so.
 };
 
 class Driver {

@@ -84,6 +84,7 @@ struct HipApi {
 
   Code (*allocate)(void**, std::size_t) = nullptr;
   Code (*release)(void*) = nullptr;
+  static constexpr std::string_view memory_info_name = "hipMemGetInfo";
   Code (*memory_info)(std::size_t*, std::size_t*) = nullptr;
   Code (*copy_in)(Pointer, void*, std::size_t) = nullptr;
   Code (*copy_out)(void*, Pointer, std::size_t) = nullptr;

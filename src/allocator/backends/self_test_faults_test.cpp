@@ -30,6 +30,10 @@ SelfTestReport test_fake(Fault fault, const SelfTestLimits& limits = {}) {
   return run_self_test(*backend, access, limits);
 }
 
+VirtualMemoryVerdict trusted(const Capabilities& measured) {
+  return {VirtualMemoryVerdict::Use::yes, "it passed", measured};
+}
+
 struct Refusal {
   std::string name;
   Fault fault;
@@ -121,7 +125,8 @@ TEST_P(SurvivedFault, is_measured_and_no_byte_is_lost) {
   EXPECT_EQ(report.measured.access_from_start_only, GetParam().access_from_start_only);
   EXPECT_EQ(report.measured.destroy_returns_memory, GetParam().destroy_returns_memory);
   EXPECT_EQ(report.measured.settle_ns, GetParam().settle_ns);
-  DeviceBackend backend(std::make_unique<testing::FakeDriver>(GetParam().fault), report.measured);
+  DeviceBackend backend(std::make_unique<testing::FakeDriver>(GetParam().fault),
+                        trusted(report.measured));
   HeadroomAllocator allocator(backend, 64 * mib);
   use(allocator);
   EXPECT_GT(allocator.miss_counts().repairs, 10U);
@@ -166,6 +171,17 @@ TEST(SelfTest, names_each_step_before_it_begins) {
   for (std::size_t i = 0; i < begun.size(); ++i) EXPECT_EQ(begun[i], report.steps[i].name);
 }
 
+TEST(DeviceBackend, has_no_virtual_memory_without_a_verdict_that_says_yes) {
+  using Use = VirtualMemoryVerdict::Use;
+  for (const Use use : {Use::test_needed, Use::no}) {
+    DeviceBackend backend(std::make_unique<testing::FakeDriver>(),
+                          VirtualMemoryVerdict{use, "not tested", {.virtual_memory = true}});
+    EXPECT_FALSE(backend.capabilities().virtual_memory);
+    EXPECT_FALSE(backend.reserve_range(2 * mib).has_value());
+    EXPECT_FALSE(backend.create_page().has_value());
+  }
+}
+
 TEST(DeviceBackend, has_no_virtual_memory_that_was_not_earned) {
   DeviceBackend backend(std::make_unique<testing::FakeDriver>());
   EXPECT_FALSE(backend.capabilities().virtual_memory);
@@ -177,7 +193,7 @@ TEST(DeviceBackend, has_no_virtual_memory_that_was_not_earned) {
 
 TEST(DeviceBackend, keeps_pages_whose_memory_would_not_come_back) {
   DeviceBackend backend(std::make_unique<testing::FakeDriver>(Fault::memory_not_returned),
-                        {.virtual_memory = true, .destroy_returns_memory = false});
+                        trusted({.virtual_memory = true, .destroy_returns_memory = false}));
   ASSERT_TRUE(backend.reserve_range(2 * mib).has_value());
   for (int i = 0; i < 1000; ++i) {  // Four times what the fake GPU has.
     const auto page = backend.create_page();
@@ -190,7 +206,7 @@ TEST(DeviceBackend, gives_everything_back_in_the_end) {
   std::size_t left = 99;
   {
     DeviceBackend backend(std::make_unique<testing::FakeDriver>(Fault::none, &left),
-                          {.virtual_memory = true});
+                          trusted({.virtual_memory = true}));
     const std::uint64_t base = *backend.reserve_range(8 * mib);
     ASSERT_TRUE(backend.reserve_range(2 * mib).has_value());
     ASSERT_TRUE(backend.map(base + 2 * mib, *backend.create_page()).has_value());

@@ -22,9 +22,10 @@ constexpr std::uint64_t default_events = 16384;
 Result<std::uint64_t> capacity_of(const headroom_allocator_options& options,
                                   const OpenDevice& device) {
   if (options.capacity_bytes != 0) return options.capacity_bytes;
-  const auto memory = device.memory ? device.memory() : std::nullopt;
+  const auto memory = device.backend->device_memory();
   if (memory) return memory->total_bytes;
-  return Error{Errc::unsupported, "the driver does not say how much memory the GPU has",
+  return Error{Errc::unsupported,
+               "the driver does not say how much memory the GPU has: " + memory.error().message,
                "set capacity_bytes"};
 }
 
@@ -60,6 +61,7 @@ HeadroomAllocator::Options core_options(const headroom_allocator_options& option
     core.recorder = [recorder](std::uint32_t shard) {
       return shard < recorder->shards() ? &recorder->shard(shard) : nullptr;
     };
+    core.device_recorder = &recorder->device_shard();
   }
   return core;
 }
@@ -82,7 +84,6 @@ Result<headroom_allocator*> create(const headroom_allocator_options* given) {
   auto made = std::unique_ptr<State>(new State{
       .guard = std::move(guard),
       .description = std::move(description),
-      .device_memory = std::move(device.memory),
       .background = std::move(background),
       .budget = std::move(budget),
       .recording_path = recorder ? options.flight_recorder_path : "",

@@ -34,10 +34,8 @@ Result<OpenDevice> open_host(const headroom_allocator_options& options) {
   const auto mode =
       is_off(options) ? HostBackend::VirtualMemory::off : HostBackend::VirtualMemory::on;
   HEADROOM_TRY(auto backend, HostBackend::create(mode));
-  return OpenDevice{std::move(backend),
-                    "host memory",
-                    is_off(options) ? "virtual memory is switched off" : "with virtual memory",
-                    {}};
+  return OpenDevice{std::move(backend), "host memory",
+                    is_off(options) ? "virtual memory is switched off" : "with virtual memory"};
 }
 
 OpenDevice open_simulated(const headroom_allocator_options& options) {
@@ -45,10 +43,8 @@ OpenDevice open_simulated(const headroom_allocator_options& options) {
                                                     is_off(options)
                                                         ? SimulatedBackend::without_virtual_memory()
                                                         : SimulatedBackend::assumed_capabilities());
-  return {std::move(backend),
-          "a simulated device",
-          is_off(options) ? "virtual memory is switched off" : "with virtual memory",
-          {}};
+  return {std::move(backend), "a simulated device",
+          is_off(options) ? "virtual memory is switched off" : "with virtual memory"};
 }
 
 Result<VirtualMemoryVerdict> judge(const headroom_allocator_options& options, Driver& driver) {
@@ -86,15 +82,7 @@ Result<OpenDevice> open_gpu(const headroom_allocator_options& options) {
   OpenDevice device;
   device.name = fmt::format("{} by {}", gpu ? *gpu : "a GPU", driver->name());
   device.virtual_memory = verdict.why;
-  auto backend = std::make_unique<DeviceBackend>(std::move(driver), verdict.trusted);
-  device.memory = [&driver = backend->driver(), is_hip]() -> std::optional<DeviceMemory> {
-    const auto info = driver.memory_info();
-    // HIP's figures make no sense on some APUs (ROCm/hip#3892); such are no figures.
-    if (!info || info->free_bytes > info->total_bytes) return std::nullopt;
-    return DeviceMemory{info->total_bytes, info->free_bytes,
-                        is_hip ? "hipMemGetInfo" : "cuMemGetInfo"};
-  };
-  device.backend = std::move(backend);
+  device.backend = std::make_unique<DeviceBackend>(std::move(driver), verdict);
   return device;
 }
 

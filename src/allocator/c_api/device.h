@@ -4,14 +4,10 @@
 
 #include <headroom/allocator.h>
 
-#include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "allocator/backend.h"
-#include "allocator/heap_view.h"
 #include "base/result.h"
 
 namespace headroom::allocator::c_api {
@@ -20,9 +16,6 @@ struct OpenDevice {
   std::unique_ptr<Backend> backend;
   std::string name;            // "host", "gfx1100 by HIP".
   std::string virtual_memory;  // Whether it is used, and why: half a sentence.
-  // Free and total memory as the driver counts it; empty where nobody counts. Valid as long as the
-  // backend.
-  std::function<std::optional<DeviceMemory>()> memory;
 };
 
 // Requires: check_options() passed.

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "allocator/backends/background_thread.h"
@@ -27,7 +26,6 @@ namespace headroom::allocator::c_api {
 struct State {
   machine::ForkGuard guard;
   std::string description;
-  std::function<std::optional<DeviceMemory>()> device_memory;
   std::unique_ptr<BackgroundThread> background;
   std::unique_ptr<Budget> budget;
   std::string recording_path;

@@ -110,6 +110,14 @@ headroom_result headroom_get_usage(headroom_allocator* handle, headroom_usage* u
   });
 }
 
+headroom_result headroom_reset_peaks(headroom_allocator* handle) {
+  return status_of([&]() -> Status {
+    HEADROOM_TRY(State* const state, use(handle));
+    state->allocator.reset_peaks();
+    return Done{};
+  });
+}
+
 headroom_result headroom_get_stats(headroom_allocator* handle, headroom_stats* stats) {
   return status_of([&]() -> Status {
     HEADROOM_TRY(State* const state, use(handle));

@@ -29,7 +29,6 @@ std::size_t copy_out(std::string_view text, char* buffer, std::size_t size) {
 HeapView view_of(State& state, const Request& request) {
   HeapView view = state.allocator.view(request);
   view.names = &state.names;
-  if (state.device_memory) view.device_memory = state.device_memory();
   return view;
 }
 

@@ -99,16 +99,17 @@ std::uint64_t unix_us() {
 }
 
 Result<FlightHeader> make_header(const FlightOptions& options) {
-  if (options.shards == 0 || options.shards > 1024 || options.shard_records == 0 ||
+  if (options.shards == 0 || options.shards > 1023 || options.shard_records == 0 ||
       options.shard_records > (std::uint64_t{1} << 32U) ||
       options.name_bytes > (std::uint64_t{64} << 20U))
     return Error{Errc::invalid,
-                 "expected 1 to 1024 rings of 1 to 2^32 records and at most 64 MiB of names for a "
+                 "expected 1 to 1023 rings of 1 to 2^32 records and at most 64 MiB of names for a "
                  "flight recording",
                  "65536 records take 2 MiB"};
   FlightHeader header;
   std::copy(flight_magic.begin(), flight_magic.end(), header.magic.begin());
-  header.shards = options.shards;
+  header.shards = options.shards + 1;
+  header.device_ring = header.shards;
   header.shard_records = std::bit_ceil(options.shard_records);
   header.name_bytes = options.name_bytes;
   header.capacity_bytes = options.capacity_bytes;
@@ -190,14 +191,19 @@ FlightRecorder::FlightRecorder(std::unique_ptr<Mapping> mapping, std::unique_ptr
     : mapping_(std::move(mapping)), clock_(std::move(clock)) {
   const FlightHeader& header = mapping_->header();
   const FlightLayout layout = layout_of(header);
+  const auto written = [&](std::uint32_t ring) {
+    return mapping_->words_at(layout.shards + ring * flight_shard_bytes);
+  };
+  const std::uint32_t device = header.shards - 1;
   shards_.reserve(header.shards);
   for (std::uint32_t i = 0; i < header.shards; ++i) {
     const std::size_t records = layout.records + i * header.shard_records * flight_record_bytes;
     shards_.emplace_back(
         FlightShard::Memory{.records = mapping_->words_at(records),
-                            .written = mapping_->words_at(layout.shards + i * flight_shard_bytes),
+                            .written = written(i),
                             .count = header.shard_records,
-                            .alive = mapping_->alive_word()},
+                            .alive = mapping_->alive_word(),
+                            .device_written = i == device ? nullptr : written(device)},
         *clock_);
   }
 }

@@ -17,7 +17,7 @@
 namespace headroom::allocator {
 
 struct FlightOptions {
-  std::uint32_t shards = 1;             // Rings, each with one writer at a time.
+  std::uint32_t shards = 1;  // Rings, each with one writer at a time; the device's besides.
   std::uint64_t shard_records = 65536;  // Rounded up to a power of two.
   std::uint64_t name_bytes = 65536;     // Room for tensor names; later ones are left out.
   std::uint64_t capacity_bytes = 0;     // Of the allocator …
@@ -38,8 +38,10 @@ class FlightRecorder {
   FlightRecorder(const FlightRecorder&) = delete;
   FlightRecorder& operator=(const FlightRecorder&) = delete;
 
-  std::uint32_t shards() const { return static_cast<std::uint32_t>(shards_.size()); }
+  std::uint32_t shards() const { return static_cast<std::uint32_t>(shards_.size() - 1); }
   FlightShard& shard(std::uint32_t number) { return shards_[number]; }
+  // For what is taken from the device and given back.
+  FlightShard& device_shard() { return shards_.back(); }
 
   // Writes the names that came since the last call. Call it after a new one, before events use it.
   void add_names(const NameTable& names);
@@ -51,7 +53,7 @@ class FlightRecorder {
 
   std::unique_ptr<Mapping> mapping_;
   std::unique_ptr<Clock> clock_;
-  std::vector<FlightShard> shards_;
+  std::vector<FlightShard> shards_;  // The device's is the last.
   std::mutex names_mutex_;
   std::size_t names_written_ = 0;
   std::size_t name_bytes_written_ = 0;

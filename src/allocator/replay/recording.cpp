@@ -39,6 +39,9 @@ Result<FlightHeader> read_header(std::string_view bytes) {
     return no_record(fmt::format("{} shards", header.shards));
   if (!std::has_single_bit(header.shard_records) || header.shard_records > max_records)
     return no_record(fmt::format("a ring of {} records", header.shard_records));
+  if (header.device_ring > header.shards)
+    return no_record(
+        fmt::format("ring {} of {} for the device", header.device_ring, header.shards));
   if (header.name_bytes > max_name_bytes)
     return no_record(fmt::format("{} bytes of names", header.name_bytes));
   if (const std::size_t end = layout_of(header).end; bytes.size() < end)
@@ -117,6 +120,24 @@ class Shard {
   std::uint64_t time_us_ = 0;  // Never goes back, whatever stands there.
 };
 
+// The device's ring first: of one moment, its events come before those of the blocks.
+void read_rings(Recording& recording, std::string_view bytes, const FlightHeader& header) {
+  const FlightLayout layout = layout_of(header);
+  const std::size_t ring_bytes = header.shard_records * flight_record_bytes;
+  const auto read = [&](std::uint64_t ring) {
+    const std::uint64_t written = read_u64(bytes, layout.shards + ring * flight_shard_bytes);
+    Shard(recording, bytes.substr(layout.records + ring * ring_bytes, ring_bytes)).read(written);
+  };
+  if (header.device_ring > 0) {
+    read(header.device_ring - 1);
+    recording.device_events = recording.lost + recording.torn + recording.damaged == 0
+                                  ? DeviceEvents::all
+                                  : DeviceEvents::some;
+  }
+  for (std::uint64_t ring = 0; ring < header.shards; ++ring)
+    if (ring + 1 != header.device_ring) read(ring);
+}
+
 }  // namespace
 
 bool is_flight_record(std::string_view bytes) {
@@ -135,11 +156,7 @@ Result<Recording> parse_flight_record(std::string_view bytes) {
   const std::string_view device(header.device.data(), header.device.size());
   recording.device = printable_name(device.substr(0, device.find('\0')));
   read_names(bytes.substr(layout.names, header.name_bytes), recording.names);
-  const std::size_t shard_bytes = header.shard_records * flight_record_bytes;
-  for (std::uint32_t i = 0; i < header.shards; ++i) {
-    const std::uint64_t written = read_u64(bytes, layout.shards + i * flight_shard_bytes);
-    Shard(recording, bytes.substr(layout.records + i * shard_bytes, shard_bytes)).read(written);
-  }
+  read_rings(recording, bytes, header);
   const std::size_t known = recording.names.size();
   for (FlightEvent& event : recording.events) {
     if (event.name >= known) event.name = 0;

@@ -15,6 +15,10 @@
 
 namespace headroom::allocator {
 
+// What a recording says of the device's memory. `none`: it is older than the device's ring. `some`:
+// the oldest events were overwritten. `all`: every one is there.
+enum class DeviceEvents : std::uint8_t { none, some, all };
+
 struct Recording {
   std::uint64_t capacity_bytes = 0;
   std::uint64_t pid = 0;
@@ -22,9 +26,11 @@ struct Recording {
   std::uint64_t start_unix_us = 0;
   std::string device;
   bool closed = false;  // The writer ended in order; else it was killed or still runs.
-  // Of one shard in the order they were written, all by time. A shard looks at the clock only now
-  // and then, so events of different shards may be a few events out of order.
+  // Of one ring in the order they were written, all by time, the device's before others of the same
+  // moment. A ring looks at the clock only now and then, so events of different ones may be a few
+  // events out of order.
   std::vector<FlightEvent> events;
+  DeviceEvents device_events = DeviceEvents::none;
   std::vector<std::string> names = {""};  // By NameId.
   std::uint64_t lost = 0;                 // Overwritten, because the ring is only so long.
   std::uint64_t torn = 0;                 // Were being written when the writer was killed.
@@ -45,7 +51,8 @@ Result<Recording> parse_flight_record(std::string_view bytes);
 Trace to_trace(const Recording& recording);
 
 // Blocks that are live after the last event, and what was taken from the device, as far as the
-// events tell. Birth numbers count events from 1. `names` stays null: they are in the recording.
+// events tell: all of it where Recording::device_events says so. Birth numbers count events from 1.
+// `names` stays null: they are in the recording.
 HeapView heap_at_end(const Recording& recording);
 
 }  // namespace headroom::allocator

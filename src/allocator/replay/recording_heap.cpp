@@ -14,12 +14,19 @@ class Stretches {
   void add(Address address, std::uint64_t bytes, StreamId stream, bool pages) {
     remove(address, bytes);  // A release that was lost.
     if (bytes == 0) return;
-    const auto before = spans_.lower_bound(address);
-    if (pages && before != spans_.begin() && joins(std::prev(before)->second, address)) {
-      std::prev(before)->second.bytes += bytes;
-      return;
+    DeviceSpan added{address, bytes, stream, pages};
+    auto after = spans_.lower_bound(address);
+    if (after != spans_.begin() && joins(std::prev(after)->second, added)) {
+      const auto before = std::prev(after);
+      added.address = before->second.address;
+      added.bytes += before->second.bytes;
+      spans_.erase(before);
     }
-    spans_[address] = {address, bytes, stream, pages};
+    if (after != spans_.end() && joins(added, after->second)) {
+      added.bytes += after->second.bytes;
+      spans_.erase(after);
+    }
+    spans_[added.address] = added;
   }
   void remove(Address address, std::uint64_t bytes) {
     const Address end = address + bytes;
@@ -43,8 +50,9 @@ class Stretches {
   }
 
  private:
-  static bool joins(const DeviceSpan& span, Address address) {
-    return span.pages && span.address + span.bytes == address;
+  static bool joins(const DeviceSpan& below, const DeviceSpan& above) {
+    return below.pages && above.pages && below.stream == above.stream &&
+           below.address + below.bytes == above.address;
   }
   void put(DeviceSpan span, Address begin, Address end) {
     span.address = begin;

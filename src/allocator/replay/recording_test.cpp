@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "allocator/flight_shard.h"
 #include "allocator/models/exact_policy.h"
 #include "allocator/replay/replay.h"
 #include "allocator/replay/snapshot_of_heap.h"
+#include "allocator/replay/testing/memory_recording.h"
 
 namespace headroom::allocator {
 namespace {
@@ -23,70 +23,6 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
-
-class Counting final : public FlightClock {
- public:
-  std::uint64_t now_us() override { return now_ += 10; }
-
- private:
-  std::uint64_t now_ = 0;
-};
-
-// A recorder's file in memory.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::uint32_t shards = 1, std::uint64_t records = 64) {
-    std::memcpy(header_.magic.data(), flight_magic.data(), flight_magic.size());
-    header_.shards = shards;
-    header_.shard_records = records;
-    header_.name_bytes = 100;
-    header_.capacity_bytes = 64 * mib;
-    header_.pid = 4711;
-    header_.start_unix_us = 1000000;
-    std::memcpy(header_.device.data(), "Radeon", 6);
-    words_.resize(layout_of(header_).end / sizeof(std::uint64_t));
-    for (std::uint32_t i = 0; i < shards; ++i) {
-      FlightShard::Memory memory;
-      memory.records =
-          words_.data() + layout_of(header_).records / 8 + i * records * flight_record_bytes / 8;
-      memory.written = words_.data() + layout_of(header_).shards / 8 + i * flight_shard_bytes / 8;
-      memory.count = records;
-      memory.alive = &alive_;
-      shards_.emplace_back(memory, clock_);
-    }
-  }
-
-  FlightShard& shard(std::size_t i = 0) { return shards_[i]; }
-  FlightHeader& header() { return header_; }
-  std::uint64_t& record_word(std::size_t record, std::size_t word) {
-    return words_[layout_of(header_).records / 8 + record * 4 + word];
-  }
-  void stop() { alive_ = 0; }
-  void add_name(std::string_view name) {
-    bytes_at(layout_of(header_).names)[name_bytes_] = static_cast<char>(name.size());
-    name.copy(bytes_at(layout_of(header_).names) + name_bytes_ + 1, name.size());
-    name_bytes_ += 1 + name.size();
-  }
-  std::string bytes() {
-    std::memcpy(words_.data(), &header_, sizeof header_);
-    return {bytes_at(0), words_.size() * sizeof(std::uint64_t)};
-  }
-  Recording read() {
-    auto recording = parse_flight_record(bytes());
-    EXPECT_TRUE(recording) << recording.error().message;
-    return *recording;
-  }
-
- private:
-  char* bytes_at(std::size_t offset) { return reinterpret_cast<char*>(words_.data()) + offset; }
-
-  FlightHeader header_;
-  std::vector<std::uint64_t> words_;
-  Counting clock_;
-  std::uint64_t alive_ = 1;
-  std::vector<FlightShard> shards_;
-  std::size_t name_bytes_ = 0;
-};
 
 FlightEvent allocation(Address address, std::uint64_t bytes, std::uint64_t requested,
                        Component tag = Component::activations) {
@@ -302,6 +238,60 @@ TEST(RecordingHeap, is_what_is_live_after_the_last_event) {
   EXPECT_EQ(view.request.bytes, 99 * mib);
   EXPECT_THAT(view.iterations, ElementsAre(4U));
   EXPECT_EQ(view.spare_bytes, 60 * mib);
+}
+
+FlightEvent taken(FlightKind kind, Address address, std::uint64_t bytes, StreamId stream = 0) {
+  FlightEvent event = other(kind, address, bytes);
+  event.stream = stream;
+  return event;
+}
+
+TEST(Recording, of_one_moment_the_devices_events_come_first) {
+  MemoryFile file(2, 64, true);
+  file.device().note(taken(FlightKind::map, 2 * mib, 2 * mib));
+  file.shard().note(allocation(2 * mib, 512, 512));
+  file.shard().note(allocation(2 * mib + 512, 512, 512));
+  file.device().note(taken(FlightKind::map, 4 * mib, 2 * mib));
+  file.shard().note(allocation(4 * mib, 512, 512));  // The clock's turn had not come.
+  const Recording recording = file.read();
+  std::vector<FlightKind> kinds;
+  for (const FlightEvent& event : recording.events) kinds.push_back(event.kind);
+  EXPECT_THAT(kinds, ElementsAre(FlightKind::map, FlightKind::allocate, FlightKind::allocate,
+                                 FlightKind::map, FlightKind::allocate));
+  EXPECT_GT(recording.events[4].time_us, recording.events[3].time_us);
+  EXPECT_EQ(recording.events[2].time_us, recording.events[1].time_us);
+}
+
+TEST(Recording, says_whether_all_of_the_devices_events_are_there) {
+  MemoryFile old(2, 4);
+  EXPECT_EQ(old.read().device_events, DeviceEvents::none);
+  MemoryFile file(2, 4, true);
+  for (Address at : {2, 4, 6, 8}) file.device().note(taken(FlightKind::map, at * mib, 2 * mib));
+  for (int i = 0; i < 9; ++i) file.shard().note(allocation(2 * mib, 512, 512));
+  EXPECT_EQ(file.read().device_events, DeviceEvents::all);
+  EXPECT_EQ(file.read().lost, 5U);
+  file.device().note(taken(FlightKind::map, 10 * mib, 2 * mib));
+  EXPECT_EQ(file.read().device_events, DeviceEvents::some);
+  file.header().device_ring = 3;
+  EXPECT_THAT(parse_flight_record(file.bytes()).error().message, HasSubstr("ring 3 of 2"));
+}
+
+TEST(RecordingHeap, stretches_of_one_stream_that_touch_are_one_and_plain_allocations_are_not) {
+  MemoryFile file(2, 64, true);
+  file.device().note(taken(FlightKind::map, 4 * mib, 2 * mib, 1));
+  file.device().note(taken(FlightKind::map, 8 * mib, 2 * mib, 1));
+  file.device().note(taken(FlightKind::map, 6 * mib, 2 * mib, 1));  // Between the two.
+  file.device().note(taken(FlightKind::map, 10 * mib, 2 * mib, 2));
+  file.device().note(taken(FlightKind::segment_allocate, 12 * mib, 2 * mib, 2));
+  file.device().note(taken(FlightKind::segment_allocate, 14 * mib, 2 * mib, 2));
+  file.device().note(taken(FlightKind::unmap, 4 * mib, 2 * mib, 1));
+  file.device().note(taken(FlightKind::segment_free, 14 * mib, 2 * mib, 2));
+  const HeapView view = heap_at_end(file.read());
+  std::string spans;
+  for (const DeviceSpan& span : view.spans)
+    spans += fmt::format("{}+{}:{}{} ", span.address / mib, span.bytes / mib, span.stream,
+                         span.pages ? "p" : "");
+  EXPECT_EQ(spans, "6+4:1p 10+2:2p 12+2:2 ");
 }
 
 std::string tiling_fault(const Snapshot& snapshot) {

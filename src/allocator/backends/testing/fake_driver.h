@@ -36,6 +36,7 @@ enum class Fault : std::uint8_t {
   range_not_freed,
   memory_not_returned,       // Until the addresses are free.
   memory_info_inconsistent,  // More is free than there is.
+  memory_info_refused,
 };
 
 class FakeDriver final : public Driver {
@@ -63,6 +64,7 @@ class FakeDriver final : public Driver {
   Status check_virtual_memory() override { return Done{}; }
 
   Result<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t /*alignment*/) override {
+    ++virtual_memory_calls_;
     pass(2'000);
     void* start =
         ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -85,6 +87,7 @@ class FakeDriver final : public Driver {
   }
 
   Result<std::uint64_t> create_page(std::uint64_t bytes) override {
+    ++virtual_memory_calls_;
     pass(20'000);
     if (bytes != page_bytes) return refused("a page of another size");
     if (taken_bytes() + bytes > total_bytes)
@@ -106,6 +109,7 @@ class FakeDriver final : public Driver {
   }
 
   Status map(std::uint64_t address, std::uint64_t bytes, std::uint64_t page) override {
+    ++virtual_memory_calls_;
     pass(2'000);
     ++maps_;
     if (maps_ == 30 && fault_ == Fault::hang) {
@@ -123,6 +127,7 @@ class FakeDriver final : public Driver {
   }
 
   Status set_access(std::uint64_t address, std::uint64_t bytes) override {
+    ++virtual_memory_calls_;
     pass(30'000);
     ++access_calls_;
     for (std::uint64_t at = address; at < address + bytes; at += page_bytes) {
@@ -148,6 +153,7 @@ class FakeDriver final : public Driver {
   }
 
   Status unmap(std::uint64_t address, std::uint64_t bytes) override {
+    ++virtual_memory_calls_;
     pass(30'000);
     if (bytes != page_bytes || mappings_.erase(address) == 0) return refused("is not mapped");
     ::mmap(pointer(address), bytes, PROT_NONE,
@@ -174,9 +180,10 @@ class FakeDriver final : public Driver {
     return Done{};
   }
   Result<MemoryInfo> memory_info() override {
-    if (fault_ == Fault::memory_info_inconsistent)
-      return MemoryInfo{2 * total_bytes - taken_bytes(), total_bytes};
-    return MemoryInfo{total_bytes - taken_bytes(), total_bytes};
+    ++memory_info_calls_;
+    if (fault_ == Fault::memory_info_refused) return refused("the device is lost");
+    const bool lies = fault_ == Fault::memory_info_inconsistent;
+    return MemoryInfo{(lies ? 2 : 1) * total_bytes - taken_bytes(), total_bytes, "the fake driver"};
   }
 
   Status wait_for_device() override { return Done{}; }
@@ -205,6 +212,9 @@ class FakeDriver final : public Driver {
     return Done{};
   }
   std::size_t events() const { return events_.size(); }
+  std::uint64_t memory_info_calls() const { return memory_info_calls_; }
+  // To reserve, create, map, allow and unmap.
+  std::uint64_t virtual_memory_calls() const { return virtual_memory_calls_; }
 
   Status copy_in(std::uint64_t to, const void* from, std::uint64_t bytes) override {
     pass(10'000 + bytes / 10);
@@ -323,6 +333,8 @@ class FakeDriver final : public Driver {
   std::uint64_t kept_bytes_ = 0;  // Destroyed, and not given back.
   std::uint64_t maps_ = 0;
   std::uint64_t access_calls_ = 0;
+  std::uint64_t memory_info_calls_ = 0;
+  std::uint64_t virtual_memory_calls_ = 0;
   std::uint64_t last_page_ = 0;
   std::uintptr_t last_event_ = 0;
   std::map<std::uint64_t, std::uint64_t> pages_;   // Handle → place in the file.
