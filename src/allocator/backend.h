@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The seam between the allocator's core and memory. Two ways to get memory lie behind it. With
 // virtual memory, physical pages and addresses are separate things: a backend reserves address
-// ranges, creates pages of page_bytes each, and maps one at an address. Without it, a plain
+// ranges, creates one or several pages of page_bytes under a handle, and maps them at an address,
+// always all that are under one handle. Without it, a plain
 // allocation is memory and addresses at once, as hipMalloc gives. Host memory, GPUs and counting
 // fakes are backends; one conformance suite runs over all of them.
 #pragma once
@@ -16,6 +17,11 @@ namespace headroom::allocator {
 
 inline constexpr std::uint64_t page_bytes = std::uint64_t{2} << 20U;
 
+inline constexpr std::uint32_t max_pages_per_handle = 1024;
+
+// Physical pages that are created, mapped, unmapped and destroyed together. Numbers that are as
+// small as possible, with room for the pages: that of one with four pages is followed by no other
+// for four.
 using PageHandle = std::uint32_t;
 
 // A point in a stream's work; 0 is none.
@@ -39,8 +45,10 @@ struct Capabilities {
   // reserve_range() to unmap() work and lose no byte. A GPU's backend says so only after a
   // self-test.
   bool virtual_memory = false;
-  // destroy_page() returns the memory at once, not only when its range's addresses are free again.
+  // destroy_pages() returns the memory at once, not only when its range's addresses are free again.
   bool destroy_returns_memory = false;
+  // create_pages() makes more than one under a handle, and such a handle is mapped as others are.
+  bool several_pages_per_handle = false;
   // allow_access() works only on a whole mapped stretch, from where it begins.
   bool access_from_start_only = false;
   // How long after allow_access() the memory may still lose stores; the core does not wait for it,
@@ -70,21 +78,23 @@ class Backend {
   // the range and gives it back when it is destroyed.
   virtual Result<std::uint64_t> reserve_range(std::uint64_t bytes) = 0;
 
-  // A physical page; destroying it gives the memory back. Requires for destroy: it is mapped
-  // nowhere.
-  virtual Result<PageHandle> create_page() = 0;
-  virtual Status destroy_page(PageHandle page) = 0;
+  // `count` physical pages: 1 to max_pages_per_handle, or only 1 where capabilities() say no more;
+  // destroying them gives the memory back.
+  // Requires for destroy: they are mapped nowhere.
+  virtual Result<PageHandle> create_pages(std::uint32_t count) = 0;
+  virtual Status destroy_pages(PageHandle pages) = 0;
 
-  // Requires: `address` lies in a reserved range, is aligned, and nothing is mapped there; `page`
-  // is mapped nowhere else (HIP allows one address per handle). The page's contents follow the
-  // handle.
-  virtual Status map(std::uint64_t address, PageHandle page) = 0;
+  // Requires: all of the handle's pages fit into a reserved range from `address` on, which is
+  // aligned to page_bytes, and nothing is mapped there; the handle is mapped nowhere else (HIP
+  // allows one address per handle). The pages' contents follow the handle.
+  virtual Status map(std::uint64_t address, PageHandle pages) = 0;
 
   // After map(), once for a whole stretch of mapped pages of one range, before anything touches it:
   // the device may read and write it when this returns.
   virtual Status allow_access(std::uint64_t address, std::uint64_t bytes) = 0;
 
-  // Requires: exactly one page is mapped at `address`. The range stays reserved.
+  // All pages of the handle that is mapped at `address`, which is where its mapping begins. The
+  // range stays reserved.
   virtual Status unmap(std::uint64_t address) = 0;
 
   // Plain allocation: every backend has it. `bytes` is a multiple of page_bytes; the address is a

@@ -39,10 +39,12 @@ class BusyBackend final : public Backend {
   Result<std::uint64_t> reserve_range(std::uint64_t bytes) override {
     return backend_->reserve_range(bytes);
   }
-  Result<PageHandle> create_page() override { return backend_->create_page(); }
-  Status destroy_page(PageHandle page) override { return backend_->destroy_page(page); }
-  Status map(std::uint64_t address, PageHandle page) override {
-    return backend_->map(address, page);
+  Result<PageHandle> create_pages(std::uint32_t count) override {
+    return backend_->create_pages(count);
+  }
+  Status destroy_pages(PageHandle pages) override { return backend_->destroy_pages(pages); }
+  Status map(std::uint64_t address, PageHandle pages) override {
+    return backend_->map(address, pages);
   }
   Status allow_access(std::uint64_t address, std::uint64_t bytes) override {
     return backend_->allow_access(address, bytes);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <utility>
 
@@ -32,7 +33,9 @@ DevicePool::~DevicePool() {
   if (!is_ours()) return;
   // There is nobody left to tell about a page that cannot be destroyed; the backend's own end
   // returns what it still holds.
-  for (const PageHandle page : unmapped_) static_cast<void>(backend_->destroy_page(page));
+  for (const auto& handles : unmapped_) {
+    for (const PageHandle each : handles) static_cast<void>(backend_->destroy_pages(each));
+  }
   if (budget_ == nullptr) return;
   static_cast<void>(budget_->give_back(created_ * page_bytes + plain_bytes_ + unused_budget_));
 }
@@ -75,32 +78,48 @@ Status DevicePool::check_process() const {
 void DevicePool::set_capacity(std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
   capacity_pages_ = std::min(bytes / page_bytes, max_pages);
-  while (created_ + plain_pages() > capacity_pages_ && destroy_unmapped_page()) {
-  }
+  give_excess_back();
   held_limit_ = std::max<std::uint64_t>(capacity_pages_, created_ + plain_pages());
 }
 
 std::uint64_t DevicePool::shrink() {
   const std::scoped_lock lock(mutex_);
   std::uint64_t given = 0;
-  while (destroy_unmapped_page()) given += page_bytes;
+  while (const std::uint64_t pages = destroy_unmapped(0)) given += pages * page_bytes;
   if (unused_budget_ > 0) give_budget_back(std::exchange(unused_budget_, 0));
   return given;
 }
 
-// False where there is none, and where the device would keep the memory all the same.
-bool DevicePool::destroy_unmapped_page() {
-  if (unmapped_.empty() || !capabilities().destroy_returns_memory) return false;
-  if (!noted(backend_->destroy_page(unmapped_.back()), capabilities().costs.destroy)) return false;
-  unmapped_.pop_back();
-  --created_;
-  give_budget_back(page_bytes);
-  return true;
+void DevicePool::give_excess_back() {
+  while (created_ + plain_pages() > capacity_pages_ && destroy_unmapped(0) > 0) {
+  }
+}
+
+// Destroys an unmapped handle, the smallest of those of at least 2^`size` pages; how many it had. 0
+// where there is none, and where the device would keep the memory all the same.
+std::uint64_t DevicePool::destroy_unmapped(std::size_t size) {
+  if (!capabilities().destroy_returns_memory) return 0;
+  while (size < handle_sizes && unmapped_[size].empty()) ++size;
+  if (size == handle_sizes) return 0;
+  std::vector<PageHandle>& handles = unmapped_[size];
+  if (!noted(backend_->destroy_pages(handles.back()), capabilities().costs.destroy)) return 0;
+  handles.pop_back();
+  const std::uint64_t pages = std::uint64_t{1} << size;
+  created_ -= pages;
+  unmapped_pages_ -= pages;
+  give_budget_back(pages * page_bytes);
+  return pages;
+}
+
+// How many pages the device may be asked for.
+std::uint64_t DevicePool::room() const {
+  const std::uint64_t capacity = capacity_pages_;
+  return capacity - std::min(capacity, created_ + plain_pages());
 }
 
 // How many pages may be mapped, or taken as plain memory, on top of those that are.
 std::uint64_t DevicePool::usable() const {
-  const std::uint64_t in_use = created_ - unmapped_.size() + plain_pages();
+  const std::uint64_t in_use = created_ - unmapped_pages_ + plain_pages();
   const std::uint64_t capacity = capacity_pages_;
   return capacity - std::min(capacity, in_use);
 }
@@ -110,36 +129,75 @@ Result<std::uint64_t> DevicePool::reserve_range(std::uint64_t bytes) {
   return noted(backend_->reserve_range(bytes), capabilities().costs.reserve);
 }
 
-Status DevicePool::create_page() {
-  if (Status granted = take_budget(page_bytes); !granted) {
-    refused_ = true;
+Status DevicePool::try_to_create(std::size_t size) {
+  const std::uint32_t count = std::uint32_t{1} << size;
+  if (Status granted = take_budget(count * page_bytes); !granted) {
     last_error_ = granted.error();
     return granted;
   }
-  auto created = noted(backend_->create_page(), capabilities().costs.create);
+  auto created = noted(backend_->create_pages(count), capabilities().costs.create);
   if (!created) {
-    give_budget_back(page_bytes);
-    refused_ = true;
+    give_budget_back(count * page_bytes);
     return std::move(created).error();
   }
-  ++created_;
+  created_ += count;
+  unmapped_pages_ += count;
   note_reserved();
-  unmapped_.push_back(*created);
+  unmapped_[size].push_back(*created);
   return Done{};
+}
+
+std::uint64_t DevicePool::most_per_handle() const {
+  const std::uint64_t part = handle_part_;
+  if (part == 0) return 1;
+  return std::clamp<std::uint64_t>(capacity_pages_ / part, 1,
+                                   std::uint64_t{1} << (handle_sizes - 1));
+}
+
+// As many as are wanted and as few calls as can be, where the device has them in one piece.
+Status DevicePool::create(std::uint64_t wanted) {
+  const std::uint64_t most = most_per_handle();
+  std::size_t size = std::bit_width(std::min({wanted, room(), most})) - 1;
+  for (;; --size) {
+    Status created = try_to_create(size);
+    if (created || size == 0) {
+      refused_ = !created;
+      return created;
+    }
+  }
+}
+
+// The size of the unmapped handle to map where `wanted` pages are: the largest that is not too
+// large. Makes one where there is none, of new memory or else out of a handle that is too large.
+Result<std::size_t> DevicePool::unmapped_for(std::uint64_t wanted) {
+  const std::size_t most = std::min<std::size_t>(std::bit_width(wanted), handle_sizes);
+  const auto largest = [this, most] {
+    std::size_t size = most;
+    while (size > 0 && unmapped_[size - 1].empty()) --size;
+    return size;  // One more than it is; 0: there is none.
+  };
+  if (const std::size_t size = largest(); size > 0) return size - 1;
+  Status created = Error{Errc::out_of_memory, "the capacity is taken", ""};
+  if (room() > 0 && !refused_) created = create(wanted);
+  if (!created && destroy_unmapped(most) > 0) created = create(wanted);
+  HEADROOM_CHECK(created);
+  return largest() - 1;
 }
 
 void DevicePool::note_reserved() {
   reserved_peak_ = std::max(reserved_peak_, created_ * page_bytes + plain_bytes_);
 }
 
-Result<PageHandle> DevicePool::map(std::uint64_t address) {
+Result<DevicePool::Pages> DevicePool::map(std::uint64_t address, std::uint64_t wanted) {
   const std::scoped_lock lock(mutex_);
-  if (usable() == 0) return Error{Errc::out_of_memory, "all pages of the capacity are mapped", ""};
-  if (unmapped_.empty()) HEADROOM_CHECK(create_page());
-  const PageHandle page = unmapped_.back();
-  HEADROOM_CHECK(noted(backend_->map(address, page), capabilities().costs.map));
-  unmapped_.pop_back();
-  return page;
+  wanted = std::min(wanted, usable());
+  if (wanted == 0) return Error{Errc::out_of_memory, "all pages of the capacity are mapped", ""};
+  HEADROOM_TRY(const std::size_t size, unmapped_for(wanted));
+  const Pages pages{unmapped_[size].back(), std::uint32_t{1} << size};
+  HEADROOM_CHECK(noted(backend_->map(address, pages.handle), capabilities().costs.map));
+  unmapped_[size].pop_back();
+  unmapped_pages_ -= pages.count;
+  return pages;
 }
 
 Status DevicePool::allow_access(std::uint64_t address, std::uint64_t bytes, StreamId stream) {
@@ -168,12 +226,13 @@ void DevicePool::stop_recording() {
   recorder_ = nullptr;
 }
 
-Status DevicePool::unmap(std::uint64_t address, PageHandle page) {
+Status DevicePool::unmap(std::uint64_t address, Pages pages) {
   HEADROOM_CHECK(check_process());
   const std::scoped_lock lock(mutex_);
   HEADROOM_CHECK(noted(backend_->unmap(address), capabilities().costs.unmap));
-  unmapped_.push_back(page);
-  if (created_ + plain_pages() > capacity_pages_) static_cast<void>(destroy_unmapped_page());
+  unmapped_[std::bit_width(pages.count) - 1].push_back(pages.handle);
+  unmapped_pages_ += pages.count;
+  give_excess_back();
   return Done{};
 }
 
@@ -184,7 +243,12 @@ void DevicePool::lose(std::uint64_t pages) {
 
 std::uint64_t DevicePool::spare() const {
   const std::scoped_lock lock(mutex_);
-  return refused_ ? std::min<std::uint64_t>(unmapped_.size(), usable()) : usable();
+  return refused_ ? std::min(unmapped_pages_, usable()) : usable();
+}
+
+void DevicePool::use_large_handles(std::uint64_t part) {
+  const Capabilities& can = capabilities();
+  if (can.destroy_returns_memory && can.several_pages_per_handle) handle_part_ = part;
 }
 
 void DevicePool::retry_creation() {
@@ -194,9 +258,7 @@ void DevicePool::retry_creation() {
 
 Result<std::uint64_t> DevicePool::allocate(std::uint64_t bytes, StreamId stream) {
   const std::scoped_lock lock(mutex_);
-  const std::uint64_t capacity = capacity_pages_;
-  if (bytes / page_bytes > capacity - std::min(capacity, created_ + plain_pages()))
-    return Error{Errc::out_of_memory, "the capacity is taken", ""};
+  if (bytes / page_bytes > room()) return Error{Errc::out_of_memory, "the capacity is taken", ""};
   if (Status granted = take_budget(bytes); !granted) {
     last_error_ = granted.error();
     return std::move(granted).error();
@@ -290,7 +352,7 @@ DevicePool::Totals DevicePool::totals() const {
   const std::scoped_lock lock(mutex_);
   return {created_ * page_bytes + plain_bytes_,
           reserved_peak_,
-          unmapped_.size(),
+          unmapped_pages_,
           held_limit_ * page_bytes,
           lost_,
           device_calls_,

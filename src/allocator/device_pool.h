@@ -11,6 +11,7 @@
 // Thread-safe: one mutex around every call, since backends have none.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -60,14 +61,28 @@ class DevicePool {
 
   Result<std::uint64_t> reserve_range(std::uint64_t bytes);
 
-  // Maps an unmapped page, or a new one, at `address`. Fails with the backend's words, or with
-  // out_of_memory at the capacity; the page is then still in the pool.
-  Result<PageHandle> map(std::uint64_t address);
+  // From now on new pages are created several to a handle, which takes fewer calls: up to 64 MiB,
+  // and no more than one part in `part` of the capacity, since a handle moves only as a whole and
+  // one live block can pin it. Not before a job's first iteration is over: until then nobody knows
+  // what will lie beside what. No effect where destroying a handle does not return its memory,
+  // since then one that has become too large for a place could not be broken up.
+  static constexpr std::uint64_t usual_part = 128;
+  void use_large_handles(std::uint64_t part = usual_part);
+
+  // Pages under one handle, a power of two.
+  struct Pages {
+    PageHandle handle = 0;
+    std::uint32_t count = 0;
+  };
+  // Maps unmapped pages, or new ones, at `address`: at least one and at most `wanted`. Fails with
+  // the backend's words, or with out_of_memory at the capacity; the pages are then still in the
+  // pool.
+  Result<Pages> map(std::uint64_t address, std::uint64_t wanted);
   // Once for a stretch of pages mapped since; before anything touches them. `stream`, here and
   // below: whose request it is for, which only the recorder is told.
   Status allow_access(std::uint64_t address, std::uint64_t bytes, StreamId stream = 0);
-  // Takes the page at `address` back. On failure it stays mapped.
-  Status unmap(std::uint64_t address, PageHandle page);
+  // Takes the pages at `address` back. On failure they stay mapped.
+  Status unmap(std::uint64_t address, Pages pages);
   // These mapped pages can never be used again.
   void lose(std::uint64_t pages);
 
@@ -118,9 +133,14 @@ class DevicePool {
   Status take_budget(std::uint64_t bytes);
   void give_budget_back(std::uint64_t bytes);
   bool passed_or_waited(EventId event, StreamId stream);
-  Status create_page();
+  Status try_to_create(std::size_t size);
+  Status create(std::uint64_t wanted);
+  std::uint64_t room() const;
+  std::uint64_t most_per_handle() const;
+  Result<std::size_t> unmapped_for(std::uint64_t wanted);
   std::uint64_t usable() const;
-  bool destroy_unmapped_page();
+  std::uint64_t destroy_unmapped(std::size_t size);
+  void give_excess_back();
   void note_locked(FlightKind kind, std::uint64_t address, std::uint64_t bytes, StreamId stream);
   void note_reserved();
   std::uint64_t plain_pages() const { return plain_bytes_ / page_bytes; }
@@ -129,6 +149,7 @@ class DevicePool {
   const std::uint64_t* alive_;  // Of the backend, or a constant 1.
   std::atomic<std::uint64_t> capacity_pages_;
   Budget* budget_;
+  std::atomic<std::uint64_t> handle_part_ = 0;  // 0: one page to a handle.
   FlightShard* recorder_;
   std::uint64_t unused_budget_ = 0;  // Taken from it, and not from the device yet.
   mutable std::mutex mutex_;
@@ -137,7 +158,10 @@ class DevicePool {
   std::uint64_t plain_bytes_ = 0;
   std::uint64_t reserved_peak_ = 0;
   std::uint64_t lost_ = 0;
-  std::vector<PageHandle> unmapped_;
+  // By the logarithm of how many pages the handle has.
+  static constexpr std::size_t handle_sizes = 6;
+  std::array<std::vector<PageHandle>, handle_sizes> unmapped_;
+  std::uint64_t unmapped_pages_ = 0;
   std::unordered_map<StreamId, EventId> unanswered_;  // Of is_idle(): asked and not passed.
   std::vector<StreamId> captured_;
   std::uint64_t device_calls_ = 0;

@@ -22,9 +22,10 @@ TEST_F(Pool, pages_and_plain_allocations_share_the_capacity) {
   const std::uint64_t range = *pool_.reserve_range(64 * mib);
   const auto plain = pool_.allocate(10 * mib);
   ASSERT_TRUE(plain.has_value());
-  for (std::uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(pool_.map(range + i * page_bytes).has_value());
+  for (std::uint64_t i = 0; i < 3; ++i)
+    EXPECT_TRUE(pool_.map(range + i * page_bytes, 1).has_value());
   EXPECT_EQ(pool_.spare(), 0U);
-  const auto page = pool_.map(range + 3 * page_bytes);
+  const auto page = pool_.map(range + 3 * page_bytes, 1);
   ASSERT_FALSE(page.has_value());
   EXPECT_EQ(page.error().code, Errc::out_of_memory);
   EXPECT_FALSE(pool_.allocate(2 * mib).has_value());
@@ -94,12 +95,83 @@ TEST_F(Pool, pages_go_back_at_the_end) {
   {
     DevicePool pool(device_, 16 * mib);
     const std::uint64_t range = *pool.reserve_range(8 * mib);
-    const PageHandle page = *pool.map(range);
-    ASSERT_TRUE(pool.unmap(range, page).has_value());
+    const DevicePool::Pages pages = *pool.map(range, 1);
+    ASSERT_TRUE(pool.unmap(range, pages).has_value());
     EXPECT_EQ(pool.totals().unmapped_pages, 1U);
     EXPECT_EQ(device_.table().pages(), 1U);
   }
   EXPECT_EQ(device_.table().pages(), 0U);
+}
+
+TEST_F(Pool, a_handle_has_one_page_until_large_ones_are_wanted) {
+  const std::uint64_t range = *pool_.reserve_range(64 * mib);
+  EXPECT_EQ(pool_.map(range, 4)->count, 1U);
+  pool_.use_large_handles(1);
+  EXPECT_EQ(pool_.map(range + page_bytes, 5)->count, 4U) << "the largest power of two";
+  EXPECT_EQ(pool_.map(range + 5 * page_bytes, 100)->count, 2U) << "no more than the capacity";
+  EXPECT_EQ(pool_.map(range + 7 * page_bytes, 100)->count, 1U);
+  EXPECT_FALSE(pool_.map(range + 8 * page_bytes, 1).has_value());
+  EXPECT_EQ(pool_.totals().reserved_bytes, 16 * mib);
+  EXPECT_EQ(device_.table().mapped_pages(), 8U);
+}
+
+TEST_F(Pool, a_handle_that_has_become_too_large_is_broken_up) {
+  pool_.use_large_handles(1);
+  const std::uint64_t range = *pool_.reserve_range(64 * mib);
+  const DevicePool::Pages large = *pool_.map(range, 8);
+  ASSERT_EQ(large.count, 8U);
+  ASSERT_TRUE(pool_.unmap(range, large).has_value());
+  EXPECT_EQ(pool_.spare(), 8U);
+  EXPECT_EQ(pool_.map(range, 3)->count, 2U);
+  EXPECT_EQ(pool_.spare(), 6U);
+  EXPECT_EQ(faulty_.calls(BackendCall::destroy), 1U);
+  EXPECT_EQ(pool_.totals().reserved_bytes, 4 * mib) << "the rest is the device's until asked for";
+  EXPECT_EQ(pool_.map(range + 2 * page_bytes, 6)->count, 4U);
+  EXPECT_EQ(pool_.map(range + 6 * page_bytes, 2)->count, 2U);
+  EXPECT_EQ(pool_.spare(), 0U);
+}
+
+TEST_F(Pool, a_handle_that_cannot_be_broken_up_is_an_error_and_stays) {
+  pool_.use_large_handles(1);
+  const std::uint64_t range = *pool_.reserve_range(64 * mib);
+  const DevicePool::Pages large = *pool_.map(range, 8);
+  ASSERT_TRUE(pool_.unmap(range, large).has_value());
+  faulty_.fail(BackendCall::destroy, 1);
+  EXPECT_FALSE(pool_.map(range, 3).has_value());
+  EXPECT_EQ(pool_.totals().unmapped_pages, 8U);
+  EXPECT_EQ(pool_.map(range, 3)->count, 2U);
+}
+
+TEST_F(Pool, a_device_without_that_much_in_one_piece_is_asked_for_less) {
+  pool_.use_large_handles(1);
+  const std::uint64_t range = *pool_.reserve_range(64 * mib);
+  faulty_.fail(BackendCall::create, 1, 2);
+  EXPECT_EQ(pool_.map(range, 8)->count, 2U);
+  faulty_.fail(BackendCall::create, 4, 3);
+  EXPECT_FALSE(pool_.map(range + 2 * page_bytes, 4).has_value());
+  EXPECT_EQ(pool_.spare(), 0U) << "refused, until it is asked again";
+  pool_.retry_creation();
+  EXPECT_EQ(pool_.map(range + 2 * page_bytes, 4)->count, 4U);
+}
+
+TEST_F(Pool, less_capacity_takes_back_what_is_unmapped) {
+  pool_.use_large_handles(1);
+  const std::uint64_t range = *pool_.reserve_range(64 * mib);
+  const DevicePool::Pages four = *pool_.map(range, 4);
+  ASSERT_TRUE(pool_.map(range + 4 * page_bytes, 2).has_value());
+  ASSERT_TRUE(pool_.unmap(range, four).has_value());
+  pool_.set_capacity(6 * mib);
+  EXPECT_EQ(pool_.totals().reserved_bytes, 4 * mib);
+  EXPECT_EQ(pool_.map(range, 4)->count, 1U);
+}
+
+TEST(PoolWithoutReturn, keeps_to_single_pages_where_destroying_returns_nothing) {
+  Capabilities kept = SimulatedBackend::assumed_capabilities();
+  kept.destroy_returns_memory = false;
+  SimulatedBackend device(64, kept);
+  DevicePool pool(device, 64 * mib);
+  pool.use_large_handles(1);
+  EXPECT_EQ(pool.map(*pool.reserve_range(64 * mib), 16)->count, 1U);
 }
 
 }  // namespace

@@ -63,6 +63,17 @@ TEST(Diagnose, spare_memory_joins_what_can_be_moved) {
   EXPECT_EQ(problem.heap->defragmented_bytes, 20 * mib);
 }
 
+// Of the last two free pages one shares a handle with something live.
+TEST(Diagnose, a_page_whose_handle_is_held_by_another_block_cannot_be_moved) {
+  HeapView view = small_heap();
+  view.free.back().pinned_bytes = 2 * mib;
+  const OutOfMemory problem = diagnose(view);
+  ASSERT_TRUE(problem.heap);
+  EXPECT_EQ(problem.heap->split.soft_bytes, 6 * mib);
+  EXPECT_EQ(problem.heap->split.hard_bytes, 4 * mib);
+  EXPECT_EQ(problem.fits_bytes, 10 * mib);
+}
+
 TEST(Diagnose, a_plain_allocation_can_only_be_released_as_a_whole) {
   HeapView view = small_heap();
   view.spans = {{base, 8 * mib, 0, false},

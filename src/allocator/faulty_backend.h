@@ -43,17 +43,17 @@ class FaultyBackend final : public Backend {
     HEADROOM_CHECK(passes(BackendCall::reserve));
     return backend_->reserve_range(bytes);
   }
-  Result<PageHandle> create_page() override {
+  Result<PageHandle> create_pages(std::uint32_t count) override {
     HEADROOM_CHECK(passes(BackendCall::create));
-    return backend_->create_page();
+    return backend_->create_pages(count);
   }
-  Status destroy_page(PageHandle page) override {
+  Status destroy_pages(PageHandle pages) override {
     HEADROOM_CHECK(passes(BackendCall::destroy));
-    return backend_->destroy_page(page);
+    return backend_->destroy_pages(pages);
   }
-  Status map(std::uint64_t address, PageHandle page) override {
+  Status map(std::uint64_t address, PageHandle pages) override {
     HEADROOM_CHECK(passes(BackendCall::map));
-    return backend_->map(address, page);
+    return backend_->map(address, pages);
   }
   Status unmap(std::uint64_t address) override {
     HEADROOM_CHECK(passes(BackendCall::unmap));

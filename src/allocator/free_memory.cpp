@@ -25,9 +25,10 @@ const std::vector<T>& sorted(const std::vector<T>& values, std::vector<T>& room)
 struct Run {
   Address begin = 0;
   Address end = 0;
+  std::uint64_t pinned_bytes = 0;
 
   std::uint64_t bytes() const { return end - begin; }
-  void clear() { begin = end = 0; }
+  void clear() { *this = {}; }
 };
 
 class Walk {
@@ -74,6 +75,7 @@ class Walk {
   static void extend(Run& run, const FreePiece& piece) {
     if (run.end == 0) run.begin = piece.address;
     run.end = piece.address + piece.bytes;
+    run.pinned_bytes += piece.pinned_bytes;
   }
   // What of the run can be taken from where it lies.
   std::uint64_t movable(const Run& run) const {
@@ -82,7 +84,8 @@ class Walk {
     if (plain) return run.bytes() == span_.bytes ? run.bytes() : 0;
     const Address first = round_up(run.begin, page_bytes);
     const Address last = round_down(run.end, page_bytes);
-    return last > first ? last - first : 0;
+    const std::uint64_t whole = last > first ? last - first : 0;
+    return whole - std::min(whole, run.pinned_bytes);
   }
   void close_all() {
     largest_ = std::max(largest_, all_.bytes());

@@ -17,17 +17,41 @@ constexpr std::uint64_t pages_for(std::uint64_t bytes) {
 
 }  // namespace
 
-PageHandle& Heap::page_at(const Segment& segment, std::uint64_t address) {
-  std::vector<PageHandle>& pages = pages_of_range_[segment.range];
-  const std::uint64_t page = (address - ranges_[segment.range].address) / page_bytes;
-  if (page >= pages.size()) pages.resize(page + 1);
-  return pages[page];
+// Requires: a page is mapped there.
+const Heap::Page& Heap::page_at(const Segment& segment, std::uint64_t address) const {
+  return pages_of_range_[segment.range][(address - ranges_[segment.range].address) / page_bytes];
 }
 
-std::uint64_t Heap::whole_pages(const Segment& segment) {
-  const std::uint64_t first = round_up(segment.address, page_bytes);
-  const std::uint64_t last = round_down(segment.end(), page_bytes);
-  return last > first ? (last - first) / page_bytes : 0;
+void Heap::note_mapped(const Segment& segment, std::uint64_t address, DevicePool::Pages pages) {
+  std::vector<Page>& known = pages_of_range_[segment.range];
+  const std::uint64_t first = (address - ranges_[segment.range].address) / page_bytes;
+  if (known.size() < first + pages.count) known.resize(first + pages.count);
+  for (std::uint32_t i = 0; i < pages.count; ++i) known[first + i] = {pages, i};
+}
+
+// Requires: all of the segment is mapped.
+Heap::Movable Heap::movable(const Segment& segment) const {
+  std::uint64_t begin = round_up(segment.address, page_bytes);
+  std::uint64_t end = round_down(segment.end(), page_bytes);
+  if (begin >= end) return {};
+  const Page& first = page_at(segment, begin);
+  if (first.place > 0) begin = first.end(begin);
+  const std::uint64_t last_at = end - page_bytes;
+  const Page& last = page_at(segment, last_at);
+  if (last.end(last_at) > end) end = last.begin(last_at);
+  return begin < end ? Movable{begin, end} : Movable{};
+}
+
+std::uint64_t Heap::pinned_bytes(const Segment& free) const {
+  const std::uint64_t begin = round_up(free.address, page_bytes);
+  const std::uint64_t end = round_down(free.end(), page_bytes);
+  const Movable found = movable(free);
+  return begin < end ? end - begin - (found.end - found.begin) : 0;
+}
+
+std::uint64_t Heap::movable_pages(const Segment& segment) const {
+  const Movable found = movable(segment);
+  return (found.end - found.begin) / page_bytes;
 }
 
 // Looks at holes one by one and keeps the best window.
@@ -62,13 +86,13 @@ class Heap::WindowSearch {
  private:
   struct Beside {
     std::uint64_t bytes = 0;
-    std::uint64_t pages = 0;  // Whole ones among them.
+    std::uint64_t pages = 0;  // Movable ones among them.
   };
 
   Beside beside(SegmentId id) const {
     if (id == no_segment || !heap_.usable((*heap_.segments_)[id], stream_)) return {};
     const Segment& segment = (*heap_.segments_)[id];
-    return {segment.bytes, whole_pages(segment)};
+    return {segment.bytes, heap_.movable_pages(segment)};
   }
 
   void consider(const Window& window, std::uint64_t covered_pages) {
@@ -133,13 +157,14 @@ Status Heap::map(SegmentId claimed, StreamId stream) {
   const Segment segment = (*segments_)[claimed];
   Status mapped = Done{};
   std::uint64_t end = segment.address;
-  for (; end < segment.end(); end += page_bytes) {
-    auto page = pages_->map(end);
-    if (!page) {
-      mapped = std::move(page).error();
+  while (end < segment.end()) {
+    auto pages = pages_->map(end, (segment.end() - end) / page_bytes);
+    if (!pages) {
+      mapped = std::move(pages).error();
       break;
     }
-    page_at(segment, end) = *page;
+    note_mapped(segment, end, *pages);
+    end += pages->count * page_bytes;
   }
   if (end > segment.address) {
     Status allowed =
@@ -159,9 +184,12 @@ Status Heap::map(SegmentId claimed, StreamId stream) {
 // they stay a used segment that belongs to nobody.
 void Heap::retreat(SegmentId claimed, std::uint64_t end) {
   const Segment segment = (*segments_)[claimed];
-  while (end > segment.address &&
-         pages_->unmap(end - page_bytes, page_at(segment, end - page_bytes)))
-    end -= page_bytes;
+  while (end > segment.address) {
+    const Page& last = page_at(segment, end - page_bytes);
+    const std::uint64_t begin = last.begin(end - page_bytes);
+    if (!pages_->unmap(begin, last.pages)) break;
+    end = begin;
+  }
   pages_->lose((end - segment.address) / page_bytes);
   if (end > segment.address)
     pages_->note(FlightKind::map, segment.address, end - segment.address,
@@ -198,25 +226,24 @@ SegmentId Heap::occupy(const Window& window, SegmentId claimed) {
 
 std::uint64_t Heap::unmap_pages(SegmentId free, std::uint64_t count) {
   const Segment before = (*segments_)[free];
-  const std::uint64_t last = round_down(before.end(), page_bytes);
-  count = std::min(count, whole_pages(before));
-  std::uint64_t done = 0;
-  while (done < count) {
-    const std::uint64_t at = last - (done + 1) * page_bytes;
-    if (!pages_->unmap(at, page_at(before, at))) break;
-    ++done;
+  const Movable range = movable(before);
+  std::uint64_t begin = range.end;
+  while (begin > range.begin && (range.end - begin) / page_bytes < count) {
+    const Page& last = page_at(before, begin - page_bytes);
+    const std::uint64_t at = last.begin(begin - page_bytes);
+    if (!pages_->unmap(at, last.pages)) break;
+    begin = at;
   }
-  if (done == 0) return 0;
-  pages_->note(FlightKind::unmap, last - done * page_bytes, done * page_bytes,
-               ranges_[before.range].stream);
+  if (begin == range.end) return 0;
+  pages_->note(FlightKind::unmap, begin, range.end - begin, ranges_[before.range].stream);
   detach(free);
-  const SegmentId hole = cut(free, last - done * page_bytes);
-  const SegmentId above = cut(hole, last);
+  const SegmentId hole = cut(free, begin);
+  const SegmentId above = cut(hole, range.end);
   (*segments_)[hole].state = SegmentState::hole;
   if (hole != free) attach_alone(free);
   if (above != no_segment) attach_alone(above);
   attach(hole);
-  return done;
+  return (range.end - begin) / page_bytes;
 }
 
 void Heap::unmap_all() {
@@ -226,8 +253,11 @@ void Heap::unmap_all() {
       const Segment segment = (*segments_)[id];
       if (segment.state == SegmentState::hole) continue;
       std::uint64_t at = std::max(mapped_to, round_down(segment.address, page_bytes));
-      for (; at < segment.end(); at += page_bytes)
-        static_cast<void>(pages_->unmap(at, page_at(segment, at)));
+      while (at < segment.end()) {
+        const Page& page = page_at(segment, at);  // The first one of its handle.
+        static_cast<void>(pages_->unmap(at, page.pages));
+        at = page.end(at);
+      }
       mapped_to = at;
     }
   }

@@ -15,7 +15,8 @@
 
 namespace headroom::allocator {
 
-// Whole pages that a window may use: spare ones are mapped nowhere, movable ones lie in free bytes.
+// Pages that a window may use: spare ones are mapped nowhere, movable ones lie in free bytes with
+// all pages of their handle.
 struct Supply {
   std::uint64_t spare = 0;
   std::uint64_t movable = 0;
@@ -34,7 +35,7 @@ struct Window {
   }
 };
 
-class Heap : public Tiling {
+class Heap final : public Tiling {
  public:
   // `number` marks the heap's segments. The table and the pool outlive it.
   Heap(std::uint8_t number, SegmentTable& segments, DevicePool& pages,
@@ -53,17 +54,18 @@ class Heap : public Tiling {
   // Makes all of the window one used segment. Requires: map(claimed) succeeded.
   SegmentId occupy(const Window& window, SegmentId claimed);
 
-  // Unmaps up to `count` whole pages of a free segment, from its end, into the pool; how many.
+  // Unmaps movable pages of a free segment into the pool, from its end, until `count` are there or
+  // none is left; how many it were, which may be more, since a handle is unmapped as a whole.
   std::uint64_t unmap_pages(SegmentId free, std::uint64_t count);
 
-  static std::uint64_t whole_pages(const Segment& segment);
-  // Calls visit(SegmentId) for the stream's free segments that hold at least one whole page.
+  std::uint64_t movable_pages(const Segment& segment) const;
+  // Calls visit(SegmentId) for the stream's free segments that hold at least one movable page.
   template <class Visit>
   void for_each_with_pages(StreamId stream, Visit&& visit) const {
     for (const StreamIndex& index : free_) {
       if (index.stream != stream && index.stream != any_stream) continue;
       index.segments.for_each_from(page_bytes, [&](SegmentId id) {
-        if (whole_pages((*segments_)[id]) > 0) visit(id);
+        if (movable_pages((*segments_)[id]) > 0) visit(id);
       });
     }
   }
@@ -72,14 +74,32 @@ class Heap : public Tiling {
   void unmap_all();
 
  private:
-  PageHandle& page_at(const Segment& segment, std::uint64_t address);
+  // A mapped page: its handle and its place among the handle's pages.
+  struct Page {
+    DevicePool::Pages pages;
+    std::uint32_t place = 0;
+    std::uint64_t begin(std::uint64_t address) const { return address - place * page_bytes; }
+    std::uint64_t end(std::uint64_t address) const {
+      return begin(address) + pages.count * page_bytes;
+    }
+  };
+  // Whole handles that lie in a segment, which are next to each other.
+  struct Movable {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+  };
+
+  Movable movable(const Segment& segment) const;
+  const Page& page_at(const Segment& segment, std::uint64_t address) const;
+  void note_mapped(const Segment& segment, std::uint64_t address, DevicePool::Pages pages);
   void retreat(SegmentId claimed, std::uint64_t end);
   bool reserve(std::uint64_t bytes, StreamId stream);
+  std::uint64_t pinned_bytes(const Segment& free) const override;
   class WindowSearch;
 
   DevicePool* pages_;
   // By range, then by page of the range, as far as any was ever mapped.
-  std::vector<std::vector<PageHandle>> pages_of_range_;
+  std::vector<std::vector<Page>> pages_of_range_;
   std::uint64_t next_range_bytes_;
 };
 

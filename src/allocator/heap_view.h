@@ -33,6 +33,8 @@ struct FreePiece {
   std::uint64_t bytes = 0;
   StreamId stream = 0;   // Which one freed it.
   bool pending = false;  // Work queued on another stream than the request's may still touch it.
+  // Of its whole pages: they cannot be unmapped, since a live block holds on to their handle.
+  std::uint64_t pinned_bytes = 0;
 };
 
 // What was taken from the device: one plain allocation, or a stretch of mapped pages.
@@ -40,7 +42,7 @@ struct DeviceSpan {
   Address address = 0;
   std::uint64_t bytes = 0;
   StreamId stream = 0;
-  bool pages = false;  // Each 2 MiB of it can be unmapped by itself.
+  bool pages = false;  // Each 2 MiB of it can be unmapped, except what free pieces have pinned.
 };
 
 // The order of the vectors does not matter; by address is the fastest.

@@ -120,7 +120,7 @@ std::uint64_t PagedCore::movable_pages(StreamId stream) const {
   std::uint64_t pages = 0;
   for (const Heap* heap : {&small_, &large_})
     heap->for_each_with_pages(stream,
-                              [&](SegmentId id) { pages += Heap::whole_pages(segments_[id]); });
+                              [&](SegmentId id) { pages += heap->movable_pages(segments_[id]); });
   return pages;
 }
 

@@ -11,7 +11,7 @@
 
 namespace headroom::allocator {
 
-class PlainHeap : public Tiling {
+class PlainHeap final : public Tiling {
  public:
   // `number` marks the heap's segments. The table and the pool outlive it.
   PlainHeap(std::uint8_t number, SegmentTable& segments, DevicePool& pool)

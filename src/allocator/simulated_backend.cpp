@@ -13,7 +13,10 @@ constexpr std::uint64_t address_limit = std::uint64_t{1} << 62U;
 }  // namespace
 
 Capabilities SimulatedBackend::assumed_capabilities() {
-  return {.virtual_memory = true, .destroy_returns_memory = true, .costs = assumed_costs};
+  return {.virtual_memory = true,
+          .destroy_returns_memory = true,
+          .several_pages_per_handle = true,
+          .costs = assumed_costs};
 }
 
 Capabilities SimulatedBackend::without_virtual_memory() {
@@ -46,20 +49,23 @@ Result<std::uint64_t> SimulatedBackend::reserve_range(std::uint64_t bytes) {
   return address;
 }
 
-Result<PageHandle> SimulatedBackend::create_page() {
+Result<PageHandle> SimulatedBackend::create_pages(std::uint32_t count) {
   HEADROOM_CHECK(check_virtual_memory());
-  HEADROOM_CHECK(check_free_pages(1));
-  const PageHandle page = table_.next_page();
-  table_.add_page();
-  return page;
+  HEADROOM_CHECK(PageTable::check_count(count));
+  HEADROOM_CHECK(check_free_pages(count));
+  const PageHandle pages = table_.next_pages(count);
+  table_.add_pages(count);
+  return pages;
 }
 
-Status SimulatedBackend::destroy_page(PageHandle page) {
-  return table_.remove_page(page);
+Status SimulatedBackend::destroy_pages(PageHandle pages) {
+  HEADROOM_CHECK(table_.remove_pages(pages));
+  return Done{};
 }
 
-Status SimulatedBackend::map(std::uint64_t address, PageHandle page) {
-  return table_.map(address, page);
+Status SimulatedBackend::map(std::uint64_t address, PageHandle pages) {
+  HEADROOM_CHECK(table_.map(address, pages));
+  return Done{};
 }
 
 Status SimulatedBackend::allow_access(std::uint64_t address, std::uint64_t bytes) {

@@ -32,9 +32,9 @@ class SimulatedBackend final : public Backend {
   const Capabilities& capabilities() const override { return capabilities_; }
 
   Result<std::uint64_t> reserve_range(std::uint64_t bytes) override;
-  Result<PageHandle> create_page() override;
-  Status destroy_page(PageHandle page) override;
-  Status map(std::uint64_t address, PageHandle page) override;
+  Result<PageHandle> create_pages(std::uint32_t count) override;
+  Status destroy_pages(PageHandle pages) override;
+  Status map(std::uint64_t address, PageHandle pages) override;
   Status allow_access(std::uint64_t address, std::uint64_t bytes) override;
   Status unmap(std::uint64_t address) override;
   Result<std::uint64_t> allocate(std::uint64_t bytes) override;

@@ -225,8 +225,8 @@ void Tiling::add_to(HeapView& view, StreamId stream) const {
         view.spans.push_back({segment.address, segment.bytes, range.stream, has_pages_});
       follows = is_mapped;
       if (segment.state == SegmentState::free)
-        view.free.push_back(
-            {segment.address, segment.bytes, segment.stream, !usable(segment, stream)});
+        view.free.push_back({segment.address, segment.bytes, segment.stream,
+                             !usable(segment, stream), pinned_bytes(segment)});
     }
   }
 }

@@ -104,6 +104,15 @@ class Tiling {
   void attach_alone(SegmentId id);
   void detach(SegmentId id);
 
+  Tiling(const Tiling&) = default;
+  Tiling(Tiling&&) = default;
+  Tiling& operator=(const Tiling&) = default;
+  Tiling& operator=(Tiling&&) = default;
+  ~Tiling() = default;
+
+  // FreePiece::pinned_bytes of a free segment.
+  virtual std::uint64_t pinned_bytes(const Segment& /*free*/) const { return 0; }
+
   std::uint8_t number_;
   bool has_pages_;
   SegmentTable* segments_;

@@ -113,10 +113,10 @@ int cuMemCreate(unsigned long long* out, std::size_t bytes, const Cuda::PageProp
   if (wanted->type != Cuda::pinned || wanted->handle_type != 0 ||
       !is_this_device(wanted->location) || flags != 0)
     return invalid_value;
-  return on_device(true, out, [&](auto& gpu) { return gpu.create_page(bytes); });
+  return on_device(true, out, [&](auto& gpu) { return gpu.create_pages(bytes); });
 }
 int cuMemRelease(unsigned long long page) {
-  return on_device(true, [&](auto& gpu) { return gpu.destroy_page(page); });
+  return on_device(true, [&](auto& gpu) { return gpu.destroy_pages(page); });
 }
 int cuMemMap(unsigned long long address, std::size_t bytes, std::size_t offset,
              unsigned long long page, unsigned long long flags) {

@@ -93,10 +93,10 @@ int hipMemCreate(void** out, std::size_t bytes, const Hip::PageProperties* wante
   if (wanted->type != Hip::pinned || wanted->handle_type != 0 ||
       !is_this_device(wanted->location) || flags != 0)
     return noted(invalid_value);
-  return noted(on_device(true, out, [&](auto& gpu) { return gpu.create_page(bytes); }));
+  return noted(on_device(true, out, [&](auto& gpu) { return gpu.create_pages(bytes); }));
 }
 int hipMemRelease(void* page) {
-  return noted(on_device(true, [&](auto& gpu) { return gpu.destroy_page(number(page)); }));
+  return noted(on_device(true, [&](auto& gpu) { return gpu.destroy_pages(number(page)); }));
 }
 int hipMemMap(void* address, std::size_t bytes, std::size_t offset, void* page,
               unsigned long long flags) {

@@ -44,7 +44,7 @@ class HipDriverTest : public ::testing::Test {
 };
 
 TEST_F(HipDriverTest, works_on_its_own_device_and_puts_the_threads_back) {
-  EXPECT_TRUE(driver_->create_page(2 * mib).has_value()) << "which the stand-in holds to device 1";
+  EXPECT_TRUE(driver_->create_pages(2 * mib).has_value()) << "which the stand-in holds to device 1";
   EXPECT_EQ(device(), 0);
   EXPECT_TRUE(driver_->allocate(2 * mib).has_value());
   EXPECT_EQ(device(), 0);
@@ -98,7 +98,7 @@ TEST(CudaDriverTest, works_in_its_own_context_and_leaves_the_threads) {
   CudaApi::Context others{};
   ASSERT_EQ(api.retain_context(&others, 0), CudaApi::success);
   ASSERT_EQ(api.push_context(others), CudaApi::success);
-  EXPECT_TRUE((*opened)->create_page(2 * mib).has_value());
+  EXPECT_TRUE((*opened)->create_pages(2 * mib).has_value());
   EXPECT_FALSE((*opened)->release(12345).has_value());
   CudaApi::Context found{};
   ASSERT_EQ(api.current_context(&found), CudaApi::success);

@@ -54,19 +54,19 @@ class ApiDriver : public Driver {
   Status free_range(std::uint64_t address, std::uint64_t bytes) override {
     return call("giving back addresses", bytes, api().free_range, pointer(address), bytes);
   }
-  Result<std::uint64_t> create_page(std::uint64_t bytes) override {
-    typename Api::Page page{};
+  Result<std::uint64_t> create_pages(std::uint64_t bytes) override {
+    typename Api::Page handle{};
     const auto properties = page_properties();
-    HEADROOM_CHECK(call("creating a page", bytes, api().create, &page, bytes, &properties, 0ULL));
-    return number(page);
+    HEADROOM_CHECK(call("creating pages", bytes, api().create, &handle, bytes, &properties, 0ULL));
+    return number(handle);
   }
-  Status destroy_page(std::uint64_t page) override {
-    return call("destroying a page", 0, api().destroy, from_number<typename Api::Page>(page));
+  Status destroy_pages(std::uint64_t handle) override {
+    return call("destroying pages", 0, api().destroy, from_number<typename Api::Page>(handle));
   }
-  Status map(std::uint64_t address, std::uint64_t bytes, std::uint64_t page) override {
+  Status map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle) override {
     // Offset 0: HIP accepts no other.
-    return call("mapping a page", bytes, api().map, pointer(address), bytes, std::size_t{0},
-                from_number<typename Api::Page>(page), 0ULL);
+    return call("mapping pages", bytes, api().map, pointer(address), bytes, std::size_t{0},
+                from_number<typename Api::Page>(handle), 0ULL);
   }
   Status set_access(std::uint64_t address, std::uint64_t bytes) override {
     typename Api::Access access;
@@ -75,7 +75,7 @@ class ApiDriver : public Driver {
                 std::size_t{1});
   }
   Status unmap(std::uint64_t address, std::uint64_t bytes) override {
-    return call("unmapping a page", bytes, api().unmap, pointer(address), bytes);
+    return call("unmapping pages", bytes, api().unmap, pointer(address), bytes);
   }
 
   Result<std::uint64_t> allocate(std::uint64_t bytes) override {

@@ -141,8 +141,8 @@ TEST_P(PageConformance, ranges_are_whole_pages_and_not_endless) {
 
 TEST_P(PageConformance, a_page_is_mapped_once_and_only_into_a_range) {
   const std::uint64_t base = *backend_->reserve_range(4 * mib);
-  const PageHandle page = *backend_->create_page();
-  const PageHandle other = *backend_->create_page();
+  const PageHandle page = *backend_->create_pages(1);
+  const PageHandle other = *backend_->create_pages(1);
   EXPECT_NE(page, other);
   EXPECT_FALSE(backend_->map(base + 512, page).has_value());
   EXPECT_FALSE(backend_->map(base + 4 * mib, page).has_value());
@@ -154,7 +154,7 @@ TEST_P(PageConformance, a_page_is_mapped_once_and_only_into_a_range) {
 
 TEST_P(PageConformance, only_what_is_mapped_is_unmapped_and_the_range_stays) {
   const std::uint64_t base = *backend_->reserve_range(4 * mib);
-  const PageHandle page = *backend_->create_page();
+  const PageHandle page = *backend_->create_pages(1);
   EXPECT_FALSE(backend_->unmap(base).has_value());
   ASSERT_TRUE(backend_->map(base, page).has_value());
   ASSERT_TRUE(backend_->unmap(base).has_value());
@@ -164,22 +164,22 @@ TEST_P(PageConformance, only_what_is_mapped_is_unmapped_and_the_range_stays) {
 
 TEST_P(PageConformance, only_unmapped_pages_are_destroyed) {
   const std::uint64_t base = *backend_->reserve_range(4 * mib);
-  const PageHandle page = *backend_->create_page();
+  const PageHandle page = *backend_->create_pages(1);
   ASSERT_TRUE(backend_->map(base, page).has_value());
-  EXPECT_FALSE(backend_->destroy_page(page).has_value());
+  EXPECT_FALSE(backend_->destroy_pages(page).has_value());
   ASSERT_TRUE(backend_->unmap(base).has_value());
-  EXPECT_TRUE(backend_->destroy_page(page).has_value());
-  EXPECT_FALSE(backend_->destroy_page(page).has_value());
+  EXPECT_TRUE(backend_->destroy_pages(page).has_value());
+  EXPECT_FALSE(backend_->destroy_pages(page).has_value());
   EXPECT_FALSE(backend_->map(base, page).has_value());
-  const PageHandle again = *backend_->create_page();
+  const PageHandle again = *backend_->create_pages(1);
   EXPECT_TRUE(backend_->map(base, again).has_value());
 }
 
 TEST_P(PageConformance, access_is_allowed_to_mapped_pages_only) {
   const std::uint64_t base = *backend_->reserve_range(8 * mib);
   EXPECT_FALSE(backend_->allow_access(base, 2 * mib).has_value());
-  ASSERT_TRUE(backend_->map(base, *backend_->create_page()).has_value());
-  ASSERT_TRUE(backend_->map(base + 2 * mib, *backend_->create_page()).has_value());
+  ASSERT_TRUE(backend_->map(base, *backend_->create_pages(1)).has_value());
+  ASSERT_TRUE(backend_->map(base + 2 * mib, *backend_->create_pages(1)).has_value());
   EXPECT_FALSE(backend_->allow_access(base, 6 * mib).has_value());
   EXPECT_FALSE(backend_->allow_access(base, 0).has_value());
   EXPECT_TRUE(backend_->allow_access(base, 4 * mib).has_value());
@@ -189,7 +189,7 @@ TEST_P(PageConformance, access_is_allowed_to_mapped_pages_only) {
 TEST_P(PageConformance, contents_follow_the_handle) {
   if (!has_contents()) GTEST_SKIP() << "this backend has no contents";
   const std::uint64_t base = *backend_->reserve_range(8 * mib);
-  const std::vector<PageHandle> pages = {*backend_->create_page(), *backend_->create_page()};
+  const std::vector<PageHandle> pages = {*backend_->create_pages(1), *backend_->create_pages(1)};
   ASSERT_TRUE(backend_->map(base, pages[0]) && backend_->map(base + 2 * mib, pages[1]));
   ASSERT_TRUE(backend_->allow_access(base, 4 * mib).has_value());
   write(base, 11);
@@ -199,6 +199,40 @@ TEST_P(PageConformance, contents_follow_the_handle) {
   ASSERT_TRUE(backend_->allow_access(base + 4 * mib, 4 * mib).has_value());
   EXPECT_EQ(read(base + 6 * mib), 11U);
   EXPECT_EQ(read(base + 6 * mib - 8), 22U);
+}
+
+TEST_P(PageConformance, several_pages_under_a_handle_are_mapped_and_unmapped_together) {
+  if (!backend_->capabilities().several_pages_per_handle) GTEST_SKIP() << "one page to a handle";
+  EXPECT_FALSE(backend_->create_pages(0).has_value());
+  EXPECT_FALSE(backend_->create_pages(max_pages_per_handle + 1).has_value());
+  const std::uint64_t base = *backend_->reserve_range(16 * mib);
+  const PageHandle four = *backend_->create_pages(4);
+  const PageHandle one = *backend_->create_pages(1);
+  EXPECT_TRUE(one < four || one >= four + 4) << "numbers of their own";
+  EXPECT_FALSE(backend_->map(base + 10 * mib, four).has_value()) << "it does not fit";
+  EXPECT_FALSE(backend_->map(base, four + 1).has_value()) << "a part is no handle";
+  ASSERT_TRUE(backend_->map(base + 4 * mib, one).has_value());
+  EXPECT_FALSE(backend_->map(base, four).has_value()) << "something is there";
+  ASSERT_TRUE(backend_->map(base + 6 * mib, four).has_value());
+  ASSERT_TRUE(backend_->allow_access(base + 4 * mib, 10 * mib).has_value());
+  EXPECT_FALSE(backend_->unmap(base + 8 * mib).has_value()) << "not from its middle";
+  if (has_contents()) {
+    for (std::uint64_t i = 0; i < 4; ++i) write(base + 6 * mib + i * page_bytes, 100 + i);
+    write(base + 14 * mib - 8, 200);
+  }
+  ASSERT_TRUE(backend_->unmap(base + 6 * mib).has_value());
+  EXPECT_FALSE(backend_->unmap(base + 8 * mib).has_value());
+  ASSERT_TRUE(backend_->unmap(base + 4 * mib).has_value());
+  ASSERT_TRUE(backend_->map(base, four).has_value());
+  ASSERT_TRUE(backend_->allow_access(base, 8 * mib).has_value());
+  if (has_contents()) {
+    for (std::uint64_t i = 0; i < 4; ++i) EXPECT_EQ(read(base + i * page_bytes), 100 + i);
+    EXPECT_EQ(read(base + 8 * mib - 8), 200U);
+  }
+  EXPECT_FALSE(backend_->destroy_pages(four).has_value());
+  ASSERT_TRUE(backend_->unmap(base).has_value());
+  EXPECT_TRUE(backend_->destroy_pages(four).has_value());
+  EXPECT_FALSE(backend_->destroy_pages(four).has_value());
 }
 
 TEST_P(BackendConformance, plain_allocations_are_apart_and_keep_their_contents) {
@@ -237,7 +271,7 @@ TEST_P(BackendConformance, plain_allocations_are_whole_units_and_not_endless) {
 TEST_P(BackendConformance, without_virtual_memory_its_calls_are_refused_as_unsupported) {
   if (has_pages()) GTEST_SKIP() << "it has virtual memory";
   const auto range = backend_->reserve_range(2 * mib);
-  const auto page = backend_->create_page();
+  const auto page = backend_->create_pages(1);
   ASSERT_FALSE(range.has_value() || page.has_value());
   EXPECT_EQ(range.error().code, Errc::unsupported);
   EXPECT_EQ(page.error().code, Errc::unsupported);

@@ -33,8 +33,10 @@ DeviceBackend::DeviceBackend(std::unique_ptr<Driver> driver, const Capabilities&
 
 Result<std::unique_ptr<DeviceBackend>> DeviceBackend::on_trial(std::unique_ptr<Driver> driver) {
   HEADROOM_CHECK(driver->check_virtual_memory());
-  return std::unique_ptr<DeviceBackend>(new DeviceBackend(
-      std::move(driver), Capabilities{.virtual_memory = true, .destroy_returns_memory = true}));
+  return std::unique_ptr<DeviceBackend>(
+      new DeviceBackend(std::move(driver), Capabilities{.virtual_memory = true,
+                                                        .destroy_returns_memory = true,
+                                                        .several_pages_per_handle = true}));
 }
 
 DeviceBackend::~DeviceBackend() {
@@ -44,18 +46,24 @@ DeviceBackend::~DeviceBackend() {
   static_cast<void>(driver_->wait_for_device());
   for (const auto& [address, bytes] : plain_.sizes()) static_cast<void>(driver_->release(address));
   for (const PageTable::Range& range : table_.ranges()) {
-    for (std::uint64_t at = range.address; at < range.address + range.mapped.size() * page_bytes;
-         at += page_bytes) {
-      if (table_.check_mapped(at, page_bytes)) static_cast<void>(driver_->unmap(at, page_bytes));
+    const std::uint64_t end = range.address + range.mapped.size() * page_bytes;
+    std::uint64_t next = 0;
+    for (std::uint64_t at = range.address; at < end; at = next) {
+      next = at + page_bytes;
+      if (!table_.check_mapped(at, page_bytes)) continue;
+      next = table_.mapping_end(at);
+      static_cast<void>(driver_->unmap(at, next - at));
     }
   }
   // Addresses first: some ROCm releases keep a page's memory if it is released while its range is
   // still reserved (ROCm/hip#3781).
   for (const Reservation& reservation : reservations_)
     static_cast<void>(driver_->free_range(reservation.address, reservation.bytes));
-  for (const std::uint64_t page : spare_pages_) static_cast<void>(driver_->destroy_page(page));
-  for (const std::uint64_t page : pages_) {
-    if (page != 0) static_cast<void>(driver_->destroy_page(page));
+  for (const auto& [count, handles] : spare_handles_) {
+    for (const std::uint64_t handle : handles) static_cast<void>(driver_->destroy_pages(handle));
+  }
+  for (const std::uint64_t handle : handles_) {
+    if (handle != 0) static_cast<void>(driver_->destroy_pages(handle));
   }
   for (const auto& [id, event] : events_) static_cast<void>(driver_->destroy_event(event));
   for (const std::uintptr_t event : spare_events_) static_cast<void>(driver_->destroy_event(event));
@@ -95,35 +103,41 @@ Result<std::uint64_t> DeviceBackend::reserve_range(std::uint64_t bytes) {
   return address;
 }
 
-Result<PageHandle> DeviceBackend::create_page() {
+Result<PageHandle> DeviceBackend::create_pages(std::uint32_t count) {
   HEADROOM_CHECK(check_virtual_memory());
-  std::uint64_t page = 0;
-  if (spare_pages_.empty()) {
-    HEADROOM_TRY(page, driver_->create_page(page_bytes));
+  HEADROOM_CHECK(PageTable::check_count(count));
+  if (count > 1 && !capabilities_.several_pages_per_handle)
+    return Error{Errc::unsupported,
+                 fmt::format("expected 1 page, which is what this driver can do, found {}", count),
+                 ""};
+  std::uint64_t drivers = 0;
+  std::vector<std::uint64_t>& spare = spare_handles_[count];
+  if (spare.empty()) {
+    HEADROOM_TRY(drivers, driver_->create_pages(count * page_bytes));
   } else {
-    page = spare_pages_.back();
-    spare_pages_.pop_back();
+    drivers = spare.back();
+    spare.pop_back();
   }
-  const PageHandle handle = table_.next_page();
-  table_.add_page();
-  if (handle >= pages_.size()) pages_.resize(handle + std::size_t{1});
-  pages_[handle] = page;
-  return handle;
+  const PageHandle pages = table_.next_pages(count);
+  table_.add_pages(count);
+  if (pages >= handles_.size()) handles_.resize(pages + std::size_t{1});
+  handles_[pages] = drivers;
+  return pages;
 }
 
-Status DeviceBackend::destroy_page(PageHandle page) {
+Status DeviceBackend::destroy_pages(PageHandle pages) {
   HEADROOM_CHECK(check_virtual_memory());
-  HEADROOM_CHECK(table_.remove_page(page));
-  const std::uint64_t drivers = std::exchange(pages_[page], 0);
-  if (capabilities_.destroy_returns_memory) return driver_->destroy_page(drivers);
-  spare_pages_.push_back(drivers);
+  HEADROOM_TRY(const PageTable::Pages removed, table_.remove_pages(pages));
+  const std::uint64_t drivers = std::exchange(handles_[pages], 0);
+  if (capabilities_.destroy_returns_memory) return driver_->destroy_pages(drivers);
+  spare_handles_[removed.count].push_back(drivers);
   return Done{};
 }
 
-Status DeviceBackend::map(std::uint64_t address, PageHandle page) {
+Status DeviceBackend::map(std::uint64_t address, PageHandle pages) {
   HEADROOM_CHECK(check_virtual_memory());
-  HEADROOM_CHECK(table_.map(address, page));
-  auto mapped = driver_->map(address, page_bytes, pages_[page]);
+  HEADROOM_TRY(const PageTable::Pages handle, table_.map(address, pages));
+  auto mapped = driver_->map(address, handle.bytes(), handles_[pages]);
   if (!mapped) HEADROOM_CHECK(table_.unmap(address));
   return mapped;
 }
@@ -144,9 +158,12 @@ Status DeviceBackend::try_access(std::uint64_t address, std::uint64_t bytes) {
     if (allowed) return allowed;
     refused = std::move(allowed);
   }
-  // Some sizes are always refused (ROCm/rocm-systems#2516); one page is the smallest there is.
-  for (std::uint64_t at = address; at < end; at += page_bytes)
-    HEADROOM_CHECK(driver_->set_access(at, page_bytes));
+  // Some sizes are always refused (ROCm/rocm-systems#2516); one mapping is the least there is.
+  std::uint64_t next = 0;
+  for (std::uint64_t at = address; at < end; at = next) {
+    next = table_.mapping_end(at);
+    HEADROOM_CHECK(driver_->set_access(at, next - at));
+  }
   return Done{};
 }
 
@@ -168,9 +185,9 @@ Status DeviceBackend::allow_access(std::uint64_t address, std::uint64_t bytes) {
 
 Status DeviceBackend::unmap(std::uint64_t address) {
   HEADROOM_CHECK(check_virtual_memory());
-  HEADROOM_TRY(const PageHandle page, table_.unmap(address));
-  auto unmapped = driver_->unmap(address, page_bytes);
-  if (!unmapped) HEADROOM_CHECK(table_.map(address, page));
+  HEADROOM_TRY(const PageTable::Pages pages, table_.unmap(address));
+  auto unmapped = driver_->unmap(address, pages.bytes());
+  if (!unmapped) HEADROOM_CHECK(table_.map(address, pages.handle));
   return unmapped;
 }
 
@@ -202,7 +219,8 @@ Result<DeviceMemory> DeviceBackend::device_memory() {
                     to_string(Bytes{info.free_bytes}), to_string(Bytes{info.total_bytes}),
                     info.source),
         "headroom check tells what the kernel counts"};
-  const std::uint64_t kept = spare_pages_.size() * page_bytes;
+  std::uint64_t kept = 0;
+  for (const auto& [count, handles] : spare_handles_) kept += handles.size() * count * page_bytes;
   return DeviceMemory{info.total_bytes, std::min(info.free_bytes + kept, info.total_bytes),
                       std::string(info.source)};
 }

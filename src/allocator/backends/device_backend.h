@@ -40,13 +40,13 @@ class DeviceBackend final : public Backend {
     return fork_guard_ ? fork_guard_->word() : nullptr;
   }
   Result<std::uint64_t> reserve_range(std::uint64_t bytes) override;
-  Result<PageHandle> create_page() override;
-  // Where the driver does not give a page's memory back while addresses are reserved, the page is
-  // kept for the next create_page().
-  Status destroy_page(PageHandle page) override;
-  Status map(std::uint64_t address, PageHandle page) override;
+  Result<PageHandle> create_pages(std::uint32_t count) override;
+  // Where the driver does not give the memory back while addresses are reserved, it is kept for the
+  // next create_pages() of as many.
+  Status destroy_pages(PageHandle pages) override;
+  Status map(std::uint64_t address, PageHandle pages) override;
   // Where the driver refuses the stretch, it is asked again: from where the mapped pages begin,
-  // then page by page, all of it a few times.
+  // then each mapping by itself, all of it a few times.
   Status allow_access(std::uint64_t address, std::uint64_t bytes) override;
   Status unmap(std::uint64_t address) override;
   Result<std::uint64_t> allocate(std::uint64_t bytes) override;
@@ -79,8 +79,8 @@ class DeviceBackend final : public Backend {
   Result<machine::ForkGuard> fork_guard_ = machine::ForkGuard::create();
   std::vector<Reservation> reservations_;  // As the driver gave them.
   PageTable table_;
-  std::vector<std::uint64_t> pages_;  // The driver's, by PageHandle.
-  std::vector<std::uint64_t> spare_pages_;
+  std::vector<std::uint64_t> handles_;  // The driver's, by PageHandle.
+  std::map<std::uint32_t, std::vector<std::uint64_t>> spare_handles_;  // By how many pages.
   PlainTable plain_;
   std::map<StreamId, std::uintptr_t> streams_;
   std::map<EventId, std::uintptr_t> events_;

@@ -81,9 +81,9 @@ TEST_F(OutsideMemoryTest, has_none_of_the_pages_that_this_process_keeps) {
       std::move(driver),
       VirtualMemoryVerdict{VirtualMemoryVerdict::Use::yes, "", {.virtual_memory = true}});
   ASSERT_TRUE(backend.reserve_range(8 * mib).has_value());
-  const PageHandle page = *backend.create_page();
+  const PageHandle page = *backend.create_pages(1);
   EXPECT_EQ(backend.device_memory()->free_bytes, 510 * mib);
-  ASSERT_TRUE(backend.destroy_page(page).has_value());  // Which keeps it for the next.
+  ASSERT_TRUE(backend.destroy_pages(page).has_value());  // Which keeps it for the next.
   EXPECT_EQ(backend.device_memory()->free_bytes, 512 * mib);
 }
 

@@ -38,9 +38,10 @@ class Driver {
   virtual Status check_virtual_memory() = 0;
   virtual Result<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t alignment) = 0;
   virtual Status free_range(std::uint64_t address, std::uint64_t bytes) = 0;
-  virtual Result<std::uint64_t> create_page(std::uint64_t bytes) = 0;
-  virtual Status destroy_page(std::uint64_t page) = 0;
-  virtual Status map(std::uint64_t address, std::uint64_t bytes, std::uint64_t page) = 0;
+  // Physical memory of `bytes` under one handle.
+  virtual Result<std::uint64_t> create_pages(std::uint64_t bytes) = 0;
+  virtual Status destroy_pages(std::uint64_t handle) = 0;
+  virtual Status map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle) = 0;
   virtual Status set_access(std::uint64_t address, std::uint64_t bytes) = 0;
   // Exactly what one map() mapped: HIP unmaps one mapping at a time.
   virtual Status unmap(std::uint64_t address, std::uint64_t bytes) = 0;

@@ -36,8 +36,8 @@ off_t offset_of(std::uint64_t page) {
 }
 
 // Back to addresses with nothing behind them.
-bool cover(void* place) {
-  return ::mmap(place, page_bytes, PROT_NONE, reservation_flags | MAP_FIXED, -1, 0) == place;
+bool cover(void* place, std::uint64_t bytes) {
+  return ::mmap(place, bytes, PROT_NONE, reservation_flags | MAP_FIXED, -1, 0) == place;
 }
 
 Error failed(std::string_view doing, int code, std::string next) {
@@ -135,52 +135,60 @@ Status HostBackend::grow_file(std::uint64_t pages) {
   return Done{};
 }
 
-Result<PageHandle> HostBackend::create_page() {
+// The number of a page is its place in the file.
+Result<PageHandle> HostBackend::create_pages(std::uint32_t count) {
   HEADROOM_CHECK(check_virtual_memory());
-  const PageHandle page = table_.next_page();
-  HEADROOM_CHECK(grow_file(std::uint64_t{page} + 1));
+  HEADROOM_CHECK(PageTable::check_count(count));
+  const PageHandle pages = table_.next_pages(count);
+  const std::uint64_t bytes = count * page_bytes;
+  HEADROOM_CHECK(grow_file(std::uint64_t{pages} + count));
   int code = 0;
   do {
-    code = ::fallocate(file_, 0, offset_of(page), static_cast<off_t>(page_bytes)) == 0 ? 0 : errno;
+    code = ::fallocate(file_, 0, offset_of(pages), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
   } while (code == EINTR);
-  if (code != 0)
-    return failed(fmt::format("taking 2 MiB of host memory on top of {}",
+  if (code != 0) {
+    static_cast<void>(punch(pages, count));  // It may have taken some of them.
+    return failed(fmt::format("taking {} of host memory on top of {}", to_string(Bytes{bytes}),
                               to_string(Bytes{table_.pages() * page_bytes})),
                   code, "free -h shows what memory is left; set a smaller [device] capacity");
-  table_.add_page();
-  return page;
+  }
+  table_.add_pages(count);
+  return pages;
 }
 
-Status HostBackend::destroy_page(PageHandle page) {
-  HEADROOM_CHECK(check_virtual_memory());
-  HEADROOM_CHECK(table_.remove_page(page));
-  if (::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset_of(page),
-                  static_cast<off_t>(page_bytes)) != 0)
-    return failed("returning 2 MiB of host memory", errno, "");
-  return Done{};
+bool HostBackend::punch(PageHandle first, std::uint32_t count) const {
+  return ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset_of(first),
+                     offset_of(count)) == 0;
 }
 
-Status HostBackend::map(std::uint64_t address, PageHandle page) {
+Status HostBackend::destroy_pages(PageHandle pages) {
   HEADROOM_CHECK(check_virtual_memory());
-  HEADROOM_CHECK(table_.map(address, page));
+  HEADROOM_TRY(const PageTable::Pages removed, table_.remove_pages(pages));
+  if (punch(removed.handle, removed.count)) return Done{};
+  return failed(fmt::format("returning {} of host memory", to_string(Bytes{removed.bytes()})),
+                errno, "");
+}
+
+Status HostBackend::map(std::uint64_t address, PageHandle pages) {
+  HEADROOM_CHECK(check_virtual_memory());
+  HEADROOM_TRY(const PageTable::Pages handle, table_.map(address, pages));
   void* place = pointer(address);
-  const bool mapped = ::mmap(place, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                             file_, offset_of(page)) == place;
-  if (mapped && ::madvise(place, page_bytes, MADV_DONTFORK) == 0) return Done{};
+  const bool mapped = ::mmap(place, handle.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                             file_, offset_of(pages)) == place;
+  if (mapped && ::madvise(place, handle.bytes(), MADV_DONTFORK) == 0) return Done{};
   const int code = errno;
-  if (mapped) static_cast<void>(cover(place));
+  if (mapped) static_cast<void>(cover(place, handle.bytes()));
   HEADROOM_CHECK(table_.unmap(address));
-  return failed_to_map("mapping a page", code, table_.mapped_pages());
+  return failed_to_map("mapping pages", code, table_.mapped_pages());
 }
 
 Status HostBackend::unmap(std::uint64_t address) {
   HEADROOM_CHECK(check_virtual_memory());
-  HEADROOM_TRY(const PageHandle page, table_.unmap(address));
-  void* place = pointer(address);
-  if (cover(place)) return Done{};
+  HEADROOM_TRY(const PageTable::Pages pages, table_.unmap(address));
+  if (cover(pointer(address), pages.bytes())) return Done{};
   const int code = errno;
-  HEADROOM_CHECK(table_.map(address, page));
-  return failed_to_map("unmapping a page", code, table_.mapped_pages());
+  HEADROOM_CHECK(table_.map(address, pages.handle));
+  return failed_to_map("unmapping pages", code, table_.mapped_pages());
 }
 
 Status HostBackend::allow_access(std::uint64_t address, std::uint64_t bytes) {

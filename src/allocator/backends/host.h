@@ -36,9 +36,9 @@ class HostBackend final : public Backend {
     return fork_guard_ ? fork_guard_->word() : nullptr;
   }
   Result<std::uint64_t> reserve_range(std::uint64_t bytes) override;
-  Result<PageHandle> create_page() override;
-  Status destroy_page(PageHandle page) override;
-  Status map(std::uint64_t address, PageHandle page) override;
+  Result<PageHandle> create_pages(std::uint32_t count) override;
+  Status destroy_pages(PageHandle pages) override;
+  Status map(std::uint64_t address, PageHandle pages) override;
   Status allow_access(std::uint64_t address, std::uint64_t bytes) override;
   Status unmap(std::uint64_t address) override;
   // Pages of their own, not of the memory file.
@@ -57,6 +57,7 @@ class HostBackend final : public Backend {
   Status check_owner() const;
   Status check_virtual_memory() const;
   Status grow_file(std::uint64_t pages);
+  bool punch(PageHandle first, std::uint32_t count) const;
 
   int file_;
   int owner_;  // The process that made it.
@@ -64,7 +65,9 @@ class HostBackend final : public Backend {
   std::uint64_t file_pages_ = 0;
   PageTable table_;
   PlainTable plain_;
-  Capabilities capabilities_ = {.virtual_memory = true, .destroy_returns_memory = true};
+  Capabilities capabilities_ = {.virtual_memory = true,
+                                .destroy_returns_memory = true,
+                                .several_pages_per_handle = true};
 };
 
 }  // namespace headroom::allocator

@@ -24,11 +24,11 @@ TEST(HostBackend, a_new_page_holds_nothing_of_a_destroyed_one) {
   const auto backend = *HostBackend::create();
   HostAccess access(*backend);
   const std::uint64_t base = *backend->reserve_range(2 * mib);
-  const PageHandle page = *backend->create_page();
+  const PageHandle page = *backend->create_pages(1);
   std::uint64_t word = 77;
   ASSERT_TRUE(backend->map(base, page) && access.write(base + 56, {&word, 1}));
-  ASSERT_TRUE(backend->unmap(base) && backend->destroy_page(page));
-  ASSERT_TRUE(backend->map(base, *backend->create_page()) && access.read(base + 56, {&word, 1}));
+  ASSERT_TRUE(backend->unmap(base) && backend->destroy_pages(page));
+  ASSERT_TRUE(backend->map(base, *backend->create_pages(1)) && access.read(base + 56, {&word, 1}));
   EXPECT_EQ(word, 0U);
 }
 
@@ -55,14 +55,14 @@ TEST(HostBackend, calls_in_a_forked_child_are_refused_with_a_reason) {
   auto backend = std::move(*HostBackend::create());
   const pid_t child = ::fork();
   if (child == 0) {
-    const auto page = backend->create_page();
+    const auto page = backend->create_pages(1);
     const bool told = !page && page.error().message.find("forked") != std::string::npos;
     ::_exit(told ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-  EXPECT_TRUE(backend->create_page().has_value());
+  EXPECT_TRUE(backend->create_pages(1).has_value());
 }
 
 TEST(HostBackend, a_file_size_limit_is_an_error_and_not_a_signal) {
@@ -72,8 +72,8 @@ TEST(HostBackend, a_file_size_limit_is_an_error_and_not_a_signal) {
     ::setrlimit(RLIMIT_FSIZE, &limit);
     auto backend = std::move(*HostBackend::create());
     int pages = 0;
-    auto page = backend->create_page();
-    for (; page; page = backend->create_page()) ++pages;
+    auto page = backend->create_pages(1);
+    for (; page; page = backend->create_pages(1)) ++pages;
     ::_exit(pages == 4 && page.error().next.find("ulimit") != std::string::npos ? 0 : 1);
   }
   int status = 0;

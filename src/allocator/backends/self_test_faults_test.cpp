@@ -75,6 +75,7 @@ struct Survival {
   bool access_from_start_only = false;
   bool destroy_returns_memory = true;
   std::uint64_t settle_ns = 0;
+  bool several_pages_per_handle = true;
 };
 
 void PrintTo(const Survival& survival, std::ostream* out) {
@@ -96,6 +97,14 @@ void use(HeadroomAllocator& allocator) {
     EXPECT_EQ(*words(block.address), block.seed);
     EXPECT_EQ(*words(block.last), ~block.seed);
   };
+  // A few iterations first: after them several pages come under a handle.
+  const Address weights = *allocator.allocate({mib, Component::other, 0});
+  for (int step = 0; step < 6; ++step) {
+    std::vector<Address> blocks;
+    for (int i = 0; i < 20; ++i) blocks.push_back(*allocator.allocate({mib, Component::other, 0}));
+    for (const Address block : blocks) allocator.free(block);
+  }
+  allocator.free(weights);
   std::mt19937_64 random(7);
   std::vector<Block> live;
   for (std::uint64_t i = 0; i < 20000; ++i) {
@@ -125,6 +134,7 @@ TEST_P(SurvivedFault, is_measured_and_no_byte_is_lost) {
   EXPECT_EQ(report.measured.access_from_start_only, GetParam().access_from_start_only);
   EXPECT_EQ(report.measured.destroy_returns_memory, GetParam().destroy_returns_memory);
   EXPECT_EQ(report.measured.settle_ns, GetParam().settle_ns);
+  EXPECT_EQ(report.measured.several_pages_per_handle, GetParam().several_pages_per_handle);
   DeviceBackend backend(std::make_unique<testing::FakeDriver>(GetParam().fault),
                         trusted(report.measured));
   HeadroomAllocator allocator(backend, 64 * mib);
@@ -142,7 +152,8 @@ INSTANTIATE_TEST_SUITE_P(
         Survival{"some_sizes_refused", Fault::some_sizes_refused},
         Survival{"range_not_freed", Fault::range_not_freed},
         Survival{"memory_not_returned", Fault::memory_not_returned, false, false},
-        Survival{"memory_info_inconsistent", Fault::memory_info_inconsistent, false, false}),
+        Survival{"memory_info_inconsistent", Fault::memory_info_inconsistent, false, false},
+        Survival{"single_pages_only", Fault::single_pages_only, false, true, 0, false}),
     [](const auto& survival) { return survival.param.name; });
 
 TEST(SelfTest, host_memory_passes_and_gives_back_what_it_destroys) {
@@ -178,7 +189,7 @@ TEST(DeviceBackend, has_no_virtual_memory_without_a_verdict_that_says_yes) {
                           VirtualMemoryVerdict{use, "not tested", {.virtual_memory = true}});
     EXPECT_FALSE(backend.capabilities().virtual_memory);
     EXPECT_FALSE(backend.reserve_range(2 * mib).has_value());
-    EXPECT_FALSE(backend.create_page().has_value());
+    EXPECT_FALSE(backend.create_pages(1).has_value());
   }
 }
 
@@ -196,9 +207,9 @@ TEST(DeviceBackend, keeps_pages_whose_memory_would_not_come_back) {
                         trusted({.virtual_memory = true, .destroy_returns_memory = false}));
   ASSERT_TRUE(backend.reserve_range(2 * mib).has_value());
   for (int i = 0; i < 1000; ++i) {  // Four times what the fake GPU has.
-    const auto page = backend.create_page();
+    const auto page = backend.create_pages(1);
     ASSERT_TRUE(page.has_value());
-    ASSERT_TRUE(backend.destroy_page(*page).has_value());
+    ASSERT_TRUE(backend.destroy_pages(*page).has_value());
   }
 }
 
@@ -209,11 +220,11 @@ TEST(DeviceBackend, gives_everything_back_in_the_end) {
                           trusted({.virtual_memory = true}));
     const std::uint64_t base = *backend.reserve_range(8 * mib);
     ASSERT_TRUE(backend.reserve_range(2 * mib).has_value());
-    ASSERT_TRUE(backend.map(base + 2 * mib, *backend.create_page()).has_value());
+    ASSERT_TRUE(backend.map(base + 2 * mib, *backend.create_pages(1)).has_value());
     ASSERT_TRUE(backend.allow_access(base + 2 * mib, 2 * mib).has_value());
-    ASSERT_TRUE(backend.map(base + 6 * mib, *backend.create_page()).has_value());
-    ASSERT_TRUE(backend.destroy_page(*backend.create_page()).has_value());
-    ASSERT_TRUE(backend.create_page() && backend.allocate(4 * mib) && backend.record(0));
+    ASSERT_TRUE(backend.map(base + 6 * mib, *backend.create_pages(1)).has_value());
+    ASSERT_TRUE(backend.destroy_pages(*backend.create_pages(1)).has_value());
+    ASSERT_TRUE(backend.create_pages(1) && backend.allocate(4 * mib) && backend.record(0));
     const auto passed = backend.record(0);
     while (!*backend.passed(*passed)) {
     }

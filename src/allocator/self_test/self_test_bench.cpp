@@ -60,13 +60,13 @@ Status SelfTestBench::reserve() {
 
 Status SelfTestBench::create_pages(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
-    HEADROOM_TRY(pages_.emplace_back(), backend_->create_page());
+    HEADROOM_TRY(pages_.emplace_back(), backend_->create_pages(1));
   }
   return Done{};
 }
 
 Status SelfTestBench::destroy_pages() {
-  for (const PageHandle page : pages_) HEADROOM_CHECK(backend_->destroy_page(page));
+  for (const PageHandle page : pages_) HEADROOM_CHECK(backend_->destroy_pages(page));
   pages_.clear();
   return Done{};
 }

@@ -36,6 +36,10 @@ class Members {
   void read(const char* name, bool& value) {
     if (const Json* found = find(name, &Json::is_boolean)) value = found->get<bool>();
   }
+  // A result of an earlier version has it not.
+  void read_new(const char* name, bool& value) {
+    if (object_->is_object() && object_->contains(name)) read(name, value);
+  }
   void read(const char* name, std::string& value) {
     if (const Json* found = find(name, &Json::is_string)) value = found->get<std::string>();
   }
@@ -72,6 +76,7 @@ Json to_json(const Capabilities& measured) {
   Json costs = Json::object();
   for (const CostField& cost : cost_fields) costs[cost.name] = measured.costs.*cost.field;
   return {{"destroy_returns_memory", measured.destroy_returns_memory},
+          {"several_pages_per_handle", measured.several_pages_per_handle},
           {"access_from_start_only", measured.access_from_start_only},
           {"settle_ns", measured.settle_ns},
           {"max_mappings", measured.max_mappings},
@@ -82,6 +87,7 @@ Result<Capabilities> parse_capabilities(const Json& json) {
   Capabilities measured;
   Members members(json);
   members.read("destroy_returns_memory", measured.destroy_returns_memory);
+  members.read_new("several_pages_per_handle", measured.several_pages_per_handle);
   members.read("access_from_start_only", measured.access_from_start_only);
   members.read_number("settle_ns", measured.settle_ns);
   members.read_number("max_mappings", measured.max_mappings);

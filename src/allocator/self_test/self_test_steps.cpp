@@ -157,6 +157,52 @@ Result<std::string> gaps(SelfTestBench& bench, Capabilities& /*measured*/) {
   return fmt::format("{} single pages in {} ranges", count, SelfTestBench::range_count);
 }
 
+// Where a page's own bytes begin and end.
+Status verify_ends(DeviceAccess& device, std::uint64_t address, std::uint32_t word) {
+  const std::uint64_t expected = (std::uint64_t{word} << 32U) | word;
+  std::array<std::uint64_t, 8> found{};
+  for (const std::uint64_t at : {address, address + page_bytes - sizeof(found)}) {
+    HEADROOM_CHECK(device.read(at, found));
+    for (const std::uint64_t each : found)
+      if (each != expected)
+        return Error{Errc::io, fmt::format("at {:#x}: wrote {:#x}, read {:#x}", at, expected, each),
+                     ""};
+  }
+  return Done{};
+}
+
+// Each page is filled by the device with a word of its own, and all of them move to other
+// addresses. False where the driver refuses such a handle.
+Result<bool> try_handle(SelfTestBench& bench, std::uint32_t count, std::uint32_t word) {
+  const auto handle = bench.backend().create_pages(count);
+  if (!handle) return false;
+  for (const std::size_t range : {1, 2}) {
+    const std::uint64_t address = bench.at(range, range);
+    if (!bench.backend().map(address, *handle) || !bench.open(address, count)) return false;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint64_t page = address + i * page_bytes;
+      if (range == 1) HEADROOM_CHECK(bench.device().fill(page, page_bytes, word + i));
+      HEADROOM_CHECK(verify_ends(bench.device(), page, word + i));
+    }
+    if (!bench.backend().unmap(address)) return false;
+  }
+  HEADROOM_CHECK(bench.backend().destroy_pages(*handle));
+  return true;
+}
+
+// Fewer calls where it works; a device that refuses is used page by page. That contents get lost is
+// a failure.
+Result<std::string> handles(SelfTestBench& bench, Capabilities& measured) {
+  constexpr std::array<std::uint32_t, 3> counts = {2, 8, 16};
+  std::uint32_t word = 0x5e7e0000U;
+  for (const std::uint32_t count : counts) {
+    HEADROOM_TRY(const bool works, try_handle(bench, count, word += 0x100));
+    if (!works) return fmt::format("refused with {} pages; pages are used one by one", count);
+  }
+  measured.several_pages_per_handle = true;
+  return fmt::format("up to {} pages under one handle", counts.back());
+}
+
 // ROCm/legacy-rocm-build#6603: live data reads zeros after 144 cycles of mapping elsewhere.
 Result<std::string> live_data(SelfTestBench& bench, Capabilities& /*measured*/) {
   constexpr std::uint64_t round = 600;
@@ -205,7 +251,7 @@ Result<std::string> giving_back(SelfTestBench& bench, Capabilities& measured) {
                      to_string(Bytes{bytes}));
 }
 
-constexpr std::array<SelfTestStepKind, 10> steps = {
+constexpr std::array<SelfTestStepKind, 11> steps = {
     {{"plain memory", "what the device fills and copies is read back", plain_memory},
      {"addresses", "aligned ranges that do not overlap", addresses},
      {"pages", "as many as asked for", pages},
@@ -214,6 +260,7 @@ constexpr std::array<SelfTestStepKind, 10> steps = {
      {"growing", "access to pages mapped behind others", growing},
      {"sizes", "access to stretches of any size", sizes},
      {"gaps", "access to pages with gaps between them", gaps},
+     {"handles", "several pages under one keep their contents, or are refused", handles},
      {"live data", "pages that are not touched keep their contents", live_data},
      {"giving back", "destroyed pages are free again, or known not to be", giving_back}}};
 

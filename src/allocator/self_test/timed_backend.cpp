@@ -13,7 +13,7 @@ Status time_pages(Backend& backend) {
   HEADROOM_TRY(const std::uint64_t range, backend.reserve_range(pages_timed * page_bytes));
   std::vector<PageHandle> pages;
   for (std::uint64_t i = 0; i < pages_timed; ++i) {
-    HEADROOM_TRY(pages.emplace_back(), backend.create_page());
+    HEADROOM_TRY(pages.emplace_back(), backend.create_pages(1));
   }
   for (std::uint64_t i = 0; i < pages_timed; ++i) {
     HEADROOM_CHECK(backend.map(range + i * page_bytes, pages[i]));
@@ -22,7 +22,7 @@ Status time_pages(Backend& backend) {
   HEADROOM_CHECK(backend.wait_for(0));
   for (std::uint64_t i = 0; i < pages_timed; ++i)
     HEADROOM_CHECK(backend.unmap(range + i * page_bytes));
-  for (const PageHandle page : pages) HEADROOM_CHECK(backend.destroy_page(page));
+  for (const PageHandle page : pages) HEADROOM_CHECK(backend.destroy_pages(page));
   return Done{};
 }
 

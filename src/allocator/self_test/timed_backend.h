@@ -29,14 +29,14 @@ class TimedBackend final : public Backend {
   Result<std::uint64_t> reserve_range(std::uint64_t bytes) override {
     return timed(reserve, [&] { return backend_->reserve_range(bytes); });
   }
-  Result<PageHandle> create_page() override {
-    return timed(create, [&] { return backend_->create_page(); });
+  Result<PageHandle> create_pages(std::uint32_t count) override {
+    return timed(create, [&] { return backend_->create_pages(count); });
   }
-  Status destroy_page(PageHandle page) override {
-    return timed(destroy, [&] { return backend_->destroy_page(page); });
+  Status destroy_pages(PageHandle pages) override {
+    return timed(destroy, [&] { return backend_->destroy_pages(pages); });
   }
-  Status map(std::uint64_t address, PageHandle page) override {
-    return timed(mapping, [&] { return backend_->map(address, page); });
+  Status map(std::uint64_t address, PageHandle pages) override {
+    return timed(mapping, [&] { return backend_->map(address, pages); });
   }
   Status allow_access(std::uint64_t address, std::uint64_t bytes) override {
     return timed(access, [&] { return backend_->allow_access(address, bytes); });

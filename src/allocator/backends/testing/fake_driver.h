@@ -36,6 +36,7 @@ enum class Fault : std::uint8_t {
   range_not_freed,
   memory_not_returned,       // Until the addresses are free.
   memory_info_inconsistent,  // More is free than there is.
+  single_pages_only,
   memory_info_refused,
 };
 
@@ -86,25 +87,30 @@ class FakeDriver final : public Driver {
     return Done{};
   }
 
-  Result<std::uint64_t> create_page(std::uint64_t bytes) override {
+  Result<std::uint64_t> create_pages(std::uint64_t bytes) override {
     ++virtual_memory_calls_;
     pass(20'000);
-    if (bytes != page_bytes) return refused("a page of another size");
+    if (bytes == 0 || bytes % page_bytes != 0) return refused("no whole pages");
+    if (fault_ == Fault::single_pages_only && bytes > page_bytes) return refused("too large");
     if (taken_bytes() + bytes > total_bytes)
       return Error{Errc::out_of_memory, "the fake GPU is full", ""};
     const std::uint64_t page = ++last_page_;
-    const bool alias = fault_ == Fault::aliasing && page % 16 == 0 && pages_.contains(page - 1);
-    pages_[page] = alias ? pages_[page - 1] : page * page_bytes;
-    static_cast<void>(::ftruncate(file_, static_cast<off_t>((page + 1) * page_bytes)));
+    const bool alias = fault_ == Fault::aliasing && page % 16 == 0 && pages_.contains(page - 1) &&
+                       pages_[page - 1].bytes >= bytes;
+    pages_[page] = {alias ? pages_[page - 1].place : file_bytes_, bytes};
+    if (!alias) file_bytes_ += bytes;
+    static_cast<void>(::ftruncate(file_, static_cast<off_t>(file_bytes_)));
     return page;
   }
-  Status destroy_page(std::uint64_t page) override {
+  Status destroy_pages(std::uint64_t page) override {
     pass(20'000);
-    if (pages_.erase(page) == 0) return refused("no such page");
+    const auto found = pages_.find(page);
+    if (found == pages_.end()) return refused("no such page");
     for (const auto& [address, mapping] : mappings_) {
       if (mapping.page == page) return refused("the page is mapped");
     }
-    if (fault_ == Fault::memory_not_returned) kept_bytes_ += page_bytes;
+    if (fault_ == Fault::memory_not_returned) kept_bytes_ += found->second.bytes;
+    pages_.erase(found);
     return Done{};
   }
 
@@ -116,12 +122,16 @@ class FakeDriver final : public Driver {
       for (;;) ::pause();
     }
     if (maps_ == 30 && fault_ == Fault::crash) std::abort();
-    if (bytes != page_bytes || range_of(address) == 0 || !pages_.contains(page))
+    if (!pages_.contains(page) || bytes != pages_[page].bytes || range_of(address) == 0 ||
+        range_of(address) != range_of(address + bytes - page_bytes))
       return refused("cannot be mapped there");
     for (const auto& [other, mapping] : mappings_) {
-      if (other == address || mapping.page == page) return refused("is mapped already");
+      const bool overlaps = other >= address && other < address + bytes;
+      if (overlaps || mapping.page == page) return refused("is mapped already");
     }
-    mappings_[address] = {.page = page, .nothing = fault_ == Fault::map_lies && maps_ % 10 == 0};
+    const bool lies = fault_ == Fault::map_lies && maps_ % 10 == 0;
+    for (std::uint64_t at = 0; at < bytes; at += page_bytes)
+      mappings_[address + at] = {.page = page, .offset = at, .nothing = lies};
     if (fault_ == Fault::live_data_zeroed && maps_ % 144 == 0) zero_oldest_page();
     return Done{};
   }
@@ -142,7 +152,7 @@ class FakeDriver final : public Driver {
       if (fault_ == Fault::contents_lost_by_remapping && mapping.page % 16 == 5)
         clear(mapping.page);
       if (fault_ != Fault::zeros_after_mapping) {
-        put(at, pages_[mapping.page]);
+        put(at, mapping);
         continue;
       }
       mapping.settles_at_ns = now_ns_ + 1'500'000;
@@ -155,7 +165,11 @@ class FakeDriver final : public Driver {
   Status unmap(std::uint64_t address, std::uint64_t bytes) override {
     ++virtual_memory_calls_;
     pass(30'000);
-    if (bytes != page_bytes || mappings_.erase(address) == 0) return refused("is not mapped");
+    const auto first = mappings_.find(address);
+    if (first == mappings_.end() || first->second.offset != 0 ||
+        pages_[first->second.page].bytes != bytes)
+      return refused("is not mapped");
+    for (std::uint64_t at = 0; at < bytes; at += page_bytes) mappings_.erase(address + at);
     ::mmap(pointer(address), bytes, PROT_NONE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     return Done{};
@@ -247,6 +261,7 @@ class FakeDriver final : public Driver {
  private:
   struct Mapping {
     std::uint64_t page = 0;
+    std::uint64_t offset = 0;  // In the handle's memory.
     bool accessible = false;
     bool nothing = false;             // A map that lied.
     std::uint64_t settles_at_ns = 0;  // Until then zeros are there instead of the page.
@@ -262,7 +277,8 @@ class FakeDriver final : public Driver {
   static Error refused(const char* why) { return {Errc::io, why, ""}; }
 
   std::uint64_t taken_bytes() const {
-    std::uint64_t bytes = pages_.size() * page_bytes + kept_bytes_;
+    std::uint64_t bytes = kept_bytes_;
+    for (const auto& [handle, pages] : pages_) bytes += pages.bytes;
     for (const auto& [address, size] : plain_) bytes += size;
     return bytes;
   }
@@ -273,14 +289,14 @@ class FakeDriver final : public Driver {
     --range;
     return address + page_bytes <= range->first + range->second ? range->first : 0;
   }
-  void put(std::uint64_t address, std::uint64_t place) {
+  void put(std::uint64_t address, const Mapping& mapping) {
     ::mmap(pointer(address), page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_,
-           static_cast<off_t>(place));
+           static_cast<off_t>(pages_[mapping.page].place + mapping.offset));
   }
   // 64 KiB in the middle, which only who reads all of it sees.
   void clear(std::uint64_t page) {
     ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                static_cast<off_t>(pages_[page] + page_bytes / 2), off_t{64} << 10U);
+                static_cast<off_t>(pages_[page].place + page_bytes / 2), off_t{64} << 10U);
   }
   void zero_oldest_page() {
     for (const auto& [address, mapping] : mappings_) {
@@ -296,7 +312,7 @@ class FakeDriver final : public Driver {
     for (auto& [address, mapping] : mappings_) {
       if (mapping.settles_at_ns == 0 || now_ns_ < mapping.settles_at_ns) continue;
       mapping.settles_at_ns = 0;
-      put(address, pages_[mapping.page]);
+      put(address, mapping);
     }
   }
 
@@ -337,7 +353,12 @@ class FakeDriver final : public Driver {
   std::uint64_t virtual_memory_calls_ = 0;
   std::uint64_t last_page_ = 0;
   std::uintptr_t last_event_ = 0;
-  std::map<std::uint64_t, std::uint64_t> pages_;   // Handle → place in the file.
+  struct Pages {
+    std::uint64_t place = 0;  // In the file.
+    std::uint64_t bytes = 0;
+  };
+  std::uint64_t file_bytes_ = page_bytes;
+  std::map<std::uint64_t, Pages> pages_;           // By handle.
   std::map<std::uint64_t, std::uint64_t> ranges_;  // Address → bytes.
   std::map<std::uint64_t, Mapping> mappings_;
   std::map<std::uint64_t, std::uint64_t> plain_;

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/paged_core.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "allocator/faulty_backend.h"
+#include "allocator/simulated_backend.h"
+
+namespace headroom::allocator {
+namespace {
+
+using Random = std::independent_bits_engine<std::mt19937, 32, std::uint32_t>;
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+
+struct LargeHandles : testing::Test {
+  LargeHandles() { pool_.use_large_handles(1); }
+
+  SegmentId allocate(std::uint64_t bytes) {
+    SegmentId id = core_.find_ready(bytes, 0);
+    if (id == no_segment) id = core_.find(bytes, 0);
+    return id;
+  }
+
+  SimulatedBackend device_;
+  FaultyBackend faulty_{device_};
+  DevicePool pool_{faulty_, 64 * mib};
+  PagedCore core_{pool_, 256 * mib};
+};
+
+TEST_F(LargeHandles, one_call_creates_what_many_pages_need) {
+  const SegmentId block = allocate(32 * mib);
+  ASSERT_NE(block, no_segment);
+  EXPECT_EQ(faulty_.calls(BackendCall::create), 1U);
+  EXPECT_EQ(faulty_.calls(BackendCall::map), 1U);
+  EXPECT_EQ(faulty_.calls(BackendCall::allow_access), 1U);
+}
+
+// The handle of the middle is held by what lives at its end.
+TEST_F(LargeHandles, a_repair_takes_whole_handles_and_breaks_them_up) {
+  const SegmentId low = allocate(16 * mib);
+  const SegmentId middle = allocate(16 * mib);
+  const SegmentId high = allocate(16 * mib);
+  const SegmentId rest = allocate(16 * mib);
+  core_.release(low);
+  core_.release(high);
+  core_.publish(0);
+  const SegmentId pin = allocate(mib);  // In the lower of both.
+  ASSERT_NE(pin, no_segment);
+  HeapView view;
+  for (const Tiling* tiling : core_.tilings()) tiling->add_to(view, 0);
+  std::uint64_t pinned = 0;
+  for (const FreePiece& piece : view.free) pinned += piece.pinned_bytes;
+  EXPECT_EQ(pinned, 14 * mib);
+  const SegmentId moved = allocate(15 * mib);
+  ASSERT_NE(moved, no_segment) << "where it is, the upper one fits";
+  core_.release(moved);
+  core_.publish(0);
+  EXPECT_EQ(allocate(18 * mib), no_segment) << "only 16 of the 31 free ones can move";
+  core_.release(pin);
+  core_.publish(0);
+  EXPECT_NE(allocate(18 * mib), no_segment);
+  EXPECT_GE(core_.counts().repairs, 1U);
+  EXPECT_EQ(core_.broken_invariant(), "");
+  core_.release(middle);
+  core_.release(rest);
+}
+
+// Whatever fits into what can be moved is found, and what the core says it holds is mapped.
+TEST_F(LargeHandles, nothing_is_lost_whatever_comes_and_goes) {
+  for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    SimulatedBackend device;
+    FaultyBackend faulty(device);
+    DevicePool pool(faulty, 96 * mib);
+    PagedCore core(pool, 256 * mib);
+    std::vector<SegmentId> live;
+    std::uint64_t refused = 0;
+    for (int i = 0; i < 4000; ++i) {
+      if (i == 500) pool.use_large_handles(1);
+      if (random() % 400 == 0)
+        faulty.fail(static_cast<BackendCall>(random() % 6), 1 + faulty.calls(BackendCall::map));
+      if (!live.empty() && random() % 2 == 0) {
+        std::swap(live[random() % live.size()], live.back());
+        core.release(live.back());
+        live.pop_back();
+        core.publish(0);
+        continue;
+      }
+      const std::uint64_t bytes = (1 + random() % (random() % 8 == 0 ? 40000 : 3000)) * 512;
+      SegmentId id = core.find_ready(bytes, 0);
+      if (id == no_segment) id = core.find(bytes, 0);
+      if (id == no_segment)
+        ++refused;
+      else
+        live.push_back(id);
+    }
+    ASSERT_EQ(core.broken_invariant(), "") << "seed " << seed;
+    std::uint64_t mapped = 0;
+    for (const Tiling* tiling : core.tilings())
+      mapped += tiling->bytes_in(SegmentState::used) + tiling->bytes_in(SegmentState::free);
+    EXPECT_EQ(device.table().mapped_pages() * page_bytes, mapped) << "seed " << seed;
+    EXPECT_EQ(device.table().pages() * page_bytes, pool.totals().reserved_bytes);
+    EXPECT_LE(pool.totals().reserved_bytes, 96 * mib);
+    EXPECT_GT(core.counts().repairs, 0U) << "seed " << seed;
+    EXPECT_LT(refused, 3000U);
+  }
+}
+
+TEST_F(LargeHandles, all_goes_back_in_the_end) {
+  {
+    DevicePool pool(device_, 64 * mib);
+    pool.use_large_handles(1);
+    PagedCore core(pool, 128 * mib);
+    const SegmentId first = core.find(7 * mib, 0);
+    ASSERT_NE(core.find(21 * mib, 0), no_segment);
+    core.release(first);
+    ASSERT_NE(core.find(5 * mib, 0), no_segment);
+  }
+  EXPECT_EQ(device_.table().pages(), 0U);
+  EXPECT_EQ(device_.table().mapped_pages(), 0U);
+}
+
+}  // namespace
+}  // namespace headroom::allocator
