@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "allocator/iteration.h"
@@ -30,6 +31,12 @@ class AllocationLog {
 
   // Costs as much as what is left: call it when there is as much to forget as to keep.
   void forget_before(std::uint64_t number);
+
+  // Those from `begin` on, of which `dies` means nothing; none where some of them are forgotten.
+  std::span<const IterationBlock> from(std::uint64_t begin) const {
+    if (begin < first_) return {};
+    return std::span(blocks_).subspan(static_cast<std::size_t>(begin - first_));
+  }
 
   // Requires of both: first() <= since <= begin <= next().
   // Everything from `begin` on, as an iteration that ends now.

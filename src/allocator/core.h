@@ -48,6 +48,9 @@ class Core {
   // allocation are not.
   virtual bool breaks_up_well() const = 0;
 
+  // A plan is for blocks of at least this size: smaller ones cost the core nothing.
+  virtual std::uint64_t least_planned_bytes() const { return 0; }
+
   // Gives what is wholly free to the pool, or to the device, until `bytes` are there or nothing is
   // left to give; how much it gave. Waits for the streams whose work may still use it.
   virtual std::uint64_t give_up(std::uint64_t bytes) = 0;

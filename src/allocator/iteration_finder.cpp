@@ -100,6 +100,7 @@ bool IterationFinder::ends_iteration(Border& border) {
   if (blocks > log_.size()) return false;
   last_begin_ = log_.next() - blocks;
   last_ = log_.since(last_begin_);
+  end_ = log_.next();
   repeats_ = repeats;
   is_wider_ = rhythm.is_wider();
   border.expected_until = log_.next() + blocks + blocks / 4;

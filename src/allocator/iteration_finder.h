@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "allocator/allocation_log.h"
@@ -29,6 +30,8 @@ class IterationFinder {
   // then in last().
   bool ends_here();
   const Iteration& last() const { return last_; }
+  // The allocations since the last one ended, as long as they are remembered. Until the next call.
+  std::span<const IterationBlock> current() const { return log_.from(end_); }
   // Whether just about all of it was asked for before it as well, since the one before it began:
   // then the next one will probably be the same.
   bool repeats() const { return repeats_; }
@@ -78,6 +81,7 @@ class IterationFinder {
   std::size_t room_ = 0;  // How many allocations the log may hold before some are forgotten.
   Iteration last_;
   std::uint64_t last_begin_ = 0;
+  std::uint64_t end_ = 0;  // Of the last iteration: the number of the next allocation then.
   bool repeats_ = false;
   bool is_wider_ = false;
 };

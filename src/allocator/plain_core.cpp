@@ -18,6 +18,8 @@ constexpr std::uint64_t own_bytes = std::uint64_t{16} << 20U;
 constexpr std::uint64_t own_waste = 64;
 // An idle allocation serves a block that leaves no more than one part in reuse_waste of it unused.
 constexpr std::uint64_t reuse_waste = 8;
+// All together may hold one part in idle_part more than was ever in use at once.
+constexpr std::uint64_t idle_part = 2;
 
 }  // namespace
 
@@ -63,13 +65,15 @@ SegmentId PlainCore::take_new(Kind kind, std::uint64_t bytes, StreamId stream) {
 }
 
 // Idle allocations that no request fits any more are not kept for good: a job whose lengths vary
-// would hold several times what it uses. They may hold as much as was ever in use.
+// would hold several times what it uses.
 void PlainCore::limit_idle(std::uint64_t bytes) {
   const std::uint64_t idle = heaps_[own].bytes_in(SegmentState::free);
-  used_peak_ = std::max(used_peak_, heaps_[own].bytes_in(SegmentState::used) + bytes);
-  if (idle + bytes <= used_peak_) return;
+  const std::uint64_t used = heaps_[own].bytes_in(SegmentState::used);
+  used_peak_ = std::max(used_peak_, used + bytes);
+  const std::uint64_t most = used_peak_ + used_peak_ / idle_part;
+  if (used + idle + bytes <= most) return;
   wait_for_streams();
-  static_cast<void>(flush(std::min(idle + bytes - used_peak_, idle)));
+  static_cast<void>(flush(std::min(used + idle + bytes - most, idle)));
 }
 
 SegmentId PlainCore::find(std::uint64_t bytes, StreamId stream) {
@@ -146,6 +150,12 @@ void PlainCore::wait_for_streams() {
       ++counts_.waits;
     }
   }
+}
+
+// Small blocks never pin an allocation of their own, so they need no plan; and a small one that
+// lasts would pin a whole piece of planned memory.
+std::uint64_t PlainCore::least_planned_bytes() const {
+  return small_bytes + 1;
 }
 
 std::uint64_t PlainCore::give_up(std::uint64_t bytes) {

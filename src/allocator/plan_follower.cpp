@@ -10,100 +10,116 @@ namespace {
 // How far ahead an allocation is looked for that the plan does not expect yet.
 constexpr std::uint32_t look_ahead = 16;
 
-// A slot serves what is smaller, in a job whose lengths vary, but not what is of another kind.
-constexpr std::uint64_t most_shrinking = 64;
-
 // Beyond this many, checking a slot against them costs more than it brings.
 constexpr std::size_t max_late = 64;
 
 }  // namespace
 
-PlanFollower::PlanFollower(Iteration iteration, Layout layout)
-    : iteration_(std::move(iteration)),
-      layout_(std::move(layout)),
-      first_expiring_(iteration_.size() + 2),
-      states_(iteration_.size(), State::free),
-      sizes_(iteration_.size()) {
-  const auto placed = [&](std::uint32_t i) { return layout_.offsets[i] != Layout::nowhere; };
-  for (std::uint32_t i = 0; i < iteration_.size(); ++i)
-    if (placed(i)) ++first_expiring_[iteration_[i].dies + 1];
-  for (std::size_t k = 1; k < first_expiring_.size(); ++k)
-    first_expiring_[k] += first_expiring_[k - 1];
-  expiring_.resize(first_expiring_.back());
-  std::vector<std::uint32_t> filled = first_expiring_;
-  for (std::uint32_t i = 0; i < iteration_.size(); ++i)
-    if (placed(i)) expiring_[filled[iteration_[i].dies]++] = i;
-}
-
 void PlanFollower::begin() {
-  expire_to(static_cast<std::uint32_t>(iteration_.size()));
+  if (plan_) expire_to(plan_->size());
   expired_to_ = 0;
   next_ = 0;
   deviations_ = 0;
+  is_smaller_ = false;
 }
 
-// What should be free before this allocation and is not is late.
-void PlanFollower::expire_to(std::uint32_t allocation) {
-  const std::uint32_t from = first_expiring_[expired_to_ + 1];
-  const std::uint32_t to = first_expiring_[allocation + 1];
-  for (std::uint32_t i = from; i < to; ++i) {
-    if (states_[expiring_[i]] != State::live) continue;
-    states_[expiring_[i]] = State::late;
-    late_.push_back(expiring_[i]);
+bool PlanFollower::can_change() const {
+  return live_ <= max_late;
+}
+
+void PlanFollower::follow(PlanPointer plan, std::uint32_t next) {
+  if (plan == plan_ && next == next_) return;
+  for (Place place = 0; place < tenants_.size(); ++place) {
+    if (tenants_[place].end == 0) continue;
+    become_late(place);
+    tenants_[place].slot = none;
   }
+  plan_ = std::move(plan);
+  in_slot_.assign(plan_->size(), none);
+  expired_to_ = next;
+  next_ = next;
+}
+
+void PlanFollower::become_late(Place place) {
+  if (std::exchange(tenants_[place].is_late, true)) return;
+  late_.push_back(place);
+}
+
+// What should be gone before this allocation and is not is late.
+void PlanFollower::expire_to(std::uint32_t allocation) {
+  for (const std::uint32_t slot : plan_->expiring(expired_to_ + 1, allocation + 1))
+    if (in_slot_[slot] != none) become_late(in_slot_[slot]);
   expired_to_ = allocation;
 }
 
 std::optional<std::uint32_t> PlanFollower::match(std::uint64_t bytes, StreamId stream) {
-  const auto count = static_cast<std::uint32_t>(iteration_.size());
-  const std::uint32_t end = std::min(count, next_ + look_ahead);
+  // Sizes of a smaller iteration may be those of other blocks of the planned one.
+  if (is_smaller_ && expects(bytes, stream)) return next_;
+  const std::uint32_t end = std::min(plan_->size(), next_ + look_ahead);
   for (std::uint32_t i = next_; i < end; ++i)
-    if (iteration_[i].bytes == bytes && iteration_[i].stream == stream) return i;
-  ++deviations_;
-  if (next_ == count || iteration_[next_].stream != stream) return std::nullopt;
-  // Larger than its slot: it is the one that the plan expects, and there is no room for it.
-  const std::uint64_t slot = iteration_[next_].bytes;
+    if (plan_->block(i).bytes == bytes && plan_->block(i).stream == stream) return i;
+  if (!expects(bytes, stream)) ++deviations_;
+  if (next_ == plan_->size() || plan_->block(next_).stream != stream) return std::nullopt;
+  // Of another size than its slot: it is the one that the plan expects, and there is no room for
+  // it.
+  const std::uint64_t slot = plan_->block(next_).bytes;
   const bool is_alike = bytes >= slot / most_shrinking && bytes / most_shrinking <= slot;
   if (!is_alike) return std::nullopt;
+  is_smaller_ = is_smaller_ || bytes < slot;
   return next_;
 }
 
-std::optional<std::uint32_t> PlanFollower::take(std::uint64_t bytes, StreamId stream) {
+std::optional<PlanFollower::Place> PlanFollower::take(std::uint64_t bytes, StreamId stream) {
+  if (!plan_) return std::nullopt;
   const auto slot = match(bytes, stream);
   if (!slot) return std::nullopt;
   expire_to(*slot);
   next_ = *slot + 1;
-  const bool has_room = offset(*slot) != Layout::nowhere && bytes <= iteration_[*slot].bytes;
-  if (!has_room || states_[*slot] != State::free || !is_clear(*slot)) return std::nullopt;
-  states_[*slot] = State::live;
-  sizes_[*slot] = bytes;
-  ++live_;
-  return slot;
+  const std::uint64_t begin = plan_->offset(*slot);
+  const bool has_room = begin != Layout::nowhere && plan_->expects(*slot, bytes, stream);
+  if (!has_room || in_slot_[*slot] != none || !is_clear(begin, begin + bytes)) return std::nullopt;
+  in_slot_[*slot] = settle({begin, begin + bytes, *slot, false});
+  return in_slot_[*slot];
 }
 
-bool PlanFollower::is_clear(std::uint32_t slot) const {
+PlanFollower::Place PlanFollower::settle(const Tenant& tenant) {
+  ++live_;
+  if (unused_.empty()) {
+    tenants_.push_back(tenant);
+    return static_cast<Place>(tenants_.size() - 1);
+  }
+  const Place place = unused_.back();
+  unused_.pop_back();
+  tenants_[place] = tenant;
+  return place;
+}
+
+bool PlanFollower::is_clear(std::uint64_t begin, std::uint64_t end) const {
   if (late_.empty()) return true;
   if (late_.size() > max_late) return false;
-  return std::none_of(late_.begin(), late_.end(), [&](std::uint32_t late) {
-    return offset(late) < end(slot) && offset(slot) < end(late);
+  return std::none_of(late_.begin(), late_.end(), [&](Place late) {
+    return tenants_[late].begin < end && begin < tenants_[late].end;
   });
 }
 
-void PlanFollower::give_back(std::uint32_t slot) {
+void PlanFollower::give_back(Place place) {
   --live_;
-  if (states_[slot] == State::late) {
-    *std::find(late_.begin(), late_.end(), slot) = late_.back();
+  Tenant& tenant = tenants_[place];
+  if (tenant.is_late) {
+    *std::find(late_.begin(), late_.end(), place) = late_.back();
     late_.pop_back();
   }
-  states_[slot] = State::free;
+  if (tenant.slot != none) in_slot_[tenant.slot] = none;
+  tenant = {};
+  unused_.push_back(place);
 }
 
-std::vector<std::uint32_t> PlanFollower::live_slots() const {
-  std::vector<std::uint32_t> slots;
-  for (std::uint32_t i = 0; i < states_.size(); ++i)
-    if (states_[i] != State::free) slots.push_back(i);
-  std::sort(slots.begin(), slots.end(), [&](auto a, auto b) { return offset(a) < offset(b); });
-  return slots;
+std::vector<PlanFollower::Place> PlanFollower::live_places() const {
+  std::vector<Place> places;
+  for (Place place = 0; place < tenants_.size(); ++place)
+    if (tenants_[place].end != 0) places.push_back(place);
+  std::sort(places.begin(), places.end(), [&](auto a, auto b) { return offset(a) < offset(b); });
+  return places;
 }
 
 }  // namespace headroom::allocator

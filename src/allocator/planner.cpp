@@ -13,105 +13,162 @@ namespace {
 // Longer waits than this never end in practice.
 constexpr std::uint64_t max_backoff = 1U << 20U;
 
-// What a plan would have saved.
-std::uint64_t misses_of(const Core& core) {
-  return core.counts().repairs + core.counts().flushes;
-}
+// More tries per iteration are not worth their time: an iteration that is of no known kind would
+// be compared with all of them again and again.
+constexpr std::uint32_t max_choices = 8;
 
-// Whether the same was asked for in the same order, sizes apart.
-bool same_shape(const Iteration& a, const Iteration& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x.stream == y.stream && x.dies == y.dies;
-  });
-}
+// Of an iteration that is still as planned, where the piece cannot be broken up without loss.
+constexpr std::uint32_t most_deviations = 32;
 
-// False if nothing in it grew.
-bool grow_to(Iteration& envelope, const Iteration& iteration) {
-  bool grew = false;
-  for (std::size_t i = 0; i < envelope.size(); ++i) {
-    if (iteration[i].bytes <= envelope[i].bytes) continue;
-    envelope[i].bytes = iteration[i].bytes;
-    grew = true;
-  }
-  return grew;
+// There, too: in as many allocations a job must have repeated itself.
+constexpr std::uint64_t least_repeated = 128;
+
+void shrink_to(Iteration& smallest, const Iteration& iteration) {
+  for (std::size_t i = 0; i < smallest.size(); ++i)
+    smallest[i].bytes = std::min(smallest[i].bytes, iteration[i].bytes);
 }
 
 }  // namespace
 
 struct Planner::Job {
   Iteration iteration;
+  Iteration smallest;
+  PlanPointer known;
+  std::uint64_t least_bytes = 0;
   std::mutex mutex;
-  std::optional<Layout> layout;  // There when it is done.
+  PlanPointer plan;  // There when it is done.
 
-  bool is_done() {
+  PlanPointer result() {
     const std::scoped_lock lock(mutex);
-    return layout.has_value();
+    return plan;
   }
 };
 
 std::optional<Planner::Slot> Planner::take(std::uint64_t bytes, StreamId stream) {
   if (finder_.ends_here()) at_border();
   if (!follower_) return std::nullopt;
-  // Another iteration than the planned one begins: its blocks need the memory more.
-  if (!core_->breaks_up_well() && !follower_->expects(bytes, stream)) drop_idle_plan();
-  if (!follower_) return std::nullopt;
-  const auto slot = follower_->take(bytes, stream);
-  if (!slot) return std::nullopt;
+  const bool is_first = std::exchange(is_border_, false);
+  if (is_first || is_unknown_ || !follower_->expects(bytes, stream))
+    choose(bytes, stream, is_first);
+  if (is_unknown_) return std::nullopt;
+  const auto place = follower_->take(bytes, stream);
+  if (!place) return std::nullopt;
   ++counts_.planned;
-  return Slot{core_->segment(piece_).address + follower_->offset(*slot), *slot};
+  return Slot{core_->segment(piece_).address + follower_->offset(*place), *place};
+}
+
+// Another iteration than the one that is followed may be going on: at its beginning, or where a
+// request is not what the plan has next.
+void Planner::choose(std::uint64_t bytes, StreamId stream, bool is_first) {
+  const auto begun = finder_.current();
+  const bool is_in_step = follower_->next() == begun.size() && follower_->can_change();
+  if (is_in_step && choices_ < max_choices) {
+    ++choices_;
+    if (follow(book_.choose(begun, bytes, stream, piece()), begun.size())) return;
+  }
+  // What is not as planned would lie in the piece for who knows how long.
+  if (!core_->breaks_up_well() && follower_->deviations() > most_deviations) is_unknown_ = true;
+  const Plan* plan = follower_->plan();
+  const bool is_over =
+      is_first || is_unknown_ || plan == nullptr || follower_->next() == plan->size();
+  if (!is_over || !follower_->is_idle()) return;
+  follower_->begin();
+  // The border may not have been noticed: with nothing left of the last iteration, any request may
+  // be the first of the next. Only where plans were right before, since what looks like an
+  // iteration may be a part of one, and what lasts would come to lie in the piece.
+  is_unknown_ = !has_served_ || !follow(book_.choose({}, bytes, stream, piece()), 0);
+}
+
+bool Planner::follow(PlanPointer plan, std::size_t next) {
+  if (!plan) return false;
+  is_unknown_ = false;
+  follower_->follow(std::move(plan), static_cast<std::uint32_t>(next));
+  return true;
+}
+
+// What a plan would have saved. Without virtual memory every call to the device may synchronise it,
+// so what is taken in later iterations counts as well.
+std::uint64_t Planner::misses() const {
+  const MissCounts& counts = core_->counts();
+  const std::uint64_t growths = core_->breaks_up_well() ? 0 : counts.growths;
+  return counts.repairs + counts.flushes + growths;
+}
+
+// Where the piece cannot be broken up without loss, a plan must be likely to be followed. A few
+// blocks that come again a few times are most often a part of an iteration.
+bool Planner::is_likely_to_come_again() const {
+  if (core_->breaks_up_well()) return true;
+  const bool comes_again = alike_ > 1 || finder_.repeats();
+  return comes_again && std::max<std::uint64_t>(alike_, 2) * smallest_.size() >= least_repeated;
 }
 
 void Planner::at_border() {
   ++counts_.iterations;
-  const bool missed = misses_of(*core_) > misses_;
-  misses_ = misses_of(*core_);
+  // What the first iterations take from the device they would take with a plan as well.
+  const MissCounts& all = core_->counts();
+  const bool missed = counts_.iterations == 1 ? all.repairs + all.flushes > 0 : misses() > misses_;
+  misses_ = misses();
+  is_wanted_ = is_wanted_ || missed;
   if (finder_.is_wider()) leave_narrower();
-  const bool is_known = same_shape(envelope_, finder_.last());
-  const bool grew = is_known && grow_to(envelope_, finder_.last());
-  if (!is_known) envelope_ = finder_.last();
-  // Where the piece cannot be broken up without loss, only a plan that fits exactly is worth it.
-  const bool is_exact = envelope_ == finder_.last() && finder_.repeats();
-  const bool is_sure = core_->breaks_up_well() || is_exact;
+  is_border_ = true;
+  if (same_shape(smallest_, finder_.last())) {
+    shrink_to(smallest_, finder_.last());
+    ++alike_;
+  } else {
+    smallest_ = finder_.last();
+    alike_ = 1;
+  }
+  collect_plan();
+  const bool is_known = book_.find(finder_.last()) != nullptr;
+  if (!is_known && is_wanted_ && !job_ && is_likely_to_come_again()) start_job();
+  collect_plan();
+  choices_ = 0;
+  is_unknown_ = false;
   if (follower_) {
     follower_->begin();
-    const bool fits = is_known && !grew && is_sure;
-    if (fits) backoff_ = 1;
-    if (fits || (is_sure && !missed)) return;
+    if (is_kept(is_known, missed)) return;
     drop_idle_plan();
   }
-  if (follower_) return;
-  if (!is_sure) envelope_ = finder_.last();
-  if (wait_ > 0) {
+  if (follower_ || book_.is_empty() || !is_wanted_) return;
+  if (wait_ > 0)
     --wait_;
-    return;
-  }
-  // One at a time: a job whose every iteration is another would queue them without end.
-  is_wanted_ = is_wanted_ || missed;
-  if (job_ && job_->is_done() && job_->iteration != envelope_) job_.reset();
-  if (!job_ && is_wanted_ && is_sure) start_job();
-  if (!job_ || !job_->is_done()) return;
-  adopt(*job_);
-  job_.reset();
+  else
+    adopt();
 }
 
-// What was planned is a part of what repeats. Its plan is of no use any more, and that it failed
-// says little about the wider one.
+// Whether the plans are followed on in the piece that there is.
+bool Planner::is_kept(bool is_known, bool missed) {
+  if (book_.bytes() > piece().bytes && is_wanted_) return false;
+  if (is_known) {
+    has_served_ = true;
+    backoff_ = 1;
+  }
+  return is_known || !missed || follower_->is_idle();
+}
+
+// What was planned is a part of what repeats. Its plans are of no use any more, and that they
+// failed says little about the wider one.
 void Planner::leave_narrower() {
   is_wanted_ = is_wanted_ || job_ || counts_.plans > 0;
+  book_ = {};
+  job_.reset();
   wait_ = 0;
   if (!follower_) return;
   follower_->begin();
   drop_idle_plan();
 }
 
+// One at a time: a job whose every iteration is another would queue them without end.
 void Planner::start_job() {
-  is_wanted_ = false;
   job_ = std::make_shared<Job>();
-  job_->iteration = envelope_;
+  job_->iteration = finder_.last();
+  job_->smallest = smallest_;
+  job_->known = book_.alike(finder_.last());
+  job_->least_bytes = core_->least_planned_bytes();
   const auto work = [job = job_] {
-    Layout layout = lay_out(job->iteration);
+    PlanPointer plan = plan_for(job->iteration, job->smallest, job->known, job->least_bytes);
     const std::scoped_lock lock(job->mutex);
-    job->layout = std::move(layout);
+    job->plan = std::move(plan);
   };
   if (executor_)
     executor_(work);
@@ -119,21 +176,41 @@ void Planner::start_job() {
     work();
 }
 
-void Planner::adopt(const Job& job) {
-  const std::uint64_t bytes = round_up(job.layout->bytes, granule_bytes);
-  SegmentId piece = no_segment;
-  if (bytes > 0) piece = core_->find_ready(bytes, job.layout->stream);
-  if (bytes > 0 && piece == no_segment) piece = core_->find(bytes, job.layout->stream);
-  misses_ = misses_of(*core_);
-  if (piece == no_segment) {
-    wait_ = backoff_;
-    backoff_ = std::min(backoff_ * 2, max_backoff);
+void Planner::collect_plan() {
+  PlanPointer plan = job_ ? job_->result() : nullptr;
+  if (!plan) return;
+  book_.add(std::move(plan));
+  job_.reset();
+}
+
+// A piece for the largest plan; the others lie in it as well.
+void Planner::adopt() {
+  const std::uint64_t bytes = round_up(book_.bytes(), granule_bytes);
+  const StreamId stream = book_.stream();
+  SegmentId found = bytes > 0 ? core_->find_ready(bytes, stream) : no_segment;
+  if (bytes > 0 && found == no_segment) found = core_->find(bytes, stream);
+  misses_ = misses();
+  if (found == no_segment) {
+    book_.drop_from(book_.bytes());  // There is no room here for the largest.
+    back_off();
     return;
   }
-  core_->segment(piece).stream = job.layout->stream;
-  piece_ = piece;
-  follower_ = std::make_unique<PlanFollower>(job.iteration, *job.layout);
+  core_->segment(found).stream = stream;
+  piece_ = found;
+  follower_ = std::make_unique<PlanFollower>();
+  is_wanted_ = false;
+  has_served_ = false;
   ++counts_.plans;
+}
+
+void Planner::back_off() {
+  wait_ = backoff_;
+  backoff_ = std::min(backoff_ * 2, max_backoff);
+}
+
+PlanBook::Piece Planner::piece() const {
+  const Segment& segment = core_->segment(piece_);
+  return {segment.bytes, segment.stream};
 }
 
 void Planner::drop_idle_plan() {
@@ -143,13 +220,18 @@ void Planner::drop_idle_plan() {
   follower_.reset();
 }
 
+void Planner::drop_unused() {
+  drop_idle_plan();
+  if (!has_served_) back_off();
+}
+
 std::uint64_t Planner::held_bytes() const {
   return follower_ ? core_->segment(piece_).bytes : 0;
 }
 
 std::vector<Planner::Moved> Planner::break_up() {
   std::vector<Tiling::Piece> pieces;
-  const std::vector<std::uint32_t> slots = follower_->live_slots();
+  const std::vector<std::uint32_t> slots = follower_->live_places();
   const Address start = core_->segment(piece_).address;
   for (const std::uint32_t slot : slots)
     pieces.push_back({start + follower_->offset(slot), follower_->size(slot)});
@@ -159,8 +241,7 @@ std::vector<Planner::Moved> Planner::break_up() {
   piece_ = no_segment;
   follower_.reset();
   ++counts_.broken;
-  wait_ = backoff_;
-  backoff_ = std::min(backoff_ * 2, max_backoff);
+  back_off();
   return moved;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a job repeats, its blocks get planned places: one piece of memory in which every block of
 // an iteration has its offset, so that nothing is searched, split or moved any more. The planner
-// watches allocations, finds the iteration, has a layout computed (in the background where
-// an executor is given), takes the piece at an iteration's border, and follows the plan from there.
+// watches allocations, finds the iterations, has a plan computed for each kind of them (in the
+// background where an executor is given), takes the piece at an iteration's border, and follows in
+// it the plan of the iteration that comes, whichever it is.
 //
 // It never makes a request fail: when memory is short the piece is broken up into what lives in it
 // and free memory, and things go on as without a plan.
@@ -16,6 +17,7 @@
 
 #include "allocator/core.h"
 #include "allocator/iteration_finder.h"
+#include "allocator/plan_book.h"
 #include "allocator/plan_follower.h"
 
 namespace headroom::allocator {
@@ -60,6 +62,9 @@ class Planner {
     SegmentId segment = no_segment;
   };
   bool has_plan() const { return follower_ != nullptr; }
+  // Whether there is a piece in which nothing lives, and the iteration is not one that is planned.
+  bool is_unused() const { return follower_ != nullptr && is_unknown_ && follower_->is_idle(); }
+  void drop_unused();  // Requires: is_unused().
   std::vector<Moved> break_up();
 
   const PlanCounts& counts() const { return counts_; }
@@ -70,8 +75,16 @@ class Planner {
   void at_border();
   void leave_narrower();
   void start_job();
-  void adopt(const Job& job);
+  void collect_plan();
+  void adopt();
+  void choose(std::uint64_t bytes, StreamId stream, bool is_first);
+  bool follow(PlanPointer plan, std::size_t next);
+  bool is_kept(bool is_known, bool missed);
   void drop_idle_plan();
+  void back_off();
+  bool is_likely_to_come_again() const;
+  std::uint64_t misses() const;
+  PlanBook::Piece piece() const;
 
   Core* core_;
   Executor executor_;
@@ -79,9 +92,17 @@ class Planner {
   std::shared_ptr<Job> job_;
   std::unique_ptr<PlanFollower> follower_;
   SegmentId piece_ = no_segment;
-  Iteration envelope_;         // The largest size that each allocation had so far.
+  PlanBook book_;
+  // The last iteration, each block as small as in any of the same shape that came just before it,
+  // and how many those are with it.
+  Iteration smallest_;
+  std::uint64_t alike_ = 0;
+  bool has_served_ = false;    // An iteration went by its plan since the piece was taken.
+  bool is_unknown_ = false;    // This iteration is not planned: the piece is left alone.
+  bool is_border_ = false;     // The next allocation is the first one of an iteration.
+  std::uint32_t choices_ = 0;  // How often a plan was looked for in this iteration.
   std::uint64_t misses_ = 0;   // Of the core, when the last iteration ended.
-  bool is_wanted_ = false;     // There was a miss since a layout was last asked for.
+  bool is_wanted_ = false;     // There was a miss since a plan was last adopted.
   std::uint64_t wait_ = 0;     // Iterations to let pass before the next plan.
   std::uint64_t backoff_ = 1;  // How many those will be when a plan fails next.
   PlanCounts counts_;

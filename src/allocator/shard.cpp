@@ -40,6 +40,7 @@ std::optional<Address> Shard::take_slot(const Request& request, std::uint64_t by
 }
 
 void Shard::note_iteration() {
+  pool_->use_large_handles();
   if (iterations_.size() == remembered_iterations) iterations_.erase(iterations_.begin());
   iterations_.push_back(births_);
   if (options_.recorder == nullptr) return;
@@ -96,6 +97,12 @@ SegmentId Shard::find(std::uint64_t bytes, StreamId stream, Plan plan) {
   SegmentId id = core_->find_ready(bytes, stream);
   if (id != no_segment) return id;
   if (is_remembered_) return core_->find_new(bytes, stream);
+  // Nothing is lost by giving up a plan's memory while nothing lives in it.
+  if (planner_.is_unused() && pool_->spare() * page_bytes < bytes) {
+    planner_.drop_unused();
+    id = core_->find_ready(bytes, stream);
+    if (id != no_segment) return id;
+  }
   id = core_->find(bytes, stream);
   if (id == no_segment && !waiting_.empty()) {
     reap_waiting(true);

@@ -105,7 +105,8 @@ void expect_quiet(const Recording& recording, const std::string& what) {
     const Steps steps(recording, micro_batches);
     for (const std::string policy : {"headroom", "headroom-no-vmm"}) {
       const auto calls = calls_in_little_memory(steps, policy);
-      ASSERT_TRUE(calls.has_value());
+      ASSERT_TRUE(calls.has_value())
+          << what << ", " << policy << ", " << micro_batches << " micro-batches";
       ASSERT_GE(calls->size(), 9U);
       for (std::size_t step = 5; step < calls->size(); ++step)
         EXPECT_EQ((*calls)[step], 0U)

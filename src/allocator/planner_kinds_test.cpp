@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs whose iterations are of several kinds.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "allocator/planner.h"
+#include "allocator/planner_player.h"
+#include "allocator/scripted_core.h"
+
+namespace headroom::allocator {
+namespace {
+
+constexpr std::uint64_t kib = 1024;
+constexpr std::uint64_t mib = 1024 * kib;
+
+TEST(PlannerKinds, without_virtual_memory_only_what_has_the_same_shape_again_is_planned) {
+  ScriptedCore core(false);
+  Player player(core, {});
+  player.load();
+  for (int i = 0; i < 30; ++i) {  // Never the same twice in a row.
+    const auto other = [&] {
+      core.miss();
+      for (int k = 0; k < 5 + i * 7 % 11; ++k) player.free(player.allocate(5 * mib));
+    };
+    player.step((64 + static_cast<std::uint64_t>(i) * 37 % 64) * 16 * kib, other);
+  }
+  EXPECT_EQ(player.counts().plans, 0U);
+  for (std::uint64_t i = 0; i < 8; ++i) player.step((70 + i) * 16 * kib, [&] { core.miss(); });
+  EXPECT_GE(player.counts().plans, 1U);
+}
+
+TEST(PlannerKinds,
+     a_plan_that_nothing_lives_in_can_be_given_up_during_an_iteration_of_no_known_kind) {
+  ScriptedCore core(false);
+  Player player(core, {});
+  player.load();
+  for (int i = 0; i < 10; ++i) player.step(mib, [&] { core.miss(); });
+  ASSERT_TRUE(player.planner().has_plan());
+  EXPECT_FALSE(player.planner().is_unused()) << "the next may be as planned";
+  const std::size_t other = player.allocate(24 * mib);
+  ASSERT_TRUE(player.planner().is_unused());
+  player.planner().drop_unused();
+  EXPECT_FALSE(player.planner().has_plan());
+  EXPECT_EQ(core.used.size(), 5U) << "the weights and the new block";
+  player.free(other);
+  for (int i = 0; i < 3; ++i) player.step(mib, [&] { core.miss(); });
+  EXPECT_TRUE(player.planner().has_plan()) << "the kind is known: it is taken up again";
+}
+
+// Batches of other proportions: a plan for the largest of everything would take more memory than
+// any of them.
+TEST(PlannerKinds, each_kind_of_iteration_has_a_plan_of_its_own_in_the_same_memory) {
+  for (const bool breaks_up_well : {true, false}) {
+    ScriptedCore core(breaks_up_well);
+    Player player(core, {});
+    player.load();
+    const auto step = [&](int kind, bool misses) {
+      std::vector<std::size_t> live;
+      for (int i = 0; i < 20; ++i) live.push_back(player.allocate((i % 2 == kind ? 6 : 2) * mib));
+      if (misses) core.miss();
+      while (!live.empty()) {
+        player.free(live.back());
+        live.pop_back();
+      }
+    };
+    for (int i = 0; i < 32; ++i) step(i / 2 % 2, true);
+    ASSERT_TRUE(player.planner().has_plan());
+    EXPECT_EQ(player.planner().held_bytes(), 80 * mib) << "as much as either needs";
+    core.finds.clear();
+    const std::uint64_t planned = player.counts().planned;
+    for (int i = 0; i < 10; ++i) step(i / 2 % 2, false);
+    EXPECT_TRUE(core.finds.empty());
+    EXPECT_EQ(player.counts().planned - planned, 200U);
+  }
+}
+
+// As when what a step keeps has grown: no level comes back, and the finder sees no border.
+TEST(PlannerKinds, an_iteration_is_recognised_by_how_it_begins_where_its_border_was_not) {
+  ScriptedCore core(true);
+  Player player(core, {});
+  player.load();
+  for (int i = 0; i < 12; ++i) player.step(mib, [&] { core.miss(); });
+  ASSERT_TRUE(player.planner().has_plan());
+  player.allocate(24 * mib);
+  player.allocate(24 * mib);
+  core.finds.clear();
+  player.step();
+  EXPECT_TRUE(core.finds.empty());
+}
+
+}  // namespace
+}  // namespace headroom::allocator
