@@ -31,8 +31,23 @@ std::uint64_t tolerance(std::uint64_t bytes) {
 
 }  // namespace
 
-bool IterationFinder::is_at(const Level& level) const {
-  return live_blocks_ == level.blocks && live_bytes_ <= level.bytes + tolerance(live_bytes_);
+bool IterationFinder::is_at(const Border& border) const {
+  if (live_bytes_ > border.bytes + tolerance(live_bytes_)) return false;
+  if (live_blocks_ == border.blocks) return true;
+  return border.keeping.is_known() && live_blocks_ > border.blocks &&
+         live_blocks_ - border.blocks == live_small_ - border.small &&
+         border.keeping.expects(live_blocks_ - border.blocks);
+}
+
+bool IterationFinder::differ_in_small_blocks(const Level& a, const Level& b) {
+  return a.blocks - a.small == b.blocks - b.small && a.bytes <= b.bytes + tolerance(a.bytes) &&
+         b.bytes <= a.bytes + tolerance(b.bytes);
+}
+
+// 0 unless it is all that has changed.
+std::uint64_t IterationFinder::kept_between(const Level& before, const Level& after) {
+  const bool is_more = after.small > before.small && after.small - before.small <= Keeping::most;
+  return is_more && differ_in_small_blocks(before, after) ? after.small - before.small : 0;
 }
 
 bool IterationFinder::ends_here() {
@@ -51,8 +66,12 @@ bool IterationFinder::returns_to(Border& border) {
     Border& outer = borders_[borders_.size() - 2];
     outer.high = std::max(outer.high, border.high);
   }
-  const bool ends = border.rhythm.add({blocks, std::exchange(border.inner, 0)});
-  static_cast<Level&>(border) = {live_bytes_, live_blocks_, log_.next()};
+  const std::uint64_t kept = live_blocks_ - border.blocks;
+  border.keeping.note(kept);
+  // The lowest would for ever be the one before anything was kept.
+  if (kept > 0) end_low(Level{live_bytes_, live_blocks_, live_small_, log_.next()});
+  const bool ends = border.rhythm.add({blocks, std::exchange(border.inner, 0), kept});
+  static_cast<Level&>(border) = {live_bytes_, live_blocks_, live_small_, log_.next()};
   border.high = live_bytes_;
   border.height = height;
   return ends && !is_within_a_wider() && ends_iteration(border);
@@ -111,23 +130,81 @@ bool IterationFinder::ends_iteration(Border& border) {
 // A low is a border once what is live has risen again by half of what it had fallen, or stays above
 // it for so long that it will not: what fell was another job's.
 void IterationFinder::look_for_a_low() {
-  if (!low_ || live_bytes_ < low_->bytes) low_ = Level{live_bytes_, live_blocks_, log_.next()};
+  if (!low_ || live_bytes_ < low_->bytes)
+    low_ = Level{live_bytes_, live_blocks_, live_small_, log_.next()};
   const std::uint64_t fall = high_bytes_ - std::min(high_bytes_, low_->bytes);
   const bool rises = live_bytes_ >= low_->bytes + (fall + 1) / 2;
-  if (fall == 0 || !(rises || log_.next() > low_->next + Swing::memory)) return;
-  if (swing_.add(fall, low_->next)) add_border(*low_);
+  const bool is_over = fall > 0 && (rises || log_.next() > low_->next + Swing::memory);
+  if (!is_over && !is_kept_low(fall)) return;
+  const Level low = *low_;
+  if (end_low(low) || !is_over) add_border(low);
+}
+
+// Steps of varying lengths differ in how far they rise and fall. Where nothing but a few small
+// blocks are live beside what lasts, one may be short.
+bool IterationFinder::is_kept_low(std::uint64_t fall) const {
+  const std::uint64_t least = swing_.bytes() / 16;
+  if (live_bytes_ - low_->bytes < least || fall < least || borders_.empty()) return false;
+  const Border& border = borders_.back();
+  return low_->next >= border.next + min_blocks && kept_between(border, *low_) > 0;
+}
+
+// Whether the fall to it was a large one.
+bool IterationFinder::end_low(const Level& low) {
+  const bool is_large = swing_.add(high_bytes_ - std::min(high_bytes_, low.bytes), low.next);
   high_bytes_ = live_bytes_;
   low_.reset();
+  return is_large;
 }
 
 void IterationFinder::add_border(const Level& low) {
   const bool is_known = !borders_.empty() && borders_.back().blocks == low.blocks &&
                         low.bytes <= borders_.back().bytes + tolerance(low.bytes);
-  if (is_known) return;
+  if (is_known || moves_border(low)) return;
   if (borders_.size() == max_borders) borders_.erase(borders_.begin());
   borders_.push_back({});
   static_cast<Level&>(borders_.back()) = low;
   borders_.back().high = live_bytes_;
+}
+
+// Where small blocks are kept, a low is a border that was returned to and not recognized: so many
+// were not kept before, or those of many iterations were freed.
+bool IterationFinder::moves_border(const Level& low) {
+  if (borders_.empty()) return false;
+  const std::uint64_t kept = kept_between(borders_.back(), low);
+  if (!borders_.back().keeping.is_known() && !learns_to_keep(kept)) return false;
+  Border& border = borders_.back();
+  if (low.next <= border.next) return true;
+  if (kept == 0 && !(low.small < border.small && differ_in_small_blocks(low, border))) return false;
+  border.keeping.note(kept);
+  const std::uint64_t blocks = low.next - border.next;
+  if (blocks >= min_blocks) {
+    border.rhythm.add({blocks, std::exchange(border.inner, 0), kept});
+    border.height = border.high - std::min(border.high, low.bytes);
+    if (low.next <= border.expected_until) border.expected_until = low.next + blocks + blocks / 4;
+  }
+  if (borders_.size() > 1) {
+    Border& outer = borders_[borders_.size() - 2];
+    outer.high = std::max(outer.high, border.high);
+  }
+  static_cast<Level&>(border) = low;
+  border.high = live_bytes_;
+  return true;
+}
+
+// The second low in a row at which nothing but some small blocks more are live. The two borders
+// below it are one then.
+bool IterationFinder::learns_to_keep(std::uint64_t kept) {
+  if (kept == 0 || borders_.size() < 2) return false;
+  Border& last = borders_.back();
+  Border& before = borders_[borders_.size() - 2];
+  const std::uint64_t kept_before = kept_between(before, last);
+  if (kept_before == 0) return false;
+  last.keeping.note(kept_before);
+  last.high = std::max(last.high, before.high);
+  before = std::move(last);
+  borders_.pop_back();
+  return true;
 }
 
 void IterationFinder::drop_border() {
@@ -163,6 +240,7 @@ std::uint64_t IterationFinder::note_allocate(std::uint64_t bytes, StreamId strea
   log_.note_allocate(bytes, stream);
   live_bytes_ += bytes;
   ++live_blocks_;
+  if (bytes <= small_bytes) ++live_small_;
   high_bytes_ = std::max(high_bytes_, live_bytes_);
   if (!borders_.empty()) borders_.back().high = std::max(borders_.back().high, live_bytes_);
   return log_.next() - 1;
@@ -171,6 +249,7 @@ std::uint64_t IterationFinder::note_allocate(std::uint64_t bytes, StreamId strea
 void IterationFinder::note_free(std::uint64_t number, std::uint64_t bytes) {
   live_bytes_ -= bytes;
   --live_blocks_;
+  if (bytes <= small_bytes) --live_small_;
   log_.note_free(number);
 }
 

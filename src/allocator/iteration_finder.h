@@ -8,6 +8,10 @@
 // Iterations nest. A step that accumulates gradients over several micro-batches returns to one
 // level after each of them, and to a lower one, or to the same, after the optimizer. The first that
 // is seen is taken; a wider one takes its place as soon as it repeats, for as long as it does.
+//
+// A job may keep something small of each iteration: a loss, a metric. No border is as it was before
+// then, but the lows still tell: once two in a row have the same number of small blocks more than
+// the one before, and nothing else, so many more are expected at the next.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +22,7 @@
 
 #include "allocator/allocation_log.h"
 #include "allocator/iteration.h"
+#include "allocator/keeping.h"
 #include "allocator/rhythm.h"
 #include "allocator/swing.h"
 
@@ -44,11 +49,15 @@ class IterationFinder {
   void note_free(std::uint64_t number, std::uint64_t bytes);
 
  private:
+  // What is worth keeping of every iteration for good is no larger: numbers, not activations.
+  static constexpr std::uint64_t small_bytes = 4096;
+
   // How much is live just before an allocation.
   struct Level {
     std::uint64_t bytes = 0;
     std::uint64_t blocks = 0;
-    std::uint64_t next = 0;  // The number of that allocation.
+    std::uint64_t small = 0;  // Of these blocks.
+    std::uint64_t next = 0;   // The number of that allocation.
   };
   // Where an iteration may have begun. What is live never fell below it since, or it would be none.
   struct Border : Level {      // `next`: where it was returned to last.
@@ -56,10 +65,13 @@ class IterationFinder {
     std::uint64_t height = 0;  // How far the last iteration rose above it.
     std::uint64_t expected_until = 0;  // The next one ends by then if it is like the last.
     std::uint64_t inner = 0;           // Iterations found above it since it was returned to.
+    Keeping keeping;
     Rhythm rhythm;
   };
 
-  bool is_at(const Level& level) const;
+  bool is_at(const Border& border) const;
+  static bool differ_in_small_blocks(const Level& a, const Level& b);
+  static std::uint64_t kept_between(const Level& before, const Level& after);
   bool returns_to(Border& border);
   bool is_large(const Border& border, std::uint64_t blocks, std::uint64_t height) const;
   bool ends_iteration(Border& border);
@@ -67,12 +79,17 @@ class IterationFinder {
   bool repeats_what_came_before(std::uint64_t blocks, bool is_wider) const;
   bool is_within_a_wider() const;
   void look_for_a_low();
+  bool is_kept_low(std::uint64_t fall) const;
+  bool end_low(const Level& low);
   void add_border(const Level& low);
+  bool moves_border(const Level& low);
+  bool learns_to_keep(std::uint64_t kept);
   void drop_border();
   void make_room();
 
   std::uint64_t live_bytes_ = 0;
   std::uint64_t live_blocks_ = 0;
+  std::uint64_t live_small_ = 0;
   std::uint64_t high_bytes_ = 0;  // The highest since the last low.
   std::optional<Level> low_;      // The lowest since then.
   Swing swing_;

@@ -11,7 +11,7 @@ constexpr std::size_t most_stretches = 64;
 constexpr std::size_t recent_stretches = 16;
 
 bool are_alike(const Rhythm::Stretch& a, const Rhythm::Stretch& b) {
-  return a.allocations == b.allocations;
+  return a.allocations - a.kept == b.allocations - b.kept;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ class Rhythm {
   struct Stretch {
     std::uint64_t allocations = 0;
     std::uint64_t inner = 0;  // Iterations that were found above the level.
+    std::uint64_t kept = 0;   // Of the allocations: what is there for good, now and then.
   };
   // One has ended. Whether an iteration has ended with it.
   bool add(Stretch stretch);
