@@ -31,12 +31,15 @@ std::uint64_t tolerance(std::uint64_t bytes) {
 
 }  // namespace
 
+IterationFinder::Level IterationFinder::level() const {
+  return {live_bytes_, live_blocks_, live_small_, live_small_bytes_, log_.next()};
+}
+
 bool IterationFinder::is_at(const Border& border) const {
   if (live_bytes_ > border.bytes + tolerance(live_bytes_)) return false;
   if (live_blocks_ == border.blocks) return true;
   return border.keeping.is_known() && live_blocks_ > border.blocks &&
-         live_blocks_ - border.blocks == live_small_ - border.small &&
-         border.keeping.expects(live_blocks_ - border.blocks);
+         border.keeping.expects(kept_between(border, level()));
 }
 
 bool IterationFinder::differ_in_small_blocks(const Level& a, const Level& b) {
@@ -44,10 +47,12 @@ bool IterationFinder::differ_in_small_blocks(const Level& a, const Level& b) {
          b.bytes <= a.bytes + tolerance(b.bytes);
 }
 
-// 0 unless it is all that has changed.
-std::uint64_t IterationFinder::kept_between(const Level& before, const Level& after) {
+// Nothing unless it is all that has changed.
+Keeping::Kept IterationFinder::kept_between(const Level& before, const Level& after) {
   const bool is_more = after.small > before.small && after.small - before.small <= Keeping::most;
-  return is_more && differ_in_small_blocks(before, after) ? after.small - before.small : 0;
+  if (!is_more || !differ_in_small_blocks(before, after)) return {};
+  return {after.small - before.small,
+          after.small_bytes - std::min(after.small_bytes, before.small_bytes)};
 }
 
 bool IterationFinder::ends_here() {
@@ -61,30 +66,35 @@ bool IterationFinder::ends_here() {
 bool IterationFinder::returns_to(Border& border) {
   const std::uint64_t blocks = log_.next() - border.next;
   const std::uint64_t height = border.high - std::min(border.high, live_bytes_);
-  if (blocks < min_blocks || !is_large(border, blocks, height)) return false;
-  if (borders_.size() > 1) {
-    Border& outer = borders_[borders_.size() - 2];
-    outer.high = std::max(outer.high, border.high);
-  }
   const std::uint64_t kept = live_blocks_ - border.blocks;
-  border.keeping.note(kept);
+  if (blocks < min_blocks || !is_large(border, {blocks, 0, kept}, height)) return false;
+  border.keeping.note(kept > 0 ? kept_between(border, level()) : Keeping::Kept{});
   // The lowest would for ever be the one before anything was kept.
-  if (kept > 0) end_low(Level{live_bytes_, live_blocks_, live_small_, log_.next()});
+  if (kept > 0) end_low(level());
   const bool ends = border.rhythm.add({blocks, std::exchange(border.inner, 0), kept});
-  static_cast<Level&>(border) = {live_bytes_, live_blocks_, live_small_, log_.next()};
-  border.high = live_bytes_;
+  put_at(border, level());
   border.height = height;
   return ends && !is_within_a_wider() && ends_iteration(border);
 }
 
+// The last of the borders, where what is live comes back to it.
+void IterationFinder::put_at(Border& border, const Level& level) {
+  if (borders_.size() > 1) {
+    Border& outer = borders_[borders_.size() - 2];
+    outer.high = std::max(outer.high, border.high);
+  }
+  static_cast<Level&>(border) = level;
+  border.high = live_bytes_;
+}
+
 // The level can come back within an iteration: a small wave upon it is none, unless there were some
 // of as many blocks before.
-bool IterationFinder::is_large(const Border& border, std::uint64_t blocks,
+bool IterationFinder::is_large(const Border& border, const Rhythm::Stretch& stretch,
                                std::uint64_t height) const {
   const bool is_expected = log_.next() <= border.expected_until;
   const std::uint64_t usual = std::max(swing_.bytes(), is_expected ? border.height : 0);
-  if (height >= usual - usual / 2 || blocks == last_.size()) return true;
-  return height >= usual / 16 && border.rhythm.knows(blocks);
+  if (height >= usual - usual / 2 || stretch.allocations == last_.size()) return true;
+  return height >= usual / 16 && border.rhythm.knows(stretch);
 }
 
 bool IterationFinder::is_within_a_wider() const {
@@ -130,8 +140,7 @@ bool IterationFinder::ends_iteration(Border& border) {
 // A low is a border once what is live has risen again by half of what it had fallen, or stays above
 // it for so long that it will not: what fell was another job's.
 void IterationFinder::look_for_a_low() {
-  if (!low_ || live_bytes_ < low_->bytes)
-    low_ = Level{live_bytes_, live_blocks_, live_small_, log_.next()};
+  if (!low_ || live_bytes_ < low_->bytes) low_ = level();
   const std::uint64_t fall = high_bytes_ - std::min(high_bytes_, low_->bytes);
   const bool rises = live_bytes_ >= low_->bytes + (fall + 1) / 2;
   const bool is_over = fall > 0 && (rises || log_.next() > low_->next + Swing::memory);
@@ -146,7 +155,7 @@ bool IterationFinder::is_kept_low(std::uint64_t fall) const {
   const std::uint64_t least = swing_.bytes() / 16;
   if (live_bytes_ - low_->bytes < least || fall < least || borders_.empty()) return false;
   const Border& border = borders_.back();
-  return low_->next >= border.next + min_blocks && kept_between(border, *low_) > 0;
+  return low_->next >= border.next + min_blocks && kept_between(border, *low_).blocks > 0;
 }
 
 // Whether the fall to it was a large one.
@@ -171,35 +180,34 @@ void IterationFinder::add_border(const Level& low) {
 // were not kept before, or those of many iterations were freed.
 bool IterationFinder::moves_border(const Level& low) {
   if (borders_.empty()) return false;
-  const std::uint64_t kept = kept_between(borders_.back(), low);
+  const Keeping::Kept kept = kept_between(borders_.back(), low);
   if (!borders_.back().keeping.is_known() && !learns_to_keep(kept)) return false;
   Border& border = borders_.back();
   if (low.next <= border.next) return true;
-  if (kept == 0 && !(low.small < border.small && differ_in_small_blocks(low, border))) return false;
+  if (kept.blocks == 0 && !(low.small < border.small && differ_in_small_blocks(low, border)))
+    return false;
   border.keeping.note(kept);
-  const std::uint64_t blocks = low.next - border.next;
-  if (blocks >= min_blocks) {
-    border.rhythm.add({blocks, std::exchange(border.inner, 0), kept});
+  const std::uint64_t begin = border.next;
+  const std::uint64_t blocks = low.next - begin;
+  const bool is_stretch = blocks >= min_blocks;
+  if (is_stretch) {
+    border.rhythm.add({blocks, std::exchange(border.inner, 0), kept.blocks});
     border.height = border.high - std::min(border.high, low.bytes);
     if (low.next <= border.expected_until) border.expected_until = low.next + blocks + blocks / 4;
   }
-  if (borders_.size() > 1) {
-    Border& outer = borders_[borders_.size() - 2];
-    outer.high = std::max(outer.high, border.high);
-  }
-  static_cast<Level&>(border) = low;
-  border.high = live_bytes_;
+  put_at(border, low);
+  if (!is_stretch) border.next = begin;
   return true;
 }
 
 // The second low in a row at which nothing but some small blocks more are live. The two borders
 // below it are one then.
-bool IterationFinder::learns_to_keep(std::uint64_t kept) {
-  if (kept == 0 || borders_.size() < 2) return false;
+bool IterationFinder::learns_to_keep(const Keeping::Kept& kept) {
+  if (kept.blocks == 0 || borders_.size() < 2) return false;
   Border& last = borders_.back();
   Border& before = borders_[borders_.size() - 2];
-  const std::uint64_t kept_before = kept_between(before, last);
-  if (kept_before == 0) return false;
+  const Keeping::Kept kept_before = kept_between(before, last);
+  if (kept_before.blocks == 0) return false;
   last.keeping.note(kept_before);
   last.high = std::max(last.high, before.high);
   before = std::move(last);
@@ -240,7 +248,10 @@ std::uint64_t IterationFinder::note_allocate(std::uint64_t bytes, StreamId strea
   log_.note_allocate(bytes, stream);
   live_bytes_ += bytes;
   ++live_blocks_;
-  if (bytes <= small_bytes) ++live_small_;
+  if (bytes <= small_bytes) {
+    ++live_small_;
+    live_small_bytes_ += bytes;
+  }
   high_bytes_ = std::max(high_bytes_, live_bytes_);
   if (!borders_.empty()) borders_.back().high = std::max(borders_.back().high, live_bytes_);
   return log_.next() - 1;
@@ -249,7 +260,10 @@ std::uint64_t IterationFinder::note_allocate(std::uint64_t bytes, StreamId strea
 void IterationFinder::note_free(std::uint64_t number, std::uint64_t bytes) {
   live_bytes_ -= bytes;
   --live_blocks_;
-  if (bytes <= small_bytes) --live_small_;
+  if (bytes <= small_bytes) {
+    --live_small_;
+    live_small_bytes_ -= bytes;
+  }
   log_.note_free(number);
 }
 

@@ -57,7 +57,8 @@ class IterationFinder {
     std::uint64_t bytes = 0;
     std::uint64_t blocks = 0;
     std::uint64_t small = 0;  // Of these blocks.
-    std::uint64_t next = 0;   // The number of that allocation.
+    std::uint64_t small_bytes = 0;
+    std::uint64_t next = 0;  // The number of that allocation.
   };
   // Where an iteration may have begun. What is live never fell below it since, or it would be none.
   struct Border : Level {      // `next`: where it was returned to last.
@@ -69,11 +70,13 @@ class IterationFinder {
     Rhythm rhythm;
   };
 
+  Level level() const;
   bool is_at(const Border& border) const;
   static bool differ_in_small_blocks(const Level& a, const Level& b);
-  static std::uint64_t kept_between(const Level& before, const Level& after);
+  static Keeping::Kept kept_between(const Level& before, const Level& after);
   bool returns_to(Border& border);
-  bool is_large(const Border& border, std::uint64_t blocks, std::uint64_t height) const;
+  void put_at(Border& border, const Level& level);
+  bool is_large(const Border& border, const Rhythm::Stretch& stretch, std::uint64_t height) const;
   bool ends_iteration(Border& border);
   static bool is_worth_it(const Rhythm& wider, bool repeats);
   bool repeats_what_came_before(std::uint64_t blocks, bool is_wider) const;
@@ -83,13 +86,14 @@ class IterationFinder {
   bool end_low(const Level& low);
   void add_border(const Level& low);
   bool moves_border(const Level& low);
-  bool learns_to_keep(std::uint64_t kept);
+  bool learns_to_keep(const Keeping::Kept& kept);
   void drop_border();
   void make_room();
 
   std::uint64_t live_bytes_ = 0;
   std::uint64_t live_blocks_ = 0;
   std::uint64_t live_small_ = 0;
+  std::uint64_t live_small_bytes_ = 0;
   std::uint64_t high_bytes_ = 0;  // The highest since the last low.
   std::optional<Level> low_;      // The lowest since then.
   Swing swing_;

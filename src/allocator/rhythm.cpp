@@ -57,10 +57,10 @@ void Rhythm::give_up() {
   is_new_ = false;
 }
 
-bool Rhythm::knows(std::uint64_t allocations) const {
+bool Rhythm::knows(const Stretch& stretch) const {
   const std::size_t looked_at = std::min(stretches_.size(), recent_stretches);
   return std::any_of(stretches_.end() - static_cast<std::ptrdiff_t>(looked_at), stretches_.end(),
-                     [&](const Stretch& each) { return each.allocations == allocations; });
+                     [&](const Stretch& each) { return are_alike(each, stretch); });
 }
 
 std::uint64_t Rhythm::allocations() const {

@@ -21,8 +21,8 @@ class Rhythm {
   // One has ended. Whether an iteration has ended with it.
   bool add(Stretch stretch);
 
-  // Whether one of the last stretches had so many.
-  bool knows(std::uint64_t allocations) const;
+  // Whether one of the last stretches had as many.
+  bool knows(const Stretch& stretch) const;
 
   // Each stretch is an iteration again, the last one as well, until they come in the same order
   // once more.

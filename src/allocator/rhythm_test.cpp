@@ -93,10 +93,22 @@ TEST(Rhythm, narrower_iterations_are_counted) {
 TEST(Rhythm, knows_the_last_lengths) {
   Rhythm rhythm;
   play(rhythm, "abc");
-  EXPECT_TRUE(rhythm.knows(2));
-  EXPECT_FALSE(rhythm.knows(4));
+  EXPECT_TRUE(rhythm.knows({2}));
+  EXPECT_FALSE(rhythm.knows({4}));
   play(rhythm, std::string(16, 'd'));
-  EXPECT_FALSE(rhythm.knows(2));
+  EXPECT_FALSE(rhythm.knows({2}));
+}
+
+// What is kept of some of them makes no longer rhythm.
+TEST(Rhythm, what_is_kept_does_not_count) {
+  Rhythm rhythm;
+  for (int i = 0; i < 4; ++i) {
+    for (int k = 0; k < 4; ++k) EXPECT_TRUE(rhythm.add({.allocations = 20}));
+    EXPECT_TRUE(rhythm.add({.allocations = 23, .kept = 3}));
+    EXPECT_EQ(rhythm.allocations(), 23U);
+  }
+  EXPECT_TRUE(rhythm.knows({.allocations = 21, .kept = 1}));
+  EXPECT_FALSE(rhythm.knows({.allocations = 21}));
 }
 
 }  // namespace

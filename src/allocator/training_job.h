@@ -50,6 +50,14 @@ class TrainingJob {
   void step(std::uint64_t tokens) {
     step([=](int) { return tokens; });
   }
+  // From now on so many numbers are kept for good: losses of each micro-batch, and norms of the
+  // gradients of each step.
+  void keep(int losses, int norms) {
+    kept_losses_ = losses;
+    kept_norms_ = norms;
+  }
+  // The lists that they are in are cleared.
+  void free_kept() { free_all(kept_); }
 
   // Gives all of it back.
   void end() {
@@ -57,6 +65,7 @@ class TrainingJob {
     free_all(gradients_);
     free_all(states_);
     free_all(loss_);
+    free_kept();
   }
 
  private:
@@ -68,6 +77,9 @@ class TrainingJob {
   void free_all(Blocks& blocks) {
     for (const std::size_t block : blocks) memory_.free(block);
     blocks.clear();
+  }
+  void keep_numbers(int count) {
+    for (int i = 0; i < count; ++i) kept_.push_back(memory_.allocate(512));
   }
   void pass(std::uint64_t bytes) { memory_.free(memory_.allocate(bytes)); }
 
@@ -91,6 +103,7 @@ class TrainingJob {
     const std::size_t loss = memory_.allocate(512);
     free_all(loss_);  // The variable held the last one until now.
     loss_ = {loss};
+    keep_numbers(kept_losses_);
     pass(16 * unit);
     memory_.free(logits);
     const bool is_first = gradients_.empty();
@@ -111,6 +124,7 @@ class TrainingJob {
   }
 
   void optimize() {
+    keep_numbers(kept_norms_);
     if (states_.empty()) {
       make_all(states_);
       make_all(states_);
@@ -132,6 +146,9 @@ class TrainingJob {
   Blocks gradients_;
   Blocks states_;
   Blocks loss_;
+  Blocks kept_;
+  int kept_losses_ = 0;
+  int kept_norms_ = 0;
 };
 
 inline std::string to_string(const TrainingShape& shape) {

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job that keeps a loss or a metric of every step is never again as it was, and has iterations
+// all the same.
+#include "allocator/keeping.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "allocator/finder_program.h"
+#include "allocator/training_job.h"
+
+namespace headroom::allocator {
+namespace {
+
+using Random = std::independent_bits_engine<std::mt19937, 32, std::uint32_t>;
+using Tokens = std::function<std::uint64_t(int)>;
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+
+void note(Keeping& keeping, std::uint64_t blocks) {
+  keeping.note({blocks, 512 * blocks});
+}
+bool expects(const Keeping& keeping, std::uint64_t blocks) {
+  return keeping.expects({blocks, 512 * blocks});
+}
+
+TEST(Keeping, what_was_kept_twice_is_expected) {
+  Keeping keeping;
+  EXPECT_FALSE(keeping.is_known());
+  note(keeping, 2);
+  EXPECT_TRUE(keeping.is_known());
+  EXPECT_FALSE(expects(keeping, 2));
+  note(keeping, 2);
+  EXPECT_TRUE(expects(keeping, 2));
+  EXPECT_FALSE(expects(keeping, 1));
+  EXPECT_FALSE(expects(keeping, 0));
+}
+
+TEST(Keeping, larger_blocks_than_ever_are_not_expected) {
+  Keeping keeping;
+  for (const std::uint64_t bytes : {1024U, 2048U, 1024U}) keeping.note({2, bytes});
+  EXPECT_TRUE(keeping.expects({2, 2048}));
+  EXPECT_FALSE(keeping.expects({2, 2560}));
+}
+
+TEST(Keeping, two_counts_are_known) {
+  Keeping keeping;
+  for (const std::uint64_t blocks : {1U, 1U, 1U, 3U, 1U, 3U, 1U}) note(keeping, blocks);
+  EXPECT_TRUE(expects(keeping, 1));
+  EXPECT_TRUE(expects(keeping, 3));
+  note(keeping, 5);  // The older of the two goes.
+  EXPECT_TRUE(expects(keeping, 1));
+  EXPECT_FALSE(expects(keeping, 3));
+  EXPECT_FALSE(expects(keeping, 5));
+}
+
+TEST(Keeping, a_job_that_keeps_nothing_any_more_is_noticed) {
+  Keeping keeping;
+  for (int i = 0; i < 2; ++i) note(keeping, 1);
+  for (int i = 0; i < 128; ++i) note(keeping, 0);
+  EXPECT_TRUE(expects(keeping, 1));
+  note(keeping, 0);
+  EXPECT_FALSE(expects(keeping, 1));
+  EXPECT_FALSE(keeping.is_known());
+}
+
+struct Kept {
+  int losses = 0;  // Of each micro-batch.
+  int norms = 0;   // Of each step.
+};
+
+struct Played {
+  std::vector<std::size_t> begins;  // Of the steps.
+  std::vector<std::size_t> ends;    // Of the iterations that were found.
+};
+
+constexpr std::size_t steps = 24;
+
+// Plays 24 steps, of which numbers are kept from step `since` on.
+Played play(const TrainingShape& shape, const Kept& kept, std::size_t since, const Tokens& tokens) {
+  FinderProgram program;
+  TrainingJob job(program, shape);
+  Played played;
+  for (std::size_t step = 0; step < steps; ++step) {
+    if (step == since) job.keep(kept.losses, kept.norms);
+    played.begins.push_back(program.allocations());
+    job.step(tokens);
+  }
+  played.ends = program.ends();
+  return played;
+}
+
+// Each of the steps from this one on is an iteration, or so many.
+void expect_steps_from(std::size_t step, const Played& played, std::size_t per_step,
+                       const std::string& what) {
+  const std::size_t begin = played.begins[step];
+  std::vector<std::size_t> ends;
+  std::copy_if(played.ends.begin(), played.ends.end(), std::back_inserter(ends),
+               [begin](std::size_t end) { return end > begin; });
+  EXPECT_GE(ends.size(), (steps - step - 1) * per_step) << what;
+  EXPECT_LE(ends.size(), (steps - step) * per_step) << what;
+  if (per_step > 1) return;
+  // It may be found elsewhere than where the step begins here, but always at the same place.
+  const std::size_t blocks = played.begins[steps - 1] - played.begins[steps - 2];
+  for (std::size_t i = 1; i < ends.size(); ++i)
+    EXPECT_EQ(ends[i] - ends[i - 1], blocks) << what << i;
+}
+
+class KeptNumbers : public testing::TestWithParam<TrainingShape> {
+ protected:
+  static constexpr std::size_t late = 8;
+
+  static void expect_steps(const Tokens& tokens) {
+    const bool has_no_steps = GetParam().gradients == TrainingShape::Gradients::kept &&
+                              GetParam().optimizer == TrainingShape::Optimizer::fused;
+    const std::size_t per_step =
+        has_no_steps ? static_cast<std::size_t>(GetParam().micro_batches) : 1;
+    for (const Kept& kept : {Kept{1, 0}, Kept{2, 0}, Kept{0, 1}, Kept{0, 2}, Kept{1, 1}}) {
+      const std::string what = std::to_string(kept.losses) + " losses, " +
+                               std::to_string(kept.norms) + " norms kept, iteration ";
+      expect_steps_from(12, play(GetParam(), kept, 0, tokens), per_step, what);
+      expect_steps_from(18, play(GetParam(), kept, late, tokens), per_step, "later " + what);
+    }
+  }
+};
+
+TEST_P(KeptNumbers, of_equal_steps) {
+  expect_steps([](int) { return 1024; });
+}
+
+TEST_P(KeptNumbers, of_micro_batches_that_differ_in_length) {
+  expect_steps([](int batch) { return 512 + static_cast<std::uint64_t>(batch) * 97 % 600; });
+}
+
+TEST_P(KeptNumbers, of_steps_of_varying_lengths) {
+  Random random(5);
+  expect_steps([&](int) { return 512 + random() % 600; });
+}
+
+INSTANTIATE_TEST_SUITE_P(Jobs, KeptNumbers, testing::ValuesIn(training_shapes()),
+                         [](const auto& instance) { return to_string(instance.param); });
+
+}  // namespace
+}  // namespace headroom::allocator
