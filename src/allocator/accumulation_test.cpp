@@ -93,7 +93,9 @@ class Player {
   HeadroomAllocator allocator_;
 };
 
-void expect_quiet(const TrainingShape& shape, bool virtual_memory, const Tokens& tokens) {
+// `losses`: kept of each micro-batch for good.
+void expect_quiet(const TrainingShape& shape, bool virtual_memory, const Tokens& tokens,
+                  int losses = 0) {
   Player plentiful(std::uint64_t{1} << 40U, true);
   TrainingJob dry_run(plentiful, shape);
   for (int step = 0; step < 2; ++step) dry_run.step(tokens);
@@ -101,7 +103,9 @@ void expect_quiet(const TrainingShape& shape, bool virtual_memory, const Tokens&
 
   Player player(peak + peak / 25, virtual_memory);
   TrainingJob job(player, shape);
-  for (int step = 0; step < 7; ++step) job.step(tokens);
+  job.keep(losses, 0);
+  const int known = losses > 0 ? 12 : 7;
+  for (int step = 0; step < known; ++step) job.step(tokens);
   const std::uint64_t calls = player.usage().device_calls;
   for (int step = 0; step < 5; ++step) job.step(tokens);
   EXPECT_EQ(player.usage().device_calls, calls) << "virtual memory: " << virtual_memory;
@@ -115,6 +119,12 @@ TEST_P(Accumulation, once_the_step_is_planned_the_device_is_left_alone) {
     expect_quiet(GetParam(), virtual_memory,
                  [](int batch) { return 1024 - static_cast<std::uint64_t>(batch) * 97 % 600; });
   }
+}
+
+TEST_P(Accumulation, losses_that_are_kept_are_no_harm) {
+  for (const bool virtual_memory : {false, true})
+    expect_quiet(
+        GetParam(), virtual_memory, [](int) { return 1024; }, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Jobs, Accumulation, testing::ValuesIn(training_shapes()),

@@ -177,7 +177,7 @@ void IterationFinder::add_border(const Level& low) {
 }
 
 // Where small blocks are kept, a low is a border that was returned to and not recognized: so many
-// were not kept before, or those of many iterations were freed.
+// were not kept before, or what was kept of many iterations was freed.
 bool IterationFinder::moves_border(const Level& low) {
   if (borders_.empty()) return false;
   const Keeping::Kept kept = kept_between(borders_.back(), low);
@@ -191,7 +191,11 @@ bool IterationFinder::moves_border(const Level& low) {
   const std::uint64_t blocks = low.next - begin;
   const bool is_stretch = blocks >= min_blocks;
   if (is_stretch) {
-    border.rhythm.add({blocks, std::exchange(border.inner, 0), kept.blocks});
+    // Where much was freed, as much will have been kept as before.
+    const std::uint64_t more = kept.blocks > 0 ? kept.blocks : border.keeping.last();
+    const bool ends = border.rhythm.add({blocks, std::exchange(border.inner, 0), more});
+    // What first ends where nobody notices would do so again.
+    if (ends && border.rhythm.is_wider()) border.rhythm.give_up();
     border.height = border.high - std::min(border.high, low.bytes);
     if (low.next <= border.expected_until) border.expected_until = low.next + blocks + blocks / 4;
   }

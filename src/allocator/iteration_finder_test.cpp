@@ -288,6 +288,7 @@ TEST(IterationFinder, what_is_found_is_what_was_asked_for) {
     const int steps = 40;
     for (int i = 0; i < steps; ++i) {
       if (random() % 8 == 0) live.push_back(program.allocate((1 + random() % 4096) * 512));
+      if (seed % 2 == 0) program.allocate(512 * (1 + random() % 2));
       if (random() % 3 != 0)
         train(program, {.layers = static_cast<int>(1 + random() % 8),
                         .tokens = 64 + random() % 64,

@@ -36,6 +36,8 @@ class Keeping {
   }
   // Whether any was kept of late.
   bool is_known() const { return known_[0].blocks > 0; }
+  // How many blocks it was the last time; 0 if nothing is known.
+  std::uint64_t last() const { return known_[0].blocks; }
   // More bytes than ever in as many blocks are something else, which may not last.
   bool expects(const Kept& kept) const {
     return std::any_of(known_.begin(), known_.end(), [&](const Known& each) {

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -145,6 +147,81 @@ TEST_P(KeptNumbers, of_steps_of_varying_lengths) {
 
 INSTANTIATE_TEST_SUITE_P(Jobs, KeptNumbers, testing::ValuesIn(training_shapes()),
                          [](const auto& instance) { return to_string(instance.param); });
+
+// The sizes of the iterations that were found from this allocation on, and how often.
+std::map<std::size_t, std::size_t> found_from(const FinderProgram& program,
+                                              std::size_t allocation) {
+  std::map<std::size_t, std::size_t> counts;
+  for (std::size_t i = 0; i < program.found().size(); ++i)
+    if (program.ends()[i] > allocation) ++counts[program.found()[i]];
+  return counts;
+}
+
+class KeepingJob : public testing::Test {
+ protected:
+  // Every step keeps a loss; `before` is what else happens before each.
+  void train(int count, const std::function<void(int)>& before) {
+    for (int step = 0; step < count; ++step) {
+      job_.keep(1, 0);
+      before(step);
+      begin_ = program_.allocations();
+      job_.step(1024);
+    }
+  }
+  std::size_t blocks() const { return program_.allocations() - begin_; }
+
+  FinderProgram program_;
+  TrainingJob<FinderProgram> job_{program_, {.micro_batches = 1}};
+  std::size_t begin_ = 0;
+};
+
+TEST_F(KeepingJob, more_may_be_kept_of_every_tenth_step) {
+  train(30, [&](int step) { job_.keep(step % 10 == 5 ? 4 : 1, 0); });
+  const std::size_t known = program_.allocations();
+  train(30, [&](int step) { job_.keep(step % 10 == 5 ? 4 : 1, 0); });
+  const auto found = found_from(program_, known);
+  EXPECT_EQ(found, (std::map<std::size_t, std::size_t>{{blocks(), 26}, {blocks() + 3, 3}}));
+}
+
+TEST_F(KeepingJob, its_lists_may_be_cleared) {
+  train(100, [&](int step) {
+    if (step % 20 == 19) job_.free_kept();
+  });
+  const auto found = found_from(program_, 0);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.begin()->first, blocks());
+  EXPECT_GE(found.begin()->second, 99U - 5U - 3U);
+}
+
+TEST_F(KeepingJob, a_large_tensor_that_is_kept_now_and_then_does_no_harm) {
+  train(60, [&](int step) {
+    if (step % 15 == 14) program_.allocate(64 * mib);
+  });
+  const auto found = found_from(program_, 0);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.begin()->first, blocks());
+  EXPECT_GE(found.begin()->second, 60U - 4U * 4U - 3U);
+}
+
+TEST_F(KeepingJob, may_keep_nothing_any_more) {
+  train(10, [](int) {});
+  const std::size_t begin = program_.allocations();
+  train(10, [&](int) { job_.keep(0, 0); });
+  EXPECT_EQ(found_from(program_, begin), (std::map<std::size_t, std::size_t>{{blocks(), 9}}));
+}
+
+// A model that is built, or a cache that grows, keeps a block with every wave: no iterations.
+TEST(KeepingLarge, what_grows_by_a_large_block_each_time_has_no_iterations) {
+  FinderProgram program;
+  for (int i = 0; i < 3000; ++i) program.allocate(64 * mib);
+  for (int wave = 0; wave < 100; ++wave) {
+    program.allocate(2 * mib);  // Little beside what lives, as a layer's checkpoint is.
+    std::vector<std::size_t> blocks;
+    for (int k = 0; k < 30; ++k) blocks.push_back(program.allocate(8 * mib));
+    for (const std::size_t block : blocks) program.free(block);
+  }
+  EXPECT_TRUE(program.found().empty());
+}
 
 }  // namespace
 }  // namespace headroom::allocator
