@@ -10,8 +10,8 @@
 // is seen is taken; a wider one takes its place as soon as it repeats, for as long as it does.
 //
 // A job may keep something small of each iteration: a loss, a metric. No border is as it was before
-// then, but the lows still tell: once two in a row have the same number of small blocks more than
-// the one before, and nothing else, so many more are expected at the next.
+// then, but the lows still tell: where two in a row have some small blocks more than the one before
+// them, and nothing else, they are one border, and as many more as twice before are expected there.
 #pragma once
 
 #include <cstddef>
