@@ -12,6 +12,9 @@
 
 namespace headroom::allocator {
 
+// What a job keeps of an iteration for good is mostly no larger: numbers, not activations.
+inline constexpr std::uint64_t small_block_bytes = 4096;
+
 struct IterationBlock {
   static constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
 

@@ -252,7 +252,7 @@ std::uint64_t IterationFinder::note_allocate(std::uint64_t bytes, StreamId strea
   log_.note_allocate(bytes, stream);
   live_bytes_ += bytes;
   ++live_blocks_;
-  if (bytes <= small_bytes) {
+  if (bytes <= small_block_bytes) {
     ++live_small_;
     live_small_bytes_ += bytes;
   }
@@ -264,7 +264,7 @@ std::uint64_t IterationFinder::note_allocate(std::uint64_t bytes, StreamId strea
 void IterationFinder::note_free(std::uint64_t number, std::uint64_t bytes) {
   live_bytes_ -= bytes;
   --live_blocks_;
-  if (bytes <= small_bytes) {
+  if (bytes <= small_block_bytes) {
     --live_small_;
     live_small_bytes_ -= bytes;
   }

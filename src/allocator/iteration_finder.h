@@ -49,9 +49,6 @@ class IterationFinder {
   void note_free(std::uint64_t number, std::uint64_t bytes);
 
  private:
-  // What is worth keeping of every iteration for good is no larger: numbers, not activations.
-  static constexpr std::uint64_t small_bytes = 4096;
-
   // How much is live just before an allocation.
   struct Level {
     std::uint64_t bytes = 0;

@@ -53,6 +53,12 @@ std::optional<Planner::Slot> Planner::take(std::uint64_t bytes, StreamId stream)
   if (is_unknown_) return std::nullopt;
   const auto place = follower_->take(bytes, stream);
   if (!place) return std::nullopt;
+  // A loss that is kept for good would lie where something a little larger was expected, and hold
+  // the whole piece.
+  if (bytes <= small_block_bytes) {
+    follower_->give_back(*place);
+    return std::nullopt;
+  }
   ++counts_.planned;
   return Slot{core_->segment(piece_).address + follower_->offset(*place), *place};
 }

@@ -49,6 +49,29 @@ TEST(PlannerKinds,
   EXPECT_TRUE(player.planner().has_plan()) << "the kind is known: it is taken up again";
 }
 
+// A loss would fit where something else was planned, and nothing could be done with the piece then.
+TEST(PlannerKinds, what_a_job_keeps_of_an_iteration_lies_outside_the_piece) {
+  ScriptedCore core(false);
+  Player player(core, {});
+  player.load();
+  const auto pass = [&] { player.free(player.allocate(8 * kib)); };
+  for (int i = 0; i < 5; ++i) {
+    player.step(mib, [&] {
+      core.miss();
+      pass();
+    });
+  }
+  ASSERT_TRUE(player.planner().has_plan());
+  const std::uint64_t planned = player.counts().planned;
+  player.step(mib, [&] {
+    player.allocate(512);
+    pass();
+  });
+  EXPECT_GE(player.counts().planned, planned + 47);
+  ASSERT_TRUE(player.planner().has_plan());
+  EXPECT_TRUE(player.planner().break_up().empty()) << "what lives in it";
+}
+
 // Batches of other proportions: a plan for the largest of everything would take more memory than
 // any of them.
 TEST(PlannerKinds, each_kind_of_iteration_has_a_plan_of_its_own_in_the_same_memory) {
