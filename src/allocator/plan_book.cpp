@@ -54,7 +54,7 @@ std::vector<std::uint64_t> sizes_of(const Iteration& iteration) {
 }
 
 // The plan itself where it knows of sizes as small as these.
-PlanPointer knowing(PlanPointer plan, const std::vector<std::uint64_t>& sizes) {
+PlanPointer knowing(const PlanPointer& plan, const std::vector<std::uint64_t>& sizes) {
   const bool is_news = !std::equal(sizes.begin(), sizes.end(), plan->least().begin(),
                                    [](auto size, auto least) { return size >= least; });
   return is_news ? std::make_shared<const Plan>(*plan, sizes) : plan;
@@ -70,7 +70,7 @@ bool same_shape(const Iteration& a, const Iteration& b) {
 
 PlanPointer plan_for(const Iteration& iteration, const Iteration& smallest,
                      const PlanPointer& known, std::uint64_t least_bytes) {
-  const auto knows = [&](PlanPointer plan) { return knowing(std::move(plan), sizes_of(smallest)); };
+  const auto knows = [&](const PlanPointer& plan) { return knowing(plan, sizes_of(smallest)); };
   auto alone = lay_out_large(iteration, least_bytes);
   if (!known) return knows(alone);
   Iteration larger = iteration;
