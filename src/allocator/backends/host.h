@@ -65,9 +65,8 @@ class HostBackend final : public Backend {
   std::uint64_t file_pages_ = 0;
   PageTable table_;
   PlainTable plain_;
-  Capabilities capabilities_ = {.virtual_memory = true,
-                                .destroy_returns_memory = true,
-                                .several_pages_per_handle = true};
+  Capabilities capabilities_ = {
+      .virtual_memory = true, .destroy_returns_memory = true, .several_pages_per_handle = true};
 };
 
 }  // namespace headroom::allocator
