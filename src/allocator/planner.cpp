@@ -247,7 +247,7 @@ std::vector<Planner::Moved> Planner::break_up() {
   piece_ = no_segment;
   follower_.reset();
   ++counts_.broken;
-  back_off();
+  if (!has_served_) back_off();
   return moved;
 }
 
