@@ -147,17 +147,9 @@ Status DevicePool::try_to_create(std::size_t size) {
   return Done{};
 }
 
-std::uint64_t DevicePool::most_per_handle() const {
-  const std::uint64_t part = handle_part_;
-  if (part == 0) return 1;
-  return std::clamp<std::uint64_t>(capacity_pages_ / part, 1,
-                                   std::uint64_t{1} << (handle_sizes - 1));
-}
-
 // As many as are wanted and as few calls as can be, where the device has them in one piece.
 Status DevicePool::create(std::uint64_t wanted) {
-  const std::uint64_t most = most_per_handle();
-  std::size_t size = std::bit_width(std::min({wanted, room(), most})) - 1;
+  std::size_t size = std::bit_width(std::min({wanted, room(), most_per_handle_})) - 1;
   for (;; --size) {
     Status created = try_to_create(size);
     if (created || size == 0) {
@@ -246,9 +238,21 @@ std::uint64_t DevicePool::spare() const {
   return refused_ ? std::min(unmapped_pages_, usable()) : usable();
 }
 
-void DevicePool::use_large_handles(std::uint64_t part) {
+void DevicePool::use_large_handles(std::uint64_t most) {
+  const std::scoped_lock lock(mutex_);
+  set_most_per_handle(most);
+}
+
+void DevicePool::use_large_handles() {
+  constexpr std::uint64_t part = 128;
+  const std::scoped_lock lock(mutex_);
+  set_most_per_handle((created_ + plain_pages()) / part);
+}
+
+void DevicePool::set_most_per_handle(std::uint64_t most) {
   const Capabilities& can = capabilities();
-  if (can.destroy_returns_memory && can.several_pages_per_handle) handle_part_ = part;
+  if (!can.destroy_returns_memory || !can.several_pages_per_handle) return;
+  most_per_handle_ = std::clamp<std::uint64_t>(most, 1, std::uint64_t{1} << (handle_sizes - 1));
 }
 
 void DevicePool::retry_creation() {

@@ -61,13 +61,13 @@ class DevicePool {
 
   Result<std::uint64_t> reserve_range(std::uint64_t bytes);
 
-  // From now on new pages are created several to a handle, which takes fewer calls: up to 64 MiB,
-  // and no more than one part in `part` of the capacity, since a handle moves only as a whole and
-  // one live block can pin it. Not before a job's first iteration is over: until then nobody knows
-  // what will lie beside what. No effect where destroying a handle does not return its memory,
-  // since then one that has become too large for a place could not be broken up.
-  static constexpr std::uint64_t usual_part = 128;
-  void use_large_handles(std::uint64_t part = usual_part);
+  // From now on new pages are created several to a handle, which takes fewer calls: up to `most`,
+  // 32 at most. A handle moves only as a whole and one live block can pin it, so the usual limit is
+  // a 128th of what is held now, and nobody asks for it before a job's first iteration is over:
+  // until then nobody knows what will lie beside what. No effect where destroying a handle does not
+  // return its memory, since then one that has become too large for a place could not be broken up.
+  void use_large_handles(std::uint64_t most);
+  void use_large_handles();
 
   // Pages under one handle, a power of two.
   struct Pages {
@@ -136,7 +136,7 @@ class DevicePool {
   Status try_to_create(std::size_t size);
   Status create(std::uint64_t wanted);
   std::uint64_t room() const;
-  std::uint64_t most_per_handle() const;
+  void set_most_per_handle(std::uint64_t most);
   Result<std::size_t> unmapped_for(std::uint64_t wanted);
   std::uint64_t usable() const;
   std::uint64_t destroy_unmapped(std::size_t size);
@@ -149,7 +149,6 @@ class DevicePool {
   const std::uint64_t* alive_;  // Of the backend, or a constant 1.
   std::atomic<std::uint64_t> capacity_pages_;
   Budget* budget_;
-  std::atomic<std::uint64_t> handle_part_ = 0;  // 0: one page to a handle.
   FlightShard* recorder_;
   std::uint64_t unused_budget_ = 0;  // Taken from it, and not from the device yet.
   mutable std::mutex mutex_;
@@ -162,6 +161,7 @@ class DevicePool {
   static constexpr std::size_t handle_sizes = 6;
   std::array<std::vector<PageHandle>, handle_sizes> unmapped_;
   std::uint64_t unmapped_pages_ = 0;
+  std::uint64_t most_per_handle_ = 1;
   std::unordered_map<StreamId, EventId> unanswered_;  // Of is_idle(): asked and not passed.
   std::vector<StreamId> captured_;
   std::uint64_t device_calls_ = 0;

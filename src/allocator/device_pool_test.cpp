@@ -106,7 +106,7 @@ TEST_F(Pool, pages_go_back_at_the_end) {
 TEST_F(Pool, a_handle_has_one_page_until_large_ones_are_wanted) {
   const std::uint64_t range = *pool_.reserve_range(64 * mib);
   EXPECT_EQ(pool_.map(range, 4)->count, 1U);
-  pool_.use_large_handles(1);
+  pool_.use_large_handles(32);
   EXPECT_EQ(pool_.map(range + page_bytes, 5)->count, 4U) << "the largest power of two";
   EXPECT_EQ(pool_.map(range + 5 * page_bytes, 100)->count, 2U) << "no more than the capacity";
   EXPECT_EQ(pool_.map(range + 7 * page_bytes, 100)->count, 1U);
@@ -116,7 +116,7 @@ TEST_F(Pool, a_handle_has_one_page_until_large_ones_are_wanted) {
 }
 
 TEST_F(Pool, a_handle_that_has_become_too_large_is_broken_up) {
-  pool_.use_large_handles(1);
+  pool_.use_large_handles(32);
   const std::uint64_t range = *pool_.reserve_range(64 * mib);
   const DevicePool::Pages large = *pool_.map(range, 8);
   ASSERT_EQ(large.count, 8U);
@@ -132,7 +132,7 @@ TEST_F(Pool, a_handle_that_has_become_too_large_is_broken_up) {
 }
 
 TEST_F(Pool, a_handle_that_cannot_be_broken_up_is_an_error_and_stays) {
-  pool_.use_large_handles(1);
+  pool_.use_large_handles(32);
   const std::uint64_t range = *pool_.reserve_range(64 * mib);
   const DevicePool::Pages large = *pool_.map(range, 8);
   ASSERT_TRUE(pool_.unmap(range, large).has_value());
@@ -143,7 +143,7 @@ TEST_F(Pool, a_handle_that_cannot_be_broken_up_is_an_error_and_stays) {
 }
 
 TEST_F(Pool, a_device_without_that_much_in_one_piece_is_asked_for_less) {
-  pool_.use_large_handles(1);
+  pool_.use_large_handles(32);
   const std::uint64_t range = *pool_.reserve_range(64 * mib);
   faulty_.fail(BackendCall::create, 1, 2);
   EXPECT_EQ(pool_.map(range, 8)->count, 2U);
@@ -155,7 +155,7 @@ TEST_F(Pool, a_device_without_that_much_in_one_piece_is_asked_for_less) {
 }
 
 TEST_F(Pool, less_capacity_takes_back_what_is_unmapped) {
-  pool_.use_large_handles(1);
+  pool_.use_large_handles(32);
   const std::uint64_t range = *pool_.reserve_range(64 * mib);
   const DevicePool::Pages four = *pool_.map(range, 4);
   ASSERT_TRUE(pool_.map(range + 4 * page_bytes, 2).has_value());
@@ -170,7 +170,7 @@ TEST(PoolWithoutReturn, keeps_to_single_pages_where_destroying_returns_nothing) 
   kept.destroy_returns_memory = false;
   SimulatedBackend device(64, kept);
   DevicePool pool(device, 64 * mib);
-  pool.use_large_handles(1);
+  pool.use_large_handles(32);
   EXPECT_EQ(pool.map(*pool.reserve_range(64 * mib), 16)->count, 1U);
 }
 

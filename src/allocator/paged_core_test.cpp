@@ -18,7 +18,7 @@ using Random = std::independent_bits_engine<std::mt19937, 32, std::uint32_t>;
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
 struct LargeHandles : testing::Test {
-  LargeHandles() { pool_.use_large_handles(1); }
+  LargeHandles() { pool_.use_large_handles(32); }
 
   SegmentId allocate(std::uint64_t bytes) {
     SegmentId id = core_.find_ready(bytes, 0);
@@ -81,7 +81,7 @@ TEST_F(LargeHandles, nothing_is_lost_whatever_comes_and_goes) {
     std::vector<SegmentId> live;
     std::uint64_t refused = 0;
     for (int i = 0; i < 4000; ++i) {
-      if (i == 500) pool.use_large_handles(1);
+      if (i == 500) pool.use_large_handles(32);
       if (random() % 400 == 0)
         faulty.fail(static_cast<BackendCall>(random() % 6), 1 + faulty.calls(BackendCall::map));
       if (!live.empty() && random() % 2 == 0) {
@@ -114,7 +114,7 @@ TEST_F(LargeHandles, nothing_is_lost_whatever_comes_and_goes) {
 TEST_F(LargeHandles, all_goes_back_in_the_end) {
   {
     DevicePool pool(device_, 64 * mib);
-    pool.use_large_handles(1);
+    pool.use_large_handles(32);
     PagedCore core(pool, 128 * mib);
     const SegmentId first = core.find(7 * mib, 0);
     ASSERT_NE(core.find(21 * mib, 0), no_segment);

@@ -11,6 +11,7 @@
 
 #include "allocator/models/exact_policy.h"
 #include "allocator/models/make_policy.h"
+#include "allocator/replay/iteration_ends.h"
 #include "base/bytes.h"
 #include "base/text.h"
 #include "cli/commands.h"

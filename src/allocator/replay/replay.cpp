@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "allocator/iteration_finder.h"
 #include "allocator/models/exact_policy.h"
 #include "allocator/models/make_policy.h"
 #include "allocator/segment.h"
@@ -29,27 +28,6 @@ std::optional<std::uint64_t> step_below(std::uint64_t live_peak, std::uint64_t c
 }
 
 }  // namespace
-
-std::vector<std::uint64_t> find_iteration_ends(const Trace& trace) {
-  struct Object {
-    std::uint64_t number = 0;
-    std::uint64_t bytes = 0;
-  };
-  std::vector<std::uint64_t> ends;
-  std::vector<Object> objects(trace.objects);
-  IterationFinder finder;
-  std::uint64_t event_number = 0;
-  for (const Event& event : trace.events) {
-    ++event_number;
-    if (event.kind == EventKind::free)
-      finder.note_free(objects[event.object].number, objects[event.object].bytes);
-    if (event.kind != EventKind::allocate) continue;
-    const std::uint64_t bytes = round_up(std::max(event.bytes, granule_bytes), granule_bytes);
-    if (finder.ends_here()) ends.push_back(event_number);
-    objects[event.object] = {finder.note_allocate(bytes, event.stream), bytes};
-  }
-  return ends;
-}
 
 ReplayResult replay(const Trace& trace, Policy& policy, const std::vector<std::uint64_t>& marks) {
   ReplayResult result;

@@ -23,11 +23,6 @@ struct ReplayResult {
   std::vector<Usage> at_marks = {};        // After the events that were marked, as far as it came.
 };
 
-// The numbers of the events, from 1, before which an iteration has ended, as IterationFinder finds
-// them: the first of them ends the second iteration, since the first one is not known for one
-// before it is over.
-std::vector<std::uint64_t> find_iteration_ends(const Trace& trace);
-
 // Stops at the first allocation that the policy refuses. Requires: the policy is fresh. `marks`:
 // numbers of events, in order.
 ReplayResult replay(const Trace& trace, Policy& policy,
