@@ -34,17 +34,27 @@ Sequence sequence_of(std::uint32_t lead) {
 
 }  // namespace
 
+CodePoint first_code_point(std::string_view bytes) {
+  const std::uint32_t lead = byte_at(bytes, 0);
+  const Sequence sequence = sequence_of(lead);
+  if (sequence.length == 0 || sequence.length > bytes.size()) return {};
+  if (sequence.length == 1) return {lead, 1, true};
+  char32_t value = lead & (0x7fU >> sequence.length);
+  for (std::size_t k = 1; k < sequence.length; ++k) {
+    const std::uint32_t low = k == 1 ? sequence.low : 0x80;
+    const std::uint32_t high = k == 1 ? sequence.high : 0xbf;
+    const std::uint32_t byte = byte_at(bytes, k);
+    if (byte < low || byte > high) return {};
+    value = value << 6U | (byte & 0x3fU);
+  }
+  return {value, sequence.length, true};
+}
+
 bool is_utf8(std::string_view bytes) {
-  for (std::size_t i = 0; i < bytes.size();) {
-    const Sequence sequence = sequence_of(byte_at(bytes, i));
-    if (sequence.length == 0 || i + sequence.length > bytes.size()) return false;
-    for (std::size_t k = 1; k < sequence.length; ++k) {
-      const std::uint32_t low = k == 1 ? sequence.low : 0x80;
-      const std::uint32_t high = k == 1 ? sequence.high : 0xbf;
-      const std::uint32_t byte = byte_at(bytes, i + k);
-      if (byte < low || byte > high) return false;
-    }
-    i += sequence.length;
+  while (!bytes.empty()) {
+    const CodePoint next = first_code_point(bytes);
+    if (!next.is_valid) return false;
+    bytes.remove_prefix(next.length);
   }
   return true;
 }

@@ -135,12 +135,14 @@ Result<report::CaptureReport> record(const CaptureOptions& options, const Contex
 }
 
 int run_capture(CaptureOptions options, const Context& context) {
+  context.printer.finish_first();  // The file is what is wanted.
   while (options.output.size() > 1 && options.output.ends_with('/')) options.output.pop_back();
   if (const auto good = check_name(options.output); !good) {
-    return print_error(good.error(), exit_usage);
+    return print_error(context, good.error(), exit_usage);
   }
   if (machine::is_occupied(options.output)) {
     return print_error(
+        context,
         {Errc::invalid, fmt::format("{} is there already, and is not overwritten", options.output),
          "headroom capture " + another_name(options.output)},
         exit_usage);
@@ -149,15 +151,15 @@ int run_capture(CaptureOptions options, const Context& context) {
   if (!report) {
     Error error = report.error();
     if (error.next.empty()) error.next = "headroom capture --help";
-    return print_error(std::move(error).in(options.root == "/" ? "capturing this machine"
+    return print_error(context,
+                       std::move(error).in(options.root == "/" ? "capturing this machine"
                                                                : "capturing " + options.root),
                        exit_could_not_look);
   }
   if (options.json) {
-    fmt::print("{}\n",
-               report::to_json(*report).dump(2, ' ', false, Json::error_handler_t::replace));
+    context.printer.print_json(report::to_json(*report));
   } else {
-    fmt::print("{}", report::to_text(*report, report::Style{machine::stdout_shows_colour()}));
+    context.printer.print(report::to_text(*report, report::Style{machine::stdout_shows_colour()}));
   }
   return report->differences.empty() ? exit_ok : exit_findings;
 }

@@ -39,19 +39,20 @@ struct CheckOptions {
 
 // The answer to --if, printed; the exit code is that of the machine as it would be.
 int answer_what_if(const CheckOptions& options, const facts::Facts& now,
-                   const findings::Diagnosis& diagnosis, const knowledge::GpuTables& tables) {
+                   const findings::Diagnosis& diagnosis, const knowledge::GpuTables& tables,
+                   const Context& context) {
   auto change = facts::parse_what_if(options.what_if);
-  if (!change) return print_error(change.error(), exit_usage);
+  if (!change) return print_error(context, change.error(), exit_usage);
   report::WhatIfAnswer answer{*std::move(change), {}, {}};
   answer.prediction = facts::predict(now, answer.change);
   answer.diagnosis = findings::diagnose({answer.prediction.facts, tables});
   if (options.json) {
     auto document = report::to_json(now, diagnosis);
     document["what_if"] = report::to_json(answer);
-    fmt::print("{}", report::to_text(document));
+    context.printer.print_json_text(report::to_text(document));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}", report::to_text(now, answer, style));
+    context.printer.print(report::to_text(now, answer, style));
   }
   return findings::exit_code(answer.diagnosis);
 }
@@ -81,12 +82,12 @@ std::optional<Error> lacks_log(const CheckOptions& options) {
 }
 
 int run_check(const CheckOptions& options, const Context& context) {
-  const auto could_not_look = [&options](Error error) {
+  const auto could_not_look = [&options, &context](Error error) {
     if (options.root != "/") error = std::move(error).in("checking " + options.root);
     if (error.next.empty()) error.next = "headroom check --help";
-    return print_error(error, exit_could_not_look);
+    return print_error(context, error, exit_could_not_look);
   };
-  if (const auto error = lacks_log(options)) return print_error(*error, exit_usage);
+  if (const auto error = lacks_log(options)) return print_error(context, *error, exit_usage);
   const auto tables = knowledge::load_gpu_tables();
   if (!tables) return could_not_look(tables.error());
   const LogQuestion log{.files = options.logs,
@@ -100,32 +101,32 @@ int run_check(const CheckOptions& options, const Context& context) {
   const bool asks_log = !options.logs.empty() || !options.watch.empty();
   const bool look =
       options.logs.empty() || !options.watch.empty() || options.here || options.root != "/";
-  if (!look) return answer_log(log, nullptr, *tables);
+  if (!look) return answer_log(log, nullptr, *tables, context);
   const auto root = machine::open_root(options.root);
   if (!root) return could_not_look(root.error());
   const auto facts = probe::probe(
       root->files, *tables, make_surroundings(context, options.python, root->files.is_real()));
   if (!facts) return could_not_look(facts.error());
   if (const auto error = wrong_python(options, facts->python)) {
-    return print_error(*error, exit_usage);
+    return print_error(context, *error, exit_usage);
   }
   const auto diagnosis = findings::diagnose({*facts, *tables});
   if (asks_log) {
     const LookedAt machine{*facts, diagnosis};
-    return answer_log(log, &machine, *tables);
+    return answer_log(log, &machine, *tables, context);
   }
-  if (!options.what_if.empty()) return answer_what_if(options, *facts, diagnosis, *tables);
+  if (!options.what_if.empty()) return answer_what_if(options, *facts, diagnosis, *tables, context);
   if (!options.env.empty()) {
-    return answer_env({options.env, options.json}, *facts, diagnosis, *tables);
+    return answer_env({options.env, options.json}, *facts, diagnosis, *tables, context);
   }
   if (options.json) {
-    fmt::print("{}", report::to_json_text(*facts, diagnosis));
+    context.printer.print_json_text(report::to_json_text(*facts, diagnosis));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
     report::Detail detail = report::Detail::normal;
     if (options.quiet) detail = report::Detail::quiet;
     if (options.verbose) detail = report::Detail::verbose;
-    fmt::print("{}", report::to_text(*facts, diagnosis, detail, style));
+    context.printer.print(report::to_text(*facts, diagnosis, detail, style));
   }
   return findings::exit_code(diagnosis);
 }

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/check_env.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iostream>
 #include <iterator>
 
-#include "cli/commands.h"
 #include "machine/terminal.h"
 #include "machine/user_files.h"
 #include "report/check_json.h"
@@ -49,16 +46,17 @@ bool has_advice(const std::vector<findings::Judgement>& judged) {
 }  // namespace
 
 int answer_env(const EnvQuestion& question, const facts::Facts& facts,
-               findings::Diagnosis diagnosis, const knowledge::GpuTables& tables) {
+               findings::Diagnosis diagnosis, const knowledge::GpuTables& tables,
+               const Context& context) {
   const auto snippet = read_snippet(question.file, tables.knobs);
-  if (!snippet) return print_error(snippet.error(), exit_usage);
+  if (!snippet) return print_error(context, snippet.error(), exit_usage);
   const auto judged = findings::audit_knobs(*snippet, facts, tables);
   if (question.json) {
     diagnosis.environment.insert(diagnosis.environment.end(), judged.begin(), judged.end());
-    fmt::print("{}", report::to_json_text(facts, diagnosis));
+    context.printer.print_json_text(report::to_json_text(facts, diagnosis));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}", report::environment_text(question.file, facts, judged, style));
+    context.printer.print(report::environment_text(question.file, facts, judged, style));
   }
   return has_advice(judged) ? exit_findings : exit_ok;
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "cli/commands.h"
 #include "facts/facts.h"
 #include "findings/diagnosis.h"
 #include "knowledge/gpu_tables.h"
@@ -18,6 +19,7 @@ struct EnvQuestion {
 // Prints the answer. The exit code is the snippet's, not the machine's: exit_findings if something
 // in it should change, exit_usage if it cannot be read.
 int answer_env(const EnvQuestion& question, const facts::Facts& facts,
-               findings::Diagnosis diagnosis, const knowledge::GpuTables& tables);
+               findings::Diagnosis diagnosis, const knowledge::GpuTables& tables,
+               const Context& context);
 
 }  // namespace headroom::cli

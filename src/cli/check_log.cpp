@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
 #include <optional>
 
 #include "base/text.h"
-#include "cli/commands.h"
 #include "cli/early_answer.h"
 #include "cli/watched.h"
 #include "estimate/explain.h"
@@ -101,11 +99,11 @@ Result<bool> read_log(InputStream& stream, const std::string& name, bool follow,
 }
 
 // Says on stderr what goes on, where somebody is there to read it.
-void say(const std::string& text) {
-  if (machine::stderr_is_terminal()) fmt::print(stderr, "headroom: {}\n", text);
+void say(const Context& context, const std::string& text) {
+  if (machine::stderr_is_terminal()) context.printer.note(text);
 }
 
-Status read_files(const LogQuestion& question, Reading& reading) {
+Status read_files(const LogQuestion& question, Reading& reading, const Context& context) {
   for (std::size_t i = 0; i < question.files.size(); ++i) {
     const std::string& file = question.files[i];
     auto opened = InputStream::open(file);
@@ -117,17 +115,18 @@ Status read_files(const LogQuestion& question, Reading& reading) {
     InputStream stream = *std::move(opened);
     const bool is_last = i + 1 == question.files.size() && question.watch.empty();
     const bool follow = is_last && stream.is_live();
-    if (follow) say("reading standard input; ^C ends it with what is known by then");
+    if (follow) say(context, "reading standard input; ^C ends it with what is known by then");
     HEADROOM_TRY([[maybe_unused]] const bool is_over,
                  read_log(stream, file == "-" ? "standard input" : file, follow, reading));
   }
   return Done{};
 }
 
-Status watch(const std::string& name, Reading& reading) {
+Status watch(const std::string& name, Reading& reading, const Context& context) {
   HEADROOM_TRY(const Watched watched, find_watched(name));
   HEADROOM_TRY(InputStream stream, InputStream::from_program(watched.argv));
-  say(fmt::format("watching {} until a cause is clear; ^C ends it with what is known by then",
+  say(context,
+      fmt::format("watching {} until a cause is clear; ^C ends it with what is known by then",
                   watched.name));
   HEADROOM_TRY(const bool is_over, read_log(stream, watched.name, true, reading));
   const int status = is_over ? stream.wait_for_exit() : 0;
@@ -143,21 +142,21 @@ Status watch(const std::string& name, Reading& reading) {
 }  // namespace
 
 int answer_log(const LogQuestion& question, const LookedAt* machine,
-               const knowledge::GpuTables& tables) {
+               const knowledge::GpuTables& tables, const Context& context) {
   const auto stated = read_stated(question.stated);
-  if (!stated) return print_error(stated.error(), exit_usage);
+  if (!stated) return print_error(context, stated.error(), exit_usage);
   const auto job = read_job(question.job);
-  if (!job) return print_error(job.error(), exit_usage);
+  if (!job) return print_error(context, job.error(), exit_usage);
   const auto signatures = knowledge::load_signatures();
-  if (!signatures) return print_error(signatures.error(), exit_could_not_look);
+  if (!signatures) return print_error(context, signatures.error(), exit_could_not_look);
   const auto matcher = logs::Matcher::make(*signatures);
-  if (!matcher) return print_error(matcher.error(), exit_could_not_look);
+  if (!matcher) return print_error(context, matcher.error(), exit_could_not_look);
   Reading reading{*matcher, *stated, machine, tables, *job ? &**job : nullptr, {}, {}};
-  const auto read = read_files(question, reading);
-  if (!read) return print_error(read.error(), exit_could_not_look);
+  const auto read = read_files(question, reading, context);
+  if (!read) return print_error(context, read.error(), exit_could_not_look);
   if (!question.watch.empty()) {
-    const auto watched = watch(question.watch, reading);
-    if (!watched) return print_error(watched.error(), exit_could_not_look);
+    const auto watched = watch(question.watch, reading, context);
+    if (!watched) return print_error(context, watched.error(), exit_could_not_look);
   }
   const report::LogExtent& extent = reading.extent;
   const findings::Scene scene = reading.scene();
@@ -166,17 +165,17 @@ int answer_log(const LogQuestion& question, const LookedAt* machine,
   if (!question.report.empty()) {
     const auto written = machine::write_file_atomic(
         question.report, report::to_postmortem(diagnosis, scene, extent));
-    if (!written) return print_error(written.error(), exit_could_not_look);
+    if (!written) return print_error(context, written.error(), exit_could_not_look);
   }
   if (question.json) {
-    fmt::print("{}", report::to_text(machine == nullptr
-                                         ? report::to_json(diagnosis, scene, extent)
-                                         : report::to_json(machine->facts, machine->diagnosis,
-                                                           diagnosis, extent)));
+    context.printer.print_json_text(report::to_text(
+        machine == nullptr
+            ? report::to_json(diagnosis, scene, extent)
+            : report::to_json(machine->facts, machine->diagnosis, diagnosis, extent)));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}", question.quiet ? report::verdict_text(diagnosis, style)
-                                    : report::to_text(diagnosis, scene, extent, style));
+    context.printer.print(question.quiet ? report::verdict_text(diagnosis, style)
+                                         : report::to_text(diagnosis, scene, extent, style));
   }
   return findings::exit_code(diagnosis);
 }

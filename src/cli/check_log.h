@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands.h"
 #include "facts/facts.h"
 #include "findings/diagnosis.h"
 #include "knowledge/gpu_tables.h"
@@ -30,6 +31,6 @@ struct LookedAt {
 
 // Prints the answer. `machine` is nullptr where the logs are not known to be this machine's.
 int answer_log(const LogQuestion& question, const LookedAt* machine,
-               const knowledge::GpuTables& tables);
+               const knowledge::GpuTables& tables, const Context& context);
 
 }  // namespace headroom::cli

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "machine/printer.h"
 
 namespace headroom::cli {
 
@@ -15,12 +16,13 @@ namespace headroom::cli {
 enum ExitCode : int { exit_ok = 0, exit_findings = 1, exit_usage = 2, exit_could_not_look = 3 };
 
 struct Context {
-  std::string environment;  // This process's, as NUL-separated NAME=VALUE.
+  machine::Printer& printer;  // Of everything that a command prints.
+  std::string environment;    // This process's, as NUL-separated NAME=VALUE.
   int exit_code = exit_ok;
 };
 
 // Prints "headroom: MESSAGE" and, where there is one, "  next: COMMAND" on stderr; returns `code`.
-int print_error(const Error& error, ExitCode code);
+int print_error(const Context& context, const Error& error, ExitCode code);
 
 // Each adds one command to the App; `context` must outlive the parse.
 void add_check(CLI::App& app, Context& context);

@@ -89,27 +89,28 @@ Result<report::Confirmation> settle(const ConfirmOptions& options, ChangeDoors& 
 }
 
 int run_confirm(const ConfirmOptions& options, const Context& context) {
+  context.printer.finish_first();
   const auto doors = ChangeDoors::open(options.root, context);
-  if (!doors) return print_error(doors.error(), exit_could_not_look);
+  if (!doors) return print_error(context, doors.error(), exit_could_not_look);
   const auto found =
       (*doors)->find("", awaits_confirm, "a change that awaits the proof of its reboot");
   if (!found) {
     // The unit may outlive a change that was taken back by hand; that is no failure of the boot.
-    return print_error(found.error(), options.at_boot ? exit_ok : exit_usage);
+    return print_error(context, found.error(), options.at_boot ? exit_ok : exit_usage);
   }
   const auto machine = look_over(options.root, "", context);
-  if (!machine) return print_error(machine.error(), exit_could_not_look);
+  if (!machine) return print_error(context, machine.error(), exit_could_not_look);
   if (!is_rebooted(found->record, (*machine)->boot)) {
-    return print_error(not_rebooted(found->record), exit_findings);
+    return print_error(context, not_rebooted(found->record), exit_findings);
   }
   const machine::Interrupt held;  // ^C does not leave it half done.
   const auto answer = settle(options, **doors, *found, **machine);
-  if (!answer) return print_error(answer.error(), exit_findings);
+  if (!answer) return print_error(context, answer.error(), exit_findings);
   if (options.json) {
-    fmt::print("{}", report::to_json_text(*answer));
+    context.printer.print_json_text(report::to_json_text(*answer));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}", report::to_text(*answer, style));
+    context.printer.print(report::to_text(*answer, style));
   }
   return answer->record.state == plan::State::confirmed ? exit_ok : exit_findings;
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/commands.h"
 #include "estimate/job_arguments.h"
 #include "report/explain_report.h"
 #include "run/job_file.h"
@@ -45,17 +44,18 @@ Result<report::Explanation> explain_command(const ExplainOptions& options,
 
 }  // namespace
 
-int explain(const ExplainOptions& options) {
+int explain(const ExplainOptions& options, const Context& context) {
   auto printed = estimate::parse_printed_size(options.size);
-  if (!printed) return print_error(std::move(printed).error().in("plan --explain"), exit_usage);
+  if (!printed)
+    return print_error(context, std::move(printed).error().in("plan --explain"), exit_usage);
   const bool is_job = !options.spec.empty() || (!options.flags.empty() && options.command.empty());
   const auto explanation =
       is_job ? explain_job(options, *printed) : explain_command(options, *printed);
-  if (!explanation) return print_error(explanation.error(), exit_usage);
+  if (!explanation) return print_error(context, explanation.error(), exit_usage);
   if (options.json) {
-    fmt::print("{}\n", to_json(*explanation).dump(2));
+    context.printer.print_json(to_json(*explanation));
   } else {
-    fmt::print("{}", to_text(*explanation));
+    context.printer.print(to_text(*explanation));
   }
   return explanation->matches.empty() ? exit_findings : exit_ok;
 }

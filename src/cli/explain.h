@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands.h"
 #include "run/job_flags.h"
 
 namespace headroom::cli {
@@ -18,6 +19,6 @@ struct ExplainOptions {
 };
 
 // Returns the exit code: exit_ok where a tensor is named, exit_findings where none is.
-int explain(const ExplainOptions& options);
+int explain(const ExplainOptions& options, const Context& context);
 
 }  // namespace headroom::cli

@@ -60,35 +60,36 @@ Error no_such_fix(const std::string& id) {
           near ? "headroom fix " + *near : "headroom fix   (what could be mended here)"};
 }
 
-int list_fixes(const FixCommand& command, const plan::FixSubject& subject) {
+int list_fixes(const FixCommand& command, const plan::FixSubject& subject, const Context& context) {
   std::vector<const plan::Fix*> here;
   for (const plan::Fix* fix : plan::fixes()) {
     if (fix->applies(subject)) here.push_back(fix);
   }
   if (command.json) {
-    fmt::print("{}", report::fixes_to_json_text(here));
+    context.printer.print_json_text(report::fixes_to_json_text(here));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}", report::fixes_to_text(here, style));
+    context.printer.print(report::fixes_to_text(here, style));
   }
   return here.empty() ? exit_ok : exit_findings;
 }
 
 int apply(const FixCommand& command, const plan::Change& change, const LookedOver& machine,
           const Context& context) {
+  context.printer.finish_first();
   const auto doors = ChangeDoors::open(command.root, context);
-  if (!doors) return print_error(doors.error(), exit_could_not_look);
+  if (!doors) return print_error(context, doors.error(), exit_could_not_look);
   // ^C ends the program that a step runs, and with it the step; everything is taken back then.
   const machine::Interrupt held;
   const std::string boot_id = machine.boot.boot_id ? *machine.boot.boot_id : "";
   const auto record =
       change::apply((*doors)->doors(), (*doors)->journal_for(change), change, boot_id);
-  if (!record) return print_error(record.error(), exit_findings);
+  if (!record) return print_error(context, record.error(), exit_findings);
   if (command.json) {
-    fmt::print("{}", report::to_json_text(*record, {}));
+    context.printer.print_json_text(report::to_json_text(*record, {}));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}", report::applied_to_text(*record, style));
+    context.printer.print(report::applied_to_text(*record, style));
   }
   return exit_ok;
 }
@@ -139,29 +140,29 @@ void say_what_is_pending(const FixCommand& command, const Context& context, plan
 int run_fix(FixCommand& command, const Context& context) {
   const plan::Fix* fix = command.id.empty() ? nullptr : plan::find_fix(command.id);
   if (!command.id.empty() && fix == nullptr) {
-    return print_error(no_such_fix(command.id), exit_usage);
+    return print_error(context, no_such_fix(command.id), exit_usage);
   }
   const auto machine = look_over(command.root, command.options.user, context);
-  if (!machine) return print_error(machine.error(), exit_could_not_look);
+  if (!machine) return print_error(context, machine.error(), exit_could_not_look);
   const LookedOver& here = **machine;
   if (const auto complete = complete_options(command, here); !complete) {
-    return print_error(complete.error(), exit_usage);
+    return print_error(context, complete.error(), exit_usage);
   }
   const plan::FixSubject subject{here.facts,         here.diagnosis,  here.tables,    here.boot,
                                  here.setting_files, command.options, &here.libraries};
-  if (fix == nullptr) return list_fixes(command, subject);
+  if (fix == nullptr) return list_fixes(command, subject, context);
   auto change = fix->plan(subject);
-  if (!change) return print_error(change.error(), exit_usage);
+  if (!change) return print_error(context, change.error(), exit_usage);
   say_what_was_not_seen(here, *change);
   say_what_is_pending(command, context, *change);
   if (command.apply) return apply(command, *change, here, context);
   if (command.script) {
-    fmt::print("{}", report::to_script(*change));
+    context.printer.print(report::to_script(*change));
   } else if (command.json) {
-    fmt::print("{}", report::to_json_text(*change, here.facts));
+    context.printer.print_json_text(report::to_json_text(*change, here.facts));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}", report::to_text(*change, here.facts, style));
+    context.printer.print(report::to_text(*change, here.facts, style));
   }
   return exit_ok;
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // headroom history: what headroom changed on this machine, and what became of it.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "cli/change_doors.h"
@@ -23,41 +21,42 @@ bool any(const plan::Record& /*record*/) {
 }
 
 // One change, with its steps and files.
-int show_one(const HistoryOptions& options, ChangeDoors& doors) {
+int show_one(const HistoryOptions& options, ChangeDoors& doors, const Context& context) {
   const auto found = doors.find(options.id, any, "a change");
-  if (!found) return print_error(found.error(), exit_usage);
+  if (!found) return print_error(context, found.error(), exit_usage);
   if (options.json) {
-    fmt::print("{}", report::to_json_text(found->record, {}));
+    context.printer.print_json_text(report::to_json_text(found->record, {}));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}",
-               report::to_text(found->record, found->journal->folder_of(found->record.id), style));
+    context.printer.print(
+        report::to_text(found->record, found->journal->folder_of(found->record.id), style));
   }
   return exit_ok;
 }
 
 int run_history(const HistoryOptions& options, const Context& context) {
   const auto doors = ChangeDoors::open(options.root, context);
-  if (!doors) return print_error(doors.error(), exit_could_not_look);
-  if (!options.id.empty()) return show_one(options, **doors);
+  if (!doors) return print_error(context, doors.error(), exit_could_not_look);
+  if (!options.id.empty()) return show_one(options, **doors, context);
   std::vector<plan::Record> records;
   int code = exit_ok;
   for (const change::Journal& journal : (*doors)->journals()) {
     auto listing = journal.read_all();
     if (!listing) {
-      code = print_error(listing.error(), exit_could_not_look);
+      code = print_error(context, listing.error(), exit_could_not_look);
       continue;
     }
-    for (const Error& error : listing->unreadable) code = print_error(error, exit_could_not_look);
+    for (const Error& error : listing->unreadable)
+      code = print_error(context, error, exit_could_not_look);
     std::move(listing->records.begin(), listing->records.end(), std::back_inserter(records));
   }
   std::sort(records.begin(), records.end(),
             [](const auto& a, const auto& b) { return a.id > b.id; });
   if (options.json) {
-    fmt::print("{}", report::history_to_json_text(records));
+    context.printer.print_json_text(report::history_to_json_text(records));
   } else if (code == exit_ok || !records.empty()) {
     const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}", report::history_to_text(records, style));
+    context.printer.print(report::history_to_text(records, style));
   }
   return code;
 }

@@ -3,11 +3,12 @@
 #include "cli/usage.h"
 
 int main(int argc, char** argv, char** variables) {
+  headroom::machine::Printer printer("headroom");  // First: it sees which descriptors are closed.
   CLI::App app{"headroom gets machine-learning jobs running, and keeps them running, on an AMD GPU",
                "headroom"};
   app.set_version_flag("--version", "headroom " HEADROOM_VERSION);
   app.require_subcommand(1);
-  headroom::cli::Context context;
+  headroom::cli::Context context{printer, {}};
   for (char** entry = variables; entry != nullptr && *entry != nullptr; ++entry) {
     context.environment.append(*entry).push_back('\0');
   }
@@ -24,7 +25,7 @@ int main(int argc, char** argv, char** variables) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
-    return headroom::cli::print_usage(app, problem);
+    return printer.finish(headroom::cli::print_usage(app, problem, context));
   }
-  return context.exit_code;
+  return printer.finish(context.exit_code);
 }

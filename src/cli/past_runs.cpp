@@ -19,10 +19,6 @@ std::string history_path(const Context& context) {
   return folder.empty() ? "" : folder + "/history.db";
 }
 
-void print_note(const std::string& text) {
-  fmt::print(stderr, "headroom: {}\n", text);
-}
-
 Result<estimate::PastRun> read_report(const std::string& text, const estimate::Plan& plan,
                                       const estimate::Architecture& model) {
   HEADROOM_TRY(const Json report, parse_json(text));
@@ -40,7 +36,7 @@ Status store(const estimate::PastRun& run, const Context& context) {
                  "expected a folder for the history, found neither HOME nor XDG_STATE_HOME set",
                  ""};
   HEADROOM_TRY(const auto moved, history::add_run(path, run));
-  if (moved) print_note(fmt::format("the history was damaged; it is now {}", *moved));
+  if (moved) context.printer.note(fmt::format("the history was damaged; it is now {}", *moved));
   return Done{};
 }
 
@@ -53,8 +49,9 @@ estimate::PastErrors look_up_past(const estimate::Plan& plan, const estimate::Ar
   auto found = history::read_runs(path);
   if (!found) {
     const bool damaged = found.error().code == Errc::invalid;
-    print_note(fmt::format("past runs are not shown: {}{}", found.error().message,
-                           damaged ? "; the next run that is recorded begins a new file" : ""));
+    context.printer.note(
+        fmt::format("past runs are not shown: {}{}", found.error().message,
+                    damaged ? "; the next run that is recorded begins a new file" : ""));
     return {};
   }
   const estimate::PastRun planned = describe_run(plan, model);
@@ -64,11 +61,11 @@ estimate::PastErrors look_up_past(const estimate::Plan& plan, const estimate::Ar
 int list_past_runs(bool json, const Context& context) {
   const std::string path = history_path(context);
   auto found = path.empty() ? Result<history::Runs>(history::Runs{}) : history::read_runs(path);
-  if (!found) return print_error(found.error(), exit_could_not_look);
+  if (!found) return print_error(context, found.error(), exit_could_not_look);
   if (json) {
-    fmt::print("{}\n", report::past_runs_to_json(found->runs, found->unreadable).dump(2));
+    context.printer.print_json(report::past_runs_to_json(found->runs, found->unreadable));
   } else {
-    fmt::print("{}", report::past_runs_to_text(found->runs, found->unreadable));
+    context.printer.print(report::past_runs_to_text(found->runs, found->unreadable));
   }
   return exit_ok;
 }
@@ -80,13 +77,13 @@ int record_past_run(const std::string& report_path, const estimate::Plan& plan,
     Error error = text.error();
     error.next =
         R"(give the path of a report: {"measured": {"allocated_bytes": N}}, see docs/seeing.md)";
-    return print_error(error, exit_usage);
+    return print_error(context, error, exit_usage);
   }
   auto run = read_report(*text, plan, model);
-  if (!run) return print_error(std::move(run).error().in(report_path), exit_usage);
+  if (!run) return print_error(context, std::move(run).error().in(report_path), exit_usage);
   const Status stored = store(*run, context);
-  if (!stored) return print_error(stored.error(), exit_could_not_look);
-  print_note("recorded; headroom plan --history shows it");
+  if (!stored) return print_error(context, stored.error(), exit_could_not_look);
+  context.printer.note("recorded; headroom plan --history shows it");
   return exit_ok;
 }
 
@@ -98,7 +95,7 @@ void remember_run(const estimate::Plan& plan, const run::LoadedJob& loaded,
   const auto run = read_report(*text, plan, loaded.model);
   if (!run) return;  // It ended before there was a peak.
   const Status stored = store(*run, context);
-  if (!stored) print_note("the run is not in the history: " + stored.error().message);
+  if (!stored) context.printer.note("the run is not in the history: " + stored.error().message);
 }
 
 }  // namespace headroom::cli

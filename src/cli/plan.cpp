@@ -72,40 +72,44 @@ ExplainOptions to_explain(const Options& options, const run::JobFlags& flags) {
 int run_plan(const Options& options, const Context& context) {
   if (options.history) return list_past_runs(options.json, context);
   const auto flags = options.flags.read();
-  if (!flags) return print_error(flags.error(), exit_usage);
-  if (!options.explain.empty()) return explain(to_explain(options, *flags));
+  if (!flags) return print_error(context, flags.error(), exit_usage);
+  if (!options.explain.empty()) return explain(to_explain(options, *flags), context);
   if (!options.rest.empty())
     return print_error(
+        context,
         {Errc::invalid, fmt::format("plan: one argument too many: \"{}\"", options.rest.front()),
          "headroom plan --help"},
         exit_usage);
   const std::string& spec = options.spec.empty() ? options.job : options.spec;
   if (spec.empty() && flags->empty())
-    return print_error({Errc::invalid, "plan: expected a job, found none",
+    return print_error(context,
+                       {Errc::invalid, "plan: expected a job, found none",
                         "headroom plan JOB.toml, or headroom plan --model Qwen/Qwen2.5-3B"},
                        exit_usage);
   const std::string name = spec == "-" ? "standard input" : spec.empty() ? "plan" : spec;
   const auto loaded = run::load_job(spec, *flags);
-  if (!loaded) return print_error(loaded.error(), exit_usage);
+  if (!loaded) return print_error(context, loaded.error(), exit_usage);
   auto device = find_device(loaded->job, options, context);
-  if (!device) return print_error(run::place_error(device.error(), *flags, name), exit_usage);
+  if (!device)
+    return print_error(context, run::place_error(device.error(), *flags, name), exit_usage);
   auto plan = estimate::make_plan(loaded->job, loaded->model, *device, asked_of(options));
-  if (!plan) return print_error(run::place_error(plan.error(), *flags, name), exit_usage);
+  if (!plan) return print_error(context, run::place_error(plan.error(), *flags, name), exit_usage);
   if (!options.record.empty())
     return record_past_run(options.record, *plan, loaded->model, context);
+  if (!options.html.empty()) context.printer.finish_first();
   const estimate::PastErrors past = look_up_past(*plan, loaded->model, context);
   if (options.json) {
     Json json = report::to_json(*plan);
     json["history"] = report::to_json(past);
     if (past.runs == 0) json["missing"]["/history"] = "no run of such a job is recorded here";
-    fmt::print("{}\n", json.dump(2));
+    context.printer.print_json(json);
   } else {
     const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}{}", report::to_text(*plan, loaded->model, style), report::to_text(past));
+    context.printer.print(report::to_text(*plan, loaded->model, style) + report::to_text(past));
   }
   if (!options.html.empty()) {
     const auto written = write_plan_page(options.html, *plan, *loaded, *device);
-    if (!written) return print_error(written.error(), exit_could_not_look);
+    if (!written) return print_error(context, written.error(), exit_could_not_look);
   }
   return plan->fits == false ? exit_findings : exit_ok;
 }

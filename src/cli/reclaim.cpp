@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "cli/commands.h"
 #include "cli/surroundings.h"
@@ -110,7 +109,8 @@ Result<std::vector<plan::ReclaimPlan>> make_plans(const Typed& typed, const Look
                "headroom reclaim --gpu " + look.facts.gpus.front().pci};
 }
 
-int print_dry_run(const Typed& typed, std::vector<plan::ReclaimPlan> plans) {
+int print_dry_run(const Typed& typed, std::vector<plan::ReclaimPlan> plans,
+                  const Context& context) {
   bool enough = true;
   std::vector<report::Reclaimed> shown;
   for (plan::ReclaimPlan& plan : plans) {
@@ -120,32 +120,31 @@ int print_dry_run(const Typed& typed, std::vector<plan::ReclaimPlan> plans) {
   }
   const report::Style style{machine::stdout_shows_colour()};
   if (typed.json) {
-    fmt::print("{}\n", report::to_json(shown).dump(2, ' ', false, Json::error_handler_t::replace));
+    context.printer.print_json(report::to_json(shown));
   } else {
     for (std::size_t i = 0; i < shown.size(); ++i) {
-      fmt::print("{}{}", i == 0 ? "" : "\n", report::to_text(shown[i].plan, true, style));
+      context.printer.print((i == 0 ? "" : "\n") + report::to_text(shown[i].plan, true, style));
     }
   }
   return enough ? exit_ok : exit_findings;
 }
 
-int apply(const Typed& typed, const plan::ReclaimPlan& plan, reclaim::Kernel& kernel) {
+int apply(const Typed& typed, const plan::ReclaimPlan& plan, reclaim::Kernel& kernel,
+          const Context& context) {
+  context.printer.finish_first();
   const report::Style style{machine::stdout_shows_colour()};
   reclaim::OnRung on_rung;
   if (!typed.json) {
-    fmt::print("{}\n", report::to_text(plan, false, style));
-    std::fflush(stdout);
-    on_rung = [&style](const plan::RungDone& done) {
-      fmt::print("{}", report::to_text(done, style));
-      std::fflush(stdout);
+    context.printer.print(report::to_text(plan, false, style) + "\n");
+    on_rung = [&style, &context](const plan::RungDone& done) {
+      context.printer.print(report::to_text(done, style));
     };
   }
   const plan::ReclaimOutcome outcome = reclaim::carry_out(plan, kernel, on_rung);
   if (typed.json) {
-    fmt::print("{}\n", report::to_json(std::vector<report::Reclaimed>{{plan, outcome}})
-                           .dump(2, ' ', false, Json::error_handler_t::replace));
+    context.printer.print_json(report::to_json(std::vector<report::Reclaimed>{{plan, outcome}}));
   } else {
-    fmt::print("{}", report::to_text(plan, outcome, style));
+    context.printer.print(report::to_text(plan, outcome, style));
   }
   switch (outcome.end) {
     case plan::ReclaimEnd::nothing_to_do:
@@ -174,13 +173,13 @@ Result<const plan::ReclaimPlan*> only_one(const std::vector<plan::ReclaimPlan>& 
 }
 
 int run_reclaim(Typed typed, const Context& context) {
-  const auto could_not_look = [&typed](Error error) {
+  const auto could_not_look = [&typed, &context](Error error) {
     if (typed.root != "/") error = std::move(error).in("looking at " + typed.root);
     if (error.next.empty()) error.next = "headroom reclaim --help";
-    return print_error(error, exit_could_not_look);
+    return print_error(context, error, exit_could_not_look);
   };
   if (const Status status = read_options(typed); !status) {
-    return print_error(status.error(), exit_usage);
+    return print_error(context, status.error(), exit_usage);
   }
   const auto tables = knowledge::load_gpu_tables();
   if (!tables) return could_not_look(tables.error());
@@ -191,19 +190,20 @@ int run_reclaim(Typed typed, const Context& context) {
   auto plans = make_plans(typed, *seen, *tables);
   if (!plans) {
     const bool usage = plans.error().code == Errc::invalid;
-    return usage ? print_error(plans.error(), exit_usage) : could_not_look(plans.error());
+    return usage ? print_error(context, plans.error(), exit_usage) : could_not_look(plans.error());
   }
   // From inside a container there is nothing to apply: the plan is the host's.
-  if (!typed.apply || plans->front().for_host) return print_dry_run(typed, *std::move(plans));
+  if (!typed.apply || plans->front().for_host)
+    return print_dry_run(typed, *std::move(plans), context);
   const auto plan = only_one(*plans);
-  if (!plan) return print_error(plan.error(), exit_usage);
+  if (!plan) return print_error(context, plan.error(), exit_usage);
   const auto measure = [&]() -> Result<plan::Measurement> {
     HEADROOM_TRY(const Look now, look(root->files, *tables, context));
     return plan::measure(now.facts, now.occupancy, (*plan)->pci);
   };
   const auto kernel = reclaim::make_system_kernel(typed.root, measure);
   if (!kernel) return could_not_look(kernel.error());
-  return apply(typed, **plan, **kernel);
+  return apply(typed, **plan, **kernel, context);
 }
 
 }  // namespace

@@ -83,14 +83,14 @@ std::optional<std::uint64_t> capacity_of(const Options& options, const ReplayInp
 }
 
 void print_json(const report::TraceFacts& facts, const report::ReplayRow& row,
-                const ReplayInput& input) {
+                const ReplayInput& input, const Context& context) {
   Json json = report::to_json(facts, row);
   if (input.snapshot) json["snapshot"] = report::to_json(*input.snapshot);
   if (input.recording) json["recording"] = report::to_json(*input.recording);
-  fmt::print("{}\n", json.dump());
+  context.printer.print_json(json, -1);
 }
 
-int replay_input(const Options& options, const ReplayInput& input) {
+int replay_input(const Options& options, const ReplayInput& input, const Context& context) {
   const auto capacity = capacity_of(options, input);
   allocator::ExactPolicy exact(UINT64_MAX);
   const allocator::ReplayResult ideal = allocator::replay(input.trace, exact);
@@ -107,40 +107,43 @@ int replay_input(const Options& options, const ReplayInput& input) {
       row.min_capacity_bytes = allocator::find_min_capacity(
           input.trace, [&](std::uint64_t bytes) { return *make_policy(name, bytes); });
     completed = completed && row.result.completed;
-    if (options.json) print_json(facts, row, input);
+    if (options.json) print_json(facts, row, input, context);
     rows.push_back(std::move(row));
   }
   if (!options.json) {
     if (input.snapshot)
-      fmt::print("{}", report::introduce(options.trace, *input.snapshot, line_width));
-    if (input.recording) fmt::print("{}", report::introduce(options.trace, *input.recording));
-    fmt::print("{}", report::to_text(facts, rows));
-    if (input.snapshot) fmt::print("{}", report::answer(*input.snapshot, facts, rows, line_width));
+      context.printer.print(report::introduce(options.trace, *input.snapshot, line_width));
+    if (input.recording) context.printer.print(report::introduce(options.trace, *input.recording));
+    context.printer.print(report::to_text(facts, rows));
+    if (input.snapshot)
+      context.printer.print(report::answer(*input.snapshot, facts, rows, line_width));
     // About a snapshot that was answered already, unless nothing could have helped.
     if (!input.snapshot || capacity.value_or(UINT64_MAX) < facts.peak_live_bytes)
-      fmt::print("{}", report::advice(facts, rows));
+      context.printer.print(report::advice(facts, rows));
   }
   const ReplayFiles files{options.html, options.exported, !options.policies.empty()};
   if (auto written = write_replay_files(files, input, facts, rows); !written)
-    return print_error(written.error(), exit_could_not_look);
+    return print_error(context, written.error(), exit_could_not_look);
   return completed ? exit_ok : exit_findings;
 }
 
-int run_replay(const Options& options) {
-  if (const auto good = check(options); !good) return print_error(good.error(), exit_usage);
+int run_replay(const Options& options, const Context& context) {
+  if (!options.html.empty() || !options.exported.empty()) context.printer.finish_first();
+  if (const auto good = check(options); !good)
+    return print_error(context, good.error(), exit_usage);
   if (const auto good = check_places({options.html, options.exported}); !good)
-    return print_error(good.error(), exit_could_not_look);
+    return print_error(context, good.error(), exit_could_not_look);
   const auto text = machine::read_file(options.trace, trace_limit_bytes);
   if (!text) {
     Error error = text.error();
     error.next =
         "give the path of a trace, which headroom run JOB.toml --trace FILE records, of a PyTorch "
         "memory snapshot, or of a flight recording";
-    return print_error(error, exit_could_not_look);
+    return print_error(context, error, exit_could_not_look);
   }
   const auto input = parse_replay_input(*text, options.device);
-  if (!input) return print_error(Error(input.error()).in(options.trace), exit_usage);
-  return replay_input(options, *input);
+  if (!input) return print_error(context, Error(input.error()).in(options.trace), exit_usage);
+  return replay_input(options, *input, context);
 }
 
 // A shell's variable that is not set, most often: what was meant must not be left out in silence.
@@ -187,7 +190,7 @@ void add_replay(CLI::App& app, Context& context) {
   command->add_flag("--min-capacity", options->min_capacity,
                     "Search the smallest capacity that is enough");
   command->add_flag("--json", options->json, "One JSON object a line (headroom.replay/1)");
-  command->callback([options, &context] { context.exit_code = run_replay(*options); });
+  command->callback([options, &context] { context.exit_code = run_replay(*options, context); });
 }
 
 }  // namespace headroom::cli

@@ -40,9 +40,9 @@ Result<estimate::Plan> plan_job(const run::LoadedJob& loaded, const std::string&
   return estimate::make_plan(loaded.job, loaded.model, device);
 }
 
-int start_trainer(const Options& options) {
+int start_trainer(const Options& options, const Context& context) {
   const auto folder = machine::program_folder();
-  if (!folder) return print_error(folder.error(), exit_could_not_look);
+  if (!folder) return print_error(context, folder.error(), exit_could_not_look);
   std::vector<std::string> argv = {*folder + "/headroom-train", options.job};
   if (!options.output.empty()) argv.insert(argv.end(), {"--output", options.output});
   if (!options.trace.empty()) argv.insert(argv.end(), {"--trace", options.trace});
@@ -52,33 +52,37 @@ int start_trainer(const Options& options) {
   if (status) return *status;
   Error error = status.error();
   error.next = "build headroom-train beside headroom: ./dev build";
-  return print_error(error, exit_could_not_look);
+  return print_error(context, error, exit_could_not_look);
 }
 
 // Why nothing was started, after the plan that shows it, and what to change.
-int refuse(const estimate::Plan& plan, const run::LoadedJob& loaded, const std::string& path) {
-  fmt::print(stderr, "{}\n", report::to_text(plan, loaded.model));
+int refuse(const estimate::Plan& plan, const run::LoadedJob& loaded, const std::string& path,
+           const Context& context) {
+  context.printer.say(report::to_text(plan, loaded.model) + "\n");
   const std::string next = plan.advice.empty()
                                ? "change the job as said above"
                                : fmt::format("in {} write {}, then the same command again", path,
                                              report::to_text(plan.advice.front().change));
-  return print_error({Errc::out_of_memory, "not started: the job would run out of memory", next},
+  return print_error(context,
+                     {Errc::out_of_memory, "not started: the job would run out of memory", next},
                      exit_findings);
 }
 
 int run_job(const Options& options, const Context& context) {
+  context.printer.finish_first();
   const auto loaded = run::load_job(options.job);
-  if (!loaded) return print_error(loaded.error(), exit_usage);
+  if (!loaded) return print_error(context, loaded.error(), exit_usage);
   auto plan = plan_job(*loaded, options.job);
-  if (!plan) return print_error(std::move(plan).error().in(options.job), exit_usage);
-  if (plan->fits == false) return refuse(*plan, *loaded, options.job);
+  if (!plan) return print_error(context, std::move(plan).error().in(options.job), exit_usage);
+  if (plan->fits == false) return refuse(*plan, *loaded, options.job, context);
   if (!options.quiet) {
-    fmt::print(stderr, "headroom: planned peak {}{}\n", to_string(Bytes{plan->device_bytes}),
-               plan->capacity_bytes ? " of " + to_string(Bytes{*plan->capacity_bytes}) : "");
+    context.printer.note(
+        fmt::format("planned peak {}{}", to_string(Bytes{plan->device_bytes}),
+                    plan->capacity_bytes ? " of " + to_string(Bytes{*plan->capacity_bytes}) : ""));
   }
   const std::string report = run::output_folder(*loaded, options.output) + "/report.json";
   const std::string report_before = machine::read_file(report).value_or("");
-  const int code = start_trainer(options);
+  const int code = start_trainer(options, context);
   remember_run(*plan, *loaded, report, report_before, context);
   return code;
 }

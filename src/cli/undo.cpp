@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // headroom undo: takes a change back, byte for byte.
-#include <fmt/format.h>
-
 #include "change/change_machine.h"
 #include "cli/change_doors.h"
 #include "cli/commands.h"
@@ -23,19 +21,21 @@ bool can_be_undone(const plan::Record& record) {
 }
 
 int run_undo(const UndoOptions& options, const Context& context) {
+  context.printer.finish_first();
   const auto doors = ChangeDoors::open(options.root, context);
-  if (!doors) return print_error(doors.error(), exit_could_not_look);
+  if (!doors) return print_error(context, doors.error(), exit_could_not_look);
   const auto found = (*doors)->find(options.id, can_be_undone, "a change that is in force");
-  if (!found) return print_error(found.error(), exit_usage);
+  if (!found) return print_error(context, found.error(), exit_usage);
   const machine::Interrupt held;  // ^C does not leave it half done.
   const auto undone =
       change::undo((*doors)->doors_for(found->record), *found->journal, found->record.id);
-  if (!undone) return print_error(undone.error(), exit_findings);
+  if (!undone) return print_error(context, undone.error(), exit_findings);
   if (options.json) {
-    fmt::print("{}", report::to_json_text(undone->record, undone->notes));
+    context.printer.print_json_text(report::to_json_text(undone->record, undone->notes));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}", report::to_text({undone->record, undone->restored, undone->notes}, style));
+    context.printer.print(
+        report::to_text({undone->record, undone->restored, undone->notes}, style));
   }
   return exit_ok;
 }

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/text.h"
-#include "cli/commands.h"
 
 namespace headroom::cli {
 namespace {
@@ -62,18 +62,24 @@ std::string expected_one(const std::string& name) {
 
 }  // namespace
 
-int print_usage(const CLI::App& app, const CLI::ParseError& problem) {
-  if (problem.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
-    return app.exit(problem);
+int print_usage(const CLI::App& app, const CLI::ParseError& problem, const Context& context) {
+  if (problem.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+    std::ostringstream help;
+    app.exit(problem, help, help);
+    context.printer.print(help.str());
+    return exit_ok;
+  }
   const auto rest = app.remaining(/*recurse=*/true);
   const auto parsed = app.get_subcommands();
-  if (parsed.empty()) return print_error(no_such_command(app, rest), exit_usage);
+  if (parsed.empty()) return print_error(context, no_such_command(app, rest), exit_usage);
   const CLI::App& command = *parsed.front();
-  if (!rest.empty()) return print_error(no_such_argument(command, rest.front()), exit_usage);
+  if (!rest.empty())
+    return print_error(context, no_such_argument(command, rest.front()), exit_usage);
   const CLI::Option* missing = missing_option(command);
   const std::string what =
       missing == nullptr ? problem.what() : expected_one(missing->get_single_name());
-  return print_error({Errc::invalid, fmt::format("{}: {}", command.get_name(), what),
+  return print_error(context,
+                     {Errc::invalid, fmt::format("{}: {}", command.get_name(), what),
                       fmt::format("headroom {} --help", command.get_name())},
                      exit_usage);
 }

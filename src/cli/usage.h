@@ -5,11 +5,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/commands.h"
+
 namespace headroom::cli {
 
 // Prints help or the version on stdout where `problem` is that they were asked for, else what is
 // wrong with the command line on stderr. Returns the exit code: 0 or exit_usage. Requires: `app`
 // threw `problem` from its parse.
-int print_usage(const CLI::App& app, const CLI::ParseError& problem);
+int print_usage(const CLI::App& app, const CLI::ParseError& problem, const Context& context);
 
 }  // namespace headroom::cli

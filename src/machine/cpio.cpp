@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace headroom::machine {
@@ -40,12 +41,6 @@ std::optional<std::uint32_t> parse_field(std::string_view digits) {
 // Header with name, and body, each begin at a multiple of four.
 std::uint64_t padding_after(std::uint64_t length) {
   return (4 - length % 4) % 4;
-}
-
-std::string printable(std::string_view text) {
-  std::string shown;
-  for (const char c : text) shown += c >= ' ' && c <= '~' ? c : '?';
-  return shown;
 }
 
 std::string plain_name(std::string_view name) {

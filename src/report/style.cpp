@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/encoding.h"
 #include "base/text.h"
 
 namespace headroom::report {
@@ -73,16 +72,6 @@ std::vector<std::string> align(const std::vector<std::vector<std::string>>& rows
     lines.push_back(std::move(line));
   }
   return lines;
-}
-
-std::string printable(std::string_view text) {
-  std::string clean(text);
-  const bool utf8 = is_utf8(text);
-  for (char& c : clean) {
-    const auto code = static_cast<unsigned char>(c);
-    if (code < 0x20 || code == 0x7f || (code > 0x7f && !utf8)) c = '?';
-  }
-  return clean;
 }
 
 }  // namespace headroom::report

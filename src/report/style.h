@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.h"
+
 namespace headroom::report {
 
 struct Style {
@@ -39,8 +41,6 @@ std::vector<std::string> align(const std::vector<std::vector<std::string>>& rows
 // At most `longest` characters, the last one "…" where some are left out.
 std::string shorten(std::string_view text, std::size_t longest);
 
-// Control characters, which logs and device names may hold, as '?', and what is no UTF-8 as well:
-// what is printed cannot steer the terminal.
-std::string printable(std::string_view text);
+using headroom::printable;  // Everything that is quoted passes through it.
 
 }  // namespace headroom::report

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // headroom-train JOB: reads the job, plans it, trains it, and says how right the plan was.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <csignal>
+#include <sstream>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
 #include "base/bytes.h"
 #include "estimate/plan.h"
+#include "machine/printer.h"
+#include "machine/terminal.h"
 #include "report/plan_json.h"
 #include "run/job_file.h"
 #include "run/output_folder.h"
@@ -42,11 +43,12 @@ extern "C" void request_stop(int /*signal*/) {
 // One line that is rewritten on a terminal, else a plain line every few seconds.
 class ConsoleObserver final : public Observer {
  public:
-  explicit ConsoleObserver(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
+  ConsoleObserver(machine::Printer& printer, bool quiet)
+      : printer_(printer), quiet_(quiet), terminal_(machine::stderr_is_terminal()) {}
 
   void on_note(const std::string& text) override {
-    if (!quiet_) fmt::print(stderr, "{}headroom-train: {}\n", line_open_ ? "\n" : "", text);
-    line_open_ = false;
+    close_line();
+    if (!quiet_) printer_.note(text);
   }
 
   void on_step(const StepMetrics& m) override {
@@ -58,25 +60,30 @@ class ConsoleObserver final : public Observer {
     if (first_step_ == 0) first_step_ = m.step;
     const double left = static_cast<double>(m.steps - m.step) * m.elapsed_s /
                         static_cast<double>(m.step - first_step_ + 1);
-    fmt::print(
-        stderr, "{}  step {:>{}}/{}  epoch {}  loss {:.4f}  {:>6.0f} tokens/s  peak {}  {}{}",
-        terminal_ ? "\r\x1b[K" : "", m.step, std::to_string(m.steps).size(), m.steps, m.epoch,
-        m.loss, m.tokens_per_s(),
+    const std::string line = fmt::format(
+        "  step {:>{}}/{}  epoch {}  loss {:.4f}  {:>6.0f} tokens/s  peak {}  {}", m.step,
+        std::to_string(m.steps).size(), m.steps, m.epoch, m.loss, m.tokens_per_s(),
         m.live_peak_bytes ? to_string(Bytes{*m.live_peak_bytes}) : "not counted",
-        last ? fmt::format("{:.0f} s", m.elapsed_s) : fmt::format("about {:.0f} s left", left),
-        terminal_ && !last ? "" : "\n");
-    line_open_ = terminal_ && !last;
+        last ? fmt::format("{:.0f} s", m.elapsed_s) : fmt::format("about {:.0f} s left", left));
+    if (!terminal_) {
+      printer_.say(line + "\n");
+      return;
+    }
+    printer_.rewrite_line(line);
+    line_open_ = true;
+    if (last) close_line();
   }
 
   bool wants_stop() override { return stop_requested != 0; }
 
   void close_line() {
-    if (line_open_) fmt::print(stderr, "\n");
+    if (line_open_) printer_.say("\n");
     line_open_ = false;
   }
 
  private:
   static constexpr double plain_interval_s = 5;
+  machine::Printer& printer_;
   bool quiet_;
   bool terminal_;
   bool line_open_ = false;
@@ -84,9 +91,8 @@ class ConsoleObserver final : public Observer {
   std::uint64_t first_step_ = 0;  // That this process did; a resumed run begins later.
 };
 
-int fail(const Error& error, ExitCode code) {
-  fmt::print(stderr, "headroom-train: {}\n", error.message);
-  if (!error.next.empty()) fmt::print(stderr, "  next: {}\n", error.next);
+int fail(machine::Printer& printer, const Error& error, ExitCode code) {
+  printer.tell(error);
   return code;
 }
 
@@ -138,25 +144,35 @@ std::string compare(const Json& report) {
                      to_string(Bytes{predicted}), off);
 }
 
-int run_job(const Arguments& arguments) {
+int run_job(const Arguments& arguments, machine::Printer& printer) {
   const auto request = make_request(arguments);
-  if (!request) return fail(request.error(), exit_usage);
-  ConsoleObserver observer(arguments.quiet);
+  if (!request) return fail(printer, request.error(), exit_usage);
+  ConsoleObserver observer(printer, arguments.quiet);
   const auto outcome = train(*request, observer);
   observer.close_line();
-  if (!outcome) return fail(outcome.error(), exit_code_of(outcome.error()));
-  if (arguments.json) fmt::print("{}\n", outcome->report.dump(2));
+  if (!outcome) return fail(printer, outcome.error(), exit_code_of(outcome.error()));
+  if (arguments.json) printer.print_json(outcome->report);
   if (outcome->out_of_memory) {
-    fmt::print(stderr, "headroom-train: {}\n", to_text(*outcome->out_of_memory));
+    printer.note(to_text(*outcome->out_of_memory));
     return exit_failed;
   }
-  if (!outcome->status) return fail(outcome->status.error(), exit_failed);
+  if (!outcome->status) return fail(printer, outcome->status.error(), exit_failed);
   observer.on_note(compare(outcome->report));
   observer.on_note(fmt::format("done; results are in {}", request->output));
   return exit_ok;
 }
 
-int parse_and_run(int argc, char** argv) {
+// Help and version are an answer; what is wrong with the command line is not.
+int print_usage(const CLI::App& app, const CLI::ParseError& problem, machine::Printer& printer) {
+  std::ostringstream answer;
+  std::ostringstream complaint;
+  const bool is_answer = app.exit(problem, answer, complaint) == 0;
+  printer.print(answer.str());
+  printer.say(complaint.str());
+  return is_answer ? exit_ok : exit_usage;
+}
+
+int parse_and_run(int argc, char** argv, machine::Printer& printer) {
   CLI::App app{"headroom-train trains a model as its job file says, inside the job's memory"};
   app.set_version_flag("--version", "headroom-train " HEADROOM_VERSION);
   Arguments arguments;
@@ -175,16 +191,18 @@ int parse_and_run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? exit_ok : exit_usage;
+    return print_usage(app, problem, printer);
   }
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
-  return run_job(arguments);
+  printer.finish_first();
+  return run_job(arguments, printer);
 }
 
 }  // namespace
 }  // namespace headroom::trainer
 
 int main(int argc, char** argv) {
-  return headroom::trainer::parse_and_run(argc, argv);
+  headroom::machine::Printer printer("headroom-train");  // First: it sees what is closed.
+  return printer.finish(headroom::trainer::parse_and_run(argc, argv, printer));
 }
