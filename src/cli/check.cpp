@@ -95,6 +95,7 @@ int run_check(const CheckOptions& options, const Context& context) {
                         .stated = options.stated,
                         .job = options.job,
                         .report = options.report,
+                        .root = options.root,
                         .json = options.json,
                         .quiet = options.quiet};
   // What is watched runs on this machine.

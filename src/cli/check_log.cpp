@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
 #include "base/text.h"
 #include "cli/early_answer.h"
+#include "cli/refuse_outputs.h"
 #include "cli/watched.h"
 #include "estimate/explain.h"
 #include "findings/log_diagnosis.h"
@@ -20,6 +22,7 @@
 #include "report/check_json.h"
 #include "report/log_report.h"
 #include "run/job_file.h"
+#include "run/job_inputs.h"
 
 namespace headroom::cli {
 namespace {
@@ -32,10 +35,28 @@ Result<facts::Stated> read_stated(const std::string& path) {
   return facts::parse_stated(text, path);
 }
 
-Result<std::optional<estimate::JobDimensions>> read_job(const std::string& path) {
-  if (path.empty()) return std::optional<estimate::JobDimensions>();
+// The job that wrote the log, as far as it matters here.
+struct Job {
+  estimate::JobDimensions dimensions;
+  machine::InputFiles files;
+};
+
+Result<std::optional<Job>> read_job(const std::string& path) {
+  if (path.empty()) return std::optional<Job>();
   HEADROOM_TRY(const run::LoadedJob loaded, run::load_job(path));
-  return std::optional(estimate::dimensions_of(loaded.job, loaded.model));
+  return std::optional(
+      Job{estimate::dimensions_of(loaded.job, loaded.model), run::inputs_of(path, {}, loaded)});
+}
+
+std::optional<int> refuse_report(const LogQuestion& question, const std::optional<Job>& job,
+                                 const Context& context) {
+  machine::InputFiles inputs{question.files, {}};
+  std::replace(inputs.files.begin(), inputs.files.end(), std::string("-"),
+               std::string("/dev/stdin"));
+  inputs.files.push_back(question.stated);
+  inputs.add(machine::captured_machine(question.root));
+  if (job) inputs.add(job->files);
+  return refuse_outputs({{"--report", question.report}}, inputs, context);
 }
 
 std::chrono::milliseconds now() {
@@ -147,11 +168,12 @@ int answer_log(const LogQuestion& question, const LookedAt* machine,
   if (!stated) return print_error(context, stated.error(), exit_usage);
   const auto job = read_job(question.job);
   if (!job) return print_error(context, job.error(), exit_usage);
+  if (const auto refused = refuse_report(question, *job, context)) return *refused;
   const auto signatures = knowledge::load_signatures();
   if (!signatures) return print_error(context, signatures.error(), exit_could_not_look);
   const auto matcher = logs::Matcher::make(*signatures);
   if (!matcher) return print_error(context, matcher.error(), exit_could_not_look);
-  Reading reading{*matcher, *stated, machine, tables, *job ? &**job : nullptr, {}, {}};
+  Reading reading{*matcher, *stated, machine, tables, *job ? &(**job).dimensions : nullptr, {}, {}};
   const auto read = read_files(question, reading, context);
   if (!read) return print_error(context, read.error(), exit_could_not_look);
   if (!question.watch.empty()) {
@@ -163,8 +185,8 @@ int answer_log(const LogQuestion& question, const LookedAt* machine,
   auto diagnosis = reading.diagnose(scene);
   if (machine != nullptr) findings::join_machine(machine->diagnosis, diagnosis);
   if (!question.report.empty()) {
-    const auto written = machine::write_file_atomic(
-        question.report, report::to_postmortem(diagnosis, scene, extent));
+    const auto written = machine::write_output({"--report", question.report},
+                                               report::to_postmortem(diagnosis, scene, extent));
     if (!written) return print_error(context, written.error(), exit_could_not_look);
   }
   if (question.json) {

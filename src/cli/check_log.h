@@ -17,8 +17,9 @@ struct LogQuestion {
   std::vector<std::string> files;  // "-": standard input; followed if it is the last.
   std::string watch;               // A unit or a container, after the files; empty: none.
   std::string stated;              // A file of facts that a person typed in; empty: none.
-  std::string job;     // A job's description, for the sizes of its tensors; empty: none.
-  std::string report;  // Where the post-mortem goes; empty: none is asked for.
+  std::string job;         // A job's description, for the sizes of its tensors; empty: none.
+  std::string report;      // Where the post-mortem goes; empty: none is asked for.
+  std::string root = "/";  // The machine that was looked at.
   bool json = false;
   bool quiet = false;  // The verdict line alone.
 };

@@ -14,11 +14,13 @@
 #include "cli/plan_flags.h"
 #include "cli/plan_page.h"
 #include "cli/present_gpu.h"
+#include "cli/refuse_outputs.h"
 #include "machine/terminal.h"
 #include "report/past_runs_report.h"
 #include "report/plan_json.h"
 #include "report/plan_text.h"
 #include "run/job_file.h"
+#include "run/job_inputs.h"
 
 namespace headroom::cli {
 namespace {
@@ -69,6 +71,14 @@ ExplainOptions to_explain(const Options& options, const run::JobFlags& flags) {
   return asked;
 }
 
+// Before any time is spent.
+std::optional<int> refuse_page(const Options& options, machine::InputFiles inputs,
+                               const Context& context) {
+  inputs.files.push_back(options.record);
+  inputs.add(machine::captured_machine(options.root));
+  return refuse_outputs({{"--html", options.html}}, inputs, context);
+}
+
 int run_plan(const Options& options, const Context& context) {
   if (options.history) return list_past_runs(options.json, context);
   const auto flags = options.flags.read();
@@ -89,6 +99,8 @@ int run_plan(const Options& options, const Context& context) {
   const std::string name = spec == "-" ? "standard input" : spec.empty() ? "plan" : spec;
   const auto loaded = run::load_job(spec, *flags);
   if (!loaded) return print_error(context, loaded.error(), exit_usage);
+  const auto refused = refuse_page(options, run::inputs_of(spec, *flags, *loaded), context);
+  if (refused) return *refused;
   auto device = find_device(loaded->job, options, context);
   if (!device)
     return print_error(context, run::place_error(device.error(), *flags, name), exit_usage);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "estimate/timeline.h"
-#include "machine/user_files.h"
+#include "machine/output_files.h"
 #include "report/plan_html.h"
 
 namespace headroom::cli {
@@ -25,11 +25,7 @@ Status write_plan_page(const std::string& path, const estimate::Plan& plan,
                                                         loaded.model, device, small_buckets));
     picture.candidates.push_back(std::move(timeline));
   }
-  auto written = machine::write_file_atomic(path, to_html(picture));
-  if (written) return Done{};
-  Error error = std::move(written).error();
-  if (error.next.empty()) error.next = "name a file in a folder that you may write to: --html FILE";
-  return error;
+  return machine::write_output({"--html", path}, to_html(picture));
 }
 
 }  // namespace headroom::cli

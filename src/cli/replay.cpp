@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/refuse_outputs.h"
 #include "cli/replay_files.h"
 #include "cli/replay_input.h"
 #include "machine/clock.h"
@@ -64,7 +65,7 @@ Status check(const Options& options) {
   if (!options.exported.empty() && options.policies.size() > 1)
     return Error{Errc::invalid, "--export writes what one policy did, and several were given",
                  "--policy " + options.policies.front() + " --export " + options.exported};
-  return check_names({options.html, options.exported}, options.trace);
+  return Done{};
 }
 
 // A trace is asked about headroom; a snapshot, about every form of it that there is.
@@ -131,8 +132,8 @@ int run_replay(const Options& options, const Context& context) {
   if (!options.html.empty() || !options.exported.empty()) context.printer.finish_first();
   if (const auto good = check(options); !good)
     return print_error(context, good.error(), exit_usage);
-  if (const auto good = check_places({options.html, options.exported}); !good)
-    return print_error(context, good.error(), exit_could_not_look);
+  const auto outputs = to_outputs({options.html, options.exported});
+  if (const auto refused = refuse_outputs(outputs, {{options.trace}, {}}, context)) return *refused;
   const auto text = machine::read_file(options.trace, trace_limit_bytes);
   if (!text) {
     Error error = text.error();

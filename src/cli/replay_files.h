@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "cli/replay_input.h"
+#include "machine/output_files.h"
 #include "report/replay_report.h"
 
 namespace headroom::cli {
@@ -18,10 +19,8 @@ struct ReplayFiles {
   bool exports_policy = true;  // Else a flight recording is exported as it was recorded.
 };
 
-// Fails where one of them is the trace, or both are one file. Writes nothing.
-Status check_names(const ReplayFiles& files, const std::string& trace);
-// Fails where one could not be written for want of a folder, so that nobody waits for that.
-Status check_places(const ReplayFiles& files);
+// As options, for machine/output_files.h to check.
+std::vector<machine::OutputFile> to_outputs(const ReplayFiles& files);
 
 // Replays once more for each policy of `rows`, as histories cost memory. Requires: one row where
 // `exported` is wanted. On failure a file is as it was.

@@ -2,13 +2,14 @@
 #include "machine/output_stream.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <system_error>
+
+#include "machine/write_all.h"
 
 namespace headroom::machine {
 namespace {
@@ -67,21 +68,6 @@ StandardDescriptors fill_standard_descriptors() {
   return were;
 }
 
-int OutputStream::write_all(std::string_view bytes) const {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(fd_, bytes.data(), bytes.size());
-    if (count >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      pollfd ready{fd_, POLLOUT, 0};
-      if (::poll(&ready, 1, -1) < 0 && errno != EINTR) return errno;
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
-}
-
 void OutputStream::write(std::string_view bytes) {
   if (problem_ || bytes.empty()) return;
   if (was_closed_) {
@@ -91,7 +77,7 @@ void OutputStream::write(std::string_view bytes) {
   std::optional<PipeSignalHeld> held;
   if (outlives_) held.emplace();
   has_written_ = true;
-  const int number = write_all(bytes);
+  const int number = write_all(fd_, bytes);
   if (number != 0) problem_ = std::generic_category().message(number);
 }
 

@@ -33,8 +33,6 @@ class OutputStream {
   const std::optional<std::string>& problem() const { return problem_; }
 
  private:
-  int write_all(std::string_view bytes) const;  // 0 or errno.
-
   int fd_;
   bool was_closed_;
   bool outlives_ = false;

@@ -32,8 +32,9 @@ Result<std::vector<std::string>> list_folder(const std::string& path);
 
 // Replaces the file or leaves it as it was: writes beside it, fsyncs, renames, fsyncs the folder.
 // On any failure, a full disk included (no_space), nothing of it remains and the old file is
-// untouched. Links are followed. What is a device or a pipe, as /dev/stdout may be, is written to
-// instead, and a pipe without a reader fails.
+// untouched. It keeps its permissions if it is this user's. Links are followed where nobody else
+// can have put them (named_place.h). What is a device or a pipe is written to instead, and a pipe
+// without a reader fails; /dev/stdout is this process's own.
 Status write_file_atomic(const std::string& path, std::string_view text);
 
 }  // namespace headroom::machine

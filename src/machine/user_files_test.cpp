@@ -37,6 +37,34 @@ TEST_F(UserFiles, a_link_stays_one_and_what_it_leads_to_is_replaced) {
   EXPECT_EQ(*read_file(at("file")), "new");
 }
 
+TEST_F(UserFiles, a_file_keeps_its_permissions_and_a_new_one_has_what_the_umask_leaves) {
+  const auto mode_of = [this](const std::string& name) {
+    struct stat status {};
+    EXPECT_EQ(::stat(at(name).c_str(), &status), 0);
+    return status.st_mode & 07777U;
+  };
+  const mode_t before = ::umask(027);
+  ASSERT_TRUE(write_file_atomic(at("new"), "text"));
+  ::umask(before);
+  EXPECT_EQ(mode_of("new"), 0640U);
+  ASSERT_EQ(::chmod(at("new").c_str(), 0604), 0);
+  ASSERT_TRUE(write_file_atomic(at("new"), "more"));
+  EXPECT_EQ(mode_of("new"), 0604U);
+}
+
+TEST_F(UserFiles, links_that_lead_in_circles_are_an_error) {
+  std::filesystem::create_symlink("b", at("a"));
+  std::filesystem::create_symlink("a", at("b"));
+  EXPECT_FALSE(write_file_atomic(at("a"), "text"));
+}
+
+TEST_F(UserFiles, standard_output_is_written_to_where_it_stands) {
+  const Descriptor file(::open(at("out").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::write(file.get(), "before ", 7), 7);
+  ASSERT_TRUE(write_file_atomic("/proc/self/fd/" + std::to_string(file.get()), "after"));
+  EXPECT_EQ(*read_file(at("out")), "before after");
+}
+
 // What root does to /dev/null otherwise cannot be tried here; to the writer both are no file.
 TEST_F(UserFiles, a_pipe_is_written_to_and_stays_one) {
   ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);

@@ -9,6 +9,7 @@
 
 #include "allocator/diagnose.h"
 #include "machine/os_error.h"
+#include "machine/user_files.h"
 
 namespace headroom::trainer {
 
@@ -31,6 +32,9 @@ Result<std::unique_ptr<allocator::FlightRecorder>> start_recording(
 }  // namespace
 
 Result<std::unique_ptr<DeviceMemory>> DeviceMemory::create(const Options& options) {
+  // A new file in its place: what was there may have other names that are to keep it.
+  if (!options.trace_path.empty())
+    HEADROOM_CHECK(machine::write_file_atomic(options.trace_path, ""));
   HEADROOM_TRY(auto backend, allocator::HostBackend::create());
   HEADROOM_TRY(auto planner, allocator::BackgroundThread::start());
   std::unique_ptr<DeviceMemory> memory(
@@ -72,7 +76,7 @@ allocator::HeadroomAllocator::Options DeviceMemory::core_options() {
 
 allocator::Policy& DeviceMemory::policy() {
   if (options_.trace_path.empty()) return allocator_;
-  trace_.open(options_.trace_path, std::ios::binary | std::ios::trunc);
+  trace_.open(options_.trace_path, std::ios::binary | std::ios::app);
   return recorder_.emplace(allocator_, [this](std::string_view line) { trace_ << line; });
 }
 

@@ -14,7 +14,9 @@
 #include "machine/terminal.h"
 #include "report/plan_json.h"
 #include "run/job_file.h"
+#include "run/job_inputs.h"
 #include "run/output_folder.h"
+#include "trainer/check_files.h"
 #include "trainer/training.h"
 
 namespace headroom::trainer {
@@ -132,6 +134,7 @@ Result<TrainRequest> make_request(const Arguments& arguments) {
     return Error{Errc::invalid, "expected a folder for the results, found none",
                  fmt::format("headroom-train {} --output DIR", arguments.job)};
   }
+  HEADROOM_CHECK(check_files(request, run::inputs_of(arguments.job, {}, loaded)));
   return request;
 }
 

@@ -11,6 +11,7 @@
 #include "allocator/replay/recording.h"
 #include "allocator/replay/snapshot_of_heap.h"
 #include "allocator/snapshot/snapshot_writer.h"
+#include "machine/output_files.h"
 #include "machine/user_files.h"
 #include "report/out_of_memory_json.h"
 
@@ -62,6 +63,7 @@ Status write_snapshot(headroom_allocator* handle, const char* path) {
   HEADROOM_TRY(State* const state, use(handle));
   if (path == nullptr)
     return Error{Errc::invalid, "expected a path for the snapshot, found a null pointer", ""};
+  HEADROOM_CHECK(machine::check_names({{"snapshot", path}}, {{state->recording_path}, {}}));
   HEADROOM_TRY(const Snapshot snapshot, take_snapshot(*state));
   return machine::write_file_atomic(path, to_pickle(snapshot));
 }

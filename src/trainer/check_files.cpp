@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/check_files.h"
+
+#include <utility>
+
+#include "trainer/checkpoint.h"
+
+namespace headroom::trainer {
+namespace {
+
+// As training.cpp and save_model.cpp write them.
+std::vector<std::string> result_names(bool is_adapter) {
+  std::vector<std::string> names = {"report.json", "metrics.jsonl", "allocator.flight"};
+  if (is_adapter) {
+    names.insert(names.end(), {"adapter_model.safetensors", "adapter_config.json"});
+  } else {
+    names.insert(names.end(), {"model.safetensors", "config.json"});
+  }
+  return names;
+}
+
+}  // namespace
+
+Status check_files(const TrainRequest& request, const machine::InputFiles& inputs) {
+  const std::string next = "--output DIR, a folder of the run's own";
+  std::vector<machine::OutputFile> outputs = {{"--output", checkpoint_path(request.output), next}};
+  for (const std::string& name : result_names(request.settings.model.lora.has_value()))
+    outputs.push_back({"--output", request.output + "/" + name, next});
+  // Last, so that it is the trace which is said to be in the way.
+  outputs.push_back({"--trace", request.trace_path, ""});
+  HEADROOM_CHECK(machine::check_names(outputs, inputs));
+  return machine::check_places({outputs.back()});
+}
+
+}  // namespace headroom::trainer
