@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/shell_quote.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/encoding.h"
+#include "base/printable.h"
+
 namespace headroom {
+namespace {
+
+// printf(1): "\ddd".
+std::string octal(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) text += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+  return text;
+}
+
+bool is_shown(const CodePoint& code) {
+  return code.is_valid && (code.value == '\n' || code.value == '\t' || !is_hidden(code.value));
+}
+
+}  // namespace
 
 std::string shell_quote(std::string_view word) {
   const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
@@ -12,7 +31,16 @@ std::string shell_quote(std::string_view word) {
   });
   if (plain) return std::string(word);
   std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  while (!word.empty()) {
+    const CodePoint next = first_code_point(word);
+    const std::string_view bytes = word.substr(0, next.length);
+    if (!is_shown(next)) {
+      quoted += "'\"$(printf '" + octal(bytes) + "')\"'";
+    } else {
+      quoted += bytes == "'" ? "'\\''" : bytes;
+    }
+    word.remove_prefix(next.length);
+  }
   return quoted + "'";
 }
 

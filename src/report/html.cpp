@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/html.h"
 
+#include "base/printable.h"
+
 namespace headroom::report {
 
 std::string escape_html(std::string_view text) {
   std::string escaped;
-  for (const char c : text) {
+  for (const char c : printable_lines(text)) {
     switch (c) {
       case '&':
         escaped += "&amp;";
@@ -19,11 +21,8 @@ std::string escape_html(std::string_view text) {
       case '"':
         escaped += "&quot;";
         break;
-      default: {
-        const auto code = static_cast<unsigned char>(c);
-        const bool control = (code < 0x20 && c != '\n' && c != '\t') || code == 0x7f;
-        escaped += control ? '?' : c;
-      }
+      default:
+        escaped += c;
     }
   }
   return escaped;

@@ -10,8 +10,8 @@
 
 namespace headroom::report {
 
-// For the content of elements and for attributes in double quotes. Control characters, which XML
-// does not allow, become '?'.
+// For the content of elements and for attributes in double quotes. Hidden characters
+// (base/printable.h), some of which XML does not allow, become '?'.
 std::string escape_html(std::string_view text);
 
 // JSON for a <script type="application/json">: ASCII, and without '<', '>' and '&', so that no text

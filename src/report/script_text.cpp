@@ -5,18 +5,16 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace headroom::report {
 namespace {
 
-// Shells drop NUL, and a script with control characters could steer the terminal of its reader.
+// Shells drop NUL, and a script with hidden characters could steer the terminal of its reader.
 bool is_lines(std::string_view bytes) {
   if (!bytes.empty() && bytes.back() != '\n') return false;
-  return std::all_of(bytes.begin(), bytes.end(), [](char c) {
-    const auto code = static_cast<unsigned char>(c);
-    return c == '\n' || c == '\t' || (code >= 0x20 && code != 0x7f);
-  });
+  return printable_lines(bytes) == bytes;
 }
 
 // A line that does not occur in the text.
