@@ -95,11 +95,13 @@ class HeadroomAllocator final : public Policy {
   // used again, and by several streams at once: begin_pool() for each, end_pool() for all.
   // release_pool() gives it up, and what still lives in it goes back as it is freed.
   //
-  // begin_pool() fails where as many pools are in use as there can be.
+  // begin_pool() fails where as many pools are in use as there can be, the other two where there is
+  // no such pool: it was never begun, or is released already. end_pool() of one that nobody fills
+  // changes nothing.
   using PoolId = std::uint64_t;
   Status begin_pool(PoolId pool, StreamId stream);
-  void end_pool(PoolId pool);
-  void release_pool(PoolId pool);
+  Status end_pool(PoolId pool);
+  Status release_pool(PoolId pool);
 
   // Gives the device what is wholly free; how much that was. What a plan or a graph's pool holds
   // stays. Waits for streams.
@@ -161,6 +163,7 @@ class HeadroomAllocator final : public Policy {
   // creation_mutex_ held.
   Result<std::size_t> pool_shard(PoolId pool);
   void note_captured_streams();
+  Result<std::size_t> stop_filling(PoolId pool);
   // Calls visit(number, Shard&), the shard locked and its inbox empty, until one says true; whether
   // one did. Those of graph pools only where asked for.
   template <class Visit>

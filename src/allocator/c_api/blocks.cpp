@@ -165,15 +165,13 @@ headroom_result headroom_begin_pool(headroom_allocator* handle, uint64_t pool,
 headroom_result headroom_end_pool(headroom_allocator* handle, uint64_t pool) {
   return status_of([&]() -> Status {
     HEADROOM_TRY(State* const state, use(handle));
-    state->allocator.end_pool(pool);
-    return Done{};
+    return state->allocator.end_pool(pool);
   });
 }
 
 headroom_result headroom_release_pool(headroom_allocator* handle, uint64_t pool) {
   return status_of([&]() -> Status {
     HEADROOM_TRY(State* const state, use(handle));
-    state->allocator.release_pool(pool);
-    return Done{};
+    return state->allocator.release_pool(pool);
   });
 }
