@@ -163,10 +163,12 @@ bool HostBackend::punch(PageHandle first, std::uint32_t count) const {
 
 Status HostBackend::destroy_pages(PageHandle pages) {
   HEADROOM_CHECK(check_virtual_memory());
-  HEADROOM_TRY(const PageTable::Pages removed, table_.remove_pages(pages));
-  if (punch(removed.handle, removed.count)) return Done{};
-  return failed(fmt::format("returning {} of host memory", to_string(Bytes{removed.bytes()})),
-                errno, "");
+  HEADROOM_TRY(const PageTable::Pages unmapped, table_.unmapped(pages));
+  if (!punch(unmapped.handle, unmapped.count))
+    return failed(fmt::format("returning {} of host memory", to_string(Bytes{unmapped.bytes()})),
+                  errno, "");
+  HEADROOM_CHECK(table_.remove_pages(pages));
+  return Done{};
 }
 
 Status HostBackend::map(std::uint64_t address, PageHandle pages) {
@@ -177,7 +179,8 @@ Status HostBackend::map(std::uint64_t address, PageHandle pages) {
                              file_, offset_of(pages)) == place;
   if (mapped && ::madvise(place, handle.bytes(), MADV_DONTFORK) == 0) return Done{};
   const int code = errno;
-  if (mapped) static_cast<void>(cover(place, handle.bytes()));
+  // A failed mmap() may have unmapped what was there: those addresses must not become others'.
+  static_cast<void>(cover(place, handle.bytes()));
   HEADROOM_CHECK(table_.unmap(address));
   return failed_to_map("mapping pages", code, table_.mapped_pages());
 }
@@ -212,8 +215,9 @@ Result<std::uint64_t> HostBackend::allocate(std::uint64_t bytes) {
 
 Status HostBackend::release(std::uint64_t address) {
   HEADROOM_CHECK(check_owner());
-  HEADROOM_TRY(const std::uint64_t bytes, plain_.remove(address));
+  HEADROOM_TRY(const std::uint64_t bytes, plain_.size_of(address));
   if (::munmap(pointer(address), bytes) != 0) return failed("returning host memory", errno, "");
+  HEADROOM_CHECK(plain_.remove(address));
   return Done{};
 }
 
