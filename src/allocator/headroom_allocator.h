@@ -133,6 +133,9 @@ class HeadroomAllocator final : public Policy {
   // The size that a live block has after rounding; nothing for an address that is not live.
   std::optional<std::uint64_t> block_bytes(Address address) const;
 
+  // What the device said when it last refused a call, if it ever did.
+  std::optional<Error> device_refusal() const { return pool_.last_error(); }
+
   // Everything that is known of this moment. Takes every lock, one after the other, and asks the
   // driver once what the device has free.
   HeapView view(const Request& request) const;

@@ -42,6 +42,10 @@ Error no_room(State& state, std::uint64_t bytes) {
     const auto shared = state.budget ? state.budget->state() : Result<BudgetState>(BudgetState{});
     if (!shared) return Error(shared.error()).in(found);
     if (state.budget && bytes > shared->available_bytes) return over_budget(bytes, *shared);
+    const auto refusal = state.allocator.device_refusal();
+    if (refusal && refusal->code == Errc::out_of_memory)
+      return {Errc::out_of_memory, found + ": the device refused: " + refusal->message,
+              refusal->next.empty() ? next : refusal->next};
     found += ": the device has no more, or what is free is in pieces or waits for streams";
   }
   return {Errc::out_of_memory, std::move(found), std::move(next)};
