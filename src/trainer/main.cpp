@@ -14,6 +14,7 @@
 #include "report/plan_json.h"
 #include "run/job_file.h"
 #include "run/output_folder.h"
+#include "trainer/oom_score.h"
 #include "trainer/training.h"
 
 namespace headroom::trainer {
@@ -179,6 +180,7 @@ int parse_and_run(int argc, char** argv) {
   }
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
+  raise_oom_score();
   return run_job(arguments);
 }
 
