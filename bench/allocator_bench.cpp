@@ -177,6 +177,21 @@ void bench_spread_on_host_memory(benchmark::State& state) {
   state.counters["warm_calls"] = static_cast<double>(times->warm_calls);
 }
 
+// As many streams as the argument says, each with one block: what an event costs must not grow with
+// them.
+void bench_streams(benchmark::State& state, const std::string& name) {
+  Trace trace;
+  trace.objects = static_cast<std::uint32_t>(state.range(0));
+  for (const EventKind kind : {EventKind::allocate, EventKind::free}) {
+    for (std::uint32_t i = 0; i < trace.objects; ++i)
+      trace.events.push_back({kind, Component::activations, i, i, 1024 * kib});
+  }
+  std::uint64_t events = 0;
+  const Stopwatch watch;
+  for (auto _ : state) events += replay(trace, **make_policy(name)).events;
+  state.counters["ns/event"] = watch.ns() / static_cast<double>(events);
+}
+
 void bench_malloc(benchmark::State& state) {
   Malloc c_library;
   measure(state, c_library, Steps(20).trace());
@@ -187,6 +202,10 @@ BENCHMARK_CAPTURE(bench_policy, torch, std::string("torch"));
 BENCHMARK_CAPTURE(bench_policy, torch_expandable, std::string("torch-expandable"));
 BENCHMARK(bench_headroom_on_host_memory);
 BENCHMARK(bench_spread_on_host_memory);
+BENCHMARK_CAPTURE(bench_streams, headroom, std::string("headroom"))->Arg(1250)->Arg(20000);
+BENCHMARK_CAPTURE(bench_streams, headroom_no_vmm, std::string("headroom-no-vmm"))
+    ->Arg(1250)
+    ->Arg(20000);
 BENCHMARK(bench_malloc);
 
 }  // namespace

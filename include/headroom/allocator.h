@@ -233,7 +233,8 @@ HEADROOM_API headroom_result headroom_forget_stream(headroom_allocator* allocato
 
 /* Between the two, what `stream` allocates comes from memory that belongs to the pool alone: a
    captured graph uses the same addresses each time it runs. Pools are the caller's numbers; one can
-   be used again. */
+   be used again. HEADROOM_INVALID for the end or the release of a pool that was never begun, or is
+   released already. */
 HEADROOM_API headroom_result headroom_begin_pool(headroom_allocator* allocator, uint64_t pool,
                                                  headroom_stream stream);
 HEADROOM_API headroom_result headroom_end_pool(headroom_allocator* allocator, uint64_t pool);

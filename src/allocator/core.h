@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "allocator/device_pool.h"
 #include "allocator/tiling.h"
 
 namespace headroom::allocator {
@@ -76,6 +77,14 @@ class Core {
   const MissCounts& counts() const { return counts_; }
 
  protected:
+  // More streams than any program uses. Beyond it a core waits for them rather than keep an index
+  // of free blocks for each, which every search would go through.
+  static constexpr std::size_t max_private_streams = 64;
+
+  // To be called where a stream may have got free segments of its own: keeps to that limit as far
+  // as streams can be waited for.
+  void limit_private_streams(Tiling& tiling, DevicePool& pool);
+
   SegmentTable segments_;
   MissCounts counts_;
 };

@@ -111,6 +111,16 @@ std::uint64_t DevicePool::destroy_unmapped(std::size_t size) {
   return pages;
 }
 
+// Destroys unmapped handles of at least 2^`size` pages until the device may be asked for a page,
+// and at least one: more than one where the capacity has become less than what is held. False where
+// that did not come about.
+bool DevicePool::make_room(std::size_t size) {
+  while (destroy_unmapped(size) > 0) {
+    if (room() > 0) return true;
+  }
+  return false;
+}
+
 // How many pages the device may be asked for.
 std::uint64_t DevicePool::room() const {
   const std::uint64_t capacity = capacity_pages_;
@@ -148,6 +158,7 @@ Status DevicePool::try_to_create(std::size_t size) {
 }
 
 // As many as are wanted and as few calls as can be, where the device has them in one piece.
+// Requires: at least one is wanted, and there is room for one.
 Status DevicePool::create(std::uint64_t wanted) {
   std::size_t size = std::bit_width(std::min({wanted, room(), most_per_handle_})) - 1;
   for (;; --size) {
@@ -171,7 +182,7 @@ Result<std::size_t> DevicePool::unmapped_for(std::uint64_t wanted) {
   if (const std::size_t size = largest(); size > 0) return size - 1;
   Status created = Error{Errc::out_of_memory, "the capacity is taken", ""};
   if (room() > 0 && !refused_) created = create(wanted);
-  if (!created && destroy_unmapped(most) > 0) created = create(wanted);
+  if (!created && make_room(most)) created = create(wanted);
   HEADROOM_CHECK(created);
   return largest() - 1;
 }

@@ -140,6 +140,7 @@ class DevicePool {
   Result<std::size_t> unmapped_for(std::uint64_t wanted);
   std::uint64_t usable() const;
   std::uint64_t destroy_unmapped(std::size_t size);
+  bool make_room(std::size_t size);
   void give_excess_back();
   void note_locked(FlightKind kind, std::uint64_t address, std::uint64_t bytes, StreamId stream);
   void note_reserved();

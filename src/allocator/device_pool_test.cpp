@@ -165,6 +165,23 @@ TEST_F(Pool, less_capacity_takes_back_what_is_unmapped) {
   EXPECT_EQ(pool_.map(range, 4)->count, 1U);
 }
 
+// A handle that would not go back when the capacity became less goes back later, and may not be
+// enough for anything new.
+TEST_F(Pool, handles_that_are_too_large_go_back_until_the_capacity_has_room_for_a_page) {
+  pool_.use_large_handles(4);
+  const std::uint64_t range = *pool_.reserve_range(64 * mib);
+  const DevicePool::Pages first = *pool_.map(range, 4);
+  const DevicePool::Pages second = *pool_.map(range + 4 * page_bytes, 4);
+  ASSERT_TRUE(pool_.unmap(range, first) && pool_.unmap(range + 4 * page_bytes, second));
+  faulty_.fail(BackendCall::destroy, 1);
+  pool_.set_capacity(4 * mib);
+  ASSERT_EQ(pool_.totals().reserved_bytes, 16 * mib);
+  const auto pages = pool_.map(range, 1);
+  ASSERT_TRUE(pages.has_value()) << pages.error().message;
+  EXPECT_EQ(pages->count, 1U);
+  EXPECT_EQ(pool_.totals().reserved_bytes, 2 * mib);
+}
+
 TEST(PoolWithoutReturn, keeps_to_single_pages_where_destroying_returns_nothing) {
   Capabilities kept = SimulatedBackend::assumed_capabilities();
   kept.destroy_returns_memory = false;

@@ -9,6 +9,14 @@
 #include "allocator/headroom_allocator.h"
 
 namespace headroom::allocator {
+namespace {
+
+Error not_in_a_child() {
+  return {Errc::unsupported, "this process was forked from the one with this memory",
+          "capture the graph in the process that made the allocator"};
+}
+
+}  // namespace
 
 // Of a pool that is there, or of a new one.
 Result<std::size_t> HeadroomAllocator::pool_shard(PoolId pool) {
@@ -38,9 +46,7 @@ void HeadroomAllocator::note_captured_streams() {
 }
 
 Status HeadroomAllocator::begin_pool(PoolId pool, StreamId stream) {
-  if (!pool_.is_ours())
-    return Error{Errc::unsupported, "this process was forked from the one with this memory",
-                 "capture the graph in the process that made the allocator"};
+  if (!pool_.is_ours()) return not_in_a_child();
   std::size_t number = 0;
   {
     const std::scoped_lock lock(creation_mutex_);
@@ -58,24 +64,29 @@ Status HeadroomAllocator::begin_pool(PoolId pool, StreamId stream) {
   return Done{};
 }
 
-void HeadroomAllocator::end_pool(PoolId pool) {
-  if (!pool_.is_ours()) return;
+// Ends the filling of a pool; the number of its shard.
+Result<std::size_t> HeadroomAllocator::stop_filling(PoolId pool) {
+  if (!pool_.is_ours()) return not_in_a_child();
   const std::scoped_lock lock(creation_mutex_);
-  for (GraphPool& each : graph_pools_)
-    if (each.id == pool) each.streams.clear();
+  const auto found = std::find_if(graph_pools_.begin(), graph_pools_.end(),
+                                  [&](const GraphPool& each) { return each.id == pool; });
+  if (found == graph_pools_.end())
+    return Error{
+        Errc::invalid,
+        fmt::format("expected a pool that was begun and not released yet, found pool {}", pool),
+        "begin the pool before it is ended, and release it once"};
+  found->streams.clear();
   note_captured_streams();
+  return found->shard;
 }
 
-void HeadroomAllocator::release_pool(PoolId pool) {
-  if (!pool_.is_ours()) return;
-  end_pool(pool);
-  std::size_t number = max_shards;
-  {
-    const std::scoped_lock lock(creation_mutex_);
-    for (const GraphPool& each : graph_pools_)
-      if (each.id == pool) number = each.shard;
-  }
-  if (number == max_shards) return;
+Status HeadroomAllocator::end_pool(PoolId pool) {
+  HEADROOM_CHECK(stop_filling(pool));
+  return Done{};
+}
+
+Status HeadroomAllocator::release_pool(PoolId pool) {
+  HEADROOM_TRY(const std::size_t number, stop_filling(pool));
   {
     Shard& released = *existing(number);
     const std::scoped_lock lock(released.mutex());
@@ -86,6 +97,7 @@ void HeadroomAllocator::release_pool(PoolId pool) {
   // Only now may another pool have this shard.
   const std::scoped_lock lock(creation_mutex_);
   std::erase_if(graph_pools_, [&](const GraphPool& each) { return each.id == pool; });
+  return Done{};
 }
 
 }  // namespace headroom::allocator

@@ -42,7 +42,7 @@ TEST_P(GraphPools, a_captured_stream_is_neither_asked_nor_waited_for) {
   must(24 * mib, 2);
   EXPECT_EQ(allocator_.allocate({40 * mib, Component::other, 2}), std::nullopt);
   EXPECT_EQ(busy_.violations(), 0U);
-  allocator_.end_pool(7);
+  EXPECT_TRUE(allocator_.end_pool(7).has_value());
   busy_.forbid(1, false);
   EXPECT_NE(allocator_.allocate({28 * mib, Component::other, 2}), std::nullopt);
   EXPECT_EQ(busy_.violations(), 0U);
@@ -63,10 +63,10 @@ TEST_P(GraphPools, memory_of_a_pool_stays_where_it_is) {
   });
   must(12 * mib, 1);  // More than any of its holes, and all that the device has left.
   EXPECT_EQ(allocator_.allocate({8 * mib, Component::other, 1}), std::nullopt);
-  allocator_.end_pool(7);
+  EXPECT_TRUE(allocator_.end_pool(7).has_value());
   ASSERT_TRUE(allocator_.begin_pool(7, 3).has_value());
   EXPECT_EQ(allocator_.allocate({8 * mib, Component::other, 3}), std::nullopt);
-  allocator_.end_pool(7);
+  EXPECT_TRUE(allocator_.end_pool(7).has_value());
   EXPECT_EQ(allocator_.allocate({8 * mib, Component::other, 2}), std::nullopt);
   allocator_.free(others);
   must(20 * mib, 2);
@@ -79,9 +79,9 @@ TEST_P(GraphPools, a_released_pool_gives_its_memory_back_as_it_is_freed) {
   ASSERT_TRUE(allocator_.begin_pool(7, 1).has_value());
   const Address kept = must(20 * mib, 1);
   allocator_.free(must(24 * mib, 1));
-  allocator_.end_pool(7);
+  EXPECT_TRUE(allocator_.end_pool(7).has_value());
   EXPECT_EQ(allocator_.allocate({40 * mib, Component::other, 1}), std::nullopt);
-  allocator_.release_pool(7);
+  EXPECT_TRUE(allocator_.release_pool(7).has_value());
   const Address large = must(40 * mib, 1);
   // Another pool gets the same shard while a block of the first one lives.
   ASSERT_TRUE(allocator_.begin_pool(8, 1).has_value());
@@ -90,8 +90,8 @@ TEST_P(GraphPools, a_released_pool_gives_its_memory_back_as_it_is_freed) {
   allocator_.free(kept);
   EXPECT_EQ(allocator_.miss_counts().foreign_frees, 1U);
   must(20 * mib, 1);
-  allocator_.end_pool(8);
-  allocator_.release_pool(8);
+  EXPECT_TRUE(allocator_.end_pool(8).has_value());
+  EXPECT_TRUE(allocator_.release_pool(8).has_value());
   allocator_.free(large);
   must(40 * mib, 2);
 }
@@ -104,7 +104,7 @@ TEST_P(GraphPools, a_pool_is_filled_by_several_streams_and_used_again) {
   const Address first = must(4 * mib, 1);
   allocator_.free(first);
   must(2 * mib, 2);
-  allocator_.end_pool(7);
+  EXPECT_TRUE(allocator_.end_pool(7).has_value());
   busy_.forbid(1, false);
   busy_.forbid(2, false);
   EXPECT_NE(must(4 * mib, 1), first);
@@ -115,14 +115,29 @@ TEST_P(GraphPools, a_pool_is_filled_by_several_streams_and_used_again) {
 
 TEST_P(GraphPools, there_are_only_so_many_at_a_time) {
   HeadroomAllocator::PoolId pool = 1;
-  while (allocator_.begin_pool(pool, 1)) allocator_.end_pool(pool++);
+  while (allocator_.begin_pool(pool, 1)) EXPECT_TRUE(allocator_.end_pool(pool++).has_value());
   EXPECT_EQ(pool, 49U);
   const Status refused = allocator_.begin_pool(pool, 1);
   ASSERT_FALSE(refused.has_value());
   EXPECT_NE(refused.error().message.find("48"), std::string::npos);
-  allocator_.release_pool(1);
+  EXPECT_TRUE(allocator_.release_pool(1).has_value());
   EXPECT_TRUE(allocator_.begin_pool(pool, 1).has_value());
-  allocator_.release_pool(12345);  // Never begun.
+}
+
+TEST_P(GraphPools, a_pool_that_nobody_began_is_an_error) {
+  ASSERT_TRUE(allocator_.begin_pool(7, 1).has_value());
+  const Status ended = allocator_.end_pool(8);
+  ASSERT_FALSE(ended.has_value());
+  EXPECT_EQ(ended.error().code, Errc::invalid);
+  EXPECT_NE(ended.error().message.find("pool 8"), std::string::npos) << ended.error().message;
+  EXPECT_FALSE(allocator_.release_pool(8).has_value());
+  const Address captured = must(4 * mib, 1);
+  EXPECT_TRUE(allocator_.end_pool(7).has_value());
+  EXPECT_TRUE(allocator_.end_pool(7).has_value()) << "it is there, and nobody fills it";
+  allocator_.free(captured);
+  EXPECT_TRUE(allocator_.release_pool(7).has_value());
+  EXPECT_FALSE(allocator_.end_pool(7).has_value()) << "it is gone";
+  EXPECT_FALSE(allocator_.release_pool(7).has_value());
 }
 
 TEST_P(GraphPools, two_threads_that_begin_pools_at_once_get_different_memory) {
@@ -133,19 +148,19 @@ TEST_P(GraphPools, two_threads_that_begin_pools_at_once_get_different_memory) {
       threads.emplace_back([&, i] {
         ASSERT_TRUE(allocator_.begin_pool(2 * round + i, i).has_value());
         allocator_.free(allocator_.allocate({mib, Component::other, i}).value_or(0));
-        allocator_.end_pool(2 * round + i);
+        EXPECT_TRUE(allocator_.end_pool(2 * round + i).has_value());
       });
     }
     for (std::thread& thread : threads) thread.join();
     for (StreamId i = 0; i < 2; ++i) {
       ASSERT_TRUE(allocator_.begin_pool(2 * round + i, i).has_value());
       got[i] = must(mib, i);
-      allocator_.end_pool(2 * round + i);
+      EXPECT_TRUE(allocator_.end_pool(2 * round + i).has_value());
     }
     EXPECT_NE(got[0], got[1]);
     for (StreamId i = 0; i < 2; ++i) {
       allocator_.free(got[i]);
-      allocator_.release_pool(2 * round + i);
+      EXPECT_TRUE(allocator_.release_pool(2 * round + i).has_value());
     }
   }
 }

@@ -89,10 +89,11 @@ void HeadroomAllocator::settle(std::size_t number, const Shard& shard) const {
 }
 
 std::optional<Address> HeadroomAllocator::allocate(const Request& request) {
-  if (request.bytes > capacity_bytes() || !pool_.is_ours()) return std::nullopt;
-  const std::uint64_t bytes = round_up(std::max(request.bytes, granule_bytes), granule_bytes);
+  if (!pool_.is_ours()) return std::nullopt;
   const std::size_t number = number_for(request.stream);
   Shard& own = shard(number);
+  if (request.bytes > capacity_bytes()) return refuse(own, request, request.bytes);
+  const std::uint64_t bytes = round_up(std::max(request.bytes, granule_bytes), granule_bytes);
   {
     const std::scoped_lock lock(own.mutex());
     drain(own);
@@ -102,7 +103,11 @@ std::optional<Address> HeadroomAllocator::allocate(const Request& request) {
     }
   }
   const auto address = on_miss(number, request, bytes);
-  if (address) return address;
+  return address ? address : refuse(own, request, bytes);
+}
+
+std::optional<Address> HeadroomAllocator::refuse(Shard& own, const Request& request,
+                                                 std::uint64_t bytes) {
   const std::scoped_lock lock(own.mutex());
   own.note_refusal(request, bytes);
   return std::nullopt;

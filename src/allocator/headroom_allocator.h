@@ -95,11 +95,13 @@ class HeadroomAllocator final : public Policy {
   // used again, and by several streams at once: begin_pool() for each, end_pool() for all.
   // release_pool() gives it up, and what still lives in it goes back as it is freed.
   //
-  // begin_pool() fails where as many pools are in use as there can be.
+  // begin_pool() fails where as many pools are in use as there can be, the other two where there is
+  // no such pool: it was never begun, or is released already. end_pool() of one that nobody fills
+  // changes nothing.
   using PoolId = std::uint64_t;
   Status begin_pool(PoolId pool, StreamId stream);
-  void end_pool(PoolId pool);
-  void release_pool(PoolId pool);
+  Status end_pool(PoolId pool);
+  Status release_pool(PoolId pool);
 
   // Gives the device what is wholly free; how much that was. What a plan or a graph's pool holds
   // stays. Waits for streams.
@@ -131,6 +133,9 @@ class HeadroomAllocator final : public Policy {
   // The size that a live block has after rounding; nothing for an address that is not live.
   std::optional<std::uint64_t> block_bytes(Address address) const;
 
+  // What the device said when it last refused a call, if it ever did.
+  std::optional<Error> device_refusal() const { return pool_.last_error(); }
+
   // Everything that is known of this moment. Takes every lock, one after the other, and asks the
   // driver once what the device has free.
   HeapView view(const Request& request) const;
@@ -161,6 +166,7 @@ class HeadroomAllocator final : public Policy {
   // creation_mutex_ held.
   Result<std::size_t> pool_shard(PoolId pool);
   void note_captured_streams();
+  Result<std::size_t> stop_filling(PoolId pool);
   // Calls visit(number, Shard&), the shard locked and its inbox empty, until one says true; whether
   // one did. Those of graph pools only where asked for.
   template <class Visit>
@@ -173,6 +179,8 @@ class HeadroomAllocator final : public Policy {
   std::optional<Address> borrow(std::size_t own, const Request& request, std::uint64_t bytes);
   std::optional<Address> try_hard(std::size_t own, const Request& request, std::uint64_t bytes,
                                   Shard::Plan plan);
+  // Notes that the request of `bytes`, as rounded, was not met.
+  static std::optional<Address> refuse(Shard& own, const Request& request, std::uint64_t bytes);
   bool collect(std::size_t own, std::uint64_t bytes, Shard::Plan plan);
   void drain(Shard& shard) const;
   void settle(std::size_t number, const Shard& shard) const;

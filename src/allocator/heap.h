@@ -64,7 +64,7 @@ class Heap final : public Tiling {
   void for_each_with_pages(StreamId stream, Visit&& visit) const {
     for (const StreamIndex& index : free_) {
       if (index.stream != stream && index.stream != any_stream) continue;
-      index.segments.for_each_from(page_bytes, [&](SegmentId id) {
+      index.segments->for_each_from(page_bytes, [&](SegmentId id) {
         if (movable_pages((*segments_)[id]) > 0) visit(id);
       });
     }

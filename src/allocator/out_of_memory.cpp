@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -136,7 +137,15 @@ std::string batch(const BatchForecast& b) {
   return text + '\n';
 }
 
+// Whether the device is why: the capacity had room for the request, and the device has refused
+// memory.
+bool is_devices_fault(const OutOfMemory& p) {
+  const std::uint64_t room = p.capacity_bytes - std::min(p.capacity_bytes, p.usage.live_bytes);
+  return p.device && p.device->code == Errc::out_of_memory && p.request.bytes <= room;
+}
+
 std::string next_step(const OutOfMemory& p) {
+  if (is_devices_fault(p) && !p.device->next.empty()) return p.device->next;
   if (p.request.bytes > p.capacity_bytes)
     return fmt::format(
         "the request alone is larger than the capacity: raise [device] capacity to "
@@ -172,7 +181,10 @@ std::string to_text(const OutOfMemory& problem) {
 }
 
 Error to_error(const OutOfMemory& problem) {
-  return {Errc::out_of_memory, first_sentence(problem), next_step(problem)};
+  std::string message = first_sentence(problem);
+  if (is_devices_fault(problem))
+    message += fmt::format("; the device refused: {}", problem.device->message);
+  return {Errc::out_of_memory, std::move(message), next_step(problem)};
 }
 
 }  // namespace headroom::allocator

@@ -92,7 +92,8 @@ struct OutOfMemory {
 // lines, the last one without an end.
 std::string to_text(const OutOfMemory& problem);
 
-// The same as an Error: the first sentence as the message, the last as `next`.
+// The same as an Error: the first sentence as the message, with what the device said where it is
+// the one that had no more, and the last as `next`.
 Error to_error(const OutOfMemory& problem);
 
 }  // namespace headroom::allocator

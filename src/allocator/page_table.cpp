@@ -73,9 +73,13 @@ void PageTable::set_state(const Pages& pages, PageState state) {
   for (std::uint32_t i = 0; i < pages.count; ++i) numbers_[pages.handle + i].state = state;
 }
 
-Result<PageTable::Pages> PageTable::remove_pages(PageHandle pages) {
+Result<PageTable::Pages> PageTable::unmapped(PageHandle pages) const {
   if (!is_handle(pages, PageState::unmapped)) return no_handle(pages);
-  const Pages removed{pages, numbers_[pages].count};
+  return Pages{pages, numbers_[pages].count};
+}
+
+Result<PageTable::Pages> PageTable::remove_pages(PageHandle pages) {
+  HEADROOM_TRY(const Pages removed, unmapped(pages));
   set_state(removed, PageState::absent);
   pages_ -= removed.count;
   auto run = unused_.emplace(pages, removed.count).first;

@@ -34,7 +34,8 @@ class PageTable {
   // other pages have them.
   PageHandle next_pages(std::uint32_t count) const;
   void add_pages(std::uint32_t count);
-  // What was removed.
+  // The pages of a handle that is mapped nowhere, and the same of one that is removed with that.
+  Result<Pages> unmapped(PageHandle pages) const;
   Result<Pages> remove_pages(PageHandle pages);
 
   // What is mapped there now, or was.

@@ -6,13 +6,6 @@
 #include "base/bytes.h"
 
 namespace headroom::allocator {
-namespace {
-
-// More streams than any program uses. Beyond it the core waits for them rather than keep an index
-// of free blocks for each.
-constexpr std::size_t max_private_streams = 64;
-
-}  // namespace
 
 PagedCore::PagedCore(DevicePool& pages, std::uint64_t address_range_bytes)
     : pages_(&pages),
@@ -32,7 +25,7 @@ SegmentId PagedCore::find_ready(std::uint64_t bytes, StreamId stream) {
 void PagedCore::release(SegmentId used) {
   Heap& heap = heap_of(used);
   heap.release(used);
-  if (heap.stream_count() > max_private_streams) limit_private_streams(heap);
+  limit_private_streams(heap, *pages_);
 }
 
 void PagedCore::publish(StreamId stream) {
@@ -51,6 +44,7 @@ SegmentId PagedCore::find(std::uint64_t bytes, StreamId stream) {
     SegmentId found = grow(home(bytes), bytes, stream);
     if (found == no_segment) found = take_from(other(bytes), bytes, stream);
     if (found == no_segment) found = repair(home(bytes), bytes, stream);
+    limit_private_streams(home(bytes), *pages_);
     if (found != no_segment || !wait_for_other_streams(stream)) return found;
     found = take_from(home(bytes), bytes, stream);
     if (found != no_segment) return found;
@@ -136,15 +130,6 @@ bool PagedCore::wait_for_other_streams(StreamId stream) {
     }
   }
   return waited;
-}
-
-void PagedCore::limit_private_streams(Heap& heap) {
-  for (const StreamId stream : heap.private_streams()) {
-    if (!pages_->wait_for(stream)) continue;
-    publish(stream);
-    ++counts_.waits;
-    return;
-  }
 }
 
 std::uint64_t PagedCore::give_up(std::uint64_t bytes) {

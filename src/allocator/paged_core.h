@@ -41,7 +41,6 @@ class PagedCore final : public Core {
   SegmentId repair(Heap& heap, std::uint64_t bytes, StreamId stream);
   bool collect_pages(const Window& window);
   bool wait_for_other_streams(StreamId stream);
-  void limit_private_streams(Heap& heap);
   std::uint64_t movable_pages(StreamId stream) const;
   Heap& heap_of(SegmentId id) { return segments_[id].heap == small_heap ? small_ : large_; }
   Heap& home(std::uint64_t bytes) { return bytes <= small_bytes ? small_ : large_; }

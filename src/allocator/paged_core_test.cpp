@@ -125,5 +125,37 @@ TEST_F(LargeHandles, all_goes_back_in_the_end) {
   EXPECT_EQ(device_.table().mapped_pages(), 0U);
 }
 
+// Every search goes through the indexes, and each is some kilobytes.
+TEST(ManyStreams, there_are_indexes_for_so_many_of_them_only) {
+  SimulatedBackend device;
+  DevicePool pool(device, 8192 * mib);
+  PagedCore core(pool, 16384 * mib);
+  std::vector<SegmentId> live;
+  const auto allocate = [&](StreamId stream) {
+    SegmentId id = core.find_ready(700 * 1024, stream);
+    if (id == no_segment) id = core.find(700 * 1024, stream);
+    core.segment(id).stream = stream;
+    return id;
+  };
+  const auto expect_few = [&] {
+    for (const Tiling* tiling : core.tilings()) ASSERT_LE(tiling->stream_count(), 66U);
+  };
+  for (StreamId stream = 0; stream < 1000; ++stream) {
+    live.push_back(allocate(stream));
+    expect_few();
+  }
+  for (const SegmentId id : live) {
+    core.release(id);
+    expect_few();
+  }
+  // Each takes all that it has freed, so that it has nothing free left.
+  for (StreamId stream = 0; stream < 1000; ++stream) {
+    core.release(allocate(stream));
+    live[stream] = allocate(stream);
+    expect_few();
+  }
+  EXPECT_EQ(core.broken_invariant(), "");
+}
+
 }  // namespace
 }  // namespace headroom::allocator

@@ -80,7 +80,10 @@ SegmentId PlainCore::find(std::uint64_t bytes, StreamId stream) {
   const Kind kind = kind_of(bytes);
   if (kind == own) limit_idle(bytes);
   SegmentId found = take_new(kind, bytes, stream);
-  if (found != no_segment) return found;
+  if (found != no_segment) {
+    limit_private_streams(heaps_[kind], *pool_);
+    return found;
+  }
   // Plain memory goes back with a synchronisation in any case. What a wait has brought may serve as
   // it is, and limit_idle() may have waited already.
   wait_for_streams();
@@ -130,7 +133,9 @@ std::uint64_t PlainCore::flush(std::uint64_t bytes) {
 }
 
 void PlainCore::release(SegmentId used) {
-  heaps_[segments_[used].heap].release(used);
+  PlainHeap& heap = heaps_[segments_[used].heap];
+  heap.release(used);
+  limit_private_streams(heap, *pool_);
 }
 
 void PlainCore::publish(StreamId stream) {

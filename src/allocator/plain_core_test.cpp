@@ -303,5 +303,37 @@ TEST(PlainCore, random_operations_with_faults_lose_nothing) {
   }
 }
 
+// Every search goes through the indexes, and each is some kilobytes.
+TEST(ManyStreamsOnPlainMemory, there_are_indexes_for_so_many_of_them_only) {
+  SimulatedBackend device(plenty, SimulatedBackend::without_virtual_memory());
+  DevicePool pool(device, 8192 * mib);
+  PlainCore core(pool);
+  std::vector<SegmentId> live;
+  const auto allocate = [&](StreamId stream) {
+    SegmentId id = core.find_ready(700 * 1024, stream);
+    if (id == no_segment) id = core.find(700 * 1024, stream);
+    core.segment(id).stream = stream;
+    return id;
+  };
+  const auto expect_few = [&] {
+    for (const Tiling* tiling : core.tilings()) ASSERT_LE(tiling->stream_count(), 66U);
+  };
+  for (StreamId stream = 0; stream < 1000; ++stream) {
+    live.push_back(allocate(stream));
+    expect_few();
+  }
+  for (const SegmentId id : live) {
+    core.release(id);
+    expect_few();
+  }
+  // Each takes all that it has freed, so that it has nothing free left.
+  for (StreamId stream = 0; stream < 1000; ++stream) {
+    core.release(allocate(stream));
+    live[stream] = allocate(stream);
+    expect_few();
+  }
+  EXPECT_EQ(core.broken_invariant(), "");
+}
+
 }  // namespace
 }  // namespace headroom::allocator

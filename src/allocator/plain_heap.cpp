@@ -26,7 +26,7 @@ std::uint64_t PlainHeap::release_range(SegmentId idle) {
 SegmentId PlainHeap::idle_for(std::uint64_t bytes) const {
   SegmentId enough = no_segment;
   SegmentId largest = no_segment;
-  free_.front().segments.for_each_from(page_bytes, [&](SegmentId id) {
+  free_.front().segments->for_each_from(page_bytes, [&](SegmentId id) {
     if (enough != no_segment || !is_idle(id)) return;
     if ((*segments_)[id].bytes >= bytes) enough = id;
     largest = id;

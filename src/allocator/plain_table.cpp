@@ -19,12 +19,15 @@ void PlainTable::add(std::uint64_t address, std::uint64_t bytes) {
   bytes_ += bytes;
 }
 
-Result<std::uint64_t> PlainTable::remove(std::uint64_t address) {
+Result<std::uint64_t> PlainTable::size_of(std::uint64_t address) const {
   const auto found = sizes_.find(address);
-  if (found == sizes_.end())
-    return Error{Errc::invalid, fmt::format("{:#x} is not a plain allocation", address), ""};
-  const std::uint64_t bytes = found->second;
-  sizes_.erase(found);
+  if (found != sizes_.end()) return found->second;
+  return Error{Errc::invalid, fmt::format("{:#x} is not a plain allocation", address), ""};
+}
+
+Result<std::uint64_t> PlainTable::remove(std::uint64_t address) {
+  HEADROOM_TRY(const std::uint64_t bytes, size_of(address));
+  sizes_.erase(address);
   bytes_ -= bytes;
   return bytes;
 }

@@ -16,7 +16,8 @@ class PlainTable {
   static Status check_size(std::uint64_t bytes);
 
   void add(std::uint64_t address, std::uint64_t bytes);
-  // The size that it had.
+  // The size that it has, or had.
+  Result<std::uint64_t> size_of(std::uint64_t address) const;
   Result<std::uint64_t> remove(std::uint64_t address);
 
   std::uint64_t bytes() const { return bytes_; }

@@ -13,16 +13,16 @@ namespace headroom::allocator {
 
 FreeIndex& Tiling::stream_index(StreamId stream) {
   for (StreamIndex& index : free_) {
-    if (index.stream == stream) return index.segments;
+    if (index.stream == stream) return *index.segments;
   }
-  return free_.emplace_back(StreamIndex{stream, FreeIndex(*segments_)}).segments;
+  return *free_.emplace_back(StreamIndex{stream, std::make_unique<FreeIndex>(*segments_)}).segments;
 }
 
 SegmentId Tiling::best_fit(std::uint64_t bytes, StreamId stream) const {
   SegmentId best = no_segment;
   for (const StreamIndex& index : free_) {
     if (index.stream != stream && index.stream != any_stream) continue;
-    const SegmentId found = index.segments.best_fit(bytes);
+    const SegmentId found = index.segments->best_fit(bytes);
     if (found == no_segment) continue;
     const auto order = [this](SegmentId id) {
       return std::tie((*segments_)[id].bytes, (*segments_)[id].address);
@@ -53,7 +53,7 @@ void Tiling::publish(StreamId stream) {
   const auto found = std::find_if(free_.begin(), free_.end(),
                                   [&](const StreamIndex& each) { return each.stream == stream; });
   if (found == free_.end()) return;
-  FreeIndex& index = found->segments;
+  FreeIndex& index = *found->segments;
   while (!index.empty()) {
     const SegmentId id = index.largest();
     index.erase(id);
@@ -63,10 +63,16 @@ void Tiling::publish(StreamId stream) {
   free_.erase(found);
 }
 
+void Tiling::forget_idle_streams() {
+  std::erase_if(free_, [](const StreamIndex& index) {
+    return index.stream != any_stream && index.segments->empty();
+  });
+}
+
 std::vector<StreamId> Tiling::private_streams() const {
   std::vector<StreamId> streams;
   for (const StreamIndex& index : free_) {
-    if (index.stream != any_stream && !index.segments.empty()) streams.push_back(index.stream);
+    if (index.stream != any_stream && !index.segments->empty()) streams.push_back(index.stream);
   }
   return streams;
 }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -51,7 +52,7 @@ class Tiling {
   template <class Visit>
   void for_each_free(Visit&& visit) const {
     for (const StreamIndex& index : free_)
-      index.segments.for_each_from(0, [&](SegmentId id) { visit((*segments_)[id]); });
+      index.segments->for_each_from(0, [&](SegmentId id) { visit((*segments_)[id]); });
   }
   // Calls visit(SegmentId) for every segment, by range and address.
   template <class Visit>
@@ -68,8 +69,10 @@ class Tiling {
   void add_to(HeapView& view, StreamId stream) const;
 
   std::vector<StreamId> private_streams() const;  // Those that free segments still belong to.
-  std::size_t stream_count() const { return free_.size(); }  // At least as many as those.
-  std::uint64_t address_bytes() const;                       // Of all ranges.
+  // How many streams it keeps an index for: those, and some that had free segments before.
+  std::size_t stream_count() const { return free_.size(); }
+  void forget_idle_streams();           // Those that have none now.
+  std::uint64_t address_bytes() const;  // Of all ranges.
   std::uint64_t bytes_in(SegmentState state) const;
 
   // Everything that must hold between calls; empty if it does, else what does not.
@@ -82,9 +85,10 @@ class Tiling {
     SegmentId first = no_segment;
     StreamId stream = 0;  // Whose request it was taken for.
   };
+  // An index is large; the list of them is gone through by every search.
   struct StreamIndex {
     StreamId stream;
-    FreeIndex segments;
+    std::unique_ptr<FreeIndex> segments;
   };
 
   // A new range that is one segment of this state, for a request of the stream; its index in
@@ -104,9 +108,9 @@ class Tiling {
   void attach_alone(SegmentId id);
   void detach(SegmentId id);
 
-  Tiling(const Tiling&) = default;
+  Tiling(const Tiling&) = delete;
   Tiling(Tiling&&) = default;
-  Tiling& operator=(const Tiling&) = default;
+  Tiling& operator=(const Tiling&) = delete;
   Tiling& operator=(Tiling&&) = default;
   ~Tiling() = default;
 

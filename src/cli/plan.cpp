@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/explain.h"
+#include "cli/host_memory.h"
 #include "cli/past_runs.h"
 #include "cli/plan_flags.h"
 #include "cli/plan_page.h"
@@ -119,6 +120,7 @@ int run_plan(const Options& options, const Context& context) {
     const report::Style style{machine::stdout_shows_colour()};
     context.printer.print(report::to_text(*plan, loaded->model, style) + report::to_text(past));
   }
+  if (const auto warning = warn_of_host_memory(*plan)) print_error(context, *warning, exit_ok);
   if (!options.html.empty()) {
     const auto written = write_plan_page(options.html, *plan, *loaded, *device);
     if (!written) return print_error(context, written.error(), exit_could_not_look);

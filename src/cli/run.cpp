@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "cli/commands.h"
+#include "cli/host_memory.h"
 #include "cli/past_runs.h"
 #include "estimate/plan.h"
 #include "machine/program.h"
@@ -75,6 +76,8 @@ int run_job(const Options& options, const Context& context) {
   auto plan = plan_job(*loaded, options.job);
   if (!plan) return print_error(context, std::move(plan).error().in(options.job), exit_usage);
   if (plan->fits == false) return refuse(*plan, *loaded, options.job, context);
+  if (const auto warning = warn_of_host_memory(*plan); warning && !options.quiet)
+    print_error(context, *warning, exit_ok);
   if (!options.quiet) {
     context.printer.note(
         fmt::format("planned peak {}{}", to_string(Bytes{plan->device_bytes}),

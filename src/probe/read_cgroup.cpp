@@ -12,17 +12,6 @@ using facts::Text;
 using facts::Why;
 using machine::Files;
 
-// "/a/b" → "/a/b", "/a", "": every group that a process in /a/b is in.
-std::vector<std::string> groups_upward(std::string group) {
-  if (!group.starts_with('/') || group == "/") group.clear();
-  std::vector<std::string> groups = {group};
-  while (!group.empty()) {
-    group.erase(group.rfind('/'));
-    groups.push_back(group);
-  }
-  return groups;
-}
-
 // Limits of outer groups hold for the inner ones too: the smallest counts. Without any, the best
 // reason is kept: "no limit is set" is an answer, "not there" is none.
 Fact<Bytes> find_tightest(const Files& files, const std::string& base,
@@ -42,6 +31,16 @@ Fact<Bytes> find_tightest(const Files& files, const std::string& base,
 }
 
 }  // namespace
+
+std::vector<std::string> groups_upward(std::string group) {
+  if (!group.starts_with('/') || group == "/") group.clear();
+  std::vector<std::string> groups = {group};
+  while (!group.empty()) {
+    group.erase(group.rfind('/'));
+    groups.push_back(group);
+  }
+  return groups;
+}
 
 facts::CgroupLimits read_cgroup(const Files& files) {
   const Text own = read_text(files, "/proc/self/cgroup");

@@ -63,11 +63,13 @@ class Page {
   }
 
   void add_verdict() {
-    const auto failed = std::count_if(pictures_.begin(), pictures_.end(), [](const auto& picture) {
-      return !picture.row.result.completed;
-    });
-    const auto& capacity = pictures_.front().row.capacity_bytes;
-    const std::string where = capacity ? "in " + human(*capacity) : "with unlimited memory";
+    const auto fails = [](const auto& picture) { return !picture.row.result.completed; };
+    const auto failed = std::count_if(pictures_.begin(), pictures_.end(), fails);
+    const auto first = std::find_if(pictures_.begin(), pictures_.end(), fails);
+    const ReplayRow& telling = first == pictures_.end() ? pictures_.front().row : first->row;
+    const bool is_unlimited = !telling.capacity_bytes && failed == 0;
+    const std::string where =
+        is_unlimited ? "with unlimited memory" : "in " + capacity_text(telling, "");
     std::string verdict = fmt::format("It fits {} under every policy asked for.", where);
     if (failed > 0)
       verdict = fmt::format("It does not fit {} under {} of {} policies.", where, failed,

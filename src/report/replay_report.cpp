@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "allocator/models/make_policy.h"
 #include "base/bytes.h"
 #include "base/text.h"
 
@@ -78,7 +79,10 @@ std::string lay_out(const std::vector<Cells>& table) {
 // Whether more memory was needed, or what was free was of no use.
 std::string why_not(const ReplayRow& row) {
   const std::uint64_t live = row.result.usage.live_bytes;
-  if (!row.capacity_bytes || *row.capacity_bytes < live) return "";
+  if (!row.capacity_bytes)
+    return fmt::format("No --capacity was given, and a replay has {} at most.\n",
+                       to_string(Bytes{allocator::unlimited_capacity_bytes}));
+  if (*row.capacity_bytes < live) return "";
   const std::uint64_t rest = *row.capacity_bytes - live;
   if (row.result.failed_bytes > rest)
     return fmt::format("Only {} of the capacity were not in use.\n", to_string(Bytes{rest}));
@@ -120,6 +124,13 @@ std::optional<std::uint64_t> steady_repairs(const ReplayRow& row) {
 
 }  // namespace
 
+std::string capacity_text(const ReplayRow& row, std::string_view unlimited) {
+  if (row.capacity_bytes) return to_string(Bytes{*row.capacity_bytes});
+  if (row.result.completed) return std::string(unlimited);
+  return fmt::format("the {} that a replay has at most",
+                     to_string(Bytes{allocator::unlimited_capacity_bytes}));
+}
+
 std::vector<std::uint64_t> steady_marks(const std::vector<std::uint64_t>& iteration_ends) {
   std::vector<std::uint64_t> marks;
   if (!iteration_ends.empty()) marks.push_back(iteration_ends.front());
@@ -129,7 +140,8 @@ std::vector<std::uint64_t> steady_marks(const std::vector<std::uint64_t>& iterat
 
 Json to_json(const TraceFacts& trace, const ReplayRow& row) {
   Json missing = Json::object();
-  if (!row.capacity_bytes) missing["/capacity_bytes"] = "no --capacity was given: unlimited";
+  if (!row.capacity_bytes)
+    missing["/capacity_bytes"] = "no --capacity was given: " + capacity_text(row, "unlimited");
   if (!row.min_capacity_wanted) {
     missing["/min_capacity_bytes"] = "searched only with --min-capacity";
   } else if (!row.min_capacity_bytes) {
@@ -159,11 +171,16 @@ Json to_json(const TraceFacts& trace, const ReplayRow& row) {
 }
 
 std::string to_text(const TraceFacts& trace, const std::vector<ReplayRow>& rows) {
-  const auto& capacity = rows.front().capacity_bytes;
-  std::string text =
-      fmt::format("{}: {} events, live peak {}, {}\n\n", trace.name, trace.events,
-                  to_string(Bytes{trace.peak_live_bytes}),
-                  capacity ? "capacity " + to_string(Bytes{*capacity}) : "unlimited capacity");
+  // Where one of them failed, what there was is no matter of course.
+  const auto failed = std::find_if(rows.begin(), rows.end(),
+                                   [](const ReplayRow& row) { return !row.result.completed; });
+  const ReplayRow& telling = failed == rows.end() ? rows.front() : *failed;
+  const std::string_view before = telling.capacity_bytes     ? "capacity "
+                                  : telling.result.completed ? ""
+                                                             : "in ";
+  std::string text = fmt::format("{}: {} events, live peak {}, {}{}\n\n", trace.name, trace.events,
+                                 to_string(Bytes{trace.peak_live_bytes}), before,
+                                 capacity_text(telling, "unlimited capacity"));
   const bool searched = rows.front().min_capacity_wanted;
   std::vector<Cells> table = {{"policy", "outcome", "reserved", "over live", "device calls",
                                "ns/event", searched ? "capacity needed" : ""}};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "allocator/replay/replay.h"
@@ -35,6 +36,10 @@ struct ReplayRow {
 std::vector<std::uint64_t> steady_marks(const std::vector<std::uint64_t>& iteration_ends);
 
 Json to_json(const TraceFacts& trace, const ReplayRow& row);
+// The memory that the row was replayed in: a size, or `unlimited` where no capacity was given. Also
+// then there is an end, which is named where the row did not complete.
+std::string capacity_text(const ReplayRow& row, std::string_view unlimited);
+
 std::string to_text(const TraceFacts& trace, const std::vector<ReplayRow>& rows);
 
 // What to do where a policy did not finish: the last lines. Empty where all did.

@@ -61,7 +61,7 @@ std::string introduce_oom(const SnapshotFacts& facts, const SnapshotOom& oom) {
 }
 
 std::string outcome(const SnapshotOom& oom, const TraceFacts& trace, const ReplayRow& row) {
-  const std::string capacity = row.capacity_bytes ? human(*row.capacity_bytes) : "unlimited memory";
+  const std::string capacity = capacity_text(row, "unlimited memory");
   if (row.result.completed)
     return fmt::format(
         "  {}: yes. Everything up to there and the refused {} fit into {}; {} were "

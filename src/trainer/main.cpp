@@ -17,6 +17,7 @@
 #include "run/job_inputs.h"
 #include "run/output_folder.h"
 #include "trainer/check_files.h"
+#include "trainer/oom_score.h"
 #include "trainer/training.h"
 
 namespace headroom::trainer {
@@ -198,6 +199,7 @@ int parse_and_run(int argc, char** argv, machine::Printer& printer) {
   }
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
+  raise_oom_score();
   printer.finish_first();
   return run_job(arguments, printer);
 }

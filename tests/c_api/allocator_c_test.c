@@ -130,9 +130,13 @@ static void streams_and_pools_keep_their_memory_apart(void) {
   EXPECT(headroom_begin_pool(a, 1, &one) == HEADROOM_OK);
   captured = headroom_allocate(a, 8 * MIB, &one, no_tag);
   EXPECT(captured != NULL && captured != p && captured != q);
+  EXPECT(headroom_end_pool(a, 2) == HEADROOM_INVALID);
+  EXPECT(strstr(headroom_last_error(), "pool 2") != NULL);
   EXPECT(headroom_end_pool(a, 1) == HEADROOM_OK);
   EXPECT(headroom_free(a, captured, &one) == HEADROOM_OK);
   EXPECT(headroom_release_pool(a, 1) == HEADROOM_OK);
+  EXPECT(headroom_release_pool(a, 1) == HEADROOM_INVALID);
+  EXPECT(headroom_end_pool(a, 1) == HEADROOM_INVALID);
   headroom_allocator_destroy(a);
 }
 

@@ -69,6 +69,7 @@ struct Job {
   std::vector<Mailbox>& mailboxes;
   StreamId streams = 1;
   std::atomic<std::uint64_t> damaged = 0;
+  std::atomic<std::uint64_t> lost_pools = 0;
   std::atomic<std::uint64_t> refused = 0;
 };
 
@@ -180,8 +181,8 @@ class Worker {
     for (int i = 0; i < 20; ++i) {
       if (allocate(random_.below(mib), own_stream()) && i % 2 == 0) free_one(live_.size() - 1);
     }
-    job_.allocator.end_pool(pool);
-    if (random_.below(2) == 0) job_.allocator.release_pool(pool);
+    if (!job_.allocator.end_pool(pool)) ++job_.lost_pools;
+    if (random_.below(2) == 0 && !job_.allocator.release_pool(pool)) ++job_.lost_pools;
   }
 
   Job& job_;
@@ -201,6 +202,7 @@ struct Arguments {
 
 std::string verdict(const Job& job) {
   if (job.damaged > 0) return fmt::format("{} blocks lost bytes", job.damaged.load());
+  if (job.lost_pools > 0) return fmt::format("{} pools were lost", job.lost_pools.load());
   const Usage usage = job.allocator.usage_snapshot();
   if (usage.live_bytes != 0) return fmt::format("{} bytes are live at the end", usage.live_bytes);
   if (usage.reserved_peak_bytes > capacity) return "more was taken than the capacity";

@@ -93,7 +93,8 @@ Result<std::uint64_t> DeviceBackend::reserve_range(std::uint64_t bytes) {
   HEADROOM_TRY(std::uint64_t address, driver_->reserve(bytes, page_bytes));
   Reservation reservation{address, bytes};
   if (address % page_bytes != 0) {  // HIP takes the alignment and does not keep it.
-    HEADROOM_CHECK(driver_->free_range(address, bytes));
+    // Addresses cost nothing: those that do not go back now do so in the end.
+    if (!driver_->free_range(address, bytes)) reservations_.push_back(reservation);
     reservation.bytes = bytes + page_bytes;
     HEADROOM_TRY(reservation.address, driver_->reserve(reservation.bytes, page_bytes));
     address = round_up(reservation.address, page_bytes);
@@ -127,10 +128,14 @@ Result<PageHandle> DeviceBackend::create_pages(std::uint32_t count) {
 
 Status DeviceBackend::destroy_pages(PageHandle pages) {
   HEADROOM_CHECK(check_virtual_memory());
-  HEADROOM_TRY(const PageTable::Pages removed, table_.remove_pages(pages));
-  const std::uint64_t drivers = std::exchange(handles_[pages], 0);
-  if (capabilities_.destroy_returns_memory) return driver_->destroy_pages(drivers);
-  spare_handles_[removed.count].push_back(drivers);
+  HEADROOM_TRY(const PageTable::Pages unmapped, table_.unmapped(pages));
+  if (capabilities_.destroy_returns_memory) {
+    HEADROOM_CHECK(driver_->destroy_pages(handles_[pages]));
+  } else {
+    spare_handles_[unmapped.count].push_back(handles_[pages]);
+  }
+  handles_[pages] = 0;
+  HEADROOM_CHECK(table_.remove_pages(pages));
   return Done{};
 }
 
@@ -201,10 +206,10 @@ Result<std::uint64_t> DeviceBackend::allocate(std::uint64_t bytes) {
 
 Status DeviceBackend::release(std::uint64_t address) {
   HEADROOM_CHECK(check_owner());
-  HEADROOM_TRY(const std::uint64_t bytes, plain_.remove(address));
-  auto released = driver_->release(address);
-  if (!released) plain_.add(address, bytes);
-  return released;
+  HEADROOM_CHECK(plain_.size_of(address));
+  HEADROOM_CHECK(driver_->release(address));
+  HEADROOM_CHECK(plain_.remove(address));
+  return Done{};
 }
 
 Result<DeviceMemory> DeviceBackend::device_memory() {

@@ -21,6 +21,9 @@ namespace {
 
 constexpr int reservation_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
+constexpr const char* look_at_memory =
+    "free -h shows what memory is left; set a smaller [device] capacity";
+
 // Addresses are numbers at the seam, because on a GPU they point to nothing that the CPU can read.
 void* pointer(std::uint64_t address) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -59,14 +62,34 @@ std::uint64_t mapping_limit() {
   return text ? parse_u64(trim(*text)).value_or(0) : 0;
 }
 
+// Fills private memory as fallocate() fills a file, so that the kernel's refusal is an Error.
+Status populate(void* start, std::uint64_t bytes) {
+  while (::madvise(start, bytes, MADV_POPULATE_WRITE) != 0) {
+    if (errno == EINTR || errno == EAGAIN) continue;
+    if (errno != EINVAL)
+      return failed("filling memory", errno == EFAULT ? ENOMEM : errno, look_at_memory);
+    // Linux before 5.14 does not know it.
+    const auto step = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    for (std::uint64_t at = 0; at < bytes; at += step) static_cast<volatile char*>(start)[at] = 0;
+    break;
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<HostBackend>> HostBackend::create(VirtualMemory virtual_memory) {
+  HEADROOM_TRY(HostMemory memory, HostMemory::of_this_machine());
+  return create(virtual_memory, std::move(memory));
+}
+
+Result<std::unique_ptr<HostBackend>> HostBackend::create(VirtualMemory virtual_memory,
+                                                         HostMemory memory) {
   const int file = ::memfd_create("headroom", MFD_CLOEXEC);
   if (file < 0)
     return failed("creating the memory file (memfd_create)", errno,
                   "ulimit -n shows how many files this process may have open");
-  std::unique_ptr<HostBackend> backend(new HostBackend(file, ::getpid()));
+  std::unique_ptr<HostBackend> backend(new HostBackend(file, ::getpid(), std::move(memory)));
   if (virtual_memory == VirtualMemory::off) backend->capabilities_ = {};
   backend->capabilities_.max_mappings = mapping_limit();
   return backend;
@@ -135,22 +158,38 @@ Status HostBackend::grow_file(std::uint64_t pages) {
   return Done{};
 }
 
+Status HostBackend::take(std::uint64_t bytes, const TakeSlice& take_slice) {
+  const std::uint64_t held = table_.pages() * page_bytes + plain_.bytes();
+  const auto take_all = [&]() -> Status {
+    for (std::uint64_t taken = 0; taken < bytes;) {
+      HEADROOM_TRY(const std::uint64_t slice, memory_.grant(bytes - taken, held + taken));
+      HEADROOM_CHECK(take_slice(taken, slice));
+      taken += slice;
+    }
+    return Done{};
+  };
+  auto taken = take_all();
+  if (taken) return taken;
+  return std::move(taken).error().in(fmt::format("taking {} of host memory on top of {}",
+                                                 to_string(Bytes{bytes}), to_string(Bytes{held})));
+}
+
 // The number of a page is its place in the file.
 Result<PageHandle> HostBackend::create_pages(std::uint32_t count) {
   HEADROOM_CHECK(check_virtual_memory());
   HEADROOM_CHECK(PageTable::check_count(count));
   const PageHandle pages = table_.next_pages(count);
-  const std::uint64_t bytes = count * page_bytes;
   HEADROOM_CHECK(grow_file(std::uint64_t{pages} + count));
-  int code = 0;
-  do {
-    code = ::fallocate(file_, 0, offset_of(pages), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
-  } while (code == EINTR);
-  if (code != 0) {
+  auto taken = take(count * page_bytes, [&](std::uint64_t offset, std::uint64_t bytes) -> Status {
+    while (::fallocate(file_, 0, offset_of(pages) + static_cast<off_t>(offset),
+                       static_cast<off_t>(bytes)) != 0) {
+      if (errno != EINTR) return failed("filling the memory file", errno, look_at_memory);
+    }
+    return Done{};
+  });
+  if (!taken) {
     static_cast<void>(punch(pages, count));  // It may have taken some of them.
-    return failed(fmt::format("taking {} of host memory on top of {}", to_string(Bytes{bytes}),
-                              to_string(Bytes{table_.pages() * page_bytes})),
-                  code, "free -h shows what memory is left; set a smaller [device] capacity");
+    return std::move(taken).error();
   }
   table_.add_pages(count);
   return pages;
@@ -163,10 +202,12 @@ bool HostBackend::punch(PageHandle first, std::uint32_t count) const {
 
 Status HostBackend::destroy_pages(PageHandle pages) {
   HEADROOM_CHECK(check_virtual_memory());
-  HEADROOM_TRY(const PageTable::Pages removed, table_.remove_pages(pages));
-  if (punch(removed.handle, removed.count)) return Done{};
-  return failed(fmt::format("returning {} of host memory", to_string(Bytes{removed.bytes()})),
-                errno, "");
+  HEADROOM_TRY(const PageTable::Pages unmapped, table_.unmapped(pages));
+  if (!punch(unmapped.handle, unmapped.count))
+    return failed(fmt::format("returning {} of host memory", to_string(Bytes{unmapped.bytes()})),
+                  errno, "");
+  HEADROOM_CHECK(table_.remove_pages(pages));
+  return Done{};
 }
 
 Status HostBackend::map(std::uint64_t address, PageHandle pages) {
@@ -177,7 +218,8 @@ Status HostBackend::map(std::uint64_t address, PageHandle pages) {
                              file_, offset_of(pages)) == place;
   if (mapped && ::madvise(place, handle.bytes(), MADV_DONTFORK) == 0) return Done{};
   const int code = errno;
-  if (mapped) static_cast<void>(cover(place, handle.bytes()));
+  // A failed mmap() may have unmapped what was there: those addresses must not become others'.
+  static_cast<void>(cover(place, handle.bytes()));
   HEADROOM_CHECK(table_.unmap(address));
   return failed_to_map("mapping pages", code, table_.mapped_pages());
 }
@@ -199,12 +241,18 @@ Status HostBackend::allow_access(std::uint64_t address, std::uint64_t bytes) {
 Result<std::uint64_t> HostBackend::allocate(std::uint64_t bytes) {
   HEADROOM_CHECK(check_owner());
   HEADROOM_CHECK(PlainTable::check_size(bytes));
-  // Filled at once, so that memory that does not exist is an Error here and not a signal later.
-  void* start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  void* start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED)
     return failed(fmt::format("taking {} of host memory", to_string(Bytes{bytes})), errno,
-                  "free -h shows what memory is left; set a smaller [device] capacity");
+                  look_at_memory);
+  // Filled at once, so that memory that does not exist is an Error here and not a signal later.
+  auto taken = take(bytes, [start](std::uint64_t offset, std::uint64_t slice) {
+    return populate(static_cast<char*>(start) + offset, slice);
+  });
+  if (!taken) {
+    ::munmap(start, bytes);
+    return std::move(taken).error();
+  }
   static_cast<void>(::madvise(start, bytes, MADV_DONTFORK));  // As with pages.
   plain_.add(number(start), bytes);
   return number(start);
@@ -212,8 +260,9 @@ Result<std::uint64_t> HostBackend::allocate(std::uint64_t bytes) {
 
 Status HostBackend::release(std::uint64_t address) {
   HEADROOM_CHECK(check_owner());
-  HEADROOM_TRY(const std::uint64_t bytes, plain_.remove(address));
+  HEADROOM_TRY(const std::uint64_t bytes, plain_.size_of(address));
   if (::munmap(pointer(address), bytes) != 0) return failed("returning host memory", errno, "");
+  HEADROOM_CHECK(plain_.remove(address));
   return Done{};
 }
 

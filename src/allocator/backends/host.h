@@ -4,7 +4,8 @@
 // contents can be checked, without a GPU.
 //
 // A page is filled (zeroed) when it is created, so that memory that does not exist is an Error then
-// and not a signal at the first touch. Destroying it punches a hole in the file.
+// and not a signal at the first touch. The machine is asked before, slice by slice, since it would
+// give what it does not have (HostMemory). Destroying a page punches a hole in the file.
 //
 // Fork: a child does not have the pages (MADV_DONTFORK), because writes to shared pages would reach
 // the parent; touching a block there is a segmentation fault, and calls are refused. fork + exec is
@@ -14,9 +15,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "allocator/backend.h"
+#include "allocator/backends/host_memory.h"
 #include "allocator/page_table.h"
 #include "allocator/plain_table.h"
 #include "machine/fork_guard.h"
@@ -29,6 +33,9 @@ class HostBackend final : public Backend {
   enum class VirtualMemory : std::uint8_t { on, off };
   static Result<std::unique_ptr<HostBackend>> create(
       VirtualMemory virtual_memory = VirtualMemory::on);
+  // Asks `memory` in place of this machine.
+  static Result<std::unique_ptr<HostBackend>> create(VirtualMemory virtual_memory,
+                                                     HostMemory memory);
   ~HostBackend() override;
 
   const Capabilities& capabilities() const override { return capabilities_; }
@@ -53,14 +60,19 @@ class HostBackend final : public Backend {
   Result<std::uint64_t> held_bytes() const;
 
  private:
-  HostBackend(int file, int owner) : file_(file), owner_(owner) {}
+  HostBackend(int file, int owner, HostMemory memory)
+      : file_(file), owner_(owner), memory_(std::move(memory)) {}
   Status check_owner() const;
   Status check_virtual_memory() const;
   Status grow_file(std::uint64_t pages);
   bool punch(PageHandle first, std::uint32_t count) const;
+  // Takes `bytes` by take(offset, bytes) of each slice, as the machine grants them.
+  using TakeSlice = std::function<Status(std::uint64_t offset, std::uint64_t bytes)>;
+  Status take(std::uint64_t bytes, const TakeSlice& take_slice);
 
   int file_;
   int owner_;  // The process that made it.
+  HostMemory memory_;
   Result<machine::ForkGuard> fork_guard_ = machine::ForkGuard::create();
   std::uint64_t file_pages_ = 0;
   PageTable table_;

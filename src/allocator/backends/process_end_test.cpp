@@ -41,8 +41,7 @@ int use_all_of(HeadroomAllocator& allocator, Address block) {
   if (allocator.allocate({mib}) || allocator.allocate({mib, Component::other, 9})) return 1;
   if (allocator.usage().live_bytes != 0 || allocator.block_bytes(block)) return 2;
   if (allocator.begin_pool(1, 0)) return 3;
-  allocator.end_pool(1);
-  allocator.release_pool(1);
+  if (allocator.end_pool(1) || allocator.release_pool(1)) return 6;
   const OutOfMemory why = allocator.explain({mib});
   if (!why.device || why.device->message.find("forked") == std::string::npos) return 4;
   return allocator.broken_invariant().empty() ? 0 : 5;

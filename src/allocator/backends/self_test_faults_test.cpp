@@ -232,6 +232,23 @@ TEST(DeviceBackend, gives_everything_back_in_the_end) {
   EXPECT_EQ(left, 0U);
 }
 
+TEST(DeviceBackend, addresses_that_would_not_go_back_go_back_in_the_end) {
+  std::size_t left = 99;
+  {
+    auto driver = std::make_unique<testing::FakeDriver>(Fault::none, &left);
+    testing::FakeDriver& fake = *driver;
+    fake.place_oddly();
+    DeviceBackend backend(std::move(driver), trusted({.virtual_memory = true}));
+    fake.set_fault(Fault::range_not_freed);
+    const auto range = backend.reserve_range(4 * mib);
+    ASSERT_TRUE(range.has_value()) << range.error().message;
+    EXPECT_EQ(*range % page_bytes, 0U);
+    ASSERT_TRUE(backend.map(*range + 2 * mib, *backend.create_pages(1)).has_value());
+    fake.set_fault(Fault::none);
+  }
+  EXPECT_EQ(left, 0U);
+}
+
 TEST(DeviceBackend, uses_an_event_again_once_it_has_passed) {
   auto driver = std::make_unique<testing::FakeDriver>();
   const testing::FakeDriver& fake = *driver;

@@ -42,6 +42,10 @@ Error no_room(State& state, std::uint64_t bytes) {
     const auto shared = state.budget ? state.budget->state() : Result<BudgetState>(BudgetState{});
     if (!shared) return Error(shared.error()).in(found);
     if (state.budget && bytes > shared->available_bytes) return over_budget(bytes, *shared);
+    const auto refusal = state.allocator.device_refusal();
+    if (refusal && refusal->code == Errc::out_of_memory)
+      return {Errc::out_of_memory, found + ": the device refused: " + refusal->message,
+              refusal->next.empty() ? next : refusal->next};
     found += ": the device has no more, or what is free is in pieces or waits for streams";
   }
   return {Errc::out_of_memory, std::move(found), std::move(next)};
@@ -165,15 +169,13 @@ headroom_result headroom_begin_pool(headroom_allocator* handle, uint64_t pool,
 headroom_result headroom_end_pool(headroom_allocator* handle, uint64_t pool) {
   return status_of([&]() -> Status {
     HEADROOM_TRY(State* const state, use(handle));
-    state->allocator.end_pool(pool);
-    return Done{};
+    return state->allocator.end_pool(pool);
   });
 }
 
 headroom_result headroom_release_pool(headroom_allocator* handle, uint64_t pool) {
   return status_of([&]() -> Status {
     HEADROOM_TRY(State* const state, use(handle));
-    state->allocator.release_pool(pool);
-    return Done{};
+    return state->allocator.release_pool(pool);
   });
 }

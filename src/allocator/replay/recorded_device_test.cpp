@@ -169,5 +169,37 @@ TEST(RecordedRepair, pages_that_are_moved_together_are_one_event) {
   EXPECT_LE(file.device().written() - before, 4U);
 }
 
+// What no capacity could ever hold is refused before anything else is looked at, and the program
+// dies of it all the same.
+TEST(RecordedRefusal, a_request_above_the_capacity_is_the_end_of_the_recording) {
+  for (const std::uint64_t bytes : {std::uint64_t{48} * mib, std::uint64_t{1} << 47U}) {
+    SimulatedBackend device;
+    MemoryFile file;
+    HeadroomAllocator::Options options;
+    options.recorder = [&](std::uint32_t shard) { return shard == 0 ? &file.shard() : nullptr; };
+    HeadroomAllocator allocator(device, 32 * mib, std::move(options));
+    ASSERT_TRUE(allocator.allocate({8 * mib}));
+    EXPECT_EQ(allocator.allocate({bytes, Component::logits, 0, 3}), std::nullopt);
+    const FlightEvent last = file.read().events.back();
+    EXPECT_EQ(last.kind, FlightKind::refuse);
+    EXPECT_EQ(last.tag, Component::logits);
+    EXPECT_EQ(last.name, 3);
+    EXPECT_EQ(last.bytes, bytes);
+    EXPECT_EQ(to_trace(file.read()).events.back().bytes, bytes);
+    EXPECT_EQ(allocator.broken_invariant(), "");
+  }
+}
+
+TEST(RecordedRefusal, the_largest_request_there_is_does_not_wrap_around) {
+  SimulatedBackend device;
+  MemoryFile file;
+  HeadroomAllocator::Options options;
+  options.recorder = [&](std::uint32_t shard) { return shard == 0 ? &file.shard() : nullptr; };
+  HeadroomAllocator allocator(device, 32 * mib, std::move(options));
+  EXPECT_EQ(allocator.allocate({UINT64_MAX}), std::nullopt);
+  ASSERT_EQ(file.read().events.size(), 1U);
+  EXPECT_GT(file.read().events.front().bytes, std::uint64_t{1} << 47U);
+}
+
 }  // namespace
 }  // namespace headroom::allocator

@@ -12,11 +12,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "allocator/backend.h"
 #include "allocator/backends/driver.h"
+#include "allocator/faulty_backend.h"
 
 namespace headroom::allocator::testing {
 
@@ -58,6 +60,13 @@ class FakeDriver final : public Driver {
     ::close(file_);
   }
 
+  // From now on what a backend needs for this call is refused, and nothing is done; nothing: for no
+  // call.
+  void refuse(std::optional<BackendCall> call) { refused_call_ = call; }
+  void set_fault(Fault fault) { fault_ = fault; }
+  // From now on ranges begin where no page does, as HIP's do.
+  void place_oddly() { places_oddly_ = true; }
+
   std::string_view name() const override { return "a fake driver"; }
   Result<std::string> gpu_name() override { return std::string("a fake GPU"); }
   Result<int> version() override { return 1; }
@@ -67,11 +76,16 @@ class FakeDriver final : public Driver {
   Result<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t /*alignment*/) override {
     ++virtual_memory_calls_;
     pass(2'000);
+    HEADROOM_CHECK(admit(BackendCall::reserve));
+    const std::uint64_t odd = places_oddly_ ? 2 * page_bytes : 0;
+    if (bytes + odd < bytes) return refused("no addresses");
     void* start =
-        ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        ::mmap(nullptr, bytes + odd, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) return refused("no addresses");
-    ranges_[number(start)] = bytes;
-    return number(start);
+    const std::uint64_t address =
+        places_oddly_ ? (number(start) / page_bytes + 1) * page_bytes + 4096 : number(start);
+    ranges_[address] = bytes;
+    return address;
   }
   Status free_range(std::uint64_t address, std::uint64_t bytes) override {
     pass(2'000);
@@ -90,6 +104,7 @@ class FakeDriver final : public Driver {
   Result<std::uint64_t> create_pages(std::uint64_t bytes) override {
     ++virtual_memory_calls_;
     pass(20'000);
+    HEADROOM_CHECK(admit(BackendCall::create));
     if (bytes == 0 || bytes % page_bytes != 0) return refused("no whole pages");
     if (fault_ == Fault::single_pages_only && bytes > page_bytes) return refused("too large");
     if (taken_bytes() + bytes > total_bytes)
@@ -104,6 +119,7 @@ class FakeDriver final : public Driver {
   }
   Status destroy_pages(std::uint64_t page) override {
     pass(20'000);
+    HEADROOM_CHECK(admit(BackendCall::destroy));
     const auto found = pages_.find(page);
     if (found == pages_.end()) return refused("no such page");
     for (const auto& [address, mapping] : mappings_) {
@@ -118,6 +134,7 @@ class FakeDriver final : public Driver {
     ++virtual_memory_calls_;
     pass(2'000);
     ++maps_;
+    HEADROOM_CHECK(admit(BackendCall::map));
     if (maps_ == 30 && fault_ == Fault::hang) {
       for (;;) ::pause();
     }
@@ -140,6 +157,7 @@ class FakeDriver final : public Driver {
     ++virtual_memory_calls_;
     pass(30'000);
     ++access_calls_;
+    HEADROOM_CHECK(admit(BackendCall::allow_access));
     for (std::uint64_t at = address; at < address + bytes; at += page_bytes) {
       const auto mapping = mappings_.find(at);
       if (mapping == mappings_.end() || mapping->second.nothing) return refused("is not mapped");
@@ -165,6 +183,7 @@ class FakeDriver final : public Driver {
   Status unmap(std::uint64_t address, std::uint64_t bytes) override {
     ++virtual_memory_calls_;
     pass(30'000);
+    HEADROOM_CHECK(admit(BackendCall::unmap));
     const auto first = mappings_.find(address);
     if (first == mappings_.end() || first->second.offset != 0 ||
         pages_[first->second.page].bytes != bytes)
@@ -177,6 +196,7 @@ class FakeDriver final : public Driver {
 
   Result<std::uint64_t> allocate(std::uint64_t bytes) override {
     pass(50'000);
+    HEADROOM_CHECK(admit(BackendCall::allocate));
     if (taken_bytes() + bytes > total_bytes)
       return Error{Errc::out_of_memory, "the fake GPU is full", ""};
     void* start =
@@ -187,6 +207,7 @@ class FakeDriver final : public Driver {
   }
   Status release(std::uint64_t address) override {
     pass(50'000);
+    HEADROOM_CHECK(admit(BackendCall::release));
     const auto found = plain_.find(address);
     if (found == plain_.end()) return refused("no such allocation");
     ::munmap(pointer(address), found->second);
@@ -195,15 +216,17 @@ class FakeDriver final : public Driver {
   }
   Result<MemoryInfo> memory_info() override {
     ++memory_info_calls_;
+    HEADROOM_CHECK(admit(BackendCall::device_memory));
     if (fault_ == Fault::memory_info_refused) return refused("the device is lost");
     const bool lies = fault_ == Fault::memory_info_inconsistent;
     return MemoryInfo{(lies ? 2 : 1) * total_bytes - taken_bytes(), total_bytes, "the fake driver"};
   }
 
-  Status wait_for_device() override { return Done{}; }
+  Status wait_for_device() override { return admit(BackendCall::wait); }
   // Streams are numbers below 100 here; 0 is the default one.
   Status wait_for_stream(std::uintptr_t stream) override {
     pass(10'000);
+    HEADROOM_CHECK(admit(BackendCall::wait));
     if (stream >= 100) return refused("no such stream");
     return Done{};
   }
@@ -212,12 +235,14 @@ class FakeDriver final : public Driver {
     return last_event_;
   }
   Status record_event(std::uintptr_t event, std::uintptr_t stream) override {
+    HEADROOM_CHECK(admit(BackendCall::record));
     if (!events_.contains(event) || stream >= 100) return refused("no such event or stream");
     events_[event] = now_ns_ + 10'000;
     return Done{};
   }
   Result<bool> event_passed(std::uintptr_t event) override {
     pass(6'000);
+    HEADROOM_CHECK(admit(BackendCall::passed));
     if (!events_.contains(event)) return refused("no such event");
     return now_ns_ >= events_[event];
   }
@@ -275,6 +300,10 @@ class FakeDriver final : public Driver {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(pointer));
   }
   static Error refused(const char* why) { return {Errc::io, why, ""}; }
+  Status admit(BackendCall call) const {
+    if (refused_call_ == call) return refused("a planned refusal");
+    return Done{};
+  }
 
   std::uint64_t taken_bytes() const {
     std::uint64_t bytes = kept_bytes_;
@@ -343,6 +372,8 @@ class FakeDriver final : public Driver {
   }
 
   Fault fault_;
+  std::optional<BackendCall> refused_call_;
+  bool places_oddly_ = false;
   std::size_t* left_;
   int file_;
   std::uint64_t now_ns_ = 0;

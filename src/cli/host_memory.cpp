@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/host_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/bytes.h"
+#include "machine/files.h"
+#include "probe/read_memory_rooms.h"
+
+namespace headroom::cli {
+namespace {
+
+Error beyond_what_is_left(Bytes peak, const facts::MemoryRoom& room) {
+  return {Errc::out_of_memory,
+          fmt::format("warning: the job's peak of {} is more than {} can give now: {} are left of "
+                      "{}, and {} of them stay free",
+                      to_string(peak), room.whose, to_string(room.left), to_string(room.total),
+                      to_string(room.reserve)),
+          fmt::format("end what else holds memory (ps aux --sort=-rss shows it), or plan with what "
+                      "is there: [device] capacity = \"{}\"",
+                      to_string(room.room()))};
+}
+
+Error beyond_what_there_is(Bytes capacity, const facts::MemoryRoom& room) {
+  return {
+      Errc::out_of_memory,
+      fmt::format("warning: the job's capacity of {} is more than {} can ever give: it has {}, "
+                  "of which {} stay free",
+                  to_string(capacity), room.whose, to_string(room.total), to_string(room.reserve)),
+      fmt::format("[device] capacity = \"{}\"", to_string(room.most()))};
+}
+
+}  // namespace
+
+std::optional<Error> warn_of_host_memory(const estimate::Plan& plan,
+                                         const std::vector<facts::MemoryRoom>& rooms) {
+  if (plan.job.engine.kind != estimate::EngineKind::headroom || rooms.empty()) return std::nullopt;
+  const facts::MemoryRoom& now = *facts::tightest(rooms);
+  const Bytes peak{plan.device_bytes};
+  if (peak > now.room()) return beyond_what_is_left(peak, now);
+  const auto smallest = std::min_element(
+      rooms.begin(), rooms.end(), [](const auto& a, const auto& b) { return a.most() < b.most(); });
+  if (plan.capacity_bytes && Bytes{*plan.capacity_bytes} > smallest->most())
+    return beyond_what_there_is(Bytes{*plan.capacity_bytes}, *smallest);
+  return std::nullopt;
+}
+
+std::optional<Error> warn_of_host_memory(const estimate::Plan& plan) {
+  if (plan.job.engine.kind != estimate::EngineKind::headroom) return std::nullopt;
+  const auto files = machine::Files::open("/");
+  if (!files) return std::nullopt;
+  return warn_of_host_memory(plan, probe::read_memory_rooms(*files));
+}
+
+}  // namespace headroom::cli
