@@ -204,10 +204,9 @@ std::string_view to_string(Verdict verdict) {
 TryJob make_trial(const Architecture& model, const Device& device) {
   return [&model, &device](const Job& job) -> Result<Fit> {
     if (!device.capacity) return Fit{};
-    HEADROOM_TRY(const Recording recording, record_step(job, model, device));
-    HEADROOM_TRY(const Peak capped, replay_capped(job, device, recording));
-    return Fit{!capped.failed, capped.usage.live_peak_bytes,
-               capped.usage.reserved_peak_bytes + device.context.value};
+    HEADROOM_TRY(const Replays replays, run(job, model, device));
+    return Fit{replays.fits(), replays.unhindered.usage.live_peak_bytes,
+               replays.reserved_bytes() + device.context.value};
   };
 }
 
@@ -251,6 +250,8 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
   if (replays.unhindered.failed)
     return too_large(replays.recording.describe(*replays.unhindered.failed));
   Plan plan = describe(job, model, device, replays);
+  Job open = job;  // Which kernel it takes may depend on the device and on other settings.
+  open.compute.attention = given.compute.attention;
   plan.notes = model.notes;
   plan.notes.insert(plan.notes.end(), device.notes.begin(), device.notes.end());
   note_choices(given, device, plan);
@@ -261,13 +262,13 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
   plan.searched =
       !model.graph && !too_long && (plan.fits == false || (asked.settings && plan.fits));
   if (plan.searched) {
-    HEADROOM_TRY(Search found, find_settings(job, model, device, try_job, *plan.fits));
+    HEADROOM_TRY(Search found, find_settings(open, model, device, try_job, *plan.fits));
     plan.advice = std::move(found.advice);
+    for (Advice& advice : plan.advice)
+      advice.change = written_out(advice.change, given, job, model);
   }
   if (plan.searched && plan.fits == false && job.engine.kind == EngineKind::transformers) {
-    Job anywhere = job;
-    anywhere.compute.attention = given.compute.attention;
-    HEADROOM_TRY(plan.cards, find_cards(anywhere, model));
+    HEADROOM_TRY(plan.cards, find_cards(open, model));
   }
   const bool counts_tokens = asked.largest == Quantity::sequence;
   if (counts_tokens && !has_tokens(model))

@@ -147,6 +147,9 @@ std::string to_text(const Change& change) {
   if (change.norm)
     compute.push_back(
         quoted("norm", *change.norm == estimate::NormKernel::fused ? "fused" : "eager"));
+  if (change.residual) compute.push_back(quoted("residual", to_string(*change.residual)));
+  if (change.embeddings) compute.push_back(quoted("embeddings", to_string(*change.embeddings)));
+  if (change.autocast) compute.push_back(fmt::format("autocast = {}", *change.autocast));
   add("compute", compute);
   std::vector<std::string> optimizer;
   if (change.optimizer) optimizer.push_back(quoted("kind", to_string(*change.optimizer)));
@@ -179,7 +182,7 @@ std::vector<std::string> costs_of(const Change& change) {
   add(change.method == estimate::MethodKind::lora, "only adapters are trained");
   add(change.method == estimate::MethodKind::qlora,
       "only adapters are trained, on weights in 4 bits");
-  add(change.base.has_value() && !change.method, "weights in 4 bits");
+  add(change.base && !plain_type(*change.base) && !change.method, "weights in 4 bits");
   return costs;
 }
 
