@@ -168,6 +168,25 @@ void note_no_search(const Asked& asked, const Device& device, bool too_long, Pla
         "again and again. checkpointing = \"layer\" and a smaller micro help first.");
 }
 
+// PyTorch's allocator may hold more for a smaller job (docs/plan.md): who has seen that one's plan
+// should not take this one's for a mistake.
+Status note_smaller_batch(const Job& job, const Architecture& model, const Device& device,
+                          Plan& plan) {
+  constexpr double worth_saying = 1.01;
+  if (*job.batch.micro < 2 || !job.device.allocator.starts_with("torch")) return Done{};
+  Job smaller = job;
+  --*smaller.batch.micro;
+  HEADROOM_TRY(const Replays replays, run(smaller, model, device));
+  const std::uint64_t bytes = replays.reserved_bytes();
+  if (static_cast<double>(bytes) < worth_saying * static_cast<double>(plan.reserved_bytes))
+    return Done{};
+  plan.notes.push_back(fmt::format(
+      "PyTorch's allocator would reserve more for a micro-batch of {}: {}. The tensors of "
+      "that one are smaller, but its freed blocks fit what is asked for later less well.",
+      *smaller.batch.micro, to_string(Bytes{bytes})));
+  return Done{};
+}
+
 // A question about tokens that the input does not have.
 bool has_tokens(const Architecture& model) {
   if (model.graph || model.stacks.empty()) return false;
@@ -258,6 +277,7 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
   note_kernels(given, model, device, plan);
   const bool too_long = replays.recording.tensors.size() > searched_tensors_max;
   note_no_search(asked, device, too_long, plan);
+  if (!too_long) HEADROOM_CHECK(note_smaller_batch(job, model, device, plan));
   // Of a graph nothing is known that could be varied.
   plan.searched =
       !model.graph && !too_long && (plan.fits == false || (asked.settings && plan.fits));

@@ -113,11 +113,20 @@ std::string largest_text(const Plan& plan) {
   const std::string_view what = batch ? "micro-batch" : infers ? "prompt" : "sequence";
   if (found.value == 0)
     return fmt::format("\nNot even a {} of 1 fits with these settings.\n", what);
+  const std::uint64_t own = batch    ? *plan.job.batch.micro
+                            : infers ? plan.job.batch.prompt
+                                     : plan.job.batch.sequence;
+  const std::string_view surprise =
+      plan.fits == false && found.value >= own
+          ? " It is larger than the job's own, which does not fit: PyTorch's allocator may hold "
+            "more "
+            "for a smaller job, where freed blocks fit what is asked for later less well."
+          : "";
   return "\n" +
          fold(fmt::format("The {} {} that fits with these settings: {}{} ({} allocated, {} on "
-                          "the device).",
+                          "the device).{}",
                           batch ? "largest" : "longest", what, found.value, batch ? "" : " tokens",
-                          amount(found.allocated_bytes), amount(found.device_bytes)),
+                          amount(found.allocated_bytes), amount(found.device_bytes), surprise),
               "", columns);
 }
 
