@@ -21,8 +21,8 @@ Status write_plan_page(const std::string& path, const estimate::Plan& plan,
   report::PlanPicture picture{plan, loaded.model, {}, {}};
   HEADROOM_TRY(picture.timeline, estimate::find_timeline(plan.job, loaded.model, device, buckets));
   for (const estimate::Advice& advice : plan.advice) {
-    HEADROOM_TRY(auto timeline, estimate::find_timeline(estimate::apply(plan.job, advice.change),
-                                                        loaded.model, device, small_buckets));
+    HEADROOM_TRY(auto timeline,
+                 estimate::find_timeline(advice.job, loaded.model, device, small_buckets));
     picture.candidates.push_back(std::move(timeline));
   }
   return machine::write_output({"--html", path}, to_html(picture));

@@ -10,12 +10,14 @@ namespace {
 // Every setting but the split of the batch, to be gone through in one way.
 auto settings(const Change& c) {
   return std::tie(c.checkpointing, c.attention, c.loss, c.norm, c.foreach, c.offload, c.optimizer,
-                  c.dtype, c.rank, c.sequence, c.method, c.base);
+                  c.dtype, c.rank, c.sequence, c.method, c.base, c.residual, c.embeddings,
+                  c.autocast);
 }
 
 auto settings(Change& c) {
   return std::tie(c.checkpointing, c.attention, c.loss, c.norm, c.foreach, c.offload, c.optimizer,
-                  c.dtype, c.rank, c.sequence, c.method, c.base);
+                  c.dtype, c.rank, c.sequence, c.method, c.base, c.residual, c.embeddings,
+                  c.autocast);
 }
 
 // Calls `f` with the same setting of both.
@@ -95,7 +97,32 @@ Job apply(Job job, const Change& change) {
   take(job.batch.sequence, change.sequence);
   take(job.method.kind, change.method);
   take(job.method.base, change.base);
+  take(job.compute.residual, change.residual);
+  take(job.compute.embeddings, change.embeddings);
+  take(job.compute.autocast, change.autocast);
   return job;
+}
+
+Change written_out(Change change, const Job& given, const Job& job, const Architecture& model) {
+  const Job target = apply(job, change);
+  const auto& batch = given.batch;
+  const bool batch_follows = batch.micro || (batch.global && batch.accumulate);
+  if (!batch_follows) change.micro = target.batch.micro;
+  if (!batch_follows) change.accumulate = target.batch.accumulate;
+  if (given.compute.checkpointing == Checkpointing::automatic)
+    change.checkpointing = target.compute.checkpointing;
+  if (change.dtype) {
+    if (given.compute.given.base && target.method.base != job.method.base)
+      change.base = target.method.base;
+    if (given.compute.given.residual && target.compute.residual != job.compute.residual)
+      change.residual = target.compute.residual;
+    if (given.compute.given.embeddings && target.compute.embeddings != job.compute.embeddings)
+      change.embeddings = target.compute.embeddings;
+    if (target.compute.autocast != job.compute.autocast) change.autocast = target.compute.autocast;
+  }
+  // Adapters would be put on the checkpoint's own quantised weights.
+  if (change.method && model.stored && !given.compute.given.base) change.base = target.method.base;
+  return change;
 }
 
 Change merge(Change first, const Change& second) {

@@ -29,11 +29,20 @@ struct Change {
   std::optional<std::uint64_t> sequence;
   std::optional<MethodKind> method;
   std::optional<WeightFormat> base;
+  // What goes with compute.dtype, where the job says it by itself.
+  std::optional<DType> residual;
+  std::optional<DType> embeddings;
+  std::optional<bool> autocast;
 
   bool operator==(const Change&) const = default;
 };
 
 Job apply(Job job, const Change& change);
+
+// The same change with all that has to be written into the file that `given` was read from for it
+// to become apply(job, change): what was automatic there, and what says by itself what otherwise
+// follows. Requires: `job` is `given` with nothing automatic.
+Change written_out(Change change, const Job& given, const Job& job, const Architecture& model);
 
 // Both together; where both set the same, the second counts.
 Change merge(Change first, const Change& second);

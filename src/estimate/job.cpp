@@ -119,6 +119,8 @@ class JobParser {
     job_.compute.residual = job_.compute.embeddings = job_.compute.dtype;
     compute.read_choice("residual", job_.compute.residual, dtype_names);
     compute.read_choice("embeddings", job_.compute.embeddings, dtype_names);
+    job_.compute.given.residual = compute.find("residual") != nullptr;
+    job_.compute.given.embeddings = compute.find("embeddings") != nullptr;
     compute.refuse_unknown();
   }
 
@@ -128,6 +130,7 @@ class JobParser {
     job_.method.base =
         job_.method.kind == MethodKind::qlora ? WeightFormat::nf4 : format_of(job_.compute.dtype);
     method.read_choice("base", job_.method.base, format_names);
+    job_.compute.given.base = method.find("base") != nullptr;
     method.read("rank", job_.method.rank, ranks);
     job_.method.alpha = 2.0 * static_cast<double>(job_.method.rank);
     method.read("alpha", job_.method.alpha, 0.0, 1e9);

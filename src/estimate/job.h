@@ -78,6 +78,12 @@ struct Job {
     DType residual =
         DType::bf16;  // compute.dtype if not given; fp32 after PEFT's k-bit preparation.
     DType embeddings = DType::bf16;  // compute.dtype if not given. Of embeddings and head.
+    // Which of the types that follow from dtype were given: a change of it in the job leaves those.
+    struct Given {
+      bool base = false;  // method.base
+      bool residual = false;
+      bool embeddings = false;
+    } given;
   } compute;
 
   struct Optimizer {

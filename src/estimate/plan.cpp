@@ -168,6 +168,25 @@ void note_no_search(const Asked& asked, const Device& device, bool too_long, Pla
         "again and again. checkpointing = \"layer\" and a smaller micro help first.");
 }
 
+// PyTorch's allocator may hold more for a smaller job (docs/plan.md): who has seen that one's plan
+// should not take this one's for a mistake.
+Status note_smaller_batch(const Job& job, const Architecture& model, const Device& device,
+                          Plan& plan) {
+  constexpr double worth_saying = 1.01;
+  if (*job.batch.micro < 2 || !job.device.allocator.starts_with("torch")) return Done{};
+  Job smaller = job;
+  --*smaller.batch.micro;
+  HEADROOM_TRY(const Replays replays, run(smaller, model, device));
+  const std::uint64_t bytes = replays.reserved_bytes();
+  if (static_cast<double>(bytes) < worth_saying * static_cast<double>(plan.reserved_bytes))
+    return Done{};
+  plan.notes.push_back(fmt::format(
+      "PyTorch's allocator would reserve more for a micro-batch of {}: {}. The tensors of "
+      "that one are smaller, but its freed blocks fit what is asked for later less well.",
+      *smaller.batch.micro, to_string(Bytes{bytes})));
+  return Done{};
+}
+
 // A question about tokens that the input does not have.
 bool has_tokens(const Architecture& model) {
   if (model.graph || model.stacks.empty()) return false;
@@ -204,10 +223,9 @@ std::string_view to_string(Verdict verdict) {
 TryJob make_trial(const Architecture& model, const Device& device) {
   return [&model, &device](const Job& job) -> Result<Fit> {
     if (!device.capacity) return Fit{};
-    HEADROOM_TRY(const Recording recording, record_step(job, model, device));
-    HEADROOM_TRY(const Peak capped, replay_capped(job, device, recording));
-    return Fit{!capped.failed, capped.usage.live_peak_bytes,
-               capped.usage.reserved_peak_bytes + device.context.value};
+    HEADROOM_TRY(const Replays replays, run(job, model, device));
+    return Fit{replays.fits(), replays.unhindered.usage.live_peak_bytes,
+               replays.reserved_bytes() + device.context.value};
   };
 }
 
@@ -251,23 +269,26 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
   if (replays.unhindered.failed)
     return too_large(replays.recording.describe(*replays.unhindered.failed));
   Plan plan = describe(job, model, device, replays);
+  Job open = job;  // Which kernel it takes may depend on the device and on other settings.
+  open.compute.attention = given.compute.attention;
   plan.notes = model.notes;
   plan.notes.insert(plan.notes.end(), device.notes.begin(), device.notes.end());
   note_choices(given, device, plan);
   note_kernels(given, model, device, plan);
   const bool too_long = replays.recording.tensors.size() > searched_tensors_max;
   note_no_search(asked, device, too_long, plan);
+  if (!too_long) HEADROOM_CHECK(note_smaller_batch(job, model, device, plan));
   // Of a graph nothing is known that could be varied.
   plan.searched =
       !model.graph && !too_long && (plan.fits == false || (asked.settings && plan.fits));
   if (plan.searched) {
-    HEADROOM_TRY(Search found, find_settings(job, model, device, try_job, *plan.fits));
+    HEADROOM_TRY(Search found, find_settings(open, model, device, try_job, *plan.fits));
     plan.advice = std::move(found.advice);
+    for (Advice& advice : plan.advice)
+      advice.change = written_out(advice.change, given, job, model);
   }
   if (plan.searched && plan.fits == false && job.engine.kind == EngineKind::transformers) {
-    Job anywhere = job;
-    anywhere.compute.attention = given.compute.attention;
-    HEADROOM_TRY(plan.cards, find_cards(anywhere, model));
+    HEADROOM_TRY(plan.cards, find_cards(open, model));
   }
   const bool counts_tokens = asked.largest == Quantity::sequence;
   if (counts_tokens && !has_tokens(model))

@@ -18,7 +18,8 @@
 namespace headroom::estimate {
 
 struct Advice {
-  Change change;
+  Change change;  // All that has to be written into the job's own file.
+  Job job;        // That job, nothing automatic. Its plan says exactly the same of memory:
   std::uint64_t allocated_bytes = 0;
   std::uint64_t device_bytes = 0;  // As Plan::device_bytes.
   double relative_speed = 1;       // Of the job as given, on paper (estimate/speed.h).

@@ -24,8 +24,9 @@ struct FittingSize {
   Fit fit;
 };
 
-// The first of `sizes` (largest first) with which the job fits, if there is one. By bisection, as a
-// job takes no less memory with a larger size.
+// One of `sizes` (largest first) with which the job fits while it does not with the next larger
+// one, if there is one. By bisection: what is live grows with the size, even if PyTorch's allocator
+// may take a little less of the device.
 Result<std::optional<FittingSize>> bisect(const std::vector<std::uint64_t>& sizes,
                                           const std::function<Job(std::uint64_t)>& job_with,
                                           const TryJob& try_job) {
@@ -62,7 +63,7 @@ bool better(const Candidate& a, const Candidate& b) {
 class Finder {
  public:
   Finder(const Job& job, const Architecture& model, const Device& device, const TryJob& try_job)
-      : job_(job), model_(model), device_(device), try_job_(try_job) {
+      : device_(device), open_(job), job_(with({})), model_(model), try_job_(try_job) {
     room_bytes_ = saturating_sub(*device.capacity, device.context).value;
   }
 
@@ -77,17 +78,24 @@ class Finder {
     HEADROOM_CHECK(choose());
     if (faster_only || found_.advice.size() >= advice_max) return std::move(found_);
     for (const Change& change : result_changes(job_, device_))
-      collect(change, kernel_changes(apply(job_, change), model_, device_));
+      collect(change, kernel_changes(with(change), model_, device_));
     HEADROOM_CHECK(choose());
     return std::move(found_);
   }
 
  private:
+  // The job with a change, as it is planned.
+  Job with(const Change& change) const {
+    Job job = apply(open_, change);
+    job.compute.attention = attention_for(job, device_);
+    return job;
+  }
+
   // Every kernel, every split of the batch, every way to run the optimizer, on top of `change`.
   void collect(const Change& change, const std::vector<Change>& kernels) {
     for (const Change& kernel : kernels) {
       const Change setting = merge(change, kernel);
-      auto outlook = SettingOutlook::make(apply(job_, setting), model_, device_);
+      auto outlook = SettingOutlook::make(with(setting), model_, device_);
       if (outlook) collect_batches(setting, *outlook);  // Else it is no setting of this engine.
     }
   }
@@ -97,16 +105,17 @@ class Finder {
     auto sizes = micro_batches(global, std::max(*job_.batch.micro, automatic_micro_max));
     if (sizes.size() > micro_batches_max) sizes.resize(micro_batches_max);
     if (sizes.empty() || sizes.back() != 1) sizes.push_back(1);
-    for (const Change& optimizer : optimizer_changes(apply(job_, setting))) {
+    for (const Change& optimizer : optimizer_changes(with(setting))) {
       for (const std::uint64_t micro : sizes) {
         Change whole = merge(setting, optimizer);
         if (micro != *job_.batch.micro) {
           whole.micro = micro;
           // Inference has no steps: it takes fewer samples at a time.
-          if (job_.method.kind != MethodKind::inference) whole.accumulate = global / micro;
+          if (job_.method.kind != MethodKind::inference || job_.batch.global)
+            whole.accumulate = global / micro;
         }
         ++found_.combinations;
-        const auto seen = outlook.at(apply(job_, whole));
+        const auto seen = outlook.at(with(whole));
         if (!seen || seen->allocated_bytes > room_bytes_ || count(whole) == 0) continue;
         candidates_.push_back({whole, seen->tokens_per_second / given_speed_});
       }
@@ -127,18 +136,20 @@ class Finder {
           });
       if (adds_nothing) continue;
       ++trials;
-      HEADROOM_TRY(const Fit fit, try_job_(apply(job_, candidate.change)));
+      const Job job = with(candidate.change);
+      HEADROOM_TRY(const Fit fit, try_job_(job));
       if (!fit.fits) continue;
       found_.advice.push_back(
-          {candidate.change, fit.allocated_bytes, fit.device_bytes, candidate.relative_speed});
+          {candidate.change, job, fit.allocated_bytes, fit.device_bytes, candidate.relative_speed});
     }
     candidates_.clear();
     return Done{};
   }
 
-  const Job& job_;
-  const Architecture& model_;
   const Device& device_;
+  const Job& open_;  // Its kernel is as given, or left to the device.
+  const Job job_;    // As planned.
+  const Architecture& model_;
   const TryJob& try_job_;
   std::uint64_t room_bytes_ = 0;
   double given_speed_ = 1;

@@ -31,8 +31,10 @@ struct Search {
   std::uint64_t combinations = 0;  // How many were looked at.
 };
 
-// Requires: the device has a capacity, and nothing of the job is automatic. `faster_only`: nothing
-// that is not faster than the job, and nothing that changes the result.
+// Requires: the device has a capacity, and nothing of the job is automatic but its attention
+// kernel, which then follows from each setting (attention_for). Changes are from the job with its
+// kernel. `faster_only`: nothing that is not faster than the job, and nothing that changes the
+// result.
 Result<Search> find_settings(const Job& job, const Architecture& model, const Device& device,
                              const TryJob& try_job, bool faster_only);
 
@@ -40,11 +42,12 @@ Result<Search> find_settings(const Job& job, const Architecture& model, const De
 // most three.
 Result<std::vector<FittingCard>> find_cards(const Job& job, const Architecture& model);
 
-// The job as given, but for one quantity, found by bisection: a job takes no less memory with more
-// of it. A batch is tried without accumulation. At most 2^20.
+// The job as given, but for one quantity, found by doubling and bisection: it fits, and one more
+// does not. At most 2^20. (PyTorch's allocator may take less for a larger job, so that a still
+// larger one may fit: docs/plan.md.)
 LargestFit find_largest(const Job& job, Quantity quantity, const TryJob& try_job);
 
-// What make_plan tries settings with: a step recorded and replayed within the device's capacity.
+// What make_plan tries settings with: what it would say of that very job.
 // Both outlive it.
 TryJob make_trial(const Architecture& model, const Device& device);
 

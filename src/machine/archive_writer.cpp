@@ -11,6 +11,7 @@
 #include "machine/descriptor.h"
 #include "machine/libarchive.h"
 #include "machine/os_error.h"
+#include "machine/provisional.h"
 #include "machine/tree_writer.h"
 
 namespace headroom::machine {
@@ -18,12 +19,14 @@ namespace {
 
 class ArchiveWriter : public TreeWriter {
  public:
-  ArchiveWriter(std::string path, Descriptor file, const Libarchive& library)
-      : path_(std::move(path)), file_(std::move(file)), library_(library) {}
+  ArchiveWriter(std::string path, Provisional draft, Descriptor file, const Libarchive& library)
+      : path_(std::move(path)),
+        draft_(std::move(draft)),
+        file_(std::move(file)),
+        library_(library) {}
 
   ~ArchiveWriter() override {
     if (archive_ != nullptr) library_.write_free(archive_);
-    if (!finished_) ::unlink(path_.c_str());
   }
 
   Status open() {
@@ -53,7 +56,8 @@ class ArchiveWriter : public TreeWriter {
   Status finish() override {
     HEADROOM_CHECK(good(library_.write_close(archive_)));
     if (::fsync(file_.get()) != 0) return os_error(errno, "writing " + path_);
-    finished_ = true;
+    const int failure = draft_.keep_as(draft_.parent(), place_of(path_).name);
+    if (failure != 0) return os_error(failure, "writing " + path_);
     return Done{};
   }
 
@@ -92,20 +96,25 @@ class ArchiveWriter : public TreeWriter {
   }
 
   std::string path_;
+  Provisional draft_;
   Descriptor file_;
   Libarchive library_;
   archive* archive_ = nullptr;
   std::set<std::string> folders_;
-  bool finished_ = false;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<TreeWriter>> make_archive_writer(const std::string& path) {
   HEADROOM_TRY(const Libarchive library, Libarchive::load());
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  struct stat there {};
+  if (::lstat(path.c_str(), &there) == 0) return os_error(EEXIST, "writing " + path);
+  HEADROOM_TRY(Provisional draft,
+               Provisional::make(place_of(path).folder, provisional_beginning, "writing " + path));
+  Descriptor file(::openat(draft.parent(), draft.name().c_str(),
+                           O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (file.get() < 0) return os_error(errno, "writing " + path);
-  auto writer = std::make_unique<ArchiveWriter>(path, std::move(file), library);
+  auto writer = std::make_unique<ArchiveWriter>(path, std::move(draft), std::move(file), library);
   HEADROOM_CHECK(writer->open());
   return writer;
 }

@@ -9,12 +9,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <functional>
+#include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "machine/descriptor.h"
+#include "machine/each_name.h"
 #include "machine/os_error.h"
+#include "machine/provisional.h"
+#include "machine/remove_tree.h"
 #include "machine/tree_writer.h"
 
 namespace headroom::machine {
@@ -24,22 +31,30 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t path_bytes_max = 4095;  // Of Linux.
 
+// What is in a draft, into the folder that the draft itself is in; the manifest last, as without
+// one it is no record. 0 or an errno.
+int move_up(int draft, int folder) {
+  constexpr std::string_view last = "MANIFEST.json";
+  std::vector<std::string> names;
+  each_name(draft, [&](const char* name) { names.emplace_back(name); });
+  std::partition(names.begin(), names.end(), [&](const auto& name) { return name != last; });
+  for (std::size_t done = 0; done < names.size(); ++done) {
+    const int failure = rename_to_new(draft, names[done], folder, names[done]);
+    if (failure == 0) continue;
+    while (done-- > 0) remove_tree(folder, names[done].c_str());
+    return failure;
+  }
+  return 0;
+}
+
 class FolderWriter : public TreeWriter {
  public:
-  FolderWriter(std::string root, Descriptor folder, bool made)
-      : root_(std::move(root)), folder_(std::move(folder)), made_(made) {}
+  using Finish = std::function<int(int folder)>;  // 0 or an errno.
 
-  ~FolderWriter() override {
-    if (finished_) return;
-    std::error_code ignored;
-    if (made_) {
-      fs::remove_all(root_, ignored);
-      return;
-    }
-    for (const auto& entry : fs::directory_iterator(root_, ignored)) {
-      fs::remove_all(entry.path(), ignored);
-    }
-  }
+  FolderWriter(std::string root, Descriptor folder, Finish put_in_place)
+      : root_(std::move(root)),
+        folder_(std::move(folder)),
+        put_in_place_(std::move(put_in_place)) {}
 
   Status folder(const std::string& path) override {
     HEADROOM_TRY(const std::string name, clean_path(path));
@@ -70,7 +85,8 @@ class FolderWriter : public TreeWriter {
   }
 
   Status finish() override {
-    finished_ = true;
+    const int failure = put_in_place_(folder_.get());
+    if (failure != 0) return os_error(failure, "writing " + root_);
     return Done{};
   }
 
@@ -125,11 +141,26 @@ class FolderWriter : public TreeWriter {
 
   std::string root_;
   Descriptor folder_;
-  bool made_;  // The folder itself is ours to remove.
-  bool finished_ = false;
+  Finish put_in_place_;
   std::string entered_name_;
   Descriptor entered_;
 };
+
+// A draft in the folder `parent`, to be put in its place by `finish`.
+Result<std::unique_ptr<TreeWriter>> make_draft(
+    const std::string& path, const std::string& parent,
+    const std::function<int(const Provisional& draft, int folder)>& finish) {
+  const std::string doing = "making the folder " + path;
+  HEADROOM_TRY(Provisional made, Provisional::make(parent, provisional_beginning, doing));
+  // Shared, as a function has to be copied.
+  const auto draft = std::make_shared<Provisional>(std::move(made));
+  if (::mkdirat(draft->parent(), draft->name().c_str(), 0755) != 0) return os_error(errno, doing);
+  Descriptor folder(::openat(draft->parent(), draft->name().c_str(),
+                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (folder.get() < 0) return os_error(errno, "opening the folder " + path);
+  return std::make_unique<FolderWriter>(
+      path, std::move(folder), [draft, finish](int written) { return finish(*draft, written); });
+}
 
 }  // namespace
 
@@ -157,17 +188,27 @@ bool is_occupied(const std::string& path) {
 }
 
 Result<std::unique_ptr<TreeWriter>> make_folder_writer(const std::string& path) {
-  const bool made = ::mkdir(path.c_str(), 0755) == 0;
-  if (!made && errno != EEXIST) return os_error(errno, "making the folder " + path);
-  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() < 0) return os_error(errno, "opening the folder " + path);
   std::error_code failure;
+  if (!fs::exists(fs::symlink_status(path, failure))) {
+    const Placed place = place_of(path);
+    return make_draft(path, place.folder, [name = place.name](const auto& draft, int) {
+      return draft.keep_as(draft.parent(), name);
+    });
+  }
   const bool empty = fs::is_empty(path, failure);
   if (failure) return os_error(failure.value(), "listing " + path);
   if (!empty) {
     return Error{Errc::invalid, "expected an empty folder or none, " + path + " is not empty", ""};
   }
-  return std::make_unique<FolderWriter>(path, std::move(folder), made);
+  return make_draft(path, path, [](const Provisional& draft, int folder) {
+    return move_up(folder, draft.parent());
+  });
+}
+
+Result<std::unique_ptr<TreeWriter>> make_writer_into(const TemporaryFolder& folder) {
+  Descriptor opened(::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.get() < 0) return os_error(errno, "opening the folder " + folder.path());
+  return std::make_unique<FolderWriter>(folder.path(), std::move(opened), [](int) { return 0; });
 }
 
 }  // namespace headroom::machine

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "machine/tree_writer.h"
 #include "machine/unpack.h"
 
 namespace headroom::machine {
@@ -38,7 +39,7 @@ Result<OpenRoot> open_root(const std::string& root, Recording* recording) {
   }
   HEADROOM_TRY(TemporaryFolder folder, TemporaryFolder::make());
   {
-    HEADROOM_TRY(const auto writer, make_folder_writer(folder.path()));
+    HEADROOM_TRY(const auto writer, make_writer_into(folder));
     HEADROOM_CHECK(unpack(root, *writer));
     HEADROOM_CHECK(writer->finish());
   }

@@ -2,11 +2,11 @@
 #include "machine/temporary_folder.h"
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
 #include "machine/os_error.h"
+#include "machine/sweep.h"
 
 namespace headroom::machine {
 
@@ -16,24 +16,14 @@ Result<TemporaryFolder> TemporaryFolder::make() {
   std::error_code failure;
   const fs::path parent = fs::temp_directory_path(failure);
   if (failure) return os_error(failure.value(), "looking for a folder for temporary files");
-  std::string path = (parent / "headroom-XXXXXX").string();
-  if (::mkdtemp(path.data()) == nullptr) {  // Mode 0700.
-    return os_error(errno, "making a temporary folder in " + parent.string());
-  }
-  return TemporaryFolder(std::move(path));
-}
-
-TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
-    : path_(std::exchange(other.path_, "")) {}
-
-TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
-  std::swap(path_, other.path_);
-  return *this;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);  // Removes links, follows none.
+  const fs::path absolute = fs::absolute(parent, failure);
+  const std::string doing = "making a temporary folder in " + parent.string();
+  HEADROOM_TRY(Provisional place,
+               Provisional::make(absolute.string(), "headroom-folder-", doing, true));
+  Descriptor lock = make_locked_folder(place.parent(), place.name().c_str());
+  if (lock.get() < 0) return os_error(errno, doing);
+  std::string path = (absolute / place.name()).string();
+  return TemporaryFolder(std::move(place), std::move(lock), std::move(path));
 }
 
 }  // namespace headroom::machine

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a tree of folders, files and links that somebody else describes: into a new folder, or
 // into a new archive. Nothing that it is told can make it write anywhere else, and what is not
-// finished is taken away again.
+// finished is taken away again, whatever the writer dies of (provisional.h).
 #pragma once
 
 #include <memory>
@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "machine/temporary_folder.h"
 
 namespace headroom::machine {
 
@@ -26,7 +27,8 @@ class TreeWriter {
   virtual Status file(const std::string& path, std::string_view bytes) = 0;
   // The target is only written down, never followed.
   virtual Status link(const std::string& path, const std::string& target) = 0;
-  // Nothing is missing: keep it. To be called once, last.
+  // Nothing is missing: gives it its name, which nothing must have taken meanwhile. To be called
+  // once, last.
   virtual Status finish() = 0;
 };
 
@@ -35,6 +37,9 @@ bool is_occupied(const std::string& path);
 
 // The folder must be empty, or not be there; its parent must. Readable to all, as a capture is.
 Result<std::unique_ptr<TreeWriter>> make_folder_writer(const std::string& path);
+
+// Writes at once where it belongs: whoever has the folder removes what was not finished.
+Result<std::unique_ptr<TreeWriter>> make_writer_into(const TemporaryFolder& folder);
 
 // A tar compressed with zstd. The file must not be there. The same tree gives the same bytes: no
 // times, no owners. Fails with unsupported where libarchive is not installed.

@@ -113,11 +113,20 @@ std::string largest_text(const Plan& plan) {
   const std::string_view what = batch ? "micro-batch" : infers ? "prompt" : "sequence";
   if (found.value == 0)
     return fmt::format("\nNot even a {} of 1 fits with these settings.\n", what);
+  const std::uint64_t own = batch    ? *plan.job.batch.micro
+                            : infers ? plan.job.batch.prompt
+                                     : plan.job.batch.sequence;
+  const std::string_view surprise =
+      plan.fits == false && found.value >= own
+          ? " It is larger than the job's own, which does not fit: PyTorch's allocator may hold "
+            "more "
+            "for a smaller job, where freed blocks fit what is asked for later less well."
+          : "";
   return "\n" +
          fold(fmt::format("The {} {} that fits with these settings: {}{} ({} allocated, {} on "
-                          "the device).",
+                          "the device).{}",
                           batch ? "largest" : "longest", what, found.value, batch ? "" : " tokens",
-                          amount(found.allocated_bytes), amount(found.device_bytes)),
+                          amount(found.allocated_bytes), amount(found.device_bytes), surprise),
               "", columns);
 }
 
@@ -147,6 +156,9 @@ std::string to_text(const Change& change) {
   if (change.norm)
     compute.push_back(
         quoted("norm", *change.norm == estimate::NormKernel::fused ? "fused" : "eager"));
+  if (change.residual) compute.push_back(quoted("residual", to_string(*change.residual)));
+  if (change.embeddings) compute.push_back(quoted("embeddings", to_string(*change.embeddings)));
+  if (change.autocast) compute.push_back(fmt::format("autocast = {}", *change.autocast));
   add("compute", compute);
   std::vector<std::string> optimizer;
   if (change.optimizer) optimizer.push_back(quoted("kind", to_string(*change.optimizer)));
@@ -179,7 +191,7 @@ std::vector<std::string> costs_of(const Change& change) {
   add(change.method == estimate::MethodKind::lora, "only adapters are trained");
   add(change.method == estimate::MethodKind::qlora,
       "only adapters are trained, on weights in 4 bits");
-  add(change.base.has_value() && !change.method, "weights in 4 bits");
+  add(change.base && !plain_type(*change.base) && !change.method, "weights in 4 bits");
   return costs;
 }
 

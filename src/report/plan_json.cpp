@@ -35,6 +35,9 @@ Json to_json(const estimate::Change& change) {
   if (change.optimizer) json["optimizer.kind"] = to_string(*change.optimizer);
   if (change.method) json["method.kind"] = to_string(*change.method);
   if (change.base) json["method.base"] = to_string(*change.base);
+  if (change.residual) json["compute.residual"] = to_string(*change.residual);
+  if (change.embeddings) json["compute.embeddings"] = to_string(*change.embeddings);
+  if (change.autocast) json["compute.autocast"] = *change.autocast;
   if (change.rank) json["method.rank"] = *change.rank;
   if (change.sequence) json["batch.sequence"] = *change.sequence;
   return json;
