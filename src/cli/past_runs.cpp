@@ -88,11 +88,9 @@ int record_past_run(const std::string& report_path, const estimate::Plan& plan,
 }
 
 void remember_run(const estimate::Plan& plan, const run::LoadedJob& loaded,
-                  const std::string& report_path, const std::string& report_before,
-                  const Context& context) {
-  const auto text = machine::read_file(report_path);
-  if (!text || *text == report_before) return;  // It did not begin.
-  const auto run = read_report(*text, plan, loaded.model);
+                  const std::string& report, const Context& context) {
+  if (report.empty()) return;  // It did not begin.
+  const auto run = read_report(report, plan, loaded.model);
   if (!run) return;  // It ended before there was a peak.
   const Status stored = store(*run, context);
   if (!stored) context.printer.note("the run is not in the history: " + stored.error().message);

@@ -24,11 +24,10 @@ int list_past_runs(bool json, const Context& context);
 int record_past_run(const std::string& report_path, const estimate::Plan& plan,
                     const estimate::Architecture& model, const Context& context);
 
-// The run that `headroom run` has just ended. `report_before`: what the report held before it
-// began, so that an older run's report is not taken for this one's. Never fails: notes go to
-// stderr.
+// The run that `headroom run` has just ended. `report`: what the trainer itself gave us at its end,
+// and not what lies in the output folder, where somebody else may have run meanwhile; empty if the
+// run did not begin. Never fails: notes go to stderr.
 void remember_run(const estimate::Plan& plan, const run::LoadedJob& loaded,
-                  const std::string& report_path, const std::string& report_before,
-                  const Context& context);
+                  const std::string& report, const Context& context);
 
 }  // namespace headroom::cli

@@ -12,10 +12,8 @@
 #include "cli/past_runs.h"
 #include "estimate/plan.h"
 #include "machine/program.h"
-#include "machine/user_files.h"
 #include "report/plan_text.h"
 #include "run/job_file.h"
-#include "run/output_folder.h"
 
 namespace headroom::cli {
 namespace {
@@ -25,6 +23,7 @@ struct Options {
   std::string output;
   std::string trace;
   bool resume = false;
+  std::vector<std::string> allowed_changes;
   bool quiet = false;
 };
 
@@ -41,19 +40,21 @@ Result<estimate::Plan> plan_job(const run::LoadedJob& loaded, const std::string&
   return estimate::make_plan(loaded.job, loaded.model, device);
 }
 
-int start_trainer(const Options& options, const Context& context) {
-  const auto folder = machine::program_folder();
-  if (!folder) return print_error(context, folder.error(), exit_could_not_look);
-  std::vector<std::string> argv = {*folder + "/headroom-train", options.job};
+// Its exit status, and its report, which it says to us alone.
+Result<machine::ProgramAnswer> start_trainer(const Options& options) {
+  HEADROOM_TRY(const std::string folder, machine::program_folder());
+  std::vector<std::string> argv = {folder + "/headroom-train", options.job, "--json"};
   if (!options.output.empty()) argv.insert(argv.end(), {"--output", options.output});
   if (!options.trace.empty()) argv.insert(argv.end(), {"--trace", options.trace});
   if (options.resume) argv.emplace_back("--resume");
+  for (const std::string& key : options.allowed_changes)
+    argv.insert(argv.end(), {"--allow-change", key});
   if (options.quiet) argv.emplace_back("--quiet");
-  const auto status = machine::run_program(argv);
-  if (status) return *status;
-  Error error = status.error();
+  auto answer = machine::ask_program(argv);
+  if (answer) return answer;
+  Error error = std::move(answer).error();
   error.next = "build headroom-train beside headroom: ./dev build";
-  return print_error(context, error, exit_could_not_look);
+  return error;
 }
 
 // Why nothing was started, after the plan that shows it, and what to change.
@@ -83,11 +84,10 @@ int run_job(const Options& options, const Context& context) {
         fmt::format("planned peak {}{}", to_string(Bytes{plan->device_bytes}),
                     plan->capacity_bytes ? " of " + to_string(Bytes{*plan->capacity_bytes}) : ""));
   }
-  const std::string report = run::output_folder(*loaded, options.output) + "/report.json";
-  const std::string report_before = machine::read_file(report).value_or("");
-  const int code = start_trainer(options, context);
-  remember_run(*plan, *loaded, report, report_before, context);
-  return code;
+  const auto ended = start_trainer(options);
+  if (!ended) return print_error(context, ended.error(), exit_could_not_look);
+  remember_run(*plan, *loaded, ended->output, context);
+  return ended->status;
 }
 
 }  // namespace
@@ -100,7 +100,15 @@ void add_run(CLI::App& app, Context& context) {
   command->add_option("--output", options->output, "Folder for everything the run writes");
   command->add_option("--trace", options->trace,
                       "Record every allocation into this file, for headroom replay");
-  command->add_flag("--resume", options->resume, "Go on from the checkpoint in the output folder");
+  CLI::Option* resume = command->add_flag("--resume", options->resume,
+                                          "Go on from the checkpoint in the output folder");
+  command
+      ->add_option("--allow-change", options->allowed_changes,
+                   "With --resume: a setting of the checkpoint that is meant to have another value "
+                   "now")
+      ->type_name("KEY")
+      ->allow_extra_args(false)
+      ->needs(resume);
   command->add_flag("--quiet", options->quiet, "Say nothing but what went wrong");
   command->callback([options, &context] { context.exit_code = run_job(*options, context); });
 }

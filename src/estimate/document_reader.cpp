@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 
@@ -28,6 +29,18 @@ std::string to_toml(const Json& value) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> whole_number(const Json& value) {
+  constexpr double largest = 9007199254740992.0;  // 2^53; every whole double up to it is exact.
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  if (value.is_number_integer()) {  // From TOML it is signed also where it is positive.
+    const auto number = value.get<std::int64_t>();
+    return number < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(number));
+  }
+  const double number = value.is_number_float() ? value.get<double>() : -1;
+  if (!(number >= 0 && number <= largest) || std::trunc(number) != number) return std::nullopt;
+  return static_cast<std::uint64_t>(number);
+}
 
 TableReader::TableReader(const Document& document, std::string pointer,
                          std::optional<Error>& problem)
@@ -97,14 +110,11 @@ void TableReader::read(const char* key, double& out, double min, double max) {
 void TableReader::read(const char* key, std::uint64_t& out, Range range) {
   const Json* value = find(key);
   if (value == nullptr) return;
-  // A number from TOML is signed also where it is positive.
-  const bool whole = value->is_number_unsigned() ||
-                     (value->is_number_integer() && value->get<std::int64_t>() >= 0);
-  const bool right =
-      whole && value->get<std::uint64_t>() >= range.min && value->get<std::uint64_t>() <= range.max;
+  const auto whole = whole_number(*value);
+  const bool right = whole && *whole >= range.min && *whole <= range.max;
   const std::string wanted = fmt::format("a whole number from {} to {}", range.min, range.max);
   if (expect(key, right, wanted, std::to_string(std::clamp(out, range.min, range.max))))
-    out = value->get<std::uint64_t>();
+    out = *whole;
 }
 
 void TableReader::read_or_auto(const char* key, std::optional<std::uint64_t>& out, Range range) {
@@ -122,8 +132,8 @@ void TableReader::read_or_auto(const char* key, std::optional<std::uint64_t>& ou
 void TableReader::read(const char* key, std::optional<Bytes>& out) {
   const Json* value = find(key);
   if (value == nullptr || *value == "auto") return;
-  if (value->is_number_integer() && *value >= 0) {
-    out = Bytes{value->get<std::uint64_t>()};
+  if (const auto whole = whole_number(*value)) {
+    out = Bytes{*whole};
     return;
   }
   if (!expect(key, value->is_string(), "a size such as \"16GiB\"", "\"16GiB\"")) return;

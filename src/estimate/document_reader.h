@@ -23,6 +23,10 @@ struct Range {
   std::uint64_t max = 0;
 };
 
+// A number without a fraction, however it is spelled: 1000, 1000.0 and 1e3 are one. Nothing for
+// what is negative, and for what may have been rounded (above 2^53 with a point or an exponent).
+std::optional<std::uint64_t> whole_number(const Json& value);
+
 class TableReader {
  public:
   // Reads the table at `pointer` ("" or "/batch") of `document`; an absent table reads as empty.

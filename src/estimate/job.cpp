@@ -87,7 +87,8 @@ class JobParser {
     const Json* shapes = model.find("shapes");
     if (shapes == nullptr) return;
     const auto is_size = [](const Json& size) {
-      return size.is_number_integer() && size >= 1 && size <= large_numbers.max;
+      const auto whole = whole_number(size);
+      return whole && *whole >= 1 && *whole <= large_numbers.max;
     };
     const auto is_shape = [&](const Json& shape) {
       return shape.is_array() && std::all_of(shape.begin(), shape.end(), is_size);
@@ -145,7 +146,7 @@ class JobParser {
   // -1, or a whole number as every other.
   void read_group_size(TableReader& method) {
     const Json* given = method.find("group_size");
-    if (given != nullptr && given->is_number_integer() && *given == -1) {
+    if (given != nullptr && given->is_number() && *given == -1) {
       job_.method.group_size = -1;
       return;
     }

@@ -54,6 +54,27 @@ TEST(Job, wrong_values_say_what_was_expected_and_found) {
             std::string::npos);
 }
 
+TEST(Job, a_whole_number_may_be_spelled_in_any_way) {
+  const auto job = job_from(
+      "[model]\nconfig=\"m\"\n[batch]\nmicro = 1e1\nsequence = 2048.0\n[device]\ncapacity = 1e9\n"
+      "[method]\ngroup_size = -1.0\n");
+  ASSERT_TRUE(job.has_value()) << job.error().message;
+  EXPECT_EQ(job->batch.micro, 10U);
+  EXPECT_EQ(job->batch.sequence, 2048U);
+  EXPECT_EQ(job->device.capacity, Bytes{1000000000});
+  EXPECT_EQ(job->method.group_size, -1);
+}
+
+TEST(Job, a_number_that_is_not_whole_is_shown_with_what_makes_it_so) {
+  const auto found = [](const std::string& number) {
+    return complaint("[model]\nconfig=\"m\"\n[batch]\nmicro = " + number + "\n");
+  };
+  EXPECT_NE(found("1.5").find("found 1.5"), std::string::npos) << found("1.5");
+  EXPECT_NE(found("1e300").find("found 1e+300"), std::string::npos) << found("1e300");
+  EXPECT_NE(found("-1e1").find("found -10"), std::string::npos) << found("-1e1");
+  EXPECT_NE(found("inf").find("found inf"), std::string::npos) << found("inf");
+}
+
 TEST(Job, global_batch_must_agree_with_micro_and_accumulate) {
   EXPECT_TRUE(
       job_from("[model]\nconfig=\"m\"\n[batch]\nmicro=4\naccumulate=8\nglobal=32\n").has_value());

@@ -26,6 +26,7 @@ Errc code_of(int number) {
       return Errc::out_of_memory;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:  // A limit on how long files may be (ulimit -f), or the file system's own.
       return Errc::no_space;
     case ENOSYS:
     case EOPNOTSUPP:

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,10 +11,13 @@
 #include <cerrno>
 #include <csignal>
 
+#include "machine/descriptor.h"
 #include "machine/os_error.h"
 
 namespace headroom::machine {
 namespace {
+
+constexpr int keep_output = -1;  // The program's standard output is ours.
 
 // The signals we wait for while the program runs: blocked here, as they were in the program.
 class WaitedSignals {
@@ -40,7 +44,7 @@ class WaitedSignals {
   sigset_t before_{};
 };
 
-Result<pid_t> spawn(const std::vector<std::string>& argv, const sigset_t& mask) {
+Result<pid_t> spawn(const std::vector<std::string>& argv, const sigset_t& mask, int output) {
   std::vector<char*> words;
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
@@ -48,18 +52,23 @@ Result<pid_t> spawn(const std::vector<std::string>& argv, const sigset_t& mask) 
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &mask);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  int failure = 0;
+  if (output != keep_output)
+    failure = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   pid_t child = 0;
-  const int failure = posix_spawnp(&child, words[0], nullptr, &attributes, words.data(), environ);
+  if (failure == 0)
+    failure = posix_spawnp(&child, words[0], &actions, &attributes, words.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (failure != 0) return os_error(failure, fmt::format("starting {}", argv[0]));
   return child;
 }
 
-}  // namespace
-
-Result<int> run_program(const std::vector<std::string>& argv) {
+Result<int> run_and_wait(const std::vector<std::string>& argv, int output) {
   const WaitedSignals signals;
-  HEADROOM_TRY(const pid_t child, spawn(argv, signals.before()));
+  HEADROOM_TRY(const pid_t child, spawn(argv, signals.before(), output));
   for (;;) {
     int status = 0;
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
@@ -70,6 +79,35 @@ Result<int> run_program(const std::vector<std::string>& argv) {
     // on.
     if (info.si_signo != SIGCHLD && info.si_code != SI_KERNEL) ::kill(child, info.si_signo);
   }
+}
+
+Result<std::string> read_from_start(int file) {
+  std::string text;
+  std::array<char, 65536> piece;
+  for (;;) {
+    const ssize_t count =
+        ::pread(file, piece.data(), piece.size(), static_cast<off_t>(text.size()));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return os_error(errno, "reading what a program said");
+    if (count == 0) return text;
+    text.append(piece.data(), static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace
+
+Result<int> run_program(const std::vector<std::string>& argv) {
+  return run_and_wait(argv, keep_output);
+}
+
+// Into memory and not through a pipe: nobody has to read while we wait for signals.
+Result<ProgramAnswer> ask_program(const std::vector<std::string>& argv) {
+  const Descriptor output(::memfd_create("output", MFD_CLOEXEC));
+  if (output.get() < 0) return os_error(errno, "keeping what a program says");
+  ProgramAnswer answer;
+  HEADROOM_TRY(answer.status, run_and_wait(argv, output.get()));
+  HEADROOM_TRY(answer.output, read_from_start(output.get()));
+  return answer;
 }
 
 Result<std::string> program_folder() {

@@ -15,6 +15,13 @@ namespace headroom::machine {
 // at a time.
 Result<int> run_program(const std::vector<std::string>& argv);
 
+// The same, with what it writes to its standard output kept from ours.
+struct ProgramAnswer {
+  int status = 0;
+  std::string output;
+};
+Result<ProgramAnswer> ask_program(const std::vector<std::string>& argv);
+
 // The folder of the running program, without a slash at its end.
 Result<std::string> program_folder();
 

@@ -30,6 +30,14 @@ TEST(Program, a_signal_to_us_reaches_it) {
   EXPECT_EQ(*run_program({"sh", "-c", "trap 'exit 3' TERM; kill -TERM $PPID; sleep 5 & wait"}), 3);
 }
 
+TEST(Program, what_it_says_is_kept_whole_with_its_exit_status) {
+  const auto answer = ask_program({"sh", "-c", "seq 1 100000; exit 3"});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->status, 3);
+  EXPECT_EQ(answer->output.size(), 588895U);  // More than a pipe holds.
+  EXPECT_TRUE(answer->output.ends_with("99999\n100000\n"));
+}
+
 TEST(Program, our_folder_is_where_the_test_program_is) {
   const auto folder = program_folder();
   ASSERT_TRUE(folder.has_value());

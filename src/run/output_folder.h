@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a run writes: the trainer makes the folder, and headroom looks there for the report.
+// Where a run writes.
 #pragma once
 
 #include <string>

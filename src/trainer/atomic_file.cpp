@@ -16,17 +16,28 @@
 namespace headroom::trainer {
 namespace {
 
+namespace fs = std::filesystem;
+
 Error failed(const std::string& path) {
-  Error error = machine::os_error(errno, "writing " + path);
-  if (error.code == Errc::no_space) {
-    error.next =
-        "free space there or choose another folder with --output, then go on from the last "
-        "checkpoint with --resume";
-  }
-  return error;
+  return machine::os_error(errno, "writing " + path);
 }
 
+constexpr const char* part_infix = ".part-";
+
 }  // namespace
+
+void remove_parts(const std::string& path) {
+  const fs::path whole(path);
+  const std::string prefix = whole.filename().string() + part_infix;
+  std::error_code problem;  // What cannot be looked at or removed stays, and takes its space.
+  for (fs::directory_iterator entry(whole.parent_path(), problem), end; !problem && entry != end;
+       entry.increment(problem)) {
+    const std::string name = entry->path().filename().string();
+    constexpr std::size_t random_letters = 6;
+    if (name.starts_with(prefix) && name.size() == prefix.size() + random_letters)
+      ::unlink(entry->path().c_str());
+  }
+}
 
 AtomicFile::AtomicFile(std::string path, std::string beside, machine::Descriptor file)
     : path_(std::move(path)), beside_(std::move(beside)), file_(std::move(file)) {}
@@ -41,7 +52,7 @@ AtomicFile::~AtomicFile() {
 }
 
 Result<AtomicFile> AtomicFile::create(const std::string& path) {
-  std::string beside = path + ".XXXXXX";
+  std::string beside = path + part_infix + "XXXXXX";
   machine::Descriptor file(::mkostemp(beside.data(), O_CLOEXEC));
   if (file.get() < 0) return failed(path);
   return AtomicFile(path, beside, std::move(file));
@@ -67,7 +78,7 @@ Status AtomicFile::commit() {
   if (::rename(beside_.c_str(), path_.c_str()) != 0) return failed(path_);
   beside_.clear();
   // The rename itself is on disk once the folder is.
-  const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+  const fs::path folder = fs::path(path_).parent_path();
   const machine::Descriptor fd(
       ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() < 0 || ::fsync(fd.get()) != 0) return failed(path_);

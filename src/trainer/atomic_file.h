@@ -30,4 +30,7 @@ class AtomicFile {
   machine::Descriptor file_;
 };
 
+// Removes what killed processes have left beside `path`. Requires: nobody is writing it.
+void remove_parts(const std::string& path);
+
 }  // namespace headroom::trainer

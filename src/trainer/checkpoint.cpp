@@ -4,29 +4,28 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "base/text.h"
+#include "trainer/checksum.h"
+#include "trainer/header_seal.h"
 #include "trainer/safetensors_file.h"
 
 namespace headroom::trainer {
 namespace {
 
-constexpr const char* format_name = "headroom.checkpoint/1";
+constexpr const char* format_name = "headroom.checkpoint/2";
+constexpr const char* old_format_name = "headroom.checkpoint/1";  // Without any checksum.
 constexpr const char* mean_prefix = "optimizer.mean.";
 constexpr const char* variance_prefix = "optimizer.variance.";
+constexpr std::string_view run_prefix = "run: ";     // Of the identity's names.
+constexpr std::string_view sum_prefix = "sha256: ";  // Of the tensors' names.
 
 using Metadata = std::map<std::string, std::string>;
-
-Metadata describe(const RunIdentity& identity) {
-  return {{"seed", std::to_string(identity.seed)},
-          {"data_samples", std::to_string(identity.data_samples)},
-          {"data_tokens", std::to_string(identity.data_tokens)},
-          {"samples_per_step", std::to_string(identity.samples_per_step)}};
-}
 
 // Every tensor of a checkpoint, in the order of the file.
 std::vector<NamedTensor> list_tensors(Model& model, AdamW& optimizer) {
@@ -43,22 +42,88 @@ std::vector<NamedTensor> list_tensors(Model& model, AdamW& optimizer) {
 
 Error other_run(const std::string& path, const std::string& difference) {
   return {Errc::invalid, fmt::format("{} is a checkpoint of another run: {}", path, difference),
-          "resume with the job that wrote it, or start anew without --resume"};
+          "resume with the job, the data and the model that wrote it, or begin anew in another "
+          "folder: --output DIR, without --resume"};
 }
 
-Status check_identity(const SafetensorsFile& file, const RunIdentity& identity) {
-  Metadata expected = describe(identity);
-  expected["format"] = format_name;
-  for (const auto& [key, value] : expected) {
-    const auto found = file.metadata().find(key);
-    if (found == file.metadata().end() || found->second != value) {
-      return other_run(
-          file.path(),
-          fmt::format("{} is {} there, {} in this job", key,
-                      found == file.metadata().end() ? "missing" : found->second, value));
-    }
+Error damaged(const std::string& path, const std::string& what) {
+  return {
+      Errc::invalid,
+      fmt::format("{} is damaged: expected {} as it was written, found other bytes", path, what),
+      "put back a copy of it, or begin anew in another folder: --output DIR, without --resume"};
+}
+
+std::optional<std::string> find(const SafetensorsFile& file, const std::string& key) {
+  const auto found = file.metadata().find(key);
+  if (found == file.metadata().end()) return std::nullopt;
+  return found->second;
+}
+
+// A damaged header may call itself an older one's, which has no checksums to say so: an older one
+// has none at all.
+Result<bool> check_header(const SafetensorsFile& file) {
+  const auto is_ours = [](const auto& entry) {
+    return entry.first.starts_with(sum_prefix) || entry.first == seal_key;
+  };
+  const Metadata& metadata = file.metadata();
+  const bool has_checksums = std::any_of(metadata.begin(), metadata.end(), is_ours);
+  const std::string format = find(file, "format").value_or("");
+  if (!has_checksums && format == old_format_name) return false;
+  if (has_checksums) {
+    HEADROOM_TRY(const std::string header, file.read_header_bytes());
+    if (!is_sealed(header)) return damaged(file.path(), "its header");
   }
-  return Done{};
+  if (has_checksums && format == format_name) return true;
+  return other_run(file.path(), fmt::format("expected the format {}, found {}", format_name,
+                                            format.empty() ? "none" : format));
+}
+
+// The names of the format's first version.
+RunIdentity old_identity(const RunIdentity& identity) {
+  return {{"seed", identity.at("data.seed")},
+          {"data_samples", identity.at("data.path: samples")},
+          {"data_tokens", identity.at("data.path: tokens")},
+          {"samples_per_step", identity.at("batch.micro × batch.accumulate")}};
+}
+
+RunIdentity identity_in(const SafetensorsFile& file, bool has_checksums) {
+  RunIdentity identity;
+  for (const auto& [key, value] : file.metadata()) {
+    if (has_checksums && key.starts_with(run_prefix))
+      identity[key.substr(run_prefix.size())] = value;
+  }
+  if (has_checksums) return identity;
+  for (const char* key : {"seed", "data_samples", "data_tokens", "samples_per_step"}) {
+    if (const auto value = find(file, key)) identity[key] = *value;
+  }
+  return identity;
+}
+
+// The key of what differs, where all of it may be changed once that is said.
+bool may_change(const std::vector<std::string>& different) {
+  return std::all_of(different.begin(), different.end(), [](const std::string& difference) {
+    const std::vector<std::string>& names = changeable_settings();
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return difference.starts_with(name + ":"); });
+  });
+}
+
+Status check_identity(const SafetensorsFile& file, const RunIdentity& there,
+                      const RunIdentity& here, const std::vector<std::string>& allowed) {
+  constexpr std::size_t shown = 4;
+  std::vector<std::string> different = differences(there, here, allowed);
+  if (different.empty()) return Done{};
+  const bool meant = may_change(different);
+  const std::size_t more = different.size() > shown ? different.size() - shown : 0;
+  std::string keys;
+  for (const std::string& difference : different)
+    keys += " --allow-change " + difference.substr(0, difference.find(':'));
+  different.resize(different.size() - more);
+  Error error = other_run(
+      file.path(), join(different, "; ") + (more > 0 ? fmt::format("; and {} more", more) : ""));
+  if (meant)
+    error.next = "write it in the job as it was; or, if the change is meant, --resume" + keys;
+  return error;
 }
 
 Status check_tensors(const SafetensorsFile& file, const std::vector<NamedTensor>& expected) {
@@ -75,11 +140,29 @@ Status check_tensors(const SafetensorsFile& file, const std::vector<NamedTensor>
   return Done{};
 }
 
+Status read_tensors(const SafetensorsFile& file, const std::vector<NamedTensor>& tensors,
+                    bool has_checksums) {
+  for (const auto& [name, tensor] : tensors) {
+    HEADROOM_CHECK(file.read(name, tensor));
+    if (has_checksums && find(file, std::string(sum_prefix) + name) != checksum_of(tensor))
+      return damaged(file.path(), "the tensor " + name);
+  }
+  return Done{};
+}
+
 Result<std::uint64_t> read_count(const SafetensorsFile& file, const char* key) {
-  const auto found = file.metadata().find(key);
-  const auto count = found == file.metadata().end() ? std::nullopt : parse_u64(found->second);
+  const auto count = parse_u64(find(file, key).value_or(""));
   if (!count) return other_run(file.path(), fmt::format("its {} is no number", key));
   return *count;
+}
+
+Result<Position> read_position(const SafetensorsFile& file) {
+  Position position;
+  HEADROOM_TRY(position.steps, read_count(file, "steps"));
+  HEADROOM_TRY(position.epoch, read_count(file, "epoch"));
+  HEADROOM_TRY(position.sample, read_count(file, "sample"));
+  HEADROOM_TRY(position.samples, read_count(file, "samples"));
+  return position;
 }
 
 }  // namespace
@@ -90,30 +173,34 @@ std::string checkpoint_path(const std::string& output) {
 
 Status save_checkpoint(const std::string& path, Model& model, AdamW& optimizer,
                        const RunIdentity& identity, const Position& position) {
-  Metadata metadata = describe(identity);
-  metadata["format"] = format_name;
-  metadata["steps"] = std::to_string(position.steps);
-  metadata["epoch"] = std::to_string(position.epoch);
-  metadata["sample"] = std::to_string(position.sample);
-  metadata["samples"] = std::to_string(position.samples);
-  return write_safetensors(path, list_tensors(model, optimizer), metadata);
+  const std::vector<NamedTensor> tensors = list_tensors(model, optimizer);
+  Metadata metadata = {{"format", format_name},
+                       {std::string(seal_key), empty_seal()},
+                       {"steps", std::to_string(position.steps)},
+                       {"epoch", std::to_string(position.epoch)},
+                       {"sample", std::to_string(position.sample)},
+                       {"samples", std::to_string(position.samples)}};
+  for (const auto& [name, value] : identity) metadata[std::string(run_prefix) + name] = value;
+  for (const auto& [name, tensor] : tensors)
+    metadata[std::string(sum_prefix) + name] = checksum_of(tensor);
+  return write_safetensors(path, tensors, metadata, seal);
 }
 
-Result<Position> load_checkpoint(const std::string& path, Model& model, AdamW& optimizer,
-                                 const RunIdentity& identity) {
+Result<LoadedCheckpoint> load_checkpoint(const std::string& path, Model& model, AdamW& optimizer,
+                                         const RunIdentity& identity,
+                                         const std::vector<std::string>& allowed) {
   HEADROOM_TRY(const SafetensorsFile file, SafetensorsFile::open(path));
-  HEADROOM_CHECK(check_identity(file, identity));
-  Position position;
-  HEADROOM_TRY(position.steps, read_count(file, "steps"));
-  HEADROOM_TRY(position.epoch, read_count(file, "epoch"));
-  HEADROOM_TRY(position.sample, read_count(file, "sample"));
-  HEADROOM_TRY(position.samples, read_count(file, "samples"));
+  LoadedCheckpoint loaded;
+  HEADROOM_TRY(loaded.has_checksums, check_header(file));
+  HEADROOM_CHECK(check_identity(file, identity_in(file, loaded.has_checksums),
+                                loaded.has_checksums ? identity : old_identity(identity), allowed));
+  HEADROOM_TRY(loaded.position, read_position(file));
   optimizer.allocate_states();
   const std::vector<NamedTensor> tensors = list_tensors(model, optimizer);
   HEADROOM_CHECK(check_tensors(file, tensors));
-  for (const auto& [name, tensor] : tensors) HEADROOM_CHECK(file.read(name, tensor));
-  optimizer.set_steps(position.steps);
-  return position;
+  HEADROOM_CHECK(read_tensors(file, tensors, loaded.has_checksums));
+  optimizer.set_steps(loaded.position.steps);
+  return loaded;
 }
 
 }  // namespace headroom::trainer

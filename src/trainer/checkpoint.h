@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "trainer/adamw.h"
 #include "trainer/model.h"
+#include "trainer/run_identity.h"
 
 namespace headroom::trainer {
 
@@ -20,24 +22,24 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
-// What must be the same for a resumed run to continue the one before.
-struct RunIdentity {
-  std::uint64_t seed = 0;
-  std::uint64_t data_samples = 0;
-  std::uint64_t data_tokens = 0;
-  std::uint64_t samples_per_step = 0;
-  bool operator==(const RunIdentity&) const = default;
-};
-
 // OUTPUT/checkpoint/state.safetensors
 std::string checkpoint_path(const std::string& output);
 
+// With a checksum of its header and one of every tensor.
 Status save_checkpoint(const std::string& path, Model& model, AdamW& optimizer,
                        const RunIdentity& identity, const Position& position);
 
+struct LoadedCheckpoint {
+  Position position;
+  bool has_checksums = true;  // Those of older versions have none.
+};
+
 // Fills the trainable parameters and the optimizer. Fails, without touching either, where the file
-// is of another run, naming what differs.
-Result<Position> load_checkpoint(const std::string& path, Model& model, AdamW& optimizer,
-                                 const RunIdentity& identity);
+// is of another run, naming each difference that is not in `allowed`; and where any byte of it is
+// not as it was written, which the tensors may show when some are filled already. Of an older
+// version's file only seed, batch and the size of the data can be compared.
+Result<LoadedCheckpoint> load_checkpoint(const std::string& path, Model& model, AdamW& optimizer,
+                                         const RunIdentity& identity,
+                                         const std::vector<std::string>& allowed = {});
 
 }  // namespace headroom::trainer

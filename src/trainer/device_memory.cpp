@@ -18,15 +18,17 @@ namespace {
 // Events of one stream, and as many of the device; 1 MiB.
 constexpr std::uint64_t recorded_events = 16384;
 
+allocator::FlightOptions recording_options() {
+  return {.shards = 1, .shard_records = recorded_events, .device = "host memory"};
+}
+
 Result<std::unique_ptr<allocator::FlightRecorder>> start_recording(
     const DeviceMemory::Options& options) {
   if (options.recording_path.empty() || options.source != MemorySource::headroom)
     return std::unique_ptr<allocator::FlightRecorder>();
-  return allocator::FlightRecorder::create(options.recording_path,
-                                           {.shards = 1,
-                                            .shard_records = recorded_events,
-                                            .capacity_bytes = options.capacity.value,
-                                            .device = "host memory"});
+  allocator::FlightOptions recording = recording_options();
+  recording.capacity_bytes = options.capacity.value;
+  return allocator::FlightRecorder::create(options.recording_path, recording);
 }
 
 }  // namespace
@@ -125,6 +127,14 @@ Status DeviceMemory::finish_trace() {
   return Error{Errc::no_space,
                fmt::format("writing {}: not all of it could be written", options_.trace_path),
                "free space there, or name another file with --trace"};
+}
+
+std::string recording_path(const std::string& output) {
+  return output + "/allocator.flight";
+}
+
+std::uint64_t recording_bytes() {
+  return allocator::flight_file_bytes(recording_options());
 }
 
 Result<Bytes> installed_ram() {

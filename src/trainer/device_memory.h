@@ -76,6 +76,10 @@ class DeviceMemory {
   std::optional<allocator::OutOfMemory> failure_;
 };
 
+// Where a run's flight recording is, and how long.
+std::string recording_path(const std::string& output);
+std::uint64_t recording_bytes();
+
 // The RAM this machine has; the capacity of a job that sets none.
 Result<Bytes> installed_ram();
 

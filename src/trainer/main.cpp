@@ -5,6 +5,7 @@
 #include <csignal>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -18,6 +19,7 @@
 #include "run/output_folder.h"
 #include "trainer/check_files.h"
 #include "trainer/oom_score.h"
+#include "trainer/run_identity.h"
 #include "trainer/training.h"
 
 namespace headroom::trainer {
@@ -32,6 +34,7 @@ struct Arguments {
   std::string trace;
   std::string allocator = "headroom";
   bool resume = false;
+  std::vector<std::string> allowed_changes;
   bool quiet = false;
   bool json = false;
 };
@@ -123,6 +126,7 @@ Result<TrainRequest> make_request(const Arguments& arguments) {
   request.predicted = report::to_json(plan);
   request.trace_path = arguments.trace;
   request.resume = arguments.resume;
+  request.allowed_changes = arguments.allowed_changes;
   if (arguments.allocator == "libtorch") request.memory = MemorySource::libtorch;
   const estimate::Job::Model& model = loaded.job.model;
   if (request.settings.model_folder) {
@@ -156,11 +160,13 @@ int run_job(const Arguments& arguments, machine::Printer& printer) {
   observer.close_line();
   if (!outcome) return fail(printer, outcome.error(), exit_code_of(outcome.error()));
   if (arguments.json) printer.print_json(outcome->report);
+  if (!outcome->records) fail(printer, outcome->records.error(), exit_failed);
   if (outcome->out_of_memory) {
     printer.note(to_text(*outcome->out_of_memory));
     return exit_failed;
   }
   if (!outcome->status) return fail(printer, outcome->status.error(), exit_failed);
+  if (!outcome->records) return exit_failed;
   observer.on_note(compare(outcome->report));
   observer.on_note(fmt::format("done; results are in {}", request->output));
   return exit_ok;
@@ -189,7 +195,15 @@ int parse_and_run(int argc, char** argv, machine::Printer& printer) {
                  "its own, neither limited nor counted, to compare speed with")
       ->check(CLI::IsMember({"headroom", "libtorch"}))
       ->capture_default_str();
-  app.add_flag("--resume", arguments.resume, "Go on from the checkpoint in the output folder");
+  CLI::Option* resume =
+      app.add_flag("--resume", arguments.resume, "Go on from the checkpoint in the output folder");
+  app.add_option("--allow-change", arguments.allowed_changes,
+                 "With --resume: a setting of the checkpoint that is meant to have another value "
+                 "now")
+      ->type_name("KEY")
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(changeable_settings()))
+      ->needs(resume);
   app.add_flag("--quiet", arguments.quiet, "Say nothing but what went wrong");
   app.add_flag("--json", arguments.json, "Print the report (headroom.train/1) on standard output");
   try {
@@ -199,6 +213,7 @@ int parse_and_run(int argc, char** argv, machine::Printer& printer) {
   }
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
+  std::signal(SIGXFSZ, SIG_IGN);  // A limit on files is an error where one is written.
   raise_oom_score();
   printer.finish_first();
   return run_job(arguments, printer);

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/metrics.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
+#include "machine/os_error.h"
 #include "machine/user_files.h"
 #include "report/out_of_memory_json.h"
 #include "report/plan_json.h"
@@ -14,8 +19,7 @@ namespace headroom::trainer {
 namespace {
 
 Error not_written(const std::string& path) {
-  return {Errc::no_space, fmt::format("writing {}: the line could not be written", path),
-          "free space there, then go on from the last checkpoint with --resume"};
+  return machine::os_error(errno, "writing " + path);
 }
 
 // The lines of steps up to `last`.
@@ -83,15 +87,26 @@ Result<MetricsFile> MetricsFile::open(const std::string& path, std::uint64_t res
     HEADROOM_TRY(kept, kept_lines(path, resumed_at));
   }
   HEADROOM_CHECK(machine::write_file_atomic(path, kept));
-  MetricsFile file(path);
-  file.out_.open(path, std::ios::binary | std::ios::app);
-  if (!file.out_) return not_written(path);
-  return file;
+  machine::Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (file.get() < 0) return not_written(path);
+  return MetricsFile(path, std::move(file), kept.size());
 }
 
 Status MetricsFile::add(const StepMetrics& metrics) {
-  out_ << to_json(metrics).dump() << '\n' << std::flush;
-  if (!out_) return not_written(path_);
+  const std::string line = to_json(metrics).dump() + "\n";
+  std::string_view rest = line;
+  while (!rest.empty()) {
+    const ssize_t count = ::write(file_.get(), rest.data(), rest.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      Error error = not_written(path_);
+      // Half a line is dropped by whoever resumes, if it cannot be cut off here.
+      static_cast<void>(::ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0);
+      return error;
+    }
+    rest.remove_prefix(static_cast<std::size_t>(count));
+  }
+  bytes_ += line.size();
   return Done{};
 }
 

@@ -4,15 +4,16 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "allocator/headroom_allocator.h"
 #include "allocator/out_of_memory.h"
 #include "base/document.h"
 #include "base/result.h"
+#include "machine/descriptor.h"
 
 namespace headroom::trainer {
 
@@ -33,7 +34,8 @@ struct StepMetrics {
 
 Json to_json(const StepMetrics& metrics);
 
-// metrics.jsonl. Each line is on its way to the disk when add() returns.
+// metrics.jsonl. Each line is on its way to the disk when add() returns; one that does not fit on
+// it leaves no part of itself.
 class MetricsFile {
  public:
   // Keeps the lines of steps up to `resumed_at` (0: none) and drops later ones, which a resumed run
@@ -42,9 +44,11 @@ class MetricsFile {
   Status add(const StepMetrics& metrics);
 
  private:
-  explicit MetricsFile(std::string path) : path_(std::move(path)) {}
+  MetricsFile(std::string path, machine::Descriptor file, std::uint64_t bytes)
+      : path_(std::move(path)), file_(std::move(file)), bytes_(bytes) {}
   std::string path_;
-  std::ofstream out_;
+  machine::Descriptor file_;
+  std::uint64_t bytes_;  // Of whole lines.
 };
 
 struct OutOfMemoryEvent {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder a run writes into: made, checked for another run's results and for room, before
-// anything is trained.
+// The folder a run writes into: made, locked, checked for what another run or a model has left
+// there and for room, before anything is trained.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,41 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "trainer/output_lock.h"
 #include "trainer/settings.h"
 
 namespace headroom::trainer {
 
-// Makes the folder and OUTPUT/checkpoint. Fails
-//   - where a run's results lie there and `resume` is not set: nothing is overwritten;
-//   - where `resume` is set and there is no checkpoint;
-//   - where the file system has less room than the run will need.
-Status open_output(const std::string& folder, bool resume, const FixedBytes& fixed);
+// Makes the folder and OUTPUT/checkpoint, and locks the folder for as long as the lock is kept.
+// What runs that were killed left half-written there goes. Fails
+//   - where another process has it (busy),
+//   - where a run's results or a model lie there and `resume` is not set, for nothing is
+//   overwritten,
+//   - where `resume` is set and there is no checkpoint.
+Result<OutputLock> open_output(const std::string& folder, bool resume);
 
-// What a run writes at most: the result and two checkpoints, since a new one is whole before the
-// old one goes.
-Bytes output_bytes(const FixedBytes& fixed);
+// What a run writes at most, file by file. A new checkpoint is whole before the old one goes.
+struct OutputSize {
+  std::uint64_t result = 0;  // The model or the adapter, and its configuration.
+  std::uint64_t checkpoint = 0;
+  std::uint64_t recording = 0;  // allocator.flight
+  std::uint64_t metrics = 0;
+  std::uint64_t report = 0;
+  std::uint64_t total() const { return result + 2 * checkpoint + recording + metrics + report; }
+};
+// `steps`: of the whole run. `report_bytes`: of the plan that the report repeats. `recorded`:
+// whether there is a flight recording.
+struct RunLength {
+  std::uint64_t steps = 0;
+  std::uint64_t report_bytes = 0;
+  bool recorded = true;
+};
+OutputSize output_size(const Settings& settings, const RunLength& length);
+
+// What the file system still needs to have free, beside what lies in the folder and is replaced.
+Bytes room_needed(const std::string& folder, const OutputSize& size);
+
+// Fails (no_space) where it has less. Where it does not say, writing does.
+Status check_room(const std::string& folder, const OutputSize& size);
 
 }  // namespace headroom::trainer

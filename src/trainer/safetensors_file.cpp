@@ -76,6 +76,21 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string& path) {
   return SafetensorsFile(path, std::move(file), *std::move(header));
 }
 
+Result<std::string> SafetensorsFile::read_header_bytes() const {
+  std::array<unsigned char, 8> length{};
+  HEADROOM_CHECK(read_at(file_.get(), length.data(), length.size(), 0));
+  std::uint64_t header_bytes = 0;
+  for (std::size_t i = 0; i < length.size(); ++i)
+    header_bytes |= std::uint64_t{length[i]} << (8 * i);
+  if (header_bytes > estimate::largest_safetensors_header_bytes)  // It was not, a moment ago.
+    return Error{Errc::invalid, path_ + ": the file changed while it was read",
+                 "make sure that nothing else writes it, and start again"};
+  std::string bytes(length.size() + header_bytes, '\0');
+  auto status = read_at(file_.get(), bytes.data(), bytes.size(), 0);
+  if (!status) return std::move(status).error().in(path_);
+  return bytes;
+}
+
 Status SafetensorsFile::read_bytes(const SafetensorsEntry& entry, void* data) const {
   auto status = read_at(file_.get(), data, entry.bytes, entry.offset);
   if (!status) return std::move(status).error().in(path_);
@@ -100,7 +115,8 @@ Status SafetensorsFile::read(const std::string& name, const at::Tensor& into) co
 }
 
 Status write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
-                         const std::map<std::string, std::string>& metadata) {
+                         const std::map<std::string, std::string>& metadata,
+                         const std::function<std::string(std::string header)>& finish) {
   std::vector<estimate::NamedSafetensor> entries;
   entries.reserve(tensors.size());
   for (const auto& [name, tensor] : tensors) {
@@ -110,7 +126,8 @@ Status write_safetensors(const std::string& path, const std::vector<NamedTensor>
                         .bytes = tensor.nbytes()}});
   }
   HEADROOM_TRY(AtomicFile file, AtomicFile::create(path));
-  const std::string header = estimate::make_safetensors_header(entries, metadata);
+  std::string header = estimate::make_safetensors_header(entries, metadata);
+  if (finish) header = finish(std::move(header));
   HEADROOM_CHECK(file.write(header.data(), header.size()));
   for (const auto& [name, tensor] : tensors) {
     HEADROOM_CHECK(file.write(tensor.data_ptr(), tensor.nbytes()));

@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ class SafetensorsFile {
   const std::string& path() const { return path_; }
   const std::map<std::string, SafetensorsEntry>& tensors() const { return header_.tensors; }
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
+  // The header's bytes as they lie there, with the 8 of its length.
+  Result<std::string> read_header_bytes() const;
 
   // Reads a tensor into `into`: contiguous, on the CPU, of the entry's shape. Of another
   // floating-point dtype it is converted; that takes a temporary of the tensor's size (tag
@@ -47,7 +50,9 @@ struct NamedTensor {
 };
 
 // Replaces the file or leaves it as it was (atomic_file.h). A full disk is Errc::no_space.
+// `finish` may change the header's bytes, but not how many they are.
 Status write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
-                         const std::map<std::string, std::string>& metadata);
+                         const std::map<std::string, std::string>& metadata,
+                         const std::function<std::string(std::string header)>& finish = {});
 
 }  // namespace headroom::trainer

@@ -31,17 +31,23 @@ std::uint64_t count_tokens(const data::Samples& samples) {
   return tokens;
 }
 
+std::uint64_t count_steps(const Settings& settings, const data::Samples& samples) {
+  const std::uint64_t at_once = settings.batch.micro * settings.batch.accumulate;
+  return (samples.size() + at_once - 1) / at_once * settings.epochs;
+}
+
 // One run. Its functions that use libtorch are called under DeviceMemory::run.
 class Run {
  public:
-  Run(const TrainRequest& request, data::Samples samples, DeviceMemory& memory, Observer& observer)
+  Run(const TrainRequest& request, const RunLength& length, data::Samples samples,
+      DeviceMemory& memory, Observer& observer)
       : request_(request),
         settings_(request.settings),
+        length_(length),
         samples_(std::move(samples)),
         memory_(memory),
         observer_(observer),
-        identity_{settings_.seed, samples_.size(), count_tokens(samples_),
-                  settings_.batch.micro * settings_.batch.accumulate} {}
+        identity_(identify(settings_, samples_)) {}
 
   // Model, weights and, if asked for, the state of the run before.
   Status prepare() {
@@ -49,12 +55,8 @@ class Run {
     optimizer_ = std::make_unique<AdamW>(model_->trainable(), settings_.optimizer);
     HEADROOM_CHECK(fill_weights());
     model_->initialise_adapters(mix_seed(settings_.seed, adapter_seed));
-    if (request_.resume) {
-      HEADROOM_TRY(position_, load_checkpoint(checkpoint_path(request_.output), *model_,
-                                              *optimizer_, identity_));
-      observer_.on_note(fmt::format("resuming after step {}", position_.steps));
-    }
-    return Done{};
+    if (settings_.model.lora) add_base(model_->base(), identity_);
+    return request_.resume ? load_position() : Done{};
   }
 
   Status train_all(MetricsFile& metrics) {
@@ -82,9 +84,30 @@ class Run {
       totals_.out_of_memory.push_back({position_.steps + 1, *memory_.failure()});
     if (!model_ || position_.steps == 0 || updating_ || saved_at_ == position_.steps) return;
     for (Parameter& parameter : model_->trainable()) parameter.grad.reset();
-    if (save_position()) observer_.on_note(checkpoint_note());
+    rescued_ = save_position();
+    if (rescued_) observer_.on_note(checkpoint_note());
   }
 
+  // What ended the run, with where things stand if that was a full disk, and the way on.
+  Error explain(Error error) const {
+    if (!rescued_ && rescued_.error().message != error.message)
+      error.message += fmt::format("; the state after step {} could not be saved: {}",
+                                   position_.steps, rescued_.error().message);
+    const bool disk =
+        error.code == Errc::no_space || (!rescued_ && rescued_.error().code == Errc::no_space);
+    if (!disk) return error;
+    const OutputSize size = output_size(settings_, length_);
+    error.message += saved_at_ ? fmt::format("; the state after step {} is whole, in {}",
+                                             *saved_at_, checkpoint_path(request_.output))
+                               : "; no checkpoint was saved before that";
+    error.next = fmt::format(
+        "free up to {} on the file system of {}, then {}",
+        to_string(room_needed(request_.output, size)), request_.output,
+        saved_at_ ? "go on with --resume" : "start again; or choose another folder with --output");
+    return error;
+  }
+
+  const Status& rescued() const { return rescued_; }
   std::uint64_t steps_done() const { return position_.steps; }
 
   Json report() {
@@ -93,8 +116,8 @@ class Run {
     if (start_) totals_.elapsed_s = seconds_since(*start_);
     Json settings = to_json(settings_);
     settings["capacity_from"] = settings_.capacity ? "device.capacity" : "installed RAM";
-    settings["data_samples"] = identity_.data_samples;
-    settings["data_tokens"] = identity_.data_tokens;
+    settings["data_samples"] = samples_.size();
+    settings["data_tokens"] = count_tokens(samples_);
     return make_report(totals_, memory_.measured(), request_.predicted, settings);
   }
 
@@ -105,6 +128,20 @@ class Run {
 
   // Besides the one at the end of every epoch: what a power cut may cost.
   static constexpr double checkpoint_interval_s = 300;
+
+  Status load_position() {
+    HEADROOM_TRY(const LoadedCheckpoint loaded,
+                 load_checkpoint(checkpoint_path(request_.output), *model_, *optimizer_, identity_,
+                                 request_.allowed_changes));
+    position_ = loaded.position;
+    saved_at_ = position_.steps;
+    observer_.on_note(fmt::format("resuming after step {}", position_.steps));
+    if (!loaded.has_checksums)
+      observer_.on_note(
+          "the checkpoint is of an older headroom and has no checksums: whether it is whole, and "
+          "of this very job, is not known; the next one has them");
+    return Done{};
+  }
 
   Status fill_weights() {
     bool stored = false;
@@ -144,11 +181,9 @@ class Run {
 
   Status report_step(const data::StepSamples& step, double loss, double step_s,
                      MetricsFile& metrics) {
-    const std::uint64_t steps_an_epoch =
-        (samples_.size() + identity_.samples_per_step - 1) / identity_.samples_per_step;
     const auto memory = memory_.measured();
     StepMetrics line{.step = position_.steps,
-                     .steps = steps_an_epoch * settings_.epochs,
+                     .steps = length_.steps,
                      .epoch = position_.epoch + 1,
                      .loss = loss,
                      .tokens = step.tokens,
@@ -196,6 +231,7 @@ class Run {
 
   const TrainRequest& request_;
   const Settings& settings_;
+  RunLength length_;
   data::Samples samples_;
   DeviceMemory& memory_;
   Observer& observer_;
@@ -206,9 +242,29 @@ class Run {
   RunTotals totals_;
   std::optional<Clock::time_point> start_;
   std::optional<std::uint64_t> saved_at_;  // Steps in the checkpoint.
+  Status rescued_ = Done{};
   Clock::time_point saved_time_ = Clock::now();
   bool updating_ = false;  // Parameters are between two steps.
 };
+
+// Report and trace; what cannot be written, in one error.
+Status write_records(const TrainRequest& request, const Json& report, DeviceMemory& memory) {
+  Status written =
+      machine::write_file_atomic(request.output + "/report.json", report.dump(2) + "\n");
+  const Status traced = memory.finish_trace();
+  if (traced) return written;
+  if (written) return traced;
+  Error both = written.error();
+  both.message += "; " + traced.error().message;
+  return both;
+}
+
+// A run that was finished has nothing to lose but its report.
+Error unrecorded(Error error, const std::string& output) {
+  error.message += fmt::format("; the run is finished, and its result is in {}", output);
+  if (error.next.empty()) error.next = "free space there before the next run";
+  return error;
+}
 
 }  // namespace
 
@@ -218,29 +274,39 @@ Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
                settings.capacity ? Result<Bytes>(*settings.capacity) : installed_ram());
   const Bytes capacity{round_down(asked.value, allocator::page_bytes)};  // As the allocator does.
   HEADROOM_CHECK(check_capacity(settings, capacity));
-  HEADROOM_CHECK(open_output(request.output, request.resume, fixed_bytes(settings)));
+  HEADROOM_TRY(const OutputLock lock, open_output(request.output, request.resume));
+  if (lock.missing())
+    observer.on_note("nothing keeps another run from writing there too: " + *lock.missing());
   HEADROOM_TRY(data::Samples samples, data::read_samples(settings.data));
+  const RunLength length{.steps = count_steps(settings, samples),
+                         .report_bytes = request.predicted.dump(2).size(),
+                         .recorded = request.memory == MemorySource::headroom};
+  HEADROOM_CHECK(check_room(request.output, output_size(settings, length)));
   HEADROOM_TRY(const auto memory,
                DeviceMemory::create({.capacity = capacity,
                                      .source = request.memory,
                                      .trace_path = request.trace_path,
-                                     .recording_path = request.output + "/allocator.flight",
+                                     .recording_path = recording_path(request.output),
                                      .batch = settings.batch.micro}));
   if (const auto& problem = memory->recording_problem())
     observer.on_note("no flight recording: " + problem->message);
 
-  Run run(request, std::move(samples), *memory, observer);
+  Run run(request, length, std::move(samples), *memory, observer);
   HEADROOM_CHECK(memory->run([&] { return run.prepare(); }));
   HEADROOM_TRY(MetricsFile metrics,
                MetricsFile::open(request.output + "/metrics.jsonl", run.steps_done()));
   TrainOutcome outcome;
   outcome.status = memory->run([&] { return run.train_all(metrics); });
   outcome.out_of_memory = memory->failure();
-  if (!outcome.status) run.rescue();
+  if (!outcome.status) {
+    run.rescue();
+    outcome.status = run.explain(std::move(outcome.status).error());
+  }
   outcome.report = run.report();
-  HEADROOM_CHECK(
-      machine::write_file_atomic(request.output + "/report.json", outcome.report.dump(2) + "\n"));
-  if (auto traced = memory->finish_trace(); !traced && outcome.status) outcome.status = traced;
+  outcome.records = write_records(request, outcome.report, *memory);
+  if (outcome.out_of_memory && outcome.records) outcome.records = run.rescued();
+  if (outcome.status && !outcome.records)
+    outcome.records = unrecorded(std::move(outcome.records).error(), request.output);
   return outcome;
 }
 

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/document.h"
 #include "base/result.h"
@@ -30,19 +31,23 @@ struct TrainRequest {
   std::string trace_path;  // Where to record allocations; empty: nowhere.
   MemorySource memory = MemorySource::headroom;
   bool resume = false;
-  Json predicted;   // The plan's answer for the report, or null.
+  std::vector<std::string> allowed_changes = {};  // On resuming: of changeable_settings().
+  Json predicted;                                 // The plan's answer for the report, or null.
   Json base_model;  // For adapter_config.json: the base model's folder or name, or null.
 };
 
 struct TrainOutcome {
   Json report;                                          // As written to report.json.
   std::optional<allocator::OutOfMemory> out_of_memory;  // If that ended it.
-  Status status = Done{};                               // Why the run ended early, if it did.
+  Status status = Done{};   // Why the run ended early, if it did, and where things stand.
+  Status records = Done{};  // What of the report and the trace could not be written.
 };
 
 // Fails where the run could not begin: data or weights that cannot be read, a folder that holds
-// another run, a capacity below the fixed part. Once it has begun, report.json is written whatever
-// happens, and after running out of memory or a stop a checkpoint too, if a step was finished.
+// another run or that another process writes to, a checkpoint that is damaged or of another run, a
+// capacity below the fixed part. Once it has begun, report.json is written whatever happens, and
+// after running out of memory or a stop a checkpoint too, if a step was finished. The folder is
+// locked until it returns.
 Result<TrainOutcome> train(const TrainRequest& request, Observer& observer);
 
 }  // namespace headroom::trainer

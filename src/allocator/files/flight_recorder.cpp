@@ -98,6 +98,15 @@ std::uint64_t unix_us() {
       std::chrono::duration_cast<std::chrono::microseconds>(now).count());
 }
 
+FlightHeader make_sizes(const FlightOptions& options) {
+  FlightHeader header;
+  header.shards = options.shards + 1;
+  header.device_ring = header.shards;
+  header.shard_records = std::bit_ceil(options.shard_records);
+  header.name_bytes = options.name_bytes;
+  return header;
+}
+
 Result<FlightHeader> make_header(const FlightOptions& options) {
   if (options.shards == 0 || options.shards > 1023 || options.shard_records == 0 ||
       options.shard_records > (std::uint64_t{1} << 32U) ||
@@ -106,12 +115,8 @@ Result<FlightHeader> make_header(const FlightOptions& options) {
                  "expected 1 to 1023 rings of 1 to 2^32 records and at most 64 MiB of names for a "
                  "flight recording",
                  "65536 records take 2 MiB"};
-  FlightHeader header;
+  FlightHeader header = make_sizes(options);
   std::copy(flight_magic.begin(), flight_magic.end(), header.magic.begin());
-  header.shards = options.shards + 1;
-  header.device_ring = header.shards;
-  header.shard_records = std::bit_ceil(options.shard_records);
-  header.name_bytes = options.name_bytes;
   header.capacity_bytes = options.capacity_bytes;
   HEADROOM_TRY(const ProcessIdentity own, read_own_identity());
   header.pid = own.pid;
@@ -122,6 +127,10 @@ Result<FlightHeader> make_header(const FlightOptions& options) {
 }
 
 }  // namespace
+
+std::uint64_t flight_file_bytes(const FlightOptions& options) {
+  return layout_of(make_sizes(options)).end;
+}
 
 class FlightRecorder::Clock final : public FlightClock {
  public:

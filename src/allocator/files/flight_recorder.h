@@ -24,6 +24,9 @@ struct FlightOptions {
   std::string device = {};              // … and its device's name, for who reads.
 };
 
+// How long such a recording's file is.
+std::uint64_t flight_file_bytes(const FlightOptions& options);
+
 // Threads: each shard belongs to one at a time, different shards to different ones; add_names() may
 // be called from any. A forked child notes nothing.
 class FlightRecorder {

@@ -88,10 +88,8 @@ std::uint64_t ConfigReader::size(const Names& names, Range range,
                                  std::optional<std::uint64_t> class_default) {
   const Json* value = find(names);
   if (value == nullptr && class_default && is_inner()) return *class_default;
-  if (value != nullptr && value->is_number_integer() && *value >= 0 && *value >= range.min &&
-      *value <= range.max) {
-    return value->get<std::uint64_t>();
-  }
+  const auto whole = value == nullptr ? std::nullopt : whole_number(*value);
+  if (whole && *whole >= range.min && *whole <= range.max) return *whole;
   fail(written(names), fmt::format("a whole number from {} to {}", range.min, range.max));
   return 1;
 }

@@ -48,6 +48,22 @@ Result<std::vector<std::string>> list_files(const std::vector<std::string>& path
   return files;
 }
 
+Error no_samples(const Source& source, const std::vector<std::string>& files) {
+  const std::string places = join(source.paths, ", ");
+  if (files.empty()) {
+    return {Errc::invalid,
+            fmt::format("data.path: expected files that end in .txt or .md in {}, found none",
+                        places.empty() ? "it" : places),
+            "set data.path to a file with text, or to a folder with .txt or .md files"};
+  }
+  const bool tokens = source.kind == "tokens";
+  return {Errc::invalid,
+          fmt::format("data.path: expected {} in {}, found {}",
+                      tokens ? "lines of two token ids or more" : "text to train on", places,
+                      tokens ? "no such line" : "only blank lines"),
+          "set data.path to a file with text, or to a folder with .txt or .md files"};
+}
+
 }  // namespace
 
 Result<Samples> read_samples(const Source& source) {
@@ -77,13 +93,7 @@ Result<Samples> read_samples(const Source& source) {
       add_text_samples(text, source.longest, samples);
     }
   }
-  if (samples.empty()) {
-    return Error{
-        Errc::invalid,
-        fmt::format("expected training data in {}, found {} without a single sample",
-                    join(source.paths, ", "), files.empty() ? "no .txt or .md file" : "files"),
-        "set data.path to a file with text, or to a folder with .txt or .md files"};
-  }
+  if (samples.empty()) return no_samples(source, files);
   return samples;
 }
 

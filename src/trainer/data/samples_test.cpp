@@ -110,6 +110,20 @@ TEST(ReadSamples, every_way_to_have_no_data_is_an_error_that_says_what_to_do) {
   }
 }
 
+TEST(ReadSamples, data_without_a_sample_says_what_was_expected_and_what_is_there) {
+  const ScratchFolder folder;
+  folder.write("blank.txt", "\n\n");
+  folder.write("empty/notes.bin", "x");
+  const auto message = [&](const std::string& path, const std::string& kind) {
+    return read_samples({{folder.file(path)}, kind, 100, 257}).error().message;
+  };
+  EXPECT_THAT(message("empty", "text"), HasSubstr("expected files that end in .txt or .md in " +
+                                                  folder.file("empty") + ", found none"));
+  EXPECT_THAT(message("blank.txt", "text"), HasSubstr("expected text to train on"));
+  EXPECT_THAT(message("blank.txt", "text"), HasSubstr("found only blank lines"));
+  EXPECT_THAT(message("blank.txt", "tokens"), HasSubstr("lines of two token ids or more"));
+}
+
 TEST(ReadSamples, a_missing_file_is_named) {
   const auto samples = read_samples({{"no/such.txt"}, "text", 100, 257});
   ASSERT_FALSE(samples);

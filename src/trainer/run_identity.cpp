@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/run_identity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "trainer/checksum.h"
+
+namespace headroom::trainer {
+namespace {
+
+const char* name_of(at::ScalarType dtype) {
+  return dtype == at::kBFloat16 ? "bf16" : dtype == at::kDouble ? "fp64" : "fp32";
+}
+
+// In the shortest digits that read back as the same number.
+template <class Value>
+std::string to_text(const Value& value) {
+  return fmt::format("{}", value);
+}
+
+// In each of these functions the structured binding names every field: one more, and it has to be
+// decided here whether a resumed run may have another value of it.
+
+void add_model(const estimate::ModelConfig& config, RunIdentity& identity) {
+  const auto& [family, hidden, intermediate, layers, heads, kv_heads, head_dim, vocabulary, tied,
+               qkv_bias, o_bias, mlp_bias, rms_norm_eps, rope_theta] = config;
+  identity.insert({{"model_type", family},
+                   {"hidden_size", to_text(hidden)},
+                   {"intermediate_size", to_text(intermediate)},
+                   {"num_hidden_layers", to_text(layers)},
+                   {"num_attention_heads", to_text(heads)},
+                   {"num_key_value_heads", to_text(kv_heads)},
+                   {"head_dim", to_text(head_dim)},
+                   {"vocab_size", to_text(vocabulary)},
+                   {"tie_word_embeddings", to_text(tied)},
+                   {"attention_bias of q, k and v", to_text(qkv_bias)},
+                   {"attention_bias of o", to_text(o_bias)},
+                   {"mlp_bias", to_text(mlp_bias)},
+                   {"rms_norm_eps", to_text(rms_norm_eps)},
+                   {"rope_theta", to_text(rope_theta)}});
+}
+
+std::string list_targets(std::vector<estimate::Target> targets) {
+  std::sort(targets.begin(), targets.end());
+  std::vector<std::string> names;
+  for (const estimate::Target target : targets) names.emplace_back(to_string(target));
+  return join(names, ", ");
+}
+
+void add_method(const std::optional<LoraOptions>& lora, RunIdentity& identity) {
+  identity["method.kind"] = lora ? "lora" : "full";
+  if (!lora) return;
+  const auto& [rank, alpha, dropout, targets, dtype] = *lora;
+  identity.insert({{"method.rank", to_text(rank)},
+                   {"method.alpha", to_text(alpha)},
+                   {"method.dropout", to_text(dropout)},
+                   {"method.targets", list_targets(targets)},
+                   {"method.adapter_dtype", name_of(dtype)}});
+}
+
+void add_options(const ModelOptions& options, RunIdentity& identity) {
+  // The way to the same numbers, but for their rounding: attention, checkpointing, loss. These are
+  // what a job that ran out of memory changes before it goes on.
+  const auto& [dtype, lora, attention, checkpointing, loss, longest] = options;
+  add_method(lora, identity);
+  identity["compute.dtype"] = name_of(dtype);
+  identity["batch.sequence"] = to_text(longest);
+}
+
+void add_optimizer(const AdamWSettings& settings, RunIdentity& identity) {
+  const auto& [learning_rate, weight_decay, beta1, beta2, epsilon] = settings;
+  identity.insert({{"optimizer.learning_rate", to_text(learning_rate)},
+                   {"optimizer.weight_decay", to_text(weight_decay)},
+                   {"optimizer.beta1", to_text(beta1)},
+                   {"optimizer.beta2", to_text(beta2)},
+                   {"optimizer.epsilon", to_text(epsilon)}});
+}
+
+// What was read is what counts: files may have moved.
+void add_data(const data::Source& source, const data::Samples& samples, RunIdentity& identity) {
+  const auto& [paths, kind, longest, vocabulary] = source;
+  std::uint64_t tokens = 0;
+  for (const data::Sample& sample : samples) tokens += sample.size();
+  identity.insert({{"data.kind", kind},
+                   {"data.path: samples", to_text(samples.size())},
+                   {"data.path: tokens", to_text(tokens)},
+                   {"data.path: checksum of the tokens", checksum_of(samples)}});
+}
+
+std::string value_in(const RunIdentity& identity, const std::string& name) {
+  const auto found = identity.find(name);
+  return found == identity.end() ? "nothing" : found->second;
+}
+
+// Of a checksum, enough to tell it from another.
+std::string shown(const std::string& value) {
+  constexpr std::size_t digits = 64;
+  constexpr std::size_t shown_digits = 12;
+  return value.size() == digits ? value.substr(0, shown_digits) + "…" : value;
+}
+
+}  // namespace
+
+RunIdentity identify(const Settings& settings, const data::Samples& samples) {
+  // The rest of config.json changes nothing; where the model lies is no matter, and of what its
+  // weights are add_base() tells; the length of the run and its memory may change.
+  const auto& [config, original_config, model_folder, model, optimizer, batch, data, epochs, seed,
+               capacity] = settings;
+  RunIdentity identity;
+  add_model(config, identity);
+  add_options(model, identity);
+  add_optimizer(optimizer, identity);
+  add_data(data, samples, identity);
+  const auto& [micro, accumulate] = batch;  // A step's samples may be cut in any way.
+  identity["batch.micro × batch.accumulate"] = to_text(micro * accumulate);
+  identity["data.seed"] = to_text(seed);
+  return identity;
+}
+
+void add_base(const std::deque<Parameter>& base, RunIdentity& identity) {
+  identity["model.config: checksum of the frozen weights"] = checksum_of(base);
+}
+
+const std::vector<std::string>& changeable_settings() {
+  static const std::vector<std::string> names = {"optimizer.learning_rate",
+                                                 "optimizer.weight_decay", "method.dropout"};
+  return names;
+}
+
+std::vector<std::string> differences(const RunIdentity& checkpoint, const RunIdentity& job,
+                                     const std::vector<std::string>& allowed) {
+  std::set<std::string> names;
+  for (const auto& [name, value] : checkpoint) names.insert(name);
+  for (const auto& [name, value] : job) names.insert(name);
+  for (const std::string& name : allowed) names.erase(name);
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    const std::string there = value_in(checkpoint, name);
+    const std::string here = value_in(job, name);
+    if (there != here)
+      found.push_back(fmt::format("{}: expected {} as in the checkpoint, found {}", name,
+                                  shown(there), shown(here)));
+  }
+  return found;
+}
+
+}  // namespace headroom::trainer
