@@ -67,7 +67,7 @@ class UndoScriptTest : public ::testing::Test {
   std::string programs_without(const std::string& left_out) const {
     std::string folder = root_.path(std::string(journal_folder) + "/programs").string();
     const std::string command = fmt::format(
-        "mkdir {0} && for one in cp dirname ln mkdir mv readlink rm rmdir sha256sum sync; do "
+        "mkdir {0} && for one in cp dirname id ln ls mkdir mv readlink rm rmdir sha256sum sync; do "
         "[ $one = {1} ] || ln -s \"$(command -v $one)\" {0}/$one; done",
         shell_quote(folder), left_out);
     // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread.
@@ -295,6 +295,43 @@ TEST_F(UndoScriptTest, blanks_and_quotes_in_names_are_only_names) {
   const Ran ran = run_script(root_, record.id);
   EXPECT_EQ(ran.status, 0) << ran.said;
   EXPECT_EQ(difference(old_machine, machine()), "");
+}
+
+TEST_F(UndoScriptTest, links_on_the_way_are_followed_below_the_root) {
+  const auto record = apply_toy();
+  const std::string before = "# defaults\nARGS=\"quiet\"\n";
+  root_.folder("/data");
+  std::filesystem::rename(root_.path("/etc/default"), root_.path("/data/default"));
+  root_.link("/etc/default", "../etc/./somewhere");
+  root_.link("/etc/somewhere", "/data/default");  // Of the machine, not of the rescue system.
+  const Ran ran = run_script(root_, record.id);
+  EXPECT_EQ(ran.status, 0) << ran.said;
+  EXPECT_EQ(root_.read("/data/default/toy"), before);
+}
+
+TEST_F(UndoScriptTest, links_in_a_circle_are_refused) {
+  const auto record = apply_toy();
+  std::filesystem::remove_all(root_.path("/etc/default"));
+  root_.link("/etc/default", "other");
+  root_.link("/etc/other", "default");
+  const auto seen = machine();
+  const Ran ran = run_script(root_, record.id);
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.said, HasSubstr("lead in a circle"));
+  EXPECT_EQ(difference(seen, machine()), "");
+}
+
+TEST_F(UndoScriptTest, what_programs_write_to_first_is_named) {
+  auto record = apply_toy();
+  record.state = plan::State::applying;
+  record.running = 6;
+  record.steps_done = 6;
+  ASSERT_TRUE(journal_.save(record));
+  root_.write("/boot/menu.cfg.new", "half");
+  const Ran ran = run_script(root_, record.id);
+  EXPECT_EQ(ran.status, 0) << ran.said;
+  EXPECT_THAT(ran.said, HasSubstr("/boot/menu.cfg.new: perhaps half-done work"));
+  EXPECT_TRUE(root_.has("/boot/menu.cfg.new"));
 }
 
 TEST_F(UndoScriptTest, unknown_words_are_refused) {
