@@ -56,10 +56,10 @@ def lay_out(root, victims):
     """A machine with one hostile user, and what is root's and has the names of that user's files."""
     os.chmod(root, 0o755)
     write(f"{root}/etc/environment", "old\n")
-    app = f"{root}/home/user/.config/app"
+    app = f"{root}/people/someone/.config/app"
     write(f"{app}/settings.conf", "old\n", HOSTILE)
     os.symlink("old", f"{app}/link")
-    for path in (f"{root}/home/user", f"{root}/home/user/.config", app):
+    for path in (f"{root}/people/someone", f"{root}/people/someone/.config", app):
         os.chown(path, HOSTILE, HOSTILE)
     for name in ("settings.conf", "link", "made/made.conf", "file", "app/settings.conf", "app/link",
                  "app/made/made.conf"):
@@ -128,9 +128,9 @@ def one_round(binaries, attack, run):
         os.mkdir(root)
         lay_out(root, victims)
         subprocess.run([f"{binaries}/scratch_root", root], check=True)
-        subprocess.run([f"{binaries}/home_change", root, "/home/user"], check=True)
+        subprocess.run([f"{binaries}/home_change", root, "/people/someone"], check=True)
         before = seen(victims)
-        child = start(*ATTACKS[attack](f"{root}/home/user", victims))
+        child = start(*ATTACKS[attack](f"{root}/people/someone", victims))
         try:
             done = run(binaries, root)
         finally:
@@ -161,12 +161,12 @@ def said_what_it_left(binaries):
         os.mkdir(root)
         lay_out(root, f"{scratch}/victims")
         subprocess.run([f"{binaries}/scratch_root", root], check=True)
-        subprocess.run([f"{binaries}/home_change", root, "/home/user"], check=True)
+        subprocess.run([f"{binaries}/home_change", root, "/people/someone"], check=True)
         done = by_script(binaries, root)
         said = done.stdout + done.stderr
         wrong = []
-        for text in (f"{root}/home/user/.config/app/settings.conf: left as it is",
-                     f"{root}/home/user is user {HOSTILE}'s", f"sudo headroom undo {CHANGE}"):
+        for text in (f"{root}/people/someone/.config/app/settings.conf: left as it is",
+                     f"{root}/people/someone is user {HOSTILE}'s", f"sudo headroom undo {CHANGE}"):
             if text not in said:
                 wrong.append(f"expected {text!r} to be said, found {said!r}")
         if done.returncode != 1:
@@ -175,7 +175,7 @@ def said_what_it_left(binaries):
         done = by_headroom(binaries, root)
         if done.returncode != 0:
             wrong.append(f"headroom did not finish it: {done.stderr}")
-        if content(f"{root}/home/user/.config/app/settings.conf") != "old\n":
+        if content(f"{root}/people/someone/.config/app/settings.conf") != "old\n":
             wrong.append("headroom did not restore the user's file")
         return wrong
 
