@@ -25,6 +25,7 @@ struct FileEntry {
   EntryKind kind = EntryKind::file;
   FileAttributes attributes;
   std::uint64_t size = 0;
+  std::uint64_t names = 1;      // How many names this one file has: more than one by hard links.
   std::string target;           // What a link says.
   std::int64_t modified_s = 0;  // Since 1970, of its bytes; 0 where it was not asked for.
 };

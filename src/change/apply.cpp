@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/shell_quote.h"
+#include "base/text.h"
 #include "change/change_machine.h"
 #include "change/transaction.h"
 
@@ -41,7 +42,11 @@ Error taken_back(const Doors& doors, Journal& journal, const plan::Record& recor
   }
   const auto undone = undo(doors, journal, record.id, error.message);
   if (undone) {
-    error.message += "; everything is as it was before";
+    error.message += undone->left.empty()
+                         ? "; everything is as it was before"
+                         : "; everything that was there is as it was before; look at what is new, "
+                           "and remove it if it is of no use: " +
+                               join(undone->left, ", ");
     return error;
   }
   error.message += "; taking it back failed too: " + undone.error().message;

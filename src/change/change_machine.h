@@ -24,6 +24,9 @@ struct Undone {
   plan::Record record;
   std::size_t restored = 0;        // Files that were brought back.
   std::vector<std::string> notes;  // What was made anew instead of restored, and the like.
+  // Files that were not there before and may be an interrupted command's half-done work, or
+  // somebody else's: they stay, and the notes name them.
+  std::vector<std::string> left;
 };
 // Takes a change back, finished or not. Refuses, with a diff, where somebody else has changed a
 // file since, and where a later change that is in force touches the same files: nothing is touched

@@ -13,6 +13,7 @@ namespace headroom::change {
 namespace {
 
 constexpr std::uint32_t private_folder = 0700;
+constexpr std::string_view preparing = "/preparing";
 
 // For the owner of the journal alone: it may hold what nobody else may read.
 FileAttributes private_file_in(const FileEntry& folder) {
@@ -51,11 +52,15 @@ Result<machine::Descriptor> Journal::lock() {
   auto lock = files_.lock(folder_ + "/lock");
   if (!lock && lock.error().code == Errc::busy) {
     return Error{Errc::busy,
-                 "expected to be the only one that changes this machine; another " +
-                     std::string("headroom is at it"),
-                 "headroom history   (once it is done)"};
+                 "expected to be the only one that changes this machine; found at it: " +
+                     machine::describe(holders()),
+                 "wait until it has ended, then the same command again"};
   }
   return lock;
+}
+
+std::vector<machine::LockHolder> Journal::holders() const {
+  return files_.lock_holders(folder_ + "/lock");
 }
 
 Result<std::vector<std::string>> Journal::names() const {
@@ -73,6 +78,8 @@ Result<plan::Record> Journal::read(std::string_view id) const {
                         ? files_.read(path)
                         : Result<std::string>(Error{Errc::not_found, "no such change", ""});
   if (!text && text.error().code == Errc::not_found) {
+    HEADROOM_TRY(const bool nothing, never_began(std::string(id)));
+    if (!nothing) return lost(id, text.error());
     return Error{Errc::not_found,
                  fmt::format("expected the id of a change in {}, found \"{}\"", folder_, id),
                  "headroom history"};
@@ -80,21 +87,53 @@ Result<plan::Record> Journal::read(std::string_view id) const {
   if (!text) return text.error();
   auto record = plan::parse_record(*text);
   if (record && record->id == id) return record;
-  Error error = record ? Error{Errc::invalid, "expected its own id, found " + record->id, ""}
-                       : std::move(record).error();
-  error.next = fmt::format("look at it; once it is of no use: sudo mv {} ~/", folder_of(id));
-  return std::move(error).in("reading " + path);
+  return lost(id, record ? Error{Errc::invalid, "expected its own id, found " + record->id, ""}
+                         : std::move(record).error());
+}
+
+// What is left of a change still leads back.
+Error Journal::lost(std::string_view id, const Error& why) const {
+  const std::string folder = folder_of(id);
+  const bool script = files_.look(folder + "/undo.sh").value_or(std::nullopt).has_value();
+  Error error = why.code == Errc::not_found
+                    ? Error{Errc::io, "expected the record of this change, found none", ""}
+                    : why;
+  error.message += fmt::format(
+      "; what it changed may be in force; what was there before is in {}/originals", folder);
+  const auto entry = files_.look(folder).value_or(std::nullopt);
+  const std::string_view sudo = entry && entry->attributes.uid == 0 ? "sudo " : "";
+  error.next =
+      script ? fmt::format("{0}sh {1}/undo.sh   (takes it back; then {0}mv {1} ~/)", sudo, folder)
+             : fmt::format("put back by hand what has to be, then {}mv {} ~/", sudo, folder);
+  return std::move(error).in("reading " + folder + "/record.json");
+}
+
+Result<bool> Journal::never_began(const std::string& id) const {
+  if (id.empty() || id.find('/') != std::string::npos || id.starts_with('.')) return true;
+  const std::string folder = folder_of(id);
+  HEADROOM_TRY(const auto marker, files_.look(folder + std::string(preparing)));
+  if (marker) return true;
+  // A folder that not even says so yet has nothing in it that could be lost.
+  for (const std::string& inner : {folder, folder + "/originals"}) {
+    const auto names = files_.list(inner);
+    if (!names && names.error().code == Errc::not_found) continue;
+    if (!names) return names.error();
+    for (const std::string& name : *names) {
+      if (name != "originals" && !name.starts_with('.')) return false;
+    }
+  }
+  return true;
 }
 
 Result<Journal::Listing> Journal::read_all() const {
   HEADROOM_TRY(auto ids, names());
-  std::sort(ids.rbegin(), ids.rend());
+  std::sort(ids.rbegin(), ids.rend(), plan::is_earlier_id);
   Listing listing;
   for (const std::string& id : ids) {
     auto record = read(id);
     if (record) {
       listing.records.push_back(*std::move(record));
-    } else if (record.error().code != Errc::not_found) {  // Without a record it never began.
+    } else if (record.error().code != Errc::not_found) {  // That one never began.
       listing.unreadable.push_back(record.error());
     }
   }
@@ -106,9 +145,14 @@ Status Journal::remove_abandoned(const std::string& id) {
   const std::string folder = folder_of(id);
   HEADROOM_TRY(const auto record, files_.look(folder + "/record.json"));
   if (record) return Done{};
+  HEADROOM_TRY(const bool nothing, never_began(id));
+  if (!nothing) return Done{};
+  // The file that says so goes last.
+  const auto is_other = [](const std::string& name) { return "/" + name != preparing; };
   for (const std::string& inner : {folder + "/originals", folder}) {
-    const auto names = files_.list(inner);
+    auto names = files_.list(inner);
     if (!names) continue;
+    std::partition(names->begin(), names->end(), is_other);
     for (const std::string& name : *names) HEADROOM_CHECK(files_.remove(inner + "/" + name));
     HEADROOM_CHECK(files_.remove_folder(inner));
   }
@@ -123,20 +167,22 @@ Result<std::string> Journal::begin(std::string_view now, std::string_view fix) {
   for (const std::string& id : known) HEADROOM_CHECK(remove_abandoned(id));
   HEADROOM_TRY(const auto taken, names());
   // The order of ids is the order of changes: also where the clock was set back, and of those of
-  // one second ('.' sorts after '-').
+  // one second.
   for (const std::string& one : taken) {
     const std::string other = one.substr(0, one.find_first_of("-."));
     if (other.size() == stamp.size()) stamp = std::max(stamp, other);
   }
-  const auto before = std::count_if(taken.begin(), taken.end(),
-                                    [&stamp](const auto& one) { return one.starts_with(stamp); });
-  const auto name = [&](auto number) {
-    const std::string more = number == 0 ? "" : fmt::format(".{}", number + 1);
-    return fmt::format("{}{}-{}", stamp, more, fix);
-  };
-  auto number = before;
-  while (std::find(taken.begin(), taken.end(), name(number)) != taken.end()) ++number;
-  const std::string id = name(number);
+  std::uint64_t number = 0;
+  for (const std::string& one : taken) {
+    if (one.starts_with(stamp)) number = std::max(number, plan::number_in_id(one));
+  }
+  const std::string more = number == 0 ? "" : fmt::format(".{}", number + 1);
+  const std::string id = fmt::format("{}{}-{}", stamp, more, fix);
+  HEADROOM_CHECK(make_folders(folder_of(id)));
+  HEADROOM_TRY(const auto entry, files_.look(folder_of(id)));
+  if (!entry) return Error{Errc::not_found, "expected the folder " + folder_of(id), ""};
+  HEADROOM_CHECK(files_.replace(folder_of(id) + std::string(preparing), "nothing was touched yet\n",
+                                private_file_in(*entry)));
   HEADROOM_CHECK(make_folders(folder_of(id) + "/originals"));
   return id;
 }
@@ -152,7 +198,9 @@ Status Journal::save(const plan::Record& record) {
   if (!entry) return Error{Errc::not_found, "expected the folder " + folder + ", found none", ""};
   const FileAttributes attributes = private_file_in(*entry);
   HEADROOM_CHECK(files_.replace(folder + "/undo.sh", undo_script(record), attributes));
-  return files_.replace(folder + "/record.json", plan::to_json_text(record), attributes);
+  HEADROOM_CHECK(files_.replace(folder + "/record.json", plan::to_json_text(record), attributes));
+  HEADROOM_TRY(const auto marker, files_.look(folder + std::string(preparing)));
+  return marker ? files_.remove(folder + std::string(preparing)) : Status(Done{});
 }
 
 }  // namespace headroom::change

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/text.h"
 #include "change/change_machine.h"
@@ -21,7 +22,7 @@ Status refuse_below_later(const Journal& journal, const plan::Record& record) {
   HEADROOM_TRY(const auto listing, journal.read_all());
   for (const Error& error : listing.unreadable) return error;  // It may be a later one.
   for (const plan::Record& later : listing.records) {
-    if (later.id <= record.id || !plan::is_in_force(later.state)) continue;
+    if (!plan::is_earlier_id(record.id, later.id) || !plan::is_in_force(later.state)) continue;
     for (const plan::Touched& touched : record.touched) {
       if (touched.generated || !touches(later, touched.path)) continue;
       return Error{Errc::invalid,
@@ -49,44 +50,82 @@ Status refuse_edited(const Journal& journal, const plan::Record& record,
                    journal.folder_of(record.id)};
 }
 
-// For a copy of half-done work. An undo that was itself interrupted may have left some.
-Result<std::string> free_name(const Doors& doors, const Journal& journal, const std::string& id) {
-  for (std::size_t number = 1;; ++number) {
-    std::string path = journal.original_path(id, fmt::format("half-done-{:04}", number));
-    HEADROOM_TRY(const auto taken, doors.files.look(path));
-    if (!taken) return path;
-  }
+// "2026-11-21T22:30:11Z" in seconds since 1970; 0 where it is no such time.
+std::int64_t seconds_of(std::string_view time) {
+  if (time.size() < 19) return 0;
+  const auto number = [time](std::size_t from, std::size_t count) {
+    return static_cast<unsigned>(parse_u64(time.substr(from, count)).value_or(0));
+  };
+  const std::chrono::year_month_day day{std::chrono::year(static_cast<int>(number(0, 4))),
+                                        std::chrono::month(number(5, 2)),
+                                        std::chrono::day(number(8, 2))};
+  const auto days = std::chrono::sys_days(day).time_since_epoch().count();
+  return std::int64_t{days} * 86400 + number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2);
 }
 
-// What an interrupted command made that was not there before, and what it left half-written. Kept
-// in the journal all the same, and named: it could be somebody else's.
-Status remove_half_done(const Doors& doors, Journal& journal, Undone& undone) {
-  const plan::Record& record = undone.record;
-  if (!record.running) return Done{};
-  HEADROOM_TRY(const StepPaths paths,
-               paths_of(doors.files, step_at(record.change, *record.running)));
-  for (const auto* list : {&paths.authored, &paths.generated}) {
-    for (const std::string& path : *list) {
-      const auto known = std::any_of(record.touched.begin(), record.touched.end(),
-                                     [&path](const auto& touched) { return touched.path == path; });
-      HEADROOM_TRY(const auto entry, doors.files.look(path));
-      if (known || !entry || is_later(doors, entry)) continue;
-      HEADROOM_TRY(const std::string kept, free_name(doors, journal, record.id));
-      HEADROOM_CHECK(doors.files.copy(path, kept, entry->attributes));
-      HEADROOM_CHECK(doors.files.remove(path));
-      undone.notes.push_back(
-          fmt::format("removed {}, which the interrupted command had made; a "
-                      "copy is in {}",
-                      path, kept));
+// What the interrupted command may have made: all that its patterns match, and what was written
+// beside that since the change began ("grub.cfg.new": what programs write to first).
+Result<std::vector<std::string>> perhaps_half_done(const Doors& doors, const plan::Record& record) {
+  const auto* command = std::get_if<plan::Command>(&step_at(record.change, *record.running).action);
+  std::vector<std::string> paths;
+  if (command == nullptr) return paths;
+  const std::int64_t made_s = seconds_of(record.made);
+  for (const auto* patterns : {&command->edits, &command->generates}) {
+    for (const std::string& pattern : *patterns) {
+      HEADROOM_TRY(const auto exactly, doors.files.match(pattern));
+      HEADROOM_TRY(const auto beside, doors.files.match(pattern + "*"));
+      for (const std::string& path : exactly) {
+        HEADROOM_TRY(auto real, doors.files.resolve(path));
+        paths.push_back(std::move(real));
+      }
+      for (const std::string& path : beside) {
+        HEADROOM_TRY(const auto entry, doors.files.look(path));
+        HEADROOM_TRY(auto real, doors.files.resolve(path));
+        if (entry && entry->modified_s >= made_s) paths.push_back(std::move(real));
+      }
     }
   }
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  return paths;
+}
+
+// Named, never removed: they could be somebody else's, such as those of a kernel that came in
+// between. What our own edits made is known and goes with the rest.
+Status name_half_done(const Doors& doors, Undone& undone) {
+  const plan::Record& record = undone.record;
+  if (!record.running) return Done{};
+  HEADROOM_TRY(const auto paths, perhaps_half_done(doors, record));
+  for (const std::string& path : paths) {
+    const auto known = std::any_of(record.touched.begin(), record.touched.end(),
+                                   [&path](const auto& touched) { return touched.path == path; });
+    HEADROOM_TRY(const auto entry, doors.files.look(path));
+    if (known || !entry || is_later(doors, entry)) continue;
+    undone.left.push_back(path);
+    undone.notes.push_back(fmt::format(
+        "{} was not there before and stays: perhaps half-done work of the command that was "
+        "interrupted, perhaps another program's; look at it, and remove it if it is of no use",
+        path));
+  }
   return Done{};
+}
+
+// Its other names still have the bytes that they had, but it is no longer one file with them.
+void name_parted(const std::vector<PathFate>& fates, Undone& undone) {
+  for (const PathFate& path : fates) {
+    const auto& before = path.touched->before;
+    if (path.fate != Fate::restore || !before || before->names < 2) continue;
+    undone.notes.push_back(fmt::format(
+        "{} had {} names (hard links) before this change; it has its bytes again, but is a file "
+        "of its own now: ln -f OTHER-NAME {} makes them one again",
+        path.touched->path, before->names, path.touched->path));
+  }
 }
 
 Status restore_all(const Doors& doors, Journal& journal, Undone& undone,
                    const std::vector<PathFate>& fates) {
   const plan::Record& record = undone.record;
-  HEADROOM_CHECK(remove_half_done(doors, journal, undone));
+  HEADROOM_CHECK(name_half_done(doors, undone));
   for (auto path = fates.rbegin(); path != fates.rend(); ++path) {
     if (path->fate == Fate::restore) {
       HEADROOM_CHECK(restore(doors, journal, record, *path->touched));
@@ -167,17 +206,19 @@ Result<Undone> undo(const Doors& doors, Journal& journal, std::string_view id,
   if (record.state == plan::State::undone) {
     return Error{Errc::invalid, fmt::format("{} is undone already", record.id), "headroom history"};
   }
-  Undone undone{std::move(record), 0, {}};
+  Undone undone{std::move(record), 0, {}, {}};
   HEADROOM_CHECK(refuse_below_later(journal, undone.record));
   HEADROOM_TRY(const auto fates, decide(doors, journal, undone.record));
   HEADROOM_CHECK(refuse_edited(journal, undone.record, fates));
   HEADROOM_CHECK(check_originals(doors, journal, undone.record, fates));
+  if (undone.record.state != plan::State::undoing) undone.record.undone_from = undone.record.state;
   undone.record.state = plan::State::undoing;
   if (!why.empty()) undone.record.said = why;
   HEADROOM_CHECK(journal.save(undone.record));
   HEADROOM_CHECK(restore_all(doors, journal, undone, fates));
   HEADROOM_CHECK(run_undo_commands(doors, fates, undone));
   HEADROOM_CHECK(name_newer_entries(doors, fates, undone));
+  name_parted(fates, undone);
   for (const PathFate& path : fates) {
     if (path.fate == Fate::made_anew) {
       undone.notes.push_back(path.touched->path + " was made anew since and stays as it is now");

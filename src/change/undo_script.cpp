@@ -33,6 +33,10 @@ if [ -n "$root" ]; then
   root=${root%/}
 fi
 here=$(cd "$(dirname "$0")" && pwd) || stop "expected originals/ beside $0"
+# Below this folder every path is looked for, whatever becomes of those above it.
+cd "$root/" || stop "expected the folder $root"
+# Root goes only where nobody else can lead it; everybody else has their own rights to lose.
+case $(id -u 2>/dev/null) in '' | 0) careful=yes ;; *) careful='' ;; esac
 sums=yes
 if ! command -v sha256sum >/dev/null 2>&1; then
   [ -n "$force" ] || stop 'expected sha256sum, found none: what was edited since cannot be told from
@@ -50,11 +54,52 @@ state() {
   else printf absent
   fi
 }
+# Whether nobody else can put anything into this folder; $whose: who can.
+is_safe() {
+  [ "$careful" ] && [ -d "$1" ] || return 0
+  set -f
+  set -- $(ls -ldn "$1")
+  set +f
+  whose="user ${3-}"
+  case ${1-} in
+    ?????w* | ????????w*) whose='more than one user' ;;
+    d*) [ "${3-}" != 0 ] || return 0 ;;
+  esac
+  return 1
+}
+# $led: where this folder's path leads, from the root and without links. It is followed part by
+# part, so that nothing can be exchanged behind us; fails at the first folder that is not safe.
+follow() {
+  ahead=$1 led=. links=0
+  is_safe . || return 1
+  while [ "$ahead" ]; do
+    part=${ahead%%/*}
+    case $ahead in */*) ahead=${ahead#*/} ;; *) ahead='' ;; esac
+    case $part in
+      '' | .) continue ;;
+      ..)
+        led=${led%/*}
+        continue ;;
+    esac
+    if [ -L "$led/$part" ]; then
+      links=$((links + 1))
+      [ "$links" -le 40 ] || stop "$root$1: expected a folder, found links that lead in a circle"
+      target=$(readlink "$led/$part") || stop "$root$1: could not be followed"
+      ahead=$target/$ahead
+      case $target in /*) led=. ;; esac
+    else
+      led=$led/$part
+      is_safe "$led" || return 1
+    fi
+  done
+}
 # KIND PATH ORIGINAL BEFORE AFTER...: AFTER is what the change left there, or any.
 judge() {
-  kind=$1 path=$root$2 original=$here/originals/$3 before=$4
+  kind=$1 path=$root$2 original=$here/originals/$3 before=$4 verdict=left
+  follow "${2%/*}" || return 0
+  at=$led/${2##*/}
   shift 4
-  found=$(state "$path")
+  found=$(state "$at")
   verdict=as_before
   [ "$found" != "$before" ] || return 0
   verdict=ours
@@ -67,10 +112,16 @@ judge() {
   # Kernel packages remove the entries of their kernels.
   case $found$path in absent*/loader/entries/*) verdict=gone ;; esac
 }
-blocked='' edited=''
+blocked='' edited='' left=''
 check() {
   judge "$@"
-  case $verdict in as_before | anew | gone) return 0 ;; esac
+  case $verdict in
+    as_before | anew | gone) return 0 ;;
+    left)
+      left=yes
+      complain "$path: left as it is; ${root}${led#.} is $whose's, who could lead root elsewhere"
+      return 0 ;;
+  esac
   if [ "$found" = other ]; then
     complain "$path: expected a file or a link, found a folder or a device"
     blocked=yes
@@ -85,7 +136,8 @@ check() {
   blocked=yes
 }
 check_folder() {
-  [ -d "$root$1" ] && return 0
+  follow "${1%/}" || return 0
+  [ -d "$led" ] && return 0
   complain "$root$1: expected this folder, found none; is its file system mounted?"
   edited=yes
 }
@@ -98,7 +150,7 @@ is named above: sh $0 --force${root:+ $root}"
 failed() { stop "$path could not be put back; once that is mended, run this again: it goes on"; }
 # Complete beside the path first, under the name that headroom uses too.
 put_back_file() {
-  mkdir -p "${path%/*}" || failed
+  mkdir -p "${at%/*}" || failed
   if ! cp -a "$original" "$beside" 2>/dev/null; then
     # FAT keeps no owners, and cp -a fails for that alone.
     rm -f "$beside"
@@ -107,13 +159,14 @@ put_back_file() {
   fi
   [ -z "$sums" ] || [ "$(state "$beside")" = "$before" ] || failed
   # Into a folder that a link leads to is not where it belongs.
-  [ ! -d "$path" ] || rm -f "$path" || failed
-  mv -f "$beside" "$path" || failed
+  [ ! -d "$at" ] || rm -f "$at" || failed
+  mv -f "$beside" "$at" || failed
 }
 anew=''
 restore() {
   judge "$@"
-  beside=${path%/*}/.${path##*/}.headroom-new
+  [ "$verdict" != left ] || return 0
+  beside=${at%/*}/.${at##*/}.headroom-new
   rm -f "$beside"
   case $verdict in
     as_before) return 0 ;;
@@ -126,19 +179,31 @@ restore() {
       return 0 ;;
   esac
   case $before in
-    absent) rm -f "$path" || failed ;;
-    link:*) ln -sfn -- "${before#link:}" "$path" || failed ;;
+    absent) rm -f "$at" || failed ;;
+    link:*) ln -sfn -- "${before#link:}" "$at" || failed ;;
     *) put_back_file ;;
   esac
 }
+# One that somebody put something into since stays.
+drop_folder() {
+  follow "${1%/*}" && rmdir "$led/${1##*/}" 2>/dev/null
+}
 # What an interrupted command may have made; it could be somebody else's as well.
-compare() { [ "$root$2" != "$seen" ] || known=yes; }
+compare() { [ ".$2" != "$at" ] || known=yes; }
+named='' beside_them=''
 look_for_more() {
   for seen in "$@"; do
     known=''
+    at=${seen#"$root"}
+    follow "${at%/*}" || continue
+    at=$led/${at##*/}
+    [ -e "$at" ] || continue
+    case $named in *"<$at>"*) continue ;; esac
+    [ -z "$beside_them" ] || [ "$at" -nt "$here/originals" ] || continue
     each compare
-    [ -n "$known" ] || [ ! -e "$seen" ] ||
-      say "$seen: perhaps half-done work of the interrupted change; look at it, and remove it if so"
+    [ -z "$known" ] || continue
+    named="$named<$at>"
+    say "$seen: perhaps half-done work of the interrupted change; look at it, and remove it if so"
   done
 }
 advise() {
@@ -233,10 +298,16 @@ std::string look_for_more(const plan::Record& record) {
   const auto* command = std::get_if<plan::Command>(&step.action);
   if (command == nullptr) return "";
   std::string words;
+  std::string words_beside;
   for (const auto* patterns : {&command->edits, &command->generates}) {
-    for (const std::string& pattern : *patterns) words += " " + pattern_word(pattern);
+    for (const std::string& pattern : *patterns) {
+      words += " " + pattern_word(pattern);
+      words_beside += " " + pattern_word(pattern) + "*";
+    }
   }
-  return words.empty() ? "" : "look_for_more" + words + "\n";
+  if (words.empty()) return "";
+  // "grub.cfg.new": what programs write to first.
+  return fmt::format("look_for_more{}\nbeside_them=yes\nlook_for_more{}\n", words, words_beside);
 }
 
 // Each once: those with effects outside of files, and where something was made anew those that
@@ -262,6 +333,15 @@ std::string advice(const plan::Record& record) {
   return lines;
 }
 
+// headroom holds folders open and so goes safely where a shell cannot.
+std::string ending(const plan::Record& record) {
+  return fmt::format(
+      "[ -z \"$left\" ] || stop \"{0} is taken back, but for what is named above. headroom goes "
+      "into such folders\nsafely; on the machine itself: sudo headroom undo {0}\n(by hand: what "
+      "was there before is in $here/originals)\"\n",
+      record.id);
+}
+
 }  // namespace
 
 std::string undo_script(const plan::Record& record) {
@@ -275,11 +355,11 @@ std::string undo_script(const plan::Record& record) {
   script += arguments + each(record) + looking + "each check\n" + folder_checks(record) +
             restoring + "each restore\n";
   for (auto folder = record.folders_made.rbegin(); folder != record.folders_made.rend(); ++folder) {
-    script += fmt::format("rmdir \"$root\"{} 2>/dev/null\n", shell_quote(*folder));
+    script += fmt::format("drop_folder {}\n", shell_quote(*folder));
   }
   script += look_for_more(record) + "sync\n";
-  script += fmt::format("say {}\n", shell_quote(record.id + " is taken back"));
-  return script + advice(record);
+  script += fmt::format("[ \"$left\" ] || say {}\n", shell_quote(record.id + " is taken back"));
+  return script + advice(record) + ending(record);
 }
 
 }  // namespace headroom::change

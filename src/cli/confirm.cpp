@@ -88,6 +88,30 @@ Result<report::Confirmation> settle(const ConfirmOptions& options, ChangeDoors& 
   return answer;
 }
 
+bool is_interrupted(const plan::Record& record) {
+  return plan::is_interrupted(record.state);
+}
+
+// Nothing awaits its reboot; a change that was interrupted on its way there is said.
+Error nothing_to_confirm(ChangeDoors& doors, const Error& error) {
+  const auto found = doors.find("", is_interrupted, "a change that was interrupted");
+  if (!found) return error;
+  const std::string& id = found->record.id;
+  const std::string_view doing = found->record.state == plan::State::undoing ? "undone" : "applied";
+  if (const auto holders = found->journal->holders(); !holders.empty()) {
+    return {Errc::busy,
+            fmt::format("expected a change that awaits the proof of its reboot; {} is being {} "
+                        "right now by {}",
+                        id, doing, machine::describe(holders)),
+            "headroom history   (once that has ended)"};
+  }
+  return {Errc::not_found,
+          fmt::format("expected a change that awaits the proof of its reboot; {} was interrupted "
+                      "while it was {}, so there is nothing to prove yet",
+                      id, doing),
+          fmt::format("sudo headroom undo {}   (takes it back; then it can be applied again)", id)};
+}
+
 int run_confirm(const ConfirmOptions& options, const Context& context) {
   context.printer.finish_first();
   const auto doors = ChangeDoors::open(options.root, context);
@@ -96,7 +120,8 @@ int run_confirm(const ConfirmOptions& options, const Context& context) {
       (*doors)->find("", awaits_confirm, "a change that awaits the proof of its reboot");
   if (!found) {
     // The unit may outlive a change that was taken back by hand; that is no failure of the boot.
-    return print_error(context, found.error(), options.at_boot ? exit_ok : exit_usage);
+    return print_error(context, nothing_to_confirm(**doors, found.error()),
+                       options.at_boot ? exit_ok : exit_usage);
   }
   const auto machine = look_over(options.root, "", context);
   if (!machine) return print_error(context, machine.error(), exit_could_not_look);

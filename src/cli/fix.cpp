@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "change/change_machine.h"
+#include "change/hard_links.h"
 #include "cli/change_doors.h"
 #include "cli/commands.h"
 #include "cli/looked_over.h"
@@ -137,6 +138,13 @@ void say_what_is_pending(const FixCommand& command, const Context& context, plan
                   pending->record.id));
 }
 
+void say_what_is_parted(const FixCommand& command, const Context& context, plan::Change& change) {
+  const auto doors = ChangeDoors::open(command.root, context);
+  if (!doors) return;
+  const auto sentences = change::find_parted_names((*doors)->files(), change);
+  change.warnings.insert(change.warnings.end(), sentences.begin(), sentences.end());
+}
+
 int run_fix(FixCommand& command, const Context& context) {
   const plan::Fix* fix = command.id.empty() ? nullptr : plan::find_fix(command.id);
   if (!command.id.empty() && fix == nullptr) {
@@ -155,6 +163,7 @@ int run_fix(FixCommand& command, const Context& context) {
   if (!change) return print_error(context, change.error(), exit_usage);
   say_what_was_not_seen(here, *change);
   say_what_is_pending(command, context, *change);
+  say_what_is_parted(command, context, *change);
   if (command.apply) return apply(command, *change, here, context);
   if (command.script) {
     context.printer.print(report::to_script(*change));

@@ -20,16 +20,39 @@ bool any(const plan::Record& /*record*/) {
   return true;
 }
 
+// Who is at a change that is between old and new; nobody: it was interrupted. One change at a time
+// is, so whoever changes this machine is at that one.
+std::vector<report::AtWork> find_at_work(const change::Journal& journal,
+                                         const plan::Record& record) {
+  std::vector<report::AtWork> at_work;
+  if (!plan::is_interrupted(record.state)) return at_work;
+  for (const machine::LockHolder& holder : journal.holders()) {
+    at_work.push_back({holder.pid, holder.command, holder.took_it});
+  }
+  return at_work;
+}
+
+// With nobody at it, it may just have been finished: then that is what its record says by now.
+report::PastChange look_again(const change::Journal& journal, plan::Record record) {
+  auto at_work = find_at_work(journal, record);
+  if (!at_work.empty() || !plan::is_interrupted(record.state)) {
+    return {std::move(record), std::move(at_work)};
+  }
+  auto now = journal.read(record.id);
+  return {now ? *std::move(now) : std::move(record), {}};
+}
+
 // One change, with its steps and files.
 int show_one(const HistoryOptions& options, ChangeDoors& doors, const Context& context) {
-  const auto found = doors.find(options.id, any, "a change");
+  auto found = doors.find(options.id, any, "a change");
   if (!found) return print_error(context, found.error(), exit_usage);
+  const report::PastChange change = look_again(*found->journal, std::move(found->record));
   if (options.json) {
-    context.printer.print_json_text(report::to_json_text(found->record, {}));
+    context.printer.print_json_text(report::to_json_text(change));
   } else {
     const report::Style style{machine::stdout_shows_colour()};
     context.printer.print(
-        report::to_text(found->record, found->journal->folder_of(found->record.id), style));
+        report::to_text(change, found->journal->folder_of(change.record.id), style));
   }
   return exit_ok;
 }
@@ -38,7 +61,7 @@ int run_history(const HistoryOptions& options, const Context& context) {
   const auto doors = ChangeDoors::open(options.root, context);
   if (!doors) return print_error(context, doors.error(), exit_could_not_look);
   if (!options.id.empty()) return show_one(options, **doors, context);
-  std::vector<plan::Record> records;
+  std::vector<report::PastChange> changes;
   int code = exit_ok;
   for (const change::Journal& journal : (*doors)->journals()) {
     auto listing = journal.read_all();
@@ -48,15 +71,18 @@ int run_history(const HistoryOptions& options, const Context& context) {
     }
     for (const Error& error : listing->unreadable)
       code = print_error(context, error, exit_could_not_look);
-    std::move(listing->records.begin(), listing->records.end(), std::back_inserter(records));
+    for (plan::Record& record : listing->records) {
+      changes.push_back(look_again(journal, std::move(record)));
+    }
   }
-  std::sort(records.begin(), records.end(),
-            [](const auto& a, const auto& b) { return a.id > b.id; });
+  std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
+    return plan::is_earlier_id(b.record.id, a.record.id);
+  });
   if (options.json) {
-    context.printer.print_json_text(report::history_to_json_text(records));
-  } else if (code == exit_ok || !records.empty()) {
+    context.printer.print_json_text(report::history_to_json_text(changes));
+  } else if (code == exit_ok || !changes.empty()) {
     const report::Style style{machine::stdout_shows_colour()};
-    context.printer.print(report::history_to_text(records, style));
+    context.printer.print(report::history_to_text(changes, style));
   }
   return code;
 }

@@ -93,6 +93,7 @@ Result<std::optional<FileEntry>> WritableFiles::look(std::string_view path) cons
   entry.attributes.gid = status.st_gid;
   HEADROOM_TRY(entry.attributes.extended, read_extended(there.get(), name));
   entry.size = static_cast<std::uint64_t>(status.st_size);
+  entry.names = status.st_nlink;
   entry.modified_s = status.st_mtim.tv_sec;
   if (entry.kind == EntryKind::link) entry.target = link_text(there.get()).value_or("");
   return std::optional(std::move(entry));

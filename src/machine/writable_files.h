@@ -18,6 +18,7 @@
 #include "base/file_entry.h"
 #include "base/result.h"
 #include "machine/descriptor.h"
+#include "machine/lock_holders.h"
 #include "machine/root_folder.h"
 
 namespace headroom::machine {
@@ -79,8 +80,10 @@ class WritableFiles {
 
   // An advisory lock on a file, which is made if it is not there; held until the Descriptor
   // goes, and by programs that were started meanwhile until they end. Fails with busy if another
-  // process holds it.
+  // process holds it, and names it.
   Result<Descriptor> lock(std::string_view path);
+  // Who holds it, as far as this user may know; nobody where the file is not there.
+  std::vector<LockHolder> lock_holders(std::string_view path) const;
 
   // Called before every single operation that changes anything (each of write, rename, fsync of
   // `replace` by itself) with what it is about to do and the path that it does it to; an error it

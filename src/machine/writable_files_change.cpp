@@ -11,6 +11,7 @@
 
 #include "machine/acts_when_read.h"
 #include "machine/file_attributes.h"
+#include "machine/lock_holders.h"
 #include "machine/os_error.h"
 #include "machine/writable_files.h"
 
@@ -167,10 +168,14 @@ Result<Descriptor> WritableFiles::lock(std::string_view path) {
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
   if (errno != EWOULDBLOCK) return os_error(errno, "taking the lock " + place.path);
   return Error{Errc::busy,
-               fmt::format("expected nobody else to be changing this machine, found that another "
-                           "process holds {}",
-                           place.path),
+               fmt::format("expected nobody else to be changing this machine, found {} held by {}",
+                           place.path, describe(find_lock_holders(file.get()))),
                "wait until it is done, then run the same command again"};
+}
+
+std::vector<LockHolder> WritableFiles::lock_holders(std::string_view path) const {
+  const Descriptor there(root_.open_path(absolute(path), O_PATH | O_NOFOLLOW));
+  return there.get() < 0 ? std::vector<LockHolder>() : find_lock_holders(there.get());
 }
 
 }  // namespace headroom::machine

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/record.h"
 
+#include <tuple>
+
+#include "base/text.h"
+
 namespace headroom::plan {
 
 std::string_view to_string(State state) {
@@ -37,6 +41,24 @@ bool can_be_confirmed(State state) {
 bool awaits_reboot(const Record& record) {
   return record.change.needs_reboot &&
          (record.state == State::awaiting_reboot || record.state == State::mismatched);
+}
+
+bool never_in_force(const Record& record) {
+  return record.state == State::undone && record.undone_from == State::applying;
+}
+
+std::uint64_t number_in_id(std::string_view id) {
+  const std::size_t end = id.find_first_of("-.");
+  if (end == std::string_view::npos || id[end] != '.') return 1;
+  id.remove_prefix(end + 1);
+  return parse_u64(id.substr(0, id.find('-'))).value_or(1);
+}
+
+bool is_earlier_id(std::string_view id, std::string_view other) {
+  const auto key = [](std::string_view one) {
+    return std::tuple(one.substr(0, one.find_first_of("-.")), number_in_id(one), one);
+  };
+  return key(id) < key(other);
 }
 
 bool is_interrupted(State state) {

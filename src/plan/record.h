@@ -7,12 +7,15 @@
 //     record.json      the record (schema headroom.record/1), replaced atomically, never edited
 //     originals/0001   the bytes of a file before it was touched
 //     undo.sh          restores by hand, for a rescue shell that has no headroom
+//     preparing        there until the first record is on disk; before that nothing was touched
 //
 // Everything is on disk before the machine is touched (write-ahead), and state goes forward last.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file_entry.h"
@@ -50,6 +53,8 @@ struct Record {
   std::string made;   // "2026-11-21T22:30:11Z".
   std::string ended;  // When it reached the state it is in.
   State state = State::applying;
+  // The state that undo found, once it has begun; nullopt also of records before this was kept.
+  std::optional<State> undone_from;
   std::string said;  // Why it is in this state, where there is something to say.
   Change change;
   std::size_t steps_done = 0;  // Of change.steps, then of change.on_confirm.
@@ -67,6 +72,13 @@ bool is_in_force(State state);
 bool can_be_confirmed(State state);
 // It waits for a reboot, or its reboot brought something else: what boots is not settled.
 bool awaits_reboot(const Record& record);
+// It never came into force: an error or an interruption ended its apply, and it was taken back.
+bool never_in_force(const Record& record);
+// The order in which changes were made, by their ids: the time, then the number of those of one
+// second ("20261121T223011Z.2-ttm-cap", ".10" after it).
+bool is_earlier_id(std::string_view id, std::string_view other);
+// That number; 1 where the id has none.
+std::uint64_t number_in_id(std::string_view id);
 // A change was interrupted: nothing else may begin before it is undone.
 bool is_interrupted(State state);
 

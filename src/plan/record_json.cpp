@@ -34,13 +34,15 @@ Ordered entry_to_json(const std::optional<FileEntry>& entry) {
   for (const auto& [name, value] : entry->attributes.extended) {
     extended.push_back({{"name", bytes_to_json(name)}, {"value", bytes_to_json(value)}});
   }
-  return {{"kind", to_string(entry->kind)},
-          {"mode", entry->attributes.mode},
-          {"uid", entry->attributes.uid},
-          {"gid", entry->attributes.gid},
-          {"extended", extended},
-          {"size", entry->size},
-          {"target", bytes_to_json(entry->target)}};
+  Ordered json = {{"kind", to_string(entry->kind)},
+                  {"mode", entry->attributes.mode},
+                  {"uid", entry->attributes.uid},
+                  {"gid", entry->attributes.gid},
+                  {"extended", extended},
+                  {"size", entry->size},
+                  {"target", bytes_to_json(entry->target)}};
+  if (entry->names > 1) json["names"] = entry->names;
+  return json;
 }
 
 Ordered to_json(const Touched& touched) {
@@ -70,6 +72,7 @@ std::optional<FileEntry> read_entry(const Fields& touched, std::string_view key)
     entry.attributes.extended[one.text("name")] = one.text("value");
   });
   entry.size = fields.number("size");
+  if (fields.has("names")) entry.names = fields.number("names");
   entry.target = fields.text("target");
   return entry;
 }
@@ -103,6 +106,7 @@ Record read_record(const Fields& fields) {
   record.made = fields.text("made");
   record.ended = fields.text("ended");
   record.state = fields.choice("state", State::undone);
+  if (fields.has("undone_from")) record.undone_from = fields.choice("undone_from", State::undone);
   record.said = fields.text("said");
   record.change = read_change(fields.object("change"));
   const std::size_t steps = record.change.steps.size() + record.change.on_confirm.size();
@@ -123,18 +127,20 @@ Record read_record(const Fields& fields) {
 Ordered to_json(const Record& record) {
   Ordered touched = Ordered::array();
   for (const Touched& one : record.touched) touched.push_back(to_json(one));
-  return {{"schema", schema},
-          {"id", bytes_to_json(record.id)},
-          {"made", bytes_to_json(record.made)},
-          {"ended", bytes_to_json(record.ended)},
-          {"state", to_string(record.state)},
-          {"said", bytes_to_json(record.said)},
-          {"change", to_json(record.change)},
-          {"steps_done", record.steps_done},
-          {"running", record.running ? Ordered(*record.running) : Ordered(nullptr)},
-          {"touched", touched},
-          {"folders_made", bytes_to_json(record.folders_made)},
-          {"boot_id", bytes_to_json(record.boot_id)}};
+  Ordered json = {{"schema", schema},
+                  {"id", bytes_to_json(record.id)},
+                  {"made", bytes_to_json(record.made)},
+                  {"ended", bytes_to_json(record.ended)},
+                  {"state", to_string(record.state)},
+                  {"said", bytes_to_json(record.said)},
+                  {"change", to_json(record.change)},
+                  {"steps_done", record.steps_done},
+                  {"running", record.running ? Ordered(*record.running) : Ordered(nullptr)},
+                  {"touched", touched},
+                  {"folders_made", bytes_to_json(record.folders_made)},
+                  {"boot_id", bytes_to_json(record.boot_id)}};
+  if (record.undone_from) json["undone_from"] = to_string(*record.undone_from);
+  return json;
 }
 
 std::string to_json_text(const Record& record) {

@@ -87,6 +87,7 @@ FileEntry any_entry() {
                       *rc::gen::arbitrary<std::uint32_t>(),
                       {{any_bytes(), any_bytes()}}};
   entry.size = *rc::gen::arbitrary<std::uint64_t>();
+  entry.names = *rc::gen::inRange<std::uint64_t>(1, 4);
   entry.target = any_bytes();
   return entry;
 }
@@ -117,6 +118,7 @@ Record any_record() {
   record.boot_id = any_bytes();
   record.ended = any_bytes();
   record.said = any_bytes();
+  if (*rc::gen::arbitrary<bool>()) record.undone_from = one_of(State::undone);
   return record;
 }
 
@@ -228,6 +230,17 @@ TEST(RecordJson, a_record_of_another_version_names_the_remedy) {
   ASSERT_FALSE(read.has_value());
   EXPECT_EQ(read.error().code, Errc::unsupported);
   EXPECT_THAT(read.error().next, HasSubstr("version"));
+}
+
+TEST(RecordId, the_order_is_that_of_time_then_of_numbers) {
+  const std::vector<std::string_view> ids = {"20261121T223011Z-z", "20261121T223011Z.2-ttm-cap",
+                                             "20261121T223011Z.10-a", "20261121T223011Z.10-b",
+                                             "20261121T223012Z-a"};
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      EXPECT_EQ(is_earlier_id(ids[i], ids[k]), i < k) << ids[i] << " " << ids[k];
+    }
+  }
 }
 
 TEST(RecordState, every_state_has_a_name_of_its_own) {

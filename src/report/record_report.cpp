@@ -21,7 +21,26 @@ std::string moment(const std::string& time) {
   return fmt::format("{} {} UTC", time.substr(0, 10), time.substr(11, 5));
 }
 
-std::string next_command(const Record& record) {
+bool headroom_is_at_it(const PastChange& change) {
+  return std::any_of(change.at_work.begin(), change.at_work.end(),
+                     [](const AtWork& one) { return one.is_headroom; });
+}
+
+// "update-grub (process 1234)".
+std::string names_of(const std::vector<AtWork>& at_work) {
+  std::vector<std::string> names;
+  for (const AtWork& one : at_work) {
+    names.push_back(fmt::format("{} (process {})", printable(one.command), one.pid));
+  }
+  return join(names, ", ");
+}
+
+std::string next_command(const PastChange& change) {
+  const Record& record = change.record;
+  if (headroom_is_at_it(change)) return "headroom history   (once it is done)";
+  if (!change.at_work.empty()) {
+    return fmt::format("sudo headroom undo {}   (once that has ended)", record.id);
+  }
   switch (record.state) {
     case State::awaiting_reboot:
       return "sudo reboot, then headroom confirm; or sudo headroom undo " + record.id;
@@ -46,7 +65,8 @@ std::string sign_of(const plan::Touched& touched) {
   return touched.generated ? "made anew" : "edited";
 }
 
-nlohmann::ordered_json to_json(const Record& record) {
+nlohmann::ordered_json to_json(const PastChange& change) {
+  const Record& record = change.record;
   nlohmann::ordered_json json;
   json["id"] = record.id;
   json["fix"] = record.change.fix;
@@ -55,6 +75,13 @@ nlohmann::ordered_json to_json(const Record& record) {
   json["made"] = record.made;
   json["ended"] = record.ended;
   json["said"] = record.said;
+  json["undone_from"] = nullptr;
+  if (record.undone_from) json["undone_from"] = to_string(*record.undone_from);
+  json["at_work"] = nlohmann::ordered_json::array();
+  for (const AtWork& one : change.at_work) {
+    json["at_work"].push_back(
+        {{"pid", one.pid}, {"command", one.command}, {"is_headroom", one.is_headroom}});
+  }
   json["words"] = record.change.words;
   json["steps"] = nlohmann::ordered_json::array();
   for (const plan::Step& step : record.change.steps) json["steps"].push_back(step.what);
@@ -65,13 +92,37 @@ nlohmann::ordered_json to_json(const Record& record) {
                              {"sha256_before", touched.before_checksum},
                              {"sha256_after", touched.after_checksum}});
   }
-  json["next"] = next_command(record);
+  json["next"] = next_command(change);
   return json;
+}
+
+// While somebody is at it.
+std::string describe_work(const PastChange& change) {
+  const std::string names = names_of(change.at_work);
+  const std::string_view doing = change.record.state == State::undoing      ? "undone"
+                                 : change.record.state == State::confirming ? "confirmed"
+                                                                            : "applied";
+  if (headroom_is_at_it(change)) return fmt::format("being {} right now by {}", doing, names);
+  return fmt::format("interrupted while it was {}; what it had started is still at it: {}", doing,
+                     names);
+}
+
+std::string describe_undone(const Record& record) {
+  if (!plan::never_in_force(record)) return "undone " + moment(record.ended);
+  return (record.said.empty() ? "interrupted, and taken back " : "failed, and taken back ") +
+         moment(record.ended);
+}
+
+// What is not as anybody wanted it, with its reason.
+bool is_loud(const Record& record) {
+  return plan::is_interrupted(record.state) || record.state == State::mismatched;
 }
 
 }  // namespace
 
-std::string describe_state(const Record& record) {
+std::string describe_state(const PastChange& change) {
+  const Record& record = change.record;
+  if (!change.at_work.empty()) return describe_work(change);
   switch (record.state) {
     case State::applying:
       return "interrupted while it was applied";
@@ -89,25 +140,29 @@ std::string describe_state(const Record& record) {
     case State::undoing:
       return "interrupted while it was undone";
     case State::undone:
-      return "undone " + moment(record.ended);
+      return describe_undone(record);
   }
   return "";
 }
 
-std::string history_to_text(const std::vector<Record>& records, const Style& style) {
-  if (records.empty()) {
+std::string history_to_text(const std::vector<PastChange>& changes, const Style& style) {
+  if (changes.empty()) {
     return "headroom has changed nothing on this machine.\n\nNext: headroom fix   (what it could "
            "mend here)\n";
   }
   std::string text;
-  for (const Record& record : records) {
-    const bool loud = plan::is_interrupted(record.state) || record.state == State::mismatched;
-    const std::string state = describe_state(record);
+  for (const PastChange& change : changes) {
+    const Record& record = change.record;
+    const bool loud = is_loud(record);
+    const std::string state = describe_state(change);
     text += fmt::format("{}  {}\n", style.bold(record.id), moment(record.made));
     text += fold(printable(record.change.title), "  ", style.width);
     text += "  " + (loud ? style.yellow(state) : state) + "\n";
-    if (loud && !record.said.empty()) text += fold(printable(record.said), "  ", style.width);
-    const std::string next = next_command(record);
+    const bool has_reason = loud || plan::never_in_force(record);
+    if (has_reason && !record.said.empty()) {
+      text += fold(printable(record.said), "  ", style.width);
+    }
+    const std::string next = next_command(change);
     if (!next.empty()) text += fmt::format("  {}\n", style.dim(next));
     text += "\n";
   }
@@ -115,17 +170,18 @@ std::string history_to_text(const std::vector<Record>& records, const Style& sty
   return text;
 }
 
-std::string history_to_json_text(const std::vector<Record>& records) {
+std::string history_to_json_text(const std::vector<PastChange>& changes) {
   nlohmann::ordered_json json;
   json["schema"] = "headroom.history/1";
   json["changes"] = nlohmann::ordered_json::array();
-  for (const Record& record : records) json["changes"].push_back(to_json(record));
+  for (const PastChange& change : changes) json["changes"].push_back(to_json(change));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string to_text(const Record& record, const std::string& folder, const Style& style) {
+std::string to_text(const PastChange& change, const std::string& folder, const Style& style) {
+  const Record& record = change.record;
   std::string text = fmt::format("{}  {}\n", style.bold(printable(record.change.title)), record.id);
-  text += fmt::format("applied {}: {}\n", moment(record.made), describe_state(record));
+  text += fmt::format("applied {}: {}\n", moment(record.made), describe_state(change));
   if (!record.said.empty()) text += fold(printable(record.said), "", style.width);
   text += fmt::format("\nSteps of {}\n", printable(join(record.change.words, " ")));
   std::size_t number = 0;
@@ -145,17 +201,25 @@ std::string to_text(const Record& record, const std::string& folder, const Style
   for (const std::string& row : align(rows, {Align::left, Align::left, Align::left})) {
     text += row + "\n";
   }
-  const std::string next = next_command(record);
+  const std::string next = next_command(change);
   if (!next.empty()) text += "\nNext: " + next + "\n";
   return text;
 }
 
-std::string to_json_text(const Record& record, const std::vector<std::string>& notes) {
+static std::string to_json_text(const PastChange& change, const std::vector<std::string>& notes) {
   nlohmann::ordered_json json;
   json["schema"] = "headroom.change/1";
-  json.update(to_json(record));
+  json.update(to_json(change));
   json["notes"] = notes;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string to_json_text(const Record& record, const std::vector<std::string>& notes) {
+  return to_json_text(PastChange{record, {}}, notes);
+}
+
+std::string to_json_text(const PastChange& change) {
+  return to_json_text(change, {});
 }
 
 namespace {

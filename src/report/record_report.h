@@ -2,6 +2,7 @@
 // What headroom changed on this machine, as `headroom history` and `headroom undo` say it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,15 +11,30 @@
 
 namespace headroom::report {
 
+// A process that changes this machine right now.
+struct AtWork {
+  std::uint64_t pid = 0;
+  std::string command;
+  bool is_headroom = false;  // The headroom that began it, not a program that outlived that one.
+};
+
+// A change, and who is still at it. A change that nobody is at was interrupted, if it is between
+// old and new.
+struct PastChange {
+  plan::Record record;
+  std::vector<AtWork> at_work;
+};
+
 // One paragraph per change, newest first: when, which, what became of it, what to type next.
-std::string history_to_text(const std::vector<plan::Record>& records, const Style& style);
+std::string history_to_text(const std::vector<PastChange>& changes, const Style& style);
 // Schema headroom.history/1: records without the bytes of files.
-std::string history_to_json_text(const std::vector<plan::Record>& records);
+std::string history_to_json_text(const std::vector<PastChange>& changes);
 
 // One change with its steps, its files and where their originals are.
-std::string to_text(const plan::Record& record, const std::string& folder, const Style& style);
+std::string to_text(const PastChange& change, const std::string& folder, const Style& style);
 // Schema headroom.change/1 without the bytes of files; `notes` are what undo had to say.
 std::string to_json_text(const plan::Record& record, const std::vector<std::string>& notes);
+std::string to_json_text(const PastChange& change);
 
 struct UndoReport {
   plan::Record record;
@@ -31,6 +47,6 @@ std::string to_text(const UndoReport& undone, const Style& style);
 std::string applied_to_text(const plan::Record& record, const Style& style);
 
 // "awaits its reboot", "undone 2026-11-21 23:04".
-std::string describe_state(const plan::Record& record);
+std::string describe_state(const PastChange& change);
 
 }  // namespace headroom::report

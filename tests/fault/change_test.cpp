@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What apply, undo and confirm promise beside surviving faults: refusals that touch nothing, files
 // that were changed since, and the way back without headroom.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 
-#include "change/change_machine.h"
-#include "fault/toy_machine.h"
+#include "fault/change_fixture.h"
 
 namespace headroom::change {
 namespace {
@@ -16,27 +18,6 @@ namespace {
 using plan::State;
 using testing::difference;
 using ::testing::HasSubstr;
-using testing::ScratchRoot;
-
-constexpr auto journal_folder = "/var/lib/headroom";
-
-class ChangeTest : public ::testing::Test {
- protected:
-  ChangeTest() { testing::fill_toy_machine(root_); }
-
-  testing::Snapshot machine() const { return root_.snapshot(journal_folder); }
-  plan::Record apply_toy(const plan::Change& change = testing::toy_change()) {
-    auto record = apply(doors_, journal_, change, "boot-1");
-    EXPECT_TRUE(record) << record.error().message;
-    return record ? *std::move(record) : plan::Record();
-  }
-
-  ScratchRoot root_;
-  machine::WritableFiles files_ = *machine::WritableFiles::open(root_.string());
-  testing::ToyPrograms programs_{files_};
-  Journal journal_{files_, journal_folder};
-  Doors doors_{files_, programs_, "2026-11-21T22:30:11Z"};
-};
 
 TEST_F(ChangeTest, undo_refuses_with_a_diff_where_somebody_edited_a_file_since) {
   const auto record = apply_toy();
@@ -155,7 +136,10 @@ TEST_F(ChangeTest, an_expectation_that_fails_takes_everything_back) {
   EXPECT_THAT(record.error().message, HasSubstr("something else"));
   EXPECT_THAT(record.error().message, HasSubstr("as it was before"));
   EXPECT_EQ(difference(old_machine, machine()), "");
-  EXPECT_EQ(journal_.read_all()->records.front().state, State::undone);
+  const auto kept = journal_.read_all()->records.front();
+  EXPECT_EQ(kept.state, State::undone);
+  EXPECT_TRUE(plan::never_in_force(kept));
+  EXPECT_THAT(kept.said, HasSubstr("something else"));
 }
 
 TEST_F(ChangeTest, originals_that_were_tampered_with_are_not_restored) {
@@ -259,20 +243,34 @@ TEST_F(InterruptedTest, what_was_written_in_a_later_boot_is_not_half_done_work) 
   EXPECT_TRUE(root_.has("/boot/entries/later.conf"));
 }
 
-TEST_F(InterruptedTest, half_done_work_is_removed_kept_and_named) {
+// A kernel package that came in between: its entry boots, and must not lose what it boots.
+TEST_F(InterruptedTest, what_came_in_between_stays_and_is_named) {
   const auto undone = undo(doors_, journal_, record_.id);
   ASSERT_TRUE(undone) << undone.error().message;
-  EXPECT_FALSE(root_.has("/boot/entries/later.conf"));
-  EXPECT_TRUE(root_.has(journal_.original_path(record_.id, "half-done-0001")));
-  EXPECT_THAT(undone->notes, ::testing::Contains(HasSubstr("/boot/entries/later.conf")));
+  EXPECT_EQ(root_.read("/boot/entries/later.conf"), "title later\n");
+  EXPECT_THAT(undone->left, ::testing::Contains("/boot/entries/later.conf"));
+  EXPECT_THAT(undone->notes, ::testing::Contains(HasSubstr("/boot/entries/later.conf was not")));
+  EXPECT_EQ(root_.read("/boot/entries/one.conf"), "title one\noptions quiet\n");
+  EXPECT_FALSE(root_.has("/etc/modprobe.d/new.d/deep/toy.conf"));  // Made by an edit of ours.
 }
 
-TEST_F(InterruptedTest, a_second_try_keeps_what_the_first_one_had_kept) {
-  const std::string kept = journal_.original_path(record_.id, "half-done-0001");
-  root_.write(kept, "of the first try");
-  ASSERT_TRUE(undo(doors_, journal_, record_.id));
-  EXPECT_EQ(root_.read(kept), "of the first try");
-  EXPECT_TRUE(root_.has(journal_.original_path(record_.id, "half-done-0002")));
+void set_modified(const std::filesystem::path& path, std::int64_t seconds) {
+  const timespec time{static_cast<time_t>(seconds), 0};
+  const std::array<timespec, 2> times = {time, time};
+  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0), 0);
+}
+
+TEST_F(InterruptedTest, what_programs_write_to_first_is_named_unless_it_is_old) {
+  root_.write("/boot/entries/one.conf.new", "half");
+  root_.write("/boot/entries/one.conf.bak", "of long ago");
+  constexpr std::int64_t made_s = 1795300211;  // 2026-11-21T22:30:11Z.
+  set_modified(root_.path("/boot/entries/one.conf.new"), made_s);
+  set_modified(root_.path("/boot/entries/one.conf.bak"), made_s - 1);
+  const auto undone = undo(doors_, journal_, record_.id);
+  ASSERT_TRUE(undone) << undone.error().message;
+  EXPECT_THAT(undone->left, ::testing::Contains("/boot/entries/one.conf.new"));
+  EXPECT_THAT(undone->left, ::testing::Not(::testing::Contains("/boot/entries/one.conf.bak")));
+  EXPECT_TRUE(root_.has("/boot/entries/one.conf.new"));
 }
 
 TEST_F(ChangeTest, what_boots_is_changed_by_one_change_at_a_time) {

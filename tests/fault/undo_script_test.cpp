@@ -4,16 +4,14 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/shell_quote.h"
 #include "change/change_machine.h"
 #include "fault/toy_machine.h"
+#include "fault/undo_script_run.h"
 
 namespace headroom::change {
 namespace {
@@ -22,29 +20,6 @@ using testing::difference;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::ScratchRoot;
-
-constexpr auto journal_folder = "/var/lib/headroom";
-
-struct Ran {
-  int status = -1;
-  std::string said;
-};
-
-// `before` goes before the shell's name: "PATH=/some/where".
-Ran run_script(const ScratchRoot& root, const std::string& id, const std::string& words = "",
-               const std::string& shell = "sh") {
-  const auto script = root.path(fmt::format("{}/changes/{}/undo.sh", journal_folder, id));
-  const auto output = root.path(fmt::format("{}/output", journal_folder));
-  const std::string command =
-      fmt::format("{} {} {} {} > {} 2>&1", shell, shell_quote(script.string()), words,
-                  shell_quote(root.string()), shell_quote(output.string()));
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread.
-  const int status = std::system(command.c_str());
-  std::ifstream file(output);
-  std::ostringstream said;
-  said << file.rdbuf();
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, said.str()};
-}
 
 plan::Step edit(plan::FileEdit file) {
   return {plan::StepKind::write_file, "edit", "", std::move(file), {}, true};
@@ -67,7 +42,7 @@ class UndoScriptTest : public ::testing::Test {
   std::string programs_without(const std::string& left_out) const {
     std::string folder = root_.path(std::string(journal_folder) + "/programs").string();
     const std::string command = fmt::format(
-        "mkdir {0} && for one in cp dirname ln mkdir mv readlink rm rmdir sha256sum sync; do "
+        "mkdir {0} && for one in cp dirname id ln ls mkdir mv readlink rm rmdir sha256sum sync; do "
         "[ $one = {1} ] || ln -s \"$(command -v $one)\" {0}/$one; done",
         shell_quote(folder), left_out);
     // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread.
@@ -297,96 +272,49 @@ TEST_F(UndoScriptTest, blanks_and_quotes_in_names_are_only_names) {
   EXPECT_EQ(difference(old_machine, machine()), "");
 }
 
+TEST_F(UndoScriptTest, links_on_the_way_are_followed_below_the_root) {
+  const auto record = apply_toy();
+  const std::string before = "# defaults\nARGS=\"quiet\"\n";
+  root_.folder("/data");
+  std::filesystem::rename(root_.path("/etc/default"), root_.path("/data/default"));
+  root_.link("/etc/default", "../etc/./somewhere");
+  root_.link("/etc/somewhere", "/data/default");  // Of the machine, not of the rescue system.
+  const Ran ran = run_script(root_, record.id);
+  EXPECT_EQ(ran.status, 0) << ran.said;
+  EXPECT_EQ(root_.read("/data/default/toy"), before);
+}
+
+TEST_F(UndoScriptTest, links_in_a_circle_are_refused) {
+  const auto record = apply_toy();
+  std::filesystem::remove_all(root_.path("/etc/default"));
+  root_.link("/etc/default", "other");
+  root_.link("/etc/other", "default");
+  const auto seen = machine();
+  const Ran ran = run_script(root_, record.id);
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.said, HasSubstr("lead in a circle"));
+  EXPECT_EQ(difference(seen, machine()), "");
+}
+
+TEST_F(UndoScriptTest, what_programs_write_to_first_is_named) {
+  auto record = apply_toy();
+  record.state = plan::State::applying;
+  record.running = 6;
+  record.steps_done = 6;
+  ASSERT_TRUE(journal_.save(record));
+  root_.write("/boot/menu.cfg.new", "half");
+  const Ran ran = run_script(root_, record.id);
+  EXPECT_EQ(ran.status, 0) << ran.said;
+  EXPECT_THAT(ran.said, HasSubstr("/boot/menu.cfg.new: perhaps half-done work"));
+  EXPECT_TRUE(root_.has("/boot/menu.cfg.new"));
+}
+
 TEST_F(UndoScriptTest, unknown_words_are_refused) {
   const auto record = apply_toy();
   const auto applied = machine();
   EXPECT_EQ(run_script(root_, record.id, "--dry-run").status, 2);
   EXPECT_EQ(run_script(root_, record.id, "/mnt").status, 2);  // A second root.
   EXPECT_EQ(difference(applied, machine()), "");
-}
-
-// All of `act` that changes anything, broken off at operation number `at`. True: nothing broke.
-using Act = bool (*)(const Doors& doors, Journal& journal, const std::string& id);
-bool act_until(const ScratchRoot& root, Act act, const std::string& id, int at) {
-  auto files = *machine::WritableFiles::open(root.string());
-  testing::ToyPrograms programs{files};
-  Journal journal{files, journal_folder};
-  int operations = 0;
-  const auto go_on = [&operations, at]() -> Status {
-    if (operations++ < at) return Done{};
-    return Error{Errc::io, "broken", ""};
-  };
-  files.before_each([go_on](std::string_view, std::string_view) { return go_on(); });
-  programs.before_each(go_on);
-  const Doors doors{files, programs, "2026-11-21T22:30:11Z"};
-  return act(doors, journal, id);
-}
-
-// The script takes back what is left by a power cut anywhere. The one thing it cannot know is a
-// file that the interrupted command added; that one it names.
-void expect_taken_back(const ScratchRoot& root, const testing::Snapshot& expected,
-                       const std::string& id) {
-  const Ran ran = run_script(root, id);
-  ASSERT_EQ(ran.status, 0) << ran.said;
-  auto now = root.snapshot(journal_folder);
-  constexpr auto added = "/boot/entries/added.conf";
-  if (now.contains(added)) {
-    EXPECT_THAT(ran.said, HasSubstr(std::string(added) + ": perhaps half-done work"));
-    now.erase(added);
-  }
-  ASSERT_EQ(difference(expected, now), "") << ran.said;
-}
-
-TEST(UndoScriptFault, apply_interrupted_anywhere_is_taken_back) {
-  const std::string id = "20261121T223011Z-toy";
-  bool whole = false;
-  for (int at = 0; !whole; ++at) {
-    const ScratchRoot root;
-    testing::fill_toy_machine(root);
-    const auto old_machine = root.snapshot(journal_folder);
-    const Act act = [](const Doors& doors, Journal& journal, const std::string&) {
-      return apply(doors, journal, testing::toy_change(), "boot-1").has_value();
-    };
-    whole = act_until(root, act, "", at);
-    if (!root.has(fmt::format("{}/changes/{}/undo.sh", journal_folder, id))) continue;
-    expect_taken_back(root, old_machine, id);
-    ASSERT_FALSE(::testing::Test::HasFailure()) << "broke at " << at;
-  }
-}
-
-// Not at every single one: each takes a whole run of a shell.
-constexpr int stride = 3;
-
-void expect_taken_back_after_interrupted(Act act) {
-  bool whole = false;
-  for (int at = 0; !whole; at += stride) {
-    const ScratchRoot root;
-    testing::fill_toy_machine(root);
-    const auto old_machine = root.snapshot(journal_folder);
-    auto files = *machine::WritableFiles::open(root.string());
-    testing::ToyPrograms programs{files};
-    Journal journal{files, journal_folder};
-    const Doors doors{files, programs, "2026-11-21T22:30:11Z"};
-    const auto record = apply(doors, journal, testing::toy_change(), "boot-1");
-    ASSERT_TRUE(record);
-    whole = act_until(root, act, record->id, at);
-    expect_taken_back(root, old_machine, record->id);
-    ASSERT_FALSE(::testing::Test::HasFailure()) << "broke at " << at;
-  }
-}
-
-TEST(UndoScriptFault, an_interrupted_confirm_is_taken_back) {
-  expect_taken_back_after_interrupted(
-      [](const Doors& doors, Journal& journal, const std::string& id) {
-        return confirm(doors, journal, id, "").has_value();
-      });
-}
-
-TEST(UndoScriptFault, an_interrupted_undo_is_finished) {
-  expect_taken_back_after_interrupted(
-      [](const Doors& doors, Journal& journal, const std::string& id) {
-        return undo(doors, journal, id).has_value();
-      });
 }
 
 }  // namespace
