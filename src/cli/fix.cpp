@@ -39,7 +39,14 @@ Status complete_options(FixCommand& command, const LookedOver& machine) {
   command.options.home = machine.asker.home;
   command.options.trial = !command.permanent;
   if (!command.reserve.empty()) {
+  if (machine.asker.is_unknown) {
+    return Error{
+        Errc::invalid,
+        fmt::format("--user: expected a user of this machine, found \"{}\"", command.options.user),
+        "cut -d: -f1 /etc/passwd   (lists the users)"};
+  }
     auto reserve = parse_bytes(command.reserve);
+  command.options.looked_as_user = machine.asker.is_caller;
     if (!reserve) return std::move(reserve).error().in("--reserve " + command.reserve);
     command.options.reserve = *reserve;
   }

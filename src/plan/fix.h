@@ -33,11 +33,14 @@ struct FixOptions {
   Via via = Via::automatic;
   bool keep_gttsize = false;  // Leaves a deprecated amdgpu.gttsize where it is.
   bool rollback_on_mismatch = false;
-  bool trial = true;    // Boot the new command line once first, where that can be done.
-  std::string user;     // Who asked, before sudo; whose groups and home folder are meant.
-  std::string home;     // That user's home folder, as on this machine; empty where unknown.
-  std::string output;   // The folder that "stack" writes to; empty: it only says.
-  std::string program;  // Where this program is, for the unit that confirms.
+  bool trial = true;  // Boot the new command line once first, where that can be done.
+  std::string user;   // Who asked, before sudo; whose groups and home folder are meant.
+  std::string home;   // That user's home folder, as on this machine; empty where unknown.
+  // Facts of what "this user" may open are of that user; false where somebody else looked, such as
+  // root for them.
+  bool looked_as_user = true;
+  std::string output;              // The folder that "stack" writes to; empty: it only says.
+  std::string program;             // Where this program is, for the unit that confirms.
   std::vector<std::string> words;  // As typed, without --apply.
 };
 
