@@ -64,6 +64,7 @@ struct BootSetup {
   Fact<bool> grubenv_writable;
   Text boot_id;  // /proc/sys/kernel/random/boot_id: another one after every boot.
 
+  Text cmdline;  // /proc/cmdline: what this boot got, which need not be what the next one gets.
   // The file of that name, links followed, or nullptr where there is none or it could not be read.
   const ConfigFile* file(std::string_view path) const;
   bool has(std::string_view program) const;

@@ -2,6 +2,9 @@
 // ttm-cap, and the findings that the same change cures: limits set too small (gttsize-cap), above
 // the RAM (limit-above-ram), after the driver had loaded (limit-not-in-force), or in two places
 // that contradict each other (gtt-pool-mismatch).
+#include <fmt/format.h>
+
+#include "plan/boot/next_boot.h"
 #include "plan/diagnosed.h"
 #include "plan/fixes/every_fix.h"
 #include "plan/fixes/gpu_limit.h"
@@ -20,7 +23,8 @@ bool applies(const FixSubject& subject) {
 // The limit as it is set for boot, or as it reads now; nothing where it is the kernel's own.
 std::optional<Bytes> present_limit(const FixSubject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
-  const bool is_set = machine.option(machine.ttm_module, "pages_limit") != nullptr ||
+  const facts::MachineFacts next = at_next_boot({subject.boot, machine});
+  const bool is_set = next.option(machine.ttm_module, "pages_limit") != nullptr ||
                       is_diagnosed(subject.diagnosis, limit_not_in_force_fix.id);
   return is_set ? machine.pages_limit.optional() : std::nullopt;
 }
