@@ -42,6 +42,9 @@ class Reader {
         setup_.grub_config.empty() ? "" : folder_of(setup_.grub_config) + "/grubenv";
     setup_.grubenv_writable = facts::find_grubenv_writable(traces_.mounts, grubenv);
     read_kernels();
+    if (auto hooks = files_.list("/etc/initramfs/post-update.d")) {
+      setup_.initramfs_hooks = *std::move(hooks);
+    }
     return std::move(setup_);
   }
 
