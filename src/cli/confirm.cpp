@@ -111,7 +111,10 @@ int run_confirm(const ConfirmOptions& options, const Context& context) {
     const report::Style style{machine::stdout_shows_colour()};
     fmt::print("{}", report::to_text(*answer, style));
   }
-  return answer->record.state == plan::State::confirmed ? exit_ok : exit_findings;
+  if (answer->record.state == plan::State::confirmed) return exit_ok;
+  // The unit did what it is for, and is gone: it must not stay behind in systemd as failed.
+  const bool taken_back = options.at_boot && answer->record.state == plan::State::undone;
+  return taken_back ? exit_ok : exit_findings;
 }
 
 }  // namespace
