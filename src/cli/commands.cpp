@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/shell_quote.h"
+#include "machine/user.h"
 #include "report/style.h"
 
 namespace headroom::cli {
@@ -32,6 +34,13 @@ int print_error(const Error& error, ExitCode code) {
   fmt::print(stderr, "headroom: {}\n", printable_lines(error.message));
   if (!error.next.empty()) fmt::print(stderr, "  next: {}\n", printable_lines(error.next));
   return code;
+}
+
+int print_change_error(Error error, ExitCode code, const Context& context) {
+  if (error.code == Errc::no_permission && !machine::runs_as_root()) {
+    error.next = "sudo " + shell_line(context.words);
+  }
+  return print_error(error, code);
 }
 
 }  // namespace headroom::cli

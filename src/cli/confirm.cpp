@@ -37,7 +37,7 @@ Error not_rebooted(const plan::Record& record) {
           fmt::format("expected a reboot since {} was applied at {}; there was none, so nothing "
                       "can be in force yet",
                       record.id, record.made),
-          "sudo reboot   (then headroom confirm)"};
+          fmt::format("sudo reboot   (then {})", plan::confirm_command(record))};
 }
 
 bool is_tried(const plan::Change& change) {
@@ -95,7 +95,7 @@ int run_confirm(const ConfirmOptions& options, const Context& context) {
       (*doors)->find("", awaits_confirm, "a change that awaits the proof of its reboot");
   if (!found) {
     // The unit may outlive a change that was taken back by hand; that is no failure of the boot.
-    return print_error(found.error(), options.at_boot ? exit_ok : exit_usage);
+    return print_change_error(found.error(), options.at_boot ? exit_ok : exit_usage, context);
   }
   const auto machine = look_over(options.root, "", context);
   if (!machine) return print_error(machine.error(), exit_could_not_look);
@@ -104,7 +104,7 @@ int run_confirm(const ConfirmOptions& options, const Context& context) {
   }
   const machine::Interrupt held;  // ^C does not leave it half done.
   const auto answer = settle(options, **doors, *found, **machine);
-  if (!answer) return print_error(answer.error(), exit_findings);
+  if (!answer) return print_change_error(answer.error(), exit_findings, context);
   if (options.json) {
     fmt::print("{}", report::to_json_text(*answer));
   } else {

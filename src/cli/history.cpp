@@ -23,13 +23,13 @@ bool any(const plan::Record& /*record*/) {
 }
 
 // One change, with its steps and files.
-int show_one(const HistoryOptions& options, ChangeDoors& doors) {
+int show_one(const HistoryOptions& options, ChangeDoors& doors, const Context& context) {
   const auto found = doors.find(options.id, any, "a change");
-  if (!found) return print_error(found.error(), exit_usage);
+  if (!found) return print_change_error(found.error(), exit_usage, context);
   if (options.json) {
     fmt::print("{}", report::to_json_text(found->record, {}));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     fmt::print("{}",
                report::to_text(found->record, found->journal->folder_of(found->record.id), style));
   }
@@ -39,24 +39,28 @@ int show_one(const HistoryOptions& options, ChangeDoors& doors) {
 int run_history(const HistoryOptions& options, const Context& context) {
   const auto doors = ChangeDoors::open(options.root, context);
   if (!doors) return print_error(doors.error(), exit_could_not_look);
-  if (!options.id.empty()) return show_one(options, **doors);
+  if (!options.id.empty()) return show_one(options, **doors, context);
   std::vector<plan::Record> records;
   int code = exit_ok;
   for (const change::Journal& journal : (*doors)->journals()) {
     auto listing = journal.read_all();
     if (!listing) {
-      code = print_error(listing.error(), exit_could_not_look);
+      code = print_change_error(listing.error(), exit_could_not_look, context);
       continue;
     }
-    for (const Error& error : listing->unreadable) code = print_error(error, exit_could_not_look);
+    for (const Error& error : listing->unreadable) {
+      code = print_change_error(error, exit_could_not_look, context);
+    }
     std::move(listing->records.begin(), listing->records.end(), std::back_inserter(records));
   }
   std::sort(records.begin(), records.end(),
             [](const auto& a, const auto& b) { return a.id > b.id; });
-  if (options.json) {
+  // Nothing that could be read is not the same as nothing that was changed.
+  const bool is_known = code == exit_ok || !records.empty();
+  if (options.json && is_known) {
     fmt::print("{}", report::history_to_json_text(records));
-  } else if (code == exit_ok || !records.empty()) {
-    const report::Style style{machine::stdout_shows_colour()};
+  } else if (is_known) {
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     fmt::print("{}", report::history_to_text(records, style));
   }
   return code;

@@ -26,11 +26,11 @@ int run_undo(const UndoOptions& options, const Context& context) {
   const auto doors = ChangeDoors::open(options.root, context);
   if (!doors) return print_error(doors.error(), exit_could_not_look);
   const auto found = (*doors)->find(options.id, can_be_undone, "a change that is in force");
-  if (!found) return print_error(found.error(), exit_usage);
+  if (!found) return print_change_error(found.error(), exit_usage, context);
   const machine::Interrupt held;  // ^C does not leave it half done.
   const auto undone =
       change::undo((*doors)->doors_for(found->record), *found->journal, found->record.id);
-  if (!undone) return print_error(undone.error(), exit_findings);
+  if (!undone) return print_change_error(undone.error(), exit_findings, context);
   if (options.json) {
     fmt::print("{}", report::to_json_text(undone->record, undone->notes));
   } else {

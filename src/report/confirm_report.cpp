@@ -53,9 +53,10 @@ std::string next_command(const Confirmation& answer) {
     return "headroom check --log FILE   (what the failed boot wrote: journalctl -b -1)";
   if (answer.record.state == State::undone) return "sudo reboot   (back to what was before)";
   const bool once = answer.record.change.fallback == plan::BootFallback::next_boot;
-  return fmt::format("sudo headroom undo {}   ({})", answer.record.id,
-                     once ? "the next boot takes the old entry by itself"
-                          : "or mend the reason, reboot, and headroom confirm");
+  return fmt::format(
+      "{}   ({})", plan::undo_command(answer.record),
+      once ? "the next boot takes the old entry by itself"
+           : "or mend the reason, reboot, and " + plan::confirm_command(answer.record));
 }
 
 }  // namespace

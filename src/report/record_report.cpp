@@ -24,16 +24,17 @@ std::string moment(const std::string& time) {
 std::string next_command(const Record& record) {
   switch (record.state) {
     case State::awaiting_reboot:
-      return "sudo reboot, then headroom confirm; or sudo headroom undo " + record.id;
+      return fmt::format("sudo reboot, then {}; or {}", plan::confirm_command(record),
+                         plan::undo_command(record));
     case State::confirming:
-      return fmt::format("sudo headroom confirm   (goes on; sudo headroom undo {} goes back)",
-                         record.id);
+      return fmt::format("{}   (goes on; {} goes back)", plan::confirm_command(record),
+                         plan::undo_command(record));
     case State::applying:
     case State::undoing:
     case State::mismatched:
     case State::applied:
     case State::confirmed:
-      return "sudo headroom undo " + record.id;
+      return plan::undo_command(record);
     case State::undone:
       return "";
   }
@@ -195,7 +196,8 @@ std::string applied_to_text(const Record& record, const Style& style) {
     }
   }
   return text + fmt::format("\nNext: {}\n", change.needs_reboot
-                                                ? "sudo reboot   (then headroom confirm)"
+                                                ? fmt::format("sudo reboot   (then {})",
+                                                              plan::confirm_command(record))
                                                 : "headroom check");
 }
 
