@@ -157,7 +157,8 @@ int run_capture(CaptureOptions options, const Context& context) {
     fmt::print("{}\n",
                report::to_json(*report).dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
-    fmt::print("{}", report::to_text(*report, report::Style{machine::stdout_shows_colour()}));
+    fmt::print("{}", report::to_text(*report, report::Style{machine::stdout_shows_colour(),
+                                                            machine::stdout_width()}));
   }
   return report->differences.empty() ? exit_ok : exit_findings;
 }

@@ -174,7 +174,7 @@ int answer_log(const LogQuestion& question, const LookedAt* machine,
                                          : report::to_json(machine->facts, machine->diagnosis,
                                                            diagnosis, extent)));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     fmt::print("{}", question.quiet ? report::verdict_text(diagnosis, style)
                                     : report::to_text(diagnosis, scene, extent, style));
   }

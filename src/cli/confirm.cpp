@@ -108,7 +108,7 @@ int run_confirm(const ConfirmOptions& options, const Context& context) {
   if (options.json) {
     fmt::print("{}", report::to_json_text(*answer));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     fmt::print("{}", report::to_text(*answer, style));
   }
   if (answer->record.state == plan::State::confirmed) return exit_ok;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "estimate/job_arguments.h"
+#include "machine/terminal.h"
 #include "report/explain_report.h"
 #include "run/job_file.h"
 
@@ -55,7 +56,7 @@ int explain(const ExplainOptions& options) {
   if (options.json) {
     fmt::print("{}\n", to_json(*explanation).dump(2));
   } else {
-    fmt::print("{}", to_text(*explanation));
+    fmt::print("{}", to_text(*explanation, machine::stdout_width()));
   }
   return explanation->matches.empty() ? exit_findings : exit_ok;
 }

@@ -8,6 +8,7 @@
 #include "cli/surroundings.h"
 #include "history/history.h"
 #include "machine/clock.h"
+#include "machine/terminal.h"
 #include "machine/user_files.h"
 #include "report/past_runs_report.h"
 
@@ -68,7 +69,8 @@ int list_past_runs(bool json, const Context& context) {
   if (json) {
     fmt::print("{}\n", report::past_runs_to_json(found->runs, found->unreadable).dump(2));
   } else {
-    fmt::print("{}", report::past_runs_to_text(found->runs, found->unreadable));
+    fmt::print("{}",
+               report::past_runs_to_text(found->runs, found->unreadable, machine::stdout_width()));
   }
   return exit_ok;
 }

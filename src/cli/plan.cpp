@@ -100,8 +100,9 @@ int run_plan(const Options& options, const Context& context) {
     if (past.runs == 0) json["missing"]["/history"] = "no run of such a job is recorded here";
     fmt::print("{}\n", json.dump(2));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}{}", report::to_text(*plan, loaded->model, style), report::to_text(past));
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
+    fmt::print("{}{}", report::to_text(*plan, loaded->model, style),
+               report::to_text(past, style.width));
   }
   if (!options.html.empty()) {
     const auto written = write_plan_page(options.html, *plan, *loaded, *device);

@@ -118,7 +118,7 @@ int print_dry_run(const Typed& typed, std::vector<plan::ReclaimPlan> plans) {
     enough = enough && plan::is_enough(plan, plan.now) && !held_on_host;
     shown.push_back({std::move(plan), std::nullopt});
   }
-  const report::Style style{machine::stdout_shows_colour()};
+  const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
   if (typed.json) {
     fmt::print("{}\n", report::to_json(shown).dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
@@ -130,7 +130,7 @@ int print_dry_run(const Typed& typed, std::vector<plan::ReclaimPlan> plans) {
 }
 
 int apply(const Typed& typed, const plan::ReclaimPlan& plan, reclaim::Kernel& kernel) {
-  const report::Style style{machine::stdout_shows_colour()};
+  const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
   reclaim::OnRung on_rung;
   if (!typed.json) {
     fmt::print("{}\n", report::to_text(plan, false, style));

@@ -18,6 +18,7 @@
 #include "cli/replay_files.h"
 #include "cli/replay_input.h"
 #include "machine/clock.h"
+#include "machine/terminal.h"
 #include "machine/user_files.h"
 #include "report/replay_report.h"
 
@@ -28,7 +29,6 @@ using allocator::make_policy;
 using allocator::unlimited_capacity_bytes;
 
 constexpr std::size_t trace_limit_bytes = std::size_t{4} << 30U;
-constexpr std::size_t line_width = 100;
 
 struct Options {
   std::string trace;
@@ -111,14 +111,15 @@ int replay_input(const Options& options, const ReplayInput& input) {
     rows.push_back(std::move(row));
   }
   if (!options.json) {
-    if (input.snapshot)
-      fmt::print("{}", report::introduce(options.trace, *input.snapshot, line_width));
-    if (input.recording) fmt::print("{}", report::introduce(options.trace, *input.recording));
-    fmt::print("{}", report::to_text(facts, rows));
-    if (input.snapshot) fmt::print("{}", report::answer(*input.snapshot, facts, rows, line_width));
+    const std::size_t width = machine::stdout_width();
+    if (input.snapshot) fmt::print("{}", report::introduce(options.trace, *input.snapshot, width));
+    if (input.recording)
+      fmt::print("{}", report::introduce(options.trace, *input.recording, width));
+    fmt::print("{}", report::to_text(facts, rows, width));
+    if (input.snapshot) fmt::print("{}", report::answer(*input.snapshot, facts, rows, width));
     // About a snapshot that was answered already, unless nothing could have helped.
     if (!input.snapshot || capacity.value_or(UINT64_MAX) < facts.peak_live_bytes)
-      fmt::print("{}", report::advice(facts, rows));
+      fmt::print("{}", report::advice(facts, rows, width));
   }
   const ReplayFiles files{options.html, options.exported, !options.policies.empty()};
   if (auto written = write_replay_files(files, input, facts, rows); !written)

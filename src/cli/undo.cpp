@@ -34,7 +34,7 @@ int run_undo(const UndoOptions& options, const Context& context) {
   if (options.json) {
     fmt::print("{}", report::to_json_text(undone->record, undone->notes));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     fmt::print("{}", report::to_text({undone->record, undone->restored, undone->notes}, style));
   }
   return exit_ok;

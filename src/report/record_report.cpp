@@ -97,8 +97,10 @@ std::string describe_state(const Record& record) {
 
 std::string history_to_text(const std::vector<Record>& records, const Style& style) {
   if (records.empty()) {
-    return "headroom has changed nothing on this machine.\n\nNext: headroom fix   (what it could "
-           "mend here)\n";
+    return fit(
+        "headroom has changed nothing on this machine.\n\n" +
+            next_line("headroom fix", "(what it could mend here)", Style{false, style.width}),
+        style.width);
   }
   std::string text;
   for (const Record& record : records) {
@@ -113,7 +115,7 @@ std::string history_to_text(const std::vector<Record>& records, const Style& sty
     text += "\n";
   }
   text.pop_back();
-  return text;
+  return fit(text, style.width);
 }
 
 std::string history_to_json_text(const std::vector<Record>& records) {
@@ -141,14 +143,15 @@ std::string to_text(const Record& record, const std::string& folder, const Style
   text += "\nFiles, with their bytes of before in " + folder + "/originals\n";
   std::vector<std::vector<std::string>> rows;
   for (const plan::Touched& touched : record.touched) {
-    rows.push_back({"  " + touched.original, sign_of(touched), printable(touched.path)});
+    rows.push_back({touched.original, sign_of(touched), printable(touched.path)});
   }
-  for (const std::string& row : align(rows, {Align::left, Align::left, Align::left})) {
-    text += row + "\n";
+  for (const TableLine& line :
+       table(rows, {Align::left, Align::left, Align::left}, 2, style.width)) {
+    text += line.text + "\n";
   }
   const std::string next = next_command(record);
   if (!next.empty()) text += "\nNext: " + next + "\n";
-  return text;
+  return fit(text, style.width);
 }
 
 std::string to_json_text(const Record& record, const std::vector<std::string>& notes) {
@@ -168,7 +171,7 @@ std::string step_line(const plan::Step& step, std::size_t number, const Style& s
   const auto* instruction = std::get_if<plan::Instruction>(&step.action);
   if (instruction == nullptr) return text;
   for (const std::string_view line : split_lines(instruction->text)) {
-    text += fmt::format("{:{}}{}\n", "", first.size(), printable(line));
+    text += fmt::format("{:{}}{}\n", "", first.size(), keep_whole(printable(line)));
   }
   return text;
 }

@@ -35,9 +35,9 @@ struct ReplayRow {
 std::vector<std::uint64_t> steady_marks(const std::vector<std::uint64_t>& iteration_ends);
 
 Json to_json(const TraceFacts& trace, const ReplayRow& row);
-std::string to_text(const TraceFacts& trace, const std::vector<ReplayRow>& rows);
+std::string to_text(const TraceFacts& trace, const std::vector<ReplayRow>& rows, std::size_t width);
 
 // What to do where a policy did not finish: the last lines. Empty where all did.
-std::string advice(const TraceFacts& trace, const std::vector<ReplayRow>& rows);
+std::string advice(const TraceFacts& trace, const std::vector<ReplayRow>& rows, std::size_t width);
 
 }  // namespace headroom::report
