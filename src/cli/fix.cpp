@@ -39,18 +39,18 @@ struct FixCommand {
 };
 
 Status complete_options(FixCommand& command, const LookedOver& machine) {
-  command.options.user = machine.asker.user;
-  command.options.home = machine.asker.home;
-  command.options.trial = !command.permanent;
-  if (!command.reserve.empty()) {
   if (machine.asker.is_unknown) {
     return Error{
         Errc::invalid,
         fmt::format("--user: expected a user of this machine, found \"{}\"", command.options.user),
         "cut -d: -f1 /etc/passwd   (lists the users)"};
   }
-    auto reserve = parse_bytes(command.reserve);
+  command.options.user = machine.asker.user;
   command.options.looked_as_user = machine.asker.is_caller;
+  command.options.home = machine.asker.home;
+  command.options.trial = !command.permanent;
+  if (!command.reserve.empty()) {
+    auto reserve = parse_bytes(command.reserve);
     if (!reserve) return std::move(reserve).error().in("--reserve " + command.reserve);
     command.options.reserve = *reserve;
   }
@@ -72,17 +72,20 @@ Error no_such_fix(const std::string& id) {
 }
 
 int list_fixes(const FixCommand& command, const plan::FixSubject& subject) {
-  std::vector<const plan::Fix*> here;
+  std::vector<report::ListedFix> listed;
   for (const plan::Fix* fix : plan::fixes()) {
-    if (fix->applies(subject)) here.push_back(fix);
+    listed.push_back({fix, plan::standing_of(*fix, subject)});
   }
   if (command.json) {
-    fmt::print("{}", report::fixes_to_json_text(here));
+    fmt::print("{}", report::fixes_to_json_text(listed));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
-    fmt::print("{}", report::fixes_to_text(here, style));
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
+    fmt::print("{}", report::fixes_to_text(listed, style));
   }
-  return here.empty() ? exit_ok : exit_findings;
+  const bool any = std::any_of(listed.begin(), listed.end(), [](const auto& one) {
+    return one.standing == plan::Standing::needed;
+  });
+  return any ? exit_findings : exit_ok;
 }
 
 int apply(const FixCommand& command, const plan::Change& change, const LookedOver& machine,
@@ -98,7 +101,7 @@ int apply(const FixCommand& command, const plan::Change& change, const LookedOve
   if (command.json) {
     fmt::print("{}", report::to_json_text(*record, {}));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     fmt::print("{}", report::applied_to_text(*record, style));
   }
   return exit_ok;
@@ -121,9 +124,6 @@ std::vector<std::string> words_of(const FixCommand& command) {
   return words;
 }
 
-// A plan can only be as good as what could be read for it.
-void say_what_was_not_seen(const LookedOver& here, bool journal_withheld, plan::Change& change) {
-  if (!change.needs_reboot) return;
 // What root would see and this user does not.
 std::vector<std::string> files_of_root(const LookedOver& here, bool journal_withheld) {
   std::vector<std::string> paths;
@@ -135,6 +135,9 @@ std::vector<std::string> files_of_root(const LookedOver& here, bool journal_with
   return paths;
 }
 
+// A plan can only be as good as what could be read for it.
+void say_what_was_not_seen(const LookedOver& here, bool journal_withheld, plan::Change& change) {
+  if (!change.needs_reboot) return;
   const auto withheld = files_of_root(here, journal_withheld);
   if (!withheld.empty()) {
     change.warnings.push_back(fmt::format(
@@ -187,7 +190,7 @@ int run_fix(FixCommand& command, const Context& context) {
   } else if (command.json) {
     fmt::print("{}", report::to_json_text(*change, here.facts));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     fmt::print("{}", report::to_text(*change, here.facts, style));
   }
   return exit_ok;

@@ -68,6 +68,16 @@ struct Fix {
   Result<Change> (*plan)(const FixSubject&) = nullptr;
 };
 
+// What asking for a fix would bring on this machine.
+enum class Standing {
+  needed,      // Something is wrong that it mends.
+  possible,    // Nothing that it mends is wrong; it would change what it is asked to.
+  by_hand,     // It only says what a person can do.
+  not_needed,  // It plans nothing, and says why.
+};
+Standing standing_of(const Fix& fix, const FixSubject& subject);
+std::string_view to_string(Standing standing);
+
 std::span<const Fix* const> fixes();
 const Fix* find_fix(std::string_view id);
 

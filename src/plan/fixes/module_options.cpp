@@ -12,6 +12,7 @@
 #include "plan/confirm_unit.h"
 #include "plan/diagnosed.h"
 #include "plan/fixes/every_fix.h"
+#include "plan/fixes/places.h"
 #include "plan/forecast.h"
 
 namespace headroom::plan {
@@ -25,7 +26,7 @@ bool is_memory_module(const std::string& module) {
 
 template <const Fix& fix>
 bool applies(const FixSubject& subject) {
-  return !subject.facts.machine.in_container() && is_diagnosed(subject.diagnosis, fix.id);
+  return is_diagnosed(subject.diagnosis, fix.id) && acts(fix.plan(subject));
 }
 
 Error in_container(const FixSubject& subject) {
@@ -79,11 +80,11 @@ Result<Change> set_alike(const FixSubject& subject) {
   Change change = start(subject, option_overridden_fix, "Set each memory option alike everywhere");
   HEADROOM_TRY(BootSteps steps, plan_parameters({subject.boot, machine, subject.options.trial},
                                                 parameters, subject.options.via));
-  change.forecast = forecast_of(subject, parameters);
   if (steps.steps.empty()) {
     return Error{Errc::invalid, "nothing to do but a restart: the files have it alike already",
                  "sudo reboot   (then headroom check)"};
   }
+  change.forecast = forecast_of(subject, parameters);
   for (const ParameterChange& one : parameters) {
     change.notes.push_back(
         fmt::format("{}={} is what counts now, and stays; the other places said something else.",
@@ -97,6 +98,9 @@ Result<Change> set_alike(const FixSubject& subject) {
 Result<Change> renew_initramfs(const FixSubject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   if (machine.in_container()) return in_container(subject);
+  if (!is_diagnosed(subject.diagnosis, option_not_in_force_fix.id)) {
+    return not_needed(option_not_in_force_fix.id, "no option here waits for a new initramfs");
+  }
   std::vector<ParameterChange> parameters;
   std::set<std::string> files;
   const facts::MachineFacts next = at_next_boot({subject.boot, machine});
