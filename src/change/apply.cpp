@@ -16,18 +16,18 @@ Status refuse_beside_others(const Journal& journal, const plan::Change& change) 
   for (const Error& error : listing.unreadable) return error;
   for (const plan::Record& record : listing.records) {
     if (change.needs_reboot && plan::awaits_reboot(record)) {
-      return Error{
-          Errc::busy,
-          fmt::format("expected one change of what boots at a time; {} still awaits the "
-                      "proof of its reboot",
-                      record.id),
-          fmt::format("headroom confirm   (after the reboot), or headroom undo {}", record.id)};
+      return Error{Errc::busy,
+                   fmt::format("expected one change of what boots at a time; {} still awaits the "
+                               "proof of its reboot",
+                               record.id),
+                   fmt::format("{}   (after the reboot), or {}", plan::confirm_command(record),
+                               plan::undo_command(record))};
     }
     if (!plan::is_interrupted(record.state)) continue;
     return Error{
         Errc::busy,
         fmt::format("expected every earlier change to be finished; {} was interrupted", record.id),
-        "headroom undo " + record.id};
+        plan::undo_command(record)};
   }
   return Done{};
 }
@@ -50,7 +50,7 @@ Error taken_back(const Doors& doors, Journal& journal, const plan::Record& recor
     return error;
   }
   error.message += "; taking it back failed too: " + undone.error().message;
-  error.next = "headroom undo " + record.id;
+  error.next = plan::undo_command(record);
   return error;
 }
 
@@ -74,6 +74,7 @@ Result<plan::Record> apply(const Doors& doors, Journal& journal, const plan::Cha
                            std::string_view boot_id) {
   plan::Record record;
   record.change = change;
+  record.of_system = journal.is_system();
   record.made = doors.now;
   record.boot_id = boot_id;
   Status done = Done{};

@@ -28,7 +28,7 @@ Result<plan::Record> confirm(const Doors& doors, Journal& journal, std::string_v
                        record.change.steps.size() + record.change.on_confirm.size()};
   if (auto ready = check_ready(doors, journal, record.change, rest, true); !ready) {
     Error error = std::move(ready).error();
-    if (error.code == Errc::invalid) error.next = "sudo headroom undo " + record.id;
+    if (error.code == Errc::invalid) error.next = plan::undo_command(record);
     return error;
   }
   HEADROOM_CHECK(keep_originals(doors, journal, record, rest));
@@ -38,7 +38,8 @@ Result<plan::Record> confirm(const Doors& doors, Journal& journal, std::string_v
   if (auto done = carry_out_all(doors, journal, record, rest); !done) {
     Error error = std::move(done).error();
     error.message += "; what was changed so far is kept";
-    error.next = fmt::format("headroom confirm   (goes on; headroom undo {} goes back)", record.id);
+    error.next = fmt::format("{}   (goes on; {} goes back)", plan::confirm_command(record),
+                             plan::undo_command(record));
     return error;
   }
   record.state = State::confirmed;

@@ -67,9 +67,7 @@ Result<std::vector<std::string>> Journal::names() const {
   auto names = files_.list(folder_ + "/changes");
   if (names) return names;
   if (names.error().code == Errc::not_found) return std::vector<std::string>();
-  Error error = std::move(names).error();
-  if (error.code == Errc::no_permission) error.next = "sudo headroom history";
-  return error;
+  return std::move(names).error();
 }
 
 Result<plan::Record> Journal::read(std::string_view id) const {
@@ -86,6 +84,7 @@ Result<plan::Record> Journal::read(std::string_view id) const {
   }
   if (!text) return text.error();
   auto record = plan::parse_record(*text);
+  if (record) record->of_system = is_system();
   if (record && record->id == id) return record;
   return lost(id, record ? Error{Errc::invalid, "expected its own id, found " + record->id, ""}
                          : std::move(record).error());

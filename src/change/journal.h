@@ -15,6 +15,10 @@
 
 namespace headroom::change {
 
+// The journal of the machine, which is root's. A user who changes only what is theirs has their
+// own.
+inline constexpr std::string_view system_journal = "/var/lib/headroom";
+
 class Journal {
  public:
   // `folder` is a path of the machine: "/var/lib/headroom", or one below a home folder. It is made
@@ -42,6 +46,7 @@ class Journal {
   // Replaces record.json, and undo.sh first; the first time it ends the preparation.
   Status save(const plan::Record& record);
 
+  bool is_system() const { return folder_ == system_journal; }
   std::string folder_of(std::string_view id) const;
   std::string original_path(std::string_view id, std::string_view original) const;
 

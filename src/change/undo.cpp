@@ -29,7 +29,7 @@ Status refuse_below_later(const Journal& journal, const plan::Record& record) {
                    fmt::format("expected {} to be the last change of {}; {} came later and is in "
                                "force; nothing was done",
                                record.id, touched.path, later.id),
-                   "headroom undo " + later.id};
+                   plan::undo_command(later)};
     }
   }
   return Done{};

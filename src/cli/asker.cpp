@@ -14,17 +14,17 @@ constexpr std::uint64_t nobody_uid = 65534;
 // passwd(5): NAME:PASSWORD:UID:GID:GECOS:HOME:SHELL. Of an empty name the first ordinary user.
 Asker find_in_passwd(const machine::Files& files, const std::string& user) {
   const auto text = files.read("/etc/passwd");
-  if (!text) return {user, ""};
+  if (!text) return {user, "", false, false};
   for (const std::string_view line : split_lines(*text)) {
     const auto fields = split(line, ':');
     if (fields.size() < 6) continue;
     const auto uid = parse_u64(fields[2]);
     const bool ordinary = uid && *uid >= first_ordinary_uid && *uid != nobody_uid;
     if (user.empty() ? ordinary : fields[0] == user) {
-      return {std::string(fields[0]), std::string(fields[5])};
+      return {std::string(fields[0]), std::string(fields[5]), false, false};
     }
   }
-  return {user, ""};
+  return {user, "", false, !user.empty()};
 }
 
 }  // namespace
@@ -38,6 +38,9 @@ Asker find_asker(const machine::Files& files, const std::string& user, const Con
   if (from.empty()) from = variable("DOAS_USER");
   Asker asker;
   asker.user = user.empty() ? machine::asking_user(from, variable("PKEXEC_UID")) : user;
+  const auto id = machine::id_of(asker.user);
+  asker.is_caller = user.empty() ? !id || *id == machine::user_id() : id == machine::user_id();
+  asker.is_unknown = !user.empty() && !id;
   asker.home = machine::home_of(asker.user).value_or("");
   if (asker.home.empty() && user.empty()) asker.home = variable("HOME");
   return asker;

@@ -12,6 +12,10 @@ namespace headroom::cli {
 struct Asker {
   std::string user;  // Empty where nobody is known.
   std::string home;  // On that machine; empty where it is not known.
+  // Whose rights this process has: what it may open, the user may open.
+  bool is_caller = false;
+  // The machine's table of users was read and has no such name.
+  bool is_unknown = false;
 };
 
 // `user` as typed; empty: of this system who asked, before sudo; of any other root the first

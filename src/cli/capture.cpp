@@ -159,7 +159,8 @@ int run_capture(CaptureOptions options, const Context& context) {
   if (options.json) {
     context.printer.print_json(report::to_json(*report));
   } else {
-    context.printer.print(report::to_text(*report, report::Style{machine::stdout_shows_colour()}));
+    context.printer.print(report::to_text(
+        *report, report::Style{machine::stdout_shows_colour(), machine::stdout_width()}));
   }
   return report->differences.empty() ? exit_ok : exit_findings;
 }

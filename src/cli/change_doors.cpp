@@ -13,8 +13,6 @@
 namespace headroom::cli {
 namespace {
 
-constexpr auto system_journal = "/var/lib/headroom";
-
 bool needs_root(const plan::Change& change) {
   const auto needs = [](const plan::Step& step) { return step.needs_root; };
   return std::any_of(change.steps.begin(), change.steps.end(), needs) ||
@@ -25,7 +23,7 @@ bool needs_root(const plan::Change& change) {
 
 ChangeDoors::ChangeDoors(machine::WritableFiles files, std::unique_ptr<machine::Programs> programs)
     : files_(std::move(files)), programs_(std::move(programs)), now_(machine::utc_now()) {
-  journals_.emplace_back(files_, system_journal);
+  journals_.emplace_back(files_, std::string(change::system_journal));
 }
 
 Result<std::unique_ptr<ChangeDoors>> ChangeDoors::open(const std::string& root,
@@ -72,16 +70,20 @@ Result<ChangeDoors::Found> ChangeDoors::find(std::string_view id,
                                              bool (*wanted)(const plan::Record&),
                                              std::string_view what) {
   Error unread{Errc::not_found, "", ""};
+  // Of several reasons why nothing was found, that root would have seen it is the one to say.
+  const auto note = [&unread](const Error& error) {
+    if (unread.code != Errc::no_permission) unread = error;
+  };
   for (change::Journal& journal : journals_) {
     if (!id.empty()) {
       auto record = journal.read(id);
       if (record) return Found{&journal, *std::move(record)};
-      unread = record.error();
+      note(record.error());
       continue;
     }
     auto listing = journal.read_all();
     if (!listing) {
-      unread = listing.error();
+      note(listing.error());
       continue;
     }
     // One that cannot be read may be the very one that is meant.

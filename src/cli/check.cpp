@@ -51,7 +51,7 @@ int answer_what_if(const CheckOptions& options, const facts::Facts& now,
     document["what_if"] = report::to_json(answer);
     context.printer.print_json_text(report::to_text(document));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     context.printer.print(report::to_text(now, answer, style));
   }
   return findings::exit_code(answer.diagnosis);
@@ -123,7 +123,7 @@ int run_check(const CheckOptions& options, const Context& context) {
   if (options.json) {
     context.printer.print_json_text(report::to_json_text(*facts, diagnosis));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     report::Detail detail = report::Detail::normal;
     if (options.quiet) detail = report::Detail::quiet;
     if (options.verbose) detail = report::Detail::verbose;

@@ -55,7 +55,7 @@ int answer_env(const EnvQuestion& question, const facts::Facts& facts,
     diagnosis.environment.insert(diagnosis.environment.end(), judged.begin(), judged.end());
     context.printer.print_json_text(report::to_json_text(facts, diagnosis));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     context.printer.print(report::environment_text(question.file, facts, judged, style));
   }
   return has_advice(judged) ? exit_findings : exit_ok;

@@ -195,7 +195,7 @@ int answer_log(const LogQuestion& question, const LookedAt* machine,
             ? report::to_json(diagnosis, scene, extent)
             : report::to_json(machine->facts, machine->diagnosis, diagnosis, extent)));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     context.printer.print(question.quiet ? report::verdict_text(diagnosis, style)
                                          : report::to_text(diagnosis, scene, extent, style));
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -16,13 +17,18 @@ namespace headroom::cli {
 enum ExitCode : int { exit_ok = 0, exit_findings = 1, exit_usage = 2, exit_could_not_look = 3 };
 
 struct Context {
-  machine::Printer& printer;  // Of everything that a command prints.
-  std::string environment;    // This process's, as NUL-separated NAME=VALUE.
+  machine::Printer& printer;       // Of everything that a command prints.
+  std::string environment;         // This process's, as NUL-separated NAME=VALUE.
+  std::vector<std::string> words;  // The command line as typed, beginning with "headroom".
   int exit_code = exit_ok;
 };
 
 // Prints "headroom: MESSAGE" and, where there is one, "  next: COMMAND" on stderr; returns `code`.
 int print_error(const Context& context, const Error& error, ExitCode code);
+
+// The same of a change to this machine: where root alone may look or write, the next command is the
+// one that was typed, with sudo.
+int print_change_error(const Context& context, Error error, ExitCode code);
 
 // Each adds one command to the App; `context` must outlive the parse.
 void add_check(CLI::App& app, Context& context);

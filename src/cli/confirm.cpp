@@ -37,7 +37,7 @@ Error not_rebooted(const plan::Record& record) {
           fmt::format("expected a reboot since {} was applied at {}; there was none, so nothing "
                       "can be in force yet",
                       record.id, record.made),
-          "sudo reboot   (then headroom confirm)"};
+          fmt::format("sudo reboot   (then {})", plan::confirm_command(record))};
 }
 
 bool is_tried(const plan::Change& change) {
@@ -120,8 +120,8 @@ int run_confirm(const ConfirmOptions& options, const Context& context) {
       (*doors)->find("", awaits_confirm, "a change that awaits the proof of its reboot");
   if (!found) {
     // The unit may outlive a change that was taken back by hand; that is no failure of the boot.
-    return print_error(context, nothing_to_confirm(**doors, found.error()),
-                       options.at_boot ? exit_ok : exit_usage);
+    return print_change_error(context, nothing_to_confirm(**doors, found.error()),
+                              options.at_boot ? exit_ok : exit_usage);
   }
   const auto machine = look_over(options.root, "", context);
   if (!machine) return print_error(context, machine.error(), exit_could_not_look);
@@ -130,14 +130,17 @@ int run_confirm(const ConfirmOptions& options, const Context& context) {
   }
   const machine::Interrupt held;  // ^C does not leave it half done.
   const auto answer = settle(options, **doors, *found, **machine);
-  if (!answer) return print_error(context, answer.error(), exit_findings);
+  if (!answer) return print_change_error(context, answer.error(), exit_findings);
   if (options.json) {
     context.printer.print_json_text(report::to_json_text(*answer));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     context.printer.print(report::to_text(*answer, style));
   }
-  return answer->record.state == plan::State::confirmed ? exit_ok : exit_findings;
+  if (answer->record.state == plan::State::confirmed) return exit_ok;
+  // The unit did what it is for, and is gone: it must not stay behind in systemd as failed.
+  const bool taken_back = options.at_boot && answer->record.state == plan::State::undone;
+  return taken_back ? exit_ok : exit_findings;
 }
 
 }  // namespace

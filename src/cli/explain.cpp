@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "estimate/job_arguments.h"
+#include "machine/terminal.h"
 #include "report/explain_report.h"
 #include "run/job_file.h"
 
@@ -55,7 +56,7 @@ int explain(const ExplainOptions& options, const Context& context) {
   if (options.json) {
     context.printer.print_json(to_json(*explanation));
   } else {
-    context.printer.print(to_text(*explanation));
+    context.printer.print(to_text(*explanation, machine::stdout_width()));
   }
   return explanation->matches.empty() ? exit_findings : exit_ok;
 }

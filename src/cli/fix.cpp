@@ -5,9 +5,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/shell_quote.h"
 #include "base/text.h"
 #include "change/change_machine.h"
 #include "change/hard_links.h"
+#include "change/journal.h"
 #include "cli/change_doors.h"
 #include "cli/commands.h"
 #include "cli/looked_over.h"
@@ -36,7 +40,14 @@ struct FixCommand {
 };
 
 Status complete_options(FixCommand& command, const LookedOver& machine) {
+  if (machine.asker.is_unknown) {
+    return Error{
+        Errc::invalid,
+        fmt::format("--user: expected a user of this machine, found \"{}\"", command.options.user),
+        "cut -d: -f1 /etc/passwd   (lists the users)"};
+  }
   command.options.user = machine.asker.user;
+  command.options.looked_as_user = machine.asker.is_caller;
   command.options.home = machine.asker.home;
   command.options.trial = !command.permanent;
   if (!command.reserve.empty()) {
@@ -62,17 +73,20 @@ Error no_such_fix(const std::string& id) {
 }
 
 int list_fixes(const FixCommand& command, const plan::FixSubject& subject, const Context& context) {
-  std::vector<const plan::Fix*> here;
+  std::vector<report::ListedFix> listed;
   for (const plan::Fix* fix : plan::fixes()) {
-    if (fix->applies(subject)) here.push_back(fix);
+    listed.push_back({fix, plan::standing_of(*fix, subject)});
   }
   if (command.json) {
-    context.printer.print_json_text(report::fixes_to_json_text(here));
+    context.printer.print_json_text(report::fixes_to_json_text(listed));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
-    context.printer.print(report::fixes_to_text(here, style));
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
+    context.printer.print(report::fixes_to_text(listed, style));
   }
-  return here.empty() ? exit_ok : exit_findings;
+  const bool any = std::any_of(listed.begin(), listed.end(), [](const auto& one) {
+    return one.standing == plan::Standing::needed;
+  });
+  return any ? exit_findings : exit_ok;
 }
 
 int apply(const FixCommand& command, const plan::Change& change, const LookedOver& machine,
@@ -85,11 +99,11 @@ int apply(const FixCommand& command, const plan::Change& change, const LookedOve
   const std::string boot_id = machine.boot.boot_id ? *machine.boot.boot_id : "";
   const auto record =
       change::apply((*doors)->doors(), (*doors)->journal_for(change), change, boot_id);
-  if (!record) return print_error(context, record.error(), exit_findings);
+  if (!record) return print_change_error(context, record.error(), exit_findings);
   if (command.json) {
     context.printer.print_json_text(report::to_json_text(*record, {}));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     context.printer.print(report::applied_to_text(*record, style));
   }
   return exit_ok;
@@ -112,13 +126,26 @@ std::vector<std::string> words_of(const FixCommand& command) {
   return words;
 }
 
+// What root would see and this user does not.
+std::vector<std::string> files_of_root(const LookedOver& here, bool journal_withheld) {
+  std::vector<std::string> paths;
+  for (const facts::Text& text : here.boot.unseen) {
+    const bool withheld = !text && text.missing().why == facts::Why::no_permission;
+    if (withheld) paths.push_back(text.source().path);
+  }
+  if (journal_withheld) paths.emplace_back(change::system_journal);
+  return paths;
+}
+
 // A plan can only be as good as what could be read for it.
-void say_what_was_not_seen(const LookedOver& here, plan::Change& change) {
+void say_what_was_not_seen(const LookedOver& here, bool journal_withheld, plan::Change& change) {
   if (!change.needs_reboot) return;
-  if (here.boot.needs_root_to_see()) {
-    change.warnings.emplace_back(
-        "Only root can read some files of the boot loader. With sudo this plan may come out "
-        "another, for instance with a trial boot.");
+  const auto withheld = files_of_root(here, journal_withheld);
+  if (!withheld.empty()) {
+    change.warnings.push_back(fmt::format(
+        "Only root can read {}, so this plan was made without. The plan that counts is the one "
+        "that root sees; it may be another, for instance with a trial boot. To see it: sudo {}",
+        join(withheld, ", "), shell_line(change.words)));
   } else if (!here.facts.machine.live && !here.boot.command_line && here.boot.files.empty()) {
     change.warnings.emplace_back(
         "What was captured of this machine holds no files of its boot loader. On the machine "
@@ -126,16 +153,19 @@ void say_what_was_not_seen(const LookedOver& here, plan::Change& change) {
   }
 }
 
-// During a trial boot the settings that are in force are not those that are set.
-void say_what_is_pending(const FixCommand& command, const Context& context, plan::Change& change) {
+// During a trial boot the settings that are in force are not those that are set. False where only
+// root can see whether there is one.
+bool say_what_is_pending(const FixCommand& command, const Context& context, plan::Change& change) {
   const auto doors = ChangeDoors::open(command.root, context);
-  if (!doors || !change.needs_reboot) return;
+  if (!doors || !change.needs_reboot) return true;
   const auto pending = (*doors)->find("", plan::awaits_reboot, "a change that awaits its reboot");
-  if (!pending) return;
-  change.warnings.push_back(
-      fmt::format("{} awaits the proof of its reboot. --apply is refused until headroom confirm "
-                  "or headroom undo has settled it, and this plan may come out another then.",
-                  pending->record.id));
+  if (!pending) return pending.error().code != Errc::no_permission;
+  change.warnings.push_back(fmt::format(
+      "{} awaits the proof of its reboot. --apply is refused until {} or {} has settled it, and "
+      "this plan may come out another then.",
+      pending->record.id, plan::confirm_command(pending->record),
+      plan::undo_command(pending->record)));
+  return true;
 }
 
 void say_what_is_parted(const FixCommand& command, const Context& context, plan::Change& change) {
@@ -161,8 +191,8 @@ int run_fix(FixCommand& command, const Context& context) {
   if (fix == nullptr) return list_fixes(command, subject, context);
   auto change = fix->plan(subject);
   if (!change) return print_error(context, change.error(), exit_usage);
-  say_what_was_not_seen(here, *change);
-  say_what_is_pending(command, context, *change);
+  const bool journal_seen = say_what_is_pending(command, context, *change);
+  say_what_was_not_seen(here, !journal_seen, *change);
   say_what_is_parted(command, context, *change);
   if (command.apply) return apply(command, *change, here, context);
   if (command.script) {
@@ -170,7 +200,7 @@ int run_fix(FixCommand& command, const Context& context) {
   } else if (command.json) {
     context.printer.print_json_text(report::to_json_text(*change, here.facts));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     context.printer.print(report::to_text(*change, here.facts, style));
   }
   return exit_ok;

@@ -45,12 +45,12 @@ report::PastChange look_again(const change::Journal& journal, plan::Record recor
 // One change, with its steps and files.
 int show_one(const HistoryOptions& options, ChangeDoors& doors, const Context& context) {
   auto found = doors.find(options.id, any, "a change");
-  if (!found) return print_error(context, found.error(), exit_usage);
+  if (!found) return print_change_error(context, found.error(), exit_usage);
   const report::PastChange change = look_again(*found->journal, std::move(found->record));
   if (options.json) {
     context.printer.print_json_text(report::to_json_text(change));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     context.printer.print(
         report::to_text(change, found->journal->folder_of(change.record.id), style));
   }
@@ -66,11 +66,11 @@ int run_history(const HistoryOptions& options, const Context& context) {
   for (const change::Journal& journal : (*doors)->journals()) {
     auto listing = journal.read_all();
     if (!listing) {
-      code = print_error(context, listing.error(), exit_could_not_look);
+      code = print_change_error(context, listing.error(), exit_could_not_look);
       continue;
     }
     for (const Error& error : listing->unreadable)
-      code = print_error(context, error, exit_could_not_look);
+      code = print_change_error(context, error, exit_could_not_look);
     for (plan::Record& record : listing->records) {
       changes.push_back(look_again(journal, std::move(record)));
     }
@@ -78,10 +78,12 @@ int run_history(const HistoryOptions& options, const Context& context) {
   std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
     return plan::is_earlier_id(b.record.id, a.record.id);
   });
-  if (options.json) {
+  // Nothing that could be read is not the same as nothing that was changed.
+  const bool is_known = code == exit_ok || !changes.empty();
+  if (options.json && is_known) {
     context.printer.print_json_text(report::history_to_json_text(changes));
-  } else if (code == exit_ok || !changes.empty()) {
-    const report::Style style{machine::stdout_shows_colour()};
+  } else if (is_known) {
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     context.printer.print(report::history_to_text(changes, style));
   }
   return code;

@@ -12,6 +12,8 @@ int main(int argc, char** argv, char** variables) {
   for (char** entry = variables; entry != nullptr && *entry != nullptr; ++entry) {
     context.environment.append(*entry).push_back('\0');
   }
+  context.words = {"headroom"};
+  for (int i = 1; i < argc; ++i) context.words.emplace_back(argv[i]);
   headroom::cli::add_check(app, context);
   headroom::cli::add_capture(app, context);
   headroom::cli::add_plan(app, context);

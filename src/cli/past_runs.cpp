@@ -8,6 +8,7 @@
 #include "cli/surroundings.h"
 #include "history/history.h"
 #include "machine/clock.h"
+#include "machine/terminal.h"
 #include "machine/user_files.h"
 #include "report/past_runs_report.h"
 
@@ -65,7 +66,8 @@ int list_past_runs(bool json, const Context& context) {
   if (json) {
     context.printer.print_json(report::past_runs_to_json(found->runs, found->unreadable));
   } else {
-    context.printer.print(report::past_runs_to_text(found->runs, found->unreadable));
+    context.printer.print(
+        report::past_runs_to_text(found->runs, found->unreadable, machine::stdout_width()));
   }
   return exit_ok;
 }

@@ -117,8 +117,9 @@ int run_plan(const Options& options, const Context& context) {
     if (past.runs == 0) json["missing"]["/history"] = "no run of such a job is recorded here";
     context.printer.print_json(json);
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
-    context.printer.print(report::to_text(*plan, loaded->model, style) + report::to_text(past));
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
+    context.printer.print(report::to_text(*plan, loaded->model, style) +
+                          report::to_text(past, style.width));
   }
   if (const auto warning = warn_of_host_memory(*plan)) print_error(context, *warning, exit_ok);
   if (!options.html.empty()) {

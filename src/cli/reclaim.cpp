@@ -118,7 +118,7 @@ int print_dry_run(const Typed& typed, std::vector<plan::ReclaimPlan> plans,
     enough = enough && plan::is_enough(plan, plan.now) && !held_on_host;
     shown.push_back({std::move(plan), std::nullopt});
   }
-  const report::Style style{machine::stdout_shows_colour()};
+  const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
   if (typed.json) {
     context.printer.print_json(report::to_json(shown));
   } else {
@@ -132,7 +132,7 @@ int print_dry_run(const Typed& typed, std::vector<plan::ReclaimPlan> plans,
 int apply(const Typed& typed, const plan::ReclaimPlan& plan, reclaim::Kernel& kernel,
           const Context& context) {
   context.printer.finish_first();
-  const report::Style style{machine::stdout_shows_colour()};
+  const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
   reclaim::OnRung on_rung;
   if (!typed.json) {
     context.printer.print(report::to_text(plan, false, style) + "\n");

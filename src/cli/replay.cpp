@@ -19,6 +19,7 @@
 #include "cli/replay_files.h"
 #include "cli/replay_input.h"
 #include "machine/clock.h"
+#include "machine/terminal.h"
 #include "machine/user_files.h"
 #include "report/replay_report.h"
 
@@ -29,7 +30,6 @@ using allocator::make_policy;
 using allocator::unlimited_capacity_bytes;
 
 constexpr std::size_t trace_limit_bytes = std::size_t{4} << 30U;
-constexpr std::size_t line_width = 100;
 
 struct Options {
   std::string trace;
@@ -112,15 +112,16 @@ int replay_input(const Options& options, const ReplayInput& input, const Context
     rows.push_back(std::move(row));
   }
   if (!options.json) {
+    const std::size_t width = machine::stdout_width();
     if (input.snapshot)
-      context.printer.print(report::introduce(options.trace, *input.snapshot, line_width));
-    if (input.recording) context.printer.print(report::introduce(options.trace, *input.recording));
-    context.printer.print(report::to_text(facts, rows));
-    if (input.snapshot)
-      context.printer.print(report::answer(*input.snapshot, facts, rows, line_width));
+      context.printer.print(report::introduce(options.trace, *input.snapshot, width));
+    if (input.recording)
+      context.printer.print(report::introduce(options.trace, *input.recording, width));
+    context.printer.print(report::to_text(facts, rows, width));
+    if (input.snapshot) context.printer.print(report::answer(*input.snapshot, facts, rows, width));
     // About a snapshot that was answered already, unless nothing could have helped.
     if (!input.snapshot || capacity.value_or(UINT64_MAX) < facts.peak_live_bytes)
-      context.printer.print(report::advice(facts, rows));
+      context.printer.print(report::advice(facts, rows, width));
   }
   const ReplayFiles files{options.html, options.exported, !options.policies.empty()};
   if (auto written = write_replay_files(files, input, facts, rows); !written)

@@ -25,15 +25,15 @@ int run_undo(const UndoOptions& options, const Context& context) {
   const auto doors = ChangeDoors::open(options.root, context);
   if (!doors) return print_error(context, doors.error(), exit_could_not_look);
   const auto found = (*doors)->find(options.id, can_be_undone, "a change that is in force");
-  if (!found) return print_error(context, found.error(), exit_usage);
+  if (!found) return print_change_error(context, found.error(), exit_usage);
   const machine::Interrupt held;  // ^C does not leave it half done.
   const auto undone =
       change::undo((*doors)->doors_for(found->record), *found->journal, found->record.id);
-  if (!undone) return print_error(context, undone.error(), exit_findings);
+  if (!undone) return print_change_error(context, undone.error(), exit_findings);
   if (options.json) {
     context.printer.print_json_text(report::to_json_text(undone->record, undone->notes));
   } else {
-    const report::Style style{machine::stdout_shows_colour()};
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     context.printer.print(
         report::to_text({undone->record, undone->restored, undone->notes}, style));
   }

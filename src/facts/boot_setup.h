@@ -57,11 +57,14 @@ struct BootSetup {
   // means that root would see more.
   std::vector<Text> unseen;
   std::vector<InstalledKernel> kernels;  // Newest first.
+  // Programs that update-initramfs runs after it has made an image (/etc/initramfs/post-update.d).
+  std::vector<std::string> initramfs_hooks;
   std::string grub_config;  // "/boot/grub/grub.cfg", "/boot/grub2/grub.cfg" or under /boot/efi.
   std::string entries;      // The folder of loader entries; empty where there is none.
   // GRUB can write its environment block (next_entry needs it): /boot is on a plain partition, not
   // on btrfs, ZFS, LVM or RAID.
   Fact<bool> grubenv_writable;
+  Text cmdline;  // /proc/cmdline: what this boot got, which need not be what the next one gets.
   Text boot_id;  // /proc/sys/kernel/random/boot_id: another one after every boot.
 
   // The file of that name, links followed, or nullptr where there is none or it could not be read.

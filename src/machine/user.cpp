@@ -14,6 +14,7 @@ namespace {
 struct User {
   std::string name;
   std::string home;
+  std::uint64_t id = 0;
 };
 
 // `look_up` is getpwnam_r or getpwuid_r with its first argument in place.
@@ -25,7 +26,7 @@ std::optional<User> find_user(LookUp look_up) {
   if (look_up(&entry, texts.data(), texts.size(), &found) != 0 || found == nullptr) {
     return std::nullopt;
   }
-  return User{entry.pw_name, entry.pw_dir};
+  return User{entry.pw_name, entry.pw_dir, entry.pw_uid};
 }
 
 std::optional<User> by_name(const std::string& name) {
@@ -60,6 +61,12 @@ std::string asking_user(std::string_view elevated_from, std::string_view elevate
   }
   const auto user = by_uid(::getuid());
   return user ? user->name : "";
+}
+
+std::optional<std::uint64_t> id_of(const std::string& user) {
+  const auto found = by_name(user);
+  if (!found) return std::nullopt;
+  return found->id;
 }
 
 std::optional<std::string> home_of(const std::string& user) {

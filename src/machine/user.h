@@ -21,6 +21,9 @@ std::uint64_t user_id();
 // there is such a user. Otherwise the name of the real user; empty if this system knows none.
 std::string asking_user(std::string_view elevated_from, std::string_view elevated_uid);
 
+// The number that the user database gives; nothing if it knows no such user.
+std::optional<std::uint64_t> id_of(const std::string& user);
+
 // The home folder that the user database gives; nothing if it knows no such user.
 std::optional<std::string> home_of(const std::string& user);
 

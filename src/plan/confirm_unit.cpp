@@ -36,6 +36,17 @@ Step reload() {
   return step;
 }
 
+// A unit that ended in failure stays listed as failed when its file is gone, until it is forgotten.
+// A pattern, because a name that systemd does not know would be an error.
+Step forget() {
+  const std::vector<std::string> argv = {"systemctl", "reset-failed", "headroom-confirm*"};
+  Step step;
+  step.kind = StepKind::service;
+  step.what = "Let systemd forget how such a unit ended before";
+  step.action = Command{argv, {}, {}, argv, UndoRun::always};
+  return step;
+}
+
 Step edit_unit(std::string what, std::string why, std::optional<std::string> before,
                std::optional<std::string> after) {
   Step step;
@@ -113,6 +124,7 @@ void add_confirm_unit(Change& change, const facts::BootSetup& boot, const FixOpt
     change.steps.push_back(edit_link("Start that unit with the next boot", std::nullopt, target));
   }
   change.steps.push_back(reload());
+  change.steps.push_back(forget());
   change.on_confirm.push_back(edit_link("Start the unit no more", target, std::nullopt));
   change.on_confirm.push_back(edit_unit("Remove the unit", "", unit, std::nullopt));
   change.on_confirm.push_back(reload());

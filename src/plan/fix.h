@@ -33,11 +33,14 @@ struct FixOptions {
   Via via = Via::automatic;
   bool keep_gttsize = false;  // Leaves a deprecated amdgpu.gttsize where it is.
   bool rollback_on_mismatch = false;
-  bool trial = true;    // Boot the new command line once first, where that can be done.
-  std::string user;     // Who asked, before sudo; whose groups and home folder are meant.
-  std::string home;     // That user's home folder, as on this machine; empty where unknown.
-  std::string output;   // The folder that "stack" writes to; empty: it only says.
-  std::string program;  // Where this program is, for the unit that confirms.
+  bool trial = true;  // Boot the new command line once first, where that can be done.
+  std::string user;   // Who asked, before sudo; whose groups and home folder are meant.
+  std::string home;   // That user's home folder, as on this machine; empty where unknown.
+  // Facts of what "this user" may open are of that user; false where somebody else looked, such as
+  // root for them.
+  bool looked_as_user = true;
+  std::string output;              // The folder that "stack" writes to; empty: it only says.
+  std::string program;             // Where this program is, for the unit that confirms.
   std::vector<std::string> words;  // As typed, without --apply.
 };
 
@@ -64,6 +67,16 @@ struct Fix {
   // unsupported (it cannot be done here), each with the next command.
   Result<Change> (*plan)(const FixSubject&) = nullptr;
 };
+
+// What asking for a fix would bring on this machine.
+enum class Standing {
+  needed,      // Something is wrong that it mends.
+  possible,    // Nothing that it mends is wrong; it would change what it is asked to.
+  by_hand,     // It only says what a person can do.
+  not_needed,  // It plans nothing, and says why.
+};
+Standing standing_of(const Fix& fix, const FixSubject& subject);
+std::string_view to_string(Standing standing);
 
 std::span<const Fix* const> fixes();
 const Fix* find_fix(std::string_view id);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "plan/fixes/every_fix.h"
+#include "plan/fixes/places.h"
 
 namespace headroom::plan {
 namespace {
@@ -37,6 +38,27 @@ constexpr std::array table = {
 
 std::span<const Fix* const> fixes() {
   return table;
+}
+
+Standing standing_of(const Fix& fix, const FixSubject& subject) {
+  const auto change = fix.plan(subject);
+  if (!change) return Standing::not_needed;
+  if (!acts(change)) return Standing::by_hand;
+  return fix.applies(subject) ? Standing::needed : Standing::possible;
+}
+
+std::string_view to_string(Standing standing) {
+  switch (standing) {
+    case Standing::needed:
+      return "needed";
+    case Standing::possible:
+      return "possible";
+    case Standing::by_hand:
+      return "by-hand";
+    case Standing::not_needed:
+      break;
+  }
+  return "not-needed";
 }
 
 const Fix* find_fix(std::string_view id) {

@@ -16,21 +16,23 @@ Bytes whole_gib(Bytes size) {
   return {round_down(size.value, (1_GiB).value)};
 }
 
-std::string in_gib(Bytes size) {
-  return fmt::format("{}GiB", size.value / (1_GiB).value);
-}
-
-Bytes largest(Bytes ram) {
-  return whole_gib(saturating_sub(ram, least_left));
+// The largest size that is accepted, in hundredths of a GiB: what is said has to be what can be
+// typed, so it is never rounded up.
+std::uint64_t most_hundredths(Bytes ram) {
+  const std::uint64_t most = saturating_sub(ram, least_left).value;
+  const std::uint64_t whole = most / (1_GiB).value;
+  return whole * 100 + most % (1_GiB).value * 100 / (1_GiB).value;
 }
 
 Error refuse(const SizeRequest& request, std::string message) {
-  const Bytes most = largest(request.ram);
-  if (most < smallest_limit) {
+  const std::uint64_t most = most_hundredths(request.ram);
+  if (most < 100 * (smallest_limit.value / (1_GiB).value)) {
     return {Errc::unsupported, std::move(message), "headroom check"};
   }
-  return {Errc::invalid, fmt::format("{}; the largest size here is {}", message, to_string(most)),
-          fmt::format("{} --size {}", request.command, in_gib(most))};
+  const std::string said = fmt::format("{}.{:02}", most / 100, most % 100);
+  return {Errc::invalid, fmt::format("{}; the largest size here is {} GiB", message, said),
+          fmt::format("{} --size {}GiB", request.command,
+                      most % 100 == 0 ? std::to_string(most / 100) : said)};
 }
 
 // Of "auto" and "max". Below about 8 GiB of RAM the kernel's own half is all that can be given.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/memory_size.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -72,9 +73,25 @@ TEST(MemorySize, below_4_gib_left_it_is_refused_with_the_largest) {
   const auto refused = choose("122GiB");
   ASSERT_FALSE(refused.has_value());
   EXPECT_THAT(refused.error().message, HasSubstr("would leave 3.08 GiB"));
-  EXPECT_THAT(refused.error().message, HasSubstr("largest size here is 121.00 GiB"));
-  EXPECT_EQ(refused.error().next, "headroom fix ttm-cap --size 121GiB");
-  EXPECT_TRUE(choose("121GiB").has_value());
+  EXPECT_THAT(refused.error().message, HasSubstr("largest size here is 121.07 GiB"));
+  EXPECT_EQ(refused.error().next, "headroom fix ttm-cap --size 121.07GiB");
+  EXPECT_TRUE(choose("121.07GiB").has_value());
+}
+
+// Of many sizes of RAM: what the refusal names is accepted as it stands, and a hundredth more is
+// not.
+TEST(MemorySize, the_largest_size_that_is_said_is_the_largest_that_is_accepted) {
+  for (std::uint64_t kib = (5_GiB).value / 1024; kib < (200_GiB).value / 1024; kib += 1234567) {
+    const Bytes ram{kib * 1024};
+    const auto refused = choose(std::to_string(ram.value), ram);
+    ASSERT_FALSE(refused.has_value()) << kib;
+    const std::string& next = refused.error().next;
+    const std::string size = next.substr(next.rfind(' ') + 1);
+    EXPECT_THAT(refused.error().message, HasSubstr(size.substr(0, size.size() - 3))) << kib;
+    EXPECT_TRUE(choose(size, ram).has_value()) << kib << ": " << size;
+    const double more = std::stod(size) + 0.01;
+    EXPECT_FALSE(choose(fmt::format("{:.2f}GiB", more), ram).has_value()) << kib << ": " << size;
+  }
 }
 
 TEST(MemorySize, exactly_4_gib_left_is_the_edge) {

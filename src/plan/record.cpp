@@ -29,6 +29,14 @@ std::string_view to_string(State state) {
   return "";
 }
 
+std::string undo_command(const Record& record) {
+  return (record.of_system ? "sudo headroom undo " : "headroom undo ") + record.id;
+}
+
+std::string confirm_command(const Record& record) {
+  return record.of_system ? "sudo headroom confirm" : "headroom confirm";
+}
+
 bool is_in_force(State state) {
   return state != State::undone;
 }

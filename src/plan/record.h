@@ -63,9 +63,15 @@ struct Record {
   std::vector<Touched> touched;
   std::vector<std::string> folders_made;  // Outermost first.
   std::string boot_id;  // Of the boot that it was applied in; empty where unknown.
+  // Kept in the system's journal, which root alone reads and writes; else in a user's own. Not
+  // written down: where a record lies says it.
+  bool of_system = true;
 };
 
 std::string_view to_string(State state);
+// What to type to go back, and to have the reboot compared: with sudo where it takes root.
+std::string undo_command(const Record& record);
+std::string confirm_command(const Record& record);
 // Undo would have something to do.
 bool is_in_force(State state);
 // After its reboot confirm has something to say of it.

@@ -33,6 +33,7 @@ class Reader {
     read_grub();
     read_loader_entries();
     read_settings();
+    setup_.cmdline = traces_.cmdline;
     setup_.boot_id = facts::parse_word(read_text(files_, "/proc/sys/kernel/random/boot_id"));
     setup_.image_based = facts::is_image_based(traces_);
     setup_.command_line = facts::find_command_line_tool(traces_);
@@ -41,6 +42,9 @@ class Reader {
         setup_.grub_config.empty() ? "" : folder_of(setup_.grub_config) + "/grubenv";
     setup_.grubenv_writable = facts::find_grubenv_writable(traces_.mounts, grubenv);
     read_kernels();
+    if (auto hooks = files_.list("/etc/initramfs/post-update.d")) {
+      setup_.initramfs_hooks = *std::move(hooks);
+    }
     return std::move(setup_);
   }
 

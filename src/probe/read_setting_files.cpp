@@ -42,7 +42,7 @@ class Reader {
          {"/etc/environment", "/etc/security/pam_env.conf", "/etc/profile", "/etc/bash.bashrc",
           "/etc/bashrc", "/etc/zshenv", "/etc/zsh/zshenv", "/etc/zsh/zshrc", "/etc/zsh/zprofile",
           "/etc/fish/config.fish", "/etc/systemd/system.conf", "/etc/systemd/user.conf",
-          "/etc/group", "/usr/lib/group"}) {
+          "/etc/group", "/usr/lib/group", "/etc/passwd", "/usr/lib/passwd"}) {
       add(path);
     }
     add_folder("/etc/environment.d", {".conf"});

@@ -102,8 +102,8 @@ std::string to_text(const CaptureReport& report, const Style& style) {
     row("Differs", "headroom check says something else of it at " + join(report.differences, ", "));
   }
   text += "\nLook through it before you pass it on. Every command with --root reads it:\n";
-  text += "  next: " + printable(next_command(report)) + "\n";
-  return text;
+  text += "  next: " + keep_whole(printable(next_command(report))) + "\n";
+  return fit(text, style.width);
 }
 
 }  // namespace headroom::report

@@ -50,7 +50,7 @@ std::string steps_text(const std::vector<std::string>& steps, const Style& style
   int number = 0;
   for (const std::string& step : steps) {
     const std::string head = fmt::format("  {:>2}. ", ++number);
-    text += is_command(step) ? head + style.bold(printable(step)) + "\n"
+    text += is_command(step) ? head + style.bold(keep_whole(printable(step))) + "\n"
                              : fold(printable(step), head, style.width);
   }
   return text;
@@ -76,10 +76,7 @@ std::string cause_text(const findings::Cause& cause,
 }
 
 std::string verdict_line(Verdict verdict, const std::string& sentence, const Style& style) {
-  // Folded by its plain width, painted after.
-  const std::string word(to_string(verdict));
-  const std::string head = fold(sentence, word + ": ", style.width);
-  return painted_verdict(verdict, style) + head.substr(word.size());
+  return fold(sentence, painted_verdict(verdict, style) + ": ", style.width);
 }
 
 }  // namespace headroom::report

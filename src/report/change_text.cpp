@@ -83,14 +83,15 @@ std::string fallback_text(const Change& change, const Style& style) {
 
 std::string next_text(const Change& change, const facts::Facts& now, const Style& style) {
   const std::string where = now.machine.live ? "" : "on that machine: ";
-  std::string text = "\nNext: " + where + style.bold(apply_command(change)) + "\n";
+  std::string text = "\nNext: " + where + style.bold(keep_whole(apply_command(change))) + "\n";
   if (is_by_hand(change)) {
     if (!change.needs_reboot) return "\nNext: headroom check   (when it is done)\n";
     return text + "      (writes down what is expected, so that headroom confirm can compare it)\n";
   }
   if (change.words.empty()) return text;
   const std::string script = printable(shell_line(change.words)) + " --script";
-  return text + fmt::format("      {}   (the same as a shell script, to do it by hand)\n", script);
+  return text + fmt::format("      {}   (the same as a shell script, to do it by hand)\n",
+                            keep_whole(script));
 }
 
 }  // namespace
@@ -117,14 +118,13 @@ std::string to_text(const Change& change, const facts::Facts& now, const Style& 
                      style.dim("(a dry run: nothing is changed)") + "\n";
   for (const std::string& warning : change.warnings) {
     constexpr std::string_view mark = "warning: ";
-    text +=
-        "\n" + style.yellow(mark) + fold(printable(warning), mark, style.width).substr(mark.size());
+    text += "\n" + fold(printable(warning), style.yellow(mark), style.width);
   }
   if (change.forecast) text += forecast_text(*change.forecast, now, style);
   text += steps_text(change, style) + fallback_text(change, style);
   if (!change.notes.empty()) text += heading("Worth knowing", "", style);
   for (const std::string& note : change.notes) text += fold(printable(note), "  - ", style.width);
-  return text + next_text(change, now, style);
+  return fit(text + next_text(change, now, style), style.width);
 }
 
 }  // namespace headroom::report

@@ -64,17 +64,14 @@ std::string summary(const facts::Facts& facts, const Diagnosis& diagnosis) {
   return list_capacities(facts);
 }
 
-// Folded by its plain width, painted after.
 std::string titled_finding(const findings::Finding& finding, const Style& style) {
   std::string_view word = "note";
   if (finding.severity == Severity::warning) word = "warning";
   if (finding.severity == Severity::error) word = "error";
-  const std::string folded =
-      fold(printable(finding.title), fmt::format("{}: ", word), style.width - 2);
   std::string mark = style.dim(word);
   if (finding.severity == Severity::warning) mark = style.yellow(word);
   if (finding.severity == Severity::error) mark = style.red(word);
-  std::string text = mark + folded.substr(word.size());
+  std::string text = fold(printable(finding.title), mark + ": ", style.width - 2);
   for (std::size_t at = text.find('\n'); at + 1 < text.size(); at = text.find('\n', at + 1)) {
     text.insert(at + 1, "  ");
   }
@@ -91,7 +88,7 @@ std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
     said.push_back(finding.title);
     text += "  " + titled_finding(finding, style);
     for (const std::string& step : finding.fix) {
-      text += is_command(step) ? "      " + printable(step) + "\n"
+      text += is_command(step) ? "      " + keep_whole(printable(step)) + "\n"
                                : fold(printable(step), "      ", style.width);
     }
   }
@@ -145,17 +142,18 @@ std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, con
         "\n" + style.bold("What to do") + "\n" + steps_text(diagnosis.cause->fix, style);
     const std::string command = mending_command(diagnosis);
     if (command.empty()) return text;
-    return text + fmt::format("\nNext: {}   (shows what it would do here; --apply does it{})\n",
-                              style.bold(command),
-                              command.starts_with("headroom fix") ? ", and it can be undone" : "");
+    const std::string_view more =
+        command.starts_with("headroom fix") ? ", and it can be undone" : "";
+    return text + "\n" +
+           next_line(command, fmt::format("(shows what it would do here; --apply does it{})", more),
+                     style);
   }
   if (diagnosis.verdict == Verdict::ok || diagnosis.verdict == Verdict::no_gpu) {
     const char* why = facts.gpus.empty() ? "says what a job needs" : "says whether a job fits";
-    return fmt::format("\nNext: {}   ({} before it runs)\n",
-                       style.bold("headroom plan --spec JOB.toml"), why);
+    return "\n" + next_line("headroom plan --spec JOB.toml",
+                            fmt::format("({} before it runs)", why), style);
   }
-  return fmt::format("\nNext: {}   (every fact, and why it is missing)\n",
-                     style.bold("headroom check --verbose"));
+  return "\n" + next_line("headroom check --verbose", "(every fact, and why it is missing)", style);
 }
 
 std::string machine_line(const facts::MachineFacts& machine) {
@@ -173,7 +171,7 @@ std::string machine_line(const facts::MachineFacts& machine) {
 std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detail detail,
                     const Style& style) {
   std::string text = verdict_line(diagnosis.verdict, summary(facts, diagnosis), style);
-  if (detail == Detail::quiet) return text;
+  if (detail == Detail::quiet) return fit(text, style.width);
   const std::string machine = machine_line(facts.machine);
   if (!machine.empty()) text += style.dim(machine) + "\n";
   if (diagnosis.cause) text += cause_text(*diagnosis.cause, diagnosis.runners_up, style);
@@ -183,7 +181,7 @@ std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detai
   if (detail == Detail::verbose) {
     text += "\n" + style.bold("Facts") + "\n" + to_text(list_facts(facts), style);
   }
-  return text + next_text(facts, diagnosis, style);
+  return fit(text + next_text(facts, diagnosis, style), style.width);
 }
 
 }  // namespace headroom::report

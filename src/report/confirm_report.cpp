@@ -32,15 +32,15 @@ std::string headline(const Confirmation& answer, const Style& style) {
 void add_differences(const Confirmation& answer, const Style& style, std::string& text) {
   std::vector<std::vector<std::string>> rows;
   for (const plan::RungDifference& rung : answer.comparison.rungs) {
-    rows.push_back({"  " + rung.rung, to_string(rung.expected), found_text(rung.found), rung.gpu});
+    rows.push_back({rung.rung, to_string(rung.expected), found_text(rung.found), rung.gpu});
   }
   for (const plan::ParameterDifference& parameter : answer.comparison.parameters) {
-    rows.push_back({"  " + parameter.name, parameter.expected, printable(parameter.found), ""});
+    rows.push_back({parameter.name, parameter.expected, printable(parameter.found), ""});
   }
-  if (!rows.empty()) rows.insert(rows.begin(), {"  what", "predicted", "found", ""});
-  for (const std::string& row :
-       align(rows, {Align::left, Align::right, Align::right, Align::left})) {
-    text += row + "\n";
+  if (!rows.empty()) rows.insert(rows.begin(), {"what", "predicted", "found", ""});
+  for (const TableLine& line :
+       table(rows, {Align::left, Align::right, Align::right, Align::left}, 2, style.width)) {
+    text += line.text + "\n";
   }
   for (const std::string& reason : answer.comparison.reasons) {
     text += fold(printable(reason), "  ", style.width);
@@ -53,9 +53,10 @@ std::string next_command(const Confirmation& answer) {
     return "headroom check --log FILE   (what the failed boot wrote: journalctl -b -1)";
   if (answer.record.state == State::undone) return "sudo reboot   (back to what was before)";
   const bool once = answer.record.change.fallback == plan::BootFallback::next_boot;
-  return fmt::format("sudo headroom undo {}   ({})", answer.record.id,
-                     once ? "the next boot takes the old entry by itself"
-                          : "or mend the reason, reboot, and headroom confirm");
+  return fmt::format(
+      "{}   ({})", plan::undo_command(answer.record),
+      once ? "the next boot takes the old entry by itself"
+           : "or mend the reason, reboot, and " + plan::confirm_command(answer.record));
 }
 
 }  // namespace
@@ -94,7 +95,7 @@ std::string to_text(const Confirmation& answer, const Style& style) {
   for (const std::string& note : answer.notes) {
     text += fold(printable(note), "  - ", style.width);
   }
-  return text + "\nNext: " + next_command(answer) + "\n";
+  return fit(text + "\nNext: " + next_command(answer) + "\n", style.width);
 }
 
 std::string to_json_text(const Confirmation& answer) {

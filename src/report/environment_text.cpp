@@ -62,9 +62,9 @@ std::string explanation(const Judgement& one, const Style& style) {
   const bool keep = one.verdict == KnobVerdict::keep || !one.ours;
   const std::string word(one.ours ? words(one.verdict) : "not ours");
   const std::string mark = indent + word + std::string(mark_width - word.size(), ' ');
-  std::string text = fold(printable(join(said, " ")), mark, style.width);
-  text = indent + painted(one.ours ? one.verdict : KnobVerdict::no_effect, word, style) +
-         text.substr(indent.size() + word.size());
+  const std::string shown = painted(one.ours ? one.verdict : KnobVerdict::no_effect, word, style);
+  const std::string painted_mark = indent + shown + mark.substr(indent.size() + word.size());
+  std::string text = fold(printable(join(said, " ")), painted_mark, style.width);
   if (!keep) text += fold(printable(sentence(one.advice)), column + "-> ", style.width);
   return text;
 }
@@ -78,7 +78,7 @@ std::string heading(const Judgement& one, const Style& style) {
   // What is not ours may be a secret.
   const std::string text = one.ours ? one.name + "=" + one.value : one.name + "=…";
   return fmt::format("{:>4}  ", line > 0 ? std::to_string(line) : "") +
-         style.bold(printable(text)) + "\n";
+         style.bold(keep_whole(printable(text))) + "\n";
 }
 
 std::string machine_words(const facts::Facts& facts) {
@@ -119,7 +119,7 @@ std::string tally(const std::vector<Judgement>& judged) {
 std::string environment_text(const std::string& name, const facts::Facts& facts,
                              const std::vector<Judgement>& judged, const Style& style) {
   const std::string shown = name == "-" ? "standard input" : printable(name);
-  if (judged.empty()) return "no settings in " + shown + "\n";
+  if (judged.empty()) return fit("no settings in " + shown + "\n", style.width);
   std::string text = style.bold("Settings in " + shown) + "\n";
   text += style.dim(fold(printable(machine_words(facts)), "for ", style.width));
   for (const Judgement& one : judged) {
@@ -127,10 +127,10 @@ std::string environment_text(const std::string& name, const facts::Facts& facts,
   }
   text += "\n" + style.bold(tally(judged)) + "\n";
   const auto lines = findings::clean_lines(judged);
-  if (lines.empty()) return text + "Nothing of it need stay.\n";
+  if (lines.empty()) return fit(text + "Nothing of it need stay.\n", style.width);
   text += "What stays:\n\n";
-  for (const std::string& line : lines) text += "    " + printable(line) + "\n";
-  return text;
+  for (const std::string& line : lines) text += "    " + keep_whole(printable(line)) + "\n";
+  return fit(text, style.width);
 }
 
 nlohmann::ordered_json environment_json(const std::vector<Judgement>& judged) {

@@ -17,7 +17,6 @@ using estimate::Reading;
 using estimate::TensorMatch;
 
 constexpr std::size_t most_shown = 8;
-constexpr std::size_t width = 100;
 
 template <class Visit>
 void for_each_dimension(const estimate::JobDimensions& known, Visit visit) {
@@ -47,7 +46,7 @@ std::string known_text(const estimate::JobDimensions& known) {
   return text;
 }
 
-std::string match_text(const TensorMatch& match) {
+std::string match_text(const TensorMatch& match, std::size_t width) {
   std::string text = fmt::format("  {}, {}\n    {} = {}\n", match.tensor, match.dtype,
                                  match.formula, exact(match.bytes));
   if (!match.axes.empty()) text += fold(match.axes, "    ", width);
@@ -72,7 +71,7 @@ std::string nothing_text(const Explanation& explanation) {
   return text;
 }
 
-std::string removal_text(const std::vector<TensorMatch>& matches) {
+std::string removal_text(const std::vector<TensorMatch>& matches, std::size_t width) {
   std::string text = "\nWhat makes it smaller, or spares it:\n";
   int number = 1;
   for (const std::string& step : matches.front().removed_by)
@@ -85,7 +84,7 @@ std::size_t count_of_rank(const std::vector<TensorMatch>& matches, unsigned rank
       matches.begin(), matches.end(), [rank](const TensorMatch& one) { return one.rank == rank; }));
 }
 
-std::string matches_text(const std::vector<TensorMatch>& matches) {
+std::string matches_text(const std::vector<TensorMatch>& matches, std::size_t width) {
   const std::size_t first = count_of_rank(matches, 0);
   const bool sure = matches.front().doubt < 2;
   std::string text =
@@ -95,16 +94,16 @@ std::string matches_text(const std::vector<TensorMatch>& matches) {
   const std::size_t shown = std::min(matches.size(), std::max(most_shown, first));
   for (std::size_t i = 0; i < shown; ++i) {
     if (i == first) text += "\nLess likely, and of that size too:\n";
-    text += match_text(matches[i]);
+    text += match_text(matches[i], width);
   }
   if (shown < matches.size())
     text += fmt::format("  and {} more (--json)\n", matches.size() - shown);
-  return text + removal_text(matches);
+  return text + removal_text(matches, width);
 }
 
 }  // namespace
 
-std::string to_text(const Explanation& explanation) {
+std::string to_text(const Explanation& explanation, std::size_t width) {
   const auto& printed = explanation.printed;
   std::string text = explanation.asked;
   if (printed.precision > 0) {
@@ -112,8 +111,9 @@ std::string to_text(const Explanation& explanation) {
                         exact(printed.largest().value));
   }
   text += "\n" + known_text(explanation.known);
-  return text + (explanation.matches.empty() ? nothing_text(explanation)
-                                             : matches_text(explanation.matches));
+  text += explanation.matches.empty() ? nothing_text(explanation)
+                                      : matches_text(explanation.matches, width);
+  return fit(text, width);
 }
 
 Json to_json(const Explanation& explanation) {

@@ -18,7 +18,7 @@ struct Explanation {
   std::vector<estimate::TensorMatch> matches;  // The most plausible first.
 };
 
-std::string to_text(const Explanation& explanation);
+std::string to_text(const Explanation& explanation, std::size_t width);
 Json to_json(const Explanation& explanation);
 
 }  // namespace headroom::report

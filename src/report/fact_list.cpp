@@ -187,10 +187,10 @@ std::string to_text(const std::vector<FactRow>& rows, const Style& style) {
          row.missing.empty() ? printable(row.value) : "- (" + printable(row.missing) + ")",
          printable(place)});
   }
-  const auto lines = align(cells, {Align::left, Align::left, Align::left});
   std::string list;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    list += (i == 0 ? style.dim("  " + lines[i]) : "  " + lines[i]) + "\n";
+  for (const TableLine& line :
+       table(cells, {Align::left, Align::left, Align::left}, 2, style.width)) {
+    list += (line.row == 0 ? style.dim(line.text) : line.text) + "\n";
   }
   return list;
 }

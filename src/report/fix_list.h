@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `headroom fix` without a name: what could be mended on this machine, and the command for each.
+// `headroom fix` without a name: what could be mended on this machine, and the command for
+// each. What the list says of a fix is what its plan comes to.
 #pragma once
 
 #include <string>
@@ -10,9 +11,14 @@
 
 namespace headroom::report {
 
-// `here` are the fixes that would change something, in the order of the table.
-std::string fixes_to_text(const std::vector<const plan::Fix*>& here, const Style& style);
+struct ListedFix {
+  const plan::Fix* fix = nullptr;
+  plan::Standing standing = plan::Standing::not_needed;
+};
+
+// Every fix, in the order of the table.
+std::string fixes_to_text(const std::vector<ListedFix>& fixes, const Style& style);
 // Schema headroom.fixes/1: every fix, with whether it applies here.
-std::string fixes_to_json_text(const std::vector<const plan::Fix*>& here);
+std::string fixes_to_json_text(const std::vector<ListedFix>& fixes);
 
 }  // namespace headroom::report

@@ -24,7 +24,7 @@ const plan::PredictedRung* binding_of(const plan::Forecast& forecast, const std:
   return found == forecast.rungs.end() ? nullptr : &*found;
 }
 
-std::string table(const plan::Forecast& forecast, const facts::Gpu& now, const Style& style) {
+std::string rungs_text(const plan::Forecast& forecast, const facts::Gpu& now, const Style& style) {
   std::vector<Row> rows = {{"", "rung", "now", "after the reboot", "what it is"}};
   for (const plan::PredictedRung& rung : forecast.rungs) {
     if (rung.gpu != now.pci) continue;
@@ -32,15 +32,14 @@ std::string table(const plan::Forecast& forecast, const facts::Gpu& now, const S
     rows.push_back({rung.binding ? ">" : " ", rung.rung, now_text(now.ladder.rung(rung.rung)),
                     to_string(rung.limit), what + (rung.binding ? "  <- binds" : "")});
   }
-  const auto lines =
-      align(rows, {Align::left, Align::left, Align::right, Align::right, Align::left});
+  const auto lines = table(
+      rows, {Align::left, Align::left, Align::right, Align::right, Align::left}, 2, style.width);
   std::string text;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string line = "  " + lines[i];
-    if (i == 0) {
-      text += style.dim(line);
+  for (const TableLine& line : lines) {
+    if (line.row == 0) {
+      text += style.dim(line.text);
     } else {
-      text += rows[i][0] == ">" ? style.bold(line) : line;
+      text += rows[line.row][0] == ">" ? style.bold(line.text) : line.text;
     }
     text += "\n";
   }
@@ -70,8 +69,8 @@ std::string forecast_text(const plan::Forecast& forecast, const facts::Facts& no
         std::any_of(forecast.rungs.begin(), forecast.rungs.end(),
                     [&](const plan::PredictedRung& rung) { return rung.gpu == gpu.pci; });
     if (!predicted) continue;
-    text +=
-        "\n" + gpu_heading(gpu, style) + table(forecast, gpu, style) + gain(forecast, gpu, style);
+    text += "\n" + gpu_heading(gpu, style) + rungs_text(forecast, gpu, style) +
+            gain(forecast, gpu, style);
   }
   return text;
 }

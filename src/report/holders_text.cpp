@@ -63,12 +63,11 @@ class Table {
                                   Align::right};
     if (both_) columns.push_back(Align::right);
     columns.push_back(Align::left);
-    const auto lines = align(rows_, columns);
-    std::string table;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      table += (i == 0 ? style.dim("    " + lines[i]) : "    " + lines[i]) + "\n";
+    std::string text;
+    for (const TableLine& line : table(rows_, columns, 4, style.width)) {
+      text += (line.row == 0 ? style.dim(line.text) : line.text) + "\n";
     }
-    return table;
+    return text;
   }
 
  private:

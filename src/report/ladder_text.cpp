@@ -98,18 +98,18 @@ std::string ladder_table(const facts::Gpu& gpu, Detail detail, const Style& styl
   }
   if (rows.size() == 1) return "  no limit of it could be read\n";
   const auto lines =
-      align(rows, {Align::left, Align::left, Align::right, Align::right, Align::left, Align::left});
-  std::string table;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string line = "  " + lines[i];
-    if (i == 0) {
-      table += style.dim(line);
+      table(rows, {Align::left, Align::left, Align::right, Align::right, Align::left, Align::left},
+            2, style.width);
+  std::string text;
+  for (const TableLine& line : lines) {
+    if (line.row == 0) {
+      text += style.dim(line.text);
     } else {
-      table += binding[i] ? style.bold(line) : line;
+      text += binding[line.row] ? style.bold(line.text) : line.text;
     }
-    table += "\n";
+    text += "\n";
   }
-  return table;
+  return text;
 }
 
 }  // namespace headroom::report

@@ -70,15 +70,14 @@ std::string peers_table(const facts::Facts& facts, const Style& style) {
     }
     rows.push_back(std::move(row));
   }
-  std::string table = "\n" + style.bold("GPUs among each other") + "\n";
-  const auto lines = align(rows, columns);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    table += (i == 0 ? style.dim("  " + lines[i]) : "  " + lines[i]) + "\n";
+  std::string text = "\n" + style.bold("GPUs among each other") + "\n";
+  for (const TableLine& line : table(rows, columns, 2, style.width)) {
+    text += (line.row == 0 ? style.dim(line.text) : line.text) + "\n";
   }
-  const auto note = [&](const char* words) { table += style.dim(words) + "\n"; };
+  const auto note = [&](const char* words) { text += style.dim(words) + "\n"; };
   if (any_ram) note("  RAM: no link is recorded between them; copies go through RAM");
   if (any_unknown) note("  ?: which link joins them could not be read");
-  return table;
+  return text;
 }
 
 }  // namespace headroom::report

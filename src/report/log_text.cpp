@@ -57,14 +57,14 @@ std::string timeline_text(const LogDiagnosis& diagnosis, const LogExtent& extent
       what += fmt::format("  ({} times{})", event.times,
                           event.last_time.empty() ? "" : ", last " + printable(event.last_time));
     }
-    rows.push_back({"  " + printable(event.time), printable(event.origin), what,
+    rows.push_back({printable(event.time), printable(event.origin), what,
                     one_log ? fmt::format("line {}", event.line)
                             : fmt::format("{}:{}", event.log, event.line)});
   }
   std::string text = "\n" + style.bold("What happened") + "\n";
-  for (const std::string& line :
-       align(rows, {Align::left, Align::left, Align::left, Align::left})) {
-    text += line + "\n";
+  for (const TableLine& line :
+       table(rows, {Align::left, Align::left, Align::left, Align::left}, 2, style.width)) {
+    text += line.text + "\n";
   }
   return text;
 }
@@ -109,7 +109,7 @@ std::string describe_scene(const Scene& scene) {
 }
 
 std::string verdict_text(const LogDiagnosis& diagnosis, const Style& style) {
-  return verdict_line(diagnosis.verdict, printable(diagnosis.cause.title), style);
+  return fit(verdict_line(diagnosis.verdict, printable(diagnosis.cause.title), style), style.width);
 }
 
 std::string to_text(const LogDiagnosis& diagnosis, const Scene& scene, const LogExtent& extent,
@@ -126,7 +126,8 @@ std::string to_text(const LogDiagnosis& diagnosis, const Scene& scene, const Log
   text += tensor_text(diagnosis, style);
   text += timeline_text(diagnosis, extent, style);
   text += harmless_text(diagnosis, style);
-  return text + "\n" + style.bold("What to do") + "\n" + steps_text(cause.fix, style);
+  text += "\n" + style.bold("What to do") + "\n" + steps_text(cause.fix, style);
+  return fit(text, style.width);
 }
 
 }  // namespace headroom::report

@@ -19,8 +19,6 @@ using estimate::PastRun;
 using estimate::PredictionError;
 using Part = ErrorCause::Part;
 
-constexpr std::size_t width = 100;
-
 std::string human(std::uint64_t bytes) {
   return to_string(Bytes{bytes});
 }
@@ -119,7 +117,7 @@ std::string error_text(const PredictionError& error) {
                      error.runs == 1 ? " (one run)" : fmt::format(" ({} runs)", error.runs));
 }
 
-std::string systematic_text(const PastErrors& past) {
+std::string systematic_text(const PastErrors& past, std::size_t width) {
   std::string text;
   for (const PredictionError& error : past.errors) {
     if (!error.systematic) continue;
@@ -158,7 +156,7 @@ std::string error_or_dash(const PastRun& run) {
 
 }  // namespace
 
-std::string to_text(const PastErrors& past) {
+std::string to_text(const PastErrors& past, std::size_t width) {
   if (past.runs == 0) return "";
   std::string line = fmt::format(
       "Seen on this machine: {} such run{}{}", past.runs, past.runs == 1 ? "" : "s",
@@ -169,7 +167,7 @@ std::string to_text(const PastErrors& past) {
     line += fmt::format(" {} of them ran out of memory.", past.out_of_memory);
   std::string text = "\n" + fold(line, "", width);
   for (const PredictionError& error : past.errors) text += fold(error_text(error), "  ", width);
-  return text + systematic_text(past);
+  return fit(text + systematic_text(past, width), width);
 }
 
 Json to_json(const PastErrors& past) {
@@ -200,7 +198,8 @@ Json to_json(const PastErrors& past) {
           {"causes", causes}};
 }
 
-std::string past_runs_to_text(const std::vector<PastRun>& runs, std::size_t unreadable) {
+std::string past_runs_to_text(const std::vector<PastRun>& runs, std::size_t unreadable,
+                              std::size_t width) {
   std::string text;
   if (runs.empty()) {
     text =
@@ -216,14 +215,15 @@ std::string past_runs_to_text(const std::vector<PastRun>& runs, std::size_t unre
                       std::string(to_string(run.outcome))});
     }
     using enum Align;
-    for (const auto& line : align(rows, {left, left, left, left, right, right, right, left}))
-      text += line + "\n";
+    for (const TableLine& line :
+         table(rows, {left, left, left, left, right, right, right, left}, 0, width))
+      text += line.text + "\n";
     text += "\nPlanned and measured: the peak of what is allocated.\n";
   }
   if (unreadable > 0)
     text += fmt::format("{} row{} of the file make no sense and are left out.\n", unreadable,
                         unreadable == 1 ? "" : "s");
-  return text;
+  return fit(text, width);
 }
 
 Json past_runs_to_json(const std::vector<PastRun>& runs, std::size_t unreadable) {

@@ -12,12 +12,13 @@
 namespace headroom::report {
 
 // Lines to stand below a plan; empty where no such run was recorded.
-std::string to_text(const estimate::PastErrors& past);
+std::string to_text(const estimate::PastErrors& past, std::size_t width);
 // The key "history" of headroom.plan/1; null where no such run was recorded.
 Json to_json(const estimate::PastErrors& past);
 
 // headroom plan --history. `unreadable`: rows of the file that make no sense.
-std::string past_runs_to_text(const std::vector<estimate::PastRun>& runs, std::size_t unreadable);
+std::string past_runs_to_text(const std::vector<estimate::PastRun>& runs, std::size_t unreadable,
+                              std::size_t width);
 Json past_runs_to_json(const std::vector<estimate::PastRun>& runs, std::size_t unreadable);
 
 }  // namespace headroom::report

@@ -18,8 +18,6 @@ using estimate::Advice;
 using estimate::Change;
 using estimate::Plan;
 
-constexpr std::size_t columns = 100;
-
 std::string amount(std::uint64_t bytes) {
   return to_string(Bytes{bytes});
 }
@@ -38,20 +36,21 @@ std::string kernel_cost(const Change& change) {
 }
 
 // One piece of advice: its figures, the settings, and below them what they cost.
-void add_row(std::string& text, const Advice& advice, std::uint64_t capacity) {
+void add_row(std::string& text, const Advice& advice, std::uint64_t capacity, std::size_t width) {
   const std::string figures =
       fmt::format("  {:>10}  {:>10}  {:>5.0f} %   ", amount(advice.allocated_bytes),
                   amount(advice.device_bytes), 100.0 * advice.relative_speed);
-  text += fold(to_text(advice.change), figures, columns);
+  text += fold(to_text(advice.change), figures, width);
   auto costs = costs_of(advice.change);
   if (static_cast<double>(advice.device_bytes) >
       estimate::borderline_from * static_cast<double>(capacity))
     costs.emplace_back("a close fit");
   if (!costs.empty())
-    text += fold(join(costs, "; "), std::string(display_width(figures), ' '), columns);
+    text += fold(join(costs, "; "), std::string(display_width(figures), ' '), width);
 }
 
-void add_rows(std::string& text, const Plan& plan, bool changing, std::string_view title) {
+void add_rows(std::string& text, const Plan& plan, bool changing, std::string_view title,
+              std::size_t width) {
   bool titled = false;
   for (const Advice& advice : plan.advice) {
     if (changes_result(advice.change) != changing) continue;
@@ -61,12 +60,12 @@ void add_rows(std::string& text, const Plan& plan, bool changing, std::string_vi
     titled = true;
     // headroom's own allocator does not fragment, so there is nothing close about it.
     const bool exact = plan.job.device.allocator == "headroom";
-    add_row(text, advice, exact ? UINT64_MAX : plan.capacity_bytes.value_or(0));
+    add_row(text, advice, exact ? UINT64_MAX : plan.capacity_bytes.value_or(0), width);
   }
 }
 
 // Where no setting helps: what alone is too much, and what is left.
-std::string hopeless(const Plan& plan) {
+std::string hopeless(const Plan& plan, std::size_t width) {
   const bool trains = plan.job.method.kind != estimate::MethodKind::inference;
   const std::uint64_t context = plan.context_bytes;
   const Bytes room = saturating_sub(Bytes{*plan.capacity_bytes}, Bytes{context});
@@ -92,20 +91,20 @@ std::string hopeless(const Plan& plan) {
   }
   return "\n" +
          fold(fmt::format("{} What is left: {}a smaller model, or a larger device.", text, lora),
-              "", columns);
+              "", width);
 }
 
-std::string cards_text(const Plan& plan) {
+std::string cards_text(const Plan& plan, std::size_t width) {
   if (plan.cards.empty()) return "";
   std::vector<std::string> cards;
   for (const auto& card : plan.cards)
     cards.push_back(fmt::format("{} ({} of {})", card.name, amount(card.device_bytes),
                                 amount(card.capacity_bytes)));
   return "\nThe smallest cards that hold it as it is, with a tenth to spare:\n" +
-         fold(join(cards, ", ") + ".", "  ", columns);
+         fold(join(cards, ", ") + ".", "  ", width);
 }
 
-std::string largest_text(const Plan& plan) {
+std::string largest_text(const Plan& plan, std::size_t width) {
   if (!plan.largest_fit) return "";
   const auto& found = *plan.largest_fit;
   const bool batch = found.quantity == estimate::Quantity::batch;
@@ -127,7 +126,7 @@ std::string largest_text(const Plan& plan) {
                           "the device).{}",
                           batch ? "largest" : "longest", what, found.value, batch ? "" : " tokens",
                           amount(found.allocated_bytes), amount(found.device_bytes), surprise),
-              "", columns);
+              "", width);
 }
 
 }  // namespace
@@ -195,25 +194,27 @@ std::vector<std::string> costs_of(const Change& change) {
   return costs;
 }
 
-std::string advice_text(const Plan& plan) {
+std::string advice_text(const Plan& plan, std::size_t width) {
   std::string text;
   if (plan.fits == false) {
     const bool infers = plan.job.method.kind == estimate::MethodKind::inference;
     add_rows(text, plan, false,
              infers ? "What would fit and answer the same, fastest first:"
-                    : "What would fit and learn the same, fastest first:");
+                    : "What would fit and learn the same, fastest first:",
+             width);
     add_rows(text, plan, true,
              infers ? "What would fit and changes the answers:"
-                    : "What would fit and changes what is learned:");
-    if (plan.advice.empty()) text += hopeless(plan);
+                    : "What would fit and changes what is learned:",
+             width);
+    if (plan.advice.empty()) text += hopeless(plan, width);
   } else {
-    add_rows(text, plan, false, "What fits and is faster:");
+    add_rows(text, plan, false, "What fits and is faster:", width);
     if (plan.searched && plan.advice.empty())
       text += "\nNothing that fits and learns the same is faster on paper.\n";
   }
   if (!plan.advice.empty())
     text += "  Speed is on paper, of the job as it is: products, bytes moved, and the host.\n";
-  return text + largest_text(plan) + cards_text(plan);
+  return text + largest_text(plan, width) + cards_text(plan, width);
 }
 
 }  // namespace headroom::report

@@ -18,6 +18,6 @@ std::string to_text(const estimate::Change& change);
 std::vector<std::string> costs_of(const estimate::Change& change);
 
 // Everything that is said below the breakdown; empty where nothing is to be said.
-std::string advice_text(const estimate::Plan& plan);
+std::string advice_text(const estimate::Plan& plan, std::size_t width);
 
 }  // namespace headroom::report

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
@@ -17,7 +18,9 @@ namespace {
 
 using estimate::Plan;
 
-constexpr std::size_t bar_width = 40;
+constexpr std::size_t longest_bar = 40;
+constexpr std::size_t beside_bar = 60;   // The columns of names and figures.
+constexpr std::size_t shortest_bar = 5;  // A shorter one says nothing.
 constexpr std::size_t tensors_shown = 5;
 
 std::string method_of(const Plan& plan) {
@@ -78,11 +81,11 @@ std::string settings_of(const Plan& plan) {
   return join(words, ", ");
 }
 
-std::string headline(const Plan& plan, const estimate::Architecture& model) {
+std::string headline(const Plan& plan, const estimate::Architecture& model, const Style& style) {
   return fmt::format("{} in {}, {}\n{} layers, hidden size {}, {} parameters{}\n", model.family,
                      to_string(plan.job.method.base), method_of(plan), model.main().layers,
                      model.main().hidden, to_count(plan.parameters), trained_of(plan)) +
-         batch_of(plan, model) + "\n" + fold(settings_of(plan), "", 100);
+         batch_of(plan, model) + "\n" + fold(settings_of(plan), "", style.width);
 }
 
 std::string verdict(const Plan& plan, const Style& style) {
@@ -111,25 +114,30 @@ std::string verdict(const Plan& plan, const Style& style) {
 }
 
 // In eighths of a character, so that a per cent of forty can be seen.
-std::string bar(std::uint64_t bytes, std::uint64_t whole) {
+std::string bar(std::uint64_t bytes, std::uint64_t whole, std::size_t width) {
+  if (width < shortest_bar) return "";
   constexpr std::array parts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const double share = static_cast<double>(bytes) / static_cast<double>(whole);
-  const auto eighths = static_cast<std::size_t>(std::lround(share * 8.0 * bar_width));
+  const auto eighths =
+      static_cast<std::size_t>(std::lround(share * 8.0 * static_cast<double>(width)));
   std::string text;
   for (std::size_t i = 0; i < eighths / 8; ++i) text += "█";
   text += parts.at(eighths % 8);
   return text.empty() ? "▏" : text;
 }
 
-std::string breakdown(const Plan& plan) {
+std::string breakdown(const Plan& plan, const Style& style) {
+  const std::size_t room = style.width - std::min(style.width, beside_bar);
+  const std::size_t bar_width = std::min(longest_bar, room);
   std::string text = fmt::format("\nAt the peak, in the {} phase:\n", to_string(plan.at));
   for (const auto component : allocator::all_components) {
     const std::uint64_t bytes = plan.components[component];
     if (bytes == 0) continue;
-    fmt::format_to(std::back_inserter(text), "  {:<28}{:>12}{:>7.1f} %  {}\n", to_string(component),
-                   to_string(Bytes{bytes}),
-                   100.0 * static_cast<double>(bytes) / static_cast<double>(plan.allocated_bytes),
-                   bar(bytes, plan.allocated_bytes));
+    const std::string line =
+        fmt::format("  {:<28}{:>12}{:>7.1f} %  {}", to_string(component), to_string(Bytes{bytes}),
+                    100.0 * static_cast<double>(bytes) / static_cast<double>(plan.allocated_bytes),
+                    bar(bytes, plan.allocated_bytes, bar_width));
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   const auto total = [&text](const std::string& name, std::uint64_t bytes, std::string_view more) {
     fmt::format_to(std::back_inserter(text), "  {:<28}{:>12}{}\n", name, to_string(Bytes{bytes}),
@@ -159,18 +167,19 @@ std::string tensors(const Plan& plan) {
   return text;
 }
 
-std::string notes(const Plan& plan) {
+std::string notes(const Plan& plan, const Style& style) {
   if (plan.notes.empty()) return "";
   std::string text = "\nAssumed:\n";
-  for (const std::string& note : plan.notes) text += fold(note, "  ", 100);
+  for (const std::string& note : plan.notes) text += fold(note, "  ", style.width);
   return text;
 }
 
 }  // namespace
 
 std::string to_text(const Plan& plan, const estimate::Architecture& model, const Style& style) {
-  return headline(plan, model) + "\n" + verdict(plan, style) + breakdown(plan) + tensors(plan) +
-         advice_text(plan) + notes(plan);
+  return fit(headline(plan, model, style) + "\n" + verdict(plan, style) + breakdown(plan, style) +
+                 tensors(plan) + advice_text(plan, style.width) + notes(plan, style),
+             style.width);
 }
 
 }  // namespace headroom::report

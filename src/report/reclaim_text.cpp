@@ -43,10 +43,11 @@ std::string holders(const plan::ReclaimPlan& plan, const Style& style) {
   }
   if (rows.size() == 1) return "  No process in sight holds any of it.\n";
   const auto lines =
-      align(rows, {Align::left, Align::right, Align::left, Align::right, Align::left, Align::left});
+      table(rows, {Align::left, Align::right, Align::left, Align::right, Align::left, Align::left},
+            2, style.width);
   std::string text;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    text += (i == 0 ? style.dim("  " + lines[i]) : "  " + lines[i]) + "\n";
+  for (const TableLine& line : lines) {
+    text += (line.row == 0 ? style.dim(line.text) : line.text) + "\n";
   }
   return text;
 }
@@ -129,7 +130,9 @@ std::string describe_host(const plan::ReclaimPlan& plan, const Style& style) {
   int number = 1;
   for (const plan::HostStep& step : plan.host_steps) {
     text += fold(step.what, fmt::format("  {}. ", number++), style.width);
-    for (const std::string& command : step.commands) text += "       " + printable(command) + "\n";
+    for (const std::string& command : step.commands) {
+      text += "       " + keep_whole(printable(command)) + "\n";
+    }
   }
   return text;
 }
@@ -148,7 +151,8 @@ std::string suspects(const plan::ReclaimPlan& plan, const Style& style) {
 std::string next_lines(const std::vector<std::string>& commands) {
   std::string text;
   for (std::size_t i = 0; i < commands.size(); ++i) {
-    text += fmt::format("  {} {}\n", i == 0 ? "next:" : "  or:", printable(commands[i]));
+    text +=
+        fmt::format("  {} {}\n", i == 0 ? "next:" : "  or:", keep_whole(printable(commands[i])));
   }
   return text.empty() ? text : "\n" + text;
 }
@@ -172,7 +176,7 @@ std::string to_text(const plan::RungDone& done, const Style& style) {
     text += fold(printable(line), first, style.width);
     first = std::string(first.size(), ' ');
   }
-  return text;
+  return fit(text, style.width);
 }
 
 namespace {
@@ -207,7 +211,7 @@ std::string to_text(const plan::ReclaimPlan& plan, bool dry_run, const Style& st
   text += suspects(plan, style);
   for (const std::string& note : plan.notes) text += fold(printable(note), "  ", style.width);
   text += "\n";
-  if (plan.for_host) return text + describe_host(plan, style);
+  if (plan.for_host) return fit(text + describe_host(plan, style), style.width);
   if (plan::is_enough(plan, plan.now)) {
     text += plan.spared.empty() ? "Nothing to reclaim.\n"
             : plan.options.free ? "Enough is free; nobody has to end.\n"
@@ -215,14 +219,14 @@ std::string to_text(const plan::ReclaimPlan& plan, bool dry_run, const Style& st
   } else {
     text += describe_rungs(plan, dry_run, style);
   }
-  if (!dry_run) return text;
-  return text + next_lines(next_commands(plan, nullptr));
+  if (dry_run) text += next_lines(next_commands(plan, nullptr));
+  return fit(text, style.width);
 }
 
 std::string to_text(const plan::ReclaimPlan& plan, const plan::ReclaimOutcome& outcome,
                     const Style& style) {
   const std::string text = "\n" + verdict(plan, outcome, style);
-  return text + next_lines(next_commands(plan, &outcome));
+  return fit(text + next_lines(next_commands(plan, &outcome)), style.width);
 }
 
 }  // namespace headroom::report

@@ -43,16 +43,17 @@ std::string next_command(const PastChange& change) {
   }
   switch (record.state) {
     case State::awaiting_reboot:
-      return "sudo reboot, then headroom confirm; or sudo headroom undo " + record.id;
+      return fmt::format("sudo reboot, then {}; or {}", plan::confirm_command(record),
+                         plan::undo_command(record));
     case State::confirming:
-      return fmt::format("sudo headroom confirm   (goes on; sudo headroom undo {} goes back)",
-                         record.id);
+      return fmt::format("{}   (goes on; {} goes back)", plan::confirm_command(record),
+                         plan::undo_command(record));
     case State::applying:
     case State::undoing:
     case State::mismatched:
     case State::applied:
     case State::confirmed:
-      return "sudo headroom undo " + record.id;
+      return plan::undo_command(record);
     case State::undone:
       return "";
   }
@@ -147,8 +148,10 @@ std::string describe_state(const PastChange& change) {
 
 std::string history_to_text(const std::vector<PastChange>& changes, const Style& style) {
   if (changes.empty()) {
-    return "headroom has changed nothing on this machine.\n\nNext: headroom fix   (what it could "
-           "mend here)\n";
+    return fit(
+        "headroom has changed nothing on this machine.\n\n" +
+            next_line("headroom fix", "(what it could mend here)", Style{false, style.width}),
+        style.width);
   }
   std::string text;
   for (const PastChange& change : changes) {
@@ -167,7 +170,7 @@ std::string history_to_text(const std::vector<PastChange>& changes, const Style&
     text += "\n";
   }
   text.pop_back();
-  return text;
+  return fit(text, style.width);
 }
 
 std::string history_to_json_text(const std::vector<PastChange>& changes) {
@@ -196,14 +199,15 @@ std::string to_text(const PastChange& change, const std::string& folder, const S
   text += "\nFiles, with their bytes of before in " + folder + "/originals\n";
   std::vector<std::vector<std::string>> rows;
   for (const plan::Touched& touched : record.touched) {
-    rows.push_back({"  " + touched.original, sign_of(touched), printable(touched.path)});
+    rows.push_back({touched.original, sign_of(touched), printable(touched.path)});
   }
-  for (const std::string& row : align(rows, {Align::left, Align::left, Align::left})) {
-    text += row + "\n";
+  for (const TableLine& line :
+       table(rows, {Align::left, Align::left, Align::left}, 2, style.width)) {
+    text += line.text + "\n";
   }
   const std::string next = next_command(change);
   if (!next.empty()) text += "\nNext: " + next + "\n";
-  return text;
+  return fit(text, style.width);
 }
 
 static std::string to_json_text(const PastChange& change, const std::vector<std::string>& notes) {
@@ -231,7 +235,7 @@ std::string step_line(const plan::Step& step, std::size_t number, const Style& s
   const auto* instruction = std::get_if<plan::Instruction>(&step.action);
   if (instruction == nullptr) return text;
   for (const std::string_view line : split_lines(instruction->text)) {
-    text += fmt::format("{:{}}{}\n", "", first.size(), printable(line));
+    text += fmt::format("{:{}}{}\n", "", first.size(), keep_whole(printable(line)));
   }
   return text;
 }
@@ -259,7 +263,8 @@ std::string applied_to_text(const Record& record, const Style& style) {
     }
   }
   return text + fmt::format("\nNext: {}\n", change.needs_reboot
-                                                ? "sudo reboot   (then headroom confirm)"
+                                                ? fmt::format("sudo reboot   (then {})",
+                                                              plan::confirm_command(record))
                                                 : "headroom check");
 }
 

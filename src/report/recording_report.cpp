@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "report/style.h"
+
 namespace headroom::report {
 
 RecordingFacts::RecordingFacts(const allocator::Recording& recording)
@@ -38,7 +40,7 @@ Json to_json(const RecordingFacts& facts) {
           {"damaged", facts.damaged}, {"device_events", word_for(facts.device_events)}};
 }
 
-std::string introduce(const std::string& name, const RecordingFacts& facts) {
+std::string introduce(const std::string& name, const RecordingFacts& facts, std::size_t width) {
   std::string text = fmt::format("{}: flight recording of process {}", name, facts.pid);
   if (!facts.device.empty()) text += " on " + facts.device;
   text += facts.closed ? ", which ended in order" : ", which was killed or still runs";
@@ -51,7 +53,7 @@ std::string introduce(const std::string& name, const RecordingFacts& facts) {
         facts.lost);
   if (facts.damaged > 0)
     text += fmt::format("{} records are damaged and left out.\n", facts.damaged);
-  return text;
+  return fit(text, width);
 }
 
 }  // namespace headroom::report

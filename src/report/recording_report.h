@@ -27,6 +27,6 @@ struct RecordingFacts {
 Json to_json(const RecordingFacts& facts);
 
 // What stands above the table of policies.
-std::string introduce(const std::string& name, const RecordingFacts& facts);
+std::string introduce(const std::string& name, const RecordingFacts& facts, std::size_t width);
 
 }  // namespace headroom::report

@@ -8,6 +8,7 @@
 #include "allocator/models/make_policy.h"
 #include "base/bytes.h"
 #include "base/text.h"
+#include "report/style.h"
 
 namespace headroom::report {
 namespace {
@@ -57,22 +58,19 @@ Cells cells_of(const TraceFacts& trace, const ReplayRow& row) {
           min_capacity(trace, row)};
 }
 
-std::string lay_out(const std::vector<Cells>& table) {
-  std::vector<std::size_t> widths(table[0].size());
-  for (const Cells& row : table) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+// Words on the left, figures on the right; a column that nobody asked for is left out.
+std::string lay_out(const std::vector<Cells>& cells, std::size_t width) {
+  std::vector<Cells> shown(cells.size());
+  std::vector<Align> columns;
+  for (std::size_t i = 0; i < cells[0].size(); ++i) {
+    const bool empty =
+        std::all_of(cells.begin(), cells.end(), [i](const Cells& row) { return row[i].empty(); });
+    if (empty) continue;
+    columns.push_back(i < 2 ? Align::left : Align::right);
+    for (std::size_t row = 0; row < cells.size(); ++row) shown[row].push_back(cells[row][i]);
   }
   std::string text;
-  for (const Cells& row : table) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const bool words = i < 2;  // Numbers are aligned to the right.
-      if (widths[i] == 0) continue;
-      line += words ? fmt::format("  {:<{}}", row[i], widths[i])
-                    : fmt::format("  {:>{}}", row[i], widths[i]);
-    }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
+  for (const TableLine& line : table(shown, columns, 2, width)) text += line.text + "\n";
   return text;
 }
 
@@ -170,7 +168,8 @@ Json to_json(const TraceFacts& trace, const ReplayRow& row) {
           {"missing", missing}};
 }
 
-std::string to_text(const TraceFacts& trace, const std::vector<ReplayRow>& rows) {
+std::string to_text(const TraceFacts& trace, const std::vector<ReplayRow>& rows,
+                    std::size_t width) {
   // Where one of them failed, what there was is no matter of course.
   const auto failed = std::find_if(rows.begin(), rows.end(),
                                    [](const ReplayRow& row) { return !row.result.completed; });
@@ -182,24 +181,25 @@ std::string to_text(const TraceFacts& trace, const std::vector<ReplayRow>& rows)
                                  to_string(Bytes{trace.peak_live_bytes}), before,
                                  capacity_text(telling, "unlimited capacity"));
   const bool searched = rows.front().min_capacity_wanted;
-  std::vector<Cells> table = {{"policy", "outcome", "reserved", "over live", "device calls",
+  std::vector<Cells> cells = {{"policy", "outcome", "reserved", "over live", "device calls",
                                "ns/event", searched ? "capacity needed" : ""}};
-  for (const ReplayRow& row : rows) table.push_back(cells_of(trace, row));
-  text += lay_out(table) + what_failed_first(trace, rows);
+  for (const ReplayRow& row : rows) cells.push_back(cells_of(trace, row));
+  text += lay_out(cells, width) + what_failed_first(trace, rows);
   if (trace.events == 0) text += "\nThere are no events in it, so nothing was replayed.\n";
-  return text;
+  return fit(text, width);
 }
 
-std::string advice(const TraceFacts& trace, const std::vector<ReplayRow>& rows) {
+std::string advice(const TraceFacts& trace, const std::vector<ReplayRow>& rows, std::size_t width) {
   const auto failed = std::find_if(rows.begin(), rows.end(),
                                    [](const ReplayRow& row) { return !row.result.completed; });
   if (failed == rows.end() || !failed->capacity_bytes) return "";
   if (*failed->capacity_bytes < trace.peak_live_bytes)
-    return fmt::format(
-        "\nNo allocator can finish it in {}: {} are live at once.\n"
-        "  next: headroom plan --spec JOB.toml shows which smaller batch, sequence or "
-        "checkpointing fits\n",
-        to_string(Bytes{*failed->capacity_bytes}), to_string(Bytes{trace.peak_live_bytes}));
+    return fit(fmt::format("\nNo allocator can finish it in {}: {} are live at once.\n"
+                           "  next: {} shows which smaller batch, sequence or checkpointing fits\n",
+                           to_string(Bytes{*failed->capacity_bytes}),
+                           to_string(Bytes{trace.peak_live_bytes}),
+                           keep_whole("headroom plan --spec JOB.toml")),
+               width);
   std::vector<std::string> finishing;
   std::string policies;
   bool headroom_asked = false;
@@ -212,12 +212,13 @@ std::string advice(const TraceFacts& trace, const std::vector<ReplayRow>& rows) 
                                        : fmt::format("\nIt finishes in the same {} with {}.\n",
                                                      to_string(Bytes{*failed->capacity_bytes}),
                                                      join(finishing, " and with "));
-  if (failed->min_capacity_wanted) return text;
+  if (failed->min_capacity_wanted) return fit(text, width);
   if (finishing.empty() && !headroom_asked) policies += " --policy headroom";
   text += finishing.empty() ? "\n" : "";
-  return text +
-         fmt::format("  next: headroom replay {}{} --min-capacity shows how much is enough\n",
-                     trace.name, policies);
+  const std::string command =
+      fmt::format("headroom replay {}{} --min-capacity", trace.name, policies);
+  return fit(text + fmt::format("  next: {} shows how much is enough\n", keep_whole(command)),
+             width);
 }
 
 }  // namespace headroom::report

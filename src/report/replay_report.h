@@ -40,9 +40,9 @@ Json to_json(const TraceFacts& trace, const ReplayRow& row);
 // then there is an end, which is named where the row did not complete.
 std::string capacity_text(const ReplayRow& row, std::string_view unlimited);
 
-std::string to_text(const TraceFacts& trace, const std::vector<ReplayRow>& rows);
+std::string to_text(const TraceFacts& trace, const std::vector<ReplayRow>& rows, std::size_t width);
 
 // What to do where a policy did not finish: the last lines. Empty where all did.
-std::string advice(const TraceFacts& trace, const std::vector<ReplayRow>& rows);
+std::string advice(const TraceFacts& trace, const std::vector<ReplayRow>& rows, std::size_t width);
 
 }  // namespace headroom::report

@@ -26,7 +26,7 @@ std::string printable_line(std::string_view line) {
 std::string diff_text(const std::string& diff, const Style& style) {
   std::string text;
   for (const std::string_view line : split_lines(diff)) {
-    const std::string shown = printable_line(line);
+    const std::string shown = keep_whole(printable_line(line));
     const bool header =
         line.starts_with("---") || line.starts_with("+++") || line.starts_with("@@");
     std::string painted = shown;
@@ -68,7 +68,7 @@ std::string action_text(const plan::LinkEdit& link, const Style& /*style*/) {
 
 std::string action_text(const plan::Command& command, const Style& style) {
   std::string text =
-      fmt::format("{}$ {}\n", indent, style.bold(printable(shell_line(command.argv))));
+      fmt::format("{}$ {}\n", indent, style.bold(keep_whole(printable(shell_line(command.argv)))));
   if (!command.edits.empty()) {
     text += fold("edits " + printable(join(command.edits, ", ")), indent, style.width);
   }
@@ -81,7 +81,7 @@ std::string action_text(const plan::Command& command, const Style& style) {
 std::string action_text(const plan::Instruction& instruction, const Style& style) {
   std::string text;
   for (const std::string_view line : split_lines(instruction.text)) {
-    text += line.starts_with(' ') ? std::string(indent) + printable(line) + "\n"
+    text += line.starts_with(' ') ? std::string(indent) + keep_whole(printable(line)) + "\n"
                                   : fold(printable(line), indent, style.width);
   }
   return text;

@@ -21,7 +21,7 @@ std::string amount(const facts::Rung* rung) {
 }
 
 // Rungs that say nothing on either side are left out.
-std::string table(const facts::Gpu& now, const facts::Gpu& then, const Style& style) {
+std::string rungs_text(const facts::Gpu& now, const facts::Gpu& then, const Style& style) {
   std::vector<Row> rows = {{"", "rung", "now", "then", ""}};
   for (const facts::Rung& rung : then.ladder.rungs) {
     const facts::Rung* before = now.ladder.rung(rung.name);
@@ -37,10 +37,10 @@ std::string table(const facts::Gpu& now, const facts::Gpu& then, const Style& st
                     how + (rung.binding ? "  <- binds" : "")});
   }
   std::string text;
-  const auto lines =
-      align(rows, {Align::left, Align::left, Align::right, Align::right, Align::left});
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    text += (i == 0 ? style.dim("  " + lines[i]) : "  " + lines[i]) + "\n";
+  for (const TableLine& line :
+       table(rows, {Align::left, Align::left, Align::right, Align::right, Align::left}, 2,
+             style.width)) {
+    text += (line.row == 0 ? style.dim(line.text) : line.text) + "\n";
   }
   return text;
 }
@@ -88,7 +88,7 @@ std::string to_text(const facts::Facts& now, const WhatIfAnswer& answer, const S
   std::string text =
       style.bold("After a reboot with " + join(answer.change.words, ", ")) + "  (predicted)\n";
   for (std::size_t i = 0; i < then.gpus.size() && i < now.gpus.size(); ++i) {
-    text += "\n" + gpu_heading(then.gpus[i], style) + table(now.gpus[i], then.gpus[i], style);
+    text += "\n" + gpu_heading(then.gpus[i], style) + rungs_text(now.gpus[i], then.gpus[i], style);
     text += fold(gain(now.gpus[i], then.gpus[i]), "  ", style.width);
   }
   if (!answer.prediction.steps.empty()) text += "\n" + style.bold("How it follows") + "\n";
@@ -96,7 +96,7 @@ std::string to_text(const facts::Facts& now, const WhatIfAnswer& answer, const S
     text += fold(printable(step), "  ", style.width);
   }
   text += findings_text(answer.diagnosis, style);
-  return text + "\nNext: " + style.bold("headroom check") + "   (what is true now)\n";
+  return fit(text + "\n" + next_line("headroom check", "(what is true now)", style), style.width);
 }
 
 Ordered to_json(const WhatIfAnswer& answer) {

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/shell_quote.h"
+#include "base/text.h"
 #include "findings/diagnosis.h"
 #include "machine/files.h"
 #include "machine/user_files.h"
@@ -21,6 +22,7 @@
 #include "report/change_json.h"
 #include "report/change_script.h"
 #include "report/change_text.h"
+#include "report/check_text.h"
 #include "support/distribution.h"
 #include "support/scratch.h"
 
@@ -28,6 +30,7 @@ namespace headroom {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace literals;
 using ::testing::HasSubstr;
 
 const knowledge::GpuTables& tables() {
@@ -194,6 +197,87 @@ TEST_P(Distribution, the_script_stops_before_it_touches_a_file_that_changed) {
   ASSERT_NE(run_script(root(), report::to_script(*change), ""), 0);
   EXPECT_EQ(*machine::read_file(root() + paths.back()), theirs);
   EXPECT_EQ(*machine::read_file(root() + paths.front()), first);
+}
+
+// What somebody copies stays on one line: commands, lines of files, and single words.
+bool may_be_long(std::string_view line) {
+  line = trim(line);
+  if (line.find(' ') == std::string_view::npos) return true;
+  for (const char* start : {"$ ", "+", "-", "@@", "sudo ", "headroom ", "on that machine: sudo "}) {
+    if (line.starts_with(start)) return true;
+  }
+  // Files that are shown in a diff keep their lines.
+  return line.starts_with("GRUB_") || line.starts_with("options ") || line.starts_with("#");
+}
+
+void expect_to_fit(const std::string& text, std::size_t width) {
+  for (const std::string_view line : split_lines(text)) {
+    if (report::display_width(line) <= width || may_be_long(line)) continue;
+    ADD_FAILURE() << "at " << width << ": " << line;
+  }
+}
+
+TEST_P(Distribution, no_line_of_a_plan_is_longer_than_the_terminal) {
+  const Machine machine(root());
+  const auto change = machine.plan("ttm-cap", "");
+  ASSERT_TRUE(change.has_value()) << change.error().message;
+  for (const std::size_t width : {20, 40, 80, 100, 200}) {
+    expect_to_fit(to_text(*change, machine.facts, report::Style{false, width}), width);
+    expect_to_fit(report::to_text(machine.facts, machine.diagnosis, report::Detail::verbose,
+                                  report::Style{false, width}),
+                  width);
+  }
+}
+
+// The list says of a fix what its plan comes to.
+TEST_P(Distribution, what_is_listed_as_not_needed_plans_nothing) {
+  const Machine machine(root());
+  for (const plan::Fix* fix : plan::fixes()) {
+    plan::FixOptions options;
+    options.program = "/usr/bin/headroom";
+    const plan::FixSubject subject{machine.facts, machine.diagnosis, tables(),
+                                   machine.boot,  machine.settings,  options};
+    const auto standing = plan::standing_of(*fix, subject);
+    EXPECT_EQ(fix->plan(subject).has_value(), standing != plan::Standing::not_needed) << fix->id;
+    EXPECT_EQ(fix->applies(subject), standing == plan::Standing::needed) << fix->id;
+  }
+}
+
+// On this boot's command line, as before the reboot that an undo waits for.
+void boot_with(Machine& machine, const std::string& words, Bytes pool) {
+  const facts::Source source{"/proc/cmdline", 1, words};
+  for (facts::ModuleOption& option : facts::parse_cmdline({words, source})) {
+    machine.facts.machine.options.push_back(std::move(option));
+  }
+  machine.facts.gpus[0].pool = {pool, source};
+}
+
+TEST_P(Distribution, after_undo_and_before_the_reboot_the_limit_can_be_set_again) {
+  Machine machine(root());
+  const auto first = machine.plan("ttm-cap", "110GiB");
+  ASSERT_TRUE(first.has_value()) << first.error().message;
+  boot_with(machine, "ttm.pages_limit=28835840 ttm.page_pool_size=28835840", 110_GiB);
+  const auto again = machine.plan("ttm-cap", "110GiB");
+  if (GetParam() == "steamos") GTEST_SKIP() << "what writes its command line is not known";
+  ASSERT_TRUE(again.has_value()) << again.error().message;
+  EXPECT_EQ(again->steps.size(), first->steps.size());
+}
+
+TEST(BeforeTheReboot, what_is_set_for_every_boot_only_needs_the_reboot) {
+  const testing::Scratch scratch;
+  testing::make_distribution("debian-13", scratch.path().string());
+  Machine machine(scratch.path().string());
+  const std::string words = "quiet ttm.pages_limit=28835840 ttm.page_pool_size=28835840";
+  for (facts::ConfigFile& file : machine.boot.files) {
+    for (auto at = file.text.find("quiet"); at != std::string::npos;
+         at = file.text.find("quiet", at + words.size())) {
+      file.text.replace(at, 5, words);
+    }
+  }
+  const auto change = machine.plan("ttm-cap", "110GiB");
+  ASSERT_FALSE(change.has_value());
+  EXPECT_THAT(change.error().message, HasSubstr("nothing to do but a restart"));
+  EXPECT_THAT(change.error().next, HasSubstr("sudo reboot"));
 }
 
 INSTANTIATE_TEST_SUITE_P(, Distribution, ::testing::ValuesIn(testing::distribution_names()),

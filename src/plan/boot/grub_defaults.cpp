@@ -252,6 +252,19 @@ Result<std::vector<Step>> plan_grub_defaults(const BootSubject& subject,
   return steps;
 }
 
+std::optional<std::string> grub_default_words(const BootSubject& subject) {
+  if (subject.boot.file(defaults_path) == nullptr) return std::nullopt;
+  const std::vector<facts::ConfigFile> files = sourced_files(subject);
+  std::string words;
+  for (const std::string_view name : {every_entry, usual_entries}) {
+    for (const Piece& piece : find_variable(files, name).pieces) {
+      const std::string_view text = files[piece.file].text;
+      words += " " + unquote_value(text.substr(piece.at.begin, piece.at.end - piece.at.begin));
+    }
+  }
+  return words;
+}
+
 Result<BootSteps> plan_by_grub(const BootSubject& subject, const ArgumentChange& change) {
   HEADROOM_TRY(std::vector<Step> steps, plan_grub_defaults(subject, change));
   if (steps.empty()) return BootSteps{};

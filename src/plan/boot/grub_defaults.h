@@ -5,6 +5,7 @@
 // recovery entries; so that recovery stays as it was, new words go to the latter.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ Result<std::vector<Step>> plan_grub_defaults(const BootSubject& subject,
 
 // The same with a trial boot in front where that can be done.
 Result<BootSteps> plan_by_grub(const BootSubject& subject, const ArgumentChange& change);
+
+// The words that /etc/default/grub and what is read with it give the usual entries; nothing where
+// that file could not be read. What a shell would expand is left out of account.
+std::optional<std::string> grub_default_words(const BootSubject& subject);
 
 // "update-grub"; "grub2-mkconfig -o /boot/grub2/grub.cfg".
 std::vector<std::string> grub_config_command(const facts::BootSetup& boot);

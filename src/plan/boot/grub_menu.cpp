@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "facts/shell_words.h"
 #include "plan/boot/command_line_words.h"
+#include "plan/boot/grub_environment.h"
 
 namespace headroom::plan {
 namespace {
@@ -95,6 +96,16 @@ std::string take_first(std::string_view choice, std::optional<std::string_view>&
   return first;
 }
 
+// Where the words for the kernel begin in a line that starts Linux, behind the kernel's path.
+std::optional<std::size_t> find_kernel_words(std::string_view line) {
+  constexpr std::array commands = {"linux", "linux16", "linuxefi"};
+  const auto words = split_words(line);
+  const bool is_linux =
+      words.size() >= 2 && std::find(commands.begin(), commands.end(), words[0]) != commands.end();
+  if (!is_linux) return std::nullopt;
+  return static_cast<std::size_t>(words[1].data() + words[1].size() - line.data());
+}
+
 }  // namespace
 
 std::vector<MenuEntry> parse_grub_menu(std::string_view config) {
@@ -131,26 +142,44 @@ const MenuEntry* find_menu_entry(const std::vector<MenuEntry>& menu, std::string
   return found->submenu ? nullptr : found;
 }
 
+const MenuEntry* find_default_entry(const facts::BootSetup& boot, std::string_view config,
+                                    const std::vector<MenuEntry>& menu) {
+  const auto choice = find_default_choice(config);
+  if (!choice) return nullptr;
+  if (choice->find("saved_entry") == std::string::npos) return find_menu_entry(menu, *choice);
+  const std::string saved = environment_value(boot, "saved_entry").value_or("");
+  return find_menu_entry(menu, saved.empty() ? "0" : saved);
+}
+
+std::string find_default_name(const facts::BootSetup& boot) {
+  const facts::ConfigFile* config = boot.file(boot.grub_config);
+  const auto choice = config == nullptr ? std::nullopt : find_default_choice(config->text);
+  const bool is_saved = !choice || choice->find("saved_entry") != std::string::npos;
+  return is_saved ? environment_value(boot, "saved_entry").value_or("") : *choice;
+}
+
+std::optional<std::string> menu_command_line(std::string_view body) {
+  for (const std::string_view line : split_lines(body)) {
+    if (const auto begin = find_kernel_words(line)) return std::string(trim(line.substr(*begin)));
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> edit_menu_body(std::string_view body, const ArgumentChange& change) {
-  constexpr std::array commands = {"linux", "linux16", "linuxefi"};
   std::string edited;
   bool starts_linux = false;
   for (const std::string_view line : split_lines(body)) {
     const auto words = split_words(line);
     if (words.size() == 1 && words[0] == "savedefault") continue;
-    const bool is_linux = words.size() >= 2 &&
-                          std::find(commands.begin(), commands.end(), words[0]) != commands.end();
-    if (!is_linux) {
+    const auto begin = find_kernel_words(line);
+    if (!begin) {
       edited += std::string(line) + "\n";
       continue;
     }
     starts_linux = true;
-    const std::size_t arguments =
-        static_cast<std::size_t>(words[1].data() + words[1].size() - line.data());
-    const std::string_view rest = line.substr(arguments);
-    const std::string changed = edit_words(rest, change);
+    const std::string changed = edit_words(line.substr(*begin), change);
     const bool glued = !changed.empty() && changed[0] != ' ' && changed[0] != '\t';
-    edited += std::string(line.substr(0, arguments)) + (glued ? " " : "") + changed + "\n";
+    edited += std::string(line.substr(0, *begin)) + (glued ? " " : "") + changed + "\n";
   }
   if (!starts_linux) return std::nullopt;
   return edited;

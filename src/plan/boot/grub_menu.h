@@ -30,6 +30,18 @@ std::optional<std::string> find_default_choice(std::string_view config);
 // meant is written ">>"). nullptr where it means none, or a submenu.
 const MenuEntry* find_menu_entry(const std::vector<MenuEntry>& menu, std::string_view choice);
 
+// The entry that starts when nobody chooses, by `default` and by what GRUB's environment block has
+// saved; nullptr where that cannot be told.
+const MenuEntry* find_default_entry(const facts::BootSetup& boot, std::string_view config,
+                                    const std::vector<MenuEntry>& menu);
+
+// What GRUB starts when nobody chooses, as it is written: a place in the menu, an id, a title;
+// empty for the first entry.
+std::string find_default_name(const facts::BootSetup& boot);
+
+// What the entry hands the kernel; nothing where no line of its body starts Linux.
+std::optional<std::string> menu_command_line(std::string_view body);
+
 // The body with the kernel's line edited; nothing where no line starts Linux. A "savedefault" goes:
 // what is started for a trial must not become the default.
 std::optional<std::string> edit_menu_body(std::string_view body, const ArgumentChange& change);

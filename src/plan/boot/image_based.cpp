@@ -3,29 +3,24 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/text.h"
 #include "plan/boot/command_line_words.h"
-#include "plan/boot/loader_entry.h"
+#include "plan/boot/next_boot.h"
 #include "plan/boot/rescue.h"
 
 namespace headroom::plan {
 namespace {
 
-// Every word of that name that the default deployment, or the kernel that runs, has.
+// Every word of that name that the default deployment has, which rpm-ostree starts from; where its
+// entry could not be read, the kernel that runs.
 std::vector<std::string> words_now(const BootSubject& subject, const std::string& name) {
+  const facts::Text next = next_command_line(subject);
+  if (next) return find_arguments(*next, name);
   std::vector<std::string> words;
-  const auto add = [&](const std::string& word) {
-    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
-  };
-  for (const facts::ConfigFile* entry : linux_entries(subject.boot)) {
-    for (const std::string& word : find_arguments(entry_options(entry->text), name)) add(word);
-  }
   for (const facts::ModuleOption& option : subject.machine.options) {
-    if (option.source.path != "/proc/cmdline") continue;
+    if (!is_kernel_argument(option)) continue;
     if (argument_name(option.module + "." + option.key) == argument_name(name)) {
-      add(option.source.text);
+      words.push_back(option.source.text);
     }
   }
   return words;

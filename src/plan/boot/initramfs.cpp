@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "facts/shell_words.h"
 #include "plan/boot/boot_steps.h"
+#include "plan/boot/booted_images.h"
 #include "plan/boot/loader_entry.h"
 #include "plan/boot/shell_assignments.h"
 
@@ -68,21 +69,6 @@ std::vector<std::string> command_of(facts::InitramfsTool tool) {
       break;
   }
   return {"mkinitcpio", "-P"};
-}
-
-// Images that presets name: "default_image", "fallback_uki", … (mkinitcpio(8)).
-std::set<std::string> images_of_presets(const facts::BootSetup& boot) {
-  std::set<std::string> images;
-  for (const facts::ConfigFile& file : boot.files) {
-    if (!file.path.starts_with("/etc/mkinitcpio.d/") || !file.path.ends_with(".preset")) continue;
-    for (const Assignment& at : find_assignments(file.text)) {
-      if (!at.name.ends_with("_image") && !at.name.ends_with("_uki")) continue;
-      std::string path =
-          unquote_value(std::string_view(file.text).substr(at.begin, at.end - at.begin));
-      if (path.starts_with('/')) images.insert(std::move(path));
-    }
-  }
-  return images;
 }
 
 // The images that are there, and any that the tool would make for another kernel.
@@ -149,6 +135,95 @@ bool takes_files_along(const facts::BootSetup& boot) {
   return *boot.initramfs != facts::InitramfsTool::mkinitcpio || has_modconf_hook(boot);
 }
 
+constexpr std::string_view why_anew =
+    "The driver may be loaded from there, with the parameters that are in the image.";
+
+void expect_files(Step& step, const std::string& image, const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    step.expects.push_back({Expectation::Kind::image_holds, image, file});
+  }
+}
+
+// One image by dracut, told where it belongs: left to itself it looks for a place of its own, which
+// need not be the one that the boot loader's entry names (dracut(8)).
+Step make_one(const std::string& image, const std::string& kernel) {
+  Command command;
+  command.argv = {"dracut", "--force", image, kernel};
+  command.generates = {image};
+  command.undo = command.argv;
+  command.undo_run = UndoRun::if_changed;
+  return {StepKind::initramfs, "Make " + image + " anew", std::string(why_anew), command, {}, true};
+}
+
+// Every image that an entry loads, and those under /boot that hooks copy from.
+std::vector<Step> make_booted_by_dracut(const facts::BootSetup& boot,
+                                        const std::vector<BootedImage>& images,
+                                        const std::vector<std::string>& files) {
+  std::vector<Step> steps;
+  std::set<std::string> made;
+  for (const facts::InstalledKernel& kernel : boot.kernels) {
+    if (kernel.initramfs.empty() || !made.insert(kernel.initramfs).second) continue;
+    steps.push_back(make_one(kernel.initramfs, kernel.version));
+    expect_files(steps.back(), kernel.initramfs, files);
+  }
+  for (const BootedImage& image : images) {
+    if (!is_made_by_tool(boot, image) || !made.insert(image.path).second) continue;
+    steps.push_back(make_one(image.path, image.kernel));
+    expect_files(steps.back(), image.path, files);
+  }
+  return steps;
+}
+
+// All images by the tool's one command.
+Step make_all(const facts::BootSetup& boot, const std::vector<BootedImage>& booted,
+              const std::vector<std::string>& files) {
+  Command command;
+  command.argv = command_of(*boot.initramfs);
+  command.generates = images_made(boot);
+  command.undo = command.argv;
+  command.undo_run = UndoRun::if_changed;
+  Step step{StepKind::initramfs,
+            "Make the initramfs of every installed kernel anew",
+            std::string(why_anew),
+            command,
+            {},
+            true};
+  if (!takes_files_along(boot)) {
+    step.why +=
+        " HOOKS in /etc/mkinitcpio.conf has no modconf, so the image will not hold the "
+        "parameters themselves; a driver that is loaded from it would not get them.";
+    return step;
+  }
+  for (const BootedImage& image : booted) {
+    if (is_made_by_tool(boot, image)) expect_files(step, image.path, files);
+  }
+  if (!booted.empty()) return step;  // What no entry loads nobody boots.
+  for (const facts::InstalledKernel& kernel : boot.kernels) {
+    if (!kernel.initramfs.empty()) expect_files(step, kernel.initramfs, files);
+  }
+  return step;
+}
+
+// What no command here is known to make is left to a person, and said so.
+void tell_of_others(const facts::BootSetup& boot, const std::vector<BootedImage>& booted,
+                    std::vector<Step>& steps) {
+  for (const BootedImage& image : booted) {
+    if (is_made_by_tool(boot, image)) continue;
+    const std::string kernel = image.kernel.empty() ? "VERSION" : image.kernel;
+    steps.push_back(
+        {StepKind::by_hand,
+         "Make " + image.path + " anew",
+         fmt::format("The boot entry {} loads it, and {} is not known to make it here.",
+                     image.entry, to_string(*boot.initramfs)),
+         Instruction{fmt::format("As this distribution does, for instance: sudo kernel-install add "
+                                 "{0} /boot/vmlinuz-{0} /boot/initrd.img-{0}. Until then a driver "
+                                 "that is loaded from it has the parameters that it had.",
+                                 kernel)},
+         {},
+         true});
+  }
+}
+
 }  // namespace
 
 bool has_modconf_hook(const facts::BootSetup& boot) {
@@ -175,6 +250,20 @@ bool has_modconf_hook(const facts::BootSetup& boot) {
   return std::find(words.begin(), words.end(), "modconf") != words.end();
 }
 
+std::set<std::string> images_of_presets(const facts::BootSetup& boot) {
+  std::set<std::string> images;
+  for (const facts::ConfigFile& file : boot.files) {
+    if (!file.path.starts_with("/etc/mkinitcpio.d/") || !file.path.ends_with(".preset")) continue;
+    for (const Assignment& at : find_assignments(file.text)) {
+      if (!at.name.ends_with("_image") && !at.name.ends_with("_uki")) continue;
+      std::string path =
+          unquote_value(std::string_view(file.text).substr(at.begin, at.end - at.begin));
+      if (path.starts_with('/')) images.insert(std::move(path));
+    }
+  }
+  return images;
+}
+
 bool is_host_only(const facts::BootSetup& boot) {
   return sourced_value(boot, "/etc/dracut.conf", "/etc/dracut.conf.d/", "hostonly") == "yes";
 }
@@ -192,30 +281,14 @@ Result<std::vector<Step>> plan_initramfs(const facts::BootSetup& boot,
   if (*boot.initramfs == facts::InitramfsTool::dracut) {
     if (auto step = tell_dracut(boot, files)) steps.push_back(std::move(*step));
   }
-  Command command;
-  command.argv = command_of(*boot.initramfs);
-  command.generates = images_made(boot);
-  command.undo = command.argv;
-  command.undo_run = UndoRun::if_changed;
-  Step step{StepKind::initramfs,
-            "Make the initramfs of every installed kernel anew",
-            "The driver may be loaded from there, with the parameters that are in the image.",
-            command,
-            {},
-            true};
-  if (takes_files_along(boot)) {
-    for (const facts::InstalledKernel& kernel : boot.kernels) {
-      if (kernel.initramfs.empty()) continue;
-      for (const std::string& file : files) {
-        step.expects.push_back({Expectation::Kind::image_holds, kernel.initramfs, file});
-      }
-    }
+  const auto booted = booted_images(boot);
+  const bool each = *boot.initramfs == facts::InitramfsTool::dracut && !booted.empty();
+  if (each) {
+    for (Step& step : make_booted_by_dracut(boot, booted, files)) steps.push_back(std::move(step));
   } else {
-    step.why +=
-        " HOOKS in /etc/mkinitcpio.conf has no modconf, so the image will not hold the "
-        "parameters themselves; a driver that is loaded from it would not get them.";
+    steps.push_back(make_all(boot, booted, files));
   }
-  steps.push_back(std::move(step));
+  tell_of_others(boot, booted, steps);
   if (boot.command_line && *boot.command_line == facts::CommandLineTool::proxmox_boot_tool) {
     steps.push_back(refresh_proxmox());
   }

@@ -44,20 +44,9 @@ std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// By its version; where that is not written anywhere (Arch: "/vmlinuz-linux"), by its initramfs.
-bool starts_kernel(const facts::ConfigFile& entry, const facts::InstalledKernel& kernel) {
-  if (kernel.version.empty()) return false;
-  if (entry_value(entry.text, "version") == kernel.version ||
-      entry_value(entry.text, "linux").value_or("").find(kernel.version) !=
-          std::string_view::npos ||
-      entry_id(entry.path).find(kernel.version) != std::string::npos) {
-    return true;
-  }
-  const std::vector<WordSpan> images = find_values(entry.text, "initrd");
-  return !kernel.initramfs.empty() &&
-         std::any_of(images.begin(), images.end(), [&](WordSpan image) {
-           return file_name(at(entry.text, image)) == file_name(kernel.initramfs);
-         });
+std::string root_of(const facts::ConfigFile& entry) {
+  const auto words = find_arguments(entry_options(entry.text), "root");
+  return words.empty() ? "" : words.back();
 }
 
 }  // namespace
@@ -121,19 +110,51 @@ std::string edit_entry(std::string_view entry, const ArgumentChange& change) {
   return text;
 }
 
-std::vector<std::string> files_loaded(const facts::BootSetup& boot,
+bool starts_kernel(const facts::ConfigFile& entry, const facts::InstalledKernel& kernel) {
+  if (kernel.version.empty()) return false;
+  if (entry_value(entry.text, "version") == kernel.version ||
+      entry_value(entry.text, "linux").value_or("").find(kernel.version) !=
+          std::string_view::npos ||
+      entry_id(entry.path).find(kernel.version) != std::string::npos) {
+    return true;
+  }
+  const std::vector<WordSpan> images = find_values(entry.text, "initrd");
+  return !kernel.initramfs.empty() &&
+         std::any_of(images.begin(), images.end(), [&](WordSpan image) {
+           return file_name(at(entry.text, image)) == file_name(kernel.initramfs);
+         });
+}
+
+std::vector<const facts::ConfigFile*> own_entries(const facts::BootSetup& boot,
+                                                  const facts::ConfigFile* running) {
+  std::vector<const facts::ConfigFile*> own;
+  for (const facts::ConfigFile* entry : linux_entries(boot)) {
+    const bool ours = running == nullptr || root_of(*entry) == root_of(*running);
+    if (ours && !is_fallback_entry(*entry)) own.push_back(entry);
+  }
+  return own;
+}
+
+std::vector<std::string> files_loaded(const facts::BootSetup& boot, const facts::ConfigFile& entry,
                                       const std::vector<std::string>& keys) {
   constexpr std::string_view folder = "/loader/entries";
   std::vector<std::string> files;
   if (!boot.entries.ends_with(folder)) return files;
   const std::string partition = boot.entries.substr(0, boot.entries.size() - folder.size());
-  for (const facts::ConfigFile* entry : linux_entries(boot)) {
-    for (const std::string& key : keys) {
-      for (const WordSpan value : find_values(entry->text, key)) {
-        const std::string_view path = at(entry->text, value);
-        if (path.starts_with('/')) files.push_back(partition + std::string(path));
-      }
+  for (const std::string& key : keys) {
+    for (const WordSpan value : find_values(entry.text, key)) {
+      const std::string_view path = at(entry.text, value);
+      if (path.starts_with('/')) files.push_back(partition + std::string(path));
     }
+  }
+  return files;
+}
+
+std::vector<std::string> files_loaded(const facts::BootSetup& boot,
+                                      const std::vector<std::string>& keys) {
+  std::vector<std::string> files;
+  for (const facts::ConfigFile* entry : linux_entries(boot)) {
+    for (std::string& path : files_loaded(boot, *entry, keys)) files.push_back(std::move(path));
   }
   std::sort(files.begin(), files.end());
   files.erase(std::unique(files.begin(), files.end()), files.end());
@@ -149,10 +170,27 @@ std::string entry_id(std::string_view path) {
   return std::string(counted ? name.substr(0, plus) : name);
 }
 
+const facts::ConfigFile* loader_configuration(const facts::BootSetup& boot) {
+  const std::string folder = boot.entries.substr(0, boot.entries.rfind('/'));
+  return boot.file(folder + "/loader.conf");
+}
+
 std::optional<std::string_view> last_value(std::string_view text, std::string_view key) {
   const std::vector<WordSpan> values = find_values(text, key);
   if (values.empty()) return std::nullopt;
   return at(text, values.back());
+}
+
+bool is_trial_entry(const facts::ConfigFile& entry) {
+  return entry.path.ends_with(trial_entry_end) || file_name(entry.path) == systemd_trial_file;
+}
+
+const facts::ConfigFile* find_named_entry(const facts::BootSetup& boot, std::string_view name) {
+  for (const facts::ConfigFile* entry : linux_entries(boot)) {
+    const bool meant = entry_id(entry->path) == name || entry_value(entry->text, "title") == name;
+    if (meant && !is_trial_entry(*entry)) return entry;
+  }
+  return nullptr;
 }
 
 const facts::ConfigFile* find_running_entry(const facts::BootSetup& boot) {
@@ -163,7 +201,7 @@ const facts::ConfigFile* find_running_entry(const facts::BootSetup& boot) {
   std::vector<const facts::ConfigFile*> of_running;
   std::vector<const facts::ConfigFile*> usual;
   for (const facts::ConfigFile* entry : linux_entries(boot)) {
-    if (is_fallback_entry(*entry)) continue;
+    if (is_fallback_entry(*entry) || is_trial_entry(*entry)) continue;
     usual.push_back(entry);
     if (running != nullptr && starts_kernel(*entry, *running)) of_running.push_back(entry);
   }

@@ -13,6 +13,7 @@
 #include "plan/boot/loader_entry.h"
 #include "plan/boot/modprobe_files.h"
 #include "plan/boot/module_options.h"
+#include "plan/boot/next_boot.h"
 #include "plan/boot/shell_assignments.h"
 
 namespace headroom::plan {
@@ -26,10 +27,11 @@ bool is_option(const facts::ModuleOption& option, const ParameterChange& paramet
   return argument_name(option.module + "." + option.key) == argument_name(parameter.name());
 }
 
-// On the command line of this boot, or of the next one as its files are now.
+// On the command line of the next boot as its files are now, or anywhere in what they are made
+// from; of this boot only where those files do not tell.
 bool on_command_line(const BootSubject& subject, const ParameterChange& parameter) {
-  for (const facts::ModuleOption& option : subject.machine.options) {
-    if (option.source.path == "/proc/cmdline" && is_option(option, parameter)) return true;
+  for (const facts::ModuleOption& option : at_next_boot(subject).options) {
+    if (is_kernel_argument(option) && is_option(option, parameter)) return true;
   }
   const auto has = [&](std::string_view text) {
     return !find_arguments(text, parameter.name()).empty();
@@ -61,7 +63,7 @@ bool in_files(const BootSubject& subject, const ParameterChange& parameter) {
   const auto& options = subject.machine.options;
   return is_nixos(subject.boot) &&
          std::any_of(options.begin(), options.end(), [&](const facts::ModuleOption& option) {
-           return option.source.path != "/proc/cmdline" && is_option(option, parameter);
+           return !is_kernel_argument(option) && is_option(option, parameter);
          });
 }
 

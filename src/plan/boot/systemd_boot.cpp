@@ -14,7 +14,7 @@
 namespace headroom::plan {
 namespace {
 
-constexpr std::string_view trial_file = "headroom-trial.conf";
+constexpr std::string_view trial_file = systemd_trial_file;
 
 Step make_edit(const std::string& path, std::optional<std::string> before,
                std::optional<std::string> after) {
@@ -24,27 +24,6 @@ Step make_edit(const std::string& path, std::optional<std::string> before,
           FileEdit{path, std::move(before), std::move(after), std::nullopt},
           {},
           true};
-}
-
-std::string root_of(const facts::ConfigFile& entry) {
-  const auto words = find_arguments(entry_options(entry.text), "root");
-  return words.empty() ? "" : words.back();
-}
-
-// Entries of this system: another one's, on the same partition, has another root.
-std::vector<const facts::ConfigFile*> own_entries(const facts::BootSetup& boot,
-                                                  const facts::ConfigFile* running) {
-  std::vector<const facts::ConfigFile*> own;
-  for (const facts::ConfigFile* entry : linux_entries(boot)) {
-    const bool ours = running == nullptr || root_of(*entry) == root_of(*running);
-    if (ours && !is_fallback_entry(*entry)) own.push_back(entry);
-  }
-  return own;
-}
-
-const facts::ConfigFile* loader_configuration(const facts::BootSetup& boot) {
-  const std::string folder = boot.entries.substr(0, boot.entries.rfind('/'));
-  return boot.file(folder + "/loader.conf");
 }
 
 // While a trial entry is there, the default must be the entry that it was copied from, by its whole

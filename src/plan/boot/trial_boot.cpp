@@ -50,15 +50,6 @@ std::string find_obstacle(const BootSubject& subject, const ArgumentChange& chan
   return "";
 }
 
-const MenuEntry* find_default_entry(const facts::BootSetup& boot, std::string_view config,
-                                    const std::vector<MenuEntry>& menu) {
-  const auto choice = find_default_choice(config);
-  if (!choice) return nullptr;
-  if (choice->find("saved_entry") == std::string::npos) return find_menu_entry(menu, *choice);
-  const std::string saved = environment_value(boot, "saved_entry").value_or("");
-  return find_menu_entry(menu, saved.empty() ? "0" : saved);
-}
-
 Trial plan_menu_trial(const BootSubject& subject, const ArgumentChange& change) {
   const facts::BootSetup& boot = subject.boot;
   if (std::string why = find_obstacle(subject, change); !why.empty()) return none(std::move(why));
@@ -118,14 +109,6 @@ bool comes_after(const facts::ConfigFile& entry) {
   return version != std::string::npos && id[version + 1] >= '1' && id[version + 1] <= '9';
 }
 
-// What GRUB starts when nobody chooses, as it is written: a place in the menu, an id, a title.
-std::string find_default_name(const facts::BootSetup& boot) {
-  const facts::ConfigFile* config = boot.file(boot.grub_config);
-  const auto choice = config == nullptr ? std::nullopt : find_default_choice(config->text);
-  const bool is_saved = !choice || choice->find("saved_entry") != std::string::npos;
-  return is_saved ? environment_value(boot, "saved_entry").value_or("") : *choice;
-}
-
 // The entry to copy, or why its copy could become the default, or move what is.
 struct Source {
   const facts::ConfigFile* entry = nullptr;
@@ -140,10 +123,7 @@ Source find_trial_source(const facts::BootSetup& boot) {
     if (comes_after(*running)) return {running, ""};
     return {nullptr, "GRUB starts the first entry of its menu, which the trial entry could become"};
   }
-  for (const facts::ConfigFile* entry : linux_entries(boot)) {
-    const bool meant = entry_id(entry->path) == name || entry_value(entry->text, "title") == name;
-    if (meant && !entry->path.ends_with(trial_entry_end)) return {entry, ""};
-  }
+  if (const facts::ConfigFile* entry = find_named_entry(boot, name)) return {entry, ""};
   return {nullptr, "GRUB's default is " + name +
                        ", which is the name of no entry that starts Linux, so the trial entry "
                        "could become the default"};

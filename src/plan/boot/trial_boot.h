@@ -5,15 +5,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "plan/boot/boot_steps.h"
 
 namespace headroom::plan {
-
-// How the name of a trial's loader entry ends.
-inline constexpr std::string_view trial_entry_end = "-0-headroomtrial.conf";
 
 // GRUB whose menu is in grub.cfg: `permanent` is done by confirm, after the trial. Where no trial
 // can be made, it is done at once, and notes say why.

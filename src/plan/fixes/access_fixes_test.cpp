@@ -68,7 +68,66 @@ TEST(DevicePermissionFix, without_a_user_it_asks_whose_groups_are_meant) {
   World world = refused_world();
   world.options.user = "root";
   EXPECT_FALSE(world.applies(device_permission_fix));
-  EXPECT_THAT(world.plan(device_permission_fix).error().next, HasSubstr("sudo headroom"));
+  EXPECT_THAT(world.plan(device_permission_fix).error().next, HasSubstr("--user NAME"));
+}
+
+// As root sees it for alice: everything can be opened by who looks.
+World world_seen_by_root() {
+  World world = refused_world();
+  world.facts.machine.kfd_usable = known(true);
+  world.facts.gpus[0].render_usable = known(true);
+  world.facts.gpus[0].render_owner = owned(0660, 44);
+  world.files.push_back(
+      {"/etc/passwd", "root:x:0:0::/root:/bin/sh\nalice:x:1000:1000::/home/a:\n"});
+  world.options.looked_as_user = false;
+  return world;
+}
+
+TEST(DevicePermissionFix, root_asks_for_the_user_whose_groups_lack_it) {
+  World world = world_seen_by_root();
+  ASSERT_TRUE(world.applies(device_permission_fix));
+  EXPECT_THAT(commands_of(*world.plan(device_permission_fix)),
+              ElementsAre("usermod -aG render alice", "usermod -aG video alice"));
+}
+
+TEST(DevicePermissionFix, root_asks_for_nobody_by_itself) {
+  World world = world_seen_by_root();
+  world.options.user = "root";
+  world.options.looked_as_user = true;
+  EXPECT_FALSE(world.applies(device_permission_fix));
+  const Error error = world.plan(device_permission_fix).error();
+  EXPECT_THAT(error.message, HasSubstr("expected the user"));
+  EXPECT_EQ(error.next, "headroom fix device-permission --user NAME");
+}
+
+TEST(DevicePermissionFix, a_user_whose_groups_suffice_hears_of_older_sessions) {
+  World world = world_seen_by_root();
+  world.files[0].text = "video:x:44:alice\nrender:x:104:alice\n";
+  EXPECT_FALSE(world.applies(device_permission_fix));
+  EXPECT_THAT(world.plan(device_permission_fix).error().message, HasSubstr("log out and in again"));
+}
+
+TEST(DevicePermissionFix, the_users_own_group_and_own_node_count) {
+  World world = world_seen_by_root();
+  world.files[0].text = "video:x:44:alice\nrender:x:104:\n";
+  world.files[1].text = "alice:x:1000:104::/home/a:\n";
+  EXPECT_FALSE(world.applies(device_permission_fix));
+  world.files[1].text = "alice:x:1000:1000::/home/a:\n";
+  EXPECT_TRUE(world.applies(device_permission_fix));
+  world.facts.machine.kfd_owner = {known(std::uint64_t{0600}), known(std::uint64_t{1000}),
+                                   known(std::uint64_t{0})};
+  EXPECT_FALSE(world.applies(device_permission_fix));
+}
+
+TEST(DevicePermissionFix, what_is_not_known_refuses_nobody) {
+  World world = world_seen_by_root();
+  world.facts.machine.kfd_owner = {};
+  world.facts.gpus[0].render_owner = {};
+  EXPECT_FALSE(world.applies(device_permission_fix));
+  EXPECT_THAT(world.plan(device_permission_fix).error().message, HasSubstr("not known"));
+  world = world_seen_by_root();
+  world.files.clear();  // A capture without /etc/group.
+  EXPECT_FALSE(world.applies(device_permission_fix));
 }
 
 TEST(DevicePermissionFix, a_group_of_the_system_image_is_copied_first) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // device-permission: makes the user a member of the groups that own the GPU's device nodes, gives
-// /dev/kfd such a group where it has none, and lets rootless quadlets keep the user's groups.
+// /dev/kfd such a group where it has none, and lets rootless quadlets keep the user's groups. Who
+// asks for somebody else, as root does with sudo, is answered by that user's groups in the files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,14 +18,6 @@ namespace {
 constexpr std::string_view id = "device-permission";
 constexpr std::string_view rules_path = "/etc/udev/rules.d/70-headroom.rules";
 
-bool refused(const facts::Facts& facts) {
-  const auto& kfd = facts.machine.kfd_usable;
-  if (kfd && !*kfd) return true;
-  return std::any_of(facts.gpus.begin(), facts.gpus.end(), [](const facts::Gpu& gpu) {
-    return gpu.render_usable && !*gpu.render_usable;
-  });
-}
-
 // Every user may open it: no group is needed, in containers neither.
 bool open_to_all(const facts::Ownership& owner) {
   return owner.mode && (*owner.mode & 06U) == 06U;
@@ -32,6 +25,52 @@ bool open_to_all(const facts::Ownership& owner) {
 
 bool is_roots_alone(const facts::Ownership& owner) {
   return owner.gid && *owner.gid == 0 && owner.mode && !open_to_all(owner);
+}
+
+// Whether somebody tried to open a node as the user who is meant, and could not.
+bool was_refused(const facts::Facts& facts) {
+  const auto& kfd = facts.machine.kfd_usable;
+  if (kfd && !*kfd) return true;
+  return std::any_of(facts.gpus.begin(), facts.gpus.end(), [](const facts::Gpu& gpu) {
+    return gpu.render_usable && !*gpu.render_usable;
+  });
+}
+
+std::vector<const facts::Ownership*> owners_of_nodes(const facts::Facts& facts) {
+  std::vector<const facts::Ownership*> owners = {&facts.machine.kfd_owner};
+  for (const facts::Gpu& gpu : facts.gpus) owners.push_back(&gpu.render_owner);
+  return owners;
+}
+
+// Whether the user's next login may open such a node. Nobody is locked out by what is not known.
+// Access that only a session at the machine's own screen has (systemd's uaccess) does not count.
+bool will_be_refused(const FixSubject& subject, const facts::Ownership& owner) {
+  if (!owner.mode || !owner.uid || !owner.gid || open_to_all(owner)) return false;
+  const std::string& user = subject.options.user;
+  const auto number = number_of_user(subject, user);
+  if (number == *owner.uid) return (*owner.mode & 0600U) != 0600U;
+  if (setting_file(subject, "/etc/group") == nullptr) return false;
+  const auto group = group_of_id(subject, *owner.gid);
+  const bool member = group && is_member(subject, *group, user);
+  return !member || (*owner.mode & 060U) != 060U;
+}
+
+bool is_refused(const FixSubject& subject) {
+  if (subject.options.looked_as_user) return was_refused(subject.facts);
+  const auto owners = owners_of_nodes(subject.facts);
+  return std::any_of(owners.begin(), owners.end(),
+                     [&](const auto* owner) { return will_be_refused(subject, *owner); });
+}
+
+// No ordinary user is meant, and there is a node that not everybody may open.
+bool lacks_user(const FixSubject& subject) {
+  const std::string& user = subject.options.user;
+  if (!user.empty() && user != "root") return false;
+  const auto owners = owners_of_nodes(subject.facts);
+  return was_refused(subject.facts) ||
+         std::any_of(owners.begin(), owners.end(), [](const facts::Ownership* owner) {
+           return owner->mode && !open_to_all(*owner);
+         });
 }
 
 // The groups that own the nodes; render and video where that is not known.
@@ -136,24 +175,45 @@ void tell_for_host(const FixSubject& subject, Change& change) {
   }
 }
 
+std::string why_not_needed(const FixSubject& subject) {
+  if (subject.options.looked_as_user) return "the device nodes here can be opened";
+  const auto owners = owners_of_nodes(subject.facts);
+  const auto is_known = [](const auto* owner) { return owner->mode.known(); };
+  if (std::none_of(owners.begin(), owners.end(), is_known)) {
+    return "it is not known who may open the device nodes of this machine";
+  }
+  const auto is_open = [](const auto* owner) { return !owner->mode || open_to_all(*owner); };
+  if (std::all_of(owners.begin(), owners.end(), is_open)) {
+    return "everybody may open the device nodes here";
+  }
+  return fmt::format(
+      "{} may open the device nodes here by the groups that each login gives; a session that began "
+      "before it was given them has to log out and in again",
+      subject.options.user);
+}
+
+Error ask_for_user(const FixSubject& subject) {
+  return {Errc::invalid,
+          fmt::format("{}: expected the user who is to open the device nodes, found {}", id,
+                      subject.options.user.empty() ? "nobody" : "root, who may open any"),
+          fmt::format("headroom fix {} --user NAME", id)};
+}
+
 Result<Change> make(const FixSubject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   Change change;
   change.fix = id;
   change.title = "Let this user open the GPU's device nodes";
   change.words = subject.options.words;
-  const bool needed = refused(subject.facts);
+  const bool needed = is_refused(subject);
+  const std::string& user = subject.options.user;
   if (machine.in_container()) {
     if (!needed) return not_needed(id, "the device nodes here can be opened");
     tell_for_host(subject, change);
     return change;
   }
+  if (lacks_user(subject)) return ask_for_user(subject);
   if (needed) {
-    const std::string& user = subject.options.user;
-    if (user.empty() || user == "root") {
-      return Error{Errc::invalid, "device-permission: it is not known which user is meant",
-                   "run it as that user with sudo: sudo headroom fix device-permission --apply"};
-    }
     if (is_roots_alone(machine.kfd_owner)) add_rule(subject, change);
     add_groups(subject, change);
     if (change.steps.empty()) {
@@ -162,7 +222,7 @@ Result<Change> make(const FixSubject& subject) {
   }
   add_quadlets(subject, change);
   if (!change.steps.empty()) return change;
-  return not_needed(id, "the device nodes here can be opened");
+  return not_needed(id, why_not_needed(subject));
 }
 
 bool applies(const FixSubject& subject) {
@@ -174,7 +234,7 @@ bool applies(const FixSubject& subject) {
 constinit const Fix device_permission_fix = {
     .id = id,
     .meaning = "Makes you a member of the groups that own the GPU's device nodes.",
-    .takes = "",
+    .takes = "--user NAME",
     .applies = applies,
     .plan = make,
 };

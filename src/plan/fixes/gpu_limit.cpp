@@ -7,6 +7,7 @@
 #include "facts/what_if.h"
 #include "findings/memory_use.h"
 #include "plan/boot/boot_steps.h"
+#include "plan/boot/next_boot.h"
 #include "plan/confirm_unit.h"
 #include "plan/fixes/gpu_limit_words.h"
 #include "plan/forecast.h"
@@ -24,6 +25,7 @@ class Planner {
       : subject_(subject),
         wish_(wish),
         machine_(subject.facts.machine),
+        next_(at_next_boot({subject.boot, subject.facts.machine})),
         command_(fmt::format("headroom fix {}", wish.fix)) {}
 
   Result<Change> plan() {
@@ -37,10 +39,11 @@ class Planner {
     }
     HEADROOM_CHECK(choose());
     if (machine_.in_container()) return host_only(machine_, parameters_, subject_.options);
-    if (is_in_force()) return nothing_to_do(*apu_, machine_, choice_->size, command_);
-    Change change;
+    if (is_in_force()) return nothing_to_do(*apu_, next_, choice_->size, command_);
     HEADROOM_TRY(BootSteps steps, plan_parameters({subject_.boot, machine_, subject_.options.trial},
                                                   parameters_, subject_.options.via));
+    if (steps.steps.empty()) return only_restart(next_, parameters_);
+    Change change;
     change.fix = wish_.fix;
     change.words = subject_.options.words;
     change.needs_reboot = true;
@@ -57,7 +60,7 @@ class Planner {
   // The size, what it would bring, and whether it brings anything.
   Status choose() {
     const bool gttsize_set =
-        machine_.gttsize.known() || machine_.option("amdgpu", "gttsize") != nullptr;
+        machine_.gttsize.known() || next_.option("amdgpu", "gttsize") != nullptr;
     drops_gttsize_ = gttsize_set && !subject_.options.keep_gttsize;
     const Bytes ram = *machine_.memory.total;
     SizeRequest request{command_, subject_.options.size, subject_.options.reserve, ram};
@@ -101,9 +104,11 @@ class Planner {
   const Gpu& predicted_apu() const { return *find_apu(prediction_.facts); }
   bool takes_system_memory() const { return findings::on_gtt(predicted_apu()); }
 
+  // What jobs get now is what every boot brings: the driver's pool tells the one, the boot loader's
+  // and modprobe's files the other.
   bool is_in_force() const {
     if (!choice_ || drops_gttsize_ || !apu_->pool) return false;
-    const auto* option = machine_.option(machine_.ttm_module, "pages_limit");
+    const auto* option = next_.option(machine_.ttm_module, "pages_limit");
     if (option == nullptr) return false;
     const bool set = option->value == std::to_string(to_pages(choice_->size));
     if (set && *apu_->pool == choice_->size) return true;
@@ -121,7 +126,7 @@ class Planner {
   }
 
   void describe(Change& change) const {
-    const LimitStory story{*apu_, predicted_apu(), machine_, drops_gttsize_};
+    const LimitStory story{*apu_, predicted_apu(), next_, drops_gttsize_};
     if (!choice_) {
       change.title = fmt::format("Take amdgpu.gttsize away, so that {} uses its {} carve-out",
                                  apu_->name, to_string(*predicted_apu().vram_total));
@@ -139,6 +144,7 @@ class Planner {
   const FixSubject& subject_;
   const LimitWish& wish_;
   const MachineFacts& machine_;
+  const MachineFacts next_;  // With the options that its next boot will have.
   std::string command_;
   const Gpu* apu_ = nullptr;
   bool drops_gttsize_ = false;

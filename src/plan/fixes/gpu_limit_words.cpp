@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "facts/largest_allocation.h"
+#include "plan/boot/next_boot.h"
 
 namespace headroom::plan {
 namespace {
@@ -16,7 +17,7 @@ constexpr std::string_view ttm_words =
     "TTM's limit counts for GPUs that take their memory from the RAM, which an APU does";
 
 std::string place(const facts::ModuleOption& option) {
-  return option.source.path == "/proc/cmdline"
+  return is_kernel_argument(option)
              ? "the kernel command line"
              : fmt::format("{} (line {})", option.source.path, option.source.line);
 }
@@ -88,9 +89,9 @@ Error carve_out_pool(const Gpu& apu, const facts::Prediction& prediction) {
       "--if carveout=512MiB"};
 }
 
-Error nothing_to_do(const Gpu& apu, const MachineFacts& machine, Bytes asked,
+Error nothing_to_do(const Gpu& apu, const MachineFacts& next, Bytes asked,
                     const std::string& command) {
-  const auto* option = machine.option(machine.ttm_module, "pages_limit");
+  const auto* option = next.option(next.ttm_module, "pages_limit");
   const std::string where = option == nullptr ? "" : " in " + place(*option);
   std::string message = fmt::format("nothing to do: {} has {} of RAM, set for every boot{}",
                                     apu.name, to_string(*apu.pool), where);
@@ -99,6 +100,22 @@ Error nothing_to_do(const Gpu& apu, const MachineFacts& machine, Bytes asked,
           fmt::format("{}; that is more than the {} that would be chosen here", message,
                       to_string(asked)),
           fmt::format("{} --size {}GiB   (to lower it)", command, asked.value / (1_GiB).value)};
+}
+
+Error only_restart(const MachineFacts& next, const std::vector<ParameterChange>& parameters) {
+  std::vector<std::string> words;
+  std::string where;
+  for (const ParameterChange& parameter : parameters) {
+    const auto* option = next.option(parameter.module, parameter.key);
+    if (option != nullptr) where = " in " + place(*option);
+    words.push_back(parameter.value ? parameter.name() + "=" + *parameter.value
+                                    : "no " + parameter.name());
+  }
+  return {Errc::invalid,
+          fmt::format("nothing to do but a restart: {} is set for every boot{}, and this boot "
+                      "began without it",
+                      join(words, ", "), where),
+          "sudo reboot   (then headroom check)"};
 }
 
 Error host_only(const MachineFacts& machine, const std::vector<ParameterChange>& parameters,

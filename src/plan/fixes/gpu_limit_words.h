@@ -17,8 +17,11 @@ namespace headroom::plan {
 Error no_apu(const facts::Facts& facts);
 // The pool would be the carve-out even so.
 Error carve_out_pool(const facts::Gpu& apu, const facts::Prediction& prediction);
-Error nothing_to_do(const facts::Gpu& apu, const facts::MachineFacts& machine, Bytes asked,
+// `next`: the machine with the options that its next boot will have.
+Error nothing_to_do(const facts::Gpu& apu, const facts::MachineFacts& next, Bytes asked,
                     const std::string& command);
+// Every file says so already, and this boot began before that.
+Error only_restart(const facts::MachineFacts& next, const std::vector<ParameterChange>& parameters);
 // A container cannot set what its host's kernel boots with.
 Error host_only(const facts::MachineFacts& machine, const std::vector<ParameterChange>& parameters,
                 const FixOptions& options);

@@ -13,6 +13,27 @@ namespace headroom::plan {
 namespace {
 
 constexpr std::array files = {"/etc/group", "/usr/lib/group"};
+constexpr std::array user_files = {"/etc/passwd", "/usr/lib/passwd"};
+
+struct Account {
+  std::optional<std::uint64_t> number;
+  std::optional<std::uint64_t> group;
+};
+
+// passwd(5): NAME:PASSWORD:UID:GID:GECOS:HOME:SHELL.
+std::optional<Account> find_account(const FixSubject& subject, std::string_view user) {
+  for (const char* path : user_files) {
+    const facts::ConfigFile* file = setting_file(subject, path);
+    if (file == nullptr) continue;
+    for (const std::string_view line : split_lines(file->text)) {
+      const auto fields = split(line, ':');
+      if (fields.size() >= 4 && fields[0] == user) {
+        return Account{parse_u64(fields[2]), parse_u64(fields[3])};
+      }
+    }
+  }
+  return std::nullopt;
+}
 
 template <class Accept>
 std::optional<Group> find(const FixSubject& subject, Accept accept) {
@@ -91,8 +112,17 @@ std::optional<std::string> group_of_id(const FixSubject& subject, std::uint64_t 
 
 bool is_member(const FixSubject& subject, std::string_view group, std::string_view user) {
   const auto found = find_group(subject, group);
-  return found &&
-         std::find(found->members.begin(), found->members.end(), user) != found->members.end();
+  if (!found) return false;
+  const auto& members = found->members;
+  if (std::find(members.begin(), members.end(), user) != members.end()) return true;
+  const auto account = find_account(subject, user);
+  const auto fields = split(found->line, ':');
+  return account && account->group && parse_u64(fields[2]) == account->group;
+}
+
+std::optional<std::uint64_t> number_of_user(const FixSubject& subject, std::string_view user) {
+  const auto account = find_account(subject, user);
+  return account ? account->number : std::nullopt;
 }
 
 std::vector<Step> steps_to_join(const FixSubject& subject, const std::vector<std::string>& groups) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of this machine as /etc/group has them (group(5)), and the steps that make a user a member
-// of one.
+// Groups and users of this machine as its files have them (group(5), passwd(5)), and the steps that
+// make a user a member of a group. A session that has begun keeps the groups that it got then.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,11 @@ struct Group {
 
 std::optional<Group> find_group(const FixSubject& subject, std::string_view name);
 std::optional<std::string> group_of_id(const FixSubject& subject, std::uint64_t gid);
-// As a member that is listed; a primary group is not looked at.
+// As a member that is listed, or because it is the user's own group in the user table.
 bool is_member(const FixSubject& subject, std::string_view group, std::string_view user);
+
+// The user's number; nothing where no table that was read has the name.
+std::optional<std::uint64_t> number_of_user(const FixSubject& subject, std::string_view user);
 
 // Requires: options.user is known.
 std::vector<Step> steps_to_join(const FixSubject& subject, const std::vector<std::string>& groups);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // iommu-not-passthrough: iommu=pt on the kernel command line, where check found that the IOMMU
-// translates what several GPUs send to each other.
+// translates what several GPUs send to each other, or that this boot has it and the next one will
+// not.
+#include <fmt/format.h>
+
 #include "plan/boot/boot_steps.h"
+#include "plan/boot/next_boot.h"
 #include "plan/diagnosed.h"
 #include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
@@ -10,12 +14,15 @@ namespace headroom::plan {
 namespace {
 
 constexpr std::string_view id = "iommu-not-passthrough";
+constexpr std::string_view word = "iommu=pt";
 
 Result<Change> make(const FixSubject& subject) {
-  if (!is_diagnosed(subject.diagnosis, id)) {
+  const facts::MachineFacts& machine = subject.facts.machine;
+  const BootSubject boot{subject.boot, machine, subject.options.trial};
+  const bool is_lost = subject.facts.gpus.size() > 1 && is_lost_at_next_boot(boot, word);
+  if (!is_lost && !is_diagnosed(subject.diagnosis, id)) {
     return not_needed(id, "no GPUs here whose traffic to each other the IOMMU translates");
   }
-  const facts::MachineFacts& machine = subject.facts.machine;
   Change change;
   change.fix = id;
   change.title = "Let the IOMMU pass the GPUs' traffic through";
@@ -29,8 +36,14 @@ Result<Change> make(const FixSubject& subject) {
     change.steps.push_back(by_hand("On the host: headroom fix iommu-not-passthrough"));
     return change;
   }
-  const BootSubject boot{subject.boot, machine, subject.options.trial};
-  HEADROOM_TRY(BootSteps steps, plan_kernel_arguments(boot, {{"iommu=pt"}, {}}));
+  HEADROOM_TRY(BootSteps steps, plan_kernel_arguments(boot, {{std::string(word)}, {}}));
+  if (steps.steps.empty()) {
+    return Error{Errc::invalid,
+                 fmt::format("nothing to do but a restart: {} is on the kernel command line of "
+                             "every boot, and this boot began without it",
+                             word),
+                 "sudo reboot   (then headroom check)"};
+  }
   add_to(change, std::move(steps));
   expect_the_same(subject, change);
   return change;

@@ -51,8 +51,11 @@ Result<Change> make(const FixSubject& subject) {
   if (!parameters.empty()) {
     const BootSubject boot{subject.boot, subject.facts.machine, subject.options.trial};
     HEADROOM_TRY(BootSteps steps, plan_parameters(boot, parameters, subject.options.via));
-    add_to(change, std::move(steps));
-    expect_the_same(subject, change);
+    // Of what the next boot no longer has there is nothing to take out.
+    if (!steps.steps.empty()) {
+      add_to(change, std::move(steps));
+      expect_the_same(subject, change);
+    }
   }
   if (!change.steps.empty()) return change;
   return not_needed(change.fix, "no file that was read has a setting that is dangerous here");

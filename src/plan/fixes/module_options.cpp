@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // option-overridden and option-not-in-force: memory options of amdgpu and TTM that contradict each
 // other, or that the initramfs does not know of. Neither invents a value: the one that counts, or
-// was asked for last, is set everywhere.
+// was asked for last, is set everywhere. Both go by what the next boot will have: what was taken
+// back since this one began is not set again.
 #include <fmt/format.h>
 
 #include <set>
 
 #include "plan/boot/boot_steps.h"
+#include "plan/boot/next_boot.h"
 #include "plan/confirm_unit.h"
 #include "plan/diagnosed.h"
 #include "plan/fixes/every_fix.h"
+#include "plan/fixes/places.h"
 #include "plan/forecast.h"
 
 namespace headroom::plan {
@@ -23,7 +26,7 @@ bool is_memory_module(const std::string& module) {
 
 template <const Fix& fix>
 bool applies(const FixSubject& subject) {
-  return !subject.facts.machine.in_container() && is_diagnosed(subject.diagnosis, fix.id);
+  return is_diagnosed(subject.diagnosis, fix.id) && acts(fix.plan(subject));
 }
 
 Error in_container(const FixSubject& subject) {
@@ -68,7 +71,7 @@ std::vector<ParameterChange> find_overridden(const facts::MachineFacts& machine)
 Result<Change> set_alike(const FixSubject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   if (machine.in_container()) return in_container(subject);
-  const auto parameters = find_overridden(machine);
+  const auto parameters = find_overridden(at_next_boot({subject.boot, machine}));
   if (parameters.empty()) {
     return Error{Errc::invalid,
                  "nothing to do: no memory option is set in two places with two values",
@@ -77,6 +80,10 @@ Result<Change> set_alike(const FixSubject& subject) {
   Change change = start(subject, option_overridden_fix, "Set each memory option alike everywhere");
   HEADROOM_TRY(BootSteps steps, plan_parameters({subject.boot, machine, subject.options.trial},
                                                 parameters, subject.options.via));
+  if (steps.steps.empty()) {
+    return Error{Errc::invalid, "nothing to do but a restart: the files have it alike already",
+                 "sudo reboot   (then headroom check)"};
+  }
   change.forecast = forecast_of(subject, parameters);
   for (const ParameterChange& one : parameters) {
     change.notes.push_back(
@@ -91,13 +98,15 @@ Result<Change> set_alike(const FixSubject& subject) {
 Result<Change> renew_initramfs(const FixSubject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   if (machine.in_container()) return in_container(subject);
+  if (!is_diagnosed(subject.diagnosis, option_not_in_force_fix.id)) {
+    return not_needed(option_not_in_force_fix.id, "no option here waits for a new initramfs");
+  }
   std::vector<ParameterChange> parameters;
   std::set<std::string> files;
-  for (const ModuleOption& option : machine.options) {
-    const bool counts = machine.option(option.module, option.key) == &option;
-    if (!is_memory_module(option.module) || !counts || option.source.path == "/proc/cmdline") {
-      continue;
-    }
+  const facts::MachineFacts next = at_next_boot({subject.boot, machine});
+  for (const ModuleOption& option : next.options) {
+    const bool counts = next.option(option.module, option.key) == &option;
+    if (!is_memory_module(option.module) || !counts || is_kernel_argument(option)) continue;
     parameters.push_back({option.module, option.key, option.value});
     files.insert(option.source.path);
   }

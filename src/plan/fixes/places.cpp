@@ -128,7 +128,7 @@ void expect_the_same(const FixSubject& subject, Change& change) {
   change.needs_reboot = true;
   Forecast forecast = make_forecast(facts::predict(subject.facts, {}), {});
   if (forecast.rungs.empty()) {
-    change.notes.emplace_back("After the reboot: headroom confirm");
+    change.notes.emplace_back("After the reboot: sudo headroom confirm");
     return;
   }
   change.forecast = std::move(forecast);

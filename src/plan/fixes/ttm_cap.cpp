@@ -2,6 +2,9 @@
 // ttm-cap, and the findings that the same change cures: limits set too small (gttsize-cap), above
 // the RAM (limit-above-ram), after the driver had loaded (limit-not-in-force), or in two places
 // that contradict each other (gtt-pool-mismatch).
+#include <fmt/format.h>
+
+#include "plan/boot/next_boot.h"
 #include "plan/diagnosed.h"
 #include "plan/fixes/every_fix.h"
 #include "plan/fixes/gpu_limit.h"
@@ -20,9 +23,20 @@ bool applies(const FixSubject& subject) {
 // The limit as it is set for boot, or as it reads now; nothing where it is the kernel's own.
 std::optional<Bytes> present_limit(const FixSubject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
-  const bool is_set = machine.option(machine.ttm_module, "pages_limit") != nullptr ||
+  const facts::MachineFacts next = at_next_boot({subject.boot, machine});
+  const bool is_set = next.option(machine.ttm_module, "pages_limit") != nullptr ||
                       is_diagnosed(subject.diagnosis, limit_not_in_force_fix.id);
   return is_set ? machine.pages_limit.optional() : std::nullopt;
+}
+
+// What these cure has to be there; to choose another limit without, there is ttm-cap.
+template <const Fix& fix>
+Result<Change> cure(const FixSubject& subject, std::optional<Bytes> usual) {
+  const bool here = subject.facts.machine.in_container() || find_apu(subject.facts) == nullptr ||
+                    is_diagnosed(subject.diagnosis, fix.id);
+  if (here) return plan_gpu_limit(subject, {fix.id, usual, false});
+  return Error{Errc::invalid, fmt::format("{}: headroom check does not find it here", fix.id),
+               "headroom fix ttm-cap --size SIZE   (to choose another limit)"};
 }
 
 Result<Change> raise(const FixSubject& subject) {
@@ -30,19 +44,19 @@ Result<Change> raise(const FixSubject& subject) {
 }
 
 Result<Change> replace_setting(const FixSubject& subject) {
-  return plan_gpu_limit(subject, {gttsize_cap_fix.id, std::nullopt, false});
+  return cure<gttsize_cap_fix>(subject, std::nullopt);
 }
 
 Result<Change> lower(const FixSubject& subject) {
-  return plan_gpu_limit(subject, {limit_above_ram_fix.id, std::nullopt, false});
+  return cure<limit_above_ram_fix>(subject, std::nullopt);
 }
 
 Result<Change> keep_for_boot(const FixSubject& subject) {
-  return plan_gpu_limit(subject, {limit_not_in_force_fix.id, present_limit(subject), false});
+  return cure<limit_not_in_force_fix>(subject, present_limit(subject));
 }
 
 Result<Change> make_alike(const FixSubject& subject) {
-  return plan_gpu_limit(subject, {gtt_pool_mismatch_fix.id, present_limit(subject), false});
+  return cure<gtt_pool_mismatch_fix>(subject, present_limit(subject));
 }
 
 }  // namespace
