@@ -91,12 +91,12 @@ class TwoAtOnce(unittest.TestCase):
         self.assertFalse((self.output / ".headroom.lock").exists())
 
     def test_a_run_killed_again_and_again_ends_with_the_same_bytes(self):
-        job = write_job(self.scratch, epochs=30)
+        job = write_job(self.scratch, epochs=8)
         whole = self.scratch / "whole"
         self.assertEqual(self.programs.run("headroom-train", job, "--output", whole).returncode, 0)
         moments = random.Random(5)
         state = self.output / "checkpoint" / "state.safetensors"
-        for _ in range(4):
+        for _ in range(3):
             resume = ["--resume"] if state.exists() else []
             before = state.stat().st_mtime_ns if resume else None
             run = self.programs.start("headroom-train", job, "--output", self.output, "--quiet", *resume)
