@@ -169,6 +169,7 @@ int answer_log(const LogQuestion& question, const LookedAt* machine,
   const auto job = read_job(question.job);
   if (!job) return print_error(context, job.error(), exit_usage);
   if (const auto refused = refuse_report(question, *job, context)) return *refused;
+  if (!question.report.empty()) context.printer.finish_first();
   const auto signatures = knowledge::load_signatures();
   if (!signatures) return print_error(context, signatures.error(), exit_could_not_look);
   const auto matcher = logs::Matcher::make(*signatures);

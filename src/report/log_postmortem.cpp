@@ -105,9 +105,9 @@ std::string what_to_change(const LogDiagnosis& diagnosis) {
 
 std::string to_postmortem(const LogDiagnosis& diagnosis, const findings::Scene& scene,
                           const LogExtent& extent) {
-  return fmt::format("# Post-mortem: {}\n\n", diagnosis.cause.id) +
-         summary(diagnosis, scene, extent) + timeline(diagnosis) + root_cause(diagnosis) +
-         what_to_change(diagnosis);
+  return printable_lines(fmt::format("# Post-mortem: {}\n\n", diagnosis.cause.id) +
+                         summary(diagnosis, scene, extent) + timeline(diagnosis) +
+                         root_cause(diagnosis) + what_to_change(diagnosis));
 }
 
 }  // namespace headroom::report
