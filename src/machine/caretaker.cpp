@@ -55,7 +55,7 @@ void close_all_but(int one, int other) {
 
 }  // namespace
 
-Caretaker::Caretaker(int folder, std::string name, std::string stale)
+Caretaker::Caretaker(int folder, std::string name, const std::string& stale)
     : folder_(folder), name_(std::move(name)) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return;

@@ -20,7 +20,7 @@ class Caretaker {
   // needs to be there yet. If `stale` is not empty, the child first sweeps the folder of what
   // begins with it (sweep.h). Where no process can be started, the owner's destructor does what it
   // can.
-  Caretaker(int folder, std::string name, std::string stale);
+  Caretaker(int folder, std::string name, const std::string& stale);
   // What has the name by now is gone when this returns.
   ~Caretaker();
   Caretaker(const Caretaker&) = delete;
