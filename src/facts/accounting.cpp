@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <initializer_list>
 
 #include "facts/gpu.h"
 
@@ -9,49 +12,75 @@ namespace {
 // What idle cards were seen to keep for themselves: 8 MiB (MI300A), 10 MiB (MI50 32 GB), 19 MiB
 // (RX 7900 XT), 283 MiB (MI300X, 192 GiB); page tables grow with the memory. An APU's display scans
 // out of its carve-out.
-Bytes idle_bound(const Gpu& gpu, bool integrated) {
-  const Bytes total = gpu.vram_total ? *gpu.vram_total : Bytes{};
+Bytes idle_bound(Bytes total, bool integrated) {
   Bytes bound = 32_MiB + Bytes{total.value / 512};
   if (integrated) bound += 192_MiB;
   return bound;
 }
 
-Fact<Bytes> find_used(const Gpu& gpu, bool with_gtt) {
-  if (!gpu.vram_used || !with_gtt) return gpu.vram_used;
+Fact<Bytes> computed(Bytes amount, const char* how) {
+  return {amount, Source{"computed", 0, how}};
+}
+
+// Where it is not known whether a GPU has memory of its own, VRAM alone may be half of the answer.
+Fact<Bytes> find_used(const Gpu& gpu) {
+  if (!gpu.vram_used) return gpu.vram_used;
+  if (!gpu.integrated) return gpu.integrated.absent<Bytes>();
+  if (!*gpu.integrated) return gpu.vram_used;
   if (!gpu.gtt_used) return gpu.gtt_used;
-  return {*gpu.vram_used + *gpu.gtt_used, Source{"computed", 0, "VRAM in use + GTT in use"}};
+  return computed(*gpu.vram_used + *gpu.gtt_used, "VRAM in use + GTT in use");
+}
+
+// What one holder has, where either witness told anything.
+std::optional<Bytes> held_by(const Holder& holder, bool integrated) {
+  if (!integrated) return holder.vram;
+  if (!holder.vram && !holder.gtt) return std::nullopt;
+  return (holder.vram ? *holder.vram : Bytes{}) + (holder.gtt ? *holder.gtt : Bytes{});
+}
+
+Fact<Bytes> sum_of(const Gpu& gpu, Whereabouts whereabouts) {
+  const bool integrated = gpu.integrated && *gpu.integrated;
+  Bytes sum;
+  for (const Holder& holder : gpu.holders) {
+    if (holder.whereabouts != whereabouts) continue;
+    const auto held = held_by(holder, integrated);
+    if (!held) {
+      return {Missing{Why::not_present, fmt::format("what PID {} holds is not told", holder.pid)},
+              holder.source};
+    }
+    sum += *held;
+  }
+  return computed(sum, "the sum over its holders");
+}
+
+// The first of them that is not known, or nullptr.
+const Fact<Bytes>* first_unknown(std::initializer_list<const Fact<Bytes>*> needed) {
+  for (const Fact<Bytes>* fact : needed) {
+    if (!*fact) return fact;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
 Accounting make_accounting(const Gpu& gpu) {
-  const bool integrated = gpu.integrated && *gpu.integrated;
   Accounting account;
-  account.used = find_used(gpu, integrated);
-  for (const Holder& holder : gpu.holders) {
-    Bytes held = holder.vram ? *holder.vram : Bytes{};
-    if (integrated && holder.gtt) held += *holder.gtt;
-    switch (holder.whereabouts) {
-      case Whereabouts::here:
-        account.here += held;
-        break;
-      case Whereabouts::outside:
-        account.outside += held;
-        break;
-      case Whereabouts::gone:
-        account.gone += held;
-    }
-  }
-  if (!account.used) {
-    account.unattributed = account.used;
+  account.used = find_used(gpu);
+  account.here = sum_of(gpu, Whereabouts::here);
+  account.outside = sum_of(gpu, Whereabouts::outside);
+  account.gone = sum_of(gpu, Whereabouts::gone);
+  const auto* unknown = first_unknown(
+      {&account.used, &account.here, &account.outside, &account.gone, &gpu.vram_total});
+  if (unknown != nullptr) {
+    account.baseline = account.unattributed = account.beyond = *unknown;
     return account;
   }
-  const Bytes held = account.here + account.outside + account.gone;
+  const Bytes held = *account.here + *account.outside + *account.gone;
   const Bytes rest = saturating_sub(*account.used, held);
-  account.beyond = saturating_sub(held, *account.used);
-  account.baseline = std::min(rest, idle_bound(gpu, integrated));
-  account.unattributed = {rest - account.baseline,
-                          Source{"computed", 0, "in use - holders - the driver's own"}};
+  const Bytes own = std::min(rest, idle_bound(*gpu.vram_total, *gpu.integrated));
+  account.beyond = computed(saturating_sub(held, *account.used), "holders - in use");
+  account.baseline = computed(own, "what idle GPUs keep, at most");
+  account.unattributed = computed(rest - own, "in use - holders - the driver's own");
   return account;
 }
 

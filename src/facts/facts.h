@@ -33,7 +33,8 @@ struct Facts {
   PythonStack python;
   Fact<bool> looked;  // The PCI or DRM folders could be listed; missing: "no GPU" would be a guess.
   Fact<bool> kfd_present;         // /sys/class/kfd exists: the kernel has the compute driver.
-  int kfd_nodes_withheld = 0;     // Nodes that are listed and whose properties cannot be read.
+  int kfd_nodes_withheld = 0;     // Nodes that are listed and whose properties may not be read.
+  int kfd_nodes_unread = 0;       // Nodes that may be GPUs and could not be read otherwise.
   bool holders_complete = false;  // Every process could be looked into, and none is out of sight.
   std::vector<KfdProcess> kfd_processes;
   Environment environment;  // Settings of data/knobs.toml, wherever this machine has them.

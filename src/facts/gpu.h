@@ -70,7 +70,7 @@ struct Gpu : PciGpu {
 // node, are GPUs too. `no_node` is why a device may lack its node. Sorted by PCI address; ladders
 // and holders are not filled in yet.
 std::vector<Gpu> join_gpus(const std::vector<PciGpu>& devices, const std::vector<KfdNode>& nodes,
-                           const Missing& no_node, const knowledge::GpuTables& tables);
+                           const NoNode& no_node, const knowledge::GpuTables& tables);
 
 // MI300A and MI300X share a target; what their memory is follows rules of its own.
 bool is_mi300(const Gpu& gpu);

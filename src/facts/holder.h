@@ -67,11 +67,12 @@ std::vector<Holder> find_holders(const Gpu& gpu, const Processes& processes, boo
 // the gone, the driver's own, or not attributed. On an APU carve-out and GTT are one memory.
 struct Accounting {
   Fact<Bytes> used;
-  Bytes here, outside, gone;
+  Fact<Bytes> here, outside, gone;  // Missing where a holder's share is not known.
   // Firmware, page tables and scan-out buffers: what an idle GPU shows, or an upper bound of it.
-  Bytes baseline;
+  Fact<Bytes> baseline;
   Fact<Bytes> unattributed;
-  Bytes beyond;  // Holders claim that much more than the driver counts: buffers that they share.
+  // Holders claim that much more than the driver counts: buffers that they share.
+  Fact<Bytes> beyond;
 };
 
 // Requires: `gpu.holders` is filled in.

@@ -67,8 +67,12 @@ bool in_kfd(const Process& process, const Processes& processes, bool in_containe
 }
 
 // Both witnesses may know the same allocation; the larger figure holds it all.
-void merge(std::optional<Bytes>& have, const Bytes& kfd) {
-  have = have ? std::max(*have, kfd) : kfd;
+void merge(std::optional<Bytes>& have, const Fact<Bytes>& kfd) {
+  if (kfd) have = have ? std::max(*have, *kfd) : *kfd;
+}
+
+bool is_nothing(const Fact<Bytes>& used) {
+  return used && used->value == 0;
 }
 
 }  // namespace
@@ -86,7 +90,7 @@ std::vector<Holder> find_holders(const Gpu& gpu, const Processes& processes, boo
   }
   for (const KfdProcess& kfd : processes.kfd) {
     const auto used = gpu.kfd_id ? kfd.vram.find(*gpu.kfd_id) : kfd.vram.end();
-    if (used == kfd.vram.end() || !used->second || used->second->value == 0) continue;
+    if (used == kfd.vram.end() || is_nothing(used->second)) continue;
     const Process* process = find_process(processes.visible, kfd, in_container);
     const std::uint64_t pid = process != nullptr ? process->pid : kfd.pid;
     auto holder = std::find_if(holders.begin(), holders.end(), [&](const Holder& known) {
@@ -106,7 +110,7 @@ std::vector<Holder> find_holders(const Gpu& gpu, const Processes& processes, boo
     }
     holder->in_kfd = true;
     holder->source = used->second.source();
-    merge(pool_in_gtt ? holder->gtt : holder->vram, *used->second);
+    merge(pool_in_gtt ? holder->gtt : holder->vram, used->second);
   }
   std::stable_sort(holders.begin(), holders.end(), [](const Holder& a, const Holder& b) {
     const auto total = [](const Holder& holder) {

@@ -28,7 +28,8 @@ Fact<bool> infer_integrated(const Gpu& gpu, const Text& kernel,
   if (gpu.board_info) return {false, gpu.board_info.source()};
   if (gpu.vram_vendor) return {false, gpu.vram_vendor.source()};
   const auto version = kernel ? parse_kernel_version(*kernel) : std::nullopt;
-  const bool absent = gpu.board_info.missing().why == Why::not_present && gpu.vram_total.known();
+  const bool absent = gpu.board_info.missing().why == Why::not_present &&
+                      gpu.vram_vendor.missing().why == Why::not_present && gpu.vram_total.known();
   if (absent && version && *version >= board_info_since) return {true, gpu.board_info.source()};
   return {Missing{Why::not_present, "neither the target, the PCI id nor sysfs tells"},
           gpu.device.source()};

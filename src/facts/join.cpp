@@ -81,7 +81,7 @@ Fact<knowledge::Support> find_support(const Gpu& gpu, const knowledge::GpuTables
 }
 
 // `node` is the GPU's own, or null with `no_node` as the reason.
-Gpu make_gpu(const PciGpu& device, const KfdNode* node, const Missing& no_node,
+Gpu make_gpu(const PciGpu& device, const KfdNode* node, const NoNode& no_node,
              const knowledge::GpuTables& tables) {
   Gpu gpu;
   static_cast<PciGpu&>(gpu) = device;
@@ -97,11 +97,9 @@ Gpu make_gpu(const PciGpu& device, const KfdNode* node, const Missing& no_node,
     const auto address = pci_address(*node);
     if (address) gpu.pci = *address;
   } else {
-    const Source topology{"/sys/class/kfd/kfd/topology/nodes", 0, ""};
-    gpu.kfd_id = {no_node, topology};
-    gpu.unique_id = {no_node, topology};
-    gpu.kfd_node = {no_node, topology};
-    gpu.pool = {no_node, topology};
+    gpu.kfd_id = {no_node.why, no_node.source};
+    gpu.unique_id = gpu.kfd_node = gpu.kfd_id;
+    gpu.pool = gpu.kfd_id.absent<Bytes>();
   }
   gpu.gfx = find_gfx(gpu, node, tables);
   gpu.name = find_name(gpu, tables);
@@ -144,7 +142,7 @@ std::vector<const PciGpu*> find_devices(const std::vector<PciGpu>& devices,
 }  // namespace
 
 std::vector<Gpu> join_gpus(const std::vector<PciGpu>& devices, const std::vector<KfdNode>& nodes,
-                           const Missing& no_node, const knowledge::GpuTables& tables) {
+                           const NoNode& no_node, const knowledge::GpuTables& tables) {
   std::vector<Gpu> gpus;
   const auto joined = find_devices(devices, nodes);
   for (std::size_t i = 0; i < nodes.size(); ++i) {

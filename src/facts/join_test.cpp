@@ -79,10 +79,11 @@ TEST(Join, partitions_of_one_card_are_gpus_whose_use_sysfs_does_not_tell) {
 
 TEST(Join, a_card_without_a_node_says_why) {
   const auto gpus = join_gpus({device("0000:03:00.0", 0x7550, 128)}, {},
-                              {Why::no_permission, "withheld"}, tables());
+                              {{Why::no_permission, "withheld"}, {"/nodes/1", 0, ""}}, tables());
   ASSERT_EQ(gpus.size(), 1U);
   EXPECT_EQ(gpus[0].kfd_id.missing().why, Why::no_permission);
   EXPECT_EQ(gpus[0].pool.missing().text, "withheld");
+  EXPECT_EQ(gpus[0].pool.source().path, "/nodes/1");
   EXPECT_EQ(*gpus[0].gfx, "gfx1201");
 }
 

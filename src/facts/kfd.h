@@ -36,11 +36,21 @@ struct KfdNode {
   // A GPU, or CPU and GPU in one node as old kernels built for APUs. Unknown nodes are neither.
   bool is_gpu() const { return simd_count && *simd_count > 0; }
   bool is_readable() const { return simd_count.known(); }
+  // By a container's device rules, which ROCr passes over as if it were not there.
+  bool is_withheld() const { return !simd_count && simd_count.missing().why == Why::no_permission; }
+  // Neither read nor withheld: what ROCr sees there is not known, but for a CPU's, whose id is 0.
+  bool is_unread() const { return !simd_count && !is_withheld() && (!gpu_id || *gpu_id != 0); }
   // What `links` does not hold, the driver does not record. Old kernels count no p2p_links.
   bool has_all_links() const {
     const std::uint64_t peers = p2p_links_count ? *p2p_links_count : 0;
     return io_links_count && !links.empty() && links.size() >= *io_links_count + peers;
   }
+};
+
+// Why a device may lack its node, and where that shows.
+struct NoNode {
+  Missing why;
+  Source source;
 };
 
 // One memory bank: mem_banks/M/properties and, where it exists, mem_banks/M/used_memory.

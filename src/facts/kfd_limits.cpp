@@ -27,6 +27,9 @@ void parse_line(const Text& line, Fact<Bytes>& used, Fact<Bytes>& limit) {
   if (!usual) return;
   used = parse_mib(words[2], line.source());
   limit = parse_mib(words[5], line.source());
+  if (!limit || limit->value > 0) return;
+  const Missing unset{Why::not_present, "0M: the compute driver has not set its limits yet"};
+  used = limit = {unset, line.source()};
 }
 
 }  // namespace

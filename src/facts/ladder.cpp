@@ -7,6 +7,7 @@
 
 #include "facts/gpu.h"
 #include "facts/machine_facts.h"
+#include "facts/what_if.h"
 
 namespace headroom::facts {
 namespace {
@@ -20,12 +21,19 @@ Fact<T> absent(Why why, std::string text) {
   return {Missing{why, std::move(text)}, Source{}};
 }
 
+// Below for certain, whatever the rung's source rounds off: a copy that lost its last digits does
+// not outbid what it was copied from.
+bool is_below(const Rung& rung, Bytes other) {
+  return *rung.limit < other && !may_be(rung, other);
+}
+
 class Builder {
  public:
   Builder(const Gpu& gpu, const MachineFacts& machine) : gpu_(gpu), machine_(machine) {
     ladder_.route = infer_route(gpu, machine);
     in_gtt_ = ladder_.route && *ladder_.route == Route::gtt;
     in_vram_ = ladder_.route && *ladder_.route == Route::vram;
+    ladder_.kfd_rule = find_kfd_rule(gpu, machine, in_gtt_);
   }
 
   Ladder build() {
@@ -61,10 +69,21 @@ class Builder {
     }
     add("vram", FixedAt::boot, in_vram_, gpu_.vram_total).used = gpu_.vram_used;
     // The file is live, but what KFD and GTT took from it was taken when the driver loaded.
-    add("ttm", FixedAt::driver_load, in_gtt_, machine_.pages_limit).used =
-        memory.gpu_active ? memory.gpu_active : gpu_.gtt_used;
+    add("ttm", FixedAt::driver_load, in_gtt_, machine_.pages_limit).used = ttm_used();
     add("gtt", FixedAt::driver_load, in_gtt_, gpu_.gtt_total).used = gpu_.gtt_used;
     add("prefer-gtt", FixedAt::driver_load, in_gtt_, switch_state());
+  }
+
+  // Kernels that do not count it leave GTT, which is the most of it.
+  Fact<Bytes> ttm_used() const {
+    if (!machine_.memory.total) return machine_.memory.total.absent<Bytes>();
+    return machine_.memory.gpu_active ? machine_.memory.gpu_active : gpu_.gtt_used;
+  }
+
+  Fact<Bytes> pool_used() const {
+    if (!gpu_.pool) return gpu_.pool.absent<Bytes>();
+    if (!ladder_.route) return ladder_.route.absent<Bytes>();
+    return in_gtt_ ? gpu_.gtt_used : gpu_.vram_used;
   }
 
   Fact<Bytes> switch_state() const {
@@ -79,11 +98,25 @@ class Builder {
   }
 
   void pool_rungs() {
-    add("pool", FixedAt::driver_load, ladder_.route.known(), gpu_.pool).used =
-        in_gtt_ ? gpu_.gtt_used : gpu_.vram_used;
+    add("pool", FixedAt::driver_load, ladder_.route.known(), gpu_.pool).used = pool_used();
     const KfdLimits& kfd = machine_.kfd_limits;
-    add("kfd-system", FixedAt::driver_load, in_gtt_, system_limit()).used = kfd.system_used;
-    add("kfd-ttm", FixedAt::driver_load, in_gtt_, ttm_limit_at_load()).used = kfd.ttm_used;
+    Rung& system = add("kfd-system", FixedAt::driver_load, in_gtt_, system_limit());
+    system.used = kfd.system_used;
+    mark_source(kfd.system_limit, depends_on_free_ram, system);
+    Rung& ttm = add("kfd-ttm", FixedAt::driver_load, in_gtt_, ttm_limit_at_load());
+    ttm.used = kfd.ttm_used;
+    mark_source(
+        kfd.ttm_limit, [](KfdRule rule) { return !copies_ttm(rule); }, ttm);
+  }
+
+  // The driver's own figure is rounded; a formula is exact, or a bound where it takes what is free.
+  void mark_source(const Fact<Bytes>& own_figure, bool (*is_bound)(KfdRule), Rung& rung) const {
+    if (!rung.limit) return;
+    if (own_figure) {
+      rung.unit = kfd_limits_unit;
+    } else {
+      rung.at_most = ladder_.kfd_rule && is_bound(*ladder_.kfd_rule);
+    }
   }
 
   Fact<Bytes> system_limit() const {
@@ -94,12 +127,21 @@ class Builder {
     if (machine_.kfd_limits.system_limit) return machine_.kfd_limits.system_limit;
     const Fact<Bytes>& ram = machine_.memory.total;
     if (!ram) return ram.absent<Bytes>();
-    return {kfd_system_limit(*ram), computed(explain_system_limit(*ram))};
+    if (!ladder_.kfd_rule) return ladder_.kfd_rule.absent<Bytes>();
+    if (!depends_on_free_ram(*ladder_.kfd_rule)) {
+      return {kfd_system_limit(*ram), computed(explain_system_limit(*ram))};
+    }
+    return {most_of_system(*ram), computed("15/16 of the RAM that is free when the driver loads")};
   }
 
   // The driver's own figure is in debugfs; without root, a pool in system memory shows it.
   Fact<Bytes> ttm_limit_at_load() const {
     if (machine_.kfd_limits.ttm_limit) return machine_.kfd_limits.ttm_limit;
+    const Fact<Bytes>& ram = machine_.memory.total;
+    if (ladder_.kfd_rule && !copies_ttm(*ladder_.kfd_rule)) {
+      if (!ram) return ram.absent<Bytes>();
+      return {most_of_ttm(*ram), computed("3/8 of the RAM that is free when the driver loads")};
+    }
     if (in_gtt_ && gpu_.pool) {
       return {*gpu_.pool, computed("TTM's limit when the driver loaded, as the pool shows")};
     }
@@ -123,6 +165,7 @@ class Builder {
     Fact<Bytes> tightest = absent(Why::not_present, "");
     for (const Text& text : machine_.cgroup.dmem_max) {
       auto limit = parse_dmem(text, gpu_.pci);
+      if (!text && text.missing().why != Why::not_present) return limit;  // It may hold any.
       if (limit ? !tightest || *limit < *tightest : !tightest) tightest = std::move(limit);
     }
     return tightest;
@@ -142,7 +185,7 @@ class Builder {
     Rung* smallest = nullptr;
     for (Rung& rung : ladder_.rungs) {
       const bool counts = rung.applies && rung.kind == RungKind::capacity && rung.limit;
-      if (counts && (smallest == nullptr || *rung.limit < *smallest->limit)) smallest = &rung;
+      if (counts && (smallest == nullptr || is_below(rung, *smallest->limit))) smallest = &rung;
     }
     if (smallest != nullptr) smallest->binding = true;
   }
@@ -154,24 +197,7 @@ class Builder {
   bool in_vram_ = false;
 };
 
-// Kernels from 6.10 on let an APU's hipMalloc take system memory; before, only the carve-out
-// counted.
-constexpr KernelVersion gtt_pool_since{6, 10, 0};
-
 }  // namespace
-
-std::string explain_system_limit(Bytes ram) {
-  const std::string all = to_string(ram);
-  const Bytes limit = kfd_system_limit(ram);
-  return limit + 1536_MiB == ram - Bytes{ram.value / 64}
-             ? fmt::format("{0} - {0}/64 - 1.50 GiB = {1}", all, to_string(limit))
-             : fmt::format("half of ({0} - {0}/64) = {1}", all, to_string(limit));
-}
-
-Bytes kfd_system_limit(Bytes ram) {
-  const Bytes most = ram - Bytes{ram.value / 64};
-  return most >= 3_GiB ? most - 1536_MiB : Bytes{most.value / 2};
-}
 
 // The bank that KFD shows is what happened; only without it the driver's rule has to be repeated.
 Fact<Route> infer_route(const Gpu& gpu, const MachineFacts& machine) {
@@ -192,12 +218,19 @@ Fact<Route> infer_route(const Gpu& gpu, const MachineFacts& machine) {
   if (!gpu.gtt_total) return gpu.gtt_total.absent<Route>();
   const auto version = machine.kernel ? parse_kernel_version(*machine.kernel) : std::nullopt;
   if (!version) return machine.kernel.absent<Route>();
-  const bool takes_gtt = *version >= gtt_pool_since && *gpu.vram_total < *gpu.gtt_total;
+  const PoolRule rule = is_mi300(gpu) ? PoolRule::carve_out_only : pool_rule_of(*version);
+  const bool smaller = *gpu.vram_total < *gpu.gtt_total;
+  const bool takes_gtt =
+      rule == PoolRule::always_gtt || (rule == PoolRule::smaller_carve_out && smaller);
   return {takes_gtt ? Route::gtt : Route::vram, gpu.gtt_total.source()};
 }
 
 Ladder make_ladder(const Gpu& gpu, const MachineFacts& machine) {
   return Builder(gpu, machine).build();
+}
+
+bool may_be(const Rung& rung, Bytes exact) {
+  return exact >= *rung.limit && exact - *rung.limit < rung.unit;
 }
 
 const Rung* Ladder::rung(std::string_view name) const {
@@ -212,6 +245,18 @@ const Rung* Ladder::binding() const {
     if (rung.binding) return &rung;
   }
   return nullptr;
+}
+
+const Rung* Ladder::ttm_at_load() const {
+  const Rung* copy = rung("kfd-ttm");
+  const bool is_copy = copy != nullptr && copy->limit && kfd_rule && copies_ttm(*kfd_rule);
+  return is_copy ? copy : nullptr;
+}
+
+bool Ladder::varies(std::string_view name) const {
+  if (!kfd_rule) return false;
+  if (name == "kfd-system") return depends_on_free_ram(*kfd_rule);
+  return name == "kfd-ttm" && !copies_ttm(*kfd_rule);
 }
 
 std::string_view to_string(FixedAt fixed_at) {

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "facts/fact.h"
+#include "facts/kfd_rule.h"
 
 namespace headroom::facts {
 
@@ -29,7 +30,14 @@ struct Rung {
   bool applies = false;  // It stands between hipMalloc and memory on this GPU's route.
   bool binding =
       false;  // The smallest capacity that applies; of equals, the one furthest upstream.
+  // The source counts in units of this and rounds down: what holds is the limit or more, by less
+  // than one unit. Figures that no more than this tells apart are one.
+  Bytes unit{1};
+  bool at_most = false;  // What holds cannot be known beforehand; it is no more than the limit.
 };
+
+// Whether the limit, for all that its source rounds off, may be this figure. Requires: it is known.
+bool may_be(const Rung& rung, Bytes exact);
 
 // Where hipMalloc's memory comes from.
 enum class Route {
@@ -39,21 +47,21 @@ enum class Route {
 
 struct Ladder {
   Fact<Route> route;
+  Fact<KfdRule> kfd_rule;   // What "kfd-system" and "kfd-ttm" are computed by.
   std::vector<Rung> rungs;  // From upstream to downstream.
 
   const Rung* rung(std::string_view name) const;
   const Rung* binding() const;
+  // "kfd-ttm" where it is known and is TTM's limit as it was when the driver loaded; else nullptr.
+  const Rung* ttm_at_load() const;
+  // Whether that rung is computed from the RAM that happened to be free when the driver loaded, so
+  // that the next boot has another.
+  bool varies(std::string_view name) const;
 };
 
 // Needs the GPU's own facts (integrated, vram, gtt, pool) but not its ladder.
 Fact<Route> infer_route(const Gpu& gpu, const MachineFacts& machine);
 Ladder make_ladder(const Gpu& gpu, const MachineFacts& machine);
-
-// amdkfd's limit on system memory: RAM − RAM/64, minus 1.5 GiB where that leaves at least 1.5 GiB
-// of it and half of it otherwise (amdgpu_amdkfd_gpuvm.c).
-Bytes kfd_system_limit(Bytes ram);
-// The same with its numbers filled in: "125.08 GiB - 125.08 GiB/64 - 1.50 GiB = 121.63 GiB".
-std::string explain_system_limit(Bytes ram);
 
 std::string_view to_string(FixedAt fixed_at);
 std::string_view to_string(RungKind kind);

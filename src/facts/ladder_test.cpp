@@ -39,13 +39,6 @@ std::string binding(const Case& c) {
   return ladder.binding() == nullptr ? "" : ladder.binding()->name;
 }
 
-TEST(Ladder, kfd_system_limit_as_measured) {
-  // A 15196 MiB board whose driver prints 13422 MiB.
-  EXPECT_EQ(kfd_system_limit(15196_MiB).value >> 20U, 13422U);
-  EXPECT_EQ(kfd_system_limit(2_GiB).value, (2_GiB - 32_MiB).value / 2);
-  EXPECT_EQ(kfd_system_limit({}).value, 0U);
-}
-
 TEST(Ladder, of_equal_limits_the_one_upstream_binds) {
   EXPECT_EQ(binding(apu(512_MiB, 120_GiB, 62_GiB, 125_GiB, 62_GiB)), "ttm");
 }
@@ -77,6 +70,10 @@ TEST(Ladder, the_pool_tells_the_route) {
 TEST(Ladder, without_the_pool_the_drivers_rule_is_repeated) {
   Case c = apu(512_MiB, 15_GiB, {}, 30_GiB, 15_GiB);
   c.gpu.pool = {Missing{Why::no_permission, ""}, Source{}};
+  EXPECT_EQ(*infer_route(c.gpu, c.machine), Route::gtt);
+  c.gpu.vram_total = known(16_GiB);
+  EXPECT_EQ(*infer_route(c.gpu, c.machine), Route::vram);
+  c.machine.kernel = known(std::string("6.12.48+deb13-amd64"));
   EXPECT_EQ(*infer_route(c.gpu, c.machine), Route::gtt);
   c.machine.kernel = known(std::string("6.5.0-valve"));
   EXPECT_EQ(*infer_route(c.gpu, c.machine), Route::vram);
@@ -117,6 +114,37 @@ TEST(Ladder, a_vram_limit_of_the_control_group_binds) {
   c.gpu.pci = "0000:03:00.0";
   c.machine.cgroup.dmem_max = {known(std::string("drm/0000:03:00.0/vram0 1073741824\n"))};
   EXPECT_EQ(binding(c), "dmem");
+}
+
+// What mem_limit says, in MiB, of a machine where root reads.
+void read_as_root(Case& c, std::uint64_t system_mib, std::uint64_t ttm_mib) {
+  const Source file{"/sys/kernel/debug/kfd/mem_limit", 1, ""};
+  c.machine.kfd_limits.system_limit = {1_MiB * system_mib, file};
+  c.machine.kfd_limits.ttm_limit = {1_MiB * ttm_mib, file};
+}
+
+TEST(Ladder, a_copy_that_counts_in_mib_does_not_outbid_what_it_was_copied_from) {
+  const Bytes half = {67081035776};  // 63973.46 MiB.
+  Case c = apu(512_MiB, half, half, {134162075648}, half);
+  read_as_root(c, 124411, 63973);
+  EXPECT_EQ(binding(c), "ttm");
+}
+
+TEST(Ladder, a_limit_of_the_driver_below_all_others_binds_although_it_is_rounded) {
+  Case c = apu(512_MiB, 5_GiB, 5_GiB, 10_GiB, 5_GiB);
+  read_as_root(c, 9129, 3651);
+  EXPECT_EQ(binding(c), "kfd-ttm");
+}
+
+TEST(Ladder, shares_of_what_was_free_are_no_copy_of_ttms_limit) {
+  Case c = apu(512_MiB, 5_GiB, 5_GiB, 10_GiB, 5_GiB);
+  read_as_root(c, 9129, 3651);  // 15/16 and 3/8 of 9738 MiB.
+  const Ladder ladder = make_ladder(c.gpu, c.machine);
+  EXPECT_EQ(*ladder.kfd_rule, KfdRule::shares_of_free_ram);
+  EXPECT_EQ(ladder.ttm_at_load(), nullptr);
+  EXPECT_TRUE(ladder.varies("kfd-ttm"));
+  EXPECT_TRUE(ladder.varies("kfd-system"));
+  EXPECT_FALSE(ladder.varies("pool"));
 }
 
 TEST(Ladder, nothing_known_is_nothing_binding) {

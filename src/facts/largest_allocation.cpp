@@ -13,7 +13,8 @@ std::string explain(const Rung& rung) {
   if (rung.kind == RungKind::one_allocation) {
     return "HIP lets one allocation have " + origin;
   }
-  return fmt::format("the rung {} allows no more ({})", rung.name, origin);
+  return fmt::format("the rung {} allows {} ({})", rung.name,
+                     rung.at_most ? "at most that" : "no more", origin);
 }
 
 }  // namespace

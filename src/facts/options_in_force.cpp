@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "facts/options_in_force.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace headroom::facts {
@@ -14,15 +16,12 @@ std::string plain(std::string_view value) {
 }
 
 bool was_in_force(const Facts& facts, const ModuleOption& option) {
-  constexpr std::uint64_t page_bytes = 4096;
-  const auto pages = parse_u64(option.value);
-  if (option.key != "pages_limit" || !pages) return false;
-  for (const Gpu& gpu : facts.gpus) {
-    const Rung* at_load = gpu.ladder.rung("kfd-ttm");
-    if (at_load == nullptr || !at_load->limit) continue;
-    if (at_load->limit->value / page_bytes == *pages) return true;
-  }
-  return false;
+  const auto limit = parse_pages_limit(Text(option.value, option.source));
+  if (option.key != "pages_limit" || !limit) return false;
+  return std::any_of(facts.gpus.begin(), facts.gpus.end(), [&](const Gpu& gpu) {
+    const Rung* at_load = gpu.ladder.ttm_at_load();
+    return at_load != nullptr && may_be(*at_load, *limit);
+  });
 }
 
 }  // namespace

@@ -59,6 +59,12 @@ PeerLink join_pair(const Gpu& a, const Gpu& b, const KfdNode& from, const KfdNod
   return peer;
 }
 
+const KfdNode* first_unread(const std::vector<KfdNode>& nodes) {
+  const auto found = std::find_if(nodes.begin(), nodes.end(),
+                                  [](const KfdNode& node) { return node.is_unread(); });
+  return found == nodes.end() ? nullptr : &*found;
+}
+
 Fact<std::uint64_t> index_in(const std::vector<std::size_t>& order, std::size_t position,
                              const Source& source) {
   const auto found = std::find(order.begin(), order.end(), position);
@@ -92,9 +98,17 @@ void count_devices(Facts& facts, const std::vector<KfdNode>& nodes) {
     ids.push_back(node.unique_id ? *node.unique_id : 0);  // 0: no id names it.
     numbers.push_back(node.index);
   }
+  const KfdNode* unread = first_unread(nodes);
   VisibleDevices visible = apply_masks(ids, facts.masks);
-  facts.mask_errors = std::move(visible.rejected);
+  if (unread == nullptr) facts.mask_errors = std::move(visible.rejected);
   for (Gpu& gpu : facts.gpus) {
+    const bool counted_before = gpu.kfd_node && unread != nullptr &&
+                                *gpu.kfd_node < static_cast<std::uint64_t>(unread->index);
+    if (unread != nullptr && !(counted_before && facts.masks.empty())) {
+      gpu.connection.rocr_index = unread->simd_count.absent<std::uint64_t>();
+      gpu.connection.hip_index = gpu.connection.rocr_index;
+      continue;
+    }
     if (!gpu.kfd_node) {
       gpu.connection.rocr_index = gpu.kfd_node;
       gpu.connection.hip_index = gpu.kfd_node;

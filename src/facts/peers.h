@@ -12,7 +12,9 @@ namespace headroom::facts {
 // nodes records counts. Without records, XGMI shows by a hive that both belong to.
 std::vector<PeerLink> join_peers(const std::vector<Gpu>& gpus, const std::vector<KfdNode>& nodes);
 
-// Sets rocr_index and hip_index of every GPU, and mask_errors, from the masks in `facts`.
+// Sets rocr_index and hip_index of every GPU, and mask_errors, from the masks in `facts`. Where a
+// node that may be a GPU could not be read, those after it have no index, and with a mask none has:
+// a place in the list that is known only if nothing was overlooked is not known.
 void count_devices(Facts& facts, const std::vector<KfdNode>& nodes);
 
 // The bridges above both of these GPUs, lowest first; none if they meet in the CPU only.

@@ -67,6 +67,34 @@ TEST(Peers, devices_are_counted_in_the_order_of_nodes) {
   EXPECT_EQ(*facts.gpus[1].connection.hip_index, 1U);
 }
 
+KfdNode unread(int index, Why why = Why::not_present) {
+  KfdNode made = node(index, {});
+  made.simd_count = {Missing{why, ""}, Source{"/nodes/properties", 0, ""}};
+  return made;
+}
+
+TEST(Peers, behind_a_node_that_could_not_be_read_no_place_is_known) {
+  Facts facts;
+  facts.gpus = {gpu("a", 1), gpu("b", 3)};
+  count_devices(facts, {node(1, {}), unread(2), node(3, {})});
+  EXPECT_EQ(*facts.gpus[0].connection.hip_index, 0U);
+  ASSERT_FALSE(facts.gpus[1].connection.hip_index.known());
+  EXPECT_EQ(facts.gpus[1].connection.hip_index.source().path, "/nodes/properties");
+  facts.masks = {{"HIP_VISIBLE_DEVICES", "1", Source{}}};
+  count_devices(facts, {node(1, {}), unread(2), node(3, {})});
+  EXPECT_FALSE(facts.gpus[0].connection.hip_index.known());
+  EXPECT_TRUE(facts.mask_errors.empty());
+}
+
+TEST(Peers, a_node_that_is_withheld_or_a_cpus_is_not_counted) {
+  Facts facts;
+  facts.gpus = {gpu("a", 3)};
+  KfdNode cpu = unread(1);
+  cpu.gpu_id = known(std::uint64_t{0});
+  count_devices(facts, {cpu, unread(2, Why::no_permission), node(3, {})});
+  EXPECT_EQ(*facts.gpus[0].connection.hip_index, 0U);
+}
+
 TEST(Peers, bridges_above_both_are_shared) {
   Gpu a = gpu("a", 1), b = gpu("b", 2);
   for (const char* pci : {"a", "port1", "switch", "root"})

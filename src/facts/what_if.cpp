@@ -57,12 +57,14 @@ class Predictor {
     MachineFacts& machine = prediction_.facts.machine;
     machine.memory.available = not_yet();
     machine.memory.gpu_active = not_yet();
+    const auto apu = std::find_if(now_.gpus.begin(), now_.gpus.end(), is_subject);
     machine.kfd_limits = {};  // They were computed when the driver loaded, and will be again.
     if (change_.kernel) {
       const auto& [major, minor, patch] = *change_.kernel;
       machine.kernel = predicted(fmt::format("{}.{}.{}", major, minor, patch), "--if");
+    } else if (apu != now_.gpus.end()) {
+      machine.kfd_limits.rule = observe_kfd_rule(*apu, now_.machine);
     }
-    const auto apu = std::find_if(now_.gpus.begin(), now_.gpus.end(), is_subject);
     if (apu == now_.gpus.end()) {
       say("No GPU here takes its memory from the RAM by these settings: they change nothing.");
     } else {
@@ -71,6 +73,7 @@ class Predictor {
       find_gttsize();
     }
     for (Gpu& gpu : prediction_.facts.gpus) settle(gpu);
+    for (const Gpu& gpu : prediction_.facts.gpus) say_what_varies(gpu);
     return std::move(prediction_);
   }
 
@@ -128,12 +131,25 @@ class Predictor {
 
   void settle(Gpu& gpu) {
     gpu.holders.clear();
-    gpu.accounting = {};
-    gpu.accounting.used = gpu.accounting.unattributed = not_yet();
+    facts::Accounting& account = gpu.accounting;
+    for (Fact<Bytes>* figure : {&account.used, &account.here, &account.outside, &account.gone,
+                                &account.baseline, &account.unattributed, &account.beyond}) {
+      *figure = not_yet();
+    }
     gpu.vram_used = not_yet();
     gpu.gtt_used = not_yet();
     if (is_subject(gpu)) choose_pool(gpu);
     gpu.ladder = make_ladder(gpu, prediction_.facts.machine);
+  }
+
+  // What no formula gives is said, with the bound that the ladder has.
+  void say_what_varies(const Gpu& gpu) {
+    for (const char* name : {"kfd-system", "kfd-ttm"}) {
+      const Rung* rung = gpu.ladder.rung(name);
+      if (rung == nullptr || !rung->applies || !rung->limit || !rung->at_most) continue;
+      say(fmt::format("{} cannot be predicted: this kernel's compute driver takes {}, at most {}.",
+                      name, rung->limit.source().text, to_string(*rung->limit)));
+    }
   }
 
   void choose_pool(Gpu& gpu) {

@@ -103,13 +103,43 @@ TEST(WhatIf, a_limit_written_into_the_live_file_does_not_outlive_the_reboot) {
 
 TEST(WhatIf, what_the_compute_driver_computed_at_load_does_not_outlive_the_reboot) {
   Facts now = strix_halo();
-  now.machine.kfd_limits.ttm_limit = known(gib(61.35));
-  now.machine.kfd_limits.system_limit = known(gib(50));
+  now.machine.kfd_limits.ttm_limit = known(gib(40));
+  now.machine.kfd_limits.system_limit = known(kfd_system_limit(gib(122.70)) - 100_MiB);
   const Gpu gpu = predict_gpu(now, {"ttm.pages_limit=100GiB"});
   ASSERT_NE(gpu.ladder.binding(), nullptr);
   EXPECT_EQ(gpu.ladder.binding()->name, "ttm");
   EXPECT_EQ(*gpu.ladder.rung("kfd-ttm")->limit, gib(100));
   EXPECT_EQ(*gpu.ladder.rung("kfd-system")->limit, kfd_system_limit(gib(122.70)));
+}
+
+// A driver whose figures are 15/16 and 3/8 of what was free, read by root in a machine that really
+// boots Linux 6.1 (Debian 12, 10 GiB).
+Facts with_shares_of_free_ram() {
+  Facts now = strix_halo("6.1.0-50-amd64");
+  now.machine.memory.total = known(Bytes{10181856} * 1024);
+  now.machine.kfd_limits.system_limit = known(9129_MiB);
+  now.machine.kfd_limits.ttm_limit = known(3651_MiB);
+  return now;
+}
+
+TEST(WhatIf, a_limit_that_depends_on_what_is_free_is_a_bound_and_said_to_be) {
+  const auto change = *parse_what_if({"ttm.pages_limit=6GiB"});
+  const Prediction prediction = predict(with_shares_of_free_ram(), change);
+  const Ladder& ladder = prediction.facts.gpus.front().ladder;
+  EXPECT_TRUE(ladder.rung("kfd-ttm")->at_most);
+  EXPECT_EQ(*ladder.rung("kfd-ttm")->limit, most_of_ttm(Bytes{10181856} * 1024));
+  EXPECT_TRUE(ladder.rung("kfd-system")->at_most);
+  EXPECT_EQ(ladder.binding()->name, "kfd-ttm");
+  EXPECT_THAT(prediction.steps, ::testing::Contains(HasSubstr("kfd-ttm cannot be predicted")));
+}
+
+TEST(WhatIf, another_kernel_brings_its_own_rule) {
+  const auto change = *parse_what_if({"ttm.pages_limit=6GiB", "kernel=6.12"});
+  const Prediction prediction = predict(with_shares_of_free_ram(), change);
+  const Ladder& ladder = prediction.facts.gpus.front().ladder;
+  EXPECT_EQ(*ladder.rung("kfd-ttm")->limit, 6_GiB);
+  EXPECT_FALSE(ladder.rung("kfd-ttm")->at_most);
+  EXPECT_EQ(ladder.binding()->name, "ttm");
 }
 
 TEST(WhatIf, an_option_is_kept_unless_it_is_taken_back) {

@@ -16,7 +16,9 @@ std::optional<ApuLimit> find_apu_limit(const facts::Gpu& gpu, const facts::Machi
   if (!system_memory || binding == nullptr || !machine.memory.total) return std::nullopt;
   const std::string& name = binding->name;
   const Bytes ram = *machine.memory.total;
-  const bool movable = name == "ttm" || name == "gtt" || name == "pool" || name == "kfd-ttm";
+  // The compute driver's limit moves with TTM's where it is a copy of it.
+  const bool copy = name == "kfd-ttm" && gpu.ladder.ttm_at_load() != nullptr;
+  const bool movable = name == "ttm" || name == "gtt" || name == "pool" || copy;
   return ApuLimit{*binding->limit, advised_gpu_limit(ram), ram, name == "gtt", movable};
 }
 

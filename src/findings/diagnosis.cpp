@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "findings/needed_facts.h"
+
 namespace headroom::findings {
 namespace {
 
@@ -55,8 +57,9 @@ int weight(Verdict verdict) {
   }
 }
 
-Verdict verdict_of(const Gpu& gpu, const std::vector<Finding>& findings) {
-  Verdict worst = gpu.ladder.binding() != nullptr ? Verdict::ok : Verdict::unknown;
+Verdict verdict_of(const Facts& facts, const Gpu& gpu, const std::vector<Finding>& findings) {
+  const bool known = gpu.ladder.binding() != nullptr && !find_needed_missing(facts, gpu);
+  Verdict worst = known ? Verdict::ok : Verdict::unknown;
   for (const Finding& finding : findings) {
     if (!finding.claim || !concerns(finding, gpu)) continue;
     if (weight(finding.claim->verdict) > weight(worst)) worst = finding.claim->verdict;
@@ -70,9 +73,9 @@ Verdict combine(const Facts& facts, const std::vector<const Gpu*>& primary,
   if (facts.gpus.empty()) return facts.looked ? Verdict::no_gpu : Verdict::unknown;
   Verdict worst = Verdict::ok;
   bool any_works = false;
-  bool any_unknown = false;
+  bool any_unknown = facts.kfd_nodes_unread > 0;  // Each may be a GPU that is not in the list.
   for (const Gpu* gpu : primary) {
-    const Verdict verdict = verdict_of(*gpu, findings);
+    const Verdict verdict = verdict_of(facts, *gpu, findings);
     any_works = any_works || verdict == Verdict::ok || verdict == Verdict::limited;
     any_unknown = any_unknown || verdict == Verdict::unknown;
     if (weight(verdict) > weight(worst)) worst = verdict;

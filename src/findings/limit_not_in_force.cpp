@@ -10,17 +10,22 @@
 namespace headroom::findings {
 namespace {
 
+// Nobody raises a limit by a hundredth.
+bool are_alike(Bytes live, Bytes then) {
+  const double ratio = share(live, then);
+  return ratio > 0.99 && ratio < 1.01;
+}
+
 std::vector<Finding> find(const Subject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   std::vector<Finding> findings;
   for (const facts::Gpu& gpu : subject.facts.gpus) {
     if (!on_gtt(gpu) || !machine.pages_limit) continue;
-    const auto* at_load = gpu.ladder.rung("kfd-ttm");
-    if (at_load == nullptr || !at_load->limit) continue;
+    const auto* at_load = gpu.ladder.ttm_at_load();
+    if (at_load == nullptr) continue;
     const Bytes live = *machine.pages_limit;
     const Bytes then = *at_load->limit;
-    const double ratio = share(live, then);
-    if (ratio > 0.99 && ratio < 1.01) continue;  // Debugfs rounds to MiB.
+    if (may_be(*at_load, live) || are_alike(live, then)) continue;
     Finding finding;
     finding.id = "limit-not-in-force";
     finding.severity = live < then ? Severity::warning : Severity::info;

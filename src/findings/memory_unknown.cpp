@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// memory-unknown: a GPU of which no limit could be read. Said, so that silence is not taken for
-// health.
+// memory-unknown: a GPU of which no limit could be read, or not what the rules about its memory
+// start from. Said, so that silence is not taken for health.
 #include <fmt/format.h>
 
 #include "findings/memory_use.h"
+#include "findings/needed_facts.h"
 #include "findings/rules.h"
 
 namespace headroom::findings {
@@ -15,13 +16,21 @@ std::vector<Finding> find(const Subject& subject) {
   for (const facts::Gpu& gpu : subject.facts.gpus) {
     // A device that amdgpu does not drive shows no memory; driver-not-loaded says so.
     const bool undriven = !gpu.folder.empty() && !gpu.vram_total && !gpu.kfd_id;
-    if (gpu.ladder.binding() != nullptr || undriven) continue;
+    if (undriven) continue;
+    const auto lacking = find_needed_missing(subject.facts, gpu);
+    if (gpu.ladder.binding() != nullptr && !lacking) continue;
     Finding finding;
     finding.id = "memory-unknown";
     finding.gpu = gpu.pci;
-    finding.title = fmt::format("no memory limit of {} could be read", title_of(gpu));
-    finding.evidence = {show(gpu.vram_total, "VRAM"), show(gpu.pool, "the pool")};
     finding.next = "headroom check --verbose";
+    if (gpu.ladder.binding() == nullptr) {
+      finding.title = fmt::format("no memory limit of {} could be read", title_of(gpu));
+      finding.evidence = {show(gpu.vram_total, "VRAM"), show(gpu.pool, "the pool")};
+    } else {
+      finding.title = fmt::format("whether {} is sound cannot be told: {} could not be read",
+                                  title_of(gpu), lacking->meaning);
+      finding.evidence = {*lacking};
+    }
     findings.push_back(std::move(finding));
   }
   return findings;

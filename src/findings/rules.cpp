@@ -23,6 +23,7 @@ constexpr std::array table = {
     &gfx_target_missing_rule,
     &gfx_target_dropped_rule,
     &carve_out_ignored_rule,
+    &share_of_free_ram_rule,
     &gttsize_cap_rule,
     &ttm_cap_rule,
     &uma_carveout_small_rule,

@@ -40,6 +40,7 @@ extern const Rule vram_orphaned_rule;
 extern const Rule vram_held_rule;
 extern const Rule gfx_target_dropped_rule;
 extern const Rule carve_out_ignored_rule;
+extern const Rule share_of_free_ram_rule;
 extern const Rule gttsize_cap_rule;
 extern const Rule ttm_cap_rule;
 extern const Rule uma_carveout_small_rule;

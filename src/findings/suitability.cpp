@@ -302,7 +302,7 @@ std::optional<Suitability> assess(const Subject& subject, const facts::Gpu& gpu)
 bool lacks_compute_node(const facts::Facts& facts, const facts::Gpu& gpu) {
   const bool without = !gpu.kfd_id && gpu.kfd_id.missing().why == facts::Why::not_present;
   const bool driven = gpu.vram_total || (gpu.driver && *gpu.driver == "amdgpu");
-  return without && driven && facts.kfd_nodes_withheld == 0;
+  return without && driven && facts.kfd_nodes_withheld == 0 && facts.kfd_nodes_unread == 0;
 }
 
 std::string_view to_string(Level level) {

@@ -18,6 +18,7 @@ struct PredictedRung {
   std::string rung;  // contracts.md: "ttm", "pool", …
   Bytes limit;
   bool binding = false;
+  bool at_most = false;  // It depends on what is free when the driver loads; the limit is a bound.
 };
 
 // What to look for after the reboot.

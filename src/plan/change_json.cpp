@@ -116,7 +116,8 @@ Forecast read_forecast(const Fields& fields) {
   Forecast forecast;
   fields.each("rungs", [&forecast](const Fields& one) {
     forecast.rungs.push_back({one.text("gpu"), one.text("rung"), Bytes{one.number("limit_bytes")},
-                              one.boolean("binding")});
+                              one.boolean("binding"),
+                              one.has("at_most") && one.boolean("at_most")});
   });
   fields.each("parameters", [&forecast](const Fields& one) {
     forecast.parameters.emplace_back(one.text("name"), one.text("value"));
@@ -149,6 +150,7 @@ Ordered to_json(const Forecast& forecast) {
                              {"rung", bytes_to_json(rung.rung)},
                              {"limit_bytes", rung.limit.value},
                              {"binding", rung.binding}});
+    if (rung.at_most) json["rungs"].back()["at_most"] = true;
   }
   for (const auto& [name, value] : forecast.parameters) {
     json["parameters"].push_back({{"name", bytes_to_json(name)}, {"value", bytes_to_json(value)}});

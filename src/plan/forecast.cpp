@@ -49,9 +49,16 @@ bool sets_limit(const Forecast& forecast) {
 
 Bytes tolerance(const Forecast& forecast, const PredictedRung& rung) {
   if (rung.rung == "vram") return {};
-  const bool follows_ram = rung.rung == "ram" || rung.rung == "kfd-system";
-  if (follows_ram || !sets_limit(forecast)) return {rung.limit.value / ram_tolerance_parts};
-  return rung.rung == "kfd-ttm" ? 1_MiB : 0_B;
+  const bool follows_ram = rung.rung == "ram" || rung.rung == "kfd-system" || rung.at_most;
+  const bool is_exact = !follows_ram && sets_limit(forecast);
+  return is_exact ? 0_B : Bytes{rung.limit.value / facts::ram_tolerance_parts};
+}
+
+// How far the found limit, or what its source may have rounded off it, is from the predicted one.
+Bytes apart(const Rung& found, Bytes predicted) {
+  if (may_be(found, predicted)) return {};
+  const Bytes nearest = predicted < *found.limit ? *found.limit : *found.limit + found.unit - 1_B;
+  return std::max(nearest, predicted) - std::min(nearest, predicted);
 }
 
 // 1 and Y are one value, and so are "31457280" and "31457280\n".
@@ -96,10 +103,12 @@ class Comparer {
           fmt::format("{} of {} ({}): {}", rung.rung, gpu->name, gpu->pci, why));
       return;
     }
-    const Bytes limit = *found->limit;
-    const Bytes apart = std::max(limit, rung.limit) - std::min(limit, rung.limit);
-    if (apart > tolerance(forecast_, rung)) {
-      comparison_.rungs.push_back({gpu->pci, rung.rung, rung.limit, limit});
+    // A forecast that took it for a formula's has not foreseen it, and nobody could have.
+    const bool settled_by_chance =
+        rung.at_most ? *found->limit < rung.limit : gpu->ladder.varies(rung.rung);
+    if (settled_by_chance) return;
+    if (apart(*found, rung.limit) > tolerance(forecast_, rung)) {
+      comparison_.rungs.push_back({gpu->pci, rung.rung, rung.limit, *found->limit});
     }
   }
 
@@ -124,7 +133,8 @@ Forecast make_forecast(const facts::Prediction& prediction,
   for (const Gpu& gpu : prediction.facts.gpus) {
     if (!is_apu(gpu)) continue;
     for (const Rung& rung : gpu.ladder.rungs) {
-      if (is_kept(rung)) forecast.rungs.push_back({gpu.pci, rung.name, *rung.limit, rung.binding});
+      if (!is_kept(rung)) continue;
+      forecast.rungs.push_back({gpu.pci, rung.name, *rung.limit, rung.binding, rung.at_most});
     }
   }
   const facts::Text& kernel = prediction.facts.machine.kernel;

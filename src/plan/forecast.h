@@ -18,10 +18,6 @@ namespace headroom::plan {
 Forecast make_forecast(const facts::Prediction& prediction,
                        std::vector<std::pair<std::string, std::string>> parameters);
 
-// MemTotal is not the same in every boot: kernels differ in what they keep for themselves, by some
-// MiB up to a crash kernel's reserve. A carve-out that was changed shows in the "vram" rung.
-constexpr std::uint64_t ram_tolerance_parts = 256;  // One part in so many of the RAM.
-
 enum class Outcome {
   as_predicted,
   differs,
@@ -50,8 +46,10 @@ struct Comparison {
 };
 
 // The rungs that an option sets exactly ("ttm", "gtt", "pool", "kfd-ttm" where pages_limit is among
-// the parameters) must be equal, but for debugfs, which rounds to MiB; those that follow from the
-// RAM may differ by what MemTotal may.
+// the parameters) must be equal, as far as their sources count (debugfs: in MiB); those that follow
+// from the RAM may differ by what MemTotal may (facts::ram_tolerance_parts; a carve-out that was
+// changed shows in the "vram" rung). One that depends on what was free when the driver loaded, by
+// the forecast or by what the machine shows now, is only held against the forecast's bound.
 Comparison compare(const Forecast& forecast, const facts::Facts& now);
 
 std::string_view to_string(Outcome outcome);

@@ -78,8 +78,62 @@ TEST(Compare, one_page_off_is_not_as_predicted) {
 TEST(Compare, debugfs_rounds_the_drivers_copy_to_mib_and_that_is_right) {
   Facts now = as_wanted();
   now.machine.kfd_limits.ttm_limit = known(120_GiB - 1_MiB + 1_B);
+  now.machine.kfd_limits.system_limit = known(facts::kfd_system_limit(125_GiB));
   now.gpus[0].ladder = make_ladder(now.gpus[0], now.machine);
   EXPECT_EQ(compare(of_120_gib(), now).outcome, Outcome::as_predicted);
+  now.machine.kfd_limits.ttm_limit = known(120_GiB - 1_MiB);
+  now.gpus[0].ladder = make_ladder(now.gpus[0], now.machine);
+  EXPECT_EQ(compare(of_120_gib(), now).outcome, Outcome::differs);
+}
+
+// A machine that really boots Linux 6.1, read by root: 15/16 and 3/8 of what was free.
+Facts with_shares_of_free_ram(Bytes limit, Bytes free) {
+  constexpr std::uint64_t mib = (1_MiB).value;
+  Facts facts = machine(limit, 512_MiB, Bytes{10181856} * 1024);
+  facts.machine.kfd_limits.system_limit = known(Bytes{round_down(free.value / 16 * 15, mib)});
+  facts.machine.kfd_limits.ttm_limit = known(Bytes{round_down(free.value / 8 * 3, mib)});
+  facts.gpus[0].ladder = make_ladder(facts.gpus[0], facts.machine);
+  return facts;
+}
+
+Forecast of_6_gib_on_6_1() {
+  facts::WhatIf change;
+  change.pages_limit.value = 6_GiB;
+  const Bytes half = Bytes{5090928} * 1024;
+  return make_forecast(predict(with_shares_of_free_ram(half, 9738_MiB), change),
+                       {{"ttm.pages_limit", "1572864"}});
+}
+
+TEST(Forecast, a_limit_that_depends_on_what_is_free_is_forecast_as_a_bound) {
+  const Forecast forecast = of_6_gib_on_6_1();
+  for (const PredictedRung& rung : forecast.rungs) {
+    EXPECT_EQ(rung.at_most, rung.rung == "kfd-system" || rung.rung == "kfd-ttm") << rung.rung;
+  }
+}
+
+TEST(Compare, a_limit_that_depends_on_what_was_free_may_be_any_below_its_bound) {
+  for (const Bytes free : {9738_MiB, 9100_MiB, 5000_MiB}) {
+    const Facts now = with_shares_of_free_ram(6_GiB, free);
+    EXPECT_EQ(compare(of_6_gib_on_6_1(), now).outcome, Outcome::as_predicted);
+  }
+}
+
+TEST(Compare, what_the_machine_shows_outweighs_a_forecast_that_did_not_know) {
+  facts::WhatIf change;
+  change.pages_limit.value = 6_GiB;
+  const Facts without_root = machine(5_GiB, 512_MiB, Bytes{10181856} * 1024);
+  const Forecast forecast =
+      make_forecast(predict(without_root, change), {{"ttm.pages_limit", "1572864"}});
+  EXPECT_EQ(compare(forecast, with_shares_of_free_ram(6_GiB, 9738_MiB)).outcome,
+            Outcome::as_predicted);
+}
+
+TEST(Compare, above_its_bound_no_limit_is_as_predicted) {
+  Forecast forecast = of_6_gib_on_6_1();
+  for (PredictedRung& rung : forecast.rungs) {
+    if (rung.rung == "kfd-ttm") rung.limit = 3_GiB;
+  }
+  EXPECT_EQ(compare(forecast, with_shares_of_free_ram(6_GiB, 9738_MiB)).outcome, Outcome::differs);
 }
 
 TEST(Compare, the_ram_may_be_some_mib_off) {

@@ -56,6 +56,7 @@ Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTabl
   facts.looked = devices.looked;
   facts.kfd_present = topology.present;
   facts.kfd_nodes_withheld = topology.withheld;
+  facts.kfd_nodes_unread = topology.unread;
   if (!topology.nodes.empty() && !facts.looked) facts.looked = topology.present;
   facts.other_gpus = read_other_gpus(files, devices.gpus);
   facts.gpus = join_gpus(devices.gpus, topology.nodes, topology.no_node, tables);

@@ -12,6 +12,12 @@ using facts::Text;
 using facts::Why;
 using machine::Files;
 
+// Groups without a file (the root, or a controller that is off there) have no limit; a file that
+// could not be read may hold any.
+bool may_hold_any(const facts::Missing& missing) {
+  return missing.why != Why::not_present && missing.why != Why::not_limited;
+}
+
 // Limits of outer groups hold for the inner ones too: the smallest counts. Without any, the best
 // reason is kept: "no limit is set" is an answer, "not there" is none.
 Fact<Bytes> find_tightest(const Files& files, const std::string& base,
@@ -22,6 +28,7 @@ Fact<Bytes> find_tightest(const Files& files, const std::string& base,
     std::string path = base + group;
     path += "/" + name;
     auto limit = facts::parse_memory_limit(read_text(files, path));
+    if (!limit && may_hold_any(limit.missing())) return limit;
     const bool tighter = limit && (!tightest || *limit < *tightest);
     const bool better_reason = !limit && !tightest && limit.missing().why == Why::not_limited;
     if (first || tighter || better_reason) tightest = std::move(limit);
@@ -59,7 +66,8 @@ facts::CgroupLimits read_cgroup(const Files& files) {
   limits.dmem_current = read_text(files, unified + unified_groups.front() + "/dmem.current");
   for (const std::string& group : unified_groups) {
     Text text = read_text(files, unified + group + "/dmem.max");
-    if (text || limits.dmem_max.empty()) limits.dmem_max.push_back(std::move(text));
+    const bool counts = text || limits.dmem_max.empty() || may_hold_any(text.missing());
+    if (counts) limits.dmem_max.push_back(std::move(text));
   }
   return limits;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "base/text.h"
 #include "machine/live_answers.h"
@@ -31,8 +32,9 @@ bool is_card(std::string_view name) {  // "card1", not its connector "card1-DP-1
 
 // Where the files of each graphics device are, by PCI address. DRM is asked too: captures may hold
 // only one of the two folders. Platform devices (the partitions of MI300) have no PCI address and
-// are left out.
+// are left out. What could not be read of one that may be graphics leaves open what there is.
 std::map<std::string, std::string> find_folders(const Files& files, Fact<bool>& looked) {
+  std::optional<Fact<bool>> overlooked;
   std::map<std::string, std::string> folders;
   const std::string bus = "/sys/bus/pci/devices";
   const auto on_bus = files.list(bus);
@@ -40,6 +42,7 @@ std::map<std::string, std::string> find_folders(const Files& files, Fact<bool>& 
     for (const std::string& pci : *on_bus) {
       const std::string folder = bus + "/" + pci;
       const auto pci_class = parse_number(read_text(files, folder + "/class"));
+      if (!pci_class) overlooked = pci_class.absent<bool>();
       if (pci_class && is_graphics(*pci_class)) folders.emplace(pci, folder);
     }
   }
@@ -49,12 +52,15 @@ std::map<std::string, std::string> find_folders(const Files& files, Fact<bool>& 
     for (const std::string& card : *in_drm) {
       if (!is_card(card)) continue;
       const std::string folder = drm + "/" + card + "/device";
-      const auto slot =
-          facts::parse_environment(read_text(files, folder + "/uevent"), "PCI_SLOT_NAME");
+      const auto uevent = read_text(files, folder + "/uevent");
+      const auto slot = facts::parse_environment(uevent, "PCI_SLOT_NAME");
+      if (!uevent) overlooked = uevent.absent<bool>();
       if (slot) folders.emplace(*slot, folder);
     }
   }
-  if (on_bus || in_drm) {
+  if (overlooked) {
+    looked = *overlooked;
+  } else if (on_bus || in_drm) {
     looked = {true, Source{on_bus ? bus : drm, 0, ""}};
   } else {
     looked = {to_missing(on_bus.error()), Source{bus, 0, ""}};
@@ -201,6 +207,8 @@ Devices read_devices(const Files& files) {
   Devices devices;
   for (const auto& [pci, folder] : find_folders(files, devices.looked)) {
     devices.gpus.push_back(read_device(files, pci, folder));
+    const Fact<std::uint64_t>& vendor = devices.gpus.back().vendor;
+    if (!vendor) devices.looked = vendor.absent<bool>();
   }
   return devices;
 }

@@ -11,15 +11,16 @@ namespace headroom::probe {
 
 struct Devices {
   std::vector<facts::PciGpu> gpus;  // Every vendor's, each once.
-  facts::Fact<bool> looked;         // Missing if neither PCI nor DRM could be listed.
+  facts::Fact<bool> looked;  // Missing if neither PCI nor DRM could be listed, or not wholly read.
 };
 Devices read_devices(const machine::Files& files);
 
 struct Topology {
   std::vector<facts::KfdNode> nodes;  // By number.
   facts::Fact<bool> present;          // /sys/class/kfd/kfd exists.
-  facts::Missing no_node;             // Why a GPU may lack its node.
-  int withheld = 0;                   // Nodes whose properties could not be read.
+  facts::NoNode no_node;              // Why a GPU may lack its node.
+  int withheld = 0;                   // Nodes whose properties may not be read.
+  int unread = 0;                     // Nodes that may be GPUs and could not be read otherwise.
 };
 Topology read_topology(const machine::Files& files);
 

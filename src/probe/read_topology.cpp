@@ -75,6 +75,16 @@ void read_links_between(const Files& files, const Folder& kfd, std::vector<facts
   }
 }
 
+// A device without a node may be that of any node which could not be read: one of them is named.
+void note_unread(const facts::KfdNode& node, Topology& topology) {
+  if (!node.is_withheld() && !node.is_unread()) return;
+  ++(node.is_withheld() ? topology.withheld : topology.unread);
+  topology.no_node = {node.simd_count.missing(), node.simd_count.source()};
+  if (node.is_withheld()) {
+    topology.no_node.why.text = "the container's device rules withhold this GPU";
+  }
+}
+
 }  // namespace
 
 Topology read_topology(const Files& files) {
@@ -82,21 +92,15 @@ Topology read_topology(const Files& files) {
   topology.present = {files.exists(kfd_folder), Source{kfd_folder, 0, ""}};
   const Folder kfd = open_folder(files, kfd_folder);
   const auto listed = files.list(kfd.real + "/topology/nodes");
+  const Source nodes{kfd.shown + "/topology/nodes", 0, ""};
   if (!listed) {
-    topology.no_node = to_missing(listed.error());
+    topology.no_node = {to_missing(listed.error()), nodes};
     return topology;
   }
-  topology.no_node = {Why::not_present, "KFD has no node for this device"};
+  topology.no_node = {{Why::not_present, "KFD has no node for this device"}, nodes};
   for (const int index : find_numbers(*listed)) {
-    facts::KfdNode node = read_node(files, kfd, index);
-    if (!node.is_readable()) {
-      ++topology.withheld;
-      topology.no_node = node.simd_count.missing();
-      if (topology.no_node.why == Why::no_permission) {
-        topology.no_node.text = "the container's device rules withhold this GPU";
-      }
-    }
-    topology.nodes.push_back(std::move(node));
+    topology.nodes.push_back(read_node(files, kfd, index));
+    note_unread(topology.nodes.back(), topology);
   }
   read_links_between(files, kfd, topology.nodes);
   return topology;

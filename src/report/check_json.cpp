@@ -194,16 +194,17 @@ class Writer {
     object["kind"] = to_string(rung.kind);
     object["binding"] = rung.binding;
     object["missing"] = rung.limit ? Ordered(nullptr) : Ordered(to_string(rung.limit.missing()));
+    if (rung.at_most) object["at_most"] = true;
     return object;
   }
 
   Ordered write_accounting(const facts::Accounting& account, const std::string& at) {
     return {{"used_bytes", bytes(account.used, at + "/used_bytes")},
-            {"here_bytes", account.here.value},
-            {"outside_bytes", account.outside.value},
-            {"gone_bytes", account.gone.value},
-            {"baseline_bytes", account.baseline.value},
-            {"beyond_bytes", account.beyond.value}};
+            {"here_bytes", bytes(account.here, at + "/here_bytes")},
+            {"outside_bytes", bytes(account.outside, at + "/outside_bytes")},
+            {"gone_bytes", bytes(account.gone, at + "/gone_bytes")},
+            {"baseline_bytes", bytes(account.baseline, at + "/baseline_bytes")},
+            {"beyond_bytes", bytes(account.beyond, at + "/beyond_bytes")}};
   }
 
   Ordered write_holder(const facts::Holder& holder, const std::string& at) {

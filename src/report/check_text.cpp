@@ -46,6 +46,15 @@ std::string list_capacities(const facts::Facts& facts) {
   return sentences.empty() ? "nothing wrong was found" : join(sentences, "; ");
 }
 
+std::string unknown_summary(const facts::Facts& facts) {
+  if (facts.gpus.empty()) return "whether there is a GPU could not be seen";
+  const bool any_limit = std::any_of(facts.gpus.begin(), facts.gpus.end(), [](const auto& gpu) {
+    return gpu.ladder.binding() != nullptr;
+  });
+  return any_limit ? "what it takes to tell could not be read"
+                   : "what memory the GPU has could not be read";
+}
+
 // One sentence: what the verdict means here.
 
 std::string summary(const facts::Facts& facts, const Diagnosis& diagnosis) {
@@ -56,8 +65,7 @@ std::string summary(const facts::Facts& facts, const Diagnosis& diagnosis) {
                  ? "no GPU here; jobs run on the CPU"
                  : "no AMD GPU here (" + list_others(facts) + "); headroom is about AMD's";
     case Verdict::unknown:
-      return facts.gpus.empty() ? "whether there is a GPU could not be seen"
-                                : "what memory the GPU has could not be read";
+      return unknown_summary(facts);
     default:
       break;
   }

@@ -17,6 +17,10 @@ std::string now_text(const facts::Rung* rung) {
   return to_string(*rung->limit);
 }
 
+std::string then_text(const plan::PredictedRung& rung) {
+  return (rung.at_most ? "at most " : "") + to_string(rung.limit);
+}
+
 const plan::PredictedRung* binding_of(const plan::Forecast& forecast, const std::string& gpu) {
   const auto found = std::find_if(
       forecast.rungs.begin(), forecast.rungs.end(),
@@ -30,7 +34,7 @@ std::string rungs_text(const plan::Forecast& forecast, const facts::Gpu& now, co
     if (rung.gpu != now.pci) continue;
     const std::string what(rung_meaning(rung.rung, true));
     rows.push_back({rung.binding ? ">" : " ", rung.rung, now_text(now.ladder.rung(rung.rung)),
-                    to_string(rung.limit), what + (rung.binding ? "  <- binds" : "")});
+                    then_text(rung), what + (rung.binding ? "  <- binds" : "")});
   }
   const auto lines = table(
       rows, {Align::left, Align::left, Align::right, Align::right, Align::left}, 2, style.width);
@@ -50,7 +54,7 @@ std::string gain(const plan::Forecast& forecast, const facts::Gpu& now, const St
   const plan::PredictedRung* then = binding_of(forecast, now.pci);
   const facts::Rung* before = now.ladder.binding();
   if (then == nullptr) return "";
-  std::string text = "Jobs could use " + to_string(then->limit);
+  std::string text = "Jobs could use " + then_text(*then);
   if (before != nullptr && *before->limit == then->limit) {
     text += ", as now.";
   } else {

@@ -81,16 +81,18 @@ std::string holders_table(const facts::Gpu& gpu, const Style& style) {
   const facts::Accounting& account = gpu.accounting;
   Table table(gpu.integrated && *gpu.integrated);
   for (const facts::Holder& holder : gpu.holders) table.add(holder);
-  if (account.used) {
-    table.add("the driver", account.baseline, "firmware, page tables, display (an estimate)");
-    if (account.unattributed && account.unattributed->value > 0) {
-      table.add("not attributed", *account.unattributed, "no process in sight accounts for it");
-    }
-    if (account.beyond.value > 0) {
-      table.add("counted twice", account.beyond, "claimed above, and more than the driver counts");
-    }
-    table.add("in use", *account.used, "as the driver counts");
+  const auto add = [&table](std::string what, const facts::Fact<Bytes>& amount, std::string where) {
+    if (amount) table.add(std::move(what), *amount, std::move(where));
+  };
+  const auto is_some = [](const facts::Fact<Bytes>& amount) { return amount && amount->value > 0; };
+  add("the driver", account.baseline, "firmware, page tables, display (an estimate)");
+  if (is_some(account.unattributed)) {
+    add("not attributed", account.unattributed, "no process in sight accounts for it");
   }
+  if (is_some(account.beyond)) {
+    add("counted twice", account.beyond, "claimed above, and more than the driver counts");
+  }
+  add("in use", account.used, "as the driver counts");
   return table.to_text(style);
 }
 

@@ -8,8 +8,8 @@ namespace {
 
 using facts::Fact;
 
-std::string amount(const Fact<Bytes>& fact) {
-  if (fact) return to_string(*fact);
+std::string amount(const Fact<Bytes>& fact, bool at_most = false) {
+  if (fact) return (at_most ? "at most " : "") + to_string(*fact);
   return fact.missing().why == facts::Why::not_limited ? "no limit" : "-";
 }
 
@@ -92,8 +92,8 @@ std::string ladder_table(const facts::Gpu& gpu, Detail detail, const Style& styl
     std::string what(rung_meaning(rung.name, gpu.integrated && *gpu.integrated));
     if (rung.kind == facts::RungKind::capacity && rung.binding) what += "  <- binds";
     if (detail == Detail::verbose) what = origin(rung) + (rung.binding ? "  <- binds" : "");
-    rows.push_back({rung.binding ? ">" : " ", rung.name, amount(rung.limit), amount(rung.used),
-                    std::string(to_string(rung.fixed_at)), what});
+    rows.push_back({rung.binding ? ">" : " ", rung.name, amount(rung.limit, rung.at_most),
+                    amount(rung.used), std::string(to_string(rung.fixed_at)), what});
     binding.push_back(rung.binding);
   }
   if (rows.size() == 1) return "  no limit of it could be read\n";

@@ -16,7 +16,7 @@ using facts::Fact;
 
 std::string amount(const facts::Rung* rung) {
   if (rung == nullptr) return "-";
-  if (rung->limit) return to_string(*rung->limit);
+  if (rung->limit) return (rung->at_most ? "at most " : "") + to_string(*rung->limit);
   return rung->limit.missing().why == facts::Why::not_limited ? "no limit" : "-";
 }
 
@@ -49,7 +49,7 @@ std::string gain(const facts::Gpu& now, const facts::Gpu& then) {
   const facts::Rung* before = now.ladder.binding();
   const facts::Rung* after = then.ladder.binding();
   if (after == nullptr) return "What it could use cannot be predicted: a fact is missing.";
-  std::string text = fmt::format("It could use {}", to_string(*after->limit));
+  std::string text = "It could use " + amount(after);
   if (before != nullptr && *before->limit == *after->limit) {
     text += ", as now";
   } else if (before != nullptr) {

@@ -25,9 +25,11 @@ std::string place(const facts::ModuleOption& option) {
 // The compute driver's limit, where it and not TTM's is what jobs will meet.
 void warn_of_system_limit(const LimitStory& story, Bytes size, Change& change) {
   const facts::Rung* binding = story.then.ladder.binding();
-  if (binding == nullptr || binding->name != "kfd-system" || *binding->limit >= size) return;
+  if (binding == nullptr || *binding->limit >= size) return;
+  if (binding->name != "kfd-system" && !story.then.ladder.varies(binding->name)) return;
   change.warnings.push_back(fmt::format(
-      "The compute driver has a limit of its own, {}: jobs get that, not the {} asked for.",
+      "The compute driver has a limit of its own, {}{}: jobs get that, not the {} asked for.",
+      binding->at_most ? fmt::format("at most {}, ", to_string(*binding->limit)) : "",
       binding->limit.source().text, to_string(size)));
 }
 
