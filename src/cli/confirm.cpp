@@ -109,7 +109,8 @@ Error nothing_to_confirm(ChangeDoors& doors, const Error& error) {
           fmt::format("expected a change that awaits the proof of its reboot; {} was interrupted "
                       "while it was {}, so there is nothing to prove yet",
                       id, doing),
-          fmt::format("sudo headroom undo {}   (takes it back; then it can be applied again)", id)};
+          fmt::format("{}   (takes it back; then it can be applied again)",
+                      plan::undo_command(found->record))};
 }
 
 int run_confirm(const ConfirmOptions& options, const Context& context) {

@@ -8,7 +8,7 @@ int main(int argc, char** argv, char** variables) {
                "headroom"};
   app.set_version_flag("--version", "headroom " HEADROOM_VERSION);
   app.require_subcommand(1);
-  headroom::cli::Context context{printer, {}};
+  headroom::cli::Context context{printer, {}, {}};
   for (char** entry = variables; entry != nullptr && *entry != nullptr; ++entry) {
     context.environment.append(*entry).push_back('\0');
   }
