@@ -25,13 +25,13 @@ TEST(RecordingReport, says_whose_it_is_how_it_ended_and_what_is_not_in_it) {
   recording.closed = true;
   recording.damaged = 2;
   EXPECT_THAT(introduce("x", RecordingFacts(recording), 200), HasSubstr("ended in order"));
-  const Json json = to_json(RecordingFacts(recording), 200);
+  const Json json = to_json(RecordingFacts(recording));
   EXPECT_EQ(json["events"], 3);
   EXPECT_EQ(json["damaged"], 2);
   EXPECT_EQ(json["closed"], true);
   EXPECT_EQ(json["device_events"], "none");
   recording.device_events = allocator::DeviceEvents::all;
-  EXPECT_EQ(to_json(RecordingFacts(recording), 200)["device_events"], "all");
+  EXPECT_EQ(to_json(RecordingFacts(recording))["device_events"], "all");
 }
 
 }  // namespace

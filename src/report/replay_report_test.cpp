@@ -26,7 +26,7 @@ ReplayRow row(bool completed, std::optional<std::uint64_t> capacity = std::nullo
 const TraceFacts trace{"job.trace", 1, std::uint64_t{1} << 50U};
 
 TEST(ReplayReport, memory_that_ran_out_was_not_unlimited) {
-  const std::string text = to_text(trace, {row(false)});
+  const std::string text = to_text(trace, {row(false)}, 200);
   EXPECT_THAT(text, HasSubstr("out of memory at 1"));
   EXPECT_THAT(text, Not(HasSubstr("unlimited")));
   EXPECT_THAT(text, HasSubstr("in the 64.00 TiB that a replay has at most"));
@@ -36,14 +36,14 @@ TEST(ReplayReport, memory_that_ran_out_was_not_unlimited) {
 }
 
 TEST(ReplayReport, one_policy_that_ran_out_tells_for_all) {
-  EXPECT_THAT(to_text(trace, {row(true), row(false)}), Not(HasSubstr("unlimited")));
+  EXPECT_THAT(to_text(trace, {row(true), row(false)}, 200), Not(HasSubstr("unlimited")));
 }
 
 TEST(ReplayReport, what_sufficed_is_called_as_before) {
-  EXPECT_THAT(to_text(trace, {row(true)}), HasSubstr("PiB, unlimited capacity\n"));
+  EXPECT_THAT(to_text(trace, {row(true)}, 200), HasSubstr("PiB, unlimited capacity\n"));
   EXPECT_EQ(to_json(trace, row(true))["missing"]["/capacity_bytes"],
             "no --capacity was given: unlimited");
-  EXPECT_THAT(to_text(trace, {row(false, 4096)}), HasSubstr("capacity 4.0 KiB\n"));
+  EXPECT_THAT(to_text(trace, {row(false, 4096)}, 200), HasSubstr("capacity 4.0 KiB\n"));
 }
 
 }  // namespace
