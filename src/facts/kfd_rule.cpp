@@ -48,8 +48,9 @@ Fact<KfdRule> rule_of_package(const Text& driver) {
 }
 
 Fact<KfdRule> rule_of_kernel(const Text& kernel) {
-  const auto release = kernel ? parse_kernel_release(*kernel) : std::nullopt;
-  if (!release) return kernel.absent<KfdRule>();
+  if (!kernel) return kernel.absent<KfdRule>();
+  const auto release = parse_kernel_release(*kernel);
+  if (!release) return {Missing{Why::not_understood, *kernel}, kernel.source()};
   const KfdRule rule = rule_of(release->version);
   const bool carries_drivers = release->distribution == "rhel" || release->distribution == "suse";
   if (rule == KfdRule::ram_and_ttm || !carries_drivers) return {rule, kernel.source()};

@@ -65,6 +65,7 @@ TEST(KfdRule, an_unknown_kernel_has_an_unknown_one) {
   MachineFacts facts;
   facts.kernel = {Missing{Why::not_present, ""}, Source{"/proc/sys/kernel/osrelease", 0, ""}};
   EXPECT_EQ(rule_of(facts), std::nullopt);
+  EXPECT_EQ(rule_of(machine("")), std::nullopt);
 }
 
 TEST(KfdRule, a_pool_in_system_memory_shows_a_later_driver_than_the_kernels_number) {

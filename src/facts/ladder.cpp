@@ -216,8 +216,9 @@ Fact<Route> infer_route(const Gpu& gpu, const MachineFacts& machine) {
   }
   if (!gpu.vram_total) return gpu.vram_total.absent<Route>();
   if (!gpu.gtt_total) return gpu.gtt_total.absent<Route>();
-  const auto version = machine.kernel ? parse_kernel_version(*machine.kernel) : std::nullopt;
-  if (!version) return machine.kernel.absent<Route>();
+  if (!machine.kernel) return machine.kernel.absent<Route>();
+  const auto version = parse_kernel_version(*machine.kernel);
+  if (!version) return {Missing{Why::not_understood, *machine.kernel}, machine.kernel.source()};
   const PoolRule rule = is_mi300(gpu) ? PoolRule::carve_out_only : pool_rule_of(*version);
   const bool smaller = *gpu.vram_total < *gpu.gtt_total;
   const bool takes_gtt =

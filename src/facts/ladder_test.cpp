@@ -79,6 +79,8 @@ TEST(Ladder, without_the_pool_the_drivers_rule_is_repeated) {
   EXPECT_EQ(*infer_route(c.gpu, c.machine), Route::vram);
   c.machine.kernel = {Missing{Why::not_present, ""}, Source{}};
   EXPECT_FALSE(infer_route(c.gpu, c.machine).known());
+  c.machine.kernel = known(std::string());
+  EXPECT_FALSE(infer_route(c.gpu, c.machine).known());
 }
 
 TEST(Ladder, a_slice_of_an_mi300a_is_its_own_memory) {

@@ -37,7 +37,9 @@ class Needed {
 std::optional<Evidence> find_needed_missing(const facts::Facts& facts, const facts::Gpu& gpu) {
   Needed needed;
   // Without any unread node a missing one is an answer: the compute driver passed the GPU over.
-  if (facts.kfd_nodes_unread > 0) needed.add(gpu.kfd_id, "the compute driver's node");
+  if (facts.kfd_nodes_unread > 0 || gpu.kfd_node) {
+    needed.add(gpu.kfd_id, "the compute driver's node");
+  }
   if (gpu.kfd_id) needed.add(gpu.pool, "what it offers to hipMalloc");
   needed.add(gpu.device, "which chip it is");
   needed.add(facts.machine.kernel, "the kernel's version");

@@ -73,8 +73,10 @@ Change any_change() {
   change.needs_reboot = *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>()) {
     const Bytes limit{*rc::gen::arbitrary<std::uint64_t>()};
-    change.forecast = Forecast{
-        {{any_bytes(), any_bytes(), limit, true}}, {{any_bytes(), any_bytes()}}, any_bytes()};
+    change.forecast =
+        Forecast{{{any_bytes(), any_bytes(), limit, true, *rc::gen::arbitrary<bool>()}},
+                 {{any_bytes(), any_bytes()}},
+                 any_bytes()};
   }
   return change;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/probe.h"
 
+#include <algorithm>
+
 #include "machine/live_answers.h"
 #include "probe/read_environment.h"
 #include "probe/read_gpus.h"
@@ -57,7 +59,9 @@ Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTabl
   facts.kfd_present = topology.present;
   facts.kfd_nodes_withheld = topology.withheld;
   facts.kfd_nodes_unread = topology.unread;
-  if (!topology.nodes.empty() && !facts.looked) facts.looked = topology.present;
+  const bool any_in_kfd = std::any_of(topology.nodes.begin(), topology.nodes.end(),
+                                      [](const facts::KfdNode& node) { return node.is_gpu(); });
+  if (any_in_kfd && !facts.looked) facts.looked = topology.present;
   facts.other_gpus = read_other_gpus(files, devices.gpus);
   facts.gpus = join_gpus(devices.gpus, topology.nodes, topology.no_node, tables);
   const Shell shell = read_shell(files, facts.machine, surroundings, tables.knobs);
