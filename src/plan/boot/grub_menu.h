@@ -35,8 +35,8 @@ const MenuEntry* find_menu_entry(const std::vector<MenuEntry>& menu, std::string
 const MenuEntry* find_default_entry(const facts::BootSetup& boot, std::string_view config,
                                     const std::vector<MenuEntry>& menu);
 
-// What GRUB starts when nobody chooses, as it is written: a place in the menu, an id, a title;
-// empty for the first entry.
+// What GRUB starts when nobody chooses, as it is written: a place in the menu, an id or a title.
+// Empty means the first entry.
 std::string find_default_name(const facts::BootSetup& boot);
 
 // What the entry hands the kernel; nothing where no line of its body starts Linux.
