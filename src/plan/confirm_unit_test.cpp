@@ -31,7 +31,7 @@ Change rebooting() {
 TEST(ConfirmUnit, it_is_installed_started_and_removed_again) {
   Change change = rebooting();
   add_confirm_unit(change, with_systemd(), options());
-  ASSERT_EQ(change.steps.size(), 3U);
+  ASSERT_EQ(change.steps.size(), 4U);
   const auto& unit = std::get<FileEdit>(change.steps[0].action);
   EXPECT_EQ(unit.path, confirm_unit_path);
   EXPECT_THAT(*unit.after, HasSubstr("ExecStart=\"/usr/bin/headroom\" confirm --at-boot\n"));
@@ -42,6 +42,16 @@ TEST(ConfirmUnit, it_is_installed_started_and_removed_again) {
   EXPECT_EQ(gone.after, std::nullopt);
   const auto& link = std::get<LinkEdit>(change.steps[1].action);
   EXPECT_EQ(std::get<LinkEdit>(change.on_confirm[0].action).before, link.after);
+}
+
+// A failed unit whose file is gone would stay in the list of failed units.
+TEST(ConfirmUnit, undo_lets_systemd_forget_how_it_ended) {
+  Change change = rebooting();
+  add_confirm_unit(change, with_systemd(), options());
+  const auto& forget = std::get<Command>(change.steps.back().action);
+  EXPECT_THAT(forget.undo,
+              ::testing::ElementsAre("systemctl", "reset-failed", "headroom-confirm*"));
+  EXPECT_EQ(forget.undo_run, UndoRun::always);
 }
 
 TEST(ConfirmUnit, rolling_back_is_asked_for_where_it_was) {

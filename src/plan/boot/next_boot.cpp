@@ -19,6 +19,8 @@ using facts::CommandLineTool;
 using facts::ConfigFile;
 using facts::Text;
 
+constexpr const char* grub_source = "/etc/default/grub";
+
 Text not_known(std::string path) {
   return {facts::Missing{facts::Why::unreadable, "the boot loader's files do not tell"},
           facts::Source{std::move(path), 0, ""}};
@@ -51,8 +53,7 @@ Text of_grub_menu(const BootSubject& subject) {
     auto words = entry == nullptr ? std::nullopt : menu_command_line(entry->body);
     if (words) return known(*std::move(words), config->path);
   }
-  if (auto words = grub_default_words(subject))
-    return known(*std::move(words), "/etc/default/grub");
+  if (auto words = grub_default_words(subject)) return known(*std::move(words), grub_source);
   return not_known(boot.grub_config);
 }
 
@@ -126,6 +127,10 @@ facts::Text next_command_line(const BootSubject& subject) {
       break;
   }
   return boot.grub_config.empty() ? of_loader_entries(boot) : of_grub_menu(subject);
+}
+
+bool is_certain(const facts::Text& next_command_line) {
+  return next_command_line && next_command_line.source().path != grub_source;
 }
 
 facts::MachineFacts at_next_boot(const BootSubject& subject) {

@@ -14,6 +14,9 @@ namespace headroom::plan {
 // The kernel command line of what starts when nobody chooses; a trial's entry, chosen for one boot,
 // does not count. Missing where the files could not be read, or do not tell.
 facts::Text next_command_line(const BootSubject& subject);
+// Whether that was read where it boots from; where GRUB's menu could not be, what it is made from
+// is the best guess, and somebody may have edited that since.
+bool is_certain(const facts::Text& next_command_line);
 
 // The machine with the module options that its next boot will have. Those of the command line have
 // the boot loader's file as their source; where that is not known, they are this boot's.

@@ -28,11 +28,16 @@ bool is_option(const facts::ModuleOption& option, const ParameterChange& paramet
 }
 
 // On the command line of the next boot as its files are now, or anywhere in what they are made
-// from; of this boot only where those files do not tell.
+// from; of this boot as well where those files do not tell for sure.
 bool on_command_line(const BootSubject& subject, const ParameterChange& parameter) {
-  for (const facts::ModuleOption& option : at_next_boot(subject).options) {
-    if (is_kernel_argument(option) && is_option(option, parameter)) return true;
-  }
+  const auto among = [&](const std::vector<facts::ModuleOption>& options) {
+    return std::any_of(options.begin(), options.end(), [&](const facts::ModuleOption& option) {
+      return is_kernel_argument(option) && is_option(option, parameter);
+    });
+  };
+  const facts::Text next = next_command_line(subject);
+  if (!is_certain(next) && among(subject.machine.options)) return true;
+  if (among(facts::parse_cmdline(next))) return true;
   const auto has = [&](std::string_view text) {
     return !find_arguments(text, parameter.name()).empty();
   };
