@@ -31,6 +31,7 @@ facts::Gpu card(const char* pci, Bytes used, const char* gfx = "gfx1100") {
   facts::Gpu gpu;
   gpu.pci = pci;
   gpu.name = "AMD Card";
+  gpu.device = known(std::uint64_t{0x744c});
   gpu.gfx = known(std::string(gfx));
   gpu.integrated = known(false);
   gpu.support = known(knowledge::support_of(*tables().target(gfx)));
@@ -47,6 +48,7 @@ Diagnosis diagnose_cards(std::vector<facts::Gpu> gpus) {
   facts::Facts facts;
   facts.looked = known(true);
   facts.kfd_present = known(true);
+  facts.machine.kernel = known(std::string("6.14.0-37-generic"));
   facts.gpus = std::move(gpus);
   for (facts::Gpu& gpu : facts.gpus) gpu.ladder = make_ladder(gpu, facts.machine);
   return diagnose({facts, tables()});

@@ -179,11 +179,10 @@ TEST(RecordedRefusal, a_request_above_the_capacity_is_the_end_of_the_recording) 
     options.recorder = [&](std::uint32_t shard) { return shard == 0 ? &file.shard() : nullptr; };
     HeadroomAllocator allocator(device, 32 * mib, std::move(options));
     ASSERT_TRUE(allocator.allocate({8 * mib}));
-    EXPECT_EQ(allocator.allocate({bytes, Component::logits, 0, 3}), std::nullopt);
+    EXPECT_EQ(allocator.allocate({bytes, Component::logits}), std::nullopt);
     const FlightEvent last = file.read().events.back();
     EXPECT_EQ(last.kind, FlightKind::refuse);
     EXPECT_EQ(last.tag, Component::logits);
-    EXPECT_EQ(last.name, 3);
     EXPECT_EQ(last.bytes, bytes);
     EXPECT_EQ(to_trace(file.read()).events.back().bytes, bytes);
     EXPECT_EQ(allocator.broken_invariant(), "");
