@@ -133,6 +133,8 @@ TEST(Resume, an_adapter_of_another_shape_or_another_base_is_refused) {
         {"method.dropout=0.1", "method.dropout: expected 0"},
         {"method.targets=[\"q\",\"k\"]", "method.targets: expected q, v"}}) {
     Changes changed = lora;
+    const std::string key = std::string(change).substr(0, std::string(change).find('=') + 1);
+    std::erase_if(changed, [&](const std::string& line) { return line.starts_with(key); });
     changed.emplace_back(change);
     EXPECT_THAT(resume(job, changed).refusal, HasSubstr(difference));
   }
