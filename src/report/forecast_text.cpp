@@ -34,7 +34,7 @@ std::string rungs_text(const plan::Forecast& forecast, const facts::Gpu& now, co
     if (rung.gpu != now.pci) continue;
     const std::string what(rung_meaning(rung.rung, true));
     rows.push_back({rung.binding ? ">" : " ", rung.rung, now_text(now.ladder.rung(rung.rung)),
-                    then_text(rung), what + (rung.binding ? "  <- binds" : "")});
+                    then_text(rung), what + (rung.binding ? "  " + keep_whole("<- binds") : "")});
   }
   const auto lines = table(
       rows, {Align::left, Align::left, Align::right, Align::right, Align::left}, 2, style.width);

@@ -90,8 +90,10 @@ std::string ladder_table(const facts::Gpu& gpu, Detail detail, const Style& styl
   for (const facts::Rung& rung : gpu.ladder.rungs) {
     if (!shown(rung, detail)) continue;
     std::string what(rung_meaning(rung.name, gpu.integrated && *gpu.integrated));
-    if (rung.kind == facts::RungKind::capacity && rung.binding) what += "  <- binds";
-    if (detail == Detail::verbose) what = origin(rung) + (rung.binding ? "  <- binds" : "");
+    if (rung.kind == facts::RungKind::capacity && rung.binding)
+      what += "  " + keep_whole("<- binds");
+    if (detail == Detail::verbose)
+      what = origin(rung) + (rung.binding ? "  " + keep_whole("<- binds") : "");
     rows.push_back({rung.binding ? ">" : " ", rung.name, amount(rung.limit, rung.at_most),
                     amount(rung.used), std::string(to_string(rung.fixed_at)), what});
     binding.push_back(rung.binding);

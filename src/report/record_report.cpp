@@ -262,10 +262,11 @@ std::string applied_to_text(const Record& record, const Style& style) {
       text += fold(printable(sentence), "  ", style.width);
     }
   }
-  return text + fmt::format("\nNext: {}\n", change.needs_reboot
-                                                ? fmt::format("sudo reboot   (then {})",
-                                                              plan::confirm_command(record))
-                                                : "headroom check");
+  text += fmt::format("\nNext: {}\n",
+                      change.needs_reboot
+                          ? fmt::format("sudo reboot   (then {})", plan::confirm_command(record))
+                          : "headroom check");
+  return fit(text, style.width);
 }
 
 std::string to_text(const UndoReport& undone, const Style& style) {
@@ -280,7 +281,7 @@ std::string to_text(const UndoReport& undone, const Style& style) {
   text += record.change.needs_reboot
               ? "\nNext: sudo reboot   (what boots is as before; the running system is not yet)\n"
               : "\nNext: headroom check\n";
-  return text;
+  return fit(text, style.width);
 }
 
 }  // namespace headroom::report

@@ -46,7 +46,8 @@ std::size_t leading_blanks(std::string_view text) {
 }
 
 // From column `column` on; later lines begin with `indent` blanks. A run of blanks that a line is
-// broken in goes with the break.
+// broken in goes with the break. A word that is too long for any line stays behind what little may
+// stand before it, such as the number of a step.
 std::string fold_words(std::string_view text, std::size_t column, std::size_t indent,
                        std::size_t width) {
   std::string folded;
@@ -57,7 +58,8 @@ std::string fold_words(std::string_view text, std::size_t column, std::size_t in
     begun = true;
     if (word.empty()) continue;
     const std::size_t length = display_width(word);
-    if (!blanks.empty() && column + blanks.size() + length > width) {
+    const bool too_long_anyway = indent + length > width && column <= width / 8;
+    if (!blanks.empty() && !too_long_anyway && column + blanks.size() + length > width) {
       folded += "\n" + std::string(indent, ' ');
       column = indent;
     } else {

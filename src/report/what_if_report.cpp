@@ -34,7 +34,7 @@ std::string rungs_text(const facts::Gpu& now, const facts::Gpu& then, const Styl
     std::string how = formula ? rung.limit.source().text : "";
     if (how == "--if") how = "as given";
     rows.push_back({rung.binding ? ">" : " ", rung.name, amount(before), amount(&rung),
-                    how + (rung.binding ? "  <- binds" : "")});
+                    how + (rung.binding ? "  " + keep_whole("<- binds") : "")});
   }
   std::string text;
   for (const TableLine& line :
