@@ -72,7 +72,7 @@ struct Fix {
 enum class Standing {
   needed,      // Something is wrong that it mends.
   possible,    // Nothing that it mends is wrong; it would change what it is asked to.
-  by_hand,     // It only says what a person can do.
+  by_hand,     // Likewise, and it only says what a person can do.
   not_needed,  // It plans nothing, and says why.
 };
 Standing standing_of(const Fix& fix, const FixSubject& subject);

@@ -43,8 +43,8 @@ std::span<const Fix* const> fixes() {
 Standing standing_of(const Fix& fix, const FixSubject& subject) {
   const auto change = fix.plan(subject);
   if (!change) return Standing::not_needed;
-  if (!acts(change)) return Standing::by_hand;
-  return fix.applies(subject) ? Standing::needed : Standing::possible;
+  if (fix.applies(subject)) return Standing::needed;
+  return acts(change) ? Standing::possible : Standing::by_hand;
 }
 
 std::string_view to_string(Standing standing) {

@@ -67,8 +67,8 @@ std::string action_text(const plan::LinkEdit& link, const Style& /*style*/) {
 }
 
 std::string action_text(const plan::Command& command, const Style& style) {
-  std::string text =
-      fmt::format("{}$ {}\n", indent, style.bold(keep_whole(printable(shell_line(command.argv)))));
+  std::string text = fmt::format("{}{}{}\n", indent, keep_whole("$ "),
+                                 style.bold(keep_whole(printable(shell_line(command.argv)))));
   if (!command.edits.empty()) {
     text += fold("edits " + printable(join(command.edits, ", ")), indent, style.width);
   }

@@ -75,7 +75,7 @@ TEST_F(ChangeTest, undo_goes_from_the_last_change_to_the_first) {
   const auto second = apply_toy(change);
   const auto refused = undo(doors_, journal_, first.id);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().next, "headroom undo " + second.id);
+  EXPECT_EQ(refused.error().next, "sudo headroom undo " + second.id);
   ASSERT_TRUE(undo(doors_, journal_, second.id));
   ASSERT_TRUE(undo(doors_, journal_, first.id));
   EXPECT_EQ(difference(old_machine, machine()), "");
@@ -97,7 +97,7 @@ TEST_F(ChangeTest, nothing_begins_beside_an_interrupted_change) {
   ASSERT_TRUE(journal_.save(record));
   const auto second = apply(doors_, journal_, testing::toy_change(), "boot-1");
   ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().next, "headroom undo " + record.id);
+  EXPECT_EQ(second.error().next, "sudo headroom undo " + record.id);
 }
 
 TEST_F(ChangeTest, a_file_changed_since_planning_stops_apply_before_anything_is_touched) {

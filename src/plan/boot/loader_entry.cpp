@@ -55,7 +55,9 @@ std::vector<const facts::ConfigFile*> linux_entries(const facts::BootSetup& boot
   std::vector<const facts::ConfigFile*> entries;
   if (boot.entries.empty()) return entries;
   for (const facts::ConfigFile& file : boot.files) {
-    const bool inside = file.path.starts_with(boot.entries + "/") && file.path.ends_with(".conf");
+    // By the name in that folder: ostree's is below a link that it moves with each deployment.
+    const std::string name = file.path.substr(file.path.rfind('/'));
+    const bool inside = name.ends_with(".conf") && boot.file(boot.entries + name) == &file;
     if (inside && entry_value(file.text, "linux")) entries.push_back(&file);
   }
   std::sort(entries.begin(), entries.end(),
