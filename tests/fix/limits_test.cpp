@@ -202,8 +202,13 @@ TEST_P(Distribution, the_script_stops_before_it_touches_a_file_that_changed) {
 // What somebody copies stays on one line: commands, lines of files, and single words.
 bool may_be_long(std::string_view line) {
   line = trim(line);
+  const std::size_t number = line.find_first_not_of("0123456789");  // Of a step.
+  if (number > 0 && line.substr(std::min(number, line.size())).starts_with(". ")) {
+    line = trim(line.substr(number + 2));
+  }
   if (line.find(' ') == std::string_view::npos) return true;
-  for (const char* start : {"$ ", "+", "-", "@@", "sudo ", "headroom ", "on that machine: sudo "}) {
+  for (const char* start : {"$ ", "+", "-", "@@", "sudo ", "headroom ", "echo ",
+                            "boot.kernelParams", "on that machine: sudo "}) {
     if (line.starts_with(start)) return true;
   }
   // Files that are shown in a diff keep their lines.
