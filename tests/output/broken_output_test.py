@@ -219,6 +219,16 @@ class BrokenOutput(unittest.TestCase):
             self.assertIn(b"next: ", done.stderr)
             self.assertFalse(list(folder.glob("machine/var/lib/headroom/changes/*")), case.words)
 
+    def test_input_that_cannot_be_read_is_not_empty(self):
+        for words in (["plan", "-"], ["check", "--env", "-"], ["check", "--log", "-"]):
+            folder = self.fresh("true")
+            done = subprocess.run(["/bin/sh", "-c", 'exec "$@" <&-', "sh", PROGRAMS / "headroom", *words], cwd=folder,
+                                  env=environment(folder), capture_output=True, text=True, timeout=60)
+            self.assertIn(done.returncode, (2, 3), words)
+            self.assertIn("reading standard input", done.stderr)
+            self.assertIn("next: ", done.stderr)
+            self.assertEqual(done.stdout, "")
+
     def test_the_trainer_as_well(self):
         if not (PROGRAMS / "headroom-train").exists():
             self.skipTest("built without headroom-train")
