@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/encoding.h"
+#include "base/printable.h"
 
 namespace headroom::allocator {
 namespace {
@@ -14,12 +14,7 @@ constexpr std::size_t initial_slots = 256;
 }  // namespace
 
 std::string printable_name(std::string_view name) {
-  const bool utf8 = is_utf8(name);
-  std::string printable(name);
-  std::replace_if(
-      printable.begin(), printable.end(),
-      [&](unsigned char c) { return c < 0x20 || c == 0x7F || (c > 0x7F && !utf8); }, '?');
-  return printable;
+  return printable(name);
 }
 
 std::string name_pattern(std::string_view name) {

@@ -50,6 +50,7 @@ TEST(NameTable, a_long_name_is_cut_and_found_again) {
 TEST(NameTable, what_is_printed_of_a_name_is_text) {
   EXPECT_EQ(printable_name("größe"), "größe");
   EXPECT_EQ(printable_name("a\nb\x7F"), "a?b?");
+  EXPECT_EQ(printable_name("a\u202e\u009b\u2066"), "a???");
   EXPECT_EQ(printable_name("gr\xF6\xDF"
                            "e"),
             "gr??e");

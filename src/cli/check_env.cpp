@@ -2,9 +2,8 @@
 #include "cli/check_env.h"
 
 #include <algorithm>
-#include <iostream>
-#include <iterator>
 
+#include "machine/standard_input.h"
 #include "machine/terminal.h"
 #include "machine/user_files.h"
 #include "report/check_json.h"
@@ -24,9 +23,8 @@ std::vector<std::string> boot_words(const knowledge::KnobTable& knobs) {
 
 Result<std::vector<facts::Setting>> read_snippet(const std::string& name,
                                                  const knowledge::KnobTable& knobs) {
-  Result<std::string> text =
-      name == "-" ? Result<std::string>(std::string(std::istreambuf_iterator<char>(std::cin), {}))
-                  : machine::read_file(name, std::size_t{1} << 20U);
+  constexpr std::size_t limit = std::size_t{1} << 20U;
+  auto text = name == "-" ? machine::read_standard_input(limit) : machine::read_file(name, limit);
   if (!text) {
     Error error = std::move(text).error();
     error.next = "headroom check --env FILE, or - for standard input";

@@ -124,21 +124,22 @@ void say(const Context& context, const std::string& text) {
   if (machine::stderr_is_terminal()) context.printer.note(text);
 }
 
+Error with_next(Error error) {
+  error.next = "headroom check --log FILE, or - for standard input";
+  return error;
+}
+
 Status read_files(const LogQuestion& question, Reading& reading, const Context& context) {
   for (std::size_t i = 0; i < question.files.size(); ++i) {
     const std::string& file = question.files[i];
     auto opened = InputStream::open(file);
-    if (!opened) {
-      Error error = std::move(opened).error();
-      error.next = "headroom check --log FILE, or - for standard input";
-      return error;
-    }
+    if (!opened) return with_next(opened.error());
     InputStream stream = *std::move(opened);
     const bool is_last = i + 1 == question.files.size() && question.watch.empty();
     const bool follow = is_last && stream.is_live();
     if (follow) say(context, "reading standard input; ^C ends it with what is known by then");
-    HEADROOM_TRY([[maybe_unused]] const bool is_over,
-                 read_log(stream, file == "-" ? "standard input" : file, follow, reading));
+    const auto is_over = read_log(stream, file == "-" ? "standard input" : file, follow, reading);
+    if (!is_over) return with_next(is_over.error());
   }
   return Done{};
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json_text.h"
 #include "base/text.h"
 
 namespace headroom::estimate {
@@ -21,7 +22,7 @@ std::string in_quotes(const std::string& text) {
 std::string to_toml(const Json& value) {
   if (value.is_object()) return "a table";
   if (value.is_number_float()) return fmt::format("{}", value.get<double>());  // nan and inf too.
-  std::string text = value.dump(-1, ' ', /*ensure_ascii=*/false);
+  std::string text = to_json_text(value);
   if (text.size() <= shown_max) return text;
   std::size_t end = shown_max;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;  // UTF-8.

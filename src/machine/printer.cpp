@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "machine/file_limit.h"
 #include "machine/terminal.h"
 
 namespace headroom::machine {
@@ -25,6 +26,7 @@ Printer::Printer(std::string program, StandardDescriptors were)
       errors_(STDERR_FILENO, were.errors_were_closed),
       shows_colour_(stdout_shows_colour()) {
   errors_.outlive_broken_pipe();
+  outlive_file_limit();  // Of output that is a file as well.
 }
 
 void Printer::print(std::string_view page) {

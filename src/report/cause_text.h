@@ -15,6 +15,9 @@ std::string evidence_text(const std::vector<findings::Evidence>& evidence, const
 
 // To be typed as it stands, rather than read.
 bool is_command(const std::string& step);
+// Of such a step: the command on one line, however narrow it is; the remark behind it may be
+// folded.
+std::string command_line(const std::string& step);
 
 // Numbered. Commands are printed whole, so that they can be copied; sentences are folded.
 std::string steps_text(const std::vector<std::string>& steps, const Style& style);

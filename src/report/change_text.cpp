@@ -123,7 +123,13 @@ std::string to_text(const Change& change, const facts::Facts& now, const Style& 
   if (change.forecast) text += forecast_text(*change.forecast, now, style);
   text += steps_text(change, style) + fallback_text(change, style);
   if (!change.notes.empty()) text += heading("Worth knowing", "", style);
-  for (const std::string& note : change.notes) text += fold(printable(note), "  - ", style.width);
+  for (const std::string& note : change.notes) {
+    const char* first = "  - ";
+    for (const std::string_view line : split_lines(note)) {
+      text += fold(printable(line), first, style.width);
+      first = "    ";
+    }
+  }
   return fit(text + next_text(change, now, style), style.width);
 }
 

@@ -96,7 +96,7 @@ std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
     said.push_back(finding.title);
     text += "  " + titled_finding(finding, style);
     for (const std::string& step : finding.fix) {
-      text += is_command(step) ? "      " + keep_whole(printable(step)) + "\n"
+      text += is_command(step) ? "      " + command_line(step) + "\n"
                                : fold(printable(step), "      ", style.width);
     }
   }

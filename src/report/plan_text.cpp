@@ -21,6 +21,9 @@ using estimate::Plan;
 constexpr std::size_t longest_bar = 40;
 constexpr std::size_t beside_bar = 60;   // The columns of names and figures.
 constexpr std::size_t shortest_bar = 5;  // A shorter one says nothing.
+constexpr std::size_t beside_name = 23;  // The columns of figures, and the indentation.
+constexpr std::size_t widest_name = 28;
+constexpr std::size_t narrowest_name = 12;
 constexpr std::size_t tensors_shown = 5;
 
 std::string method_of(const Plan& plan) {
@@ -126,22 +129,31 @@ std::string bar(std::uint64_t bytes, std::uint64_t whole, std::size_t width) {
   return text.empty() ? "▏" : text;
 }
 
+// A number with its unit, which stay together on one line.
+std::string figure(const std::string& amount, std::size_t width) {
+  return std::string(width - std::min(width, amount.size()), ' ') + keep_whole(amount);
+}
+
 std::string breakdown(const Plan& plan, const Style& style) {
   const std::size_t room = style.width - std::min(style.width, beside_bar);
   const std::size_t bar_width = std::min(longest_bar, room);
+  const std::size_t names =
+      std::clamp(style.width - std::min(style.width, beside_name), narrowest_name, widest_name);
   std::string text = fmt::format("\nAt the peak, in the {} phase:\n", to_string(plan.at));
   for (const auto component : allocator::all_components) {
     const std::uint64_t bytes = plan.components[component];
     if (bytes == 0) continue;
-    const std::string line =
-        fmt::format("  {:<28}{:>12}{:>7.1f} %  {}", to_string(component), to_string(Bytes{bytes}),
-                    100.0 * static_cast<double>(bytes) / static_cast<double>(plan.allocated_bytes),
-                    bar(bytes, plan.allocated_bytes, bar_width));
+    const double share =
+        100.0 * static_cast<double>(bytes) / static_cast<double>(plan.allocated_bytes);
+    const std::string line = fmt::format(
+        "  {:<{}}{}{}  {}", to_string(component), names, figure(to_string(Bytes{bytes}), 12),
+        figure(fmt::format("{:.1f} %", share), 9), bar(bytes, plan.allocated_bytes, bar_width));
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
-  const auto total = [&text](const std::string& name, std::uint64_t bytes, std::string_view more) {
-    fmt::format_to(std::back_inserter(text), "  {:<28}{:>12}{}\n", name, to_string(Bytes{bytes}),
-                   more);
+  const auto total = [&text, names](const std::string& name, std::uint64_t bytes,
+                                    std::string_view more) {
+    fmt::format_to(std::back_inserter(text), "  {:<{}}{}{}\n", name, names,
+                   figure(to_string(Bytes{bytes}), 12), more);
   };
   total("allocated", plan.allocated_bytes, "");
   total(fmt::format("reserved ({})", plan.job.device.allocator), plan.reserved_bytes, "");

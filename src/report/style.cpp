@@ -41,8 +41,28 @@ namespace {
 // Stands for a blank that no line is broken at; no text that was quoted holds it (printable()).
 constexpr char whole_blank = '\x1f';
 
-std::size_t leading_blanks(std::string_view text) {
-  return std::min(text.find_first_not_of(' '), text.size());
+// What a line begins with, before its first word.
+struct Beginning {
+  std::size_t blanks = 0;
+  std::string colours;  // Among them.
+  std::string_view rest;
+};
+
+Beginning beginning_of(std::string_view line) {
+  Beginning found{0, "", line};
+  for (;;) {
+    std::string_view& rest = found.rest;
+    const std::size_t colour = rest.starts_with("\x1b[") ? rest.find('m') : std::string_view::npos;
+    if (rest.starts_with(' ')) {
+      ++found.blanks;
+      rest.remove_prefix(1);
+    } else if (colour != std::string_view::npos) {
+      found.colours += rest.substr(0, colour + 1);
+      rest.remove_prefix(colour + 1);
+    } else {
+      return found;
+    }
+  }
 }
 
 // From column `column` on; later lines begin with `indent` blanks. A run of blanks that a line is
@@ -88,10 +108,10 @@ std::string trim_ends(std::string text) {
 std::string fold(std::string_view text, std::string_view first, std::size_t width) {
   const std::size_t indent = display_width(first);
   if (indent * 2 <= width) return std::string(first) + fold_words(text, indent, indent, width);
-  const std::size_t lead = std::min(leading_blanks(first), width / 4);
-  const std::string begin(first.substr(leading_blanks(first)));
-  const std::string blanks(lead, ' ');
-  return trim_ends(blanks + fold_words(begin + std::string(text), lead, lead + 2, width));
+  const Beginning begin = beginning_of(first);
+  const std::size_t lead = std::min(begin.blanks, width / 4);
+  const std::string words = begin.colours + std::string(begin.rest) + std::string(text);
+  return trim_ends(std::string(lead, ' ') + fold_words(words, lead, lead + 2, width));
 }
 
 std::string keep_whole(std::string_view text) {
@@ -110,9 +130,10 @@ std::string fit(std::string_view text, std::size_t width) {
       fitted += std::string(line) + (end < text.size() ? "\n" : "");
       continue;
     }
-    const std::size_t lead = std::min(leading_blanks(line), width / 4);
-    fitted += trim_ends(std::string(lead, ' ') +
-                        fold_words(line.substr(leading_blanks(line)), lead, lead + 2, width));
+    const Beginning first = beginning_of(line);
+    const std::size_t lead = std::min(first.blanks, width / 4);
+    fitted += trim_ends(std::string(lead, ' ') + first.colours +
+                        fold_words(first.rest, lead, lead + 2, width));
   }
   std::replace(fitted.begin(), fitted.end(), whole_blank, ' ');
   return fitted;
@@ -163,8 +184,11 @@ std::size_t longest_word(std::string_view cell) {
   return longest;
 }
 
+// A column of words narrower than this is one of torn sentences.
+constexpr std::size_t readable = 14;
+
 // How wide each column may be so that all fit; empty where they cannot stand beside each other.
-// Figures are not folded, and columns of words keep at least their longest word.
+// Figures are not folded; columns of words keep their longest word, and what can be read.
 std::vector<std::size_t> column_widths(const Rows& rows, const std::vector<Align>& columns,
                                        std::size_t room) {
   std::vector<std::size_t> widths(columns.size());
@@ -172,8 +196,10 @@ std::vector<std::size_t> column_widths(const Rows& rows, const std::vector<Align
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       widths[i] = std::max(widths[i], display_width(row[i]));
+      const std::size_t whole = display_width(row[i]);
       const bool words = columns[i] == Align::left;
-      least[i] = std::max(least[i], words ? longest_word(row[i]) : display_width(row[i]));
+      least[i] = std::max(
+          least[i], words ? std::max(longest_word(row[i]), std::min(whole, readable)) : whole);
     }
   }
   std::size_t total = 2 * (columns.size() - 1);

@@ -40,6 +40,13 @@ TEST(Style, colours_take_no_room) {
   EXPECT_EQ(fold("aa bb cc", painted.red("w: "), 8), painted.red("w: ") + "aa bb\n   cc\n");
 }
 
+TEST(Style, a_coloured_line_keeps_its_indentation_when_it_is_folded) {
+  const Style painted{true};
+  EXPECT_EQ(fit(painted.dim("      some words that are long") + "\n", 20),
+            "     \x1b[2msome words that\n       are long\x1b[0m\n");
+  EXPECT_EQ(fit("  " + painted.dim("  some words\n"), 8), "  \x1b[2msome\n    words\n\x1b[0m");
+}
+
 TEST(Style, a_report_is_folded_only_where_a_line_is_too_long) {
   EXPECT_EQ(fit("a  b\n\n  next line that is long\n", 14),
             "a  b\n\n  next line\n    that is\n    long\n");
@@ -73,6 +80,16 @@ TEST(Style, a_table_folds_its_words_and_becomes_a_list_where_that_is_not_enough)
             "                      own limit\n");
   EXPECT_EQ(lines_of(table(rows, columns, 2, 20)),
             "  > ttm\n    limit: 61.88 GiB\n    what it is: the\n    kernel's own\n    limit\n");
+}
+
+TEST(Style, a_column_too_narrow_to_be_read_makes_the_table_a_list) {
+  const std::vector<std::vector<std::string>> rows = {
+      {"held by", "where", ""},
+      {"shell", "org.gnome.Shell@wayland.service", "left alone: it is part of the desktop"}};
+  const std::vector<Align> columns = {Align::left, Align::left, Align::left};
+  EXPECT_EQ(lines_of(table(rows, columns, 2, 54)),
+            "  shell\n    where: org.gnome.Shell@wayland.service\n"
+            "    left alone: it is part of the desktop\n");
 }
 
 }  // namespace

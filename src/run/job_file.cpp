@@ -3,13 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "base/document.h"
 #include "knowledge/models.h"
+#include "machine/standard_input.h"
 #include "machine/user_files.h"
 #include "run/model_defaults.h"
 #include "run/model_files.h"
@@ -35,8 +34,7 @@ Error with_next(Error error, const std::string& next) {
 }
 
 Result<std::string> read_job_text(const std::string& path) {
-  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  auto text = machine::read_file(path);
+  auto text = path == "-" ? machine::read_standard_input() : machine::read_file(path);
   if (text) return *std::move(text);
   if (text.error().code == Errc::not_found) {
     return Error{Errc::not_found, fmt::format("expected a job file, found nothing at {}", path),

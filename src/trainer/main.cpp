@@ -213,7 +213,6 @@ int parse_and_run(int argc, char** argv, machine::Printer& printer) {
   }
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
-  std::signal(SIGXFSZ, SIG_IGN);  // A limit on files is an error where one is written.
   raise_oom_score();
   printer.finish_first();
   return run_job(arguments, printer);

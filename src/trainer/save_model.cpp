@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_text.h"
 #include "machine/user_files.h"
 #include "trainer/safetensors_file.h"
 
@@ -62,7 +63,7 @@ Status save_model(const std::string& folder, Model& model, const Json& config) {
     tensors.push_back({parameter.name, parameter.value});
   HEADROOM_CHECK(write_safetensors(folder + "/model.safetensors", tensors, metadata));
   const Json written = make_config(model.config(), model.options().dtype, config);
-  return machine::write_file_atomic(folder + "/config.json", written.dump(2) + "\n");
+  return machine::write_file_atomic(folder + "/config.json", to_json_text(written, 2) + "\n");
 }
 
 Status save_adapter(const std::string& folder, Model& model, const Json& base) {
@@ -72,7 +73,8 @@ Status save_adapter(const std::string& folder, Model& model, const Json& base) {
   }
   HEADROOM_CHECK(write_safetensors(folder + "/adapter_model.safetensors", tensors, metadata));
   const Json config = make_adapter_config(*model.options().lora, base);
-  return machine::write_file_atomic(folder + "/adapter_config.json", config.dump(2) + "\n");
+  return machine::write_file_atomic(folder + "/adapter_config.json",
+                                    to_json_text(config, 2) + "\n");
 }
 
 }  // namespace headroom::trainer

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/json_text.h"
 #include "machine/user_files.h"
 #include "trainer/adamw.h"
 #include "trainer/checkpoint.h"
@@ -250,7 +251,7 @@ class Run {
 // Report and trace; what cannot be written, in one error.
 Status write_records(const TrainRequest& request, const Json& report, DeviceMemory& memory) {
   Status written =
-      machine::write_file_atomic(request.output + "/report.json", report.dump(2) + "\n");
+      machine::write_file_atomic(request.output + "/report.json", to_json_text(report, 2) + "\n");
   const Status traced = memory.finish_trace();
   if (traced) return written;
   if (written) return traced;
@@ -279,7 +280,7 @@ Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
     observer.on_note("nothing keeps another run from writing there too: " + *lock.missing());
   HEADROOM_TRY(data::Samples samples, data::read_samples(settings.data));
   const RunLength length{.steps = count_steps(settings, samples),
-                         .report_bytes = request.predicted.dump(2).size(),
+                         .report_bytes = to_json_text(request.predicted, 2).size(),
                          .recorded = request.memory == MemorySource::headroom};
   HEADROOM_CHECK(check_room(request.output, output_size(settings, length)));
   HEADROOM_TRY(const auto memory,

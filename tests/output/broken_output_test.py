@@ -11,6 +11,7 @@ commands are those of `headroom --help`, so a new one is not forgotten.
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -204,6 +205,29 @@ class BrokenOutput(unittest.TestCase):
                               env=environment(folder), timeout=60)
         self.assertEqual(done.returncode, 3)
         self.assertEqual((folder / "note.md").read_bytes(), whole)
+
+    def test_a_limit_on_the_length_of_files_is_a_full_output(self):
+        """`ulimit -f` ends no program in the middle of what it does: a change is made whole, or not at all."""
+        cases = [CASES["check"][0], CASES["fix"][1], CASES["fix"][2], CASES["replay"][0], GENERAL[0], CASES["fix"][4]]
+        for case in cases:
+            folder = self.fresh(case.before)
+            with open(folder / "answer", "wb") as answer:
+                done = subprocess.run([PROGRAMS / "headroom", *case.words], cwd=folder, env=environment(folder),
+                                      stdin=subprocess.DEVNULL, stdout=answer, stderr=subprocess.PIPE, timeout=60,
+                                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1)))
+            self.assertEqual(done.returncode, 3, (case.words, done.stderr))
+            self.assertIn(b"next: ", done.stderr)
+            self.assertFalse(list(folder.glob("machine/var/lib/headroom/changes/*")), case.words)
+
+    def test_input_that_cannot_be_read_is_not_empty(self):
+        for words in (["plan", "-"], ["check", "--env", "-"], ["check", "--log", "-"]):
+            folder = self.fresh("true")
+            done = subprocess.run(["/bin/sh", "-c", 'exec "$@" <&-', "sh", PROGRAMS / "headroom", *words], cwd=folder,
+                                  env=environment(folder), capture_output=True, text=True, timeout=60)
+            self.assertIn(done.returncode, (2, 3), words)
+            self.assertIn("reading standard input", done.stderr)
+            self.assertIn("next: ", done.stderr)
+            self.assertEqual(done.stdout, "")
 
     def test_the_trainer_as_well(self):
         if not (PROGRAMS / "headroom-train").exists():

@@ -44,6 +44,11 @@ class HiddenCharacters(unittest.TestCase):
             self.assertEqual(found[:1], [], f"{name} of {words}")
         return done
 
+    def test_arguments_that_are_no_text(self):
+        for flag in ("--batch", "--rank", "--dropout", "--autocast", "--sequence", "--capacity", "--model"):
+            for words in (["plan", "job.toml"], ["plan", "job.toml", "--json"]):
+                self.assertEqual(self.headroom(*words, flag, BAD_BYTES).returncode, 2, flag)
+
     def machine(self, kind="fake_machine", name=str(TESTS / "machines" / "strix-halo-half.toml")):
         """One whose every text file that people or programs write says more than it shows."""
         subprocess.run([PROGRAMS / kind, name, self.folder / "machine"], check=True, capture_output=True)

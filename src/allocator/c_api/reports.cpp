@@ -11,6 +11,7 @@
 #include "allocator/replay/recording.h"
 #include "allocator/replay/snapshot_of_heap.h"
 #include "allocator/snapshot/snapshot_writer.h"
+#include "base/json_text.h"
 #include "machine/output_files.h"
 #include "machine/user_files.h"
 #include "report/out_of_memory_json.h"
@@ -43,7 +44,8 @@ Result<std::string> explain(headroom_allocator* handle, const headroom_request* 
   const Request request{asked->bytes, component, state->streams.find(asked->stream),
                         asked->tag.name};
   const OutOfMemory problem = diagnose(view_of(*state, request));
-  return format == HEADROOM_FORMAT_JSON ? report::to_json(problem).dump(2) : to_text(problem);
+  return format == HEADROOM_FORMAT_JSON ? to_json_text(report::to_json(problem), 2)
+                                        : to_text(problem);
 }
 
 Result<Snapshot> take_snapshot(State& state) {
