@@ -70,6 +70,19 @@ int refuse(const estimate::Plan& plan, const run::LoadedJob& loaded, const std::
                      exit_findings);
 }
 
+// A trainer that a signal ended has said nothing itself. The kernel ends it first where memory runs
+// out all the same.
+Error ended_by_signal(int number) {
+  constexpr int killed = 9;
+  return {
+      Errc::not_found,
+      fmt::format("expected the run to end by itself, found that signal {} ended headroom-train",
+                  number),
+      fmt::format("{}the same command with --resume goes on from the last checkpoint, if there "
+                  "is one",
+                  number == killed ? "dmesg or journalctl -k tells whether memory ran out; " : "")};
+}
+
 int run_job(const Options& options, const Context& context) {
   context.printer.finish_first();
   const auto loaded = run::load_job(options.job);
@@ -87,6 +100,9 @@ int run_job(const Options& options, const Context& context) {
   const auto ended = start_trainer(options);
   if (!ended) return print_error(context, ended.error(), exit_could_not_look);
   remember_run(*plan, *loaded, ended->output, context);
+  constexpr int by_signal = 128;  // As machine::ask_program answers.
+  if (ended->status > by_signal)
+    print_error(context, ended_by_signal(ended->status - by_signal), exit_could_not_look);
   return ended->status;
 }
 

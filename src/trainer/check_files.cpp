@@ -8,9 +8,10 @@
 namespace headroom::trainer {
 namespace {
 
-// As training.cpp and save_model.cpp write them.
+// As training.cpp, output_lock.cpp and save_model.cpp write them.
 std::vector<std::string> result_names(bool is_adapter) {
-  std::vector<std::string> names = {"report.json", "metrics.jsonl", "allocator.flight"};
+  std::vector<std::string> names = {"report.json", "metrics.jsonl", "allocator.flight",
+                                    ".headroom.lock"};
   if (is_adapter) {
     names.insert(names.end(), {"adapter_model.safetensors", "adapter_config.json"});
   } else {

@@ -213,6 +213,8 @@ int parse_and_run(int argc, char** argv, machine::Printer& printer) {
   }
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
+  // The terminal has gone; under nohup that is no matter.
+  if (std::signal(SIGHUP, request_stop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
   raise_oom_score();
   printer.finish_first();
   return run_job(arguments, printer);

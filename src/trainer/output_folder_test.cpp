@@ -9,7 +9,10 @@
 
 #include <csignal>
 #include <filesystem>
+#include <optional>
+#include <string>
 
+#include "trainer/check_files.h"
 #include "trainer/testing/tiny_job.h"
 
 namespace headroom::trainer {
@@ -45,6 +48,40 @@ TEST(OutputLock, it_ends_with_its_owner_and_leaves_nothing) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
   folder.write(".headroom.lock", "headroom.lock/1\n1\nelsewhere\na run that was killed\n");
   EXPECT_TRUE(OutputLock::take(folder.path()));
+}
+
+TEST(OutputLock, one_that_has_come_to_its_place_meanwhile_is_not_removed_by_the_first) {
+  const ScratchFolder folder;
+  std::optional<OutputLock> first;
+  auto taken = OutputLock::take(folder.path());
+  ASSERT_TRUE(taken);
+  first.emplace(*std::move(taken));
+  // As when the folder is moved away and made again.
+  std::filesystem::remove(folder.file(".headroom.lock"));
+  const auto second = OutputLock::take(folder.path());
+  ASSERT_TRUE(second);
+  first.reset();
+  const auto third = OutputLock::take(folder.path());
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().code, Errc::busy);
+}
+
+TEST(CheckFiles, what_a_run_makes_in_its_folder_is_neither_an_input_nor_the_trace) {
+  const TinyJob job;
+  const auto request = job.request();
+  ASSERT_TRUE(request);
+  job.folder.write("out/checkpoint/older", "");  // The folders are there.
+  EXPECT_TRUE(check_files(*request, {}));
+  for (const char* name : {"report.json", "metrics.jsonl", "allocator.flight", ".headroom.lock",
+                           "model.safetensors", "config.json", "checkpoint/state.safetensors"}) {
+    const std::string path = request->output + "/" + name;
+    machine::InputFiles inputs;
+    inputs.files.push_back(path);
+    EXPECT_FALSE(check_files(*request, inputs)) << name;
+    TrainRequest traced = *request;
+    traced.trace_path = path;
+    EXPECT_FALSE(check_files(traced, {})) << name;
+  }
 }
 
 TEST(OutputLock, a_file_of_somebody_else_is_left_alone) {

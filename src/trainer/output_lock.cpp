@@ -138,7 +138,9 @@ OutputLock::OutputLock(std::string path, machine::Descriptor file,
     : path_(std::move(path)), file_(std::move(file)), missing_(std::move(missing)) {}
 
 OutputLock::~OutputLock() {
-  if (file_.get() >= 0) ::unlink(path_.c_str());  // While it is ours; then it is closed.
+  // While it is ours; then it is closed. Where the folder was moved or the file removed, the one at
+  // its place is another run's.
+  if (file_.get() >= 0 && is_still_there(file_.get(), path_)) ::unlink(path_.c_str());
 }
 
 Result<OutputLock> OutputLock::take(const std::string& folder) {

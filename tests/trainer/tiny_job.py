@@ -37,9 +37,9 @@ class Programs:
         self.folder = pathlib.Path(folder)
         self.environment = {**os.environ, "XDG_STATE_HOME": str(state), "OMP_NUM_THREADS": "1"}
 
-    def start(self, program, *words):
+    def start(self, program, *words, **more):
         return subprocess.Popen([str(self.folder / program), *map(str, words)], env=self.environment, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
 
     def run(self, program, *words):
         return subprocess.run([str(self.folder / program), *map(str, words)], env=self.environment, text=True,

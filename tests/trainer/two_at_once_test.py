@@ -6,6 +6,7 @@ is killed, at any moment, the folder is free, and what it had saved is taken up 
     two_at_once_test.py FOLDER_OF_PROGRAMS
 """
 import json
+import os
 import pathlib
 import random
 import signal
@@ -30,10 +31,10 @@ class TwoAtOnce(unittest.TestCase):
         self.job = write_job(self.scratch)
         self.long = write_job(self.scratch, "long.toml", epochs=ENDLESS)
 
-    def begin(self, program="headroom-train"):
+    def begin(self, program="headroom-train", **more):
         """A run that goes on until it is ended, once it has saved something."""
         words = ["run"] if program == "headroom" else []
-        run = self.programs.start(program, *words, self.long, "--output", self.output, "--quiet")
+        run = self.programs.start(program, *words, self.long, "--output", self.output, "--quiet", **more)
         self.addCleanup(run.wait)
         self.addCleanup(run.kill)
         state = self.output / "checkpoint" / "state.safetensors"
@@ -109,6 +110,40 @@ class TwoAtOnce(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         for name in ("model.safetensors", "checkpoint/state.safetensors"):
             self.assertEqual((self.output / name).read_bytes(), (whole / name).read_bytes(), name)
+
+    def test_a_run_whose_terminal_has_gone_keeps_where_it_stands(self):
+        first = self.begin("headroom")
+        first.send_signal(signal.SIGHUP)
+        _, said = first.communicate(timeout=120)
+        self.assertEqual(first.returncode, 1, said)
+        self.assertIn("stopped by request", said)
+        runs = json.loads(self.programs.run("headroom", "plan", "--history", "--json").stdout)["runs"]
+        self.assertEqual(len(runs), 1)
+
+    def test_a_run_that_ignores_hang_ups_goes_on(self):
+        def ignore():
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        first = self.begin("headroom", preexec_fn=ignore)
+        before = len(self.metrics())
+        first.send_signal(signal.SIGHUP)
+        for _ in range(1200):
+            if len(self.metrics()) > before + 4:
+                break
+            self.assertIsNone(first.poll())
+            time.sleep(0.1)
+        self.assertGreater(len(self.metrics()), before + 4)
+        first.send_signal(signal.SIGTERM)
+        _, said = first.communicate(timeout=120)
+        self.assertEqual(first.returncode, 1, said)
+
+    def test_a_trainer_that_was_killed_is_not_passed_over_in_silence(self):
+        first = self.begin("headroom")
+        trainer = int(pathlib.Path(f"/proc/{first.pid}/task/{first.pid}/children").read_text().split()[0])
+        os.kill(trainer, signal.SIGKILL)
+        _, said = first.communicate(timeout=120)
+        self.assertEqual(first.returncode, 128 + signal.SIGKILL, said)
+        self.assertIn("signal 9", said)
+        self.assertIn("--resume", said)
 
     def test_the_refused_one_records_nothing_of_the_other(self):
         first = self.begin("headroom")
