@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/shell_follow.h"
 #include "base/shell_quote.h"
 #include "change/observe.h"
 #include "machine/checksum.h"
@@ -35,9 +36,9 @@ fi
 here=$(cd "$(dirname "$0")" && pwd) || stop "expected originals/ beside $0"
 # Below this folder every path is looked for, whatever becomes of those above it.
 cd "$root/" || stop "expected the folder $root"
-# Root goes only where nobody else can lead it; everybody else has their own rights to lose.
-case $(id -u 2>/dev/null) in '' | 0) careful=yes ;; *) careful='' ;; esac
-sums=yes
+)sh";
+
+constexpr auto summing = R"sh(sums=yes
 if ! command -v sha256sum >/dev/null 2>&1; then
   [ -n "$force" ] || stop 'expected sha256sum, found none: what was edited since cannot be told from
 what the change left; nothing was done. To put every original back all the same: --force'
@@ -45,7 +46,7 @@ what the change left; nothing was done. To put every original back all the same:
 fi
 )sh";
 
-constexpr auto looking = R"sh(
+constexpr auto telling = R"sh(
 state() {
   if [ -L "$1" ]; then printf 'link:%s' "$(readlink "$1")"
   elif [ -f "$1" ] && [ -z "$sums" ]; then printf file:unknown
@@ -54,46 +55,10 @@ state() {
   else printf absent
   fi
 }
-# Whether nobody else can put anything into this folder; $whose: who can.
-is_safe() {
-  [ "$careful" ] && [ -d "$1" ] || return 0
-  set -f
-  set -- $(ls -ldn "$1")
-  set +f
-  whose="user ${3-}"
-  case ${1-} in
-    ?????w* | ????????w*) whose='more than one user' ;;
-    d*) [ "${3-}" != 0 ] || return 0 ;;
-  esac
-  return 1
-}
-# $led: where this folder's path leads, from the root and without links. It is followed part by
-# part, so that nothing can be exchanged behind us; fails at the first folder that is not safe.
-follow() {
-  ahead=$1 led=. links=0
-  is_safe . || return 1
-  while [ "$ahead" ]; do
-    part=${ahead%%/*}
-    case $ahead in */*) ahead=${ahead#*/} ;; *) ahead='' ;; esac
-    case $part in
-      '' | .) continue ;;
-      ..)
-        led=${led%/*}
-        continue ;;
-    esac
-    if [ -L "$led/$part" ]; then
-      links=$((links + 1))
-      [ "$links" -le 40 ] || stop "$root$1: expected a folder, found links that lead in a circle"
-      target=$(readlink "$led/$part") || stop "$root$1: could not be followed"
-      ahead=$target/$ahead
-      case $target in /*) led=. ;; esac
-    else
-      led=$led/$part
-      is_safe "$led" || return 1
-    fi
-  done
-}
-# KIND PATH ORIGINAL BEFORE AFTER...: AFTER is what the change left there, or any.
+)sh";
+
+constexpr auto looking =
+    R"sh(# KIND PATH ORIGINAL BEFORE AFTER...: AFTER is what the change left there, or any.
 judge() {
   kind=$1 path=$root$2 original=$here/originals/$3 before=$4 verdict=left
   follow "${2%/*}" || return 0
@@ -352,8 +317,9 @@ std::string undo_script(const plan::Record& record) {
       "# sh undo.sh /mnt              from a rescue system that has its root file system at /mnt\n"
       "# sh undo.sh --force [ROOT]    also over what somebody edited since\n",
       record.id, record.made);
-  script += arguments + each(record) + looking + "each check\n" + folder_checks(record) +
-            restoring + "each restore\n";
+  script += fmt::format("{}{}{}", arguments, shell_careful, summing) + each(record);
+  script += fmt::format("{}{}{}each check\n", telling, shell_follow, looking);
+  script += folder_checks(record) + restoring + "each restore\n";
   for (auto folder = record.folders_made.rbegin(); folder != record.folders_made.rend(); ++folder) {
     script += fmt::format("drop_folder {}\n", shell_quote(*folder));
   }

@@ -60,18 +60,15 @@ std::string check_line(const LinkEdit& link) {
 std::string action_lines(const FileEdit& edit) {
   const std::string path = path_word(edit.path);
   const std::string lines = check_line(edit) + fmt::format("save {}\n", path);
-  if (!edit.after) return lines + fmt::format("rm -f {}\n", path);
+  if (!edit.after) return lines + fmt::format("remove {}\n", path);
   return lines + feed(fmt::format("put {} {:04o}", path, edit.mode.value_or(0644)), *edit.after);
 }
 
 std::string action_lines(const LinkEdit& link) {
   const std::string path = path_word(link.path);
   const std::string lines = check_line(link) + fmt::format("save {}\n", path);
-  if (!link.after) return lines + fmt::format("rm -f {}\n", path);
-  const std::size_t slash = link.path.rfind('/');
-  return lines + fmt::format("mkdir -p {}\nln -sfn {} {}\n",
-                             path_word(slash == 0 ? "/" : link.path.substr(0, slash)),
-                             shell_quote(*link.after), path);
+  if (!link.after) return lines + fmt::format("remove {}\n", path);
+  return lines + fmt::format("put_link {} {}\n", shell_quote(*link.after), path);
 }
 
 std::string action_lines(const Command& command) {
@@ -155,10 +152,36 @@ std::string checks_first(const std::vector<Step>& steps) {
                        : "\n# Nothing is touched unless every file is as it was read.\n" + lines;
 }
 
+// Every place that the steps write to or read, links of their own and what commands write as the
+// folders that hold them.
+std::vector<std::string> places(const std::vector<Step>& steps) {
+  std::vector<std::string> words;
+  const auto add = [&words](const std::string& path) {
+    const std::string word = path_word(path);
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+  };
+  const auto add_folder = [&add](const std::string& path) {
+    add(path.substr(0, path.rfind('/') + 1));
+  };
+  for (const Step& step : steps) {
+    if (const auto* edit = std::get_if<FileEdit>(&step.action)) add(edit->path);
+    if (const auto* link = std::get_if<LinkEdit>(&step.action)) add_folder(link->path);
+    if (const auto* command = std::get_if<Command>(&step.action)) {
+      for (const std::string& path : command->edits) add_folder(path);
+      for (const std::string& path : command->generates) add_folder(path);
+    }
+    for (const plan::Expectation& expected : step.expects) add(expected.path);
+  }
+  return words;
+}
+
 std::string part(std::string_view name, const std::vector<Step>& steps, const std::string& end) {
-  std::string body = checks_first(steps);
+  std::string body = "\n# Root goes only through folders that root alone can write to.\n";
+  body += "expect_safe \"$backups\"";
+  for (const std::string& word : places(steps)) body += " \\\n  " + word;
+  body += "\n" + checks_first(steps) + "keep_copies\n";
   for (const Step& step : steps) body += step_lines(step);
-  return fmt::format("\n{}() {{{}{}\n}}\n", name, body.empty() ? "\n:" : body, end);
+  return fmt::format("\n{}() {{{}{}\n}}\n", name, body, end);
 }
 
 std::string ending(const plan::Change& change, bool has_more) {
@@ -189,19 +212,22 @@ std::string to_script(const plan::Change& change) {
       script += comment("If the machine does not come up: " + line);
     }
   }
-  script += "set -eu\n" + std::string(script_functions());
-  script += part("apply", steps, ending(change, !later.empty()));
-  if (!later.empty()) script += part("confirm", later, "");
   const bool as_root =
       std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.needs_root; });
+  const std::string safe_way = (as_root ? "sudo " : "") + shell_line(change.words) + " --apply";
+  script += fmt::format("set -eu\nsafe_way={}\n{}", shell_quote(safe_way), script_functions());
+  script += part("apply", steps, ending(change, !later.empty()));
+  if (!later.empty()) script += part("confirm", later, "");
   if (as_root) {
     script += "\n[ -n \"$root\" ] || [ \"$(id -u)\" = 0 ] || fail \"run it as root: sudo sh $0\"\n";
   }
-  const std::string folder = as_root ? "$root/var/lib/headroom/by-hand"
-                                     : "${XDG_STATE_HOME:-$HOME/.local/state}/headroom/by-hand";
+  // Root keeps its copies where it keeps its own, not where somebody's home folder is.
+  script += as_root ? "state=$root/var/lib\n"
+                    : "state=${XDG_STATE_HOME:-$HOME/.local/state}\n"
+                      "[ -z \"$careful\" ] || state=$root/var/lib\n";
   script +=
-      fmt::format("backups={}/$(date -u +%Y%m%dT%H%M%SZ)-{}\numask 022\nmkdir -p \"$backups\"\n",
-                  folder, shell_quote(change.fix));
+      fmt::format("backups=$state/headroom/by-hand/$(date -u +%Y%m%dT%H%M%SZ)-{}\numask 022\n",
+                  shell_quote(change.fix));
   script += later.empty() ? "apply\n"
                           : "case ${1:-apply} in\n  apply) apply ;;\n  confirm) confirm ;;\n"
                             "  *) fail \"expected apply or confirm, found $1\" ;;\nesac\n";

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "base/shell_follow.h"
 #include "base/text.h"
 
 namespace headroom::report {
@@ -32,11 +33,50 @@ std::string escaped(std::string_view bytes) {
   return text;
 }
 
-constexpr std::string_view functions = R"sh(
+constexpr std::string_view beginning = R"sh(
 root=${ROOT:-}
 [ -z "$root" ] || export ROOT
 fail() { printf '%s\n' "$0: $*" >&2; exit 1; }
+stop() { fail "$*"; }
 say() { printf '\n%s\n' "$*"; }
+
+)sh";
+
+constexpr std::string_view placing = R"sh(
+if [ "$careful" ]; then
+  unset CDPATH
+  root=$(cd "$root/" && pwd) || fail 'expected the folder that the root file system is mounted at'
+  root=${root%/}
+  ROOT=$root
+  cd "$root/"
+fi
+so_far='nothing was done'
+# $at: where this path is. For root that is below the root and without links, also where its last
+# part is one.
+place() {
+  at=$1
+  [ "$careful" ] || return 0
+  follow "${1#"$root"}" || refuse "$1"
+  at=$led
+}
+# The same of what the folder itself holds by this name: a link is not followed.
+place_itself() {
+  place "${1%/*}"
+  at=$at/${1##*/}
+}
+refuse() {
+  folder=$root${led#.}
+  fail "$1: expected folders that root alone can write to, found ${folder:-/}, which is $whose's,
+who could lead root elsewhere; $so_far. headroom goes into such folders safely${root:+, on the machine itself}: $safe_way"
+}
+expect_safe() {
+  for file in "$@"; do place "$file"; done
+}
+keep_copies() {
+  so_far='what is said above was done'
+  place "$backups"
+  mkdir -p "$at"
+}
 
 # Of a mounted machine only its own programs are run, never this system's.
 run() {
@@ -59,57 +99,75 @@ run() {
 # Keeps copies of files and links, owner, mode and labels included.
 save() {
   for file in "$@"; do
-    if [ -e "$file" ] || [ -L "$file" ]; then
-      copy=$backups/${file#"$root"/}
-      mkdir -p "${copy%/*}"
-      [ -e "$copy" ] || [ -L "$copy" ] || cp -a "$file" "$copy"
+    place_itself "$file"
+    if [ -e "$at" ] || [ -L "$at" ]; then
+      original=$at
+      place_itself "$backups/${file#"$root"/}"
+      mkdir -p "${at%/*}"
+      [ -e "$at" ] || [ -L "$at" ] || cp -a "$original" "$at"
     fi
   done
 }
 
 # The file has to be what was read when this script was made; its text is on standard input.
 expect_same() {
-  cmp -s "$1" - || fail "$1 is not what it was when this script was made: make the script anew"
+  place "$1"
+  cmp -s "$at" - || fail "$1 is not what it was when this script was made: make the script anew"
 }
 expect_absent() {
-  if [ -e "$1" ] || [ -L "$1" ]; then
+  place_itself "$1"
+  if [ -e "$at" ] || [ -L "$at" ]; then
     fail "$1 is there, and was not when this script was made: make the script anew"
   fi
 }
 expect_link() {
-  [ -L "$1" ] && [ "$(readlink "$1")" = "$2" ] ||
+  place_itself "$1"
+  [ -L "$at" ] && [ "$(readlink "$at")" = "$2" ] ||
     fail "$1 is not the link that it was when this script was made: make the script anew"
 }
 
 # Standard input becomes the file, in one move; an existing one keeps its owner and mode.
 put() {
-  mkdir -p "${1%/*}"
-  if [ -L "$1" ]; then
-    cat > "$1"
+  place "$1"
+  mkdir -p "${at%/*}"
+  if [ -L "$at" ]; then
+    cat > "$at"
     return
   fi
-  if [ -e "$1" ]; then
-    cp -a "$1" "$1.headroom-new"
-    cat > "$1.headroom-new"
+  rm -f "$at.headroom-new"
+  if [ -e "$at" ]; then
+    cp -a "$at" "$at.headroom-new"
+    cat > "$at.headroom-new"
   else
-    cat > "$1.headroom-new"
-    chmod "$2" "$1.headroom-new"
+    cat > "$at.headroom-new"
+    chmod "$2" "$at.headroom-new"
   fi
-  mv -f "$1.headroom-new" "$1"
+  mv -f "$at.headroom-new" "$at"
+}
+put_link() {
+  place_itself "$2"
+  mkdir -p "${at%/*}"
+  ln -sfn "$1" "$at"
+}
+remove() {
+  place_itself "$1"
+  rm -f "$at"
 }
 
 expect_text() {
   text=$1
   shift
   for file in "$@"; do
-    grep -qF -e "$text" "$file" || fail "expected \"$text\" in $file, found none"
+    place "$file"
+    grep -qF -e "$text" "$at" || fail "expected \"$text\" in $file, found none"
   done
 }
 expect_no_text() {
   text=$1
   shift
   for file in "$@"; do
-    if [ -e "$file" ] && grep -qF -e "$text" "$file"; then
+    place "$file"
+    if [ -e "$at" ] && grep -qF -e "$text" "$at"; then
       fail "expected no \"$text\" in $file, found it"
     fi
   done
@@ -127,8 +185,8 @@ expect_in_image() {
 
 }  // namespace
 
-std::string_view script_functions() {
-  return functions;
+std::string script_functions() {
+  return fmt::format("{}{}{}{}", beginning, shell_careful, shell_follow, placing);
 }
 
 std::string feed(std::string_view command, std::string_view bytes) {

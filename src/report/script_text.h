@@ -8,9 +8,10 @@
 
 namespace headroom::report {
 
-// run, save, put, expect_same, expect_text, …; POSIX sh, with `root` before every path and copies
-// in `backups`.
-std::string_view script_functions();
+// run, save, put, expect_same, expect_text, …; POSIX sh, with `root` before every path, copies in
+// `backups`, and in `safe_way` the command for what root refuses here: paths through folders that
+// others can write to. expect_safe looks at paths before anything is done, keep_copies ends that.
+std::string script_functions();
 
 // A quoted here-document where the bytes are whole lines of text, else octal escapes. Lines of a
 // script that run `command` with `bytes` as its standard input.

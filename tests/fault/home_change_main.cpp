@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // home_change ROOT HOME: changes a scratch root as a fix of a person's own settings does that root
 // applies, in the home folder and in /etc. home_change --undo ROOT: takes that back as
-// `headroom undo` does. For scripts.
+// `headroom undo` does. home_change --script HOME: prints that change as a script. For scripts.
 #include <fmt/format.h>
 
 #include <exception>
@@ -9,6 +9,7 @@
 
 #include "change/change_machine.h"
 #include "fault/toy_machine.h"
+#include "report/change_script.h"
 
 namespace headroom::change {
 namespace {
@@ -58,11 +59,16 @@ int run(bool undoing, const std::string& root, const std::string& home) {
 int main(int argc, char** argv) {
   const bool undoing = argc == 3 && std::string(argv[1]) == "--undo";
   try {
+    if (argc == 3 && std::string(argv[1]) == "--script") {
+      fmt::print("{}", headroom::report::to_script(headroom::change::home_change(argv[2])));
+      return 0;
+    }
     if (argc == 3) return headroom::change::run(undoing, argv[undoing ? 2 : 1], argv[2]);
   } catch (const std::exception& problem) {
     fmt::print(stderr, "home_change: {}\n", problem.what());
     return 1;
   }
-  fmt::print(stderr, "usage: home_change ROOT HOME, home_change --undo ROOT\n");
+  fmt::print(stderr,
+             "usage: home_change ROOT HOME, home_change --undo ROOT, home_change --script HOME\n");
   return 2;
 }
