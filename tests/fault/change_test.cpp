@@ -75,7 +75,7 @@ TEST_F(ChangeTest, undo_goes_from_the_last_change_to_the_first) {
   const auto second = apply_toy(change);
   const auto refused = undo(doors_, journal_, first.id);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().next, "headroom undo " + second.id);
+  EXPECT_EQ(refused.error().next, "sudo headroom undo " + second.id);
   ASSERT_TRUE(undo(doors_, journal_, second.id));
   ASSERT_TRUE(undo(doors_, journal_, first.id));
   EXPECT_EQ(difference(old_machine, machine()), "");
@@ -97,7 +97,7 @@ TEST_F(ChangeTest, nothing_begins_beside_an_interrupted_change) {
   ASSERT_TRUE(journal_.save(record));
   const auto second = apply(doors_, journal_, testing::toy_change(), "boot-1");
   ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().next, "headroom undo " + record.id);
+  EXPECT_EQ(second.error().next, "sudo headroom undo " + record.id);
 }
 
 TEST_F(ChangeTest, a_file_changed_since_planning_stops_apply_before_anything_is_touched) {
@@ -271,6 +271,38 @@ TEST_F(InterruptedTest, what_programs_write_to_first_is_named_unless_it_is_old) 
   EXPECT_THAT(undone->left, ::testing::Contains("/boot/entries/one.conf.new"));
   EXPECT_THAT(undone->left, ::testing::Not(::testing::Contains("/boot/entries/one.conf.bak")));
   EXPECT_TRUE(root_.has("/boot/entries/one.conf.new"));
+}
+
+TEST_F(ChangeTest, a_generated_file_that_went_with_its_kernel_is_not_said_to_be_there) {
+  plan::Change change = testing::toy_change();
+  auto& menu = std::get<plan::Command>(change.steps.back().action);
+  menu.undo_run = plan::UndoRun::never;
+  const auto record = apply_toy(change);
+  std::filesystem::remove(root_.path("/boot/menu.cfg"));
+  const auto undone = undo(doors_, journal_, record.id);
+  ASSERT_TRUE(undone) << undone.error().message;
+  EXPECT_THAT(undone->notes,
+              ::testing::Contains("/boot/menu.cfg was removed since and stays away"));
+}
+
+// A full /boot: what the command left half done fills it, so that making everything anew fails too.
+TEST_F(ChangeTest, half_done_work_that_stays_does_not_keep_a_failed_change_from_being_taken_back) {
+  const auto old_machine = machine();
+  plan::Change change = testing::toy_change();
+  auto& menu = std::get<plan::Command>(change.steps.back().action);
+  menu.generates = {"/boot/menu*"};
+  int writes = 0;
+  programs_.before_each([&]() -> Status {
+    if (writes++ == 0) root_.write("/boot/menu.cfg.new", "half");
+    return Error{Errc::no_space, "No space left on device", ""};
+  });
+  change.steps.erase(change.steps.end() - 2);  // The entries are written by the same program.
+  const auto record = apply(doors_, journal_, change, "boot-1");
+  ASSERT_FALSE(record);
+  EXPECT_THAT(record.error().message, HasSubstr("/boot/menu.cfg.new"));
+  EXPECT_EQ(journal_.read_all()->records.front().state, State::undone);
+  std::filesystem::remove(root_.path("/boot/menu.cfg.new"));
+  EXPECT_EQ(difference(old_machine, machine()), "");
 }
 
 TEST_F(ChangeTest, what_boots_is_changed_by_one_change_at_a_time) {
