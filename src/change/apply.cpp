@@ -85,7 +85,8 @@ Result<plan::Record> apply(const Doors& doors, Journal& journal, const plan::Cha
   if (done) return record;
   Error error = taken_back(doors, journal, record, std::move(done).error());
   if (error.next.empty()) {
-    error.next = shell_line(change.words) + " --apply   (once that is mended)";
+    error.next = fmt::format("{}{} --apply   (once that is mended)",
+                             journal.is_system() ? "sudo " : "", shell_line(change.words));
   }
   return error;
 }

@@ -63,11 +63,33 @@ std::vector<machine::LockHolder> Journal::holders() const {
   return files_.lock_holders(folder_ + "/lock");
 }
 
+// Nothing in the way of a folder's path is none; a file there, or a link that leads nowhere (its
+// file system is not mounted), hides what was in it.
+Result<bool> Journal::is_not_begun() const {
+  for (const std::string& path : {folder_, folder_ + "/changes"}) {
+    const auto entry = files_.look(path);
+    if (!entry) return entry.error();
+    if (!*entry) return true;
+    if ((*entry)->kind == EntryKind::folder) continue;
+    if ((*entry)->kind == EntryKind::link && files_.list(path)) continue;
+    return Error{Errc::io,
+                 fmt::format("expected {} to be the folder of what headroom changed, found {}; "
+                             "whether anything was changed is not known",
+                             path,
+                             (*entry)->kind == EntryKind::link
+                                 ? "a link that leads nowhere: " + (*entry)->target
+                                 : std::string("something else")),
+                 "ls -ld " + path};
+  }
+  return false;
+}
+
 Result<std::vector<std::string>> Journal::names() const {
   auto names = files_.list(folder_ + "/changes");
-  if (names) return names;
-  if (names.error().code == Errc::not_found) return std::vector<std::string>();
-  return std::move(names).error();
+  if (names || names.error().code == Errc::no_permission) return names;
+  HEADROOM_TRY(const bool nothing, is_not_begun());
+  if (nothing) return std::vector<std::string>();
+  return files_.list(folder_ + "/changes");  // Somebody began a change meanwhile.
 }
 
 Result<plan::Record> Journal::read(std::string_view id) const {
@@ -77,12 +99,15 @@ Result<plan::Record> Journal::read(std::string_view id) const {
                         : Result<std::string>(Error{Errc::not_found, "no such change", ""});
   if (!text && text.error().code == Errc::not_found) {
     HEADROOM_TRY(const bool nothing, never_began(std::string(id)));
-    if (!nothing) return lost(id, text.error());
+    if (!nothing) {
+      return lost(id, {Errc::io, "expected the record of this change, found none", ""});
+    }
     return Error{Errc::not_found,
                  fmt::format("expected the id of a change in {}, found \"{}\"", folder_, id),
                  "headroom history"};
   }
-  if (!text) return text.error();
+  if (!text && text.error().code == Errc::no_permission) return text.error();
+  if (!text) return lost(id, text.error());
   auto record = plan::parse_record(*text);
   if (record) record->of_system = is_system();
   if (record && record->id == id) return record;
@@ -91,12 +116,9 @@ Result<plan::Record> Journal::read(std::string_view id) const {
 }
 
 // What is left of a change still leads back.
-Error Journal::lost(std::string_view id, const Error& why) const {
+Error Journal::lost(std::string_view id, Error error) const {
   const std::string folder = folder_of(id);
   const bool script = files_.look(folder + "/undo.sh").value_or(std::nullopt).has_value();
-  Error error = why.code == Errc::not_found
-                    ? Error{Errc::io, "expected the record of this change, found none", ""}
-                    : why;
   error.message += fmt::format(
       "; what it changed may be in force; what was there before is in {}/originals", folder);
   const auto entry = files_.look(folder).value_or(std::nullopt);
@@ -104,7 +126,8 @@ Error Journal::lost(std::string_view id, const Error& why) const {
   error.next =
       script ? fmt::format("{0}sh {1}/undo.sh   (takes it back; then {0}mv {1} ~/)", sudo, folder)
              : fmt::format("put back by hand what has to be, then {}mv {} ~/", sudo, folder);
-  return std::move(error).in("reading " + folder + "/record.json");
+  const std::string reading = "reading " + folder + "/record.json";
+  return error.message.starts_with(reading) ? error : std::move(error).in(reading);
 }
 
 Result<bool> Journal::never_began(const std::string& id) const {

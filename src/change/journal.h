@@ -54,8 +54,9 @@ class Journal {
   Status make_folders(const std::string& path);
   // Whether the folder of a change without a record says, or shows, that nothing was touched.
   Result<bool> never_began(const std::string& id) const;
-  Error lost(std::string_view id, const Error& why) const;
+  Error lost(std::string_view id, Error error) const;
   Status remove_abandoned(const std::string& id);
+  Result<bool> is_not_begun() const;
   Result<std::vector<std::string>> names() const;
 
   machine::WritableFiles& files_;

@@ -116,7 +116,7 @@ Status check_originals(const Doors& doors, const Journal& journal, const plan::R
         fmt::format("expected {} to hold the bytes that {} had before, found {}; nothing "
                     "was done",
                     original, path.touched->path, checksum ? "others" : checksum.error().message),
-        "restore that file from a backup of your own, then headroom undo " + record.id};
+        "restore that file from a backup of your own, then " + plan::undo_command(record)};
   }
   return Done{};
 }

@@ -143,9 +143,11 @@ Status restore_all(const Doors& doors, Journal& journal, Undone& undone,
 }
 
 // A file that the command generates was made since, by whomever: one that we know, or one that came
-// with a newer kernel.
-bool made_anew(const StepPaths& paths, const std::vector<PathFate>& fates) {
-  return std::any_of(paths.generated.begin(), paths.generated.end(), [&fates](const auto& path) {
+// with a newer kernel. Those of `but` do not count.
+bool made_anew(const StepPaths& paths, const std::vector<PathFate>& fates,
+               const std::vector<std::string>& but) {
+  return std::any_of(paths.generated.begin(), paths.generated.end(), [&](const auto& path) {
+    if (std::find(but.begin(), but.end(), path) != but.end()) return false;
     const auto known = std::find_if(fates.begin(), fates.end(), [&path](const PathFate& one) {
       return one.touched->path == path;
     });
@@ -175,7 +177,8 @@ Status name_newer_entries(const Doors& doors, const std::vector<PathFate>& fates
 }
 
 // Commands whose effects no saved bytes hold. One that only tells a service is not worth stopping
-// for; one that has to make a file anew is.
+// for; one that has to make a file anew is. What an interrupted command may have left half done is
+// no such file: it can be the very reason why the command fails again (a full /boot).
 Status run_undo_commands(const Doors& doors, const std::vector<PathFate>& fates, Undone& undone) {
   const plan::Record& record = undone.record;
   const std::size_t begun = record.running ? *record.running + 1 : record.steps_done;
@@ -184,13 +187,13 @@ Status run_undo_commands(const Doors& doors, const std::vector<PathFate>& fates,
     const auto* command = std::get_if<plan::Command>(&step_at(record.change, i).action);
     if (command == nullptr || command->undo.empty()) continue;
     HEADROOM_TRY(const StepPaths paths, paths_of(doors.files, step_at(record.change, i)));
-    const bool anew = made_anew(paths, fates);
+    const bool anew = made_anew(paths, fates, {});
     const bool run = command->undo_run == plan::UndoRun::always ||
                      (command->undo_run == plan::UndoRun::if_changed && anew);
     if (!run || std::find(ran.begin(), ran.end(), command->undo) != ran.end()) continue;
     ran.push_back(command->undo);
     auto done = run_command(doors, command->undo);
-    if (!done && anew) return done;
+    if (!done && made_anew(paths, fates, undone.left)) return done;
     const std::string words = join(command->undo, " ");
     undone.notes.push_back(done ? "ran " + words : "by hand, please: " + done.error().message);
   }
@@ -221,7 +224,10 @@ Result<Undone> undo(const Doors& doors, Journal& journal, std::string_view id,
   name_parted(fates, undone);
   for (const PathFate& path : fates) {
     if (path.fate == Fate::made_anew) {
-      undone.notes.push_back(path.touched->path + " was made anew since and stays as it is now");
+      HEADROOM_TRY(const auto entry, doors.files.look(path.touched->path));
+      undone.notes.push_back(path.touched->path +
+                             (entry ? " was made anew since and stays as it is now"
+                                    : " was removed since and stays away"));
     } else if (path.fate == Fate::gone) {
       undone.notes.push_back(path.touched->path + " went with its kernel and stays away");
     }

@@ -120,7 +120,7 @@ void add_confirm_unit(Change& change, const facts::BootSetup& boot, const FixOpt
                                      "Once, by a unit that removes itself when it was right.",
                                      before, unit));
   }
-  if (old == nullptr) {
+  if (boot.file(confirm_unit_link) == nullptr) {
     change.steps.push_back(edit_link("Start that unit with the next boot", std::nullopt, target));
   }
   change.steps.push_back(reload());

@@ -86,6 +86,11 @@ TEST(ConfirmUnit, a_unit_of_an_earlier_change_is_taken_over) {
   boot.files.push_back({std::string(confirm_unit_path), "old\n"});
   add_confirm_unit(change, boot, options());
   EXPECT_EQ(std::get<FileEdit>(change.steps[0].action).before, "old\n");
+  EXPECT_TRUE(std::holds_alternative<LinkEdit>(change.steps[1].action)) << "nothing starts it yet";
+  boot.links[std::string(confirm_unit_link)] = confirm_unit_path;
+  Change started = rebooting();
+  add_confirm_unit(started, boot, options());
+  EXPECT_TRUE(std::holds_alternative<Command>(started.steps[1].action));
 }
 
 TEST(ConfirmUnit, a_program_that_systemd_may_not_reach_is_said) {

@@ -68,6 +68,12 @@ Result<Bytes> asked_size(const SizeRequest& request) {
   const auto pages = parse_u64(request.size);
   const Bytes meant = {pages && *pages <= request.ram.value / page_bytes ? *pages * page_bytes : 0};
   if (meant >= smallest_limit) {
+    if (saturating_sub(request.ram, meant) < least_left) {
+      return refuse(request,
+                    fmt::format("--size: expected bytes, found {}, which are {} of the {} of RAM "
+                                "if they are pages",
+                                request.size, to_string(meant), to_string(request.ram)));
+    }
     return Error{Errc::invalid,
                  fmt::format("--size: expected bytes, found {}, which are {} if they are pages",
                              request.size, to_string(meant)),

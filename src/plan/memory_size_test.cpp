@@ -105,6 +105,13 @@ TEST(MemorySize, above_the_ram_is_refused) {
   EXPECT_THAT(refused.error().message, HasSubstr("more than the 125.08 GiB of RAM"));
 }
 
+TEST(MemorySize, pages_that_are_too_many_are_not_offered_as_bytes) {
+  const auto refused = choose("31457280", 123_GiB);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().next, "headroom fix ttm-cap --size 119GiB");
+  EXPECT_THAT(refused.error().message, HasSubstr("120.00 GiB of the 123.00 GiB of RAM"));
+}
+
 TEST(MemorySize, pages_that_were_meant_are_named) {
   const auto refused = choose("31457280");
   ASSERT_FALSE(refused.has_value());

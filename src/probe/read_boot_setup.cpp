@@ -214,6 +214,9 @@ class Reader {
     traces_.preset = add_folder("/etc/mkinitcpio.d", ".preset") > 0;
     add_folder("/etc/mkinitcpio.conf.d", ".conf");
     add_folder("/etc/dracut.conf.d", ".conf");
+    // What an earlier change of headroom's left.
+    add("/etc/systemd/system/headroom-confirm.service");
+    add("/etc/systemd/system/multi-user.target.wants/headroom-confirm.service");
     for (const char* folder : {"/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d"}) {
       add_folder(folder, ".conf");
     }

@@ -93,7 +93,7 @@ std::string to_text(const Confirmation& answer, const Style& style) {
     text += fold(printable(sentence), "  ", style.width);
   }
   for (const std::string& note : answer.notes) {
-    text += fold(printable(note), "  - ", style.width);
+    text += fold_lines(note, "  - ", style.width);
   }
   return fit(text + "\nNext: " + next_command(answer) + "\n", style.width);
 }

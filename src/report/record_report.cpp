@@ -121,6 +121,15 @@ bool is_loud(const Record& record) {
 
 }  // namespace
 
+std::string fold_lines(std::string_view text, std::string_view first, std::size_t width) {
+  const std::string blanks(display_width(first), ' ');
+  std::string folded;
+  for (const std::string_view line : split_lines(text)) {
+    folded += fold(printable(trim(line)), folded.empty() ? first : blanks, width);
+  }
+  return folded;
+}
+
 std::string describe_state(const PastChange& change) {
   const Record& record = change.record;
   if (!change.at_work.empty()) return describe_work(change);
@@ -163,7 +172,7 @@ std::string history_to_text(const std::vector<PastChange>& changes, const Style&
     text += "  " + (loud ? style.yellow(state) : state) + "\n";
     const bool has_reason = loud || plan::never_in_force(record);
     if (has_reason && !record.said.empty()) {
-      text += fold(printable(record.said), "  ", style.width);
+      text += fold_lines(record.said, "  ", style.width);
     }
     const std::string next = next_command(change);
     if (!next.empty()) text += fmt::format("  {}\n", style.dim(next));
@@ -185,7 +194,7 @@ std::string to_text(const PastChange& change, const std::string& folder, const S
   const Record& record = change.record;
   std::string text = fmt::format("{}  {}\n", style.bold(printable(record.change.title)), record.id);
   text += fmt::format("applied {}: {}\n", moment(record.made), describe_state(change));
-  if (!record.said.empty()) text += fold(printable(record.said), "", style.width);
+  if (!record.said.empty()) text += fold_lines(record.said, "", style.width);
   text += fmt::format("\nSteps of {}\n", printable(join(record.change.words, " ")));
   std::size_t number = 0;
   for (const auto* list : {&record.change.steps, &record.change.on_confirm}) {
@@ -277,7 +286,7 @@ std::string to_text(const UndoReport& undone, const Style& style) {
                              undone.restored, undone.restored == 1 ? "file is" : "files are"),
                  "  ", style.width);
   }
-  for (const std::string& note : undone.notes) text += fold(printable(note), "  - ", style.width);
+  for (const std::string& note : undone.notes) text += fold_lines(note, "  - ", style.width);
   text += record.change.needs_reboot
               ? "\nNext: sudo reboot   (what boots is as before; the running system is not yet)\n"
               : "\nNext: headroom check\n";

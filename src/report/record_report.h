@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/record.h"
@@ -45,6 +46,9 @@ std::string to_text(const UndoReport& undone, const Style& style);
 
 // What --apply did, and what comes next.
 std::string applied_to_text(const plan::Record& record, const Style& style);
+
+// What was kept of a program's output or a message, made printable: folded, its lines stay lines.
+std::string fold_lines(std::string_view text, std::string_view first, std::size_t width);
 
 // "awaits its reboot", "undone 2026-11-21 23:04".
 std::string describe_state(const PastChange& change);

@@ -200,6 +200,18 @@ TEST(ReadBootSetup, a_file_that_is_a_link_is_found_by_both_names) {
   EXPECT_EQ(file, setup.file(file->path));
 }
 
+TEST(ReadBootSetup, the_unit_that_an_earlier_change_left_is_seen) {
+  const ScratchRoot root;
+  testing::make_distribution("debian-12", root.path());
+  const std::string folder = "/etc/systemd/system/";
+  root.write(folder + "headroom-confirm.service", "[Unit]\n");
+  EXPECT_NE(read(root).file(folder + "headroom-confirm.service"), nullptr);
+  const std::string link = folder + "multi-user.target.wants/headroom-confirm.service";
+  EXPECT_EQ(read(root).file(link), nullptr);
+  root.link(link, "../headroom-confirm.service");
+  EXPECT_NE(read(root).file(link), nullptr);
+}
+
 TEST(ReadBootSetup, what_only_root_may_read_is_said_and_is_not_absent) {
   const ScratchRoot root;
   testing::make_distribution("fedora-42", root.path());

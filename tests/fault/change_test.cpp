@@ -273,6 +273,38 @@ TEST_F(InterruptedTest, what_programs_write_to_first_is_named_unless_it_is_old) 
   EXPECT_TRUE(root_.has("/boot/entries/one.conf.new"));
 }
 
+TEST_F(ChangeTest, a_generated_file_that_went_with_its_kernel_is_not_said_to_be_there) {
+  plan::Change change = testing::toy_change();
+  auto& menu = std::get<plan::Command>(change.steps.back().action);
+  menu.undo_run = plan::UndoRun::never;
+  const auto record = apply_toy(change);
+  std::filesystem::remove(root_.path("/boot/menu.cfg"));
+  const auto undone = undo(doors_, journal_, record.id);
+  ASSERT_TRUE(undone) << undone.error().message;
+  EXPECT_THAT(undone->notes,
+              ::testing::Contains("/boot/menu.cfg was removed since and stays away"));
+}
+
+// A full /boot: what the command left half done fills it, so that making everything anew fails too.
+TEST_F(ChangeTest, half_done_work_that_stays_does_not_keep_a_failed_change_from_being_taken_back) {
+  const auto old_machine = machine();
+  plan::Change change = testing::toy_change();
+  auto& menu = std::get<plan::Command>(change.steps.back().action);
+  menu.generates = {"/boot/menu*"};
+  int writes = 0;
+  programs_.before_each([&]() -> Status {
+    if (writes++ == 0) root_.write("/boot/menu.cfg.new", "half");
+    return Error{Errc::no_space, "No space left on device", ""};
+  });
+  change.steps.erase(change.steps.end() - 2);  // The entries are written by the same program.
+  const auto record = apply(doors_, journal_, change, "boot-1");
+  ASSERT_FALSE(record);
+  EXPECT_THAT(record.error().message, HasSubstr("/boot/menu.cfg.new"));
+  EXPECT_EQ(journal_.read_all()->records.front().state, State::undone);
+  std::filesystem::remove(root_.path("/boot/menu.cfg.new"));
+  EXPECT_EQ(difference(old_machine, machine()), "");
+}
+
 TEST_F(ChangeTest, what_boots_is_changed_by_one_change_at_a_time) {
   const auto first = apply_toy();
   auto change = testing::toy_change();

@@ -59,6 +59,35 @@ TEST_F(JournalTest, a_lost_record_never_costs_the_originals) {
   EXPECT_EQ(difference(before, root_.snapshot()), "");
 }
 
+TEST_F(JournalTest, a_record_that_is_no_file_leads_back_as_a_lost_one_does) {
+  const auto applied = apply_toy();
+  const std::string folder = journal_.folder_of(applied.id);
+  std::filesystem::remove(root_.path(folder + "/record.json"));
+  root_.folder(folder + "/record.json");
+  const auto record = journal_.read(applied.id);
+  ASSERT_FALSE(record);
+  EXPECT_THAT(record.error().message, HasSubstr(folder + "/originals"));
+  EXPECT_THAT(record.error().next, HasSubstr(folder + "/undo.sh"));
+}
+
+TEST_F(JournalTest, what_hides_the_journal_is_not_nothing) {
+  for (const std::string_view hidden : {"/var/lib/headroom", "/var/lib/headroom/changes"}) {
+    const testing::ScratchRoot root;
+    auto files = *machine::WritableFiles::open(root.string());
+    const Journal journal(files, journal_folder);
+    EXPECT_TRUE(journal.read_all()) << "nothing there: nothing was changed";
+    root.link(hidden, "/mnt/not-mounted");
+    EXPECT_FALSE(journal.read_all()) << hidden;
+    std::filesystem::remove(root.path(hidden));
+    root.write(hidden, "");
+    EXPECT_FALSE(journal.read_all()) << hidden;
+    std::filesystem::remove(root.path(hidden));
+    root.folder("/srv/journal/changes");
+    root.link(hidden, "/srv/journal");
+    EXPECT_TRUE(journal.read_all()) << "a link to a folder is one";
+  }
+}
+
 TEST_F(JournalTest, begin_keeps_originals_whose_record_is_lost) {
   const auto applied = apply_toy();
   const std::string folder = journal_.folder_of(applied.id);

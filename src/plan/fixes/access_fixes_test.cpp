@@ -128,6 +128,16 @@ TEST(DevicePermissionFix, what_is_not_known_refuses_nobody) {
   world = world_seen_by_root();
   world.files.clear();  // A capture without /etc/group.
   EXPECT_FALSE(world.applies(device_permission_fix));
+  EXPECT_THAT(world.plan(device_permission_fix).error().message, HasSubstr("not known which"));
+}
+
+TEST(DevicePermissionFix, a_group_without_a_name_is_not_one_that_the_user_is_in) {
+  World world = world_seen_by_root();
+  world.files[0].text = "video:x:44:alice\n";
+  EXPECT_FALSE(world.applies(device_permission_fix));
+  const Error error = world.plan(device_permission_fix).error();
+  EXPECT_THAT(error.message, HasSubstr("a group with the number 104"));
+  EXPECT_THAT(error.next, HasSubstr("getent group 104"));
 }
 
 TEST(DevicePermissionFix, a_group_of_the_system_image_is_copied_first) {

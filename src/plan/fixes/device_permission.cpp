@@ -182,6 +182,9 @@ std::string why_not_needed(const FixSubject& subject) {
   if (std::none_of(owners.begin(), owners.end(), is_known)) {
     return "it is not known who may open the device nodes of this machine";
   }
+  if (setting_file(subject, "/etc/group") == nullptr) {
+    return "it is not known which groups this machine has: /etc/group could not be read";
+  }
   const auto is_open = [](const auto* owner) { return !owner->mode || open_to_all(*owner); };
   if (std::all_of(owners.begin(), owners.end(), is_open)) {
     return "everybody may open the device nodes here";
@@ -190,6 +193,28 @@ std::string why_not_needed(const FixSubject& subject) {
       "{} may open the device nodes here by the groups that each login gives; a session that began "
       "before it was given them has to log out and in again",
       subject.options.user);
+}
+
+// A node's group that has no name here, so that nobody can be put into it.
+std::optional<std::uint64_t> find_nameless_group(const FixSubject& subject) {
+  for (const facts::Ownership* owner : owners_of_nodes(subject.facts)) {
+    if (!owner->gid || !will_be_refused(subject, *owner)) continue;
+    if (!group_of_id(subject, *owner->gid)) return *owner->gid;
+  }
+  return std::nullopt;
+}
+
+Error nothing_to_join(const FixSubject& subject) {
+  const auto nameless = find_nameless_group(subject);
+  if (!nameless) {
+    return not_needed(
+        id, fmt::format("{} is in the groups already; log out and in again", subject.options.user));
+  }
+  return {Errc::unsupported,
+          fmt::format("{}: expected a group with the number {}, which the device nodes belong to, "
+                      "in /etc/group; found none",
+                      id, *nameless),
+          fmt::format("getent group {}   (a directory service may have it)", *nameless)};
 }
 
 Error ask_for_user(const FixSubject& subject) {
@@ -206,7 +231,6 @@ Result<Change> make(const FixSubject& subject) {
   change.title = "Let this user open the GPU's device nodes";
   change.words = subject.options.words;
   const bool needed = is_refused(subject);
-  const std::string& user = subject.options.user;
   if (machine.in_container()) {
     if (!needed) return not_needed(id, "the device nodes here can be opened");
     tell_for_host(subject, change);
@@ -216,9 +240,7 @@ Result<Change> make(const FixSubject& subject) {
   if (needed) {
     if (is_roots_alone(machine.kfd_owner)) add_rule(subject, change);
     add_groups(subject, change);
-    if (change.steps.empty()) {
-      return not_needed(id, fmt::format("{} is in the groups already; log out and in again", user));
-    }
+    if (change.steps.empty()) return nothing_to_join(subject);
   }
   add_quadlets(subject, change);
   if (!change.steps.empty()) return change;
