@@ -18,6 +18,11 @@ constexpr std::uint64_t budget_stretch = 32 * page_bytes;
 
 constexpr std::uint64_t always = 1;
 
+// Memory was granted since: what is refused from here on has another reason.
+void forget_shortage(std::optional<Error>& refusal) {
+  if (refusal && refusal->code == Errc::out_of_memory) refusal.reset();
+}
+
 }  // namespace
 
 DevicePool::DevicePool(Backend& backend, std::uint64_t capacity_bytes, Budget* budget,
@@ -150,6 +155,7 @@ Status DevicePool::try_to_create(std::size_t size) {
     give_budget_back(count * page_bytes);
     return std::move(created).error();
   }
+  forget_shortage(last_error_);
   created_ += count;
   unmapped_pages_ += count;
   note_reserved();
@@ -283,6 +289,7 @@ Result<std::uint64_t> DevicePool::allocate(std::uint64_t bytes, StreamId stream)
     give_budget_back(bytes);
     return address;
   }
+  forget_shortage(last_error_);
   plain_bytes_ += bytes;
   note_reserved();
   note_locked(FlightKind::segment_allocate, *address, bytes, stream);

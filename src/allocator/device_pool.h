@@ -121,7 +121,7 @@ class DevicePool {
   void reset_peak();
   // As the driver counts; asks it once.
   Result<DeviceMemory> device_memory() const;
-  // The backend's last refusal, if there was any.
+  // The last refusal that still stands: one for want of memory is over once memory was granted.
   std::optional<Error> last_error() const;
 
  private:

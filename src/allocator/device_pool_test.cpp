@@ -55,6 +55,16 @@ TEST_F(Pool, a_refused_call_changes_no_figure_but_the_count) {
   EXPECT_EQ(pool_.totals().reserved_bytes, 0U);
 }
 
+TEST(SmallDevice, a_shortage_that_is_over_is_no_reason_any_more) {
+  SimulatedBackend device(4);
+  DevicePool pool(device, 64 * mib);
+  EXPECT_FALSE(pool.allocate(16 * mib).has_value());
+  ASSERT_TRUE(pool.last_error().has_value());
+  EXPECT_EQ(pool.last_error()->code, Errc::out_of_memory);
+  ASSERT_TRUE(pool.allocate(2 * mib).has_value());
+  EXPECT_FALSE(pool.last_error().has_value());
+}
+
 TEST_F(Pool, an_event_passes_when_its_stream_was_waited_for) {
   const EventId event = *pool_.record(3);
   EXPECT_FALSE(pool_.passed(event, 3, false));

@@ -79,7 +79,9 @@ bool may_be_out_of_reach(std::string_view program) {
 
 std::string confirm_unit(const FixOptions& options) {
   // After multi-user.target: a boot that gets there has come up. The driver may still be loading
-  // then, and the devices are waited for. Nothing is done on a machine without a journal.
+  // then, and the devices are waited for. Nothing is done on a machine without a journal. Simple,
+  // for that has begun once it runs: a oneshot begins until it ends, and once it has removed its own
+  // file and had the units read again, systemd ends one that began over 90 seconds ago.
   return fmt::format(
       "# Made by headroom for the boot after a change; headroom removes it again.\n"
       "[Unit]\n"
@@ -89,7 +91,7 @@ std::string confirm_unit(const FixOptions& options) {
       "After=multi-user.target\n"
       "\n"
       "[Service]\n"
-      "Type=oneshot\n"
+      "Type=simple\n"
       "ExecStartPre=-udevadm settle --timeout=60\n"
       "ExecStart={} confirm --at-boot{}\n"
       "TimeoutStartSec=15min\n"

@@ -256,6 +256,10 @@ std::string applied_to_text(const Record& record, const Style& style) {
   const bool by_hand = is_by_hand(change);
   std::string text = fmt::format("{} {}\n", style.green(by_hand ? "Yours to do:" : "Done:"),
                                  printable(change.title));
+  // Whoever applied without a dry run has not seen them.
+  for (const std::string& warning : change.warnings) {
+    text += fold(printable(warning), "  " + style.yellow("warning: "), style.width);
+  }
   std::size_t number = 0;
   for (const plan::Step& step : change.steps) text += step_line(step, ++number, style);
   text += fold(by_hand ? fmt::format("The journal remembers it as {}.", record.id)
