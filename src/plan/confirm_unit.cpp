@@ -79,9 +79,9 @@ bool may_be_out_of_reach(std::string_view program) {
 
 std::string confirm_unit(const FixOptions& options) {
   // After multi-user.target: a boot that gets there has come up. The driver may still be loading
-  // then, and the devices are waited for. Nothing is done on a machine without a journal. Simple,
-  // for that has begun once it runs: a oneshot begins until it ends, and once it has removed its own
-  // file and had the units read again, systemd ends one that began over 90 seconds ago.
+  // then, and the devices are waited for. Nothing is done on a machine without a journal. A simple
+  // unit has begun once it runs. A oneshot is beginning until it ends, and one that has removed its
+  // own file and had the units read again is ended by systemd after the default 90 seconds.
   return fmt::format(
       "# Made by headroom for the boot after a change; headroom removes it again.\n"
       "[Unit]\n"
