@@ -94,7 +94,7 @@ std::string fold_words(std::string_view text, std::size_t column, std::size_t in
 }
 
 // Without blanks at the ends of lines, which runs of blanks leave where they are broken.
-std::string trim_ends(std::string text) {
+std::string trim_ends(const std::string& text) {
   std::string trimmed;
   for (const char c : text) {
     if (c == '\n') trimmed.erase(trimmed.find_last_not_of(' ') + 1);
@@ -142,7 +142,7 @@ std::string fit(std::string_view text, std::size_t width) {
 std::string next_line(std::string_view command, std::string_view remark, const Style& style) {
   const std::string first = "Next: " + style.bold(keep_whole(command));
   if (remark.empty()) return first + "\n";
-  const std::string line = fmt::format("{}   {}\n", first, remark);
+  std::string line = fmt::format("{}   {}\n", first, remark);
   if (display_width(line) <= style.width + 1) return line;  // With the end of the line.
   return first + "\n" + fold(remark, "      ", style.width);
 }
