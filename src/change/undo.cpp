@@ -60,7 +60,8 @@ std::int64_t seconds_of(std::string_view time) {
                                         std::chrono::month(number(5, 2)),
                                         std::chrono::day(number(8, 2))};
   const auto days = std::chrono::sys_days(day).time_since_epoch().count();
-  return std::int64_t{days} * 86400 + number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2);
+  const auto two = [&number](std::size_t from) { return std::int64_t{number(from, 2)}; };
+  return std::int64_t{days} * 86400 + two(11) * 3600 + two(14) * 60 + two(17);
 }
 
 // What the interrupted command may have made: all that its patterns match, and what was written
