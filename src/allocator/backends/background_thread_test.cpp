@@ -36,13 +36,18 @@ TEST(BackgroundThread, its_end_waits_for_what_is_being_done_and_drops_the_rest) 
     auto background = BackgroundThread::start();
     ASSERT_TRUE(background);
     std::promise<void> begun;
+    std::promise<void> ending;
     (*background)->run([&] {
       begun.set_value();
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      ending.get_future().wait();
+      // Until the end has begun; on a loaded machine that takes its time.
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
       finished = true;
     });
     (*background)->run([&] { dropped = false; });
     begun.get_future().wait();
+    ending.set_value();
+    background->reset();
   }
   EXPECT_TRUE(finished);
   EXPECT_TRUE(dropped);
