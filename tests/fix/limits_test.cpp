@@ -212,7 +212,10 @@ bool may_be_long(std::string_view line) {
     if (line.starts_with(start)) return true;
   }
   // Files that are shown in a diff keep their lines.
-  return line.starts_with("GRUB_") || line.starts_with("options ") || line.starts_with("#");
+  for (const char* start : {"GRUB_", "options ", "title ", "linux ", "initrd ", "\"", "#"}) {
+    if (line.starts_with(start)) return true;
+  }
+  return false;
 }
 
 void expect_to_fit(const std::string& text, std::size_t width) {
