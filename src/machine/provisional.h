@@ -42,9 +42,8 @@ class Provisional {
 // looked for just before. 0 or an errno.
 int rename_to_new(int from_folder, const std::string& from, int to_folder, const std::string& to);
 
-// The folder that a path as typed lies in, and its name there: "out/box" is {"out", "box"}, "box"
-// is
-// {".", "box"}.
+// The folder that a path as typed lies in, and its name there: of "out/box" they are "out" and
+// "box", of "box" alone "." and "box".
 struct Placed {
   std::string folder;
   std::string name;
