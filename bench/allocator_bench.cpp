@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "allocator/backends/host.h"
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "allocator/models/exact_policy.h"
 #include "allocator/models/make_policy.h"
 #include "allocator/replay/replay.h"

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "allocator/backends/host.h"
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "allocator/models/make_policy.h"
 #include "event_times.h"
 #include "replay_options.h"

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "allocator/backends/host.h"
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "allocator/simulated_backend.h"
 #include "event_times.h"
 #include "replay_options.h"

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/diagnose.h"
 #include "allocator/files/budget_ledger.h"
 #include "allocator/files/flight_recorder.h"
-#include "allocator/headroom_allocator.h"
-#include "allocator/name_table.h"
+#include "allocator/forensics/diagnose.h"
+#include "allocator/forensics/name_table.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "allocator/replay/recording.h"
 #include "allocator/simulated_backend.h"
 #include "base/bytes.h"

@@ -4,8 +4,9 @@
 
     check_layers.py [SRC]      exit 0: clean; 1: violations, one a line
 
-A file may include files of its own layer and of the layers that its line names. OS headers and OS calls need
-the mark "door"; a layer marked "pure" must not reach a door through any chain of includes. *_test.cpp may use
+A file may include files of its own layer and of the layers that its line names, and a line names no layer that
+no file of its own includes. OS headers and OS calls need
+the mark "door"; files of a folder testing/ are for tests; a layer marked "pure" must not reach a door through any chain of includes. *_test.cpp may use
 the OS (scratch folders), but keeps to the layers.
 """
 import pathlib
@@ -46,6 +47,7 @@ def layer_of(path, layers):
 def check(src):
     layers, mistakes = read_layers(src)
     includes = {}  # path → [(is_system, name)]
+    needed = {layer: {layer} for layer in layers}  # layer → the layers that its files include
     for path in sorted([*src.rglob("*.h"), *src.rglob("*.cpp")]):
         text = path.read_text()
         name = path.relative_to(src)
@@ -64,11 +66,18 @@ def check(src):
             used = layer_of(pathlib.Path(target), layers)
             if not (src / target).exists():
                 mistakes.append(f'{name}: "{target}" is not a file under src/; includes are written from src/')
+            elif "testing" in pathlib.Path(target).parts and not is_test and "testing" not in name.parts:
+                mistakes.append(f"{name}: {target} is for tests only")
             elif used not in allowed:
                 mistakes.append(f"{name}: {layer} may not use {used} ({target})")
+            else:
+                needed[layer].add(used)
         if kind != "door" and not is_test and name.name != "main.cpp":
             for call in sorted(set(OS_CALL.findall(COMMENT.sub("", text)))):
                 mistakes.append(f"{name}: {call} belongs behind a door layer")
+    for layer, (allowed, _) in layers.items():
+        for unused in sorted(allowed - needed[layer]):
+            mistakes.append(f"LAYERS: {layer} need not use {unused}: no include of its files does; remove it from the line")
     for name in includes:
         layer = layer_of(name, layers)
         if layer and layers[layer][1] == "pure" and not name.name.endswith("_test.cpp"):

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "allocator/out_of_memory.h"
+#include "allocator/forensics/out_of_memory.h"
 #include "base/document.h"
 
 namespace headroom::report {

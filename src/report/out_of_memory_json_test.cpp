@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "allocator/diagnose.h"
+#include "allocator/forensics/diagnose.h"
 
 namespace headroom::report {
 namespace {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "allocator/diagnose.h"
+#include "allocator/forensics/diagnose.h"
 #include "machine/os_error.h"
 #include "machine/user_files.h"
 

@@ -11,9 +11,9 @@
 
 #include "allocator/backends/background_thread.h"
 #include "allocator/backends/host.h"
-#include "allocator/batch_observer.h"
 #include "allocator/files/flight_recorder.h"
-#include "allocator/headroom_allocator.h"
+#include "allocator/forensics/batch_observer.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "allocator/replay/trace_recorder.h"
 #include "base/bytes.h"
 #include "base/result.h"

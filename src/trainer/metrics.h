@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/headroom_allocator.h"
-#include "allocator/out_of_memory.h"
+#include "allocator/forensics/out_of_memory.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "base/document.h"
 #include "base/result.h"
 #include "machine/descriptor.h"

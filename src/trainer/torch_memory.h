@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "allocator/component.h"
-#include "allocator/out_of_memory.h"
+#include "allocator/forensics/out_of_memory.h"
 #include "allocator/policy.h"
 
 namespace headroom::trainer {

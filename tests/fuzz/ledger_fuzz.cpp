@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "allocator/ledger.h"
+#include "allocator/files/ledger.h"
 #include "fuzz.h"
 
 namespace headroom::fuzz {

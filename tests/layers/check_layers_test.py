@@ -14,7 +14,7 @@ LAYERS = """\
 base     :              : pure
 facts    : base         : pure
 machine  : base         : door
-probe    : base facts machine :
+probe    : facts machine :
 """
 CLEAN = {
     "LAYERS": LAYERS,
@@ -24,7 +24,10 @@ CLEAN = {
     "facts/gpu_test.cpp": '#include "facts/gpu.h"\n#include <filesystem>\n',
     "machine/files.h": '#include "base/text.h"\n#include <fcntl.h>\n',
     "machine/files.cpp": '#include "machine/files.h"\nauto home = getenv("HOME");\n',
-    "probe/probe.cpp": '#include "facts/gpu.h"\n#include "machine/files.h"\n',
+    "probe/probe.cpp": '#include "facts/gpu.h"\n',
+    "probe/files.cpp": '#include "machine/files.h"\n',
+    "probe/testing/fake.h": "",
+    "probe/probe_test.cpp": '#include "probe/testing/fake.h"\n',
 }
 
 
@@ -33,7 +36,7 @@ class CheckLayers(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for name, text in {**CLEAN, **changes}.items():
                 path = pathlib.Path(folder, name)
-                path.parent.mkdir(exist_ok=True)
+                path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
             run = subprocess.run([sys.executable, TOOL, folder], capture_output=True, text=True)
         return run.returncode, run.stdout.splitlines()
@@ -51,13 +54,13 @@ class CheckLayers(unittest.TestCase):
         self.assert_only({"machine/files.cpp": '#include "facts/gpu.h"\n'}, "machine/files.cpp", "may not use facts")
 
     def test_an_os_header_outside_a_door(self):
-        self.assert_only({"probe/probe.cpp": "#include <unistd.h>\n"}, "probe/probe.cpp", "<unistd.h>")
+        self.assert_only({"probe/access.cpp": "#include <unistd.h>\n"}, "probe/access.cpp", "<unistd.h>")
 
     def test_an_os_call_outside_a_door(self):
         self.assert_only({"facts/gpu.cpp": 'auto x = getenv("X");\n'}, "facts/gpu.cpp", "getenv")
 
     def test_a_clock_outside_a_door(self):
-        self.assert_only({"probe/probe.cpp": "auto t = std::chrono::steady_clock::now();\n"}, "steady_clock::now")
+        self.assert_only({"probe/clock.cpp": "auto t = std::chrono::steady_clock::now();\n"}, "steady_clock::now")
 
     def test_a_door_reached_from_a_pure_layer_through_another(self):
         code, lines = self.check({"base/text.h": '#include "machine/files.h"\n'})
@@ -74,6 +77,12 @@ class CheckLayers(unittest.TestCase):
         code, lines = self.check({"LAYERS": LAYERS.replace("base     :              :", "base     : facts        :")})
         self.assertEqual(code, 1)
         self.assertTrue(any("base uses facts" in line for line in lines), lines)
+
+    def test_a_permission_that_no_include_uses(self):
+        self.assert_only({"probe/files.cpp": ""}, "LAYERS: probe need not use machine")
+
+    def test_a_test_double_outside_a_test(self):
+        self.assert_only({"probe/find.cpp": '#include "probe/testing/fake.h"\n'}, "probe/find.cpp", "for tests only")
 
     def test_an_unknown_kind(self):
         code, lines = self.check({"LAYERS": LAYERS.replace("door", "gate")})

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "allocator/backends/host.h"
-#include "allocator/faulty_backend.h"
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
+#include "allocator/testing/faulty_backend.h"
 #include "stress/late_layouts.h"
 #include "stress/queued_streams.h"
 

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "allocator/backends/host.h"
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "stress/filled_block.h"
 
 namespace headroom::allocator {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/planner.h"
+#include "allocator/plans/planner.h"
 
 namespace headroom::allocator::testing {
 

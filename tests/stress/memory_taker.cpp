@@ -20,7 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include "allocator/backends/host.h"
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 
 namespace headroom::allocator {
 namespace {

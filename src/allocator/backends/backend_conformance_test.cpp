@@ -18,7 +18,7 @@
 #include "allocator/backends/host.h"
 #include "allocator/backends/host_access.h"
 #include "allocator/backends/testing/fake_driver.h"
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "allocator/simulated_backend.h"
 
 namespace headroom::allocator {

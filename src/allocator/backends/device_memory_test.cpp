@@ -10,9 +10,9 @@
 #include "allocator/backends/device_backend.h"
 #include "allocator/backends/host.h"
 #include "allocator/backends/testing/fake_driver.h"
-#include "allocator/faulty_backend.h"
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "allocator/simulated_backend.h"
+#include "allocator/testing/faulty_backend.h"
 
 namespace headroom::allocator {
 namespace {

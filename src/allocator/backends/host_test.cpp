@@ -12,7 +12,7 @@
 #include <string>
 
 #include "allocator/backends/host_access.h"
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "allocator/self_test/timed_backend.h"
 
 namespace headroom::allocator {

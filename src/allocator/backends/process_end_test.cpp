@@ -11,7 +11,7 @@
 
 #include "allocator/backends/host.h"
 #include "allocator/budget.h"
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 
 namespace headroom::allocator {
 namespace {

@@ -22,8 +22,8 @@
 #include "allocator/backends/host.h"
 #include "allocator/backends/host_access.h"
 #include "allocator/backends/testing/fake_driver.h"
-#include "allocator/faulty_backend.h"
 #include "allocator/simulated_backend.h"
+#include "allocator/testing/faulty_backend.h"
 
 namespace headroom::allocator {
 namespace {

@@ -14,7 +14,7 @@
 #include "allocator/backends/driver_access.h"
 #include "allocator/backends/host_access.h"
 #include "allocator/backends/testing/fake_driver.h"
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "allocator/self_test/self_test.h"
 
 namespace headroom::allocator {

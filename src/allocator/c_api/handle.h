@@ -14,8 +14,8 @@
 #include "allocator/c_api/device.h"
 #include "allocator/c_api/stream_table.h"
 #include "allocator/files/flight_recorder.h"
-#include "allocator/headroom_allocator.h"
-#include "allocator/name_table.h"
+#include "allocator/forensics/name_table.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "base/result.h"
 #include "machine/fork_guard.h"
 

@@ -7,7 +7,7 @@
 
 #include "allocator/c_api/handle.h"
 #include "allocator/c_api/last_error.h"
-#include "allocator/diagnose.h"
+#include "allocator/forensics/diagnose.h"
 #include "allocator/replay/recording.h"
 #include "allocator/replay/snapshot_of_heap.h"
 #include "allocator/snapshot/snapshot_writer.h"

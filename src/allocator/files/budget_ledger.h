@@ -11,10 +11,10 @@
 #include <string>
 
 #include "allocator/budget.h"
-#include "allocator/budget_rule.h"
+#include "allocator/files/budget_rule.h"
+#include "allocator/files/ledger.h"
 #include "allocator/files/locked_file.h"
 #include "allocator/files/process_identity.h"
-#include "allocator/ledger.h"
 #include "base/result.h"
 
 namespace headroom::allocator {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/budget_rule.h"
+#include "allocator/files/budget_rule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

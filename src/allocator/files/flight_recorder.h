@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "allocator/flight_shard.h"
-#include "allocator/name_table.h"
+#include "allocator/forensics/flight_shard.h"
+#include "allocator/forensics/name_table.h"
 #include "base/result.h"
 
 namespace headroom::allocator {

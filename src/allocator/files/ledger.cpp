@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ledger.h"
+#include "allocator/files/ledger.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "allocator/name_table.h"
+#include "allocator/forensics/name_table.h"
 #include "base/bytes.h"
 
 namespace headroom::allocator {

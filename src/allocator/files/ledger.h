@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "allocator/budget_rule.h"
+#include "allocator/files/budget_rule.h"
 #include "base/result.h"
 
 namespace headroom::allocator {

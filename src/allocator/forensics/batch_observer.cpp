@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/batch_observer.h"
+#include "allocator/forensics/batch_observer.h"
 
 #include <algorithm>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/diagnose.h"
+#include "allocator/forensics/diagnose.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
-#include "allocator/free_memory.h"
-#include "allocator/owners.h"
+#include "allocator/forensics/free_memory.h"
+#include "allocator/forensics/owners.h"
 
 namespace headroom::allocator {
 namespace {

@@ -3,8 +3,8 @@
 // a few milliseconds (bench/forensics_bench.cpp).
 #pragma once
 
-#include "allocator/heap_view.h"
-#include "allocator/out_of_memory.h"
+#include "allocator/forensics/heap_view.h"
+#include "allocator/forensics/out_of_memory.h"
 
 namespace headroom::allocator {
 

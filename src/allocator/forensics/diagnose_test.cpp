@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/diagnose.h"
+#include "allocator/forensics/diagnose.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/flight_record.h"
+#include "allocator/forensics/flight_record.h"
 
 #include "base/bytes.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "allocator/flight_record.h"
+#include "allocator/forensics/flight_record.h"
 
 namespace headroom::allocator {
 

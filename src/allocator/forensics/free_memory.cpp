@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/free_memory.h"
+#include "allocator/forensics/free_memory.h"
 
 #include <algorithm>
 #include <vector>

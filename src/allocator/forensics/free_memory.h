@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "allocator/heap_view.h"
-#include "allocator/out_of_memory.h"
+#include "allocator/forensics/heap_view.h"
+#include "allocator/forensics/out_of_memory.h"
 
 namespace headroom::allocator {
 

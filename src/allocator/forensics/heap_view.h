@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "allocator/batch_observer.h"
 #include "allocator/device_memory.h"
-#include "allocator/name_table.h"
+#include "allocator/forensics/batch_observer.h"
+#include "allocator/forensics/name_table.h"
 #include "allocator/policy.h"
 #include "base/error.h"
 #include "base/result.h"

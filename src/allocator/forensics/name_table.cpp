@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/name_table.h"
+#include "allocator/forensics/name_table.h"
 
 #include <algorithm>
 #include <functional>

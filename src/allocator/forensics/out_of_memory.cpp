@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/out_of_memory.h"
+#include "allocator/forensics/out_of_memory.h"
 
 #include <fmt/format.h>
 

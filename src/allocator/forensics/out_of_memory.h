@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/batch_observer.h"
+#include "allocator/forensics/batch_observer.h"
 #include "allocator/policy.h"
 #include "base/error.h"
 

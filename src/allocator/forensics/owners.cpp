@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/owners.h"
+#include "allocator/forensics/owners.h"
 
 #include <algorithm>
 #include <bit>

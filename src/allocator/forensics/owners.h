@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "allocator/heap_view.h"
-#include "allocator/out_of_memory.h"
+#include "allocator/forensics/heap_view.h"
+#include "allocator/forensics/out_of_memory.h"
 
 namespace headroom::allocator {
 

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "allocator/finder_program.h"
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
+#include "allocator/plans/testing/finder_program.h"
+#include "allocator/plans/testing/training_job.h"
 #include "allocator/simulated_backend.h"
-#include "allocator/training_job.h"
 
 namespace headroom::allocator {
 namespace {

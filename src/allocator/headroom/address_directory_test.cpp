@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/address_directory.h"
+#include "allocator/headroom/address_directory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What programs ask about single blocks that know less, or more, than free() requires.
-#include "allocator/visit_shards.h"
+#include "allocator/headroom/visit_shards.h"
 
 namespace headroom::allocator {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 
 namespace headroom::allocator {
 namespace {

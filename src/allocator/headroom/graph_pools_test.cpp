@@ -4,9 +4,9 @@
 #include <thread>
 #include <vector>
 
-#include "allocator/busy_backend.h"
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "allocator/simulated_backend.h"
+#include "allocator/testing/busy_backend.h"
 
 namespace headroom::allocator {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "allocator/diagnose.h"
-#include "allocator/paged_core.h"
-#include "allocator/plain_core.h"
-#include "allocator/visit_shards.h"
+#include "allocator/forensics/diagnose.h"
+#include "allocator/headroom/visit_shards.h"
+#include "allocator/places/paged_core.h"
+#include "allocator/places/plain_core.h"
 #include "base/bytes.h"
 
 namespace headroom::allocator {

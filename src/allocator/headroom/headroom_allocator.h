@@ -18,12 +18,12 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/address_directory.h"
-#include "allocator/device_pool.h"
-#include "allocator/live_peak.h"
-#include "allocator/out_of_memory.h"
+#include "allocator/forensics/out_of_memory.h"
+#include "allocator/headroom/address_directory.h"
+#include "allocator/headroom/live_peak.h"
+#include "allocator/headroom/shard.h"
+#include "allocator/places/device_pool.h"
 #include "allocator/policy.h"
-#include "allocator/shard.h"
 
 namespace headroom::allocator {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/shard.h"
+#include "allocator/headroom/shard.h"
 
 #include <algorithm>
 #include <utility>

@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "allocator/address_map.h"
-#include "allocator/core.h"
-#include "allocator/device_pool.h"
-#include "allocator/flight_shard.h"
-#include "allocator/heap_view.h"
-#include "allocator/planner.h"
+#include "allocator/forensics/flight_shard.h"
+#include "allocator/forensics/heap_view.h"
+#include "allocator/places/address_map.h"
+#include "allocator/places/core.h"
+#include "allocator/places/device_pool.h"
+#include "allocator/plans/planner.h"
 #include "allocator/policy.h"
 #include "allocator/usage_tracker.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/shard.h"
+#include "allocator/headroom/shard.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/faulty_backend.h"
-#include "allocator/paged_core.h"
+#include "allocator/places/paged_core.h"
 #include "allocator/simulated_backend.h"
+#include "allocator/testing/faulty_backend.h"
 
 namespace headroom::allocator {
 namespace {

@@ -2,7 +2,7 @@
 // Memory goes back to the device because the program says so, not because a request needs it.
 #include <algorithm>
 
-#include "allocator/visit_shards.h"
+#include "allocator/headroom/visit_shards.h"
 
 namespace headroom::allocator {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "allocator/simulated_backend.h"
 
 namespace headroom::allocator {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 
 namespace headroom::allocator {
 

@@ -5,7 +5,7 @@
 
 #include "allocator/assumed_costs.h"
 #include "allocator/models/counting_device.h"
-#include "allocator/segment.h"
+#include "allocator/places/segment.h"
 #include "base/bytes.h"
 
 namespace headroom::allocator {

@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-#include "allocator/address_map.h"
 #include "allocator/models/packed_blocks.h"
+#include "allocator/places/address_map.h"
 #include "allocator/policy.h"
 #include "allocator/usage_tracker.h"
 

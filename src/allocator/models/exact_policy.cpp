@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "allocator/segment.h"
+#include "allocator/places/segment.h"
 #include "base/bytes.h"
 
 namespace headroom::allocator {

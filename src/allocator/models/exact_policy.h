@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocator/address_map.h"
+#include "allocator/places/address_map.h"
 #include "allocator/policy.h"
 #include "allocator/usage_tracker.h"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "allocator/models/best_fit_policy.h"
 #include "allocator/models/bfc_policy.h"
 #include "allocator/models/exact_policy.h"

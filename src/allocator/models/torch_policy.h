@@ -12,10 +12,10 @@
 #include <memory>
 #include <vector>
 
-#include "allocator/address_map.h"
 #include "allocator/assumed_costs.h"
 #include "allocator/models/counting_device.h"
 #include "allocator/models/sorted_blocks.h"
+#include "allocator/places/address_map.h"
 #include "allocator/policy.h"
 #include "allocator/usage_tracker.h"
 

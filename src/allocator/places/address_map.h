@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocator/segment.h"
+#include "allocator/places/segment.h"
 
 namespace headroom::allocator {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/core.h"
+#include "allocator/places/core.h"
 
 namespace headroom::allocator {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "allocator/device_pool.h"
-#include "allocator/tiling.h"
+#include "allocator/places/device_pool.h"
+#include "allocator/places/tiling.h"
 
 namespace headroom::allocator {
 

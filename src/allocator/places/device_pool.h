@@ -22,7 +22,7 @@
 
 #include "allocator/backend.h"
 #include "allocator/budget.h"
-#include "allocator/flight_shard.h"
+#include "allocator/forensics/flight_shard.h"
 
 namespace headroom::allocator {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/device_pool.h"
+#include "allocator/places/device_pool.h"
 
 #include <gtest/gtest.h>
 
-#include "allocator/faulty_backend.h"
 #include "allocator/simulated_backend.h"
+#include "allocator/testing/faulty_backend.h"
 
 namespace headroom::allocator {
 namespace {

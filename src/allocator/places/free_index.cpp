@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/free_index.h"
+#include "allocator/places/free_index.h"
 
 #include <bit>
 #include <tuple>

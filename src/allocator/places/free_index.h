@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 
-#include "allocator/segment.h"
+#include "allocator/places/segment.h"
 
 namespace headroom::allocator {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/free_index.h"
+#include "allocator/places/free_index.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "allocator/address_map.h"
+#include "allocator/places/address_map.h"
 
 namespace headroom::allocator {
 namespace {

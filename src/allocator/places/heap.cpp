@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/heap.h"
+#include "allocator/places/heap.h"
 
 #include <fmt/format.h>
 

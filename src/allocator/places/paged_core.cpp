@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/paged_core.h"
+#include "allocator/places/paged_core.h"
 
 #include <algorithm>
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "allocator/core.h"
-#include "allocator/device_pool.h"
-#include "allocator/heap.h"
+#include "allocator/places/core.h"
+#include "allocator/places/device_pool.h"
+#include "allocator/places/heap.h"
 
 namespace headroom::allocator {
 

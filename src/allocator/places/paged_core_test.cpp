@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/paged_core.h"
+#include "allocator/places/paged_core.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "allocator/faulty_backend.h"
 #include "allocator/simulated_backend.h"
+#include "allocator/testing/faulty_backend.h"
 
 namespace headroom::allocator {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/plain_core.h"
+#include "allocator/places/plain_core.h"
 
 #include <algorithm>
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "allocator/core.h"
-#include "allocator/device_pool.h"
-#include "allocator/plain_heap.h"
+#include "allocator/places/core.h"
+#include "allocator/places/device_pool.h"
+#include "allocator/places/plain_heap.h"
 
 namespace headroom::allocator {
 

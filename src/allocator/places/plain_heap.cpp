@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/plain_heap.h"
+#include "allocator/places/plain_heap.h"
 
 namespace headroom::allocator {
 

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "allocator/device_pool.h"
-#include "allocator/tiling.h"
+#include "allocator/places/device_pool.h"
+#include "allocator/places/tiling.h"
 
 namespace headroom::allocator {
 

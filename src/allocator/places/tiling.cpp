@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/tiling.h"
+#include "allocator/places/tiling.h"
 
 #include <fmt/format.h>
 

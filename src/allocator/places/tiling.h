@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "allocator/free_index.h"
-#include "allocator/heap_view.h"
-#include "allocator/segment.h"
+#include "allocator/forensics/heap_view.h"
+#include "allocator/places/free_index.h"
+#include "allocator/places/segment.h"
 
 namespace headroom::allocator {
 

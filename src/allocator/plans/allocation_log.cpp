@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/allocation_log.h"
+#include "allocator/plans/allocation_log.h"
 
 #include <array>
 
-#include "allocator/segment.h"
+#include "allocator/places/segment.h"
 
 namespace headroom::allocator {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/iteration_finder.h"
+#include "allocator/plans/iteration_finder.h"
 
 #include <algorithm>
 #include <utility>

@@ -20,11 +20,11 @@
 #include <span>
 #include <vector>
 
-#include "allocator/allocation_log.h"
-#include "allocator/iteration.h"
-#include "allocator/keeping.h"
-#include "allocator/rhythm.h"
-#include "allocator/swing.h"
+#include "allocator/plans/allocation_log.h"
+#include "allocator/plans/iteration.h"
+#include "allocator/plans/keeping.h"
+#include "allocator/plans/rhythm.h"
+#include "allocator/plans/swing.h"
 
 namespace headroom::allocator {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/iteration_finder.h"
+#include "allocator/plans/iteration_finder.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "allocator/finder_program.h"
-#include "allocator/training_job.h"
+#include "allocator/plans/testing/finder_program.h"
+#include "allocator/plans/testing/training_job.h"
 
 namespace headroom::allocator {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job that keeps a loss or a metric of every step is never again as it was, and has iterations
 // all the same.
-#include "allocator/keeping.h"
+#include "allocator/plans/keeping.h"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "allocator/finder_program.h"
-#include "allocator/training_job.h"
+#include "allocator/plans/testing/finder_program.h"
+#include "allocator/plans/testing/training_job.h"
 
 namespace headroom::allocator {
 namespace {

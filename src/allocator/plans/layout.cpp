@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/layout.h"
+#include "allocator/plans/layout.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
-#include "allocator/segment.h"
+#include "allocator/places/segment.h"
 #include "base/bytes.h"
 
 namespace headroom::allocator {

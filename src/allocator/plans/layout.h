@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocator/iteration.h"
+#include "allocator/plans/iteration.h"
 
 namespace headroom::allocator {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/layout.h"
+#include "allocator/plans/layout.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/plan.h"
+#include "allocator/plans/plan.h"
 
 #include <algorithm>
 #include <utility>

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "allocator/iteration.h"
-#include "allocator/layout.h"
+#include "allocator/plans/iteration.h"
+#include "allocator/plans/layout.h"
 
 namespace headroom::allocator {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/plan_book.h"
+#include "allocator/plans/plan_book.h"
 
 #include <algorithm>
 #include <utility>

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "allocator/plan.h"
+#include "allocator/plans/plan.h"
 
 namespace headroom::allocator {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "allocator/plan.h"
+#include "allocator/plans/plan.h"
 
 namespace headroom::allocator {
 

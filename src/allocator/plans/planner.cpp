@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/planner.h"
+#include "allocator/plans/planner.h"
 
 #include <algorithm>
 #include <mutex>

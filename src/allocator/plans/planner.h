@@ -15,10 +15,10 @@
 #include <optional>
 #include <vector>
 
-#include "allocator/core.h"
-#include "allocator/iteration_finder.h"
-#include "allocator/plan_book.h"
-#include "allocator/plan_follower.h"
+#include "allocator/places/core.h"
+#include "allocator/plans/iteration_finder.h"
+#include "allocator/plans/plan_book.h"
+#include "allocator/plans/plan_follower.h"
 
 namespace headroom::allocator {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocator/planner.h"
-#include "allocator/planner_player.h"
-#include "allocator/scripted_core.h"
+#include "allocator/plans/planner.h"
+#include "allocator/plans/testing/planner_player.h"
+#include "allocator/plans/testing/scripted_core.h"
 
 namespace headroom::allocator {
 namespace {

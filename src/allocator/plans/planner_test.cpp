@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/planner.h"
+#include "allocator/plans/planner.h"
 
 #include <gtest/gtest.h>
 
@@ -11,11 +11,11 @@
 #include <thread>
 #include <vector>
 
-#include "allocator/device_pool.h"
-#include "allocator/paged_core.h"
-#include "allocator/plain_core.h"
-#include "allocator/planner_player.h"
-#include "allocator/scripted_core.h"
+#include "allocator/places/device_pool.h"
+#include "allocator/places/paged_core.h"
+#include "allocator/places/plain_core.h"
+#include "allocator/plans/testing/planner_player.h"
+#include "allocator/plans/testing/scripted_core.h"
 #include "allocator/simulated_backend.h"
 
 namespace headroom::allocator {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/rhythm.h"
+#include "allocator/plans/rhythm.h"
 
 #include <algorithm>
 #include <numeric>

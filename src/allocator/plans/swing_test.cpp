@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/swing.h"
+#include "allocator/plans/swing.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "allocator/iteration_finder.h"
-#include "allocator/segment.h"
+#include "allocator/places/segment.h"
+#include "allocator/plans/iteration_finder.h"
 #include "base/bytes.h"
 
 namespace headroom::allocator {

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/faulty_backend.h"
-#include "allocator/headroom_allocator.h"
+#include "allocator/headroom/headroom_allocator.h"
 #include "allocator/replay/snapshot_of_heap.h"
 #include "allocator/replay/testing/memory_recording.h"
 #include "allocator/simulated_backend.h"
+#include "allocator/testing/faulty_backend.h"
 
 namespace headroom::allocator {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "allocator/flight_record.h"
-#include "allocator/heap_view.h"
+#include "allocator/forensics/flight_record.h"
+#include "allocator/forensics/heap_view.h"
 #include "allocator/replay/trace.h"
 #include "base/result.h"
 

@@ -6,7 +6,7 @@
 
 #include "allocator/models/exact_policy.h"
 #include "allocator/models/make_policy.h"
-#include "allocator/segment.h"
+#include "allocator/places/segment.h"
 #include "base/bytes.h"
 
 namespace headroom::allocator {

@@ -6,9 +6,9 @@
 
 #include <string>
 
+#include "allocator/forensics/out_of_memory.h"
 #include "allocator/models/exact_policy.h"
 #include "allocator/models/make_policy.h"
-#include "allocator/out_of_memory.h"
 #include "allocator/replay/trace.h"
 #include "allocator/replay/trace_recorder.h"
 

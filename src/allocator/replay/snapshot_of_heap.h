@@ -3,7 +3,7 @@
 // it.
 #pragma once
 
-#include "allocator/heap_view.h"
+#include "allocator/forensics/heap_view.h"
 #include "allocator/replay/recording.h"
 #include "allocator/snapshot/snapshot.h"
 

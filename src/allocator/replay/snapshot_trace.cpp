@@ -10,7 +10,7 @@
 #include <unordered_set>
 
 #include "allocator/models/torch_policy.h"
-#include "allocator/segment.h"
+#include "allocator/places/segment.h"
 #include "base/bytes.h"
 
 namespace headroom::allocator {

@@ -18,7 +18,7 @@
 
 #include "allocator/backend.h"
 #include "allocator/backends/driver.h"
-#include "allocator/faulty_backend.h"
+#include "allocator/testing/faulty_backend.h"
 
 namespace headroom::allocator::testing {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocator/iteration_finder.h"
+#include "allocator/plans/iteration_finder.h"
 
 namespace headroom::allocator {
 

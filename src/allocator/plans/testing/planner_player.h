@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/planner.h"
+#include "allocator/plans/planner.h"
 
 namespace headroom::allocator {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/core.h"
+#include "allocator/places/core.h"
 
 namespace headroom::allocator {
 

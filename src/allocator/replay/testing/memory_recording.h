@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "allocator/flight_shard.h"
+#include "allocator/forensics/flight_shard.h"
 #include "allocator/replay/recording.h"
 
 namespace headroom::allocator {
