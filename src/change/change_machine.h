@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands do with a change: apply it, undo it, settle it after the reboot. Each takes the
-// journal's lock, leaves the machine old or new, and the journal knowing which; an interruption in
-// between is finished by undo (or, of confirm's own steps, by confirm).
+// What the commands do with a change: apply it, undo it, confirm it after the reboot. Each takes
+// the journal's lock, leaves the machine old or new, and the journal knowing which; an interruption
+// in between is finished by undo (or, of confirm's own steps, by confirm).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/change_doors.h"
+#include "cli/change_session.h"
 
 #include <fmt/format.h>
 
@@ -21,21 +21,22 @@ bool needs_root(const plan::Change& change) {
 
 }  // namespace
 
-ChangeDoors::ChangeDoors(machine::WritableFiles files, std::unique_ptr<machine::Programs> programs)
+ChangeSession::ChangeSession(machine::WritableFiles files,
+                             std::unique_ptr<machine::Programs> programs)
     : files_(std::move(files)), programs_(std::move(programs)), now_(machine::utc_now()) {
   journals_.emplace_back(files_, std::string(change::system_journal));
 }
 
-Result<std::unique_ptr<ChangeDoors>> ChangeDoors::open(const std::string& root,
-                                                       const Context& context) {
+Result<std::unique_ptr<ChangeSession>> ChangeSession::open(const std::string& root,
+                                                           const Context& context) {
   HEADROOM_TRY(auto files, machine::WritableFiles::open(root));
   HEADROOM_TRY(auto programs, machine::make_programs(root));
-  std::unique_ptr<ChangeDoors> doors(new ChangeDoors(std::move(files), std::move(programs)));
+  std::unique_ptr<ChangeSession> session(new ChangeSession(std::move(files), std::move(programs)));
   const std::string own = state_folder(context);
-  if (doors->files_.is_real() && !machine::runs_as_root() && !own.empty()) {
-    doors->journals_.emplace_back(doors->files_, own);
+  if (session->files_.is_real() && !machine::runs_as_root() && !own.empty()) {
+    session->journals_.emplace_back(session->files_, own);
   }
-  return doors;
+  return session;
 }
 
 namespace {
@@ -52,23 +53,23 @@ std::int64_t boot_time(const machine::WritableFiles& files) {
 
 }  // namespace
 
-change::Doors ChangeDoors::doors() {
+change::Doors ChangeSession::doors() {
   return {files_, *programs_, now_, 0};
 }
 
-change::Doors ChangeDoors::doors_for(const plan::Record& record) {
+change::Doors ChangeSession::doors_for(const plan::Record& record) {
   const auto boot_id = files_.read("/proc/sys/kernel/random/boot_id");
   const bool rebooted = boot_id && !record.boot_id.empty() && trim(*boot_id) != record.boot_id;
   return {files_, *programs_, now_, rebooted ? boot_time(files_) : 0};
 }
 
-change::Journal& ChangeDoors::journal_for(const plan::Change& change) {
+change::Journal& ChangeSession::journal_for(const plan::Change& change) {
   return journals_.size() > 1 && !needs_root(change) ? journals_.back() : journals_.front();
 }
 
-Result<ChangeDoors::Found> ChangeDoors::find(std::string_view id,
-                                             bool (*wanted)(const plan::Record&),
-                                             std::string_view what) {
+Result<ChangeSession::Found> ChangeSession::find(std::string_view id,
+                                                 bool (*wanted)(const plan::Record&),
+                                                 std::string_view what) {
   Error unread{Errc::not_found, "", ""};
   // Of several reasons why nothing was found, that root would have seen it is the one to say.
   const auto note = [&unread](const Error& error) {

@@ -17,13 +17,14 @@
 
 namespace headroom::cli {
 
-class ChangeDoors {
+class ChangeSession {
  public:
   // Fails with not_this_system for a captured machine.
-  static Result<std::unique_ptr<ChangeDoors>> open(const std::string& root, const Context& context);
+  static Result<std::unique_ptr<ChangeSession>> open(const std::string& root,
+                                                     const Context& context);
 
-  ChangeDoors(const ChangeDoors&) = delete;
-  ChangeDoors& operator=(const ChangeDoors&) = delete;
+  ChangeSession(const ChangeSession&) = delete;
+  ChangeSession& operator=(const ChangeSession&) = delete;
 
   change::Doors doors();
   // For taking back a change that may have been interrupted in an earlier boot.
@@ -44,7 +45,7 @@ class ChangeDoors {
                      std::string_view what);
 
  private:
-  ChangeDoors(machine::WritableFiles files, std::unique_ptr<machine::Programs> programs);
+  ChangeSession(machine::WritableFiles files, std::unique_ptr<machine::Programs> programs);
 
   machine::WritableFiles files_;
   std::unique_ptr<machine::Programs> programs_;

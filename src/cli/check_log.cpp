@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "cli/early_answer.h"
+#include "cli/log_source.h"
 #include "cli/refuse_outputs.h"
-#include "cli/watched.h"
 #include "estimate/explain.h"
 #include "findings/log_diagnosis.h"
 #include "logs/log_reader.h"
@@ -145,16 +145,16 @@ Status read_files(const LogQuestion& question, Reading& reading, const Context& 
 }
 
 Status watch(const std::string& name, Reading& reading, const Context& context) {
-  HEADROOM_TRY(const Watched watched, find_watched(name));
-  HEADROOM_TRY(InputStream stream, InputStream::from_program(watched.argv));
+  HEADROOM_TRY(const LogSource source, find_log_source(name));
+  HEADROOM_TRY(InputStream stream, InputStream::from_program(source.argv));
   say(context,
       fmt::format("watching {} until a cause is clear; ^C ends it with what is known by then",
-                  watched.name));
-  HEADROOM_TRY(const bool is_over, read_log(stream, watched.name, true, reading));
+                  source.name));
+  HEADROOM_TRY(const bool is_over, read_log(stream, source.name, true, reading));
   const int status = is_over ? stream.wait_for_exit() : 0;
   const bool was_ended = status > 128;  // By a signal, as ^C is one.
   if (status == 0 || was_ended || !reading.observations.all().empty()) return Done{};
-  const std::string command = join(watched.argv, " ");
+  const std::string command = join(source.argv, " ");
   return Error{
       Errc::io,
       fmt::format("expected {} to go on, found that it ended with status {}", command, status),

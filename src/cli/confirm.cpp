@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "change/change_machine.h"
-#include "cli/change_doors.h"
+#include "cli/change_session.h"
 #include "cli/commands.h"
-#include "cli/looked_over.h"
+#include "cli/inspected_machine.h"
 #include "machine/interrupt.h"
 #include "machine/terminal.h"
 #include "plan/boot/booted_with.h"
@@ -47,7 +47,7 @@ bool is_tried(const plan::Change& change) {
 
 // What this boot brought. That it is the boot which the change was for comes first; where it is
 // not, and the change was tried for one boot, the machine fell back.
-report::Confirmation look_at_boot(const plan::Change& change, const LookedOver& machine) {
+report::Confirmation look_at_boot(const plan::Change& change, const InspectedMachine& machine) {
   report::Confirmation answer;
   plan::Comparison& comparison = answer.comparison;
   comparison.outcome = plan::Outcome::as_predicted;  // Of a change that predicts nothing.
@@ -67,24 +67,25 @@ report::Confirmation look_at_boot(const plan::Change& change, const LookedOver& 
 }
 
 // What becomes of the change, done: confirmed, taken back, or left as it is with the reason said.
-Result<report::Confirmation> settle(const ConfirmOptions& options, ChangeDoors& doors,
-                                    const ChangeDoors::Found& found, const LookedOver& machine) {
+Result<report::Confirmation> finish(const ConfirmOptions& options, ChangeSession& session,
+                                    const ChangeSession::Found& found,
+                                    const InspectedMachine& machine) {
   report::Confirmation answer = look_at_boot(found.record.change, machine);
   const std::string said = report::summary(answer.comparison);
   const std::string& id = found.record.id;
   if (answer.comparison.outcome == plan::Outcome::as_predicted) {
-    HEADROOM_TRY(answer.record, change::confirm(doors.doors(), *found.journal, id, said));
+    HEADROOM_TRY(answer.record, change::confirm(session.doors(), *found.journal, id, said));
     return answer;
   }
   const bool differs = answer.comparison.outcome == plan::Outcome::differs;
   if (answer.fell_back || (differs && options.rollback)) {
     HEADROOM_TRY(auto undone,
-                 change::undo(doors.doors_for(found.record), *found.journal, id, said));
+                 change::undo(session.doors_for(found.record), *found.journal, id, said));
     answer.record = std::move(undone.record);
     answer.notes = std::move(undone.notes);
     return answer;
   }
-  HEADROOM_TRY(answer.record, change::mark_mismatched(doors.doors(), *found.journal, id, said));
+  HEADROOM_TRY(answer.record, change::mark_mismatched(session.doors(), *found.journal, id, said));
   return answer;
 }
 
@@ -93,8 +94,8 @@ bool is_interrupted(const plan::Record& record) {
 }
 
 // Nothing awaits its reboot; a change that was interrupted on its way there is said.
-Error nothing_to_confirm(ChangeDoors& doors, const Error& error) {
-  const auto found = doors.find("", is_interrupted, "a change that was interrupted");
+Error nothing_to_confirm(ChangeSession& session, const Error& error) {
+  const auto found = session.find("", is_interrupted, "a change that was interrupted");
   if (!found) return error;
   const std::string& id = found->record.id;
   const std::string_view doing = found->record.state == plan::State::undoing ? "undone" : "applied";
@@ -115,22 +116,22 @@ Error nothing_to_confirm(ChangeDoors& doors, const Error& error) {
 
 int run_confirm(const ConfirmOptions& options, const Context& context) {
   context.printer.finish_first();
-  const auto doors = ChangeDoors::open(options.root, context);
-  if (!doors) return print_error(context, doors.error(), exit_could_not_look);
+  const auto session = ChangeSession::open(options.root, context);
+  if (!session) return print_error(context, session.error(), exit_could_not_look);
   const auto found =
-      (*doors)->find("", awaits_confirm, "a change that awaits the proof of its reboot");
+      (*session)->find("", awaits_confirm, "a change that awaits the proof of its reboot");
   if (!found) {
     // The unit may outlive a change that was taken back by hand; that is no failure of the boot.
-    return print_change_error(context, nothing_to_confirm(**doors, found.error()),
+    return print_change_error(context, nothing_to_confirm(**session, found.error()),
                               options.at_boot ? exit_ok : exit_usage);
   }
-  const auto machine = look_over(options.root, "", context);
+  const auto machine = inspect_machine(options.root, "", context);
   if (!machine) return print_error(context, machine.error(), exit_could_not_look);
   if (!is_rebooted(found->record, (*machine)->boot)) {
     return print_error(context, not_rebooted(found->record), exit_findings);
   }
   const machine::Interrupt held;  // ^C does not leave it half done.
-  const auto answer = settle(options, **doors, *found, **machine);
+  const auto answer = finish(options, **session, *found, **machine);
   if (!answer) return print_change_error(context, answer.error(), exit_findings);
   if (options.json) {
     context.printer.print_json_text(report::to_json_text(*answer));

@@ -12,7 +12,7 @@ constexpr double clear_confidence = 0.8;
 constexpr Time pause{300};
 constexpr Time between_looks{1000};
 // A traceback or a kernel's report is written within this.
-constexpr Time settled{1500};
+constexpr Time quiet_for{1500};
 // A job that fails again and again is answered nevertheless.
 constexpr Time same_long_enough{10'000};
 constexpr Time longest_wait{500};
@@ -28,7 +28,7 @@ void EarlyAnswer::add_data(Time now, std::uint64_t bytes) {
 
 std::optional<Time> EarlyAnswer::next_look() const {
   if (new_bytes_ > 0) return std::min(last_data_ + pause, last_look_ + between_looks);
-  if (candidate_) return std::max(candidate_->quiet_since + settled, last_look_ + pause);
+  if (candidate_) return std::max(candidate_->quiet_since + quiet_for, last_look_ + pause);
   return std::nullopt;
 }
 
@@ -55,7 +55,7 @@ bool EarlyAnswer::is_clear(Time now, const Look& look) {
     candidate_->failures = look.failures;
     candidate_->quiet_since = now;
   }
-  return now - candidate_->quiet_since >= settled || now - candidate_->since >= same_long_enough;
+  return now - candidate_->quiet_since >= quiet_for || now - candidate_->since >= same_long_enough;
 }
 
 Time EarlyAnswer::patience(Time now) const {

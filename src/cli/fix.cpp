@@ -12,9 +12,9 @@
 #include "change/change_machine.h"
 #include "change/hard_links.h"
 #include "change/journal.h"
-#include "cli/change_doors.h"
+#include "cli/change_session.h"
 #include "cli/commands.h"
-#include "cli/looked_over.h"
+#include "cli/inspected_machine.h"
 #include "machine/interrupt.h"
 #include "machine/program.h"
 #include "machine/terminal.h"
@@ -39,16 +39,16 @@ struct FixCommand {
   bool json = false;
 };
 
-Status complete_options(FixCommand& command, const LookedOver& machine) {
-  if (machine.asker.is_unknown) {
+Status complete_options(FixCommand& command, const InspectedMachine& machine) {
+  if (machine.invoking_user.is_unknown) {
     return Error{
         Errc::invalid,
         fmt::format("--user: expected a user of this machine, found \"{}\"", command.options.user),
         "cut -d: -f1 /etc/passwd   (lists the users)"};
   }
-  command.options.user = machine.asker.user;
-  command.options.looked_as_user = machine.asker.is_caller;
-  command.options.home = machine.asker.home;
+  command.options.user = machine.invoking_user.user;
+  command.options.looked_as_user = machine.invoking_user.is_caller;
+  command.options.home = machine.invoking_user.home;
   command.options.trial = !command.permanent;
   if (!command.reserve.empty()) {
     auto reserve = parse_bytes(command.reserve);
@@ -89,16 +89,16 @@ int list_fixes(const FixCommand& command, const plan::FixSubject& subject, const
   return any ? exit_findings : exit_ok;
 }
 
-int apply(const FixCommand& command, const plan::Change& change, const LookedOver& machine,
+int apply(const FixCommand& command, const plan::Change& change, const InspectedMachine& machine,
           const Context& context) {
   context.printer.finish_first();
-  const auto doors = ChangeDoors::open(command.root, context);
-  if (!doors) return print_error(context, doors.error(), exit_could_not_look);
+  const auto session = ChangeSession::open(command.root, context);
+  if (!session) return print_error(context, session.error(), exit_could_not_look);
   // ^C ends the program that a step runs, and with it the step; everything is taken back then.
   const machine::Interrupt held;
   const std::string boot_id = machine.boot.boot_id ? *machine.boot.boot_id : "";
   const auto record =
-      change::apply((*doors)->doors(), (*doors)->journal_for(change), change, boot_id);
+      change::apply((*session)->doors(), (*session)->journal_for(change), change, boot_id);
   if (!record) return print_change_error(context, record.error(), exit_findings);
   if (command.json) {
     context.printer.print_json_text(report::to_json_text(*record, {}));
@@ -127,7 +127,7 @@ std::vector<std::string> words_of(const FixCommand& command) {
 }
 
 // What root would see and this user does not.
-std::vector<std::string> files_of_root(const LookedOver& here, bool journal_withheld) {
+std::vector<std::string> files_of_root(const InspectedMachine& here, bool journal_withheld) {
   std::vector<std::string> paths;
   for (const facts::Text& text : here.boot.unseen) {
     const bool withheld = !text && text.missing().why == facts::Why::no_permission;
@@ -138,7 +138,8 @@ std::vector<std::string> files_of_root(const LookedOver& here, bool journal_with
 }
 
 // A plan can only be as good as what could be read for it.
-void say_what_was_not_seen(const LookedOver& here, bool journal_withheld, plan::Change& change) {
+void say_what_was_not_seen(const InspectedMachine& here, bool journal_withheld,
+                           plan::Change& change) {
   if (!change.needs_reboot) return;
   const auto withheld = files_of_root(here, journal_withheld);
   if (!withheld.empty()) {
@@ -156,9 +157,9 @@ void say_what_was_not_seen(const LookedOver& here, bool journal_withheld, plan::
 // During a trial boot the settings that are in force are not those that are set. False where only
 // root can see whether there is one.
 bool say_what_is_pending(const FixCommand& command, const Context& context, plan::Change& change) {
-  const auto doors = ChangeDoors::open(command.root, context);
-  if (!doors || !change.needs_reboot) return true;
-  const auto pending = (*doors)->find("", plan::awaits_reboot, "a change that awaits its reboot");
+  const auto session = ChangeSession::open(command.root, context);
+  if (!session || !change.needs_reboot) return true;
+  const auto pending = (*session)->find("", plan::awaits_reboot, "a change that awaits its reboot");
   if (!pending) return pending.error().code != Errc::no_permission;
   change.warnings.push_back(fmt::format(
       "{} awaits the proof of its reboot. --apply is refused until {} or {} has settled it, and "
@@ -169,9 +170,9 @@ bool say_what_is_pending(const FixCommand& command, const Context& context, plan
 }
 
 void say_what_is_parted(const FixCommand& command, const Context& context, plan::Change& change) {
-  const auto doors = ChangeDoors::open(command.root, context);
-  if (!doors) return;
-  const auto sentences = change::find_parted_names((*doors)->files(), change);
+  const auto session = ChangeSession::open(command.root, context);
+  if (!session) return;
+  const auto sentences = change::find_parted_names((*session)->files(), change);
   change.warnings.insert(change.warnings.end(), sentences.begin(), sentences.end());
 }
 
@@ -180,9 +181,9 @@ int run_fix(FixCommand& command, const Context& context) {
   if (!command.id.empty() && fix == nullptr) {
     return print_error(context, no_such_fix(command.id), exit_usage);
   }
-  const auto machine = look_over(command.root, command.options.user, context);
+  const auto machine = inspect_machine(command.root, command.options.user, context);
   if (!machine) return print_error(context, machine.error(), exit_could_not_look);
-  const LookedOver& here = **machine;
+  const InspectedMachine& here = **machine;
   if (const auto complete = complete_options(command, here); !complete) {
     return print_error(context, complete.error(), exit_usage);
   }

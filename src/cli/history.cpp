@@ -2,7 +2,7 @@
 // headroom history: what headroom changed on this machine, and what became of it.
 #include <algorithm>
 
-#include "cli/change_doors.h"
+#include "cli/change_session.h"
 #include "cli/commands.h"
 #include "machine/terminal.h"
 #include "report/record_report.h"
@@ -43,8 +43,8 @@ report::PastChange look_again(const change::Journal& journal, plan::Record recor
 }
 
 // One change, with its steps and files.
-int show_one(const HistoryOptions& options, ChangeDoors& doors, const Context& context) {
-  auto found = doors.find(options.id, any, "a change");
+int show_one(const HistoryOptions& options, ChangeSession& session, const Context& context) {
+  auto found = session.find(options.id, any, "a change");
   if (!found) return print_change_error(context, found.error(), exit_usage);
   const report::PastChange change = look_again(*found->journal, std::move(found->record));
   if (options.json) {
@@ -58,12 +58,12 @@ int show_one(const HistoryOptions& options, ChangeDoors& doors, const Context& c
 }
 
 int run_history(const HistoryOptions& options, const Context& context) {
-  const auto doors = ChangeDoors::open(options.root, context);
-  if (!doors) return print_error(context, doors.error(), exit_could_not_look);
-  if (!options.id.empty()) return show_one(options, **doors, context);
+  const auto session = ChangeSession::open(options.root, context);
+  if (!session) return print_error(context, session.error(), exit_could_not_look);
+  if (!options.id.empty()) return show_one(options, **session, context);
   std::vector<report::PastChange> changes;
   int code = exit_ok;
-  for (const change::Journal& journal : (*doors)->journals()) {
+  for (const change::Journal& journal : (*session)->journals()) {
     auto listing = journal.read_all();
     if (!listing) {
       code = print_change_error(context, listing.error(), exit_could_not_look);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/looked_over.h"
+#include "cli/inspected_machine.h"
 
 #include "cli/surroundings.h"
 #include "probe/probe.h"
@@ -9,19 +9,20 @@
 
 namespace headroom::cli {
 
-Result<std::unique_ptr<LookedOver>> look_over(const std::string& root, const std::string& user,
-                                              const Context& context) {
+Result<std::unique_ptr<InspectedMachine>> inspect_machine(const std::string& root,
+                                                          const std::string& user,
+                                                          const Context& context) {
   HEADROOM_TRY(auto tables, knowledge::load_gpu_tables());
   HEADROOM_TRY(auto opened, machine::open_root(root));
-  std::unique_ptr<LookedOver> machine(
-      new LookedOver{std::move(tables), std::move(opened), {}, {}, {}, {}, {}, {}});
+  std::unique_ptr<InspectedMachine> machine(
+      new InspectedMachine{std::move(tables), std::move(opened), {}, {}, {}, {}, {}, {}});
   const machine::Files& files = machine->root.files;
   const auto surroundings = make_surroundings(context, "", files.is_real());
   HEADROOM_TRY(machine->facts, probe::probe(files, machine->tables, surroundings));
   machine->diagnosis = findings::diagnose({machine->facts, machine->tables});
   machine->boot = probe::read_boot_setup(files, machine->facts.machine);
-  machine->asker = find_asker(files, user, context);
-  machine->setting_files = probe::read_setting_files(files, machine->asker.home);
+  machine->invoking_user = find_invoking_user(files, user, context);
+  machine->setting_files = probe::read_setting_files(files, machine->invoking_user.home);
   machine->libraries = probe::read_libraries(files);
   return machine;
 }

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/asker.h"
 #include "cli/commands.h"
+#include "cli/invoking_user.h"
 #include "facts/boot_setup.h"
 #include "facts/facts.h"
 #include "facts/system_libraries.h"
@@ -18,10 +18,10 @@
 
 namespace headroom::cli {
 
-struct LookedOver {
+struct InspectedMachine {
   knowledge::GpuTables tables;
   machine::OpenRoot root;
-  Asker asker;
+  InvokingUser invoking_user;
   facts::Facts facts;
   findings::Diagnosis diagnosis;
   facts::BootSetup boot;
@@ -30,7 +30,8 @@ struct LookedOver {
 };
 
 // Reads only. `user` as typed; empty: who asked.
-Result<std::unique_ptr<LookedOver>> look_over(const std::string& root, const std::string& user,
-                                              const Context& context);
+Result<std::unique_ptr<InspectedMachine>> inspect_machine(const std::string& root,
+                                                          const std::string& user,
+                                                          const Context& context);
 
 }  // namespace headroom::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/asker.h"
+#include "cli/invoking_user.h"
 
 #include "base/text.h"
 #include "machine/user.h"
@@ -12,7 +12,7 @@ constexpr std::uint64_t first_ordinary_uid = 1000;
 constexpr std::uint64_t nobody_uid = 65534;
 
 // passwd(5): NAME:PASSWORD:UID:GID:GECOS:HOME:SHELL. Of an empty name the first ordinary user.
-Asker find_in_passwd(const machine::Files& files, const std::string& user) {
+InvokingUser find_in_passwd(const machine::Files& files, const std::string& user) {
   const auto text = files.read("/etc/passwd");
   if (!text) return {user, "", false, false};
   for (const std::string_view line : split_lines(*text)) {
@@ -29,21 +29,22 @@ Asker find_in_passwd(const machine::Files& files, const std::string& user) {
 
 }  // namespace
 
-Asker find_asker(const machine::Files& files, const std::string& user, const Context& context) {
+InvokingUser find_invoking_user(const machine::Files& files, const std::string& user,
+                                const Context& context) {
   if (!files.is_real()) return find_in_passwd(files, user);
   const auto variable = [&context](std::string_view name) {
     return probe::find_variable(context.environment, name);
   };
   std::string from = variable("SUDO_USER");
   if (from.empty()) from = variable("DOAS_USER");
-  Asker asker;
-  asker.user = user.empty() ? machine::asking_user(from, variable("PKEXEC_UID")) : user;
-  const auto id = machine::id_of(asker.user);
-  asker.is_caller = user.empty() ? !id || *id == machine::user_id() : id == machine::user_id();
-  asker.is_unknown = !user.empty() && !id;
-  asker.home = machine::home_of(asker.user).value_or("");
-  if (asker.home.empty() && user.empty()) asker.home = variable("HOME");
-  return asker;
+  InvokingUser found;
+  found.user = user.empty() ? machine::asking_user(from, variable("PKEXEC_UID")) : user;
+  const auto id = machine::id_of(found.user);
+  found.is_caller = user.empty() ? !id || *id == machine::user_id() : id == machine::user_id();
+  found.is_unknown = !user.empty() && !id;
+  found.home = machine::home_of(found.user).value_or("");
+  if (found.home.empty() && user.empty()) found.home = variable("HOME");
+  return found;
 }
 
 }  // namespace headroom::cli

@@ -9,7 +9,7 @@
 
 namespace headroom::cli {
 
-struct Asker {
+struct InvokingUser {
   std::string user;  // Empty where nobody is known.
   std::string home;  // On that machine; empty where it is not known.
   // Whose rights this process has: what it may open, the user may open.
@@ -20,6 +20,7 @@ struct Asker {
 
 // `user` as typed; empty: of this system who asked, before sudo; of any other root the first
 // ordinary user (UID 1000 and up) of its /etc/passwd.
-Asker find_asker(const machine::Files& files, const std::string& user, const Context& context);
+InvokingUser find_invoking_user(const machine::Files& files, const std::string& user,
+                                const Context& context);
 
 }  // namespace headroom::cli

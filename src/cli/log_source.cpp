@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/watched.h"
+#include "cli/log_source.h"
 
 #include <fmt/format.h>
 
@@ -40,24 +40,24 @@ bool is_unit(const std::string& name, const std::vector<std::string>& systemctl)
   return state && trim(*state) == "loaded";
 }
 
-Watched unit(const std::string& name, const char* option) {
+LogSource unit(const std::string& name, const char* option) {
   return {"unit " + name,
           {"journalctl", "-f", "-n", lines_before, option, name, "-o", "short-iso", "--no-pager"}};
 }
 
-std::optional<Watched> container(const std::string& name) {
+std::optional<LogSource> container(const std::string& name) {
   for (const char* engine : {"docker", "podman"}) {
     if (!ask({engine, "inspect", "--type", "container", "--format", "{{.Name}}", "--", name})) {
       continue;
     }
-    return Watched{"container " + name, {engine, "logs", "-f", "--tail", lines_before, name}};
+    return LogSource{"container " + name, {engine, "logs", "-f", "--tail", lines_before, name}};
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-Result<Watched> find_watched(const std::string& name) {
+Result<LogSource> find_log_source(const std::string& name) {
   constexpr std::string_view unit_mark = "unit:", container_mark = "container:";
   const bool says_unit = name.starts_with(unit_mark);
   const bool says_container = name.starts_with(container_mark);

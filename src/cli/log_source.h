@@ -10,13 +10,13 @@
 
 namespace headroom::cli {
 
-struct Watched {
+struct LogSource {
   std::string name;               // "unit ollama", "container immich_server": for the report.
   std::vector<std::string> argv;  // The program that writes its log for as long as it goes on.
 };
 
 // `name` may say which it is: "unit:ollama", "container:ollama". Asks systemctl, docker and podman,
 // in this order. Fails if none of them knows it.
-Result<Watched> find_watched(const std::string& name);
+Result<LogSource> find_log_source(const std::string& name);
 
 }  // namespace headroom::cli

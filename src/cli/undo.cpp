@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // headroom undo: takes a change back, byte for byte.
 #include "change/change_machine.h"
-#include "cli/change_doors.h"
+#include "cli/change_session.h"
 #include "cli/commands.h"
 #include "machine/interrupt.h"
 #include "machine/terminal.h"
@@ -22,13 +22,13 @@ bool can_be_undone(const plan::Record& record) {
 
 int run_undo(const UndoOptions& options, const Context& context) {
   context.printer.finish_first();
-  const auto doors = ChangeDoors::open(options.root, context);
-  if (!doors) return print_error(context, doors.error(), exit_could_not_look);
-  const auto found = (*doors)->find(options.id, can_be_undone, "a change that is in force");
+  const auto session = ChangeSession::open(options.root, context);
+  if (!session) return print_error(context, session.error(), exit_could_not_look);
+  const auto found = (*session)->find(options.id, can_be_undone, "a change that is in force");
   if (!found) return print_change_error(context, found.error(), exit_usage);
   const machine::Interrupt held;  // ^C does not leave it half done.
   const auto undone =
-      change::undo((*doors)->doors_for(found->record), *found->journal, found->record.id);
+      change::undo((*session)->doors_for(found->record), *found->journal, found->record.id);
   if (!undone) return print_change_error(context, undone.error(), exit_findings);
   if (options.json) {
     context.printer.print_json_text(report::to_json_text(undone->record, undone->notes));

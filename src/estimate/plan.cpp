@@ -10,9 +10,9 @@
 #include "allocator/models/make_policy.h"
 #include "base/bytes.h"
 #include "estimate/models/parameters.h"
-#include "estimate/outlook.h"
 #include "estimate/search.h"
-#include "estimate/settle.h"
+#include "estimate/setting_estimate.h"
+#include "estimate/steady_reserved.h"
 #include "estimate/step.h"
 #include "knowledge/cards.h"
 
@@ -29,11 +29,11 @@ struct Replays {
   Peak unhindered;             // With plentiful memory.
   std::optional<Peak> capped;  // Within the capacity, if there is one.
 
-  std::optional<std::uint64_t> settled_bytes;  // Where it met the capacity, and went on.
+  std::optional<std::uint64_t> steady_bytes;  // Where it met the capacity, and went on.
 
   bool fits() const { return capped && !capped->failed; }
   std::uint64_t reserved_bytes() const {
-    if (settled_bytes) return std::max(*settled_bytes, unhindered.usage.live_peak_bytes);
+    if (steady_bytes) return std::max(*steady_bytes, unhindered.usage.live_peak_bytes);
     return (fits() ? *capped : unhindered).usage.reserved_peak_bytes;
   }
 };
@@ -59,7 +59,7 @@ Result<Replays> run(const Job& job, const Architecture& model, const Device& dev
   HEADROOM_TRY(replays.capped, replay_capped(job, device, replays.recording));
   if (replays.fits()) {
     HEADROOM_TRY(auto again, allocator::make_policy(job.device.allocator, room.value));
-    replays.settled_bytes = settled_reserved_bytes(replays.recording, *again);
+    replays.steady_bytes = steady_reserved_bytes(replays.recording, *again);
   }
   return replays;
 }
@@ -245,8 +245,8 @@ Result<std::vector<FittingCard>> find_cards(const Job& job, const Architecture& 
     const auto [need, is_new] =
         needs.try_emplace({*on_card.compute.attention, device.blas_workspace.value});
     if (is_new) {
-      HEADROOM_TRY(SettingOutlook outlook, SettingOutlook::make(on_card, model, device));
-      HEADROOM_TRY(const Outlook seen, outlook.at(on_card));
+      HEADROOM_TRY(SettingEstimator estimator, SettingEstimator::make(on_card, model, device));
+      HEADROOM_TRY(const SettingEstimate seen, estimator.at(on_card));
       need->second = seen.allocated_bytes;
     }
     const auto most =

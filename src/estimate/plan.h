@@ -54,7 +54,7 @@ struct Plan {
   std::uint64_t allocated_bytes =
       0;  // Peak of live allocations, as torch.cuda.max_memory_allocated().
   // Peak that the allocator takes, as max_memory_reserved(); where it meets the capacity and goes
-  // on, what it takes from then on (estimate/settle.h).
+  // on, what it takes from then on (estimate/steady_reserved.h).
   std::uint64_t reserved_bytes = 0;
   std::uint64_t device_bytes = 0;   // With the context: what the device's counter shows.
   std::uint64_t context_bytes = 0;  // Of that.

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "estimate/outlook.h"
+#include "estimate/setting_estimate.h"
 
 namespace headroom::estimate {
 namespace {
@@ -68,8 +68,8 @@ class Finder {
   }
 
   Result<Search> run(bool faster_only) {
-    HEADROOM_TRY(SettingOutlook own, SettingOutlook::make(job_, model_, device_));
-    HEADROOM_TRY(const Outlook given, own.at(job_));
+    HEADROOM_TRY(SettingEstimator own, SettingEstimator::make(job_, model_, device_));
+    HEADROOM_TRY(const SettingEstimate given, own.at(job_));
     given_speed_ = given.tokens_per_second;
     collect({}, kernel_changes(job_, model_, device_));
     if (faster_only)
@@ -95,12 +95,12 @@ class Finder {
   void collect(const Change& change, const std::vector<Change>& kernels) {
     for (const Change& kernel : kernels) {
       const Change setting = merge(change, kernel);
-      auto outlook = SettingOutlook::make(with(setting), model_, device_);
-      if (outlook) collect_batches(setting, *outlook);  // Else it is no setting of this engine.
+      auto estimator = SettingEstimator::make(with(setting), model_, device_);
+      if (estimator) collect_batches(setting, *estimator);  // Else it is no setting of this engine.
     }
   }
 
-  void collect_batches(const Change& setting, SettingOutlook& outlook) {
+  void collect_batches(const Change& setting, SettingEstimator& estimator) {
     const std::uint64_t global = *job_.batch.micro * *job_.batch.accumulate;
     auto sizes = micro_batches(global, std::max(*job_.batch.micro, automatic_micro_max));
     if (sizes.size() > micro_batches_max) sizes.resize(micro_batches_max);
@@ -115,7 +115,7 @@ class Finder {
             whole.accumulate = global / micro;
         }
         ++found_.combinations;
-        const auto seen = outlook.at(with(whole));
+        const auto seen = estimator.at(with(whole));
         if (!seen || seen->allocated_bytes > room_bytes_ || count(whole) == 0) continue;
         candidates_.push_back({whole, seen->tokens_per_second / given_speed_});
       }
@@ -218,8 +218,8 @@ Result<Job> choose_automatic(Job job, const Architecture& model, const Device& d
     with.batch.accumulate = job.batch.accumulate;
     with = with_batch(std::move(with), largest->value);
     if (kinds.size() == 1) return with;
-    HEADROOM_TRY(SettingOutlook outlook, SettingOutlook::make(with, model, device));
-    HEADROOM_TRY(const Outlook seen, outlook.at(with));
+    HEADROOM_TRY(SettingEstimator estimator, SettingEstimator::make(with, model, device));
+    HEADROOM_TRY(const SettingEstimate seen, estimator.at(with));
     if (seen.tokens_per_second <= best_speed) continue;
     best_speed = seen.tokens_per_second;
     best = with;

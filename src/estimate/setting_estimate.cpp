@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "estimate/outlook.h"
+#include "estimate/setting_estimate.h"
 
 #include <algorithm>
 
@@ -26,17 +26,17 @@ Effort effort_of(const Taking& taking, const StepProfile& profile) {
 
 }  // namespace
 
-Result<SettingOutlook> SettingOutlook::make(const Job& job, const Architecture& model,
-                                            const Device& device) {
+Result<SettingEstimator> SettingEstimator::make(const Job& job, const Architecture& model,
+                                                const Device& device) {
   HEADROOM_CHECK(check_engine(job));
-  SettingOutlook outlook(model, device);
+  SettingEstimator estimator(model, device);
   if (job.engine.kind == EngineKind::transformers && !model.graph) {
-    HEADROOM_TRY(outlook.profile_, StepProfile::make(job, model, device));
+    HEADROOM_TRY(estimator.profile_, StepProfile::make(job, model, device));
   }
-  return outlook;
+  return estimator;
 }
 
-Result<Outlook> SettingOutlook::at(const Job& job) {
+Result<SettingEstimate> SettingEstimator::at(const Job& job) {
   if (!profile_) return record(job);
   const std::uint64_t micro = *job.batch.micro;
   auto found = takings_.find(micro);
@@ -51,11 +51,11 @@ Result<Outlook> SettingOutlook::at(const Job& job) {
     if (is_new) place->second = profile_optimizer(job.optimizer, profile_->trainable());
     optimizer = place->second;
   }
-  return Outlook{peak_of(taking, optimizer, *job.batch.accumulate > 1),
-                 tokens_per_second(job, *model_, *device_, effort_of(taking, *profile_))};
+  return SettingEstimate{peak_of(taking, optimizer, *job.batch.accumulate > 1),
+                         tokens_per_second(job, *model_, *device_, effort_of(taking, *profile_))};
 }
 
-Result<Outlook> SettingOutlook::record(const Job& job) const {
+Result<SettingEstimate> SettingEstimator::record(const Job& job) const {
   HEADROOM_TRY(const Recording recording, record_step(job, *model_, *device_));
   Effort effort;
   std::uint64_t live = 0;
@@ -78,7 +78,7 @@ Result<Outlook> SettingOutlook::record(const Job& job) const {
   effort.taking.written_bytes /= passes;
   effort.taking.kernels /= passes;
   effort.trainable_bytes = job.method.kind == MethodKind::full ? effort.weights_bytes : 0;
-  return Outlook{peak, tokens_per_second(job, *model_, *device_, effort)};
+  return SettingEstimate{peak, tokens_per_second(job, *model_, *device_, effort)};
 }
 
 }  // namespace headroom::estimate

@@ -17,27 +17,27 @@
 
 namespace headroom::estimate {
 
-struct Outlook {
+struct SettingEstimate {
   std::uint64_t allocated_bytes = 0;
   double tokens_per_second = 0;
 };
 
 // Of one setting of kernels, types and method, with any batch and any optimizer. One thread.
-class SettingOutlook {
+class SettingEstimator {
  public:
   // Fails where the job's engine cannot do it. The model and the device outlive this. Requires:
   // job.compute.attention is set, and job.compute.checkpointing is not automatic.
-  static Result<SettingOutlook> make(const Job& job, const Architecture& model,
-                                     const Device& device);
+  static Result<SettingEstimator> make(const Job& job, const Architecture& model,
+                                       const Device& device);
 
   // `job` is make()'s but for its micro-batch, accumulation and optimizer; those of its batch are
   // set.
-  Result<Outlook> at(const Job& job);
+  Result<SettingEstimate> at(const Job& job);
 
  private:
-  SettingOutlook(const Architecture& model, const Device& device)
+  SettingEstimator(const Architecture& model, const Device& device)
       : model_(&model), device_(&device) {}
-  Result<Outlook> record(const Job& job) const;
+  Result<SettingEstimate> record(const Job& job) const;
 
   const Architecture* model_;
   const Device* device_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "estimate/settle.h"
+#include "estimate/steady_reserved.h"
 
 #include <algorithm>
 #include <vector>
@@ -72,8 +72,8 @@ class Runner {
 
 }  // namespace
 
-std::optional<std::uint64_t> settled_reserved_bytes(const Recording& recording,
-                                                    allocator::Policy& policy) {
+std::optional<std::uint64_t> steady_reserved_bytes(const Recording& recording,
+                                                   allocator::Policy& policy) {
   const auto step = last_step(recording);
   if (!step) return std::nullopt;
   Runner runner(recording, policy);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run holds of the device once it has settled. Where an allocation meets the capacity,
+// What a run holds of the device in its steady state. Where an allocation meets the capacity,
 // PyTorch gives its cached blocks back and asks again: for a moment the device is full, and from
 // then on the run holds less than that. A counter that is read now and then shows the latter.
 #pragma once
@@ -15,7 +15,7 @@ namespace headroom::estimate {
 // The largest reserved_bytes of the last recorded step, run once more after all of the recording.
 // Nothing where something does not fit, or where there is only one step. Requires: `policy` is
 // fresh.
-std::optional<std::uint64_t> settled_reserved_bytes(const Recording& recording,
-                                                    allocator::Policy& policy);
+std::optional<std::uint64_t> steady_reserved_bytes(const Recording& recording,
+                                                   allocator::Policy& policy);
 
 }  // namespace headroom::estimate

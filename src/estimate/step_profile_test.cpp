@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "estimate/outlook.h"
 #include "estimate/plan.h"
+#include "estimate/setting_estimate.h"
 
 namespace headroom::estimate {
 namespace {
@@ -31,13 +31,13 @@ Job job_of(const std::string& keys) {
   return *job;
 }
 
-// The outlook's peak over the plan's, less one, at its worst over batches and optimizers.
+// The estimator's peak over the plan's, less one, at its worst over batches and optimizers.
 double worst_difference(const Architecture& model, const std::string& keys) {
   Device device;
   device.blas_workspace = 32_MiB;
   const Job given = job_of(keys);
-  auto outlook = SettingOutlook::make(given, model, device);
-  EXPECT_TRUE(outlook.has_value()) << outlook.error().message;
+  auto estimator = SettingEstimator::make(given, model, device);
+  EXPECT_TRUE(estimator.has_value()) << estimator.error().message;
   double worst = 0;
   for (const std::uint64_t micro : {1U, 2U, 3U, 5U, 8U}) {
     for (const std::uint64_t accumulate : {1U, 2U, 7U}) {
@@ -47,7 +47,7 @@ double worst_difference(const Architecture& model, const std::string& keys) {
         job.batch.accumulate = accumulate;
         job.optimizer.foreach = foreach;
         const auto plan = make_plan(job, model, device);
-        const auto seen = outlook->at(job);
+        const auto seen = estimator->at(job);
         EXPECT_TRUE(plan.has_value() && seen.has_value());
         const auto wanted = static_cast<double>(plan->allocated_bytes);
         worst =

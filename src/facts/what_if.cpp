@@ -72,7 +72,7 @@ class Predictor {
       find_limit();
       find_gttsize();
     }
-    for (Gpu& gpu : prediction_.facts.gpus) settle(gpu);
+    for (Gpu& gpu : prediction_.facts.gpus) forget_use(gpu);
     for (const Gpu& gpu : prediction_.facts.gpus) say_what_varies(gpu);
     return std::move(prediction_);
   }
@@ -129,7 +129,7 @@ class Predictor {
     }
   }
 
-  void settle(Gpu& gpu) {
+  void forget_use(Gpu& gpu) {
     gpu.holders.clear();
     facts::Accounting& account = gpu.accounting;
     for (Fact<Bytes>* figure : {&account.used, &account.here, &account.outside, &account.gone,

@@ -40,8 +40,8 @@ class Audit {
   }
 
  private:
-  static bool settled(const Item& item) { return item.judged.verdict != KnobVerdict::keep; }
-  static void settle(Item& item, KnobVerdict verdict, std::string why, std::string advice = "") {
+  static bool is_concluded(const Item& item) { return item.judged.verdict != KnobVerdict::keep; }
+  static void conclude(Item& item, KnobVerdict verdict, std::string why, std::string advice = "") {
     item.judged.verdict = verdict;
     item.judged.why = std::move(why);
     item.judged.advice = std::move(advice);
@@ -63,9 +63,9 @@ class Audit {
     }
     item.judged.does = item.row->does;
     if (!item.judged.setting.exported) {
-      settle(item, KnobVerdict::no_effect,
-             "it is set in the shell and not exported, so no program sees it",
-             "write export in front of it");
+      conclude(item, KnobVerdict::no_effect,
+               "it is set in the shell and not exported, so no program sees it",
+               "write export in front of it");
       return;
     }
     if (judge_value(item)) return;
@@ -75,14 +75,14 @@ class Audit {
     }
     if (const auto module = context_.module_in_use(*item.row)) {
       const std::string name = *module + item.judged.name.substr(item.judged.name.find('.'));
-      settle(item, KnobVerdict::no_effect, "the driver of this machine uses " + *module,
-             fmt::format("write {}={}", name, item.judged.value));
+      conclude(item, KnobVerdict::no_effect, "the driver of this machine uses " + *module,
+               fmt::format("write {}={}", name, item.judged.value));
       item.judged.remains = {name, item.judged.value};
       return;
     }
     std::string reason = context_.not_read_here(*item.row);
     if (reason.empty()) reason = context_.means_nothing_here(*item.meaning);
-    if (!reason.empty()) settle(item, KnobVerdict::no_effect, std::move(reason), instead(item));
+    if (!reason.empty()) conclude(item, KnobVerdict::no_effect, std::move(reason), instead(item));
   }
 
   void judge_unknown(Item& item) {
@@ -114,7 +114,7 @@ class Audit {
       const std::size_t colon = meant->find(':');
       advice = fmt::format("did you mean {}?", option ? meant->substr(colon + 1) : *meant);
     }
-    settle(item, KnobVerdict::unknown, std::move(why), std::move(advice));
+    conclude(item, KnobVerdict::unknown, std::move(why), std::move(advice));
   }
 
   bool judge_value(Item& item) {
@@ -122,13 +122,13 @@ class Audit {
     if (!problem) return false;
     if (problem->fault == ValueFault::too_large) {
       if (item.meaning->limit) {
-        settle(item, KnobVerdict::dangerous,
-               problem->why + "; a job that believes it fills the RAM",
-               "set it below the RAM, with a reserve for the system");
+        conclude(item, KnobVerdict::dangerous,
+                 problem->why + "; a job that believes it fills the RAM",
+                 "set it below the RAM, with a reserve for the system");
       } else if (item.meaning->scale == "vram") {
-        settle(item, KnobVerdict::no_effect, problem->why, "drop it, or choose less");
+        conclude(item, KnobVerdict::no_effect, problem->why, "drop it, or choose less");
       }
-      return settled(item);
+      return is_concluded(item);
     }
     const bool word = problem->fault == ValueFault::not_a_word;
     std::string advice = word ? advice_for_word(item) : instead(item);
@@ -136,7 +136,7 @@ class Audit {
       advice = fmt::format("write {}={}", item.judged.name, *problem->meant);
       item.judged.remains = {item.judged.name, *problem->meant};
     }
-    settle(item, word ? KnobVerdict::unknown : KnobVerdict::wrong_unit, problem->why, advice);
+    conclude(item, word ? KnobVerdict::unknown : KnobVerdict::wrong_unit, problem->why, advice);
     return true;
   }
 
@@ -151,9 +151,9 @@ class Audit {
     if (!said) return;
     item.judged.why = said->why;
     if (said->dangerous) {
-      settle(item, KnobVerdict::dangerous, said->why, "drop it");
+      conclude(item, KnobVerdict::dangerous, said->why, "drop it");
     } else if (said->needless) {
-      settle(item, KnobVerdict::no_effect, said->why, "drop it");
+      conclude(item, KnobVerdict::no_effect, said->why, "drop it");
     }
   }
 
@@ -167,7 +167,7 @@ class Audit {
   void judge_repetitions() {
     for (std::size_t i = 0; i < items_.size(); ++i) {
       Item& item = items_[i];
-      if (item.row == nullptr || item.judged.is_option() || settled(item)) continue;
+      if (item.row == nullptr || item.judged.is_option() || is_concluded(item)) continue;
       for (std::size_t j = i + 1; j < items_.size(); ++j) {
         const Item& later = items_[j];
         if (later.group != item.group || later.judged.is_option()) continue;
@@ -184,44 +184,46 @@ class Audit {
     if (later.judged.name != item.judged.name) {
       if (later.row == item.row) return;  // Overrides for two nodes.
       if (same_value) return;
-      settle(item, KnobVerdict::contradictory,
-             fmt::format("{} is another name of it and says {}", later.judged.name,
-                         later.judged.value),
-             "keep one of the two");
+      conclude(item, KnobVerdict::contradictory,
+               fmt::format("{} is another name of it and says {}", later.judged.name,
+                           later.judged.value),
+               "keep one of the two");
     } else if (item.judged.setting.source.path == other.path && other.line > 0) {
-      settle(item, KnobVerdict::no_effect, fmt::format("line {} sets it again", other.line),
-             "drop this one");
+      conclude(item, KnobVerdict::no_effect, fmt::format("line {} sets it again", other.line),
+               "drop this one");
     } else if (!same_value && item.judged.setting.scope != Scope::modprobe) {
-      settle(item, KnobVerdict::contradictory,
-             fmt::format("{} says {}", other.path, later.judged.value), "set it in one place only");
+      conclude(item, KnobVerdict::contradictory,
+               fmt::format("{} says {}", other.path, later.judged.value),
+               "set it in one place only");
     }
   }
 
   void judge_masks() {
     std::map<std::size_t, std::vector<facts::Mask>> masks;
     for (const Item& item : items_) {
-      if (item.row == nullptr || item.row->value != KnobValue::mask || settled(item)) continue;
+      if (item.row == nullptr || item.row->value != KnobValue::mask || is_concluded(item)) continue;
       masks[item.group].push_back(
           {item.judged.name, item.judged.value, item.judged.setting.source});
     }
     for (const auto& [group, list] : masks) {
       for (const MaskProblem& problem : check_masks(list, context_.gpu_count())) {
         for (Item& item : items_) {
-          if (item.group != group || item.judged.name != problem.name || settled(item)) continue;
-          settle(item, KnobVerdict::contradictory, problem.why,
-                 problem.hides_all ? "drop it, unless the job is to run on the CPU"
-                                   : "keep one mask, with indices that exist");
+          if (item.group != group || item.judged.name != problem.name || is_concluded(item))
+            continue;
+          conclude(item, KnobVerdict::contradictory, problem.why,
+                   problem.hides_all ? "drop it, unless the job is to run on the CPU"
+                                     : "keep one mask, with indices that exist");
         }
       }
     }
   }
 
   void judge_beside_others(Item& item) {
-    if (item.row == nullptr || settled(item) || !active(item)) return;
+    if (item.row == nullptr || is_concluded(item) || !active(item)) return;
     if (!item.meaning->needs.empty() && !has_what_it_needs(item)) {
       std::string why = "without " + join(names_of(item.meaning->needs), " or ");
       if (!item.meaning->needs_note.empty()) why += ", " + item.meaning->needs_note + ",";
-      settle(item, KnobVerdict::no_effect, why + " it does nothing", "drop it");
+      conclude(item, KnobVerdict::no_effect, why + " it does nothing", "drop it");
       return;
     }
     for (const Item& other : items_) {
@@ -237,8 +239,8 @@ class Audit {
             " this stack has both, it goes badly " + said_of_conflict(item, other, *why);
         continue;
       }
-      settle(item, KnobVerdict::contradictory, said_of_conflict(item, other, *why),
-             advice_for_conflict(item, other));
+      conclude(item, KnobVerdict::contradictory, said_of_conflict(item, other, *why),
+               advice_for_conflict(item, other));
       // Of an aid and what it disturbs the other one stays; of two equals the first.
       if (is_aid(other) ? !is_aid(item) : !is_aid(item) && &item < &other) {
         item.judged.remains = {item.judged.name, item.judged.value};
@@ -291,7 +293,7 @@ class Audit {
   // ---- what the row says of any value that is not the default ----
 
   void judge_class(Item& item) {
-    if (item.row == nullptr || settled(item)) return;
+    if (item.row == nullptr || is_concluded(item)) return;
     const Knob& row = *item.row;
     if (item.judged.why.empty()) item.judged.why = context_.unsure(*item.row);
     if (knowledge::is_harmless(*item.meaning, item.judged.value)) {
@@ -306,13 +308,13 @@ class Audit {
         if (item.judged.why.empty()) item.judged.why = row.cost;
         break;
       case KnobClass::debugging:
-        settle(item, KnobVerdict::debugging, row.cost, instead(item));
+        conclude(item, KnobVerdict::debugging, row.cost, instead(item));
         break;
       case KnobClass::no_effect:
-        settle(item, KnobVerdict::no_effect, "", instead(item));
+        conclude(item, KnobVerdict::no_effect, "", instead(item));
         break;
       case KnobClass::dangerous:
-        settle(item, KnobVerdict::dangerous, row.cost, instead(item));
+        conclude(item, KnobVerdict::dangerous, row.cost, instead(item));
         break;
       case KnobClass::deprecated:
         judge_deprecated(item);
@@ -329,7 +331,7 @@ class Audit {
       advice = fmt::format("write {} instead", row.alias);
       item.judged.remains = {row.alias, item.judged.value};
     }
-    settle(item, KnobVerdict::deprecated, since, advice);
+    conclude(item, KnobVerdict::deprecated, since, advice);
   }
 
   static Judgement finish(Item& item) {

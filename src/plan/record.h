@@ -76,7 +76,7 @@ std::string confirm_command(const Record& record);
 bool is_in_force(State state);
 // After its reboot confirm has something to say of it.
 bool can_be_confirmed(State state);
-// It waits for a reboot, or its reboot brought something else: what boots is not settled.
+// It waits for a reboot, or its reboot brought something else: what boots is not known yet.
 bool awaits_reboot(const Record& record);
 // It never came into force: an error or an interruption ended its apply, and it was taken back.
 bool never_in_force(const Record& record);

@@ -33,8 +33,8 @@ Taken note(const Status& status, const std::string& step, plan::RungDone& done) 
   return status.error().code == Errc::busy ? Taken::hung : Taken::done;
 }
 
-Taken settled(Session& session, plan::RungDone& done) {
-  const Status status = session.settle(settle_ms);
+Taken measure_effect(Session& session, plan::RungDone& done) {
+  const Status status = session.measure_until_enough(effect_wait_ms);
   if (status) return Taken::done;
   done.failed = status.error().message;
   return Taken::no_gpu;
@@ -51,7 +51,7 @@ Taken take_wait_kfd(Session& session, plan::RungDone& done) {
     done.skipped = "no dead process holds anything";
     return Taken::done;
   }
-  const Status status = session.settle(kfd_wait_ms, [&] { return !waits_for(); });
+  const Status status = session.measure_until(kfd_wait_ms, [&] { return !waits_for(); });
   if (!status) {
     done.failed = status.error().message;
     return Taken::no_gpu;
@@ -64,7 +64,7 @@ Taken take_wait_kfd(Session& session, plan::RungDone& done) {
 Taken take_empty_pool(Session& session, plan::RungDone& done) {
   const Status written = session.kernel().write("/proc/sys/vm/drop_caches", "2", pool_ms);
   const Taken taken = note(written, "dropped caches, and TTM's pool with them", done);
-  return taken == Taken::done && written ? settled(session, done) : taken;
+  return taken == Taken::done && written ? measure_effect(session, done) : taken;
 }
 
 Taken take_stop_service(Session& session, plan::RungDone& done) {
@@ -77,7 +77,7 @@ Taken take_stop_service(Session& session, plan::RungDone& done) {
     if (note(ran, "stopped " + service.name, done) == Taken::hung) return Taken::hung;
     if (!ran) continue;
     const Status status =
-        session.settle(stop_wait_ms, [&] { return !holds(service, session.now()); });
+        session.measure_until(stop_wait_ms, [&] { return !holds(service, session.now()); });
     if (!status) return Taken::no_gpu;
     if (holds(service, session.now())) {
       done.failed = service.name + " was told to stop, and its processes still hold memory";
@@ -87,7 +87,7 @@ Taken take_stop_service(Session& session, plan::RungDone& done) {
     done.skipped = "nothing that could be stopped holds memory of this GPU any more";
     return Taken::done;
   }
-  return settled(session, done);
+  return measure_effect(session, done);
 }
 
 Taken take_unbind_bind(Session& session, plan::RungDone& done) {
@@ -98,7 +98,7 @@ Taken take_unbind_bind(Session& session, plan::RungDone& done) {
   if (!off) return taken;
   const Status on = session.kernel().write(folder + "bind", plan.pci, driver_ms);
   if (note(on, "put the driver back on " + plan.pci, done) == Taken::hung) return Taken::hung;
-  return on ? settled(session, done) : Taken::no_gpu;
+  return on ? measure_effect(session, done) : Taken::no_gpu;
 }
 
 Taken take_module_reload(Session& session, plan::RungDone& done) {
@@ -107,7 +107,7 @@ Taken take_module_reload(Session& session, plan::RungDone& done) {
   if (!off) return taken;
   const Status on = session.kernel().run({"modprobe", "amdgpu"}, driver_ms);
   if (note(on, "loaded amdgpu", done) == Taken::hung) return Taken::hung;
-  return on ? settled(session, done) : Taken::no_gpu;
+  return on ? measure_effect(session, done) : Taken::no_gpu;
 }
 
 Taken take_driver_reset(Session& session, plan::RungDone& done) {
@@ -118,7 +118,7 @@ Taken take_driver_reset(Session& session, plan::RungDone& done) {
   }
   const Status reset = session.kernel().reset_gpu(*plan.card, driver_ms);
   const Taken taken = note(reset, "had the driver reset " + plan.pci, done);
-  return reset ? settled(session, done) : taken;
+  return reset ? measure_effect(session, done) : taken;
 }
 
 }  // namespace headroom::reclaim

@@ -37,9 +37,9 @@ class Session {
   bool is_enough() const { return plan::is_enough(plan_, now_); }
   // Measures again and again until it is enough, `until` holds, or the time is over.
   template <class Until>
-  Status settle(std::uint64_t longest_ms, Until until);
-  Status settle(std::uint64_t longest_ms) {
-    return settle(longest_ms, [] { return false; });
+  Status measure_until(std::uint64_t longest_ms, Until until);
+  Status measure_until_enough(std::uint64_t longest_ms) {
+    return measure_until(longest_ms, [] { return false; });
   }
 
  private:
@@ -51,10 +51,10 @@ class Session {
 
 constexpr std::uint64_t poll_ms = 250;
 // A driver frees the memory of a process after its end, in the background.
-constexpr std::uint64_t settle_ms = 5'000;
+constexpr std::uint64_t effect_wait_ms = 5'000;
 
 template <class Until>
-Status Session::settle(std::uint64_t longest_ms, Until until) {
+Status Session::measure_until(std::uint64_t longest_ms, Until until) {
   const std::uint64_t deadline = kernel_.now_ms() + longest_ms;
   HEADROOM_CHECK(refresh());
   while (!is_enough() && !until() && kernel_.now_ms() < deadline) {

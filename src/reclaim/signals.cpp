@@ -86,7 +86,7 @@ Taken signal_targets(Session& session, Signal signal, plan::RungDone& done) {
     Batch batch = next_batch(pending, plan::shortage(session.plan(), session.now()));
     send_to(session, batch, signal, done);
     wait_for(session, batch, signal, done);
-    if (!session.settle(settle_ms)) return Taken::no_gpu;
+    if (!session.measure_until_enough(effect_wait_ms)) return Taken::no_gpu;
   }
   return Taken::done;
 }

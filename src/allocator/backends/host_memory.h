@@ -27,7 +27,7 @@ class HostMemory {
   static Result<HostMemory> of_this_machine();
 
   // How many of `wanted` bytes may be taken now, which is at least a page; ask again for the rest.
-  // `wanted` is a multiple of page_bytes. `held`: what the asker has already, for the message.
+  // `wanted` is a multiple of page_bytes. `held`: what the caller has already, for the message.
   // Fails with out_of_memory where there is no room for all that is wanted.
   //
   // What is granted is at most a quarter of the room that is left, and of the reserve: several

@@ -8,7 +8,7 @@ bool HeadroomAllocator::free_after(Address address, std::span<const StreamId> st
   const bool freed = at_owner(address, [&](std::size_t number, Shard& shard) {
     for (const StreamId stream : streams) static_cast<void>(shard.record_stream(address, stream));
     if (!shard.free(address)) return false;
-    settle(number, shard);
+    note_peak(number, shard);
     return true;
   });
   if (!freed) ++foreign_frees_;

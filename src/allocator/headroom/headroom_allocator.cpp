@@ -84,7 +84,7 @@ void HeadroomAllocator::drain(Shard& shard) const {
   if (const std::uint64_t foreign = shard.drain_inbox(); foreign > 0) foreign_frees_ += foreign;
 }
 
-void HeadroomAllocator::settle(std::size_t number, const Shard& shard) const {
+void HeadroomAllocator::note_peak(std::size_t number, const Shard& shard) const {
   if (!is_alone()) peak_.note(number, shard.usage());
 }
 
@@ -98,7 +98,7 @@ std::optional<Address> HeadroomAllocator::allocate(const Request& request) {
     const std::scoped_lock lock(own.mutex());
     drain(own);
     if (const auto address = own.ready(request, bytes)) {
-      settle(number, own);
+      note_peak(number, own);
       return address;
     }
   }
@@ -136,7 +136,7 @@ std::optional<Address> HeadroomAllocator::borrow(std::size_t own, const Request&
   any_shard(false, [&](std::size_t number, Shard& other) {
     if (number == own) return false;
     address = other.lend(request, bytes);
-    if (address) settle(number, other);
+    if (address) note_peak(number, other);
     return address.has_value();
   });
   return address;
@@ -151,7 +151,7 @@ std::optional<Address> HeadroomAllocator::try_hard(std::size_t own, const Reques
     drain(shard);
     address = shard.hard(request, bytes, plan);
   } while (!address && shard.has_mail());  // What was freed meanwhile may be what is missing.
-  if (address) settle(own, shard);
+  if (address) note_peak(own, shard);
   return address;
 }
 
@@ -180,11 +180,11 @@ void HeadroomAllocator::free(Address address) {
     else if (!lock.try_lock())
       return first.inbox_put(address);
     drain(first);
-    if (first.free(address)) return settle(number, first);
+    if (first.free(address)) return note_peak(number, first);
   }
   const bool freed = !is_alone() && any_shard(true, [&](std::size_t number, Shard& shard) {
     if (!shard.free(address)) return false;
-    settle(number, shard);
+    note_peak(number, shard);
     return true;
   });
   if (!freed) ++foreign_frees_;

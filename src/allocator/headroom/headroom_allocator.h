@@ -183,7 +183,7 @@ class HeadroomAllocator final : public Policy {
   static std::optional<Address> refuse(Shard& own, const Request& request, std::uint64_t bytes);
   bool collect(std::size_t own, std::uint64_t bytes, Shard::Plan plan);
   void drain(Shard& shard) const;
-  void settle(std::size_t number, const Shard& shard) const;
+  void note_peak(std::size_t number, const Shard& shard) const;
 
   std::unique_ptr<Backend> owned_backend_;
   DevicePool pool_;

@@ -38,8 +38,8 @@ IterationFinder::Level IterationFinder::level() const {
 bool IterationFinder::is_at(const Border& border) const {
   if (live_bytes_ > border.bytes + tolerance(live_bytes_)) return false;
   if (live_blocks_ == border.blocks) return true;
-  return border.keeping.is_known() && live_blocks_ > border.blocks &&
-         border.keeping.expects(kept_between(border, level()));
+  return border.kept_blocks.is_known() && live_blocks_ > border.blocks &&
+         border.kept_blocks.expects(kept_between(border, level()));
 }
 
 bool IterationFinder::differ_in_small_blocks(const Level& a, const Level& b) {
@@ -48,8 +48,8 @@ bool IterationFinder::differ_in_small_blocks(const Level& a, const Level& b) {
 }
 
 // Nothing unless it is all that has changed.
-Keeping::Kept IterationFinder::kept_between(const Level& before, const Level& after) {
-  const bool is_more = after.small > before.small && after.small - before.small <= Keeping::most;
+KeptBlocks::Kept IterationFinder::kept_between(const Level& before, const Level& after) {
+  const bool is_more = after.small > before.small && after.small - before.small <= KeptBlocks::most;
   if (!is_more || !differ_in_small_blocks(before, after)) return {};
   return {after.small - before.small,
           after.small_bytes - std::min(after.small_bytes, before.small_bytes)};
@@ -68,10 +68,10 @@ bool IterationFinder::returns_to(Border& border) {
   const std::uint64_t height = border.high - std::min(border.high, live_bytes_);
   const std::uint64_t kept = live_blocks_ - border.blocks;
   if (blocks < min_blocks || !is_large(border, {blocks, 0, kept}, height)) return false;
-  border.keeping.note(kept > 0 ? kept_between(border, level()) : Keeping::Kept{});
+  border.kept_blocks.note(kept > 0 ? kept_between(border, level()) : KeptBlocks::Kept{});
   // The lowest would for ever be the one before anything was kept.
   if (kept > 0) end_low(level());
-  const bool ends = border.rhythm.add({blocks, std::exchange(border.inner, 0), kept});
+  const bool ends = border.period.add({blocks, std::exchange(border.inner, 0), kept});
   put_at(border, level());
   border.height = height;
   return ends && !is_within_a_wider() && ends_iteration(border);
@@ -89,12 +89,12 @@ void IterationFinder::put_at(Border& border, const Level& level) {
 
 // The level can come back within an iteration: a small wave upon it is none, unless there were some
 // of as many blocks before.
-bool IterationFinder::is_large(const Border& border, const Rhythm::Stretch& stretch,
+bool IterationFinder::is_large(const Border& border, const IterationPeriod::Stretch& stretch,
                                std::uint64_t height) const {
   const bool is_expected = log_.next() <= border.expected_until;
-  const std::uint64_t usual = std::max(swing_.bytes(), is_expected ? border.height : 0);
+  const std::uint64_t usual = std::max(live_range_.bytes(), is_expected ? border.height : 0);
   if (height >= usual - usual / 2 || stretch.allocations == last_.size()) return true;
-  return height >= usual / 16 && border.rhythm.knows(stretch);
+  return height >= usual / 16 && border.period.knows(stretch);
 }
 
 bool IterationFinder::is_within_a_wider() const {
@@ -111,27 +111,27 @@ bool IterationFinder::repeats_what_came_before(std::uint64_t blocks, bool is_wid
   return log_.repeats(begin, std::clamp(since, log_.first(), begin));
 }
 
-bool IterationFinder::is_worth_it(const Rhythm& wider, bool repeats) {
+bool IterationFinder::is_worth_it(const IterationPeriod& wider, bool repeats) {
   if (wider.allocations() > most_wider_blocks) return false;
   if (repeats) return wider.inner() <= most_inner;
   return wider.is_steady() && wider.inner() <= most_inner_of_varying_lengths;
 }
 
 bool IterationFinder::ends_iteration(Border& border) {
-  Rhythm& rhythm = border.rhythm;
-  bool repeats = repeats_what_came_before(rhythm.allocations(), rhythm.is_wider());
-  if (rhythm.is_wider() && !is_worth_it(rhythm, repeats)) {
-    rhythm.give_up();
-    if (rhythm.is_wider()) return false;
-    repeats = repeats_what_came_before(rhythm.allocations(), false);
+  IterationPeriod& period = border.period;
+  bool repeats = repeats_what_came_before(period.allocations(), period.is_wider());
+  if (period.is_wider() && !is_worth_it(period, repeats)) {
+    period.give_up();
+    if (period.is_wider()) return false;
+    repeats = repeats_what_came_before(period.allocations(), false);
   }
-  const std::uint64_t blocks = rhythm.allocations();
+  const std::uint64_t blocks = period.allocations();
   if (blocks > log_.size()) return false;
   last_begin_ = log_.next() - blocks;
   last_ = log_.since(last_begin_);
   end_ = log_.next();
   repeats_ = repeats;
-  is_wider_ = rhythm.is_wider();
+  is_wider_ = period.is_wider();
   border.expected_until = log_.next() + blocks + blocks / 4;
   for (std::size_t i = 0; i + 1 < borders_.size(); ++i) ++borders_[i].inner;
   return true;
@@ -143,7 +143,7 @@ void IterationFinder::look_for_a_low() {
   if (!low_ || live_bytes_ < low_->bytes) low_ = level();
   const std::uint64_t fall = high_bytes_ - std::min(high_bytes_, low_->bytes);
   const bool rises = live_bytes_ >= low_->bytes + (fall + 1) / 2;
-  const bool is_over = fall > 0 && (rises || log_.next() > low_->next + Swing::memory);
+  const bool is_over = fall > 0 && (rises || log_.next() > low_->next + LiveRange::memory);
   if (!is_over && !is_kept_low(fall)) return;
   const Level low = *low_;
   if (end_low(low) || !is_over) add_border(low);
@@ -152,7 +152,7 @@ void IterationFinder::look_for_a_low() {
 // Steps of varying lengths differ in how far they rise and fall. Where nothing but a few small
 // blocks are live beside what lasts, one may be short.
 bool IterationFinder::is_kept_low(std::uint64_t fall) const {
-  const std::uint64_t least = swing_.bytes() / 16;
+  const std::uint64_t least = live_range_.bytes() / 16;
   if (live_bytes_ - low_->bytes < least || fall < least || borders_.empty()) return false;
   const Border& border = borders_.back();
   return low_->next >= border.next + min_blocks && kept_between(border, *low_).blocks > 0;
@@ -160,7 +160,7 @@ bool IterationFinder::is_kept_low(std::uint64_t fall) const {
 
 // Whether the fall to it was a large one.
 bool IterationFinder::end_low(const Level& low) {
-  const bool is_large = swing_.add(high_bytes_ - std::min(high_bytes_, low.bytes), low.next);
+  const bool is_large = live_range_.add(high_bytes_ - std::min(high_bytes_, low.bytes), low.next);
   high_bytes_ = live_bytes_;
   low_.reset();
   return is_large;
@@ -180,22 +180,22 @@ void IterationFinder::add_border(const Level& low) {
 // were not kept before, or what was kept of many iterations was freed.
 bool IterationFinder::moves_border(const Level& low) {
   if (borders_.empty()) return false;
-  const Keeping::Kept kept = kept_between(borders_.back(), low);
-  if (!borders_.back().keeping.is_known() && !learns_to_keep(kept)) return false;
+  const KeptBlocks::Kept kept = kept_between(borders_.back(), low);
+  if (!borders_.back().kept_blocks.is_known() && !learns_to_keep(kept)) return false;
   Border& border = borders_.back();
   if (low.next <= border.next) return true;
   if (kept.blocks == 0 && !(low.small < border.small && differ_in_small_blocks(low, border)))
     return false;
-  border.keeping.note(kept);
+  border.kept_blocks.note(kept);
   const std::uint64_t begin = border.next;
   const std::uint64_t blocks = low.next - begin;
   const bool is_stretch = blocks >= min_blocks;
   if (is_stretch) {
     // Where much was freed, as much will have been kept as before.
-    const std::uint64_t more = kept.blocks > 0 ? kept.blocks : border.keeping.last();
-    const bool ends = border.rhythm.add({blocks, std::exchange(border.inner, 0), more});
+    const std::uint64_t more = kept.blocks > 0 ? kept.blocks : border.kept_blocks.last();
+    const bool ends = border.period.add({blocks, std::exchange(border.inner, 0), more});
     // What first ends where nobody notices would do so again.
-    if (ends && border.rhythm.is_wider()) border.rhythm.give_up();
+    if (ends && border.period.is_wider()) border.period.give_up();
     border.height = border.high - std::min(border.high, low.bytes);
     if (low.next <= border.expected_until) border.expected_until = low.next + blocks + blocks / 4;
   }
@@ -206,13 +206,13 @@ bool IterationFinder::moves_border(const Level& low) {
 
 // The second low in a row at which nothing but some small blocks more are live. The two borders
 // below it are one then.
-bool IterationFinder::learns_to_keep(const Keeping::Kept& kept) {
+bool IterationFinder::learns_to_keep(const KeptBlocks::Kept& kept) {
   if (kept.blocks == 0 || borders_.size() < 2) return false;
   Border& last = borders_.back();
   Border& before = borders_[borders_.size() - 2];
-  const Keeping::Kept kept_before = kept_between(before, last);
+  const KeptBlocks::Kept kept_before = kept_between(before, last);
   if (kept_before.blocks == 0) return false;
-  last.keeping.note(kept_before);
+  last.kept_blocks.note(kept_before);
   last.high = std::max(last.high, before.high);
   before = std::move(last);
   borders_.pop_back();

@@ -22,9 +22,9 @@
 
 #include "allocator/plans/allocation_log.h"
 #include "allocator/plans/iteration.h"
-#include "allocator/plans/keeping.h"
-#include "allocator/plans/rhythm.h"
-#include "allocator/plans/swing.h"
+#include "allocator/plans/iteration_period.h"
+#include "allocator/plans/kept_blocks.h"
+#include "allocator/plans/live_range.h"
 
 namespace headroom::allocator {
 
@@ -63,19 +63,20 @@ class IterationFinder {
     std::uint64_t height = 0;  // How far the last iteration rose above it.
     std::uint64_t expected_until = 0;  // The next one ends by then if it is like the last.
     std::uint64_t inner = 0;           // Iterations found above it since it was returned to.
-    Keeping keeping;
-    Rhythm rhythm;
+    KeptBlocks kept_blocks;
+    IterationPeriod period;
   };
 
   Level level() const;
   bool is_at(const Border& border) const;
   static bool differ_in_small_blocks(const Level& a, const Level& b);
-  static Keeping::Kept kept_between(const Level& before, const Level& after);
+  static KeptBlocks::Kept kept_between(const Level& before, const Level& after);
   bool returns_to(Border& border);
   void put_at(Border& border, const Level& level);
-  bool is_large(const Border& border, const Rhythm::Stretch& stretch, std::uint64_t height) const;
+  bool is_large(const Border& border, const IterationPeriod::Stretch& stretch,
+                std::uint64_t height) const;
   bool ends_iteration(Border& border);
-  static bool is_worth_it(const Rhythm& wider, bool repeats);
+  static bool is_worth_it(const IterationPeriod& wider, bool repeats);
   bool repeats_what_came_before(std::uint64_t blocks, bool is_wider) const;
   bool is_within_a_wider() const;
   void look_for_a_low();
@@ -83,7 +84,7 @@ class IterationFinder {
   bool end_low(const Level& low);
   void add_border(const Level& low);
   bool moves_border(const Level& low);
-  bool learns_to_keep(const Keeping::Kept& kept);
+  bool learns_to_keep(const KeptBlocks::Kept& kept);
   void drop_border();
   void make_room();
 
@@ -93,7 +94,7 @@ class IterationFinder {
   std::uint64_t live_small_bytes_ = 0;
   std::uint64_t high_bytes_ = 0;  // The highest since the last low.
   std::optional<Level> low_;      // The lowest since then.
-  Swing swing_;
+  LiveRange live_range_;
   std::vector<Border> borders_;  // By number and by bytes.
   AllocationLog log_;
   std::size_t room_ = 0;  // How many allocations the log may hold before some are forgotten.

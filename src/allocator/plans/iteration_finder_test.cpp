@@ -238,9 +238,9 @@ class AfterALargeFall : public testing::Test {
     const std::size_t steps = begins[1] - begins[0];
     std::vector<std::size_t> later;
     for (std::size_t i = 0; i < program.found().size(); ++i)
-      if (program.ends()[i] > begin + Swing::memory + 3 * steps)
+      if (program.ends()[i] > begin + LiveRange::memory + 3 * steps)
         later.push_back(program.found()[i]);
-    EXPECT_GE(later.size(), 90 - Swing::memory / steps - 6);
+    EXPECT_GE(later.size(), 90 - LiveRange::memory / steps - 6);
     EXPECT_EQ(later, std::vector<std::size_t>(later.size(), steps));
   }
 };

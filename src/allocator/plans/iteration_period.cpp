@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/plans/rhythm.h"
+#include "allocator/plans/iteration_period.h"
 
 #include <algorithm>
 #include <numeric>
@@ -10,28 +10,28 @@ namespace {
 constexpr std::size_t most_stretches = 64;
 constexpr std::size_t recent_stretches = 16;
 
-bool are_alike(const Rhythm::Stretch& a, const Rhythm::Stretch& b) {
+bool are_alike(const IterationPeriod::Stretch& a, const IterationPeriod::Stretch& b) {
   return a.allocations - a.kept == b.allocations - b.kept;
 }
 
 }  // namespace
 
 // Whether the last `period` stretches are as long as those before them.
-bool Rhythm::goes_back_by(std::size_t period) const {
+bool IterationPeriod::goes_back_by(std::size_t period) const {
   if (stretches_.size() < 2 * period) return false;
   const auto end = stretches_.end();
   const auto count = static_cast<std::ptrdiff_t>(period);
   return std::equal(end - count, end, end - 2 * count, are_alike);
 }
 
-std::size_t Rhythm::find_period() const {
+std::size_t IterationPeriod::find_period() const {
   for (std::size_t period = 2; period <= most_stretches; ++period) {
     if (goes_back_by(period)) return period;
   }
   return 1;
 }
 
-bool Rhythm::add(Stretch stretch) {
+bool IterationPeriod::add(Stretch stretch) {
   if (stretches_.size() == 4 * most_stretches)
     stretches_.erase(stretches_.begin(), stretches_.begin() + 2 * most_stretches);
   stretches_.push_back(stretch);
@@ -44,7 +44,7 @@ bool Rhythm::add(Stretch stretch) {
     }
     period_ = 1;
   }
-  // Equal stretches are a rhythm of their own. Only one that is not like the one before it can end
+  // Equal stretches have a period of their own. Only one that is not like the one before it can end
   // a longer one.
   if (last > 0 && !are_alike(stretches_[last], stretches_[last - 1])) period_ = find_period();
   is_new_ = period_ > 1;
@@ -52,24 +52,24 @@ bool Rhythm::add(Stretch stretch) {
   return true;
 }
 
-void Rhythm::give_up() {
+void IterationPeriod::give_up() {
   period_ = 1;
   is_new_ = false;
 }
 
-bool Rhythm::knows(const Stretch& stretch) const {
+bool IterationPeriod::knows(const Stretch& stretch) const {
   const std::size_t looked_at = std::min(stretches_.size(), recent_stretches);
   return std::any_of(stretches_.end() - static_cast<std::ptrdiff_t>(looked_at), stretches_.end(),
                      [&](const Stretch& each) { return are_alike(each, stretch); });
 }
 
-std::uint64_t Rhythm::allocations() const {
+std::uint64_t IterationPeriod::allocations() const {
   return std::accumulate(
       stretches_.end() - static_cast<std::ptrdiff_t>(period_), stretches_.end(), std::uint64_t{0},
       [](std::uint64_t sum, const Stretch& each) { return sum + each.allocations; });
 }
 
-std::uint64_t Rhythm::inner() const {
+std::uint64_t IterationPeriod::inner() const {
   if (period_ == 1) return stretches_.back().inner;
   return std::accumulate(stretches_.end() - static_cast<std::ptrdiff_t>(period_), stretches_.end(),
                          std::uint64_t{0}, [](std::uint64_t sum, const Stretch& each) {
@@ -77,7 +77,7 @@ std::uint64_t Rhythm::inner() const {
                          });
 }
 
-bool Rhythm::is_steady() const {
+bool IterationPeriod::is_steady() const {
   return goes_back_by(period_);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An iteration can return to its level several times: where gradients are kept, each micro-batch
 // ends as it began, and only the last of them is followed by the optimizer. What lies between two
-// returns is a stretch. The rhythm tells how many stretches an iteration has, from their lengths.
+// returns is a stretch. The period tells how many stretches an iteration has, from their lengths.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace headroom::allocator {
 
-class Rhythm {
+class IterationPeriod {
  public:
   // What lies between two returns to a level.
   struct Stretch {

@@ -11,7 +11,7 @@
 
 namespace headroom::allocator {
 
-class Keeping {
+class KeptBlocks {
  public:
   // An iteration that keeps more than this makes something.
   static constexpr std::uint64_t most = 16;

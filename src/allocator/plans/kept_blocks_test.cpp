@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job that keeps a loss or a metric of every step is never again as it was, and has iterations
 // all the same.
-#include "allocator/plans/keeping.h"
+#include "allocator/plans/kept_blocks.h"
 
 #include <gtest/gtest.h>
 
@@ -25,51 +25,51 @@ using Tokens = std::function<std::uint64_t(int)>;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
-void note(Keeping& keeping, std::uint64_t blocks) {
-  keeping.note({blocks, 512 * blocks});
+void note(KeptBlocks& kept_blocks, std::uint64_t blocks) {
+  kept_blocks.note({blocks, 512 * blocks});
 }
-bool expects(const Keeping& keeping, std::uint64_t blocks) {
-  return keeping.expects({blocks, 512 * blocks});
-}
-
-TEST(Keeping, what_was_kept_twice_is_expected) {
-  Keeping keeping;
-  EXPECT_FALSE(keeping.is_known());
-  note(keeping, 2);
-  EXPECT_TRUE(keeping.is_known());
-  EXPECT_FALSE(expects(keeping, 2));
-  note(keeping, 2);
-  EXPECT_TRUE(expects(keeping, 2));
-  EXPECT_FALSE(expects(keeping, 1));
-  EXPECT_FALSE(expects(keeping, 0));
+bool expects(const KeptBlocks& kept_blocks, std::uint64_t blocks) {
+  return kept_blocks.expects({blocks, 512 * blocks});
 }
 
-TEST(Keeping, larger_blocks_than_ever_are_not_expected) {
-  Keeping keeping;
-  for (const std::uint64_t bytes : {1024U, 2048U, 1024U}) keeping.note({2, bytes});
-  EXPECT_TRUE(keeping.expects({2, 2048}));
-  EXPECT_FALSE(keeping.expects({2, 2560}));
+TEST(KeptBlocks, what_was_kept_twice_is_expected) {
+  KeptBlocks kept_blocks;
+  EXPECT_FALSE(kept_blocks.is_known());
+  note(kept_blocks, 2);
+  EXPECT_TRUE(kept_blocks.is_known());
+  EXPECT_FALSE(expects(kept_blocks, 2));
+  note(kept_blocks, 2);
+  EXPECT_TRUE(expects(kept_blocks, 2));
+  EXPECT_FALSE(expects(kept_blocks, 1));
+  EXPECT_FALSE(expects(kept_blocks, 0));
 }
 
-TEST(Keeping, two_counts_are_known) {
-  Keeping keeping;
-  for (const std::uint64_t blocks : {1U, 1U, 1U, 3U, 1U, 3U, 1U}) note(keeping, blocks);
-  EXPECT_TRUE(expects(keeping, 1));
-  EXPECT_TRUE(expects(keeping, 3));
-  note(keeping, 5);  // The older of the two goes.
-  EXPECT_TRUE(expects(keeping, 1));
-  EXPECT_FALSE(expects(keeping, 3));
-  EXPECT_FALSE(expects(keeping, 5));
+TEST(KeptBlocks, larger_blocks_than_ever_are_not_expected) {
+  KeptBlocks kept_blocks;
+  for (const std::uint64_t bytes : {1024U, 2048U, 1024U}) kept_blocks.note({2, bytes});
+  EXPECT_TRUE(kept_blocks.expects({2, 2048}));
+  EXPECT_FALSE(kept_blocks.expects({2, 2560}));
 }
 
-TEST(Keeping, a_job_that_keeps_nothing_any_more_is_noticed) {
-  Keeping keeping;
-  for (int i = 0; i < 2; ++i) note(keeping, 1);
-  for (int i = 0; i < 128; ++i) note(keeping, 0);
-  EXPECT_TRUE(expects(keeping, 1));
-  note(keeping, 0);
-  EXPECT_FALSE(expects(keeping, 1));
-  EXPECT_FALSE(keeping.is_known());
+TEST(KeptBlocks, two_counts_are_known) {
+  KeptBlocks kept_blocks;
+  for (const std::uint64_t blocks : {1U, 1U, 1U, 3U, 1U, 3U, 1U}) note(kept_blocks, blocks);
+  EXPECT_TRUE(expects(kept_blocks, 1));
+  EXPECT_TRUE(expects(kept_blocks, 3));
+  note(kept_blocks, 5);  // The older of the two goes.
+  EXPECT_TRUE(expects(kept_blocks, 1));
+  EXPECT_FALSE(expects(kept_blocks, 3));
+  EXPECT_FALSE(expects(kept_blocks, 5));
+}
+
+TEST(KeptBlocks, a_job_that_keeps_nothing_any_more_is_noticed) {
+  KeptBlocks kept_blocks;
+  for (int i = 0; i < 2; ++i) note(kept_blocks, 1);
+  for (int i = 0; i < 128; ++i) note(kept_blocks, 0);
+  EXPECT_TRUE(expects(kept_blocks, 1));
+  note(kept_blocks, 0);
+  EXPECT_FALSE(expects(kept_blocks, 1));
+  EXPECT_FALSE(kept_blocks.is_known());
 }
 
 struct Kept {

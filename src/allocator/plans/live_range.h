@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far what is live falls and rises again, where it does so most. Waves of less than half of
 // that are part of something larger. A fall counts only for some time: a job that comes after a
-// larger one, or after one large model was unloaded, has a swing of its own.
+// larger one, or after one large model was unloaded, has a range of its own.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace headroom::allocator {
 
-class Swing {
+class LiveRange {
  public:
   // In allocations. A step of a model of 80 layers has some 5,000, and a large fall in each half.
   static constexpr std::uint64_t memory = 4096;

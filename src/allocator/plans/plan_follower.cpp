@@ -78,11 +78,11 @@ std::optional<PlanFollower::Place> PlanFollower::take(std::uint64_t bytes, Strea
   const std::uint64_t begin = plan_->offset(*slot);
   const bool has_room = begin != Layout::nowhere && plan_->expects(*slot, bytes, stream);
   if (!has_room || in_slot_[*slot] != none || !is_clear(begin, begin + bytes)) return std::nullopt;
-  in_slot_[*slot] = settle({begin, begin + bytes, *slot, false});
+  in_slot_[*slot] = occupy({begin, begin + bytes, *slot, false});
   return in_slot_[*slot];
 }
 
-PlanFollower::Place PlanFollower::settle(const Tenant& tenant) {
+PlanFollower::Place PlanFollower::occupy(const Tenant& tenant) {
   ++live_;
   if (unused_.empty()) {
     tenants_.push_back(tenant);

@@ -60,7 +60,7 @@ class PlanFollower {
   void expire_to(std::uint32_t allocation);
   void become_late(Place place);
   bool is_clear(std::uint64_t begin, std::uint64_t end) const;
-  Place settle(const Tenant& tenant);
+  Place occupy(const Tenant& tenant);
 
   PlanPointer plan_;
   std::vector<Tenant> tenants_;
