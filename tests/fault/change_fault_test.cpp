@@ -12,6 +12,7 @@
 
 #include "change/change_machine.h"
 #include "fault/toy_machine.h"
+#include "support/sampling.h"
 
 namespace headroom::change {
 namespace {
@@ -141,9 +142,11 @@ void expect_consistent(const ScratchRoot& root, const Expected& expected) {
 TEST(ChangeFault, apply_and_undo_interrupted_anywhere_leave_the_old_machine) {
   const Expected expected = expected_machines();
   int interruptions = 0;  // --gtest_output=json says how many.
+  // Every operation of apply, and of undo every one after one or another of them.
+  const int stride = static_cast<int>(testing::stride(5));
   for (int apply_at = 0;; ++apply_at) {
     bool whole = false;
-    for (int undo_at = 0;; undo_at += 1) {
+    for (int undo_at = apply_at % stride;; undo_at += stride) {
       const ScratchRoot root;
       testing::fill_toy_machine(root);
       ++interruptions;

@@ -22,8 +22,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace headroom;
   using namespace headroom::fuzz;
   const facts::Text text(std::string(to_text(data, size)), facts::Source{"/fuzzed", 0, ""});
-  const bool environ = text->find('\0') != std::string::npos;
-  require_sound(facts::parse_snippet(text, facts::Scope::given, {"iommu"}), size, environ ? 0 : 1);
+  const bool is_environ = text->find('\0') != std::string::npos;
+  require_sound(facts::parse_snippet(text, facts::Scope::given, {"iommu"}), size,
+                is_environ ? 0 : 1);
   require_sound(facts::parse_unit(text, facts::Scope::unit), size, 1);
   require_sound(facts::parse_environ(text, facts::Scope::process, 7), size, 0);
   return 0;

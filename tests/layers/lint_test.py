@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tools/lint.py chooses what to lint in small repositories: what changed since the stamp, what that reaches, and
+everything where the stamp does not help."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "lint.py"
+FILES = {
+    "src/base/text.h": "",
+    "src/base/text.cpp": '#include "base/text.h"\n',
+    "src/base/text_test.cpp": '#include "base/text.h"\n',
+    "src/facts/gpu.h": '#include "base/text.h"\n',
+    "src/facts/gpu.cpp": '#include "facts/gpu.h"\n',
+    "src/logs/lines.cpp": "",
+    "src/trainer/step.cpp": '#include "base/text.h"\n',
+    ".clang-tidy": "",
+}
+ALL = ["src/base/text.cpp", "src/facts/gpu.cpp", "src/logs/lines.cpp"]
+
+
+class Lint(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="headroom-lint-")
+        self.addCleanup(scratch.cleanup)
+        self.root = pathlib.Path(scratch.name)
+        for name, text in FILES.items():
+            self.write(name, text)
+        (self.root / "tools").mkdir()
+        shutil.copy(TOOL, self.root / "tools" / "lint.py")
+        self.git("init", "-q")
+        self.commit()
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def git(self, *words):
+        name = ["-c", "user.name=test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false"]
+        return subprocess.run(["git", *name, *words], cwd=self.root, check=True, capture_output=True, text=True).stdout
+
+    def commit(self):
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "a change")
+
+    def stamp(self):
+        self.write("tools/lint-stamp", self.git("rev-parse", "HEAD"))
+        self.commit()
+
+    def chosen(self, *words):
+        done = subprocess.run([sys.executable, self.root / "tools" / "lint.py", "--list", *words, "build"],
+                              capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    def test_without_a_stamp_everything(self):
+        self.assertEqual(self.chosen(), ALL)
+
+    def test_nothing_has_changed(self):
+        self.stamp()
+        self.assertEqual(self.chosen(), [])
+        self.assertEqual(self.chosen("--all"), ALL)
+
+    def test_a_source_that_changed(self):
+        self.stamp()
+        self.write("src/logs/lines.cpp", "int x;\n")
+        self.assertEqual(self.chosen(), ["src/logs/lines.cpp"])
+        self.commit()
+        self.assertEqual(self.chosen(), ["src/logs/lines.cpp"])
+
+    def test_a_header_reaches_what_includes_it_through_another(self):
+        self.stamp()
+        self.write("src/base/text.h", "int x;\n")
+        self.assertEqual(self.chosen(), ["src/base/text.cpp", "src/facts/gpu.cpp"])
+
+    def test_a_new_source_that_git_does_not_know(self):
+        self.stamp()
+        self.write("src/logs/new.cpp", "")
+        self.assertEqual(self.chosen(), ["src/logs/new.cpp"])
+
+    def test_other_rules(self):
+        self.stamp()
+        self.write(".clang-tidy", "Checks: '*'\n")
+        self.assertEqual(self.chosen(), ALL)
+
+    def test_a_commit_that_this_clone_does_not_have(self):
+        self.write("tools/lint-stamp", "0" * 40 + "\n")
+        self.assertEqual(self.chosen(), ALL)
+
+    def test_a_source_that_is_gone(self):
+        self.stamp()
+        (self.root / "src/logs/lines.cpp").unlink()
+        self.assertEqual(self.chosen(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
