@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/bytes.h"
+#include "base/document.h"
 #include "base/text.h"
 #include "report/html.h"
 #include "report/plan_page_assets.h"

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/bytes.h"
+#include "base/document.h"
 #include "base/text.h"
 #include "report/html.h"
 #include "report/plan_page_assets.h"
