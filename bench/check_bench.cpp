@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/document.h"
 #include "findings/diagnosis.h"
 #include "knowledge/gpu_tables.h"
 #include "machine/files.h"

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <string>
 
+#include "base/document.h"
 #include "estimate/plan.h"
 #include "estimate/search.h"
 #include "estimate/step.h"

@@ -51,12 +51,13 @@ function(headroom_layers source_dir)
       target_compile_options(${layer} PRIVATE -fno-semantic-interposition)
     endif()
     if(HEADROOM_PCH AND sources AND NOT layer MATCHES "^(trainer|cli)$")  # These have their own.
-      headroom_precompile(${layer} base <fmt/format.h> <nlohmann/json.hpp> <functional> <map> <string> <vector>)
+      headroom_precompile(${layer} base <fmt/format.h> <functional> <map> <string> <vector>)
     endif()
   endforeach()
 endfunction()
 
-# Compiles headers once for `owner` and lets `target` use them as well.
+# Compiles headers once for `owner` and lets `target` use them as well. nlohmann/json.hpp is not among
+# them: one file in six includes it, and every other one would wait half a second for it to be loaded.
 function(headroom_precompile target owner)
   if(target STREQUAL owner)
     target_precompile_headers(${target} PRIVATE ${ARGN})

@@ -19,6 +19,11 @@ DEAD_CODE = re.compile(r"^\s*//.*[;{}]\s*$")
 ABSOLUTE = re.compile(r"(?<![\w./])/(?:work|root|home/\w+)/")
 
 
+def is_checked(name):
+    """Our sources, and the files that are compiled in beside them."""
+    return name.endswith((".h", ".cpp", ".py")) or (name.startswith("src/") and name.endswith((".sh", ".css", ".js")))
+
+
 def check(name, text):
     lines = text.splitlines()
     if not any("SPDX-License-Identifier: Apache-2.0" in line for line in lines[:3]):
@@ -43,7 +48,7 @@ def main():
     tracked = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
     problems = 0
     for name in tracked.stdout.splitlines():
-        if not name.endswith((".h", ".cpp", ".py")) or not (ROOT / name).exists():
+        if not is_checked(name) or not (ROOT / name).exists():
             continue
         for problem in check(name, (ROOT / name).read_text()):
             problems += 1

@@ -8,11 +8,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/document_fwd.h"
 #include "base/result.h"
 
 namespace headroom {
-
-using Json = nlohmann::json;
 
 struct Document {
   Json value;

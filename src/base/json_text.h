@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 
 namespace headroom {
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/document.h"
+
 namespace headroom {
 namespace {
 

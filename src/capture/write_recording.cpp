@@ -4,6 +4,8 @@
 #include <set>
 #include <string>
 
+#include "base/document.h"
+
 namespace headroom::capture {
 namespace {
 

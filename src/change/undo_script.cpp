@@ -5,176 +5,18 @@
 
 #include <algorithm>
 
+#include "base/fill_in.h"
 #include "base/shell_follow.h"
 #include "base/shell_quote.h"
 #include "change/observe.h"
 #include "machine/checksum.h"
 
 namespace headroom::change {
+
+// undo_script.sh beside this file, compiled in by cmake/Embed.cmake.
+extern const std::string_view undo_script_sh;
+
 namespace {
-
-// What a path holds is one word in the script: absent, link:TARGET, file:SHA-256 or other.
-constexpr auto arguments = R"sh(set -u
-unset CDPATH
-umask 022
-say() { printf '%s\n' "$1"; }
-complain() { printf '%s\n' "$1" >&2; }
-stop() { complain "$1"; exit 1; }
-usage() { complain 'usage: sh undo.sh [--force] [ROOT]'; exit 2; }
-force='' root='' given=''
-for word in "$@"; do
-  case $word in
-    --force) force=yes ;;
-    -*) usage ;;
-    *) [ -z "$given" ] || usage; root=$word given=yes ;;
-  esac
-done
-if [ -n "$root" ]; then
-  root=$(cd "$root" && pwd) || stop 'expected the folder that the root file system is mounted at'
-  root=${root%/}
-fi
-here=$(cd "$(dirname "$0")" && pwd) || stop "expected originals/ beside $0"
-# Below this folder every path is looked for, whatever becomes of those above it.
-cd "$root/" || stop "expected the folder $root"
-)sh";
-
-constexpr auto summing = R"sh(sums=yes
-if ! command -v sha256sum >/dev/null 2>&1; then
-  [ -n "$force" ] || stop 'expected sha256sum, found none: what was edited since cannot be told from
-what the change left; nothing was done. To put every original back all the same: --force'
-  sums=''
-fi
-)sh";
-
-constexpr auto telling = R"sh(
-state() {
-  if [ -L "$1" ]; then printf 'link:%s' "$(readlink "$1")"
-  elif [ -f "$1" ] && [ -z "$sums" ]; then printf file:unknown
-  elif [ -f "$1" ]; then sum=$(sha256sum <"$1") && printf 'file:%s' "${sum%% *}"
-  elif [ -e "$1" ]; then printf other
-  else printf absent
-  fi
-}
-)sh";
-
-constexpr auto looking =
-    R"sh(# KIND PATH ORIGINAL BEFORE AFTER...: AFTER is what the change left there, or any.
-judge() {
-  kind=$1 path=$root$2 original=$here/originals/$3 before=$4 verdict=left
-  follow "${2%/*}" || return 0
-  at=$led/${2##*/}
-  shift 4
-  found=$(state "$at")
-  verdict=as_before
-  [ "$found" != "$before" ] || return 0
-  verdict=ours
-  [ "$found" != file:unknown ] || return 0
-  for after in "$@"; do
-    case $after in any | "$found") return 0 ;; esac
-  done
-  verdict=edited
-  [ "$kind" = authored ] || verdict=anew
-  # Kernel packages remove the entries of their kernels.
-  case $found$path in absent*/loader/entries/*) verdict=gone ;; esac
-}
-blocked='' edited='' left=''
-check() {
-  judge "$@"
-  case $verdict in
-    as_before | anew | gone) return 0 ;;
-    left)
-      left=yes
-      complain "$path: left as it is; ${root}${led#.} is $whose's, who could lead root elsewhere"
-      return 0 ;;
-  esac
-  if [ "$found" = other ]; then
-    complain "$path: expected a file or a link, found a folder or a device"
-    blocked=yes
-  elif [ "$verdict" = edited ]; then
-    complain "$path: expected it as the change left it, found it edited or removed since"
-    edited=yes
-  fi
-  case $before in file:*) ;; *) return 0 ;; esac
-  [ -f "$original" ] && [ "$sums" ] && [ "$(state "$original")" = "$before" ] && return 0
-  [ -f "$original" ] && [ -z "$sums" ] && return 0
-  complain "$original: expected the bytes that $path had, found none or others"
-  blocked=yes
-}
-check_folder() {
-  follow "${1%/}" || return 0
-  [ -d "$led" ] && return 0
-  complain "$root$1: expected this folder, found none; is its file system mounted?"
-  edited=yes
-}
-)sh";
-
-constexpr auto restoring = R"sh(
-[ -z "$blocked" ] || stop 'nothing was done; what is named above has to be mended first'
-[ -z "$edited" ] || [ -n "$force" ] || stop "nothing was done. To put the originals back over what \
-is named above: sh $0 --force${root:+ $root}"
-failed() { stop "$path could not be put back; once that is mended, run this again: it goes on"; }
-# Complete beside the path first, under the name that headroom uses too.
-put_back_file() {
-  mkdir -p "${at%/*}" || failed
-  if ! cp -a "$original" "$beside" 2>/dev/null; then
-    # FAT keeps no owners, and cp -a fails for that alone.
-    rm -f "$beside"
-    cp "$original" "$beside" || failed
-    say "$path: owner and mode could not be set (FAT has none)"
-  fi
-  [ -z "$sums" ] || [ "$(state "$beside")" = "$before" ] || failed
-  # Into a folder that a link leads to is not where it belongs.
-  [ ! -d "$at" ] || rm -f "$at" || failed
-  mv -f "$beside" "$at" || failed
-}
-anew=''
-restore() {
-  judge "$@"
-  [ "$verdict" != left ] || return 0
-  beside=${at%/*}/.${at##*/}.headroom-new
-  rm -f "$beside"
-  case $verdict in
-    as_before) return 0 ;;
-    anew)
-      anew=yes
-      say "$path: made anew or removed since the change; it stays as it is now"
-      return 0 ;;
-    gone)
-      say "$path: removed since the change, with its kernel; it stays away"
-      return 0 ;;
-  esac
-  case $before in
-    absent) rm -f "$at" || failed ;;
-    link:*) ln -sfn -- "${before#link:}" "$at" || failed ;;
-    *) put_back_file ;;
-  esac
-}
-# One that somebody put something into since stays.
-drop_folder() {
-  follow "${1%/*}" && rmdir "$led/${1##*/}" 2>/dev/null
-}
-# What an interrupted command may have made; it could be somebody else's as well.
-compare() { [ ".$2" != "$at" ] || known=yes; }
-named='' beside_them=''
-look_for_more() {
-  for seen in "$@"; do
-    known=''
-    at=${seen#"$root"}
-    follow "${at%/*}" || continue
-    at=$led/${at##*/}
-    [ -e "$at" ] || continue
-    case $named in *"<$at>"*) continue ;; esac
-    [ -z "$beside_them" ] || [ "$at" -nt "$here/originals" ] || continue
-    each compare
-    [ -z "$known" ] || continue
-    named="$named<$at>"
-    say "$seen: perhaps half-done work of the interrupted change; look at it, and remove it if so"
-  done
-}
-advise() {
-  say "then, on the machine${root:+ (chroot $root, with /dev, /proc and /sys mounted there)}: $1"
-}
-)sh";
 
 // The file that a step edits, as its path is written there; nullptr: it edits none.
 const plan::FileEdit* file_edit(const plan::Record& record, std::size_t step) {
@@ -219,16 +61,16 @@ std::vector<std::string> states_of_ours(const plan::Record& record, const plan::
   return states;
 }
 
-// each() hands every path, the last one first, to the function that it is given.
-std::string each(const plan::Record& record) {
-  std::string lines = "\neach() {\n";
+// Every path, the last one first, for the function that each() is given.
+std::string paths(const plan::Record& record) {
+  std::string lines;
   for (auto touched = record.touched.rbegin(); touched != record.touched.rend(); ++touched) {
     const std::string before = to_state(sight_before(*touched));
     lines += fmt::format("  \"$1\" {} {} {} {} {}\n", touched->generated ? "generated" : "authored",
                          shell_quote(touched->path), shell_quote(touched->original),
                          shell_quote(before), shell_line(states_of_ours(record, *touched)));
   }
-  return lines + "  :\n}\n";
+  return lines;
 }
 
 // A folder that was there before and is not now: most likely its file system is not mounted.
@@ -255,6 +97,14 @@ std::string pattern_word(std::string_view pattern) {
     word += '*';
     pattern.remove_prefix(star + 1);
   }
+}
+
+std::string folders_made(const plan::Record& record) {
+  std::string lines;
+  for (auto folder = record.folders_made.rbegin(); folder != record.folders_made.rend(); ++folder) {
+    lines += fmt::format("drop_folder {}\n", shell_quote(*folder));
+  }
+  return lines;
 }
 
 std::string look_for_more(const plan::Record& record) {
@@ -298,34 +148,23 @@ std::string advice(const plan::Record& record) {
   return lines;
 }
 
-// headroom holds folders open and so goes safely where a shell cannot.
-std::string ending(const plan::Record& record) {
-  return fmt::format(
-      "[ -z \"$left\" ] || stop \"{0} is taken back, but for what is named above. headroom goes "
-      "into such folders\nsafely; on the machine itself: sudo headroom undo {0}\n(by hand: what "
-      "was there before is in $here/originals)\"\n",
-      record.id);
+std::string taken_back(const plan::Record& record) {
+  return fmt::format("[ \"$left\" ] || say {}\n", shell_quote(record.id + " is taken back"));
 }
 
 }  // namespace
 
 std::string undo_script(const plan::Record& record) {
-  std::string script = fmt::format(
-      "#!/bin/sh\n"
-      "# Takes back {} ({}).\n"
-      "# sh undo.sh                   on the machine itself\n"
-      "# sh undo.sh /mnt              from a rescue system that has its root file system at /mnt\n"
-      "# sh undo.sh --force [ROOT]    also over what somebody edited since\n",
-      record.id, record.made);
-  script += fmt::format("{}{}{}", arguments, shell_careful, summing) + each(record);
-  script += fmt::format("{}{}{}each check\n", telling, shell_follow, looking);
-  script += folder_checks(record) + restoring + "each restore\n";
-  for (auto folder = record.folders_made.rbegin(); folder != record.folders_made.rend(); ++folder) {
-    script += fmt::format("drop_folder {}\n", shell_quote(*folder));
-  }
-  script += look_for_more(record) + "sync\n";
-  script += fmt::format("[ \"$left\" ] || say {}\n", shell_quote(record.id + " is taken back"));
-  return script + advice(record) + ending(record);
+  return "#!/bin/sh\n" + fill_in(undo_script_sh, {{"id", record.id},
+                                                  {"made", record.made},
+                                                  {"careful", std::string(shell_careful_sh)},
+                                                  {"paths", paths(record)},
+                                                  {"follow", std::string(shell_follow_sh)},
+                                                  {"folders", folder_checks(record)},
+                                                  {"folders_made", folders_made(record)},
+                                                  {"half_done", look_for_more(record)},
+                                                  {"taken_back", taken_back(record)},
+                                                  {"advice", advice(record)}});
 }
 
 }  // namespace headroom::change

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "base/document.h"
 #include "capture/identity.h"
 #include "capture/redact_recording.h"
 #include "capture/write_recording.h"

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "base/document.h"
 #include "cli/check_env.h"
 #include "cli/check_log.h"
 #include "cli/commands.h"

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/document.h"
 #include "cli/commands.h"
 #include "cli/surroundings.h"
 #include "knowledge/gpu_tables.h"

@@ -13,6 +13,7 @@
 #include "allocator/models/make_policy.h"
 #include "allocator/replay/iteration_ends.h"
 #include "base/bytes.h"
+#include "base/document.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/refuse_outputs.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/document.h"
 #include "base/json_text.h"
 #include "base/text.h"
 

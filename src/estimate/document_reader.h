@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "base/result.h"
 
 namespace headroom::estimate {

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <random>
 
+#include "base/document.h"
 #include "estimate/step.h"
 
 namespace headroom::estimate {

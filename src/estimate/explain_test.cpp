@@ -11,6 +11,7 @@
 #include <cmath>
 #include <random>
 
+#include "base/document.h"
 #include "estimate/job_arguments.h"
 #include "estimate/model_config.h"
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/document.h"
 #include "estimate/document_reader.h"
 
 namespace headroom::estimate {
@@ -71,7 +72,7 @@ class JobParser {
     model.read("name", job_.model.name);
     const Json* config = model.find("config");
     if (config != nullptr && config->is_object()) {
-      job_.model.config = *config;
+      job_.model.config = std::make_shared<const Json>(*config);
     } else {
       model.read("config", job_.model.config_path);
     }

@@ -6,12 +6,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "base/result.h"
 
 namespace headroom::estimate {
@@ -50,7 +51,7 @@ struct Job {
     std::optional<std::string>
         config_path;  // A Hugging Face folder, a config.json, or a weight file (.gguf, .onnx,
                       // .safetensors); relative to the job file.
-    std::optional<Json> config;  // The object itself, in JSON jobs.
+    std::shared_ptr<const Json> config;  // The object itself, in JSON jobs; null in others.
     // Of an ONNX model's inputs, by name, where the file leaves sizes open.
     std::map<std::string, std::vector<std::uint64_t>> shapes;
   } model;

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "base/document.h"
+
 namespace headroom::estimate {
 namespace {
 

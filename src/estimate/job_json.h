@@ -3,7 +3,7 @@
 // Paths, data and output are left out; so is the model, which a record names in its own words.
 #pragma once
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "estimate/job.h"
 
 namespace headroom::estimate {

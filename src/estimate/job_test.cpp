@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/document.h"
 #include "estimate/model_config.h"
 
 namespace headroom::estimate {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/document.h"
+
 namespace headroom::estimate {
 
 // estimators.md §3: L(2HQ + 2HK + 3HI + 2H) + H + the embedding, once or twice, and the biases.

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "base/result.h"
 #include "estimate/models/architecture.h"
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/document.h"
 #include "estimate/search.h"
 #include "estimate/step.h"
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/document.h"
 #include "estimate/plan.h"
 #include "estimate/setting_estimate.h"
 

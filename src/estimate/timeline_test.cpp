@@ -8,6 +8,7 @@
 
 #include "allocator/models/exact_policy.h"
 #include "allocator/models/make_policy.h"
+#include "base/document.h"
 #include "estimate/plan.h"
 #include "estimate/step.h"
 

@@ -3,7 +3,9 @@
 
 #include <set>
 
+#include "base/document.h"
 #include "base/text.h"
+#include "knowledge/table_reader.h"
 
 namespace headroom::knowledge {
 namespace {

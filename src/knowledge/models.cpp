@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "knowledge/embedded.h"
+#include "knowledge/table_reader.h"
 
 namespace headroom::knowledge {
 namespace {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "knowledge/origin.h"
 
+#include "knowledge/table_reader.h"
+
 namespace headroom::knowledge {
 
 Result<Origin> parse_origin(TableReader& row) {

@@ -6,9 +6,10 @@
 #include <string>
 
 #include "base/result.h"
-#include "knowledge/table_reader.h"
 
 namespace headroom::knowledge {
+
+class TableReader;
 
 enum class Certainty {
   read,       // A: read in source, or in AMD's own data.

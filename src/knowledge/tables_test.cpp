@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "base/document.h"
 #include "base/text.h"
 #include "knowledge/cards.h"
 #include "knowledge/embedded.h"

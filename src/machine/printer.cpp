@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "base/document.h"
 #include "base/printable.h"
 #include "machine/file_limit.h"
 #include "machine/terminal.h"

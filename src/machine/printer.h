@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "base/error.h"
 #include "machine/output_stream.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "base/error.h"
 
 namespace headroom::machine {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/document.h"
 #include "machine/acts_when_read.h"
 #include "machine/files.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/change_json.h"
 
+#include "base/document.h"
 #include "plan/json_fields.h"
 
 namespace headroom::plan {

@@ -3,7 +3,7 @@
 // `headroom fix --json` prints.
 #pragma once
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "plan/change.h"
 
 namespace headroom::plan {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 
 namespace headroom::plan {
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/document.h"
 #include "plan/change_json.h"
 #include "plan/json_fields.h"
 

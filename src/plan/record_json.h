@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "plan/record.h"
 
 namespace headroom::plan {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "base/document.h"
 #include "base/text.h"
 #include "plan/change_json.h"
 #include "plan/record_json.h"

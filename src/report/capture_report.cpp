@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/document.h"
 #include "base/text.h"
 
 namespace headroom::report {

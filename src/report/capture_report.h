@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "report/style.h"
 
 namespace headroom::report {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/change_json.h"
 
+#include "base/document.h"
 #include "plan/change_json.h"
 #include "plan/json_fields.h"
 #include "report/change_text.h"

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/fill_in.h"
+#include "base/shell_follow.h"
 #include "base/shell_quote.h"
 #include "base/text.h"
 #include "plan/confirm_unit.h"
@@ -12,6 +14,10 @@
 #include "report/script_text.h"
 
 namespace headroom::report {
+
+// change_script.sh beside this file, compiled in by cmake/Embed.cmake.
+extern const std::string_view change_script_sh;
+
 namespace {
 
 using plan::Command;
@@ -181,7 +187,7 @@ std::string part(std::string_view name, const std::vector<Step>& steps, const st
   for (const std::string& word : places(steps)) body += " \\\n  " + word;
   body += "\n" + checks_first(steps) + "keep_copies\n";
   for (const Step& step : steps) body += step_lines(step);
-  return fmt::format("\n{}() {{{}{}\n}}\n", name, body, end);
+  return fmt::format("{}() {{{}{}\n}}\n", name, body, end);
 }
 
 std::string ending(const plan::Change& change, bool has_more) {
@@ -199,39 +205,52 @@ std::string ending(const plan::Change& change, bool has_more) {
   return lines;
 }
 
+// What is said above the text of change_script.sh.
+std::string title(const plan::Change& change) {
+  std::string lines = comment(change.title) + "#\n";
+  lines += comment("Made by: " + shell_line(change.words) + " --script");
+  for (const std::string& warning : change.warnings) lines += comment("Warning: " + warning);
+  for (const std::string& line : ways_back(change, "ID")) {
+    if (line.find("headroom") == std::string::npos) {
+      lines += comment("If the machine does not come up: " + line);
+    }
+  }
+  return lines;
+}
+
+// Root keeps its copies where it keeps its own, not where somebody's home folder is.
+constexpr std::string_view state_of_root = "state=$root/var/lib\n";
+constexpr std::string_view state_of_user =
+    "state=${XDG_STATE_HOME:-$HOME/.local/state}\n"
+    "[ -z \"$careful\" ] || state=$root/var/lib\n";
+
+constexpr std::string_view root_only =
+    "\n[ -n \"$root\" ] || [ \"$(id -u)\" = 0 ] || fail \"run it as root: sudo sh $0\"\n";
+
+constexpr std::string_view start_either =
+    "case ${1:-apply} in\n  apply) apply ;;\n  confirm) confirm ;;\n"
+    "  *) fail \"expected apply or confirm, found $1\" ;;\nesac\n";
+
 }  // namespace
 
 std::string to_script(const plan::Change& change) {
   const std::vector<Step> steps = without_unit(change.steps);
   const std::vector<Step> later = without_unit(change.on_confirm);
-  std::string script = "#!/bin/sh\n" + comment(change.title) + "#\n";
-  script += comment("Made by: " + shell_line(change.words) + " --script");
-  for (const std::string& warning : change.warnings) script += comment("Warning: " + warning);
-  for (const std::string& line : ways_back(change, "ID")) {
-    if (line.find("headroom") == std::string::npos) {
-      script += comment("If the machine does not come up: " + line);
-    }
-  }
   const bool as_root =
       std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.needs_root; });
   const std::string safe_way = (as_root ? "sudo " : "") + shell_line(change.words) + " --apply";
-  script += fmt::format("set -eu\nsafe_way={}\n{}", shell_quote(safe_way), script_functions());
-  script += part("apply", steps, ending(change, !later.empty()));
-  if (!later.empty()) script += part("confirm", later, "");
-  if (as_root) {
-    script += "\n[ -n \"$root\" ] || [ \"$(id -u)\" = 0 ] || fail \"run it as root: sudo sh $0\"\n";
-  }
-  // Root keeps its copies where it keeps its own, not where somebody's home folder is.
-  script += as_root ? "state=$root/var/lib\n"
-                    : "state=${XDG_STATE_HOME:-$HOME/.local/state}\n"
-                      "[ -z \"$careful\" ] || state=$root/var/lib\n";
-  script +=
-      fmt::format("backups=$state/headroom/by-hand/$(date -u +%Y%m%dT%H%M%SZ)-{}\numask 022\n",
-                  shell_quote(change.fix));
-  script += later.empty() ? "apply\n"
-                          : "case ${1:-apply} in\n  apply) apply ;;\n  confirm) confirm ;;\n"
-                            "  *) fail \"expected apply or confirm, found $1\" ;;\nesac\n";
-  return script;
+  std::string parts = part("apply", steps, ending(change, !later.empty()));
+  if (!later.empty()) parts += "\n" + part("confirm", later, "");
+  return "#!/bin/sh\n" + title(change) +
+         fill_in(change_script_sh,
+                 {{"safe_way", fmt::format("safe_way={}\n", shell_quote(safe_way))},
+                  {"careful", std::string(shell_careful_sh)},
+                  {"follow", std::string(shell_follow_sh)},
+                  {"parts", parts},
+                  {"root_only", std::string(as_root ? root_only : "")},
+                  {"state", std::string(as_root ? state_of_root : state_of_user)},
+                  {"fix", shell_quote(change.fix)},
+                  {"start", std::string(later.empty() ? "apply\n" : start_either)}});
 }
 
 }  // namespace headroom::report

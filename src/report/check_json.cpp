@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include <nlohmann/json.hpp>
+
 #include "report/cause_json.h"
 #include "report/environment_text.h"
 #include "report/fact_list.h"

@@ -3,7 +3,7 @@
 // known is null, and `missing` maps its JSON pointer to the reason.
 #pragma once
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "facts/facts.h"
 #include "findings/diagnosis.h"
 

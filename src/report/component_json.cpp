@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "base/document.h"
+
 namespace headroom::report {
 
 Json to_json(const allocator::ByComponent& components) {

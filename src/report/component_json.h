@@ -2,7 +2,7 @@
 #pragma once
 
 #include "allocator/component.h"
-#include "base/document.h"
+#include "base/document_fwd.h"
 
 namespace headroom::report {
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.h"
 
 namespace headroom::report {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "facts/facts.h"
 #include "findings/knob_audit.h"
 #include "knowledge/knobs.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/document.h"
 #include "base/text.h"
 #include "report/style.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "estimate/explain.h"
 
 namespace headroom::report {

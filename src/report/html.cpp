@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/html.h"
 
+#include "base/document.h"
 #include "base/printable.h"
 
 namespace headroom::report {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "facts/facts.h"
 
 namespace headroom::report {

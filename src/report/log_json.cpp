@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include <nlohmann/json.hpp>
+
 #include "report/cause_json.h"
 #include "report/check_json.h"
 #include "report/log_report.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/out_of_memory_json.h"
 
+#include "base/document.h"
 #include "report/component_json.h"
 
 namespace headroom::report {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "allocator/forensics/out_of_memory.h"
-#include "base/document.h"
+#include "base/document_fwd.h"
 
 namespace headroom::report {
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "allocator/forensics/diagnose.h"
+#include "base/document.h"
 
 namespace headroom::report {
 namespace {

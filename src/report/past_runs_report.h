@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "estimate/past_errors.h"
 #include "estimate/past_run.h"
 

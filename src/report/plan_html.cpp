@@ -7,9 +7,10 @@
 #include <iterator>
 
 #include "base/bytes.h"
+#include "base/document.h"
 #include "base/text.h"
 #include "report/html.h"
-#include "report/plan_page_assets.h"
+#include "report/page_files.h"
 #include "report/plan_text.h"
 #include "report/timeline_svg.h"
 
@@ -50,7 +51,7 @@ class Page {
     add_tables();
     add_candidates();
     add_reading_aid();
-    add("<script>{}</script>\n</body>\n</html>\n", plan_page_script);
+    add("<script>\n{}</script>\n</body>\n</html>\n", plan_page_js);
     return std::move(html_);
   }
 
@@ -67,8 +68,8 @@ class Page {
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
         "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
         "<meta name=\"generator\" content=\"headroom {}\"/>\n"
-        "<title>{}: {}</title>\n<style>{}</style>\n</head>\n<body>\n",
-        HEADROOM_VERSION, escape_html(name()), human(plan_.device_bytes), plan_page_style);
+        "<title>{}: {}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
+        HEADROOM_VERSION, escape_html(name()), human(plan_.device_bytes), plan_page_css);
   }
 
   void add_verdict() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/plan_json.h"
 
+#include "base/document.h"
 #include "report/plan_advice.h"
 
 namespace headroom::report {

@@ -2,7 +2,7 @@
 // A plan as JSON: contracts.md, "headroom.plan/1".
 #pragma once
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "estimate/plan.h"
 #include "report/component_json.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/reclaim_json.h"
 
+#include "base/document.h"
 #include "report/reclaim_text.h"
 
 namespace headroom::report {

@@ -2,7 +2,7 @@
 // What `headroom reclaim` would do or did, as JSON: schema headroom.reclaim/1.
 #pragma once
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "plan/reclaim/outcome.h"
 #include "plan/reclaim/reclaim_plan.h"
 

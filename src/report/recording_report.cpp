@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/document.h"
 #include "report/style.h"
 
 namespace headroom::report {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "allocator/replay/recording.h"
-#include "base/document.h"
+#include "base/document_fwd.h"
 
 namespace headroom::report {
 

@@ -8,10 +8,10 @@
 #include <limits>
 
 #include "base/bytes.h"
+#include "base/document.h"
 #include "base/text.h"
 #include "report/html.h"
-#include "report/plan_page_assets.h"
-#include "report/replay_page_assets.h"
+#include "report/page_files.h"
 #include "report/replay_svg.h"
 
 namespace headroom::report {
@@ -41,7 +41,7 @@ class Page {
     add_table();
     for (std::size_t i = 0; i < pictures_.size(); ++i) add_policy(pictures_[i], i);
     add_legend();
-    add("<script>{}</script>\n</body>\n</html>\n", replay_page_script);
+    add("<script>\n{}</script>\n</body>\n</html>\n", replay_page_js);
     return std::move(html_);
   }
 
@@ -58,8 +58,8 @@ class Page {
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
         "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
         "<meta name=\"generator\" content=\"headroom {}\"/>\n"
-        "<title>Replay of {}</title>\n<style>{}{}</style>\n</head>\n<body>\n",
-        HEADROOM_VERSION, escape_html(name()), plan_page_style, replay_page_style);
+        "<title>Replay of {}</title>\n<style>\n{}\n{}</style>\n</head>\n<body>\n",
+        HEADROOM_VERSION, escape_html(name()), plan_page_css, replay_page_css);
   }
 
   void add_verdict() {

@@ -7,6 +7,7 @@
 
 #include "allocator/models/make_policy.h"
 #include "base/bytes.h"
+#include "base/document.h"
 #include "base/text.h"
 #include "report/style.h"
 

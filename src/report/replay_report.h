@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "allocator/replay/replay.h"
-#include "base/document.h"
+#include "base/document_fwd.h"
 
 namespace headroom::report {
 

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/bytes.h"
+#include "base/document.h"
 #include "report/chart_axis.h"
 #include "report/html.h"
 

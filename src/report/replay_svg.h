@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "report/replay_picture.h"
 
 namespace headroom::report {

@@ -10,7 +10,7 @@
 
 #include "allocator/replay/snapshot_trace.h"
 #include "allocator/snapshot/snapshot_reader.h"
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "report/replay_report.h"
 
 namespace headroom::report {

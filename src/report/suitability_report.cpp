@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/suitability_report.h"
 
+#include <nlohmann/json.hpp>
+
 namespace headroom::report {
 
 using Ordered = nlohmann::ordered_json;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/document.h"
 #include "report/chart_axis.h"
 #include "report/html.h"
 #include "report/style.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "estimate/timeline.h"
 
 namespace headroom::report {

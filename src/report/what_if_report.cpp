@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.h"
 #include "facts/largest_allocation.h"
 #include "report/ladder_text.h"

@@ -3,7 +3,7 @@
 // check would then say.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "facts/what_if.h"
 #include "findings/diagnosis.h"

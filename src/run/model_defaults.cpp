@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/document.h"
+
 namespace headroom::run {
 namespace {
 

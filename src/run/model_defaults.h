@@ -2,7 +2,7 @@
 // What a job leaves open and its model answers.
 #pragma once
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "estimate/job.h"
 #include "estimate/models/architecture.h"
 

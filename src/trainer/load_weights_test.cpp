@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/document.h"
 #include "trainer/safetensors_file.h"
 #include "trainer/testing/scratch_folder.h"
 #include "trainer/testing/tiny_models.h"

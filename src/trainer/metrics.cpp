@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/document.h"
 #include "base/text.h"
 #include "machine/os_error.h"
 #include "machine/user_files.h"

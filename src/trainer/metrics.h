@@ -11,7 +11,7 @@
 
 #include "allocator/forensics/out_of_memory.h"
 #include "allocator/headroom/headroom_allocator.h"
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "base/result.h"
 #include "machine/descriptor.h"
 

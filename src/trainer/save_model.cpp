@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/document.h"
 #include "base/json_text.h"
 #include "machine/user_files.h"
 #include "trainer/safetensors_file.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "base/result.h"
 #include "trainer/model.h"
 

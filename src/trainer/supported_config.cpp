@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "base/document.h"
+
 namespace headroom::trainer {
 namespace {
 

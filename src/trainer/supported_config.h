@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "base/result.h"
 #include "estimate/model_config.h"
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/document.h"
 #include "base/text.h"
 #include "capture/identity.h"
 #include "capture/redact_recording.h"

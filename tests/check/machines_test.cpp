@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "base/document.h"
 #include "findings/diagnosis.h"
 #include "machine/files.h"
 #include "probe/probe.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // undo.sh as a rescue shell runs it: what it restores, what it leaves alone, and that it touches
 // nothing before it has looked at everything.
+#include "change/undo_script.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -56,6 +58,14 @@ class UndoScriptTest : public ::testing::Test {
   Journal journal_{files_, journal_folder};
   Doors doors_{files_, programs_, "2026-11-21T22:30:11Z"};
 };
+
+TEST_F(UndoScriptTest, no_blank_of_its_text_is_left) {
+  const std::string script = undo_script(apply_toy());
+  EXPECT_THAT(script, ::testing::StartsWith("#!/bin/sh\n# Takes back "));
+  EXPECT_THAT(script, Not(HasSubstr("# @")));
+  EXPECT_THAT(script, Not(HasSubstr("@id@")));
+  EXPECT_THAT(script, Not(HasSubstr("shellcheck")));
+}
 
 TEST_F(UndoScriptTest, every_byte_comes_back_in_every_shell_that_is_here) {
   for (const std::string shell : {"sh", "dash", "bash --posix", "busybox sh"}) {

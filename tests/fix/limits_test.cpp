@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/document.h"
 #include "base/shell_quote.h"
 #include "base/text.h"
 #include "findings/diagnosis.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MANIFEST.json of a captured machine: whatever a stranger wrote there is read, and what is
 // understood of it is written and read again.
+#include "base/document.h"
 #include "fuzz.h"
 #include "machine/recording.h"
 

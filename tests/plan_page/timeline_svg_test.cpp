@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "allocator/models/exact_policy.h"
+#include "base/document.h"
 #include "support/golden.h"
 
 namespace headroom::report {

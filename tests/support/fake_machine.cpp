@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/document.h"
 #include "machine/testing/newc.h"
 
 namespace headroom::testing {

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 
 namespace headroom::testing {
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/document.h"
 #include "machine/user_files.h"
 #include "support/fake_machine.h"
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/document.h"
 #include "machine/user_files.h"
 #include "support/fake_machine.h"
 

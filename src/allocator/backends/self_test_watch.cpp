@@ -17,6 +17,7 @@
 #include "allocator/backends/hip_driver.h"
 #include "allocator/backends/host_access.h"
 #include "allocator/self_test/self_test_record.h"
+#include "base/document.h"
 #include "base/text.h"
 #include "machine/bounded_call.h"
 #include "machine/descriptor.h"

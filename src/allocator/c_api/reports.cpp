@@ -11,6 +11,7 @@
 #include "allocator/replay/recording.h"
 #include "allocator/replay/snapshot_of_heap.h"
 #include "allocator/snapshot/snapshot_writer.h"
+#include "base/document.h"
 #include "base/json_text.h"
 #include "machine/output_files.h"
 #include "machine/user_files.h"

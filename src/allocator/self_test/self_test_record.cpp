@@ -7,6 +7,8 @@
 #include <array>
 #include <utility>
 
+#include "base/document.h"
+
 namespace headroom::allocator {
 namespace {
 

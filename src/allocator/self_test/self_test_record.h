@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "allocator/self_test/self_test.h"
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "base/result.h"
 
 namespace headroom::allocator {

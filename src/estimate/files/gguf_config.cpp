@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/document.h"
+
 namespace headroom::estimate {
 namespace {
 

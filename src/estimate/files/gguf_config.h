@@ -4,7 +4,7 @@
 // gguf-py/gguf/constants.py; which config key each was made from: its convert_hf_to_gguf.py.
 #pragma once
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "base/result.h"
 #include "estimate/files/gguf_header.h"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/document.h"
 #include "estimate/files/gguf_config.h"
 #include "estimate/files/gguf_header.h"
 #include "estimate/files/gguf_types.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "base/result.h"
 
 namespace headroom::estimate {

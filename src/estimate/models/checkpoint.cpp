@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/document.h"
+
 namespace headroom::estimate {
 namespace {
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/document.h"
 #include "base/text.h"
 
 namespace headroom::estimate {

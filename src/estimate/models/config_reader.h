@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/document.h"
+#include "base/document_fwd.h"
 #include "base/result.h"
 #include "estimate/document_reader.h"
 #include "estimate/models/architecture.h"

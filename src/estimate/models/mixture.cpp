@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mixtures of experts. Sources: transformers, models/{mixtral,qwen2_moe,qwen3_moe}.
+#include "base/document.h"
 #include "estimate/models/families.h"
 #include "estimate/models/llama.h"
 

@@ -1,4 +1,5 @@
 # Read by the other programs: kernel arguments as lists of words.
+# shellcheck shell=sh disable=SC2046,SC2086  # Splitting is what makes them lists, with one blank between two.
 
 # without WORDS REMOVE: WORDS less those that REMOVE names; "a" also takes "a=…" away, "a=1" only itself.
 without() {

@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/replay_page_assets.h"
+// Says what is held where the pointer is, on the page of a replay.
 
-namespace headroom::report {
-
-const std::string_view replay_page_style = R"css(
-.chart .event { text-anchor: middle; fill: var(--faint); }
-.live { fill: var(--line); stroke: var(--faint); stroke-width: .75; }
-.blocks rect { stroke: var(--paper); stroke-width: .2; }
-.refused { stroke: var(--alarm); stroke-width: 2; }
-.snapshot { margin: 0 0 .25rem; white-space: pre-wrap; overflow-wrap: anywhere; }
-)css";
-
-const std::string_view replay_page_script = R"js(
 (function () {
   "use strict";
   var units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -48,6 +37,3 @@ const std::string_view replay_page_script = R"js(
   }
   document.querySelectorAll("script[type='application/json']").forEach(follow);
 }());
-)js";
-
-}  // namespace headroom::report
