@@ -5,8 +5,7 @@
 
 #include <string>
 
-#include "base/result.h"
-#include "knowledge/table_reader.h"
+#include "base/document_reader.h"
 
 namespace headroom::knowledge {
 
@@ -23,7 +22,7 @@ struct Origin {
 };
 
 // The row's keys `certainty` and `source`; both must be there.
-Result<Origin> parse_origin(TableReader& row);
+Origin read_origin(TableReader& row);
 
 // "A" to "D".
 const char* to_string(Certainty certainty);
