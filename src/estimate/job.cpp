@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "base/document.h"
-#include "estimate/document_reader.h"
+#include "base/document_reader.h"
 
 namespace headroom::estimate {
 namespace {
@@ -44,10 +44,10 @@ std::string_view name_of(Enum value, const std::vector<std::string>& names) {
 
 class JobParser {
  public:
-  explicit JobParser(const Document& document) : document_(document) {}
+  explicit JobParser(const Document& document) : reader_(document, {.root = "the job"}) {}
 
   Result<Job> parse() {
-    TableReader top = table("");
+    TableReader top = reader_.root();
     for (const char* name : {"model", "method", "compute", "optimizer", "batch", "engine", "device",
                              "data", "output"}) {
       top.find(name);
@@ -60,15 +60,15 @@ class JobParser {
     read_batch();
     read_engine_and_device();
     read_data_and_output();
-    if (problem_) return *problem_;
+    HEADROOM_CHECK(reader_.finish());
     return job_;
   }
 
  private:
-  TableReader table(const char* pointer) { return {document_, pointer, problem_}; }
+  TableReader table(const char* key) { return reader_.root().optional_table(key); }
 
   void read_model() {
-    TableReader model = table("/model");
+    TableReader model = table("model");
     model.read("name", job_.model.name);
     const Json* config = model.find("config");
     if (config != nullptr && config->is_object()) {
@@ -106,14 +106,10 @@ class JobParser {
   }
 
   void read_compute() {
-    TableReader compute = table("/compute");
+    TableReader compute = table("compute");
     compute.read_choice("dtype", job_.compute.dtype, dtype_names);
     compute.read("autocast", job_.compute.autocast);
-    Attention attention{};
-    if (compute.find("attention") != nullptr) {
-      compute.read_choice("attention", attention, attention_names);
-      job_.compute.attention = attention;
-    }
+    compute.read_choice("attention", job_.compute.attention, attention_names);
     compute.read_choice("checkpointing", job_.compute.checkpointing, checkpointing_names);
     compute.read("keep_outputs", job_.compute.keep_outputs);
     compute.read_choice("loss", job_.compute.loss, loss_names);
@@ -127,7 +123,7 @@ class JobParser {
   }
 
   void read_method() {
-    TableReader method = table("/method");
+    TableReader method = table("method");
     method.read_choice("kind", job_.method.kind, method_names);
     job_.method.base =
         job_.method.kind == MethodKind::qlora ? WeightFormat::nf4 : format_of(job_.compute.dtype);
@@ -193,7 +189,7 @@ class JobParser {
   }
 
   void read_optimizer() {
-    TableReader optimizer = table("/optimizer");
+    TableReader optimizer = table("optimizer");
     optimizer.read_choice("kind", job_.optimizer.kind, optimizer_names);
     optimizer.read("foreach", job_.optimizer.foreach);
     optimizer.read("offload", job_.optimizer.offload);
@@ -204,7 +200,7 @@ class JobParser {
   }
 
   void read_batch() {
-    TableReader batch = table("/batch");
+    TableReader batch = table("batch");
     batch.read_or_auto("micro", job_.batch.micro, batches);
     batch.read("sequence", job_.batch.sequence, sequences);
     batch.read_or_auto("accumulate", job_.batch.accumulate, batches);
@@ -227,7 +223,7 @@ class JobParser {
   }
 
   void check_global(TableReader& batch) {
-    if (problem_ || !job_.batch.global) return;
+    if (reader_.failed() || !job_.batch.global) return;
     const std::uint64_t global = *job_.batch.global;
     const auto& [micro, accumulate] = std::tie(job_.batch.micro, job_.batch.accumulate);
     const std::string next = "leave one of the three out, or correct it";
@@ -245,13 +241,13 @@ class JobParser {
   }
 
   void read_engine_and_device() {
-    TableReader engine = table("/engine");
+    TableReader engine = table("engine");
     engine.read_choice("kind", job_.engine.kind, engine_names);
     engine.read("transformers", job_.engine.transformers);
     engine.read("command", job_.engine.command);
     engine.refuse_unknown();
 
-    TableReader device = table("/device");
+    TableReader device = table("device");
     device.read("capacity", job_.device.capacity);
     if (job_.device.capacity && *job_.device.capacity < least_capacity) {
       device.fail("capacity", Errc::invalid,
@@ -269,7 +265,7 @@ class JobParser {
   }
 
   void read_data_and_output() {
-    TableReader data = table("/data");
+    TableReader data = table("data");
     data.read("path", job_.data.paths);
     std::size_t kind = 0;
     data.read_choice("kind", kind, data_kinds);
@@ -277,13 +273,12 @@ class JobParser {
     data.read("epochs", job_.data.epochs, large_numbers);
     data.read("seed", job_.data.seed, {0, large_numbers.max});
     data.refuse_unknown();
-    TableReader output = table("/output");
+    TableReader output = table("output");
     output.read("folder", job_.output.folder);
     output.refuse_unknown();
   }
 
-  const Document& document_;
-  std::optional<Error> problem_;
+  DocumentReader reader_;
   Job job_;
 };
 

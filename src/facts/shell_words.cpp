@@ -1,90 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "facts/shell_words.h"
 
+#include "base/shell_lexer.h"
 #include "base/text.h"
 
 namespace headroom::facts {
 namespace {
 
-constexpr std::string_view separators = ";&|()<>`";
-
 bool is_letter(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
 }
 
-class Lexer {
- public:
-  explicit Lexer(std::string_view line) : line_(line) {}
-
-  std::vector<Word> split() {
-    while (at_ < line_.size()) {
-      const char c = line_[at_];
-      if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-        finish();
-        ++at_;
-      } else if (c == '#' && !open_) {
-        break;
-      } else if (separators.find(c) != std::string_view::npos) {
-        separate();
-      } else {
-        take(c);
-      }
-    }
-    finish();
-    return std::move(words_);
-  }
-
- private:
-  void take(char c) {
-    open_ = true;
-    ++at_;
-    if (c == '\\') {
-      if (at_ < line_.size()) word_.text += line_[at_++];
-    } else if (c == '\'' || c == '"') {
-      take_quoted(c);
-    } else {
-      word_.text += c;
-    }
-  }
-
-  void take_quoted(char quote) {
-    word_.quoted = true;
-    while (at_ < line_.size() && line_[at_] != quote) {
-      const bool escaped = quote == '"' && line_[at_] == '\\' && at_ + 1 < line_.size() &&
-                           (line_[at_ + 1] == '"' || line_[at_ + 1] == '\\');
-      if (escaped) ++at_;
-      word_.text += line_[at_++];
-    }
-    ++at_;  // The closing quote, or past the end.
-  }
-
-  void separate() {
-    finish();
-    Word separator;
-    separator.separator = true;
-    while (at_ < line_.size() && separators.find(line_[at_]) != std::string_view::npos) {
-      separator.text += line_[at_++];
-    }
-    words_.push_back(std::move(separator));
-  }
-
-  void finish() {
-    if (open_) words_.push_back(std::move(word_));
-    word_ = {};
-    open_ = false;
-  }
-
-  std::string_view line_;
-  std::size_t at_ = 0;
-  Word word_;
-  bool open_ = false;  // A word has begun, be it an empty one in quotes.
-  std::vector<Word> words_;
-};
-
 }  // namespace
 
 std::vector<Word> split_shell_words(std::string_view line) {
-  return Lexer(line).split();
+  std::vector<Word> words;
+  std::size_t separator_end = 0;  // Where the last word ends, if it is a separator.
+  for (ShellToken& token : lex_shell(line, {.expansions = false})) {
+    const std::string_view bytes = line.substr(token.begin, token.end - token.begin);
+    if (token.kind == ShellToken::Kind::comment) break;
+    if (token.is_word()) {
+      words.push_back({std::move(token.text), token.quoted, false});
+    } else if (token.kind == ShellToken::Kind::separator ||
+               token.kind == ShellToken::Kind::redirection) {
+      const bool joins = !words.empty() && words.back().separator && separator_end == token.begin;
+      if (!joins) words.push_back({"", false, true});
+      words.back().text += bytes;
+      separator_end = token.end;
+    }
+  }
+  return words;
 }
 
 std::vector<LogicalLine> join_continued_lines(std::string_view text) {

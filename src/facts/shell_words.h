@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of a shell's line, quotes resolved and nothing expanded: enough of POSIX's token rules
-// (XCU 2.2, 2.3) to read assignments and options out of what people paste. systemd's and Docker's
-// lines follow near rules and are read with the same.
+// Words of a shell's line, quotes resolved and nothing expanded, to read assignments and options
+// out of what people paste: commands inside of "$(…)" and "`…`" are commands too. systemd's and
+// Docker's lines follow near rules and are read with the same.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace headroom::facts {
 struct Word {
   std::string text;
   bool quoted = false;     // Some of it was in quotes.
-  bool separator = false;  // One of ; & | && || ( ) and the like, which end a command.
+  bool separator = false;  // Some of ; & | ( ) < > `, which end a command.
 };
 // Up to a comment or the end. An unclosed quote runs to the end.
 std::vector<Word> split_shell_words(std::string_view line);

@@ -4,65 +4,57 @@
 #include <set>
 
 #include "base/document.h"
+#include "base/document_reader.h"
 #include "base/text.h"
-#include "knowledge/table_reader.h"
 
 namespace headroom::knowledge {
 namespace {
 
-Result<KernelFix> parse_fix(const Document& document, const std::string& place) {
-  TableReader row(document, place);
+KernelFix read_fix(TableReader& row) {
   KernelFix fix;
-  HEADROOM_TRY(fix.id, row.text("id"));
-  HEADROOM_TRY(fix.what, row.text("what"));
-  HEADROOM_TRY(fix.mainline, row.text("mainline"));
-  HEADROOM_TRY(fix.may_carry, row.named_texts("may_carry"));
-  HEADROOM_TRY(fix.origin, parse_origin(row));
-  for (const std::string& at : row.rows("ubuntu")) {
-    TableReader entry(document, at);
-    UbuntuPackage package;
-    HEADROOM_TRY(package.flavour, entry.text("flavour"));
-    HEADROOM_TRY(package.series, entry.text("series"));
-    HEADROOM_TRY(package.package, entry.text("package"));
-    HEADROOM_CHECK(entry.finish());
-    fix.ubuntu.push_back(std::move(package));
+  fix.id = row.text("id");
+  fix.what = row.text("what");
+  fix.mainline = row.text("mainline");
+  row.read("may_carry", fix.may_carry);
+  fix.origin = read_origin(row);
+  for (TableReader& entry : row.rows("ubuntu")) {
+    fix.ubuntu.push_back({entry.text("flavour"), entry.text("series"), entry.text("package")});
+    entry.refuse_unknown();
   }
-  HEADROOM_CHECK(row.finish());
+  row.refuse_unknown();
   return fix;
 }
 
-Result<FirstKernel> parse_first_kernel(const Document& document, const std::string& place) {
-  TableReader row(document, place);
+FirstKernel read_first_kernel(TableReader& row) {
   FirstKernel first;
-  HEADROOM_TRY(first.gfx, row.text("gfx"));
-  HEADROOM_TRY(first.since, row.text("since"));
-  HEADROOM_TRY(first.origin, parse_origin(row));
-  HEADROOM_CHECK(row.finish());
+  first.gfx = row.text("gfx");
+  first.since = row.text("since");
+  first.origin = read_origin(row);
+  row.refuse_unknown();
   return first;
 }
 
-Result<VersionRange> parse_range(const TableReader& row, const std::string& key,
-                                 const std::string& text) {
+VersionRange read_range(TableReader& row, std::string_view key, const std::string& text) {
   const std::size_t dots = text.find("..");
-  if (dots == std::string::npos) return row.wrong(key, "\"SINCE..BEFORE\"");
-  return VersionRange{text.substr(0, dots), text.substr(dots + 2)};
+  if (dots != std::string::npos) return {text.substr(0, dots), text.substr(dots + 2)};
+  row.wrong(key, "\"SINCE..BEFORE\"");
+  return {};
 }
 
-Result<FirmwareCondition> parse_firmware(const Document& document, const std::string& place) {
-  TableReader row(document, place + "/firmware");
+FirmwareCondition read_firmware(TableReader row) {
   FirmwareCondition condition;
-  HEADROOM_TRY(condition.name, row.text("name"));
-  HEADROOM_TRY(const std::string version, row.text("is"));
-  const auto number = parse_hex(version);
-  if (!number) return row.wrong("is", "a hexadecimal version");
-  condition.is = *number;
-  HEADROOM_CHECK(row.finish());
+  condition.name = row.text("name");
+  const auto number = parse_hex(row.text("is"));
+  if (!number) row.wrong("is", "a hexadecimal version");
+  condition.is = number.value_or(0);
+  row.refuse_unknown();
   return condition;
 }
 
-Status parse_unless(TableReader& row, Advisory& advisory) {
-  HEADROOM_TRY(const std::string option, row.text_or("unless", ""));
-  if (option.empty()) return Done{};
+void read_unless(TableReader& row, Advisory& advisory) {
+  std::string option;
+  row.read("unless", option);
+  if (option.empty()) return;
   const std::size_t dot = option.find('.');
   const std::size_t equals = option.find('=');
   if (dot == std::string::npos || equals == std::string::npos || equals < dot) {
@@ -71,46 +63,38 @@ Status parse_unless(TableReader& row, Advisory& advisory) {
   advisory.unless_module = option.substr(0, dot);
   advisory.unless_key = option.substr(dot + 1, equals - dot - 1);
   advisory.unless_value = option.substr(equals + 1);
-  return Done{};
 }
 
-Status parse_conditions(const Document& document, const std::string& place, TableReader& row,
-                        Advisory& advisory) {
-  HEADROOM_TRY(advisory.gfx, row.texts_or_none("gfx"));
-  HEADROOM_TRY(advisory.integrated, row.flag_or("integrated", false));
-  HEADROOM_TRY(advisory.without_fix, row.text_or("without", ""));
-  HEADROOM_TRY(advisory.with_fix, row.text_or("with", ""));
-  if (row.has("kernel")) {
-    HEADROOM_TRY(const std::string range, row.text("kernel"));
-    HEADROOM_TRY(advisory.kernel, parse_range(row, "kernel", range));
-  }
-  HEADROOM_TRY(const auto releases, row.texts_or_none("rocm"));
+void read_conditions(TableReader& row, Advisory& advisory) {
+  row.read("gfx", advisory.gfx);
+  row.read("integrated", advisory.integrated);
+  row.read("without", advisory.without_fix);
+  row.read("with", advisory.with_fix);
+  if (row.has("kernel")) advisory.kernel = read_range(row, "kernel", row.text("kernel"));
+  std::vector<std::string> releases;
+  row.read("rocm", releases);
   for (const std::string& range : releases) {
-    HEADROOM_TRY(advisory.rocm.emplace_back(), parse_range(row, "rocm", range));
+    advisory.rocm.push_back(read_range(row, "rocm", range));
   }
-  if (!row.rows("firmware").empty()) {
-    HEADROOM_TRY(advisory.firmware, parse_firmware(document, place));
-  }
-  return parse_unless(row, advisory);
+  if (row.has("firmware")) advisory.firmware = read_firmware(row.table("firmware"));
+  read_unless(row, advisory);
 }
 
-Result<Advisory> parse_advisory(const Document& document, const std::string& place) {
-  TableReader row(document, place);
+Advisory read_advisory(TableReader& row) {
   Advisory advisory;
-  HEADROOM_TRY(advisory.id, row.text("id"));
-  HEADROOM_TRY(advisory.about, row.text("about"));
-  HEADROOM_CHECK(parse_conditions(document, place, row, advisory));
-  HEADROOM_TRY(advisory.effect, row.word<Effect>("effect", {{"note", Effect::note},
-                                                            {"unstable", Effect::unstable},
-                                                            {"bad", Effect::bad}}));
-  HEADROOM_TRY(advisory.cause, row.text_or("cause", ""));
+  advisory.id = row.text("id");
+  advisory.about = row.text("about");
+  read_conditions(row, advisory);
+  advisory.effect = row.word<Effect>(
+      "effect", {{"note", Effect::note}, {"unstable", Effect::unstable}, {"bad", Effect::bad}});
+  row.read("cause", advisory.cause);
   if (advisory.cause.empty() == (advisory.effect == Effect::bad)) {
-    return row.wrong("cause", "a root cause exactly where the effect is bad");
+    row.wrong("cause", "a root cause exactly where the effect is bad");
   }
-  HEADROOM_TRY(advisory.happens, row.text("happens"));
-  HEADROOM_TRY(advisory.to_do, row.texts_or_none("do"));
-  HEADROOM_TRY(advisory.origin, parse_origin(row));
-  HEADROOM_CHECK(row.finish());
+  advisory.happens = row.text("happens");
+  row.read("do", advisory.to_do);
+  advisory.origin = read_origin(row);
+  row.refuse_unknown();
   return advisory;
 }
 
@@ -126,24 +110,23 @@ const KernelFix* Advisories::fix(std::string_view id) const {
 Result<Advisories> parse_advisories(std::string_view text) {
   Advisories advisories;
   HEADROOM_TRY(const Document document, parse_toml(text));
+  DocumentReader reader(document, {.file = "data/advisories.toml"});
+  TableReader table = reader.root();
+  for (TableReader& row : table.rows("kernel_fix")) advisories.fixes.push_back(read_fix(row));
+  for (TableReader& row : table.rows("first_kernel")) {
+    advisories.first_kernels.push_back(read_first_kernel(row));
+  }
   std::set<std::string> ids;
-  for (const std::string& place : TableReader(document, "").rows("kernel_fix")) {
-    HEADROOM_TRY(advisories.fixes.emplace_back(), parse_fix(document, place));
-  }
-  for (const std::string& place : TableReader(document, "").rows("first_kernel")) {
-    HEADROOM_TRY(advisories.first_kernels.emplace_back(), parse_first_kernel(document, place));
-  }
-  for (const std::string& place : TableReader(document, "").rows("advisory")) {
-    HEADROOM_TRY(Advisory advisory, parse_advisory(document, place));
-    const TableReader row(document, place);
-    if (!ids.insert(advisory.id).second) return row.wrong("id", "each id once");
-    for (const std::string& fix : {advisory.without_fix, advisory.with_fix}) {
-      if (!fix.empty() && advisories.fix(fix) == nullptr) {
-        return row.wrong("without", "the id of a kernel_fix, not " + fix);
-      }
+  for (TableReader& row : table.rows("advisory")) {
+    Advisory advisory = read_advisory(row);
+    if (!ids.insert(advisory.id).second) row.wrong("id", "an id that no other row has");
+    for (const auto& [key, fix] :
+         {std::pair("without", advisory.without_fix), std::pair("with", advisory.with_fix)}) {
+      if (!fix.empty() && advisories.fix(fix) == nullptr) row.wrong(key, "the id of a kernel_fix");
     }
     advisories.rows.push_back(std::move(advisory));
   }
+  HEADROOM_CHECK(reader.finish());
   return advisories;
 }
 

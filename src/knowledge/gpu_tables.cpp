@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "base/document_reader.h"
 #include "base/text.h"
 #include "knowledge/embedded.h"
-#include "knowledge/table_reader.h"
 
 namespace headroom::knowledge {
 namespace {
@@ -16,65 +16,59 @@ std::string drop_about(const std::string& release, bool& about) {
   return about ? release.substr(1) : release;
 }
 
-Status parse_official(TableReader& row, const std::string& current, Target& target) {
-  HEADROOM_TRY(const auto official, row.texts_or_none("official"));
-  if (official.empty()) return Done{};
+void read_official(TableReader& row, const std::string& current, Target& target) {
+  std::vector<std::string> official;
+  row.read("official", official);
+  if (official.empty()) return;
   if (official.size() != 2) return row.wrong("official", "[first, last]");
   target.rocm_first = drop_about(official[0], target.about_first);
   if (official[1] != "current" && official[1] != current) {
     target.rocm_last = drop_about(official[1], target.about_last);
   }
-  return Done{};
 }
 
-Result<std::optional<Reset>> parse_reset(TableReader& row, const std::string& key) {
-  if (!row.has(key)) return std::optional<Reset>();
-  HEADROOM_TRY(const Reset reset,
-               row.word<Reset>(key, {{"mode1", Reset::mode1},
-                                     {"mode2", Reset::mode2},
-                                     {"baco-or-mode1", Reset::baco_or_mode1},
-                                     {"baco-or-legacy", Reset::baco_or_legacy}}));
-  return std::optional(reset);
-}
+const TableReader::Words<Reset> reset_words = {{"mode1", Reset::mode1},
+                                               {"mode2", Reset::mode2},
+                                               {"baco-or-mode1", Reset::baco_or_mode1},
+                                               {"baco-or-legacy", Reset::baco_or_legacy}};
+constexpr Range wavefronts = {32, 64};
+constexpr Range firmware_versions = {0, 1U << 30U};
 
-Status parse_hardware(TableReader& row, Target& target) {
-  HEADROOM_TRY(target.kind, row.word<Kind>("kind", {{"integrated", Kind::integrated},
-                                                    {"discrete", Kind::discrete},
-                                                    {"both", Kind::both}}));
-  HEADROOM_TRY(target.wavefront, row.number("wave"));
-  HEADROOM_TRY(target.large_register_file, row.flag_or("vgprs_1_5x", false));
-  HEADROOM_TRY(target.pcie_atomics, row.flag_or("pcie_atomics", false));
+void read_hardware(TableReader& row, Target& target) {
+  target.kind = row.word<Kind>(
+      "kind",
+      {{"integrated", Kind::integrated}, {"discrete", Kind::discrete}, {"both", Kind::both}});
+  target.wavefront = static_cast<int>(row.number("wave", wavefronts));
+  row.read("vgprs_1_5x", target.large_register_file);
+  row.read("pcie_atomics", target.pcie_atomics);
   if (row.has("mec_without_atomics")) {
-    HEADROOM_TRY(target.mec_without_atomics, row.number("mec_without_atomics"));
+    target.mec_without_atomics =
+        static_cast<int>(row.number("mec_without_atomics", firmware_versions));
   }
-  HEADROOM_TRY(target.reset, parse_reset(row, "reset"));
-  HEADROOM_TRY(target.reset_integrated, parse_reset(row, "reset_integrated"));
-  return Done{};
+  row.read_word("reset", target.reset, reset_words);
+  row.read_word("reset_integrated", target.reset_integrated, reset_words);
 }
 
-Result<Target> parse_target(TableReader& row, const std::string& current) {
+Target read_target(TableReader& row, const std::string& current) {
   Target target;
-  HEADROOM_TRY(target.gfx, row.text("gfx"));
-  HEADROOM_TRY(target.family, row.text("family"));
-  HEADROOM_TRY(target.chip, row.text("chip"));
-  HEADROOM_TRY(target.cards, row.text("cards"));
-  HEADROOM_TRY(target.names, row.text_or("names", ""));
-  HEADROOM_CHECK(parse_hardware(row, target));
-  HEADROOM_TRY(target.therock,
-               row.word_or<TheRock>("therock", TheRock::none,
-                                    {{"builds", TheRock::builds}, {"ready", TheRock::ready}}));
-  HEADROOM_TRY(target.torch, row.word_or<TorchWheels>("torch", TorchWheels::none,
-                                                      {{"legacy", TorchWheels::legacy},
-                                                       {"current", TorchWheels::current}}));
-  HEADROOM_TRY(target.attention, row.word_or<Attention>("attention", Attention::none,
-                                                        {{"experimental", Attention::experimental},
-                                                         {"yes", Attention::yes}}));
-  HEADROOM_TRY(target.without, row.texts_or_none("without"));
-  HEADROOM_TRY(target.generic, row.text_or("generic", ""));
-  HEADROOM_TRY(target.note, row.text_or("note", ""));
-  HEADROOM_CHECK(parse_official(row, current, target));
-  HEADROOM_TRY(target.origin, parse_origin(row));
-  HEADROOM_CHECK(row.finish());
+  target.gfx = row.text("gfx");
+  target.family = row.text("family");
+  target.chip = row.text("chip");
+  target.cards = row.text("cards");
+  row.read("names", target.names);
+  read_hardware(row, target);
+  row.read_word("therock", target.therock,
+                {{"builds", TheRock::builds}, {"ready", TheRock::ready}});
+  row.read_word("torch", target.torch,
+                {{"legacy", TorchWheels::legacy}, {"current", TorchWheels::current}});
+  row.read_word("attention", target.attention,
+                {{"experimental", Attention::experimental}, {"yes", Attention::yes}});
+  row.read("without", target.without);
+  row.read("generic", target.generic);
+  row.read("note", target.note);
+  read_official(row, current, target);
+  target.origin = read_origin(row);
+  row.refuse_unknown();
   return target;
 }
 
@@ -82,78 +76,110 @@ Result<Target> parse_target(TableReader& row, const std::string& current) {
 // value.
 Status parse_overrides(std::string_view text, std::map<std::string, Target>& targets) {
   HEADROOM_TRY(const Document document, parse_toml(text));
-  for (const std::string& place : TableReader(document, "").rows("override")) {
-    TableReader row(document, place);
+  DocumentReader reader(document, {.file = "data/overrides.toml"});
+  for (TableReader& row : reader.root().rows("override")) {
     Override judged;
-    HEADROOM_TRY(const std::string value, row.text("value"));
-    HEADROOM_TRY(const auto on, row.texts_or_none("on"));
-    HEADROOM_TRY(judged.risk, row.word<Risk>("risk", {{"low", Risk::low},
-                                                      {"medium", Risk::medium},
-                                                      {"dangerous", Risk::dangerous}}));
-    HEADROOM_TRY(judged.why, row.text("why"));
-    HEADROOM_TRY(judged.origin, parse_origin(row));
-    HEADROOM_CHECK(row.finish());
+    const std::string value = row.text("value");
+    std::vector<std::string> on;
+    row.read("on", on);
+    judged.risk = row.word<Risk>(
+        "risk", {{"low", Risk::low}, {"medium", Risk::medium}, {"dangerous", Risk::dangerous}});
+    judged.why = row.text("why");
+    judged.origin = read_origin(row);
+    row.refuse_unknown();
     for (const std::string& gfx : on) {
       const auto target = targets.find(gfx);
-      if (target == targets.end()) return row.wrong("on", "targets of gpus.toml, not " + gfx);
-      if (!target->second.overrides.emplace(value, judged).second) {
-        return row.wrong("value", "each value once for " + gfx);
+      if (target == targets.end()) {
+        row.wrong("on", fmt::format("targets of gpus.toml, which has no {}", gfx));
+      } else if (!target->second.overrides.emplace(value, judged).second) {
+        row.wrong("value", fmt::format("a value that no other row has for {}", gfx));
       }
     }
   }
-  return Done{};
+  return reader.finish();
 }
 
-Result<Device> parse_device(TableReader& row) {
+Device read_device(TableReader& row) {
   Device device;
-  HEADROOM_TRY(device.gfx, row.text("gfx"));
-  HEADROOM_TRY(device.name, row.text("name"));
-  if (row.has("integrated")) {
-    HEADROOM_TRY(device.integrated, row.flag_or("integrated", false));
-  }
-  HEADROOM_TRY(const auto revisions, row.named_texts("revisions"));
+  device.gfx = row.text("gfx");
+  device.name = row.text("name");
+  row.read("integrated", device.integrated);
+  std::map<std::string, std::string> revisions;
+  row.read("revisions", revisions);
   for (const auto& [revision, name] : revisions) {
-    const auto number = parse_hex(revision);
-    if (!number) return row.wrong("revisions", "hexadecimal revisions");
-    device.revisions[static_cast<std::uint32_t>(*number)] = name;
+    if (const auto number = parse_hex(revision)) {
+      device.revisions[static_cast<std::uint32_t>(*number)] = name;
+    } else {
+      row.wrong("revisions", "hexadecimal revisions");
+    }
   }
-  HEADROOM_CHECK(row.finish());
+  row.refuse_unknown();
   return device;
+}
+
+void read_device_group(TableReader& group, GpuTables& tables) {
+  const Origin origin = read_origin(group);
+  for (TableReader& row : group.rows("device")) {
+    const auto id = parse_hex(row.name());
+    if (!id) row.wrong("", "a hexadecimal device id as its name");
+    Device device = read_device(row);
+    if (!tables.targets.contains(device.gfx)) row.wrong("gfx", "a target of gpus.toml");
+    device.origin = origin;
+    const auto key = static_cast<std::uint32_t>(id.value_or(0));
+    if (!tables.devices.emplace(key, std::move(device)).second) {
+      row.wrong("", "a device id that no other row has");
+    }
+  }
+  group.refuse_unknown();
 }
 
 Status parse_devices(std::string_view text, GpuTables& tables) {
   HEADROOM_TRY(const Document document, parse_toml(text));
-  for (const std::string& at : TableReader(document, "").rows("group")) {
-    TableReader group(document, at);
-    HEADROOM_TRY(const Origin origin, parse_origin(group));
-    const auto places = group.rows("device");
-    HEADROOM_CHECK(group.finish());
-    for (const std::string& place : places) {
-      TableReader row(document, place);
-      const auto id = parse_hex(place.substr(place.rfind('/') + 1));
-      if (!id) return row.wrong("", "hexadecimal device ids");
-      HEADROOM_TRY(Device device, parse_device(row));
-      if (!tables.targets.contains(device.gfx)) return row.wrong("gfx", "a target of gpus.toml");
-      device.origin = origin;
-      if (!tables.devices.emplace(static_cast<std::uint32_t>(*id), std::move(device)).second) {
-        return row.wrong("", "each device id once");
-      }
-    }
-  }
-  return Done{};
+  DocumentReader reader(document, {.file = "data/devices.toml"});
+  for (TableReader& group : reader.root().rows("group")) read_device_group(group, tables);
+  return reader.finish();
 }
 
-Result<Stack> parse_stack(TableReader& row) {
+Stack read_stack(TableReader& row) {
   Stack stack;
-  HEADROOM_TRY(stack.rocm, row.text("rocm"));
-  HEADROOM_TRY(stack.torch, row.text("torch"));
-  HEADROOM_TRY(stack.index, row.text("index"));
-  HEADROOM_TRY(stack.python, row.text("python"));
-  HEADROOM_TRY(stack.evidence, row.text("evidence"));
-  HEADROOM_TRY(stack.also, row.text_or("also", ""));
-  HEADROOM_TRY(stack.origin, parse_origin(row));
-  HEADROOM_CHECK(row.finish());
+  stack.rocm = row.text("rocm");
+  stack.torch = row.text("torch");
+  stack.index = row.text("index");
+  stack.python = row.text("python");
+  stack.evidence = row.text("evidence");
+  row.read("also", stack.also);
+  stack.origin = read_origin(row);
+  row.refuse_unknown();
   return stack;
+}
+
+Status parse_stacks(std::string_view text, GpuTables& tables) {
+  HEADROOM_TRY(const Document document, parse_toml(text));
+  DocumentReader reader(document, {.file = "data/stacks.toml"});
+  TableReader indexes = reader.root().optional_table("indexes");
+  tables.torch_index = indexes.text("torch");
+  tables.device_index = indexes.text("device");
+  for (TableReader& row : reader.root().rows("stack")) {
+    const std::string gfx = row.text("gfx");
+    tables.stacks[gfx] = read_stack(row);
+  }
+  return reader.finish();
+}
+
+Status parse_targets(std::string_view text, GpuTables& tables) {
+  HEADROOM_TRY(const Document document, parse_toml(text));
+  DocumentReader reader(document, {.file = "data/gpus.toml"});
+  TableReader head = reader.root();
+  tables.current_rocm = head.text("rocm");
+  head.read("sources", tables.sources);
+  for (TableReader& row : head.rows("target")) {
+    Target target = read_target(row, tables.current_rocm);
+    const std::string gfx = target.gfx;
+    if (!tables.targets.emplace(gfx, std::move(target)).second) {
+      row.wrong("gfx", "a target that no other row has");
+    }
+  }
+  return reader.finish();
 }
 
 template <class Map, class Key>
@@ -176,29 +202,10 @@ const Stack* GpuTables::stack(std::string_view gfx) const {
 
 Result<GpuTables> parse_gpu_tables(const TableTexts& texts) {
   GpuTables tables;
-  HEADROOM_TRY(const Document targets, parse_toml(texts.gpus));
-  TableReader head(targets, "");
-  HEADROOM_TRY(tables.current_rocm, head.text("rocm"));
-  HEADROOM_TRY(tables.sources, head.named_texts("sources"));
-  for (const std::string& place : head.rows("target")) {
-    TableReader row(targets, place);
-    HEADROOM_TRY(Target target, parse_target(row, tables.current_rocm));
-    const std::string gfx = target.gfx;
-    if (!tables.targets.emplace(gfx, std::move(target)).second) {
-      return row.wrong("gfx", "each target once");
-    }
-  }
+  HEADROOM_CHECK(parse_targets(texts.gpus, tables));
   HEADROOM_CHECK(parse_overrides(texts.overrides, tables.targets));
   HEADROOM_CHECK(parse_devices(texts.devices, tables));
-  HEADROOM_TRY(const Document old, parse_toml(texts.stacks));
-  TableReader indexes(old, "/indexes");
-  HEADROOM_TRY(tables.torch_index, indexes.text("torch"));
-  HEADROOM_TRY(tables.device_index, indexes.text("device"));
-  for (const std::string& place : TableReader(old, "").rows("stack")) {
-    TableReader row(old, place);
-    HEADROOM_TRY(const std::string gfx, row.text("gfx"));
-    HEADROOM_TRY(tables.stacks[gfx], parse_stack(row));
-  }
+  HEADROOM_CHECK(parse_stacks(texts.stacks, tables));
   HEADROOM_TRY(tables.advisories, parse_advisories(texts.advisories));
   return tables;
 }

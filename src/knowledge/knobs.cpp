@@ -3,69 +3,71 @@
 
 #include <algorithm>
 
+#include "base/document_reader.h"
 #include "base/text.h"
 #include "knowledge/embedded.h"
-#include "knowledge/table_reader.h"
 
 namespace headroom::knowledge {
 namespace {
 
-const std::map<std::string, KnobValue> value_words = {
+const TableReader::Words<KnobValue> value_words = {
     {"switch", KnobValue::toggle}, {"bit", KnobValue::bit},
     {"number", KnobValue::number}, {"fraction", KnobValue::fraction},
     {"words", KnobValue::words},   {"mask", KnobValue::mask},
     {"gfx", KnobValue::gfx},       {"options", KnobValue::options},
     {"text", KnobValue::text}};
-const std::map<std::string, KnobClass> class_words = {{"normal", KnobClass::normal},
-                                                      {"debugging", KnobClass::debugging},
-                                                      {"deprecated", KnobClass::deprecated},
-                                                      {"dangerous", KnobClass::dangerous},
-                                                      {"no-effect", KnobClass::no_effect}};
+const TableReader::Words<KnobClass> class_words = {{"normal", KnobClass::normal},
+                                                   {"debugging", KnobClass::debugging},
+                                                   {"deprecated", KnobClass::deprecated},
+                                                   {"dangerous", KnobClass::dangerous},
+                                                   {"no-effect", KnobClass::no_effect}};
 
-Result<Knob> parse_texts(TableReader& row) {
-  Knob knob;
-  HEADROOM_TRY(knob.name, row.text("name"));
-  HEADROOM_TRY(knob.alias, row.text_or("alias", ""));
-  HEADROOM_TRY(knob.component, row.text("component"));
-  HEADROOM_TRY(knob.value, row.word<KnobValue>("value", value_words));
-  HEADROOM_TRY(knob.unit, row.text_or("unit", ""));
-  HEADROOM_TRY(knob.scale, row.text_or("scale", ""));
-  HEADROOM_TRY(knob.does, row.text("does"));
-  HEADROOM_TRY(knob.cost, row.text_or("cost", ""));
-  HEADROOM_TRY(knob.instead, row.text_or("instead", ""));
-  HEADROOM_TRY(knob.build, row.text_or("build", ""));
-  HEADROOM_TRY(knob.needs_note, row.text_or("needs_note", ""));
-  HEADROOM_TRY(knob.kind, row.word_or<KnobClass>("class", KnobClass::normal, class_words));
-  HEADROOM_TRY(knob.source, row.text("source"));
-  HEADROOM_TRY(const std::string certainty, row.text("certainty"));
-  if (certainty.size() != 1 || certainty[0] < 'A' || certainty[0] > 'D') {
-    return row.wrong("certainty", "A, B, C or D");
+void read_texts(TableReader& row, Knob& knob) {
+  knob.name = row.text("name");
+  row.read("alias", knob.alias);
+  knob.component = row.text("component");
+  knob.value = row.word("value", value_words);
+  row.read("unit", knob.unit);
+  row.read("scale", knob.scale);
+  knob.does = row.text("does");
+  row.read("cost", knob.cost);
+  row.read("instead", knob.instead);
+  row.read("build", knob.build);
+  row.read("needs_note", knob.needs_note);
+  row.read_word("class", knob.kind, class_words);
+  knob.source = row.text("source");
+  const std::string certainty = row.text("certainty");
+  if (certainty.size() == 1 && certainty[0] >= 'A' && certainty[0] <= 'D') {
+    knob.certainty = certainty[0];
+  } else {
+    row.wrong("certainty", "A, B, C or D");
   }
-  knob.certainty = certainty[0];
-  return knob;
 }
 
-Result<Knob> parse_knob(TableReader& row) {
-  HEADROOM_TRY(Knob knob, parse_texts(row));
-  HEADROOM_TRY(const auto range, row.numbers_or_none("range"));
-  if (!range.empty()) {
-    if (range.size() != 2 || range[0] > range[1]) return row.wrong("range", "[least, most]");
-    knob.range = {range[0], range[1]};
-  }
-  if (row.has("default")) {
-    HEADROOM_TRY(knob.default_value, row.text("default"));
-  }
-  HEADROOM_TRY(knob.power_of_two, row.flag_or("power_of_two", false));
-  HEADROOM_TRY(knob.limit, row.flag_or("limit", false));
-  HEADROOM_TRY(knob.words, row.texts_or_none("words"));
-  HEADROOM_TRY(knob.harmless, row.texts_or_none("harmless"));
-  HEADROOM_TRY(knob.matters, row.texts_or_none("matters"));
-  HEADROOM_TRY(knob.needs, row.texts_or_none("needs"));
-  HEADROOM_TRY(knob.since, row.named_texts("since"));
-  HEADROOM_TRY(knob.until, row.named_texts("until"));
-  HEADROOM_TRY(knob.deprecated_since, row.named_texts("deprecated_since"));
-  HEADROOM_TRY(knob.conflicts, row.named_texts("conflicts"));
-  HEADROOM_CHECK(row.finish());
+void read_range(TableReader& row, Knob& knob) {
+  std::vector<double> range;
+  row.read("range", range);
+  if (range.empty()) return;
+  if (range.size() != 2 || range[0] > range[1]) return row.wrong("range", "[least, most]");
+  knob.range = {range[0], range[1]};
+}
+
+Knob read_knob(TableReader& row) {
+  Knob knob;
+  read_texts(row, knob);
+  read_range(row, knob);
+  row.read("default", knob.default_value);
+  row.read("power_of_two", knob.power_of_two);
+  row.read("limit", knob.limit);
+  row.read("words", knob.words);
+  row.read("harmless", knob.harmless);
+  row.read("matters", knob.matters);
+  row.read("needs", knob.needs);
+  row.read("since", knob.since);
+  row.read("until", knob.until);
+  row.read("deprecated_since", knob.deprecated_since);
+  row.read("conflicts", knob.conflicts);
+  row.refuse_unknown();
   return knob;
 }
 
@@ -142,20 +144,20 @@ std::optional<std::string> KnobTable::meant(std::string_view name) const {
 Result<KnobTable> parse_knobs(std::string_view text) {
   HEADROOM_TRY(const Document document, parse_toml(text));
   KnobTable table;
-  TableReader head(document, "");
-  for (const std::string& place : head.rows("knob")) {
-    TableReader row(document, place);
-    HEADROOM_TRY(Knob knob, parse_knob(row));
+  DocumentReader reader(document, {.file = "data/knobs.toml"});
+  for (TableReader& row : reader.root().rows("knob")) {
+    Knob knob = read_knob(row);
     if (!table.by_name_.emplace(knob.name, table.rows_.size()).second) {
-      return row.wrong("name", "each knob once");
+      row.wrong("name", "a name that no other knob has");
     }
     table.rows_.push_back(std::move(knob));
   }
-  TableReader exists(document, "/exists");
+  TableReader exists = reader.root().optional_table("exists");
   for (const char* module : {"amdgpu", "ttm", "amdttm"}) {
-    HEADROOM_TRY(table.parameters_[module], exists.texts_or_none(module));
+    exists.read(module, table.parameters_[module]);
   }
-  HEADROOM_CHECK(exists.finish());
+  exists.refuse_unknown();
+  HEADROOM_CHECK(reader.finish());
   return table;
 }
 

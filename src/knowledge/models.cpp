@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/document_reader.h"
 #include "base/text.h"
 #include "knowledge/embedded.h"
 #include "knowledge/table_reader.h"
@@ -80,17 +81,21 @@ Json::json_pointer pointer_to(std::string column) {
 
 // A row's keys: those that all share, its columns, its own, and what is null, for which TOML has no
 // word.
-Result<KnownModel> parse_row(TableReader& row, const Group& group) {
+KnownModel read_row(TableReader& row, const Group& group) {
   KnownModel model;
   model.origin = group.origin;
   model.config = group.shared;
-  HEADROOM_TRY(model.name, row.text("name"));
-  HEADROOM_TRY(model.parameters, row.count("parameters"));
-  HEADROOM_TRY(const Json values, row.list_or_none("values"));
-  HEADROOM_TRY(const Json own, row.table_or_none("config"));
-  HEADROOM_TRY(const auto nulls, row.texts_or_none("nulls"));
-  HEADROOM_CHECK(row.finish());
-  if (values.size() != group.columns.size()) return row.wrong("values", "one for each column");
+  model.name = row.text("name");
+  model.parameters = row.number("parameters");
+  const Json& values = row.any_array("values");
+  const Json& own = row.any_table("config");
+  std::vector<std::string> nulls;
+  row.read("nulls", nulls);
+  row.refuse_unknown();
+  if (values.size() != group.columns.size()) {
+    row.wrong("values", "one for each column");
+    return model;
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     model.config[pointer_to(group.columns[i])] = values[i];
   }
@@ -99,21 +104,13 @@ Result<KnownModel> parse_row(TableReader& row, const Group& group) {
   return model;
 }
 
-Status parse_group(const Document& document, const std::string& place,
-                   std::vector<KnownModel>& models) {
-  TableReader reader(document, place);
+void read_group(TableReader& table, std::vector<KnownModel>& models) {
   Group group;
-  HEADROOM_TRY(group.origin, parse_origin(reader));
-  HEADROOM_TRY(group.shared, reader.table_or_none("shared"));
-  HEADROOM_TRY(group.columns, reader.texts_or_none("columns"));
-  const auto places = reader.rows("models");
-  HEADROOM_CHECK(reader.finish());
-  for (const std::string& at : places) {
-    TableReader row(document, at);
-    HEADROOM_TRY(KnownModel model, parse_row(row, group));
-    models.push_back(std::move(model));
-  }
-  return Done{};
+  group.origin = read_origin(table);
+  group.shared = table.any_table("shared");
+  table.read("columns", group.columns);
+  for (TableReader& row : table.rows("models")) models.push_back(read_row(row, group));
+  table.refuse_unknown();
 }
 
 // At most three, the nearest first; none that has nothing to do with it.
@@ -140,10 +137,10 @@ std::vector<std::string> nearest_names(std::string_view name,
 
 Result<std::vector<KnownModel>> load_models() {
   HEADROOM_TRY(const Document document, parse_toml(embedded("models")));
+  DocumentReader reader(document, {.file = "data/models.toml"});
   std::vector<KnownModel> models;
-  for (const std::string& place : TableReader(document, "").rows("group")) {
-    HEADROOM_CHECK(parse_group(document, place, models));
-  }
+  for (TableReader& group : reader.root().rows("group")) read_group(group, models);
+  HEADROOM_CHECK(reader.finish());
   return models;
 }
 

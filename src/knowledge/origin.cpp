@@ -5,14 +5,14 @@
 
 namespace headroom::knowledge {
 
-Result<Origin> parse_origin(TableReader& row) {
+Origin read_origin(TableReader& row) {
   Origin origin;
-  HEADROOM_TRY(origin.certainty, row.word<Certainty>("certainty", {{"A", Certainty::read},
-                                                                   {"B", Certainty::measured},
-                                                                   {"C", Certainty::secondary},
-                                                                   {"D", Certainty::inferred}}));
-  HEADROOM_TRY(origin.source, row.text("source"));
-  if (origin.source.empty()) return row.wrong("source", "where it is known from");
+  origin.certainty = row.word<Certainty>("certainty", {{"A", Certainty::read},
+                                                       {"B", Certainty::measured},
+                                                       {"C", Certainty::secondary},
+                                                       {"D", Certainty::inferred}});
+  origin.source = row.text("source");
+  if (origin.source.empty()) row.wrong("source", "where it is known from");
   return origin;
 }
 

@@ -5,11 +5,11 @@
 
 #include <string>
 
-#include "base/result.h"
+namespace headroom {
+class TableReader;
+}
 
 namespace headroom::knowledge {
-
-class TableReader;
 
 enum class Certainty {
   read,       // A: read in source, or in AMD's own data.
@@ -24,7 +24,7 @@ struct Origin {
 };
 
 // The row's keys `certainty` and `source`; both must be there.
-Result<Origin> parse_origin(TableReader& row);
+Origin read_origin(TableReader& row);
 
 // "A" to "D".
 const char* to_string(Certainty certainty);

@@ -4,9 +4,8 @@
 #include <map>
 #include <set>
 
-#include "base/document.h"
+#include "base/document_reader.h"
 #include "knowledge/embedded.h"
-#include "knowledge/table_reader.h"
 
 namespace headroom::knowledge {
 namespace {
@@ -21,18 +20,17 @@ const TableReader::Words<Role>& roles() {
   return words;
 }
 
-Result<Signature> parse_row(TableReader& row) {
+constexpr Range output_lines = {1, 20};
+
+Signature read_row(TableReader& row) {
   Signature signature;
-  HEADROOM_TRY(signature.id, row.text("id"));
-  HEADROOM_TRY(signature.match, row.text("match"));
-  HEADROOM_TRY(signature.role, row.word("role", roles()));
-  HEADROOM_TRY(signature.says, row.text_or("says", ""));
-  if (row.has("output")) {
-    HEADROOM_TRY(signature.output, row.number("output"));
-    if (signature.output < 1 || signature.output > 20) return row.wrong("output", "1 to 20 lines");
-  }
-  HEADROOM_TRY(signature.origin, parse_origin(row));
-  HEADROOM_CHECK(row.finish());
+  signature.id = row.text("id");
+  signature.match = row.text("match");
+  signature.role = row.word("role", roles());
+  row.read("says", signature.says);
+  if (row.has("output")) signature.output = static_cast<int>(row.number("output", output_lines));
+  signature.origin = read_origin(row);
+  row.refuse_unknown();
   return signature;
 }
 
@@ -44,16 +42,18 @@ Result<SignatureTable> load_signatures() {
 
 Result<SignatureTable> parse_signatures(std::string_view text) {
   HEADROOM_TRY(const Document document, parse_toml(text));
-  TableReader table(document, "");
+  DocumentReader reader(document, {.file = "data/signatures.toml"});
+  TableReader table = reader.root();
   SignatureTable signatures;
   std::set<std::string> ids;
-  for (const std::string& place : table.rows("signature")) {
-    TableReader row(document, place);
-    HEADROOM_TRY(Signature signature, parse_row(row));
-    if (!ids.insert(signature.id).second) return row.wrong("id", "an id that no other row has");
-    signatures.rows.push_back(std::move(signature));
+  for (TableReader& row : table.rows("signature")) {
+    signatures.rows.push_back(read_row(row));
+    if (!ids.insert(signatures.rows.back().id).second) {
+      row.wrong("id", "an id that no other row has");
+    }
   }
-  HEADROOM_CHECK(table.finish());
+  table.refuse_unknown();
+  HEADROOM_CHECK(reader.finish());
   return signatures;
 }
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/document_reader.h"
 #include "knowledge/embedded.h"
 #include "knowledge/knobs.h"
-#include "knowledge/table_reader.h"
 
 namespace headroom::knowledge {
 namespace {
@@ -15,24 +15,26 @@ bool has_number(std::string_view version) {
   return compare_versions(version, "0").has_value();
 }
 
-Result<VirtualMemoryDenial> parse_denial(const Document& document, const std::string& place) {
-  TableReader row(document, place);
+VirtualMemoryDenial read_denial(TableReader& row) {
   VirtualMemoryDenial denial;
-  HEADROOM_TRY(denial.id, row.text("id"));
-  HEADROOM_TRY(denial.gfx, row.texts_or_none("gfx"));
-  if (denial.gfx.empty()) return row.wrong("gfx", "at least one target");
-  HEADROOM_TRY(const auto ranges, row.texts_or_none("hip"));
+  denial.id = row.text("id");
+  row.read("gfx", denial.gfx);
+  if (denial.gfx.empty()) row.wrong("gfx", "at least one target");
+  std::vector<std::string> ranges;
+  row.read("hip", ranges);
   for (const std::string& range : ranges) {
     const std::size_t dots = range.find("..");
     if (dots == std::string::npos || !has_number(range.substr(0, dots)) ||
-        !has_number(range.substr(dots + 2)))
-      return row.wrong("hip", "\"SINCE..BEFORE\"");
+        !has_number(range.substr(dots + 2))) {
+      row.wrong("hip", "\"SINCE..BEFORE\" in each");
+      break;
+    }
     denial.runtimes.push_back({range.substr(0, dots), range.substr(dots + 2)});
   }
-  if (denial.runtimes.empty()) return row.wrong("hip", "at least one range");
-  HEADROOM_TRY(denial.happens, row.text("happens"));
-  HEADROOM_TRY(denial.origin, parse_origin(row));
-  HEADROOM_CHECK(row.finish());
+  if (denial.runtimes.empty()) row.wrong("hip", "at least one range");
+  denial.happens = row.text("happens");
+  denial.origin = read_origin(row);
+  row.refuse_unknown();
   return denial;
 }
 
@@ -46,20 +48,19 @@ bool within(const VersionRange& range, std::string_view version) {
 
 Result<std::vector<VirtualMemoryDenial>> parse_virtual_memory(std::string_view text) {
   HEADROOM_TRY(const Document document, parse_toml(text));
+  DocumentReader reader(document, {.file = "data/virtual_memory.toml"});
   std::vector<VirtualMemoryDenial> denials;
   std::set<std::string> ids;
-  for (const std::string& place : TableReader(document, "").rows("deny")) {
-    HEADROOM_TRY(denials.emplace_back(), parse_denial(document, place));
-    if (!ids.insert(denials.back().id).second)
-      return TableReader(document, place).wrong("id", "each id once");
+  for (TableReader& row : reader.root().rows("deny")) {
+    denials.push_back(read_denial(row));
+    if (!ids.insert(denials.back().id).second) row.wrong("id", "an id that no other row has");
   }
+  HEADROOM_CHECK(reader.finish());
   return denials;
 }
 
 Result<std::vector<VirtualMemoryDenial>> load_virtual_memory() {
-  auto denials = parse_virtual_memory(embedded("virtual_memory"));
-  if (!denials) return std::move(denials).error().in("data/virtual_memory.toml");
-  return denials;
+  return parse_virtual_memory(embedded("virtual_memory"));
 }
 
 const VirtualMemoryDenial* find_denial(const std::vector<VirtualMemoryDenial>& denials,

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/change_json.h"
 
+#include "base/byte_json.h"
 #include "base/document.h"
-#include "plan/json_fields.h"
+#include "base/document_reader.h"
 
 namespace headroom::plan {
+
+using Ordered = nlohmann::ordered_json;
 
 // As the file says them; beside the one JSON spelling of each.
 static std::string_view to_string(UndoRun run) {
@@ -67,63 +70,64 @@ Ordered steps_to_json(const std::vector<Step>& steps) {
   return json;
 }
 
-constexpr std::uint32_t largest_mode = 07777;
+constexpr Range file_modes = {0, 07777};
 
-Action read_action(const Fields& fields) {
-  const std::string kind = fields.text("action");
+Action read_action(TableReader& table) {
+  const std::string kind = table.text("action");
   if (kind == "file") {
-    FileEdit edit{fields.text("path"), fields.optional_text("before"),
-                  fields.optional_text("after"), std::nullopt};
-    if (const auto mode = fields.optional_number("mode", largest_mode)) {
+    FileEdit edit{table.byte_string("path"), table.nullable_byte_string("before"),
+                  table.nullable_byte_string("after"), std::nullopt};
+    if (const auto mode = table.nullable_number("mode", file_modes)) {
       edit.mode = static_cast<std::uint32_t>(*mode);
     }
     return edit;
   }
   if (kind == "link") {
-    return LinkEdit{fields.text("path"), fields.optional_text("before"),
-                    fields.optional_text("after")};
+    return LinkEdit{table.byte_string("path"), table.nullable_byte_string("before"),
+                    table.nullable_byte_string("after")};
   }
   if (kind == "command") {
-    Command command{fields.texts("argv"), fields.texts("edits"), fields.texts("generates"),
-                    fields.texts("undo"), fields.choice("undo_run", UndoRun::always)};
-    if (command.argv.empty()) fields.say("argv", "a program and its arguments");
+    Command command{table.byte_strings("argv"), table.byte_strings("edits"),
+                    table.byte_strings("generates"), table.byte_strings("undo"),
+                    table.choice("undo_run", UndoRun::always)};
+    if (command.argv.empty()) table.wrong("argv", "a program and its arguments");
     return command;
   }
-  if (kind != "instruction") fields.say("action", "file, link, command or instruction");
-  return Instruction{fields.text("text")};
+  if (kind != "instruction") table.wrong("action", "file, link, command or instruction");
+  return Instruction{table.byte_string("text")};
 }
 
-Step read_step(const Fields& fields) {
+Step read_step(TableReader& table) {
   Step step;
-  step.kind = fields.choice("kind", StepKind::by_hand);
-  step.what = fields.text("what");
-  step.why = fields.text("why");
-  step.action = read_action(fields);
-  fields.each("expects", [&step](const Fields& one) {
-    step.expects.push_back(
-        {one.choice("kind", Expectation::Kind::image_holds), one.text("path"), one.text("text")});
-  });
-  step.needs_root = fields.boolean("needs_root");
+  step.kind = table.choice("kind", StepKind::by_hand);
+  step.what = table.byte_string("what");
+  step.why = table.byte_string("why");
+  step.action = read_action(table);
+  for (TableReader& one : table.tables("expects")) {
+    step.expects.push_back({one.choice("kind", Expectation::Kind::image_holds),
+                            one.byte_string("path"), one.byte_string("text")});
+  }
+  step.needs_root = table.flag("needs_root");
   return step;
 }
 
-std::vector<Step> read_steps(const Fields& fields, std::string_view key) {
+std::vector<Step> read_steps(TableReader& table, std::string_view key) {
   std::vector<Step> steps;
-  fields.each(key, [&steps](const Fields& one) { steps.push_back(read_step(one)); });
+  for (TableReader& one : table.tables(key)) steps.push_back(read_step(one));
   return steps;
 }
 
-Forecast read_forecast(const Fields& fields) {
+Forecast read_forecast(TableReader table) {
   Forecast forecast;
-  fields.each("rungs", [&forecast](const Fields& one) {
-    forecast.rungs.push_back({one.text("gpu"), one.text("rung"), Bytes{one.number("limit_bytes")},
-                              one.boolean("binding"),
-                              one.has("at_most") && one.boolean("at_most")});
-  });
-  fields.each("parameters", [&forecast](const Fields& one) {
-    forecast.parameters.emplace_back(one.text("name"), one.text("value"));
-  });
-  forecast.kernel = fields.text("kernel");
+  for (TableReader& one : table.tables("rungs")) {
+    forecast.rungs.push_back({one.byte_string("gpu"), one.byte_string("rung"),
+                              Bytes{one.number("limit_bytes")}, one.flag("binding"),
+                              one.has("at_most") && one.flag("at_most")});
+  }
+  for (TableReader& one : table.tables("parameters")) {
+    forecast.parameters.emplace_back(one.byte_string("name"), one.byte_string("value"));
+  }
+  forecast.kernel = table.byte_string("kernel");
   return forecast;
 }
 
@@ -176,28 +180,33 @@ Ordered to_json(const Change& change) {
           {"rescue", bytes_to_json(change.rescue)}};
 }
 
-Change read_change(const Fields& fields) {
+Change read_change(TableReader& table) {
   Change change;
-  change.fix = fields.text("fix");
-  change.title = fields.text("title");
-  change.words = fields.texts("words");
-  change.steps = read_steps(fields, "steps");
-  change.on_confirm = read_steps(fields, "on_confirm");
-  change.warnings = fields.texts("warnings");
-  change.notes = fields.texts("notes");
-  change.needs_reboot = fields.boolean("needs_reboot");
-  if (fields.has("forecast")) change.forecast = read_forecast(fields.object("forecast"));
-  change.boots_with = fields.texts("boots_with");
-  change.boots_without = fields.texts("boots_without");
-  change.fallback = fields.choice("fallback", BootFallback::by_hand);
-  change.rescue = fields.texts("rescue");
+  change.fix = table.byte_string("fix");
+  change.title = table.byte_string("title");
+  change.words = table.byte_strings("words");
+  change.steps = read_steps(table, "steps");
+  change.on_confirm = read_steps(table, "on_confirm");
+  change.warnings = table.byte_strings("warnings");
+  change.notes = table.byte_strings("notes");
+  change.needs_reboot = table.flag("needs_reboot");
+  if (table.has("forecast")) change.forecast = read_forecast(table.table("forecast"));
+  change.boots_with = table.byte_strings("boots_with");
+  change.boots_without = table.byte_strings("boots_without");
+  change.fallback = table.choice("fallback", BootFallback::by_hand);
+  change.rescue = table.byte_strings("rescue");
   return change;
 }
 
+DocumentWords record_words() {
+  return {.spelling = Spelling::json, .root = "/", .next = "headroom history"};
+}
+
 Result<Change> change_from_json(const Json& json) {
-  Mistake mistake;
-  Change change = read_change(Fields(json, "", mistake));
-  if (mistake.error) return *std::move(mistake.error);
+  DocumentReader reader(json, record_words());
+  TableReader table = reader.root();
+  Change change = read_change(table);
+  HEADROOM_CHECK(reader.finish());
   return change;
 }
 

@@ -3,13 +3,14 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_json.h"
 #include "base/document.h"
+#include "base/document_reader.h"
 #include "plan/change_json.h"
-#include "plan/json_fields.h"
 
 namespace headroom {
 
-// As the file says it; found by Fields::choice.
+// As the file says it; found by TableReader::choice.
 static std::string_view to_string(EntryKind kind) {
   switch (kind) {
     case EntryKind::file:
@@ -26,6 +27,8 @@ static std::string_view to_string(EntryKind kind) {
 
 namespace plan {
 namespace {
+
+using Ordered = nlohmann::ordered_json;
 
 constexpr std::string_view schema = "headroom.record/1";
 
@@ -58,23 +61,23 @@ Ordered to_json(const Touched& touched) {
           {"after_checksum", bytes_to_json(touched.after_checksum)}};
 }
 
-std::uint32_t number_32(const Fields& fields, std::string_view key) {
-  return static_cast<std::uint32_t>(fields.number(key, UINT32_MAX));
+std::uint32_t number_32(TableReader& table, std::string_view key) {
+  return static_cast<std::uint32_t>(table.number(key, {0, UINT32_MAX}));
 }
 
-std::optional<FileEntry> read_entry(const Fields& touched, std::string_view key) {
+std::optional<FileEntry> read_entry(TableReader& touched, std::string_view key) {
   if (!touched.has(key)) return std::nullopt;
-  const Fields fields = touched.object(key);
+  TableReader table = touched.table(key);
   FileEntry entry;
-  entry.kind = fields.choice("kind", EntryKind::other);
+  entry.kind = table.choice("kind", EntryKind::other);
   entry.attributes = {
-      number_32(fields, "mode"), number_32(fields, "uid"), number_32(fields, "gid"), {}};
-  fields.each("extended", [&entry](const Fields& one) {
-    entry.attributes.extended[one.text("name")] = one.text("value");
-  });
-  entry.size = fields.number("size");
-  if (fields.has("names")) entry.names = fields.number("names");
-  entry.target = fields.text("target");
+      number_32(table, "mode"), number_32(table, "uid"), number_32(table, "gid"), {}};
+  for (TableReader& one : table.tables("extended")) {
+    entry.attributes.extended[one.byte_string("name")] = one.byte_string("value");
+  }
+  entry.size = table.number("size");
+  if (table.has("names")) entry.names = table.number("names");
+  entry.target = table.byte_string("target");
   return entry;
 }
 
@@ -84,42 +87,44 @@ bool is_plain_name(std::string_view name) {
          name != "." && name != "..";
 }
 
-Touched read_touched(const Fields& fields) {
+Touched read_touched(TableReader& table) {
   Touched touched;
-  touched.path = fields.text("path");
-  if (!touched.path.starts_with('/')) fields.say("path", "a path from the root");
-  touched.step = fields.number("step");
-  touched.generated = fields.boolean("generated");
-  touched.before = read_entry(fields, "before");
-  touched.before_checksum = fields.text("before_checksum");
-  touched.original = fields.text("original");
-  if (!is_plain_name(touched.original)) fields.say("original", "the name of a file");
-  touched.done = fields.boolean("done");
-  touched.after = read_entry(fields, "after");
-  touched.after_checksum = fields.text("after_checksum");
+  touched.path = table.byte_string("path");
+  if (!touched.path.starts_with('/')) table.wrong("path", "a path from the root");
+  touched.step = table.number("step");
+  touched.generated = table.flag("generated");
+  touched.before = read_entry(table, "before");
+  touched.before_checksum = table.byte_string("before_checksum");
+  touched.original = table.byte_string("original");
+  if (!is_plain_name(touched.original)) table.wrong("original", "the name of a file");
+  touched.done = table.flag("done");
+  touched.after = read_entry(table, "after");
+  touched.after_checksum = table.byte_string("after_checksum");
   return touched;
 }
 
-Record read_record(const Fields& fields) {
+Record read_record(TableReader& table) {
   Record record;
-  record.id = fields.text("id");
-  if (record.id.empty() || !is_plain_name(record.id)) fields.say("id", "the name of a folder");
-  record.made = fields.text("made");
-  record.ended = fields.text("ended");
-  record.state = fields.choice("state", State::undone);
-  if (fields.has("undone_from")) record.undone_from = fields.choice("undone_from", State::undone);
-  record.said = fields.text("said");
-  record.change = read_change(fields.object("change"));
+  record.id = table.byte_string("id");
+  if (record.id.empty() || !is_plain_name(record.id)) table.wrong("id", "the name of a folder");
+  record.made = table.byte_string("made");
+  record.ended = table.byte_string("ended");
+  record.state = table.choice("state", State::undone);
+  if (table.has("undone_from")) record.undone_from = table.choice("undone_from", State::undone);
+  record.said = table.byte_string("said");
+  TableReader change = table.table("change");
+  record.change = read_change(change);
   const std::size_t steps = record.change.steps.size() + record.change.on_confirm.size();
-  record.steps_done = fields.number("steps_done", steps);
-  record.running = fields.optional_number("running");
-  if (record.running && *record.running >= steps) fields.say("running", "the number of a step");
-  fields.each("touched", [&record, steps](const Fields& one) {
+  record.steps_done = table.number("steps_done", {0, steps});
+  record.running = table.nullable_number("running");
+  if (record.running && *record.running >= steps) table.wrong("running", "the number of a step");
+  for (TableReader& one : table.tables("touched")) {
     record.touched.push_back(read_touched(one));
-    if (record.touched.back().step >= steps) one.say("step", "the number of a step of the change");
-  });
-  record.folders_made = fields.texts("folders_made");
-  record.boot_id = fields.text("boot_id");
+    if (record.touched.back().step >= steps)
+      one.wrong("step", "the number of a step of the change");
+  }
+  record.folders_made = table.byte_strings("folders_made");
+  record.boot_id = table.byte_string("boot_id");
   return record;
 }
 
@@ -149,16 +154,16 @@ std::string to_json_text(const Record& record) {
 }
 
 Result<Record> record_from_json(const Json& json) {
-  Mistake mistake;
-  const Fields fields(json, "", mistake);
-  const std::string version = fields.text("schema");
-  if (!mistake.error && version != schema) {
+  DocumentReader reader(json, record_words());
+  TableReader table = reader.root();
+  const std::string version = table.text("schema");
+  if (!reader.failed() && version != schema) {
     return Error{Errc::unsupported,
                  fmt::format("expected a record of {}, found {}", schema, version),
                  "use the version of headroom that made the change"};
   }
-  Record record = read_record(fields);
-  if (mistake.error) return *std::move(mistake.error);
+  Record record = read_record(table);
+  HEADROOM_CHECK(reader.finish());
   return record;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/change_json.h"
 
+#include "base/byte_json.h"
 #include "base/document.h"
 #include "plan/change_json.h"
-#include "plan/json_fields.h"
 #include "report/change_text.h"
 
 namespace headroom::report {
@@ -36,7 +36,7 @@ std::string to_json_text(const plan::Change& change, const facts::Facts& now) {
   json["schema"] = "headroom.fix/1";
   json.update(plan::to_json(change));
   json["limits_now"] = limits_now(change, now);
-  json["next"] = plan::bytes_to_json(apply_command(change));
+  json["next"] = bytes_to_json(apply_command(change));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

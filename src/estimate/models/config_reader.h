@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/document_fwd.h"
+#include "base/document_reader.h"
 #include "base/result.h"
-#include "estimate/document_reader.h"
 #include "estimate/models/architecture.h"
 
 namespace headroom::estimate {

@@ -201,6 +201,13 @@ TEST(shell_assignments, knows_what_lasts_and_what_is_conditional) {
   EXPECT_EQ(names, "A B C D E G? H? I? J L ");
 }
 
+TEST(shell_assignments, a_here_document_assigns_nothing_and_redirecting_is_no_condition) {
+  const auto found = find_assignments("cat <<E >/dev/null\nA=1\nE\nB=2\necho x >&2 C=3\nD=4\n");
+  std::string names;
+  for (const Assignment& at : found) names += at.name + (at.conditional ? "? " : " ");
+  EXPECT_EQ(names, "B D ");
+}
+
 TEST(shell_assignments, broken_quotes_end_with_the_file) {
   for (const char* text : {"A=\"x", "A='x", "A=$(x", "A=${x", "A=`x", "A=\\", "A=\"$", "A=\"\\"}) {
     const auto found = find_assignments(text);

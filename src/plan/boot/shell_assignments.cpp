@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/shell_lexer.h"
 #include "plan/boot/command_line_words.h"
 
 namespace headroom::plan {
@@ -16,101 +17,22 @@ bool is_name_letter(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-std::size_t skip_single_quotes(std::string_view text, std::size_t at) {
-  const std::size_t close = text.find('\'', at + 1);
-  return close == std::string_view::npos ? text.size() : close + 1;
-}
-
-std::size_t skip_double_quotes(std::string_view text, std::size_t at);
-
-// From a "$" or a backquote: past what it expands to. A "$" that begins nothing is one byte.
-std::size_t skip_expansion(std::string_view text, std::size_t at) {
-  if (text[at] == '`') {
-    for (++at; at < text.size() && text[at] != '`'; ++at) {
-      if (text[at] == '\\') ++at;
-    }
-    return std::min(at + 1, text.size());
-  }
-  if (++at == text.size()) return at;
-  if (text[at] == '{' || text[at] == '(') {
-    const char open = text[at];
-    const char close = open == '{' ? '}' : ')';
-    for (int depth = 0; at < text.size();) {
-      const char c = text[at];
-      if (c == '\'' && open == '(') {
-        at = skip_single_quotes(text, at);
-      } else if (c == '"') {
-        at = skip_double_quotes(text, at);
-      } else {
-        if (c == '\\') ++at;
-        if (c == open) ++depth;
-        if (c == close) --depth;
-        ++at;
-        if (depth == 0) break;
-      }
-    }
-    return std::min(at, text.size());
-  }
-  if (!is_name_letter(text[at])) {
-    return std::string_view("@*#?-$!").find(text[at]) == std::string_view::npos ? at : at + 1;
-  }
-  while (at < text.size() && is_name_letter(text[at])) ++at;
-  return at;
-}
-
-std::size_t skip_double_quotes(std::string_view text, std::size_t at) {
-  for (++at; at < text.size() && text[at] != '"';) {
-    if (text[at] == '\\') {
-      at += 2;
-    } else if (text[at] == '$' || text[at] == '`') {
-      at = skip_expansion(text, at);
-    } else {
-      ++at;
-    }
-  }
-  return std::min(at + 1, text.size());
-}
-
-// From the first byte of a word past its last.
-std::size_t skip_word(std::string_view text, std::size_t at) {
-  constexpr std::string_view ends = " \t\r\n;&|<>()";
-  while (at < text.size() && ends.find(text[at]) == std::string_view::npos) {
-    const char c = text[at];
-    if (c == '\\') {
-      at = std::min(at + 2, text.size());
-    } else if (c == '\'') {
-      at = skip_single_quotes(text, at);
-    } else if (c == '"') {
-      at = skip_double_quotes(text, at);
-    } else if (c == '$' || c == '`') {
-      at = skip_expansion(text, at);
-    } else {
-      ++at;
-    }
-  }
-  return at;
-}
-
 // Walks over the commands of a file, and keeps the assignments of those that are nothing else.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
 
   std::vector<Assignment> scan() {
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == ' ' || c == '\t' || c == '\r') {
-        ++at_;
-      } else if (c == '\\' && text_.substr(at_, 2) == "\\\n") {
-        at_ += 2;
-      } else if (c == '#') {
-        at_ = std::min(text_.find('\n', at_), text_.size());
-      } else if (std::string_view("\n;&|<>()").find(c) != std::string_view::npos) {
-        take_operator(c);
-      } else {
-        const std::size_t begin = at_;
-        at_ = skip_word(text_, at_);
-        take_word(begin);
+    for (const ShellToken& token : lex_shell(text_)) {
+      if (token.kind == ShellToken::Kind::newline) {
+        finish();
+        after_condition_ = false;
+      } else if (token.kind == ShellToken::Kind::redirection) {
+        is_command_ = true;  // Its file name is no command.
+      } else if (token.kind == ShellToken::Kind::separator) {
+        take_separator(text_[token.begin]);
+      } else if (token.is_word()) {
+        take_word(token.begin, token.end);
       }
     }
     finish();
@@ -118,24 +40,17 @@ class Scanner {
   }
 
  private:
-  void take_operator(char c) {
-    if (c == '<' || c == '>') {  // A redirection: its file name is no command.
-      ++at_;
-      is_command_ = true;
-      return;
-    }
+  void take_separator(char c) {
     finish();
-    const bool doubled = at_ + 1 < text_.size() && text_[at_ + 1] == c && c != '\n';
     // A pipe's commands run in shells of their own, as those in parentheses do.
     if (c == '(') ++parentheses_;
     if (c == ')' && parentheses_ > 0) --parentheses_;
     if (c == '&' || c == '|') after_condition_ = true;
-    if (c == '\n' || c == ';') after_condition_ = false;
-    at_ += doubled && c != '(' && c != ')' ? 2 : 1;
+    if (c == ';') after_condition_ = false;
   }
 
-  void take_word(std::size_t begin) {
-    const std::string_view word = text_.substr(begin, at_ - begin);
+  void take_word(std::size_t begin, std::size_t end) {
+    const std::string_view word = text_.substr(begin, end - begin);
     if (is_command_) return;
     if (open_.empty() && !exports_ && opens_or_closes(word)) return;
     if (open_.empty() && (word == "export" || word == "readonly" || word == "declare")) {
@@ -150,7 +65,7 @@ class Scanner {
       if (!exports_) is_command_ = true;
       return;
     }
-    open_.push_back({std::string(word.substr(0, name)), begin + name + (appends ? 2 : 1), at_,
+    open_.push_back({std::string(word.substr(0, name)), begin + name + (appends ? 2 : 1), end,
                      appends, depth_ > 0 || parentheses_ > 0 || after_condition_});
   }
 
@@ -177,7 +92,6 @@ class Scanner {
   }
 
   std::string_view text_;
-  std::size_t at_ = 0;
   std::vector<Assignment> kept_;
   std::vector<Assignment> open_;  // Of the command that is being read.
   bool is_command_ = false;       // It has a word that is no assignment.
@@ -196,13 +110,21 @@ std::string escape_for_double_quotes(std::string_view text) {
   return escaped;
 }
 
+bool is_one_pair_of_quotes(std::string_view raw) {
+  const std::vector<ShellPart> parts = split_shell_word(raw);
+  const auto is_quote = [&](const ShellPart& part) {
+    return part.kind == ShellPart::Kind::syntax && !part.quoted &&
+           (raw[part.begin] == '"' || raw[part.begin] == '\'');
+  };
+  return parts.size() >= 2 && is_quote(parts.front()) && is_quote(parts.back()) &&
+         std::all_of(parts.begin() + 1, parts.end() - 1,
+                     [](const ShellPart& part) { return part.quoted; });
+}
+
 // The same edit of a value that is one pair of quotes; only what is inside changes.
 std::optional<std::string> edit_inside(std::string_view raw, const ArgumentChange& change) {
-  if (raw.size() < 2) return std::nullopt;
+  if (!is_one_pair_of_quotes(raw)) return std::nullopt;
   const char quote = raw[0];
-  const bool one_pair = (quote == '\'' && skip_single_quotes(raw, 0) == raw.size()) ||
-                        (quote == '"' && skip_double_quotes(raw, 0) == raw.size());
-  if (!one_pair || raw.back() != quote) return std::nullopt;
   ArgumentChange inside = change;
   for (std::string& word : inside.set) {
     if (quote == '"') word = escape_for_double_quotes(word);
@@ -218,34 +140,12 @@ std::vector<Assignment> find_assignments(std::string_view text) {
 
 std::string unquote_value(std::string_view raw) {
   std::string value;
-  bool quoted = false;  // In double quotes.
-  for (std::size_t at = 0; at < raw.size();) {
-    const char c = raw[at];
-    if (c == '\'' && !quoted) {
-      const std::size_t end = skip_single_quotes(raw, at);
-      const bool closed = end > at + 1 && raw[end - 1] == '\'';
-      value += raw.substr(at + 1, end - at - (closed ? 2 : 1));
-      at = end;
-    } else if (c == '"') {
-      quoted = !quoted;
-      ++at;
-    } else if (c == '\\' && at + 1 < raw.size()) {
-      const char next = raw[at + 1];
-      const bool escapes = !quoted || std::string_view("\"\\$`\n").find(next) != std::string::npos;
-      if (!escapes) value += c;
-      if (next != '\n') value += next;
-      at += 2;
-    } else if (c == '$' || c == '`') {
-      const std::size_t end = skip_expansion(raw, at);
-      const bool alone = end == at + 1;
-      if (!alone) value += expansion_begin;
-      value += raw.substr(at, end - at);
-      if (!alone) value += expansion_end;
-      at = end;
-    } else {
-      value += c;
-      ++at;
-    }
+  for (const ShellPart& part : split_shell_word(raw)) {
+    if (part.kind == ShellPart::Kind::syntax) continue;
+    const bool expands = part.kind == ShellPart::Kind::expansion;
+    if (expands) value += expansion_begin;
+    value += raw.substr(part.begin, part.end - part.begin);
+    if (expands) value += expansion_end;
   }
   return value;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Assignments in a shell file that is sourced (/etc/default/grub), found with their place in the
-// text, so that one value can be changed and nothing else (POSIX XCU 2.2, 2.3, 2.9.1).
+// text, so that one value can be changed and nothing else (POSIX XCU 2.9.1).
 #pragma once
 
 #include <optional>

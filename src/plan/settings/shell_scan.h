@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shell script as commands of words, each with its bytes (POSIX XCU 2.2, 2.3, 2.7.4): quotes,
-// substitutions, continued lines and here-documents are stepped over, nothing is expanded.
+// A shell script as lines of commands of words, each with its bytes. Comments and here-documents
+// are left out, and nothing is expanded.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct ShellLine {
   int number = 0;
   std::size_t begin = 0, end = 0;  // Without the line's end.
   std::vector<ShellCommand> commands;
-  bool separated = false;  // A ;, &, | or parenthesis stands in it.
+  bool separated = false;  // A ;, &, |, parenthesis or redirection stands in it.
 };
 
 std::vector<ShellLine> scan_shell(std::string_view text);

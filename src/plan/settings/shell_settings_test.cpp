@@ -28,6 +28,11 @@ TEST(ShellSettings, an_exported_line_becomes_a_comment) {
             "ls\r\n");
 }
 
+TEST(ShellSettings, a_value_that_goes_on_in_the_next_line_goes_as_a_whole) {
+  EXPECT_EQ(from_shell("export HSA_OVERRIDE_GFX_VERSION=10.\\\n3.0\nls\n"),
+            "# headroom: taken out: export HSA_OVERRIDE_GFX_VERSION=10.3.0\nls\n");
+}
+
 TEST(ShellSettings, one_of_several_assignments_goes_alone) {
   EXPECT_EQ(from_shell("export A=1 HSA_OVERRIDE_GFX_VERSION=10.3.0 B='x y'\n"),
             "# headroom: taken out of the next line: HSA_OVERRIDE_GFX_VERSION=10.3.0\n"
