@@ -207,10 +207,8 @@ std::string to_script(const plan::Change& change) {
   std::string script = "#!/bin/sh\n" + comment(change.title) + "#\n";
   script += comment("Made by: " + shell_line(change.words) + " --script");
   for (const std::string& warning : change.warnings) script += comment("Warning: " + warning);
-  for (const std::string& line : ways_back(change, "ID")) {
-    if (line.find("headroom") == std::string::npos) {
-      script += comment("If the machine does not come up: " + line);
-    }
+  for (const std::string& line : ways_back_without_journal(change)) {
+    script += comment("If the machine does not come up: " + line);
   }
   const bool as_root =
       std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.needs_root; });
