@@ -21,12 +21,14 @@ std::string_view without(std::string_view text, std::string_view prefix, std::st
   return text;
 }
 
+constexpr std::string_view slurm_job = "slurm job ";
+
 // Slurm names the job's folder job_ID, in cgroup v1 and v2; Kubernetes the pod's by its uid
 // (kubepods-burstable-pod3f1c….slice, or pod3f1c… below kubepods).
 void read_job(std::string_view folder, Membership& membership) {
   const std::string_view number = without(folder, "job_", "");
   if (folder.starts_with("job_") && parse_u64(number)) {
-    membership.job = "slurm job " + std::string(number);
+    membership.job = std::string(slurm_job).append(number);
   }
   const std::size_t pod = folder.rfind("pod");
   if (membership.engine != "kubernetes" || pod == std::string_view::npos) return;
@@ -75,6 +77,10 @@ CgroupPaths parse_cgroup_paths(std::string_view text) {
     }
   }
   return paths;
+}
+
+std::string_view slurm_number(std::string_view job) {
+  return job.starts_with(slurm_job) ? job.substr(slurm_job.size()) : std::string_view();
 }
 
 Membership parse_membership(std::string_view cgroup_text) {

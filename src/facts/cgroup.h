@@ -26,6 +26,8 @@ struct Membership {
   std::string job;  // "slurm job 4711", "pod 3f1c…": the batch system's name for it; or empty.
 };
 Membership parse_membership(std::string_view cgroup_text);
+// "4711" where Membership::job is "slurm job 4711"; empty where it is none of Slurm's.
+std::string_view slurm_number(std::string_view job);
 
 // memory.max or memory.limit_in_bytes: "max", and v1's huge number, are not_limited.
 Fact<Bytes> parse_memory_limit(const Text& text);

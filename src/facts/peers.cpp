@@ -59,6 +59,8 @@ PeerLink join_pair(const Gpu& a, const Gpu& b, const KfdNode& from, const KfdNod
   return peer;
 }
 
+constexpr const char* hidden = "hidden by a mask";
+
 const KfdNode* first_unread(const std::vector<KfdNode>& nodes) {
   const auto found = std::find_if(nodes.begin(), nodes.end(),
                                   [](const KfdNode& node) { return node.is_unread(); });
@@ -68,11 +70,15 @@ const KfdNode* first_unread(const std::vector<KfdNode>& nodes) {
 Fact<std::uint64_t> index_in(const std::vector<std::size_t>& order, std::size_t position,
                              const Source& source) {
   const auto found = std::find(order.begin(), order.end(), position);
-  if (found == order.end()) return {Missing{Why::not_present, "hidden by a mask"}, source};
+  if (found == order.end()) return {Missing{Why::not_present, hidden}, source};
   return {static_cast<std::uint64_t>(found - order.begin()), source};
 }
 
 }  // namespace
+
+bool is_hidden(const Fact<std::uint64_t>& index) {
+  return !index && index.missing().text == hidden;
+}
 
 std::vector<PeerLink> join_peers(const std::vector<Gpu>& gpus, const std::vector<KfdNode>& nodes) {
   std::vector<std::pair<const Gpu*, const KfdNode*>> known;

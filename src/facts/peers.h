@@ -17,6 +17,9 @@ std::vector<PeerLink> join_peers(const std::vector<Gpu>& gpus, const std::vector
 // a place in the list that is known only if nothing was overlooked is not known.
 void count_devices(Facts& facts, const std::vector<KfdNode>& nodes);
 
+// A mask leaves out the GPU whose rocr_index or hip_index this is.
+bool is_hidden(const Fact<std::uint64_t>& index);
+
 // The bridges above both of these GPUs, lowest first; none if they meet in the CPU only.
 std::vector<std::string> shared_bridges(const Gpu& a, const Gpu& b);
 

@@ -101,6 +101,7 @@ class Predictor {
   void find_limit() {
     MachineFacts& machine = prediction_.facts.machine;
     const ModuleOption* option = machine.option(machine.ttm_module, "pages_limit");
+    bool by_default = false;
     if (change_.pages_limit.value) {
       machine.pages_limit = predicted(*change_.pages_limit.value, "--if");
     } else if (option != nullptr && !change_.pages_limit.to_default) {
@@ -109,9 +110,9 @@ class Predictor {
     } else if (machine.memory.total) {
       const Bytes half = {round_down(machine.memory.total->value / 2, 4096)};
       machine.pages_limit = predicted(half, "half of the RAM");
+      by_default = true;
     }
     if (!machine.pages_limit) return;
-    const bool by_default = machine.pages_limit.source().text == "half of the RAM";
     say(fmt::format("TTM's limit: {}{}.", to_string(*machine.pages_limit),
                     by_default ? ", half of the RAM" : ", as set"));
   }

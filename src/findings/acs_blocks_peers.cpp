@@ -28,13 +28,13 @@ std::vector<Finding> find(const Subject& subject) {
       "With ACS redirection every peer request goes up to the CPU and back. That costs bandwidth "
       "that the switch has, and where the CPU does not forward peer requests it hangs."};
   finding.fix = {
-      "switch ACS off in the firmware's set-up, where no virtual machine gets a device of "
-      "its own"};
+      sentence("switch ACS off in the firmware's set-up, where no virtual machine gets a device of "
+               "its own")};
   for (const std::string& port : ports) {
     finding.fix.push_back(
-        fmt::format("sudo setpci -s {} ECAP_ACS+6.w=0000   (until the next boot)", port));
+        command(fmt::format("sudo setpci -s {} ECAP_ACS+6.w=0000", port), "(until the next boot)"));
   }
-  finding.next = "headroom check --verbose";
+  finding.next = NextCommand::check("--verbose");
   return {finding};
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/text.h"
 
@@ -40,25 +41,25 @@ Family family_of(const MachineFacts& machine) {
   return Family::other;
 }
 
-std::string initramfs_command(Family family) {
+Step initramfs_command(Family family) {
   switch (family) {
     case Family::debian:
-      return "sudo update-initramfs -u -k all";
+      return command("sudo update-initramfs -u -k all");
     case Family::arch:
-      return "sudo mkinitcpio -P";
+      return command("sudo mkinitcpio -P");
     default:
-      return "sudo dracut --force --regenerate-all";
+      return command("sudo dracut --force --regenerate-all");
   }
 }
 
-std::string boot_menu_command(Family family) {
+Step boot_menu_command(Family family) {
   switch (family) {
     case Family::debian:
-      return "sudo update-grub";
+      return command("sudo update-grub");
     case Family::suse:
-      return "sudo grub2-mkconfig -o /boot/grub2/grub.cfg";
+      return command("sudo grub2-mkconfig -o /boot/grub2/grub.cfg");
     default:
-      return "sudo grub-mkconfig -o /boot/grub/grub.cfg";
+      return command("sudo grub-mkconfig -o /boot/grub/grub.cfg");
   }
 }
 
@@ -68,67 +69,68 @@ bool on_command_line(const MachineFacts& machine, const std::string& module,
   return option != nullptr && option->source.path == "/proc/cmdline";
 }
 
-void edit_command_line(std::vector<std::string>& steps, Family family, const std::string& change) {
-  steps.push_back(
-      fmt::format("{} on the kernel command line (for GRUB: GRUB_CMDLINE_LINUX_DEFAULT in "
-                  "/etc/default/grub)",
-                  change));
+void edit_command_line(std::vector<Step>& steps, Family family, const std::string& change) {
+  steps.push_back(sentence(fmt::format(
+      "{} on the kernel command line (for GRUB: GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub)",
+      change)));
   if (family != Family::other) steps.push_back(boot_menu_command(family));
 }
 
-void finish(std::vector<std::string>& steps, const MachineFacts& machine) {
-  steps.emplace_back("sudo reboot");
-  steps.emplace_back("headroom check");
+void finish(std::vector<Step>& steps, const MachineFacts& machine) {
+  steps.push_back(command("sudo reboot"));
+  steps.push_back(command("headroom check"));
   if (!machine.in_container()) return;
-  for (std::size_t i = 0; i + 1 < steps.size(); ++i) steps[i] = "on the host: " + steps[i];
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) steps[i] = on_the_host(std::move(steps[i]));
 }
 
 }  // namespace
 
-std::vector<std::string> steps_to_set(const MachineFacts& machine, const std::string& module,
-                                      const std::string& key, const std::string& value) {
+std::vector<Step> steps_to_set(const MachineFacts& machine, const std::string& module,
+                               const std::string& key, const std::string& value) {
   const Family family = family_of(machine);
   const std::string name = module + "." + key;
   const std::string argument = name + "=" + value;
-  std::vector<std::string> steps;
+  std::vector<Step> steps;
   if (family == Family::fedora) {
-    steps.push_back(fmt::format("sudo grubby --update-kernel=ALL --args=\"{}\"", argument));
-  } else if (family == Family::ostree) {
     steps.push_back(
-        fmt::format("sudo rpm-ostree kargs --delete-if-present={} --append={}", name, argument));
+        command(fmt::format("sudo grubby --update-kernel=ALL --args=\"{}\"", argument)));
+  } else if (family == Family::ostree) {
+    steps.push_back(command(
+        fmt::format("sudo rpm-ostree kargs --delete-if-present={} --append={}", name, argument)));
   } else if (family == Family::nixos) {
-    steps.push_back(fmt::format("in configuration.nix: boot.kernelParams = [ \"{}\" ];", argument));
-    steps.emplace_back("sudo nixos-rebuild boot");
+    steps.push_back(
+        sentence(fmt::format("in configuration.nix: boot.kernelParams = [ \"{}\" ];", argument)));
+    steps.push_back(command("sudo nixos-rebuild boot"));
   } else if (family == Family::other || on_command_line(machine, module, key)) {
     edit_command_line(steps, family, "put " + argument);
   } else if (const auto* option = machine.option(module, key)) {
-    steps.push_back(fmt::format("put {}={} into {} (line {}), in place of {}", key, value,
-                                option->source.path, option->source.line, option->value));
+    steps.push_back(sentence(fmt::format("put {}={} into {} (line {}), in place of {}", key, value,
+                                         option->source.path, option->source.line, option->value)));
     steps.push_back(initramfs_command(family));
   } else {
     steps.push_back(
-        fmt::format("echo 'options {} {}={}' | sudo tee /etc/modprobe.d/headroom-{}.conf", module,
-                    key, value, module));
+        command(fmt::format("echo 'options {} {}={}' | sudo tee /etc/modprobe.d/headroom-{}.conf",
+                            module, key, value, module)));
     steps.push_back(initramfs_command(family));
   }
   finish(steps, machine);
   return steps;
 }
 
-std::vector<std::string> steps_to_drop(const MachineFacts& machine, const std::string& module,
-                                       const std::string& key) {
+std::vector<Step> steps_to_drop(const MachineFacts& machine, const std::string& module,
+                                const std::string& key) {
   const Family family = family_of(machine);
   const std::string name = module + "." + key;
   const auto* option = machine.option(module, key);
-  std::vector<std::string> steps;
+  std::vector<Step> steps;
   if (option != nullptr && option->source.path != "/proc/cmdline") {
-    steps.push_back(fmt::format("take {}={} out of {} (line {})", key, option->value,
-                                option->source.path, option->source.line));
+    steps.push_back(sentence(fmt::format("take {}={} out of {} (line {})", key, option->value,
+                                         option->source.path, option->source.line)));
     if (family != Family::other) steps.push_back(initramfs_command(family));
   } else if (family == Family::fedora) {
-    steps.push_back(fmt::format("sudo grubby --update-kernel=ALL --remove-args={}", name));
+    steps.push_back(command(fmt::format("sudo grubby --update-kernel=ALL --remove-args={}", name)));
   } else if (family == Family::ostree) {
-    steps.push_back(fmt::format("sudo rpm-ostree kargs --delete-if-present={}", name));
+    steps.push_back(command(fmt::format("sudo rpm-ostree kargs --delete-if-present={}", name)));
   } else {
     edit_command_line(steps, family, "drop " + name);
   }
@@ -136,17 +138,18 @@ std::vector<std::string> steps_to_drop(const MachineFacts& machine, const std::s
   return steps;
 }
 
-std::vector<std::string> steps_to_boot_with(const MachineFacts& machine,
-                                            const std::string& argument) {
+std::vector<Step> steps_to_boot_with(const MachineFacts& machine, const std::string& argument) {
   const Family family = family_of(machine);
-  std::vector<std::string> steps;
+  std::vector<Step> steps;
   if (family == Family::fedora) {
-    steps.push_back(fmt::format("sudo grubby --update-kernel=ALL --args=\"{}\"", argument));
+    steps.push_back(
+        command(fmt::format("sudo grubby --update-kernel=ALL --args=\"{}\"", argument)));
   } else if (family == Family::ostree) {
-    steps.push_back(fmt::format("sudo rpm-ostree kargs --append-if-missing={}", argument));
+    steps.push_back(command(fmt::format("sudo rpm-ostree kargs --append-if-missing={}", argument)));
   } else if (family == Family::nixos) {
-    steps.push_back(fmt::format("in configuration.nix: boot.kernelParams = [ \"{}\" ];", argument));
-    steps.emplace_back("sudo nixos-rebuild boot");
+    steps.push_back(
+        sentence(fmt::format("in configuration.nix: boot.kernelParams = [ \"{}\" ];", argument)));
+    steps.push_back(command("sudo nixos-rebuild boot"));
   } else {
     edit_command_line(steps, family, "put " + argument);
   }
@@ -154,38 +157,40 @@ std::vector<std::string> steps_to_boot_with(const MachineFacts& machine,
   return steps;
 }
 
-std::vector<std::string> steps_to_rebuild_initramfs(const MachineFacts& machine) {
+std::vector<Step> steps_to_rebuild_initramfs(const MachineFacts& machine) {
   const Family family = family_of(machine);
-  std::vector<std::string> steps;
+  std::vector<Step> steps;
   if (family == Family::nixos || family == Family::ostree || family == Family::other) {
-    steps.emplace_back("make the initramfs again, as this distribution does");
+    steps.push_back(sentence("make the initramfs again, as this distribution does"));
   } else {
     steps.push_back(initramfs_command(family));
   }
   if (family == Family::debian) {
-    steps.emplace_back(
-        "lsinitramfs /boot/initrd.img-$(uname -r) | grep modprobe.d   (must list it)");
+    steps.push_back(
+        sentence("lsinitramfs /boot/initrd.img-$(uname -r) | grep modprobe.d   (must list it)"));
   } else if (family == Family::arch) {
-    steps.emplace_back("lsinitcpio /boot/initramfs-linux.img | grep modprobe.d   (must list it)");
+    steps.push_back(
+        sentence("lsinitcpio /boot/initramfs-linux.img | grep modprobe.d   (must list it)"));
   } else if (family == Family::fedora || family == Family::suse) {
-    steps.emplace_back("sudo lsinitrd | grep modprobe.d   (must list it)");
+    steps.push_back(command("sudo lsinitrd | grep modprobe.d", "(must list it)"));
   }
   finish(steps, machine);
   return steps;
 }
 
-std::string vulkan_command(const MachineFacts& machine) {
+Step step_to_vulkan(const MachineFacts& machine) {
   switch (family_of(machine)) {
     case Family::debian:
-      return "sudo apt install mesa-vulkan-drivers vulkan-tools && vulkaninfo --summary";
+      return command("sudo apt install mesa-vulkan-drivers vulkan-tools && vulkaninfo --summary");
     case Family::fedora:
-      return "sudo dnf install mesa-vulkan-drivers vulkan-tools && vulkaninfo --summary";
+      return command("sudo dnf install mesa-vulkan-drivers vulkan-tools && vulkaninfo --summary");
     case Family::arch:
-      return "sudo pacman -S vulkan-radeon vulkan-tools && vulkaninfo --summary";
+      return command("sudo pacman -S vulkan-radeon vulkan-tools && vulkaninfo --summary");
     case Family::suse:
-      return "sudo zypper install libvulkan_radeon vulkan-tools && vulkaninfo --summary";
+      return command("sudo zypper install libvulkan_radeon vulkan-tools && vulkaninfo --summary");
     default:
-      return "vulkaninfo --summary   (from the package vulkan-tools, with Mesa's Vulkan driver)";
+      return sentence(
+          "vulkaninfo --summary   (from the package vulkan-tools, with Mesa's Vulkan driver)");
   }
 }
 

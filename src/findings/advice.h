@@ -6,23 +6,24 @@
 #include <vector>
 
 #include "facts/machine_facts.h"
+#include "findings/step.h"
 
 namespace headroom::findings {
 
 // Steps that give a module parameter a value from the next boot on, the reboot included. Where the
 // kernel command line sets it already, the steps change it there, because the command line wins.
-std::vector<std::string> steps_to_set(const facts::MachineFacts& machine, const std::string& module,
-                                      const std::string& key, const std::string& value);
+std::vector<Step> steps_to_set(const facts::MachineFacts& machine, const std::string& module,
+                               const std::string& key, const std::string& value);
 // Steps that take a module parameter back to its default.
-std::vector<std::string> steps_to_drop(const facts::MachineFacts& machine,
-                                       const std::string& module, const std::string& key);
+std::vector<Step> steps_to_drop(const facts::MachineFacts& machine, const std::string& module,
+                                const std::string& key);
 // Steps that add one word, such as "iommu=pt", to the kernel command line, the reboot included.
-std::vector<std::string> steps_to_boot_with(const facts::MachineFacts& machine,
-                                            const std::string& argument);
+std::vector<Step> steps_to_boot_with(const facts::MachineFacts& machine,
+                                     const std::string& argument);
 // Makes the initramfs again, shows whether it holds modprobe.d's files, and reboots.
-std::vector<std::string> steps_to_rebuild_initramfs(const facts::MachineFacts& machine);
+std::vector<Step> steps_to_rebuild_initramfs(const facts::MachineFacts& machine);
 // Installs and tries Vulkan, the road that needs no ROCm.
-std::string vulkan_command(const facts::MachineFacts& machine);
+Step step_to_vulkan(const facts::MachineFacts& machine);
 // How to hand this engine's container the GPU's device nodes.
 std::string pass_devices_command(const std::string& engine);
 

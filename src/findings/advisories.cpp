@@ -131,8 +131,8 @@ Finding make(const AdvisoryMatch& match, const Subject& subject, const facts::Gp
                   to_string(advisory.origin.certainty)));
   finding.evidence = match.evidence;
   if (gpu.gfx) finding.evidence.push_back(show(gpu.gfx, "the target is " + *gpu.gfx));
-  finding.fix = advisory.to_do;
-  finding.next = "headroom check";
+  finding.fix = sentences(advisory.to_do);
+  finding.next = NextCommand::check();
   if (match.certain && advisory.effect == Effect::bad) {
     finding.id = advisory.cause;
     finding.severity = Severity::error;

@@ -30,6 +30,6 @@ bool limit_was_set(const ApuLimit& limit, const facts::MachineFacts& machine);
 // Adds what every such finding shows: TTM's limit, the RAM, GTT and the pool.
 void show_limits(const facts::Gpu& gpu, const facts::MachineFacts& machine, Finding& finding);
 // The steps that raise TTM's limit to what is advised.
-std::vector<std::string> steps_to_raise(const ApuLimit& limit, const facts::MachineFacts& machine);
+std::vector<Step> steps_to_raise(const ApuLimit& limit, const facts::MachineFacts& machine);
 
 }  // namespace headroom::findings

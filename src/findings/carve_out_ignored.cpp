@@ -34,9 +34,10 @@ std::vector<Finding> find(const Subject& subject) {
         show(gpu.vram_total, "the BIOS carve-out: " + to_string(*gpu.vram_total)));
     if (machine.kernel) finding.evidence.push_back(show(machine.kernel, "the kernel that runs"));
     finding.fix = {
-        "boot kernel 6.16.9 or later: hipMalloc then takes the carve-out",
-        "or set the carve-out to 512 MiB in the BIOS and raise TTM's limit: check says how"};
-    finding.next = "headroom check";
+        sentence("boot kernel 6.16.9 or later: hipMalloc then takes the carve-out"),
+        sentence(
+            "or set the carve-out to 512 MiB in the BIOS and raise TTM's limit: check says how")};
+    finding.next = NextCommand::check();
     finding.claim = Claim{
         Verdict::limited, 0.85, {{"ttm-cap", 0.1, "uname -r   (6.16.9 or later: it is ttm-cap)"}}};
     findings.push_back(std::move(finding));

@@ -38,11 +38,12 @@ std::vector<Finding> find(const Subject& subject) {
       finding.evidence.push_back(show(machine.cgroup.memory_used,
                                       to_string(*machine.cgroup.memory_used) + " of it in use"));
     }
-    finding.fix = {machine.in_container()
-                       ? "on the host: start the container with a larger --memory (Kubernetes: "
-                         "resources.limits.memory)"
-                       : "systemctl show -p MemoryMax UNIT, and raise MemoryMax= of that unit"};
-    finding.next = "headroom fix cgroup-memory-limit";
+    finding.fix = {
+        sentence(machine.in_container()
+                     ? "on the host: start the container with a larger --memory (Kubernetes: "
+                       "resources.limits.memory)"
+                     : "systemctl show -p MemoryMax UNIT, and raise MemoryMax= of that unit")};
+    finding.next = NextCommand::fix("cgroup-memory-limit");
     findings.push_back(std::move(finding));
     break;  // One limit for all of them; the first GPU shows it.
   }

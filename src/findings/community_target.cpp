@@ -16,8 +16,8 @@ Finding make_unknown(const facts::Gpu& gpu) {
   finding.gpu = gpu.pci;
   finding.title = fmt::format("whether ROCm supports {} is not known here", title_of(gpu));
   finding.evidence = {show(gpu.support, "no row in the table of targets")};
-  finding.fix = {"look it up in ROCm's list of supported GPUs"};
-  finding.next = "headroom check --verbose";
+  finding.fix = {sentence("look it up in ROCm's list of supported GPUs")};
+  finding.next = NextCommand::check("--verbose");
   return finding;
 }
 
@@ -44,14 +44,13 @@ std::vector<Finding> find(const Subject& subject) {
     if (community && suitability->override) {
       const OverrideAdvice& other = *suitability->override;
       finding.fix.push_back(
-          fmt::format("with PyTorch's own wheels, which do not carry it: "
-                      "HSA_OVERRIDE_GFX_VERSION={} (risk: {}): "
-                      "{}",
-                      other.value, to_string(other.risk), other.why));
+          sentence(fmt::format("with PyTorch's own wheels, which do not carry it: "
+                               "HSA_OVERRIDE_GFX_VERSION={} (risk: {}): {}",
+                               other.value, to_string(other.risk), other.why)));
     }
-    finding.fix.emplace_back("the test that decides:");
+    finding.fix.push_back(sentence("the test that decides:"));
     finding.fix.push_back(suitability->decides);
-    finding.next = "headroom plan --spec JOB.toml";
+    finding.next = NextCommand::plan();
     findings.push_back(std::move(finding));
   }
   return findings;

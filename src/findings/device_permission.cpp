@@ -16,7 +16,7 @@ Finding make(std::string gpu, std::string title) {
   finding.severity = Severity::error;
   finding.gpu = std::move(gpu);
   finding.title = std::move(title);
-  finding.next = "headroom fix device-permission";
+  finding.next = NextCommand::fix("device-permission");
   finding.claim = Claim{Verdict::broken, 0.9, {}};
   return finding;
 }
@@ -30,9 +30,10 @@ Finding make_withheld(const facts::Gpu& gpu, const facts::MachineFacts& machine,
     finding.evidence.push_back(
         {gpu.render_node.source().path, 0, "not there", "its render node was not passed"});
   }
-  finding.fix = {machine.in_container()
-                     ? "on the host: " + pass_devices_command(*machine.container)
-                     : "run outside the service or slice whose DevicePolicy forbids the device"};
+  finding.fix = {
+      sentence(machine.in_container()
+                   ? "on the host: " + pass_devices_command(*machine.container)
+                   : "run outside the service or slice whose DevicePolicy forbids the device")};
   if (others) {
     finding.severity = Severity::info;
     finding.claim.reset();
@@ -50,12 +51,13 @@ std::vector<Finding> find(const Subject& subject) {
     Finding finding = make("", "you may not open /dev/kfd, which ROCm needs");
     finding.evidence = {
         {"/dev/kfd", 0, "no permission", "reading and writing it is refused to you"}};
-    finding.fix = {"sudo usermod -aG render,video \"$USER\"", "log out and in again",
-                   "headroom check"};
+    finding.fix = {command("sudo usermod -aG render,video \"$USER\""),
+                   sentence("log out and in again"), command("headroom check")};
     if (facts.machine.in_container()) {
       finding.fix = {
-          "on the host: " + pass_devices_command(*facts.machine.container),
-          "a rootless container also needs the host's render group: --group-add keep-groups"};
+          sentence("on the host: " + pass_devices_command(*facts.machine.container)),
+          sentence(
+              "a rootless container also needs the host's render group: --group-add keep-groups")};
     }
     findings.push_back(std::move(finding));
   }
@@ -70,8 +72,8 @@ std::vector<Finding> find(const Subject& subject) {
     Finding finding =
         make(gpu.pci, fmt::format("you may not open the render node of {}", title_of(gpu)));
     finding.evidence = {{gpu.render_usable.source().path, 0, "no permission", "refused to you"}};
-    finding.fix = {"sudo usermod -aG render,video \"$USER\"", "log out and in again",
-                   "headroom check"};
+    finding.fix = {command("sudo usermod -aG render,video \"$USER\""),
+                   sentence("log out and in again"), command("headroom check")};
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -139,8 +139,8 @@ std::vector<Alternative> choose_runners_up(const std::vector<Finding>& findings,
     } else {
       // It holds too; it only matters less than the cause.
       // A command that mends it tells nothing.
-      const bool looks = finding.next.starts_with("headroom check");
-      add({finding.id, finding.claim->confidence / 2, looks ? finding.next : "headroom check"});
+      const NextCommand tells = finding.next.only_looks() ? finding.next : NextCommand::check();
+      add({finding.id, finding.claim->confidence / 2, tells.text()});
     }
   }
   std::stable_sort(runners.begin(), runners.end(), [](const Alternative& a, const Alternative& b) {

@@ -19,7 +19,7 @@ struct Cause {
   double confidence = 0;
   std::vector<std::string> reasons;
   std::vector<Evidence> evidence;  // Of every GPU it concerns.
-  std::vector<std::string> fix;
+  std::vector<Step> fix;
   std::vector<std::string> gpus;
 };
 

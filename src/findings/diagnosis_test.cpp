@@ -114,7 +114,7 @@ facts::MachineFacts on(const char* ids) {
 
 TEST(Advice, the_commands_are_the_distributions_own) {
   const auto first = [](const facts::MachineFacts& machine) {
-    return steps_to_set(machine, "ttm", "pages_limit", "5").front();
+    return steps_to_set(machine, "ttm", "pages_limit", "5").front().text;
   };
   EXPECT_THAT(first(on("fedora")), HasSubstr("grubby --update-kernel=ALL"));
   EXPECT_THAT(first(on("rhel fedora")), HasSubstr("grubby"));
@@ -129,8 +129,8 @@ TEST(Advice, a_setting_on_the_command_line_is_changed_there_because_it_wins) {
   facts::MachineFacts machine = on("debian");
   machine.options = {{"ttm", "pages_limit", "1", {"/proc/cmdline", 1, "ttm.pages_limit=1"}}};
   const auto steps = steps_to_set(machine, "ttm", "pages_limit", "5");
-  EXPECT_THAT(steps[0], HasSubstr("kernel command line"));
-  EXPECT_EQ(steps[1], "sudo update-grub");
+  EXPECT_THAT(steps[0].text, HasSubstr("kernel command line"));
+  EXPECT_EQ(steps[1], command("sudo update-grub"));
 }
 
 TEST(Advice, from_a_container_the_steps_are_for_the_host) {
@@ -138,8 +138,8 @@ TEST(Advice, from_a_container_the_steps_are_for_the_host) {
   machine.container = known(std::string("docker"));
   const auto steps = steps_to_set(machine, "ttm", "pages_limit", "5");
   for (std::size_t i = 0; i + 1 < steps.size(); ++i)
-    EXPECT_THAT(steps[i], HasSubstr("on the host"));
-  EXPECT_EQ(steps.back(), "headroom check");
+    EXPECT_THAT(steps[i].text, HasSubstr("on the host"));
+  EXPECT_EQ(steps.back(), command("headroom check"));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void add_blacklist(const facts::MachineFacts& machine, Finding& finding) {
   finding.evidence.push_back({option->source.path, option->source.line, option->source.text,
                               "the kernel command line forbids amdgpu"});
   finding.fix.insert(finding.fix.begin(),
-                     "take " + option->source.text + " off the kernel command line");
+                     sentence("take " + option->source.text + " off the kernel command line"));
 }
 
 std::vector<Finding> find(const Subject& subject) {
@@ -34,24 +34,24 @@ std::vector<Finding> find(const Subject& subject) {
     finding.severity = Severity::error;
     finding.gpu = gpu.pci;
     finding.claim = Claim{Verdict::broken, 0.95, {}};
-    finding.next = "headroom check";
+    finding.next = NextCommand::check();
     if (gpu.driver) {
       finding.title =
           fmt::format("{} belongs to the driver {}, not to amdgpu", title_of(gpu), *gpu.driver);
       finding.evidence.push_back(show(gpu.driver, "who drives the device"));
-      finding.fix = {fmt::format("{}give it back: take its id out of {}'s options, then reboot",
-                                 *gpu.driver == "vfio-pci"
-                                     ? "it is reserved for a virtual machine; run headroom in that "
-                                       "machine, or "
-                                     : "",
-                                 *gpu.driver)};
+      finding.fix = {sentence(fmt::format(
+          "{}give it back: take its id out of {}'s options, then reboot",
+          *gpu.driver == "vfio-pci"
+              ? "it is reserved for a virtual machine; run headroom in that machine, or "
+              : "",
+          *gpu.driver))};
     } else {
       finding.title = fmt::format("no driver has {}: amdgpu is not loaded for it", title_of(gpu));
       finding.evidence.push_back(show(gpu.driver, "the device is on PCI and no driver is bound"));
-      finding.fix = {
-          "sudo modprobe amdgpu",
-          "sudo dmesg | grep -iE 'amdgpu|secure boot|lockdown'   (says why, if it fails: a "
-          "DKMS module that was not built or not signed, firmware missing, a kernel too old)"};
+      finding.fix = {command("sudo modprobe amdgpu"),
+                     command("sudo dmesg | grep -iE 'amdgpu|secure boot|lockdown'",
+                             "(says why, if it fails: a DKMS module that was not built or not "
+                             "signed, firmware missing, a kernel too old)")};
       finding.claim->alternatives = {
           {"kernel-too-old", 0.2, "sudo dmesg | grep -iE 'amdgpu.*(unknown|unsupported|fail)'"}};
     }

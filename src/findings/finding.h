@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "facts/fact.h"
+#include "findings/next_command.h"
+#include "findings/step.h"
 
 namespace headroom::findings {
 
@@ -45,8 +47,8 @@ struct Finding {
   std::string title;
   std::vector<std::string> reasons;  // Sentences that lead from the evidence to the title.
   std::vector<Evidence> evidence;
-  std::vector<std::string> fix;  // Commands and sentences, in order.
-  std::string next;              // The headroom command to type next.
+  std::vector<Step> fix;  // Commands and sentences, in order.
+  NextCommand next;
   std::optional<Claim> claim;
 };
 

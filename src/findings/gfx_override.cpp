@@ -38,7 +38,7 @@ Finding make(const facts::Gpu& gpu, const facts::Setting& setting,
   finding.evidence = {
       {setting.source.path, setting.source.line, setting.source.text, "set " + holds_for(setting)},
       show(gpu.gfx, "the GPU's own target is " + *gpu.gfx)};
-  finding.next = "headroom fix gfx-override-wrong";
+  finding.next = NextCommand::fix("gfx-override-wrong");
   finding.reasons = {fmt::format("On {}: {}.", *gpu.gfx, judged.why)};
   if (judged.risk == knowledge::Risk::dangerous) {
     finding.severity = Severity::error;
@@ -56,7 +56,7 @@ Finding make(const facts::Gpu& gpu, const facts::Setting& setting,
                     title_of(gpu));
     if (needed) return finding;
   }
-  finding.fix = {how_to_drop(setting)};
+  finding.fix = {sentence(how_to_drop(setting))};
   return finding;
 }
 

@@ -55,18 +55,17 @@ std::vector<Finding> find(const Subject& subject) {
     if (in_torch) blame_torch(subject.facts.python, gpu, finding);
     if (machine.rocm) finding.evidence.push_back(show(machine.rocm, "the installed ROCm"));
     if (const auto* stack = subject.tables.stack(*gpu.gfx)) name_stack(*target, *stack, finding);
-    finding.fix.push_back("leave HSA_OVERRIDE_GFX_VERSION unset: a wheel that carries " + *gpu.gfx +
-                          " needs none, and another chip's code faults here");
-    finding.fix.emplace_back(
-        "python3 -c \"import torch; print(torch.cuda.get_arch_list())\"   (must name " + *gpu.gfx +
-        ")");
+    finding.fix.push_back(sentence("leave HSA_OVERRIDE_GFX_VERSION unset: a wheel that carries " +
+                                   *gpu.gfx + " needs none, and another chip's code faults here"));
+    finding.fix.push_back(command("python3 -c \"import torch; print(torch.cuda.get_arch_list())\"",
+                                  "(must name " + *gpu.gfx + ")"));
     if (target->attention == knowledge::Attention::none) {
       finding.reasons.push_back(
           "PyTorch ships no fused attention kernels for it, so attention needs memory that grows "
           "with the "
           "square of the sequence; plan with attention = \"math\".");
     }
-    finding.next = "headroom fix stack";
+    finding.next = NextCommand::fix("stack");
     finding.claim = Claim{Verdict::limited, 0.9, {}};
     findings.push_back(std::move(finding));
   }

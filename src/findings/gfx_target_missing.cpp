@@ -44,13 +44,13 @@ Finding make(const Subject& subject, const facts::Gpu& gpu) {
   if (target != nullptr) {
     for (const auto& [value, judged] : target->overrides) {
       if (judged.risk == knowledge::Risk::dangerous || !carries_override(subject, value)) continue;
-      finding.fix.push_back(fmt::format(
-          "or keep the wheel and run a near target's code: export HSA_OVERRIDE_GFX_VERSION={} "
-          "(risk: {})",
-          value, to_string(judged.risk)));
+      finding.fix.push_back(
+          sentence(fmt::format("or keep the wheel and run a near target's code: export "
+                               "HSA_OVERRIDE_GFX_VERSION={} (risk: {})",
+                               value, to_string(judged.risk))));
     }
   }
-  finding.next = "headroom fix stack";
+  finding.next = NextCommand::fix("stack");
   finding.claim = Claim{Verdict::broken, python.named ? 0.9 : 0.8, {}};
   return finding;
 }

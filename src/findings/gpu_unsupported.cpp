@@ -26,15 +26,14 @@ std::vector<Finding> find(const Subject& subject) {
       finding.evidence.push_back(show(
           gpu.vram_total, "an integrated GPU with a carve-out of " + to_string(*gpu.vram_total)));
     }
-    for (const std::string& way : suitability->instead) {
-      const bool command = way.starts_with("sudo ");
-      finding.fix.push_back(command ? way : "use " + way);
+    for (const Step& way : suitability->instead) {
+      finding.fix.push_back(way.is_command() ? way : sentence("use " + way.text));
     }
-    finding.fix.emplace_back(
-        "keep /dev/kfd out of containers on this machine, so that nothing tries ROCm");
-    finding.fix.emplace_back("what would show otherwise, if you want to see for yourself:");
+    finding.fix.push_back(
+        sentence("keep /dev/kfd out of containers on this machine, so that nothing tries ROCm"));
+    finding.fix.push_back(sentence("what would show otherwise, if you want to see for yourself:"));
     finding.fix.push_back(suitability->decides);
-    finding.next = "headroom plan --spec JOB.toml";
+    finding.next = NextCommand::plan();
     finding.claim = Claim{Verdict::unsuitable, 0.97, {}};
     findings.push_back(std::move(finding));
   }

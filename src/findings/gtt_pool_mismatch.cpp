@@ -27,7 +27,7 @@ std::vector<Finding> find(const Subject& subject) {
         "with the pool."};
     finding.evidence = {show(gpu.gtt_total, "GTT: " + to_string(*gpu.gtt_total)),
                         show(gpu.pool, "the pool: " + to_string(*gpu.pool))};
-    finding.next = "headroom fix gtt-pool-mismatch";
+    finding.next = NextCommand::fix("gtt-pool-mismatch");
     findings.push_back(std::move(finding));
   }
   return findings;

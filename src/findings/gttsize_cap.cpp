@@ -18,7 +18,7 @@ Finding start(const facts::Gpu& gpu, std::string title) {
   finding.severity = Severity::warning;
   finding.gpu = gpu.pci;
   finding.title = std::move(title);
-  finding.next = "headroom fix gttsize-cap";
+  finding.next = NextCommand::fix("gttsize-cap");
   finding.claim = Claim{Verdict::limited, 0.9, {}};
   return finding;
 }
@@ -54,8 +54,8 @@ Finding make_small(const facts::Gpu& gpu, const facts::MachineFacts& machine,
   if (limit.by_gtt) {
     finding.reasons.emplace_back("gttsize is deprecated: without it GTT follows TTM's limit.");
     finding.fix = steps_to_drop(machine, "amdgpu", "gttsize");
-    finding.fix.emplace_back(
-        "if check then still shows less than you need, it says how to raise TTM's limit");
+    finding.fix.push_back(
+        sentence("if check then still shows less than you need, it says how to raise TTM's limit"));
     return finding;
   }
   finding.fix = steps_to_raise(limit, machine);

@@ -18,7 +18,8 @@ void name_indices(const facts::Gpu& integrated, const facts::Gpu& discrete, Find
   finding.evidence.push_back(
       show(first, fmt::format("HIP counts {} as device {} and {} as device {}", integrated.name,
                               *first, discrete.name, *wanted)));
-  finding.fix = {fmt::format("export HIP_VISIBLE_DEVICES={}   (the discrete card)", *wanted)};
+  finding.fix = {
+      command(fmt::format("export HIP_VISIBLE_DEVICES={}", *wanted), "(the discrete card)")};
   if (*first > *wanted) return;
   finding.severity = Severity::warning;
   finding.gpu.clear();  // It is the whole machine's: what decides nothing by itself is chosen.
@@ -42,10 +43,11 @@ std::vector<Finding> find(const Subject& subject) {
   finding.evidence = {show(integrated->integrated, integrated->name + " is integrated"),
                       show(discrete->integrated, discrete->name + " is a card of its own")};
   finding.fix = {
-      "rocminfo | grep -E 'Marketing Name|Device Type'   (GPUs count from 0 in this order)",
-      "export HIP_VISIBLE_DEVICES=N   (N: the discrete card)"};
+      sentence(
+          "rocminfo | grep -E 'Marketing Name|Device Type'   (GPUs count from 0 in this order)"),
+      command("export HIP_VISIBLE_DEVICES=N", "(N: the discrete card)")};
   name_indices(*integrated, *discrete, finding);
-  finding.next = "headroom fix igpu-beside-discrete";
+  finding.next = NextCommand::fix("igpu-beside-discrete");
   return {finding};
 }
 

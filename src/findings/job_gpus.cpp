@@ -37,9 +37,9 @@ std::string torch_name(const PythonStack& python) {
   return "PyTorch" + (python.torch.version ? " " + *python.torch.version : std::string());
 }
 
-std::vector<std::string> steps_to_install_torch(const Subject& subject, const Gpu& gpu) {
+std::vector<Step> steps_to_install_torch(const Subject& subject, const Gpu& gpu) {
   const std::string pip = pip_of(subject.facts.python);
-  std::vector<std::string> steps = {pip + " uninstall torch torchvision torchaudio triton"};
+  std::vector<Step> steps = {command(pip + " uninstall torch torchvision torchaudio triton")};
   const auto* target = gpu.gfx ? subject.tables.target(*gpu.gfx) : nullptr;
   if (target == nullptr) return steps;
   const auto wheels = wheels_for(subject.tables, *target, pip);

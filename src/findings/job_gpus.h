@@ -22,7 +22,7 @@ std::optional<bool> torch_carries(const facts::Facts& facts, const facts::Gpu& g
 std::string torch_name(const facts::PythonStack& python);
 
 // Installs a torch that has code for this GPU: where from, and with which interpreter's pip.
-std::vector<std::string> steps_to_install_torch(const Subject& subject, const facts::Gpu& gpu);
+std::vector<Step> steps_to_install_torch(const Subject& subject, const facts::Gpu& gpu);
 
 // XGMI or PCIe records that join the two; nullptr where KFD's links were not read.
 const facts::PeerLink* link_between(const facts::Facts& facts, const facts::Gpu& a,

@@ -32,8 +32,9 @@ std::vector<Finding> find(const Subject& subject) {
                                   "the render node was passed, which is enough for graphics only"});
     }
   }
-  finding.fix = {"on the host: " + pass_devices_command(*machine.container), "headroom check"};
-  finding.next = "headroom check";
+  finding.fix = {sentence("on the host: " + pass_devices_command(*machine.container)),
+                 command("headroom check")};
+  finding.next = NextCommand::check();
   finding.claim = Claim{Verdict::broken, 0.95, {}};
   return {finding};
 }

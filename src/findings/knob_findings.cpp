@@ -71,22 +71,22 @@ std::string holds_for(const facts::Setting& setting) {
 
 std::vector<Finding> find_knobs(const Subject& subject, const KnobRule& rule) {
   std::vector<Finding> findings;
+  std::vector<std::string> settings;  // What each of them is about: "NAME=VALUE".
   const auto judgements =
       audit_knobs(subject.facts.environment.settings, subject.facts, subject.tables);
   for (const Judgement& judged : judgements) {
     if (judged.verdict != rule.verdict || !judged.ours) continue;
     if (is_told_elsewhere(judged, subject.tables.knobs)) continue;
-    const std::string title = shown(judged) + " " + rule.title;
+    const std::string setting = shown(judged);
+    const std::string title = setting + " " + rule.title;
     const facts::Source& source = judged.setting.source;
     const Evidence place{source.path, source.line, source.text, "set " + holds_for(judged.setting)};
-    Finding* known = nullptr;
-    for (Finding& finding : findings) {
-      if (finding.title.starts_with(title)) known = &finding;
-    }
-    if (known != nullptr) {
-      known->evidence.push_back(place);
-      known->title = fmt::format("{} ({} and {} more)", title, known->evidence[0].source,
-                                 known->evidence.size() - 1);
+    const auto known = std::find(settings.begin(), settings.end(), setting);
+    if (known != settings.end()) {
+      Finding& finding = findings[static_cast<std::size_t>(known - settings.begin())];
+      finding.evidence.push_back(place);
+      finding.title = fmt::format("{} ({} and {} more)", title, finding.evidence[0].source,
+                                  finding.evidence.size() - 1);
       continue;
     }
     Finding finding;
@@ -97,11 +97,13 @@ std::vector<Finding> find_knobs(const Subject& subject, const KnobRule& rule) {
       if (!reason.empty()) finding.reasons.push_back(reason);
     }
     finding.evidence = {place};
-    finding.fix = {(judged.why.empty() ? "" : capital(judged.why) + " ") + capital(judged.advice)};
+    finding.fix = {
+        sentence((judged.why.empty() ? "" : capital(judged.why) + " ") + capital(judged.advice))};
     const bool curable =
         rule.verdict == KnobVerdict::dangerous || rule.verdict == KnobVerdict::deprecated;
-    finding.next = curable ? fmt::format("headroom fix {}", rule.id) : "headroom check";
+    finding.next = curable ? NextCommand::fix(rule.id) : NextCommand::check();
     findings.push_back(std::move(finding));
+    settings.push_back(setting);
   }
   return findings;
 }

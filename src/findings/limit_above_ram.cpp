@@ -30,7 +30,7 @@ std::vector<Finding> find(const Subject& subject) {
         "fills the RAM, and the kernel then kills processes."};
     show_limits(gpu, machine, finding);
     finding.fix = steps_to_raise({*gpu.pool, advised_gpu_limit(ram), ram}, machine);
-    finding.next = "headroom fix limit-above-ram";
+    finding.next = NextCommand::fix("limit-above-ram");
     findings.push_back(std::move(finding));
   }
   return findings;

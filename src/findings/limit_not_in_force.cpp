@@ -39,8 +39,9 @@ std::vector<Finding> find(const Subject& subject) {
                              "new limit fail."};
     finding.evidence = {show(machine.pages_limit, "now: " + to_string(live)),
                         show(at_load->limit, "when the driver loaded: " + to_string(then))};
-    finding.fix = {"headroom check --if reboot   (what the next boot brings as things are set)"};
-    finding.next = "headroom fix limit-not-in-force";
+    finding.fix = {
+        command("headroom check --if reboot", "(what the next boot brings as things are set)")};
+    finding.next = NextCommand::fix("limit-not-in-force");
     findings.push_back(std::move(finding));
   }
   return findings;

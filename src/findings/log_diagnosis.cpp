@@ -119,9 +119,9 @@ void add_remedy_of_tensor(LogDiagnosis& diagnosis) {
   if (!diagnosis.failed_tensor || !about_size.contains(diagnosis.cause.id)) return;
   const estimate::TensorMatch& tensor = diagnosis.failed_tensor->matches.front();
   if (tensor.removed_by.empty()) return;
-  diagnosis.cause.fix.insert(
-      diagnosis.cause.fix.begin(),
-      fmt::format("in the job, without touching the machine: {}", tensor.removed_by.front()));
+  diagnosis.cause.fix.insert(diagnosis.cause.fix.begin(),
+                             sentence(fmt::format("in the job, without touching the machine: {}",
+                                                  tensor.removed_by.front())));
 }
 
 struct Answer {

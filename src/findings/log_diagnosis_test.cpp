@@ -348,22 +348,22 @@ TEST(Insufficient, only_a_consequence_names_the_signal_and_what_would_show_more)
                R"({"vendor": "AMD", "distro": "Ubuntu 22.04"})");
   EXPECT_EQ(got.cause.id, "insufficient-evidence");
   EXPECT_THAT(got.cause.reasons, Contains(HasSubstr("SIGABRT")));
-  EXPECT_THAT(got.cause.fix, Contains(HasSubstr("coredumpctl")));
-  EXPECT_THAT(got.cause.fix, Contains(HasSubstr("headroom capture")));
+  EXPECT_THAT(texts_of(got.cause.fix), Contains(HasSubstr("coredumpctl")));
+  EXPECT_THAT(texts_of(got.cause.fix), Contains(HasSubstr("headroom capture")));
 }
 
 TEST(Insufficient, the_commands_are_this_machines) {
   const auto docker = diagnose("ml-1  | 2025-03-04T05:06:07Z ERROR worker died\n",
                                R"({"vendor": "AMD", "container": "docker compose"})");
-  EXPECT_THAT(docker.cause.fix, Contains(HasSubstr("docker logs --timestamps ml-1")));
-  EXPECT_THAT(docker.cause.fix, Contains(HasSubstr("--since \"2025-03-04 05:04 UTC\"")));
+  EXPECT_THAT(texts_of(docker.cause.fix), Contains(HasSubstr("docker logs --timestamps ml-1")));
+  EXPECT_THAT(texts_of(docker.cause.fix), Contains(HasSubstr("--since \"2025-03-04 05:04 UTC\"")));
   const auto unit = diagnose("May 24 10:02:41 box systemd[1]: ollama.service: [error] it failed\n");
-  EXPECT_THAT(unit.cause.fix, Contains(HasSubstr("journalctl -u ollama ")));
+  EXPECT_THAT(texts_of(unit.cause.fix), Contains(HasSubstr("journalctl -u ollama ")));
   const auto pod = diagnose("[error] it failed\n", R"({"container": "kubernetes"})");
-  EXPECT_THAT(pod.cause.fix, Contains(HasSubstr("kubectl logs POD --previous")));
+  EXPECT_THAT(texts_of(pod.cause.fix), Contains(HasSubstr("kubectl logs POD --previous")));
   const auto windows = diagnose("[error] it failed\n", R"({"distro": "Windows 11"})");
-  EXPECT_THAT(windows.cause.fix, Contains(HasSubstr("Get-WinEvent")));
-  EXPECT_THAT(windows.cause.fix, Not(Contains(HasSubstr("dmesg"))));
+  EXPECT_THAT(texts_of(windows.cause.fix), Contains(HasSubstr("Get-WinEvent")));
+  EXPECT_THAT(texts_of(windows.cause.fix), Not(Contains(HasSubstr("dmesg"))));
 }
 
 TEST(Insufficient, the_window_begins_shortly_before) {

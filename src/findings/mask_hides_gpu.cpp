@@ -30,8 +30,8 @@ std::vector<Finding> find(const Subject& subject) {
     finding.evidence.push_back({mask.source.path, mask.source.line, mask.source.text,
                                 "it decides which GPUs programs see"});
   }
-  finding.fix = {"unset " + join(names, " ") + "   (to see all of them)"};
-  finding.next = "headroom check --verbose";
+  finding.fix = {sentence("unset " + join(names, " ") + "   (to see all of them)")};
+  finding.next = NextCommand::check("--verbose");
   return {finding};
 }
 

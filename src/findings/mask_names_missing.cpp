@@ -32,9 +32,10 @@ std::vector<Finding> find(const Subject& subject) {
       finding.evidence.push_back({mask.source.path, mask.source.line, mask.source.text,
                                   "there are " + count_of(facts, wrong.variable)});
     }
-    finding.fix = {"rocminfo | grep -E 'Marketing Name|Uuid'   (GPUs count from 0 in this order)",
-                   "correct " + wrong.variable + ", or unset it"};
-    finding.next = "headroom check --verbose";
+    finding.fix = {
+        sentence("rocminfo | grep -E 'Marketing Name|Uuid'   (GPUs count from 0 in this order)"),
+        sentence("correct " + wrong.variable + ", or unset it")};
+    finding.next = NextCommand::check("--verbose");
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -26,11 +26,11 @@ std::vector<Finding> find(const Subject& subject) {
   finding.evidence = {show(limit, "the limit on locked memory"),
                       show(interconnect.infiniband, "network adapters that need locked memory")};
   finding.fix = {
-      "echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/90-headroom.conf   (then log "
-      "in again)",
-      "for a service: LimitMEMLOCK=infinity in its unit",
-      "for a container: docker run --ulimit memlock=-1 …"};
-  finding.next = "headroom fix memlock-too-low";
+      command("echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/90-headroom.conf",
+              "(then log in again)"),
+      sentence("for a service: LimitMEMLOCK=infinity in its unit"),
+      sentence("for a container: docker run --ulimit memlock=-1 …")};
+  finding.next = NextCommand::fix("memlock-too-low");
   return {finding};
 }
 

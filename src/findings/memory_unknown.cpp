@@ -22,7 +22,7 @@ std::vector<Finding> find(const Subject& subject) {
     Finding finding;
     finding.id = "memory-unknown";
     finding.gpu = gpu.pci;
-    finding.next = "headroom check --verbose";
+    finding.next = NextCommand::check("--verbose");
     if (gpu.ladder.binding() == nullptr) {
       finding.title = fmt::format("no memory limit of {} could be read", title_of(gpu));
       finding.evidence = {show(gpu.vram_total, "VRAM"), show(gpu.pool, "the pool")};

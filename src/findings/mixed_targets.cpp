@@ -25,12 +25,11 @@ std::vector<Finding> find(const Subject& subject) {
   finding.id = "mixed-targets";
   finding.title = fmt::format("the GPUs are of {} targets: what is installed must carry {}",
                               targets.size(), join(targets, " and "));
-  finding.fix = {
-      "for one of them only: export HIP_VISIBLE_DEVICES=N   (headroom check --verbose "
-      "shows which N is which)",
-      "an HSA_OVERRIDE_GFX_VERSION acts on all; per GPU it is "
-      "HSA_OVERRIDE_GFX_VERSION_NODE, NODE as KFD numbers it"};
-  finding.next = "headroom check --verbose";
+  finding.fix = {sentence("for one of them only: export HIP_VISIBLE_DEVICES=N   (headroom check "
+                          "--verbose shows which N is which)"),
+                 sentence("an HSA_OVERRIDE_GFX_VERSION acts on all; per GPU it is "
+                          "HSA_OVERRIDE_GFX_VERSION_NODE, NODE as KFD numbers it")};
+  finding.next = NextCommand::check("--verbose");
   return {finding};
 }
 

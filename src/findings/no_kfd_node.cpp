@@ -11,8 +11,10 @@
 namespace headroom::findings {
 namespace {
 
-constexpr const char* ask_the_log =
-    "sudo dmesg | grep -iE 'kfd|atomics'   (\"PCI rejects atomics\", or \"not supported in kfd\")";
+Step ask_the_log() {
+  return command("sudo dmesg | grep -iE 'kfd|atomics'",
+                 "(\"PCI rejects atomics\", or \"not supported in kfd\")");
+}
 
 // From some firmware on, the chip does without PCIe atomics (kfd_device.c, no_atomic_fw_version).
 bool needs_atomics(const knowledge::Target& target, const facts::Gpu& gpu) {
@@ -29,19 +31,20 @@ void blame_atomics(const knowledge::Target& target, const facts::Gpu& gpu, Findi
                   "card's firmware is "
                   "too old to do without. Slots of the chipset and risers often do.",
                   target.gfx)};
-  finding.fix = {ask_the_log, "move the card to a slot that is wired to the CPU"};
+  finding.fix = {ask_the_log(), sentence("move the card to a slot that is wired to the CPU")};
   double confidence = 0.7;
   if (target.mec_without_atomics) {
-    finding.fix.push_back(fmt::format(
+    finding.fix.push_back(sentence(fmt::format(
         "update linux-firmware, then reboot: from MEC firmware {} on, {} needs no atomics",
-        *target.mec_without_atomics, target.gfx));
+        *target.mec_without_atomics, target.gfx)));
     if (const auto mec = gpu.firmware.version("mec")) {
       confidence = 0.85;
       finding.evidence.push_back(
           show(mec, fmt::format("its MEC firmware is {}, which needs atomics", *mec)));
     }
   }
-  finding.claim = Claim{Verdict::broken, confidence, {{"kernel-too-old", 0.25, ask_the_log}}};
+  finding.claim =
+      Claim{Verdict::broken, confidence, {{"kernel-too-old", 0.25, ask_the_log().whole()}}};
 }
 
 void blame_kernel(const facts::Facts& facts, bool kfd_there, Finding& finding) {
@@ -49,8 +52,8 @@ void blame_kernel(const facts::Facts& facts, bool kfd_there, Finding& finding) {
   const std::string kernel = facts.machine.kernel ? *facts.machine.kernel : "this kernel";
   finding.reasons = {kfd_there ? "The compute driver of " + kernel + " does not take this chip."
                                : kernel + " has no compute driver (CONFIG_HSA_AMD)."};
-  finding.fix = {ask_the_log, "boot a newer kernel of your distribution"};
-  finding.claim = Claim{Verdict::broken, 0.6, {{"pcie-atomics", 0.2, ask_the_log}}};
+  finding.fix = {ask_the_log(), sentence("boot a newer kernel of your distribution")};
+  finding.claim = Claim{Verdict::broken, 0.6, {{"pcie-atomics", 0.2, ask_the_log().whole()}}};
 }
 
 std::vector<Finding> find(const Subject& subject) {
@@ -77,7 +80,7 @@ std::vector<Finding> find(const Subject& subject) {
     } else {
       blame_kernel(facts, kfd_there, finding);
     }
-    finding.next = "headroom check";
+    finding.next = NextCommand::check();
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -35,9 +35,9 @@ std::vector<Finding> find(const Subject& subject) {
                                 place(loser), winner->value, place(*winner));
     finding.evidence = {{loser.source.path, loser.source.line, loser.source.text, "has no effect"},
                         {winner->source.path, winner->source.line, winner->source.text, "counts"}};
-    finding.fix = {
-        fmt::format("keep one: take {}={} out of {}", loser.key, loser.value, place(loser))};
-    finding.next = "headroom fix option-overridden";
+    finding.fix = {sentence(
+        fmt::format("keep one: take {}={} out of {}", loser.key, loser.value, place(loser)))};
+    finding.next = NextCommand::fix("option-overridden");
     findings.push_back(std::move(finding));
   }
   return findings;

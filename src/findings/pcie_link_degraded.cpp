@@ -35,14 +35,12 @@ Finding make(const facts::Gpu& gpu, const facts::PcieHop& hop) {
       show(hop.width, fmt::format("{} lanes in use at {}", *hop.width, hop.lower)),
       show(hop.possible_width, fmt::format("{} lanes are there", *hop.possible_width))};
   finding.fix = {
-      fmt::format(
-          "sudo lspci -s {} -vv | grep -E 'LnkCap|LnkSta'   (under load; some cards give up "
-          "lanes while idle)",
-          hop.lower),
-      "with the power off: reseat the card, clean its contacts, try without a riser",
-      "look in the firmware's set-up for a slot that is split (bifurcation) or shared with an M.2 "
-      "socket"};
-  finding.next = "headroom check --verbose";
+      command(fmt::format("sudo lspci -s {} -vv | grep -E 'LnkCap|LnkSta'", hop.lower),
+              "(under load; some cards give up lanes while idle)"),
+      sentence("with the power off: reseat the card, clean its contacts, try without a riser"),
+      sentence("look in the firmware's set-up for a slot that is split (bifurcation) or shared "
+               "with an M.2 socket")};
+  finding.next = NextCommand::check("--verbose");
   return finding;
 }
 

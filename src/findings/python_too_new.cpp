@@ -40,9 +40,9 @@ std::vector<Finding> find(const Subject& subject) {
                     *python.version, title_of(*gpu), stack->python);
     finding.evidence = {show(python.version, "the interpreter's version"),
                         show(gpu->gfx, "the target is " + *gpu->gfx)};
-    finding.fix = {fmt::format("make an environment with Python 3.{}: uv venv --python 3.{}",
-                               *newest, *newest)};
-    finding.next = "headroom check --python .venv";
+    finding.fix = {sentence(fmt::format(
+        "make an environment with Python 3.{}: uv venv --python 3.{}", *newest, *newest))};
+    finding.next = NextCommand::check("--python .venv");
     findings.push_back(std::move(finding));
   }
   return findings;

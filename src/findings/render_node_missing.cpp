@@ -35,10 +35,11 @@ std::vector<Finding> find(const Subject& subject) {
     finding.evidence = {
         {gpu.render_node.source().path, 0, "not there", "the node that ROCm would open"},
         {"/dev/kfd", 0, "there", "the compute driver's own node"}};
-    finding.fix = {machine.in_container()
-                       ? "on the host: " + pass_devices_command(*machine.container)
-                       : "sudo udevadm trigger --subsystem-match=drm   (makes the nodes again)"};
-    finding.next = "headroom check";
+    finding.fix = {
+        machine.in_container()
+            ? sentence("on the host: " + pass_devices_command(*machine.container))
+            : command("sudo udevadm trigger --subsystem-match=drm", "(makes the nodes again)")};
+    finding.next = NextCommand::check();
     if (!another_works) finding.claim = Claim{Verdict::broken, 0.85, {}};
     findings.push_back(std::move(finding));
   }

@@ -22,7 +22,7 @@ Finding make(const facts::PythonStack& python, const facts::Text& loaded, const 
   finding.reasons = {how};
   finding.evidence = {show(python.torch.rocm, "built for ROCm " + *python.torch.rocm),
                       show(loaded, "the system's ROCm is " + *loaded)};
-  finding.next = "headroom check";
+  finding.next = NextCommand::check();
   return finding;
 }
 
@@ -37,7 +37,8 @@ std::vector<Finding> find(const Subject& subject) {
         make(python, rocm.version,
              "LD_LIBRARY_PATH names " + rocm.folder +
                  ", so its libraries are taken before those that the package brings.");
-    finding.fix = {"unset LD_LIBRARY_PATH   (in the shell or service that starts the job)"};
+    finding.fix = {
+        sentence("unset LD_LIBRARY_PATH   (in the shell or service that starts the job)")};
     return {finding};
   }
   const facts::Text& system = subject.facts.machine.rocm;
@@ -45,8 +46,9 @@ std::vector<Finding> find(const Subject& subject) {
   if (!python.torch.own_rocm || *python.torch.own_rocm || !major || *major == *built) return {};
   Finding finding = make(
       python, system, "This torch brings no ROCm libraries of its own, so it loads the system's.");
-  finding.fix = {fmt::format("install the system's ROCm {}, or a torch that is built for ROCm {}",
-                             *python.torch.rocm, *system)};
+  finding.fix = {
+      sentence(fmt::format("install the system's ROCm {}, or a torch that is built for ROCm {}",
+                           *python.torch.rocm, *system))};
   return {finding};
 }
 

@@ -33,8 +33,8 @@ Finding make(const facts::Gpu& gpu, const facts::MachineFacts& machine, const Ap
       show(binding.limit, "the compute driver's own limit: " + to_string(limit.limit))};
   show_limits(gpu, machine, finding);
   if (machine.kernel) finding.evidence.push_back(show(machine.kernel, "the kernel that runs"));
-  finding.fix = {newer_kernel};
-  finding.next = "headroom check";
+  finding.fix = {sentence(newer_kernel)};
+  finding.next = NextCommand::check();
   finding.claim = Claim{Verdict::limited, 0.85, {}};
   return finding;
 }

@@ -12,17 +12,18 @@ using namespace literals;
 
 constexpr Bytes enough = 1_GiB;
 
-std::vector<std::string> steps(const std::string& engine) {
+std::vector<Step> steps(const std::string& engine) {
   if (engine == "kubernetes") {
-    return {"mount an emptyDir with medium: Memory at /dev/shm in the pod (sizeLimit: 16Gi)"};
+    return {
+        sentence("mount an emptyDir with medium: Memory at /dev/shm in the pod (sizeLimit: 16Gi)")};
   }
   if (engine == "lxc") {
-    return {
+    return {sentence(
         "lxc.mount.entry = tmpfs dev/shm tmpfs size=16G,create=dir 0 0   (in the container's "
-        "configuration on the host)"};
+        "configuration on the host)")};
   }
   const std::string program = engine == "podman" ? "podman" : "docker";
-  return {program + " run --shm-size 16g …   (or --ipc=host; in compose: shm_size: 16g)"};
+  return {sentence(program + " run --shm-size 16g …   (or --ipc=host; in compose: shm_size: 16g)")};
 }
 
 std::vector<Finding> find(const Subject& subject) {
@@ -41,8 +42,8 @@ std::vector<Finding> find(const Subject& subject) {
       "machine there. When it is full they die with a bus error."};
   finding.evidence = {show(shm, "the size of /dev/shm")};
   finding.fix = steps(*facts.machine.container);
-  finding.fix.emplace_back("with one process, DataLoader(num_workers=0) does without");
-  finding.next = "headroom fix shm-too-small";
+  finding.fix.push_back(sentence("with one process, DataLoader(num_workers=0) does without"));
+  finding.next = NextCommand::fix("shm-too-small");
   return {finding};
 }
 

@@ -10,43 +10,43 @@ namespace headroom::findings {
 namespace {
 
 // Of today: PyTorch's own.
-std::vector<std::string> torch_wheels(const std::string& pip) {
-  return {pip + " install torch --index-url URL",
-          "(URL is the ROCm index that \"Get started\" on pytorch.org names)"};
+std::vector<Step> torch_wheels(const std::string& pip) {
+  return {command(pip + " install torch --index-url URL"),
+          sentence("(URL is the ROCm index that \"Get started\" on pytorch.org names)")};
 }
 
 // AMD's, from TheRock, with one target each.
-std::vector<std::string> device_wheels(const knowledge::Target& target, const std::string& pip) {
-  return {fmt::format("{} install \"torch[device-{}]\" --index-url URL", pip, target.gfx),
-          "(URL is AMD's multi-architecture wheel index, which TheRock's RELEASES.md names; Python "
-          "3.11 or later)"};
+std::vector<Step> device_wheels(const knowledge::Target& target, const std::string& pip) {
+  return {command(fmt::format("{} install \"torch[device-{}]\" --index-url URL", pip, target.gfx)),
+          sentence("(URL is AMD's multi-architecture wheel index, which TheRock's RELEASES.md "
+                   "names; Python 3.11 or later)")};
 }
 
 }  // namespace
 
-std::vector<std::string> older_wheels(const knowledge::Stack& stack, const std::string& pip) {
-  std::vector<std::string> steps = {
-      fmt::format("{} install {} --index-url URL/{}", pip, stack.torch, stack.index),
-      fmt::format(
+std::vector<Step> older_wheels(const knowledge::Stack& stack, const std::string& pip) {
+  std::vector<Step> steps = {
+      command(fmt::format("{} install {} --index-url URL/{}", pip, stack.torch, stack.index)),
+      sentence(fmt::format(
           "(URL is PyTorch's wheel index, under \"previous versions\" on pytorch.org; Python {})",
-          stack.python)};
-  if (!stack.also.empty()) steps.push_back("also carried by: " + stack.also);
+          stack.python))};
+  if (!stack.also.empty()) steps.push_back(sentence("also carried by: " + stack.also));
   return steps;
 }
 
-std::vector<std::string> wheels_for(const knowledge::GpuTables& tables,
-                                    const knowledge::Target& target, const std::string& pip) {
+std::vector<Step> wheels_for(const knowledge::GpuTables& tables, const knowledge::Target& target,
+                             const std::string& pip) {
   if (target.torch == knowledge::TorchWheels::current) return torch_wheels(pip);
   if (const auto* stack = tables.stack(target.gfx)) return older_wheels(*stack, pip);
   if (target.therock == knowledge::TheRock::none) return {};
   return device_wheels(target, pip);
 }
 
-std::vector<std::string> wheels_for_override(const knowledge::GpuTables& tables,
-                                             const std::string& value) {
+std::vector<Step> wheels_for_override(const knowledge::GpuTables& tables,
+                                      const std::string& value) {
   const auto named = knowledge::target_of_override(value);
   const auto* target = named ? tables.target(*named) : nullptr;
-  return target == nullptr ? std::vector<std::string>() : wheels_for(tables, *target);
+  return target == nullptr ? std::vector<Step>() : wheels_for(tables, *target);
 }
 
 void explain_libraries(const knowledge::Target& target, std::vector<std::string>& reasons) {

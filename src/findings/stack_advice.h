@@ -6,21 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "findings/step.h"
 #include "knowledge/gpu_tables.h"
 
 namespace headroom::findings {
 
 // The first of PyTorch's own wheels, AMD's, and an older stack's that carries the target; nothing
 // if none does. `pip` is the command of the Python that is meant.
-std::vector<std::string> wheels_for(const knowledge::GpuTables& tables,
-                                    const knowledge::Target& target,
-                                    const std::string& pip = "pip");
+std::vector<Step> wheels_for(const knowledge::GpuTables& tables, const knowledge::Target& target,
+                             const std::string& pip = "pip");
 // The wheels of an older stack, and what else carries the target.
-std::vector<std::string> older_wheels(const knowledge::Stack& stack,
-                                      const std::string& pip = "pip");
+std::vector<Step> older_wheels(const knowledge::Stack& stack, const std::string& pip = "pip");
 // Wheels that carry the code which an override makes run; nothing if none are known.
-std::vector<std::string> wheels_for_override(const knowledge::GpuTables& tables,
-                                             const std::string& value);
+std::vector<Step> wheels_for_override(const knowledge::GpuTables& tables, const std::string& value);
 
 // What is missing or untested although wheels carry the target; nothing for most.
 void explain_libraries(const knowledge::Target& target, std::vector<std::string>& reasons);

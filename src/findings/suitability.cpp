@@ -43,19 +43,20 @@ std::vector<const facts::Gpu*> find_others(const facts::Facts& facts, const fact
 }
 
 void name_ways_without_rocm(const facts::MachineFacts& machine, Suitability& suitability) {
-  suitability.instead.emplace_back(
-      "the CPU: the service's CPU image or device (PyTorch: the +cpu wheel), with one thread per "
-      "core");
-  suitability.instead.emplace_back(
-      "Vulkan, which needs no ROCm: llama.cpp and whisper.cpp built with -DGGML_VULKAN=ON, or a "
-      "build of ncnn");
-  suitability.instead.push_back(vulkan_command(machine));
+  suitability.instead.push_back(
+      sentence("the CPU: the service's CPU image or device (PyTorch: the +cpu wheel), with one "
+               "thread per core"));
+  suitability.instead.push_back(
+      sentence("Vulkan, which needs no ROCm: llama.cpp and whisper.cpp built with "
+               "-DGGML_VULKAN=ON, or a build of ncnn"));
+  suitability.instead.push_back(step_to_vulkan(machine));
 }
 
 void name_alternatives(const Subject& subject, const facts::Gpu& gpu, Suitability& s) {
   const auto others = find_others(subject.facts, gpu);
   for (const facts::Gpu* other : others) {
-    s.instead.push_back(fmt::format("{} of this machine ({})", title_of(*other), other->pci));
+    s.instead.push_back(
+        sentence(fmt::format("{} of this machine ({})", title_of(*other), other->pci)));
   }
   name_ways_without_rocm(subject.facts.machine, s);
   if (s.route != StackRoute::none) return;
@@ -95,7 +96,7 @@ void assess_override(const Subject& subject, const Target& target, Suitability& 
                   s.override->value);
   s.reasons.push_back(fmt::format("No build carries {} ({}) itself.", target.gfx, target.chip));
   s.install = wheels_for_override(subject.tables, s.override->value);
-  s.install.push_back("export HSA_OVERRIDE_GFX_VERSION=" + s.override->value);
+  s.install.push_back(command("export HSA_OVERRIDE_GFX_VERSION=" + s.override->value));
   s.origin = target.overrides.at(s.override->value).origin;
 }
 
@@ -158,14 +159,15 @@ void assess_unsupported(const Subject& subject, const facts::Gpu& gpu, const Tar
 
 // The wheel's own list first where no other test can pass without it; else a product whose result
 // is known, in both precisions that jobs use.
-std::string deciding_test(const Target* target, const Suitability& s) {
-  if (target == nullptr) return "vulkaninfo --summary   # whether Vulkan knows it; ROCm never will";
+Step deciding_test(const Target* target, const Suitability& s) {
+  if (target == nullptr)
+    return sentence("vulkaninfo --summary   # whether Vulkan knows it; ROCm never will");
   if (s.route == StackRoute::none && !s.override) {
-    return fmt::format(
+    return command(fmt::format(
         "python3 -c \"import torch; print(torch.cuda.get_arch_list())\"   # only a wheel that "
         "names "
         "{} can run on it",
-        target->gfx);
+        target->gfx));
   }
   std::string prefix, wheel;
   if (s.route == StackRoute::override || s.route == StackRoute::none) {
@@ -173,11 +175,11 @@ std::string deciding_test(const Target* target, const Suitability& s) {
     wheel = ", with a wheel that carries " +
             knowledge::target_of_override(s.override->value).value_or("its code");
   }
-  return prefix +
-         "python3 -c \"import torch; a=torch.randn(2048,2048); g=a.cuda(); "
-         "print(torch.allclose((g@g).cpu(), a@a, atol=0.01), "
-         "(g.half()@g.half()).isfinite().all().item())\"   # True True" +
-         wheel + ", and again after an hour of the real job";
+  return command(prefix +
+                 "python3 -c \"import torch; a=torch.randn(2048,2048); g=a.cuda(); "
+                 "print(torch.allclose((g@g).cpu(), a@a, atol=0.01), "
+                 "(g.half()@g.half()).isfinite().all().item())\"   # True True" +
+                 wheel + ", and again after an hour of the real job");
 }
 
 const char* trouble(const knowledge::Advisory& advisory) {
@@ -205,7 +207,8 @@ void apply_advisory(const AdvisoryMatch& match, Suitability& s) {
                   s.route == StackRoute::official ? "official" : "an older stack carries it",
                   trouble(advisory));
   s.remark = advisory.happens;
-  s.install.insert(s.install.begin(), advisory.to_do.begin(), advisory.to_do.end());
+  const std::vector<Step> to_do = sentences(advisory.to_do);
+  s.install.insert(s.install.begin(), to_do.begin(), to_do.end());
   s.origin = advisory.origin;
 }
 
@@ -221,8 +224,9 @@ void apply_overrides_in_force(const facts::Environment& environment, const Targe
                     setting.value, target.gfx, judged->why));
     s.evidence.push_back(
         {setting.source.path, setting.source.line, setting.source.text, "an override in force"});
-    s.install.insert(s.install.begin(),
-                     fmt::format("take HSA_OVERRIDE_GFX_VERSION out of {}", setting.source.path));
+    s.install.insert(
+        s.install.begin(),
+        sentence(fmt::format("take HSA_OVERRIDE_GFX_VERSION out of {}", setting.source.path)));
     if (s.level != Level::stable) continue;
     s.level = Level::attempt;
     s.summary = "suited, once a dangerous override is taken out";
@@ -253,7 +257,7 @@ void apply_kfd(const facts::Facts& facts, const facts::Gpu& gpu, Suitability& s)
   s.remark = "";
   s.reasons.emplace_back("The compute driver (KFD) has no node for it.");
   s.evidence.push_back(show(gpu.kfd_id, "no compute node for this GPU"));
-  s.decides = "sudo dmesg | grep -iE 'kfd|atomics'   # why it was skipped";
+  s.decides = command("sudo dmesg | grep -iE 'kfd|atomics'   # why it was skipped");
 }
 
 void assess_target(const Subject& subject, const Target& target, Suitability& s) {

@@ -36,11 +36,11 @@ struct Suitability {
   std::string remark;   // What else to know at a glance; may be empty.
   std::vector<std::string> reasons;
   std::vector<Evidence> evidence;
-  std::vector<std::string> install;  // Commands and sentences, in order.
+  std::vector<Step> install;  // Commands and sentences, in order.
   // The least dangerous override that is known for the target; its risk says whether to use it.
   std::optional<OverrideAdvice> override;
-  std::vector<std::string> instead;  // Empty where the GPU is simply fine.
-  std::string decides;               // The command that shows whether it works here.
+  std::vector<Step> instead;         // Empty where the GPU is simply fine.
+  Step decides;                      // The command that shows whether it works here.
   knowledge::Origin origin;          // Of the row that decided the level,
   std::vector<std::string> sources;  // and its sources, written out.
 };

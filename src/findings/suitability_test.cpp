@@ -71,7 +71,7 @@ TEST(Suitability, follows_from_what_carries_the_target) {
     EXPECT_EQ(answer.route, one.route) << one.gfx;
     EXPECT_FALSE(answer.reasons.empty()) << one.gfx;
     EXPECT_FALSE(answer.sources.empty()) << one.gfx;
-    EXPECT_THAT(answer.decides, HasSubstr("python3 -c")) << one.gfx;
+    EXPECT_THAT(answer.decides.whole(), HasSubstr("python3 -c")) << one.gfx;
     EXPECT_EQ(answer.instead.empty(), one.level == Level::stable) << one.gfx;
     EXPECT_EQ(answer.install.empty(), one.level == Level::no) << one.gfx;
   }
@@ -80,7 +80,7 @@ TEST(Suitability, follows_from_what_carries_the_target) {
 TEST(Suitability, every_target_gets_an_answer) {
   for (const auto& [gfx, target] : tables().targets) {
     const Suitability answer = of(gfx);
-    EXPECT_FALSE(answer.summary.empty() || answer.decides.empty()) << gfx;
+    EXPECT_FALSE(answer.summary.empty() || answer.decides.text.empty()) << gfx;
     EXPECT_EQ(answer.level == Level::no, *gpu(gfx).support == knowledge::Support::unsupported)
         << gfx;
   }
@@ -99,9 +99,9 @@ TEST(Suitability, the_trap_is_said_calmly_with_its_test) {
   ASSERT_TRUE(cezanne.override.has_value());
   EXPECT_EQ(cezanne.override->value, "9.0.0");
   EXPECT_THAT(cezanne.remark, HasSubstr("no one tests that"));
-  EXPECT_THAT(cezanne.decides, HasSubstr("HSA_OVERRIDE_GFX_VERSION=9.0.0 python3"));
-  EXPECT_THAT(cezanne.decides, HasSubstr("gfx900"));
-  EXPECT_THAT(cezanne.instead, Contains(HasSubstr("Vulkan")));
+  EXPECT_THAT(cezanne.decides.whole(), HasSubstr("HSA_OVERRIDE_GFX_VERSION=9.0.0 python3"));
+  EXPECT_THAT(cezanne.decides.whole(), HasSubstr("gfx900"));
+  EXPECT_THAT(texts_of(cezanne.instead), Contains(HasSubstr("Vulkan")));
 }
 
 TEST(Suitability, dangerous_overrides_are_never_advised) {
@@ -114,7 +114,7 @@ TEST(Suitability, dangerous_overrides_are_never_advised) {
 TEST(Suitability, another_gpu_of_the_machine_comes_first) {
   const auto facts = machine({gpu("gfx902", "0000:0b:00.0"), gpu("gfx1102")});
   const Suitability vega = assess_first(facts);
-  EXPECT_THAT(vega.instead.front(), HasSubstr("AMD gfx1102"));
+  EXPECT_THAT(vega.instead.front().whole(), HasSubstr("AMD gfx1102"));
   EXPECT_THAT(vega.remark, HasSubstr("Use AMD gfx1102 instead"));
 }
 
@@ -131,7 +131,7 @@ TEST(Suitability, bad_firmware_lowers_it_and_comes_first_among_the_steps) {
   halo.firmware.versions["mes"] = known<std::uint64_t>(0x83);
   const Suitability answer = assess_first(machine({halo}));
   EXPECT_EQ(answer.level, Level::attempt);
-  EXPECT_THAT(answer.install.front(), HasSubstr("linux-firmware"));
+  EXPECT_THAT(answer.install.front().whole(), HasSubstr("linux-firmware"));
   EXPECT_EQ(answer.origin.certainty, knowledge::Certainty::measured);
   halo.firmware.versions["mes"] = known<std::uint64_t>(0x84);
   EXPECT_EQ(assess_first(machine({halo})).level, Level::stable);
@@ -171,7 +171,7 @@ TEST(Suitability, an_override_in_force_counts) {
   const Suitability answer = assess_first(facts);
   EXPECT_EQ(answer.level, Level::attempt);
   EXPECT_THAT(answer.reasons, Contains(HasSubstr("registers")));
-  EXPECT_THAT(answer.install.front(), HasSubstr("/etc/environment"));
+  EXPECT_THAT(answer.install.front().whole(), HasSubstr("/etc/environment"));
 }
 
 TEST(Suitability, what_the_compute_driver_skipped_is_not_usable) {

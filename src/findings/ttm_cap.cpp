@@ -58,14 +58,14 @@ std::vector<Finding> find(const Subject& subject) {
     finding.fix = steps_to_raise(*limit, machine);
     finding.fix.insert(
         finding.fix.begin(),
-        fmt::format("raise TTM's limit to {} ({} stay with the system):", to_string(limit->advised),
-                    to_string(limit->ram - limit->advised)));
+        sentence(fmt::format("raise TTM's limit to {} ({} stay with the system):",
+                             to_string(limit->advised), to_string(limit->ram - limit->advised))));
     if (machine.option("amdgpu", "gttsize") != nullptr) {
-      finding.fix.emplace_back(
-          "amdgpu.gttsize is deprecated and not needed any more: drop it, GTT then follows TTM's "
-          "limit");
+      finding.fix.push_back(
+          sentence("amdgpu.gttsize is deprecated and not needed any more: drop it, GTT then "
+                   "follows TTM's limit"));
     }
-    finding.next = "headroom fix ttm-cap";
+    finding.next = NextCommand::fix("ttm-cap");
     finding.claim = Claim{Verdict::limited, 0.95, {}};
     findings.push_back(std::move(finding));
   }

@@ -24,8 +24,9 @@ std::vector<Finding> find(const Subject& subject) {
       "The kernel gives it back by itself when memory gets short. It explains RAM that no process "
       "has and no GPU counts."};
   finding.evidence = {show(memory.gpu_reclaim, "freed by GPUs and kept")};
-  finding.fix = {"echo 2 | sudo tee /proc/sys/vm/drop_caches   (harmless; caches fill again)"};
-  finding.next = "headroom reclaim";
+  finding.fix = {
+      command("echo 2 | sudo tee /proc/sys/vm/drop_caches", "(harmless; caches fill again)")};
+  finding.next = NextCommand::reclaim();
   return {finding};
 }
 

@@ -51,12 +51,11 @@ std::vector<Finding> find(const Subject& subject) {
       finding.evidence.push_back(
           show(machine.kernel, "kernels before 6.10 offer ROCm the carve-out alone"));
     }
-    finding.fix = {
-        "boot a kernel from 6.10 on (6.16.9 or later is best): the pool then comes from system "
-        "memory",
-        "or give the GPU more in the BIOS: UMA Frame Buffer Size",
-        "or use Vulkan, which uses the carve-out and GTT together"};
-    finding.next = "headroom check";
+    finding.fix = {sentence("boot a kernel from 6.10 on (6.16.9 or later is best): the pool then "
+                            "comes from system memory"),
+                   sentence("or give the GPU more in the BIOS: UMA Frame Buffer Size"),
+                   sentence("or use Vulkan, which uses the carve-out and GTT together")};
+    finding.next = NextCommand::check();
     finding.claim =
         Claim{Verdict::limited, 0.85, {{"kernel-too-old", 0.4, "uname -r   (below 6.10)"}}};
     findings.push_back(std::move(finding));

@@ -30,9 +30,9 @@ std::vector<Finding> find(const Subject& subject) {
     finding.evidence = {show(limit, "the group's limit"),
                         show(binding->limit, "what hipMalloc can take beside it")};
     finding.fix = {
-        "bound the job itself (PyTorch: torch.cuda.set_per_process_memory_fraction), "
-        "or lower TTM's limit for the whole machine"};
-    finding.next = "headroom check --if ttm.pages_limit=SIZE";
+        sentence("bound the job itself (PyTorch: torch.cuda.set_per_process_memory_fraction), or "
+                 "lower TTM's limit for the whole machine")};
+    finding.next = NextCommand::check("--if ttm.pages_limit=SIZE");
     findings.push_back(std::move(finding));
   }
   return findings;

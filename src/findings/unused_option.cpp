@@ -24,9 +24,9 @@ std::vector<Finding> find(const Subject& subject) {
   finding.evidence = {{unused->source.path, unused->source.line, unused->source.text, "the option"},
                       show(machine.pages_limit, "the limit in force, of " + machine.ttm_module +
                                                     ": " + to_string(*machine.pages_limit))};
-  finding.fix = {
-      fmt::format("name it {}.pages_limit={}, then reboot", machine.ttm_module, unused->value)};
-  finding.next = "headroom check";
+  finding.fix = {sentence(
+      fmt::format("name it {}.pages_limit={}, then reboot", machine.ttm_module, unused->value))};
+  finding.next = NextCommand::check();
   return {finding};
 }
 

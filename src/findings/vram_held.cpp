@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "facts/cgroup.h"
 #include "findings/memory_use.h"
 #include "findings/rules.h"
 
@@ -26,16 +27,17 @@ std::string name_of(const facts::Holder& holder) {
   return holder.command.empty() ? pid : holder.command + " (" + pid + ")";
 }
 
-std::string ask_to_stop(const facts::Holder& holder) {
-  constexpr std::string_view slurm = "slurm job ";
-  if (holder.job.starts_with(slurm)) return "scancel " + holder.job.substr(slurm.size());
-  if (!holder.container.empty()) {
-    return fmt::format("stop its container: docker stop {0}   (podman: podman stop {0})",
-                       holder.container);
+Step ask_to_stop(const facts::Holder& holder) {
+  if (const std::string_view number = facts::slurm_number(holder.job); !number.empty()) {
+    return command("scancel " + std::string(number));
   }
-  if (holder.unit.ends_with(".service")) return "sudo systemctl stop " + holder.unit;
-  return fmt::format("kill {}   ({}; it ends, and its memory comes back)", holder.pid,
-                     holder.command);
+  if (!holder.container.empty()) {
+    return sentence(fmt::format("stop its container: docker stop {0}   (podman: podman stop {0})",
+                                holder.container));
+  }
+  if (holder.unit.ends_with(".service")) return command("sudo systemctl stop " + holder.unit);
+  return command(fmt::format("kill {}", holder.pid),
+                 fmt::format("({}; it ends, and its memory comes back)", holder.command));
 }
 
 std::string join_names(const std::vector<std::string>& names) {
@@ -47,7 +49,7 @@ struct Holders {
   std::vector<std::string> names;
   std::vector<std::string> pids;
   Bytes inside, outside;  // Held by processes that are in sight, and by those that are not.
-  std::vector<std::string> fixes;
+  std::vector<Step> fixes;
 };
 
 Holders sum_up(const facts::Gpu& gpu, const MemoryUse& use, Finding& finding) {
@@ -75,14 +77,16 @@ void explain_outside(const facts::Gpu& gpu, const Holders& holders, Finding& fin
       "processes, "
       "killing python, or cleaning up from in here finds nothing and changes nothing.");
   if (!holders.pids.empty()) {
-    finding.fix.push_back(
+    finding.fix.push_back(sentence(
         fmt::format("on the host: ps -o pid,user,unit,args -p {}   (these are the host's PIDs)",
-                    join(holders.pids, ",")));
-    finding.fix.push_back("on the host: stop that service, or: kill " + join(holders.pids, " "));
+                    join(holders.pids, ","))));
+    finding.fix.push_back(
+        sentence("on the host: stop that service, or: kill " + join(holders.pids, " ")));
   } else {
-    finding.fix.push_back(fmt::format(
-        "on the host: sudo fuser -v /dev/kfd /dev/dri/renderD{}   (shows who has it open)",
-        gpu.render_minor ? std::to_string(*gpu.render_minor) : "*"));
+    finding.fix.push_back(
+        on_the_host(command("sudo fuser -v /dev/kfd /dev/dri/renderD" +
+                                (gpu.render_minor ? std::to_string(*gpu.render_minor) : "*"),
+                            "(shows who has it open)")));
   }
 }
 
@@ -156,10 +160,10 @@ std::vector<Finding> find(const Subject& subject) {
     }
     finding.fix.insert(finding.fix.end(), holders.fixes.begin(), holders.fixes.end());
     if (finding.fix.empty()) {
-      finding.fix = {"sudo headroom check   (root sees every process)",
-                     "sudo fuser -v /dev/kfd /dev/dri/*"};
+      finding.fix = {command("sudo headroom check", "(root sees every process)"),
+                     command("sudo fuser -v /dev/kfd /dev/dri/*")};
     }
-    finding.next = "headroom reclaim";
+    finding.next = NextCommand::reclaim();
     finding.claim = make_claim(facts, *use, holders);
     finding.severity =
         finding.claim->verdict == Verdict::broken ? Severity::error : Severity::warning;

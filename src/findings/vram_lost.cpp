@@ -24,10 +24,9 @@ std::vector<Finding> find(const Subject& subject) {
     finding.reasons = {
         "A reset follows a hang: a faulty kernel, an override, bad firmware, power."};
     finding.evidence = {show(lost, "the driver's counter")};
-    finding.fix = {
-        "sudo dmesg | grep -iE 'amdgpu.*(timeout|reset|fault|ras)'   (says when, and "
-        "which ring or fault came first)"};
-    finding.next = "headroom check --verbose";
+    finding.fix = {command("sudo dmesg | grep -iE 'amdgpu.*(timeout|reset|fault|ras)'",
+                           "(says when, and which ring or fault came first)")};
+    finding.next = NextCommand::check("--verbose");
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -15,16 +15,15 @@ Bytes of(const facts::Holder& holder) {
   return (holder.vram ? *holder.vram : Bytes{}) + (holder.gtt ? *holder.gtt : Bytes{});
 }
 
-std::vector<std::string> ways_out(const facts::Gpu& gpu) {
+std::vector<Step> ways_out(const facts::Gpu& gpu) {
   const std::string node =
       gpu.render_minor ? fmt::format("/dev/dri/renderD{}", *gpu.render_minor) : "/dev/dri/renderD*";
   return {
-      fmt::format(
-          "sudo fuser -v {} /dev/kfd   (a forked worker, a debugger or a monitoring service may "
-          "still have it open: stop that)",
-          node),
-      "wait half a minute: the driver frees a dead process's memory in the background",
-      "if it stays: reboot, the one way that always frees it"};
+      command(fmt::format("sudo fuser -v {} /dev/kfd", node),
+              "(a forked worker, a debugger or a monitoring service may "
+              "still have it open: stop that)"),
+      sentence("wait half a minute: the driver frees a dead process's memory in the background"),
+      sentence("if it stays: reboot, the one way that always frees it")};
 }
 
 Finding start(const facts::Gpu& gpu, const MemoryUse& use, std::string title) {
@@ -36,7 +35,7 @@ Finding start(const facts::Gpu& gpu, const MemoryUse& use, std::string title) {
   finding.evidence = {show(
       use.used, fmt::format("{} of {} in use", to_string(*use.used), to_string(use.capacity)))};
   finding.fix = ways_out(gpu);
-  finding.next = "headroom reclaim";
+  finding.next = NextCommand::reclaim();
   return finding;
 }
 

@@ -35,7 +35,7 @@ std::vector<Finding> find(const Subject& subject) {
   finding.evidence = {show(python.torch.kind, cuda ? "a build for CUDA " + *python.torch.cuda
                                                    : "neither HIP nor CUDA is in it")};
   finding.fix = steps_to_install_torch(subject, *gpus[0]);
-  finding.next = "headroom fix stack";
+  finding.next = NextCommand::fix("stack");
   if (serves_nvidia) return {finding};  // It may be there for the other GPU: said, not blamed.
   finding.severity = Severity::error;
   finding.claim = Claim{Verdict::broken, python.named ? 0.95 : 0.8, {}};

@@ -8,7 +8,6 @@
 #include "base/document_reader.h"
 #include "base/text.h"
 #include "knowledge/embedded.h"
-#include "knowledge/table_reader.h"
 
 namespace headroom::knowledge {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "knowledge/origin.h"
 
-#include "knowledge/table_reader.h"
+#include "base/document_reader.h"
 
 namespace headroom::knowledge {
 

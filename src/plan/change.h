@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -56,6 +57,9 @@ struct Change {
   BootFallback fallback = BootFallback::not_needed;
   std::vector<std::string> rescue;  // How to get back by hand if the machine does not boot.
 };
+
+// In a line of Change::rescue it stands for the change's id, which only the journal knows.
+inline constexpr std::string_view id_mark = "{id}";
 
 // Whether a step of the change can only be done by a person.
 bool has_instruction(const Change& change);

@@ -34,7 +34,7 @@ Ordered cause_json(const findings::Cause& cause) {
           {"confidence", rounded(cause.confidence)},
           {"reasons", cause.reasons},
           {"evidence", evidence_json(cause.evidence)},
-          {"fix", cause.fix}};
+          {"fix", findings::texts_of(cause.fix)}};
 }
 
 Ordered runners_up_json(const std::vector<findings::Alternative>& runners_up) {

@@ -37,40 +37,18 @@ std::string evidence_text(const std::vector<findings::Evidence>& evidence, const
   return text;
 }
 
-namespace {
-
-// "sudo dmesg   (says why)" without what stands in parentheses.
-std::string_view before_remark(std::string_view step) {
-  return step.substr(0, step.find("   ("));
+std::string command_line(const findings::Step& step) {
+  return keep_whole(printable(step.text)) +
+         (step.remark.empty() ? "" : "   " + printable(step.remark));
 }
 
-// "headroom plan, for what the job needs" begins as a command and is a sentence.
-bool is_prose(std::string_view step) {
-  return step.starts_with("headroom ") && before_remark(step).find(", ") != std::string_view::npos;
-}
-
-}  // namespace
-
-bool is_command(const std::string& step) {
-  for (const char* start : {"sudo ", "scancel ", "headroom ", "pip ", "echo ", "python3 ",
-                            "export ", "HSA_", "kill ", "on the host: sudo", "on the host: echo"}) {
-    if (step.starts_with(start)) return !is_prose(step);
-  }
-  return false;
-}
-
-std::string command_line(const std::string& step) {
-  const std::string command(before_remark(step));
-  return keep_whole(printable(command)) + printable(step.substr(command.size()));
-}
-
-std::string steps_text(const std::vector<std::string>& steps, const Style& style) {
+std::string steps_text(const std::vector<findings::Step>& steps, const Style& style) {
   std::string text;
   int number = 0;
-  for (const std::string& step : steps) {
+  for (const findings::Step& step : steps) {
     const std::string head = fmt::format("  {:>2}. ", ++number);
-    text += is_command(step) ? head + style.bold(command_line(step)) + "\n"
-                             : fold(printable(step), head, style.width);
+    text += step.is_command() ? head + style.bold(command_line(step)) + "\n"
+                              : fold(printable(step.text), head, style.width);
   }
   return text;
 }

@@ -13,14 +13,11 @@ namespace headroom::report {
 // What it means, and below it where and what: "/proc/meminfo:1  MemTotal: …".
 std::string evidence_text(const std::vector<findings::Evidence>& evidence, const Style& style);
 
-// To be typed as it stands, rather than read.
-bool is_command(const std::string& step);
-// Of such a step: the command on one line, however narrow it is; the remark behind it may be
-// folded.
-std::string command_line(const std::string& step);
+// The step, a command, on one line, however narrow it is; the remark behind it may be folded.
+std::string command_line(const findings::Step& step);
 
 // Numbered. Commands are printed whole, so that they can be copied; sentences are folded.
-std::string steps_text(const std::vector<std::string>& steps, const Style& style);
+std::string steps_text(const std::vector<findings::Step>& steps, const Style& style);
 
 // "Root cause: ttm-cap  (95 % sure)", why, the evidence, and what else it could be.
 std::string cause_text(const findings::Cause& cause,

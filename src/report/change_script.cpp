@@ -210,10 +210,8 @@ std::string title(const plan::Change& change) {
   std::string lines = comment(change.title) + "#\n";
   lines += comment("Made by: " + shell_line(change.words) + " --script");
   for (const std::string& warning : change.warnings) lines += comment("Warning: " + warning);
-  for (const std::string& line : ways_back(change, "ID")) {
-    if (line.find("headroom") == std::string::npos) {
-      lines += comment("If the machine does not come up: " + line);
-    }
+  for (const std::string& line : ways_back_without_journal(change)) {
+    lines += comment("If the machine does not come up: " + line);
   }
   return lines;
 }

@@ -102,14 +102,21 @@ std::string apply_command(const Change& change) {
 }
 
 std::vector<std::string> ways_back(const Change& change, const std::string& id) {
-  constexpr std::string_view mark = "{id}";
   std::vector<std::string> lines;
   for (std::string line : change.rescue) {
-    for (auto at = line.find(mark); at != std::string::npos; at = line.find(mark, at + id.size())) {
-      line.replace(at, mark.size(), id);
+    for (auto at = line.find(plan::id_mark); at != std::string::npos;
+         at = line.find(plan::id_mark, at + id.size())) {
+      line.replace(at, plan::id_mark.size(), id);
     }
     lines.push_back(std::move(line));
   }
+  return lines;
+}
+
+std::vector<std::string> ways_back_without_journal(const Change& change) {
+  std::vector<std::string> lines = change.rescue;
+  std::erase_if(
+      lines, [](const std::string& line) { return line.find(plan::id_mark) != std::string::npos; });
   return lines;
 }
 

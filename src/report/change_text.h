@@ -19,6 +19,9 @@ std::string to_text(const plan::Change& change, const facts::Facts& now, const S
 // stands for it while it has none.
 std::vector<std::string> ways_back(const plan::Change& change, const std::string& id);
 
+// The same for a change that is made by hand: what the journal would hold does not exist then.
+std::vector<std::string> ways_back_without_journal(const plan::Change& change);
+
 // "sudo headroom fix ttm-cap --size 120GiB --apply".
 std::string apply_command(const plan::Change& change);
 

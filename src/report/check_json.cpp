@@ -123,8 +123,8 @@ class Writer {
             {"title", finding.title},
             {"reasons", finding.reasons},
             {"evidence", evidence_json(finding.evidence)},
-            {"fix", finding.fix},
-            {"next", finding.next}};
+            {"fix", findings::texts_of(finding.fix)},
+            {"next", finding.next.text()}};
   }
 
   Ordered write_gpu(const facts::Gpu& gpu, const std::string& at) {

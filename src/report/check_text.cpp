@@ -95,9 +95,9 @@ std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
     if (is_cause || again) continue;
     said.push_back(finding.title);
     text += "  " + titled_finding(finding, style);
-    for (const std::string& step : finding.fix) {
-      text += is_command(step) ? "      " + command_line(step) + "\n"
-                               : fold(printable(step), "      ", style.width);
+    for (const findings::Step& step : finding.fix) {
+      text += step.is_command() ? "      " + command_line(step) + "\n"
+                                : fold(printable(step.text), "      ", style.width);
     }
   }
   return text.empty() ? "" : "\n" + style.bold("Also found") + "\n" + text;
@@ -134,27 +134,24 @@ std::string gpus_text(const facts::Facts& facts, const Diagnosis& diagnosis, Det
   return text;
 }
 
-// The command that mends the root cause by itself; empty where there is none.
-std::string mending_command(const Diagnosis& diagnosis) {
+// The command that mends the root cause by itself; nullptr where there is none.
+const findings::NextCommand* mending_command(const Diagnosis& diagnosis) {
   for (const findings::Finding& finding : diagnosis.findings) {
-    const bool mends =
-        finding.next.starts_with("headroom fix") || finding.next.starts_with("headroom reclaim");
-    if (mends && finding.id == diagnosis.cause->id) return finding.next;
+    if (finding.next.mends() && finding.id == diagnosis.cause->id) return &finding.next;
   }
-  return "";
+  return nullptr;
 }
 
 std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style) {
   if (diagnosis.cause) {
     std::string text =
         "\n" + style.bold("What to do") + "\n" + steps_text(diagnosis.cause->fix, style);
-    const std::string command = mending_command(diagnosis);
-    if (command.empty()) return text;
-    const std::string_view more =
-        command.starts_with("headroom fix") ? ", and it can be undone" : "";
+    const findings::NextCommand* command = mending_command(diagnosis);
+    if (command == nullptr) return text;
+    const std::string_view more = command->can_be_undone() ? ", and it can be undone" : "";
     return text + "\n" +
-           next_line(command, fmt::format("(shows what it would do here; --apply does it{})", more),
-                     style);
+           next_line(command->text(),
+                     fmt::format("(shows what it would do here; --apply does it{})", more), style);
   }
   if (diagnosis.verdict == Verdict::ok || diagnosis.verdict == Verdict::no_gpu) {
     const char* why = facts.gpus.empty() ? "says what a job needs" : "says whether a job fits";

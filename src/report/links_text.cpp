@@ -14,7 +14,7 @@ using Row = std::vector<std::string>;
 
 std::string index_words(const facts::Fact<std::uint64_t>& index) {
   if (index) return std::to_string(*index);
-  return index.missing().text == "hidden by a mask" ? "hidden" : "-";
+  return facts::is_hidden(index) ? "hidden" : "-";
 }
 
 std::string number_words(const facts::Fact<std::uint64_t>& number) {

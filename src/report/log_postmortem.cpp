@@ -94,8 +94,9 @@ std::string root_cause(const LogDiagnosis& diagnosis) {
 std::string what_to_change(const LogDiagnosis& diagnosis) {
   std::string text = "\n## What to change\n\n";
   int number = 0;
-  for (const std::string& step : diagnosis.cause.fix) {
-    const std::string shown = is_command(step) ? "`" + printable(step) + "`" : cell(step);
+  for (const findings::Step& step : diagnosis.cause.fix) {
+    const std::string shown =
+        step.is_command() ? "`" + printable(step.whole()) + "`" : cell(step.text);
     text += fmt::format("{}. {}\n", ++number, shown);
   }
   return text;

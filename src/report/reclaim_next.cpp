@@ -59,8 +59,7 @@ void add_choices(const plan::ReclaimPlan& plan, std::vector<std::string>& comman
   for (const plan::Spared& spared : plan.spared) {
     if (spared.choose.empty()) continue;
     const bool known = std::find(seen.begin(), seen.end(), spared.choose) != seen.end();
-    const bool desktop = spared.choose.find("--include-desktop") != std::string::npos;
-    if (known || desktop) continue;
+    if (known || spared.of_desktop) continue;
     seen.push_back(spared.choose);
     commands.push_back(fmt::format("{}{} {} --apply", start(plan, spared.needs_root),
                                    choice_of(plan.options), spared.choose));

@@ -34,7 +34,9 @@ std::string to_markdown(const findings::Rule& rule, const std::vector<RuleExampl
     if (evidence.line > 0) page += fmt::format(":{}", evidence.line);
     page += (evidence.text.empty() ? "" : "  " + printable(evidence.text)) + "\n";
   }
-  for (const std::string& step : finding.fix) page += fold(printable(step), "  -> ", 100);
+  for (const findings::Step& step : finding.fix) {
+    page += fold(printable(step.whole()), "  -> ", 100);
+  }
   return page + "```\n";
 }
 

@@ -19,10 +19,10 @@ Ordered suitability_json(const findings::Suitability& suitability, Ordered evide
           {"summary", suitability.summary},
           {"reasons", suitability.reasons},
           {"evidence", std::move(evidence)},
-          {"install", suitability.install},
+          {"install", findings::texts_of(suitability.install)},
           {"override", std::move(override)},
-          {"instead", suitability.instead},
-          {"decides", suitability.decides},
+          {"instead", findings::texts_of(suitability.instead)},
+          {"decides", suitability.decides.whole()},
           {"certainty", to_string(suitability.origin.certainty)},
           {"sources", suitability.sources}};
 }

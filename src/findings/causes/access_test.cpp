@@ -24,7 +24,7 @@ TEST(DevicePermission, a_refused_node_is_named_with_its_group) {
       "ada is not member of \"render\" group, the default DRM access group.\n");
   EXPECT_EQ(found.cause.id, "device-permission");
   EXPECT_GE(found.cause.confidence, 0.9);
-  EXPECT_THAT(found.cause.fix, Contains(HasSubstr("usermod -aG render")));
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("usermod -aG render")));
 }
 
 TEST(DevicePermission, pythons_own_wording_is_the_same) {
@@ -62,7 +62,7 @@ TEST(DevicePermission, a_rootless_container_is_told_of_its_mapping) {
       "root is not member of \"nogroup\" group, the default DRM access group.\n");
   EXPECT_EQ(found.cause.id, "device-permission");
   EXPECT_THAT(found.cause.title, HasSubstr("rootless"));
-  EXPECT_THAT(found.cause.fix, Contains(HasSubstr("keep-groups")));
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("keep-groups")));
 }
 
 TEST(DevicePermission, that_no_gpu_is_seen_is_not_enough) {
@@ -137,7 +137,7 @@ TEST(HostWithoutKfd, a_host_with_the_node_means_another_engine) {
                               "$ ls -l /dev/kfd\ncrw-rw---- 1 root render 235, 0 Mai 2 08:12 "
                               "/dev/kfd\n");
   EXPECT_EQ(found.cause.id, "host-without-kfd");
-  EXPECT_THAT(found.cause.fix, Contains(HasSubstr("docker context use default")));
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("docker context use default")));
 }
 
 TEST(HostWithoutKfd, a_bare_message_leaves_room_for_a_missing_driver) {
@@ -221,7 +221,7 @@ TEST(PcieAtomics, the_kernel_says_so_and_counts_firmware) {
       "[    7.21] kfd kfd: amdgpu: skipped device 1002:744c, PCI rejects atomics 494<509\n");
   EXPECT_EQ(found.cause.id, "pcie-atomics");
   EXPECT_GE(found.cause.confidence, 0.95);
-  EXPECT_THAT(found.cause.fix, Contains(HasSubstr("MEC 509")));
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("MEC 509")));
 }
 
 TEST(PcieAtomics, a_missing_feature_alone_is_no_failure) {

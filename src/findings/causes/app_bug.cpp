@@ -104,7 +104,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       is_of_others(raised.owner)
           ? "A library raised it, over what the program handed it; the GPU's software has no part."
           : "It is raised by the program's own code, not by the GPU's software.");
-  bug.fix.emplace_back("mend the line that the last \"File …, line …\" of the traceback names");
+  bug.fix.push_back(
+      sentence("mend the line that the last \"File …, line …\" of the traceback names"));
   bug.alternatives = {{"framework-bug", is_of_others(raised.owner) ? 0.3 : 0.05,
                        "the same program on the CPU: HIP_VISIBLE_DEVICES=\"\""}};
   return bug;

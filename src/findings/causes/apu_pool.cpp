@@ -124,18 +124,17 @@ void show_pool(const LogSubject& subject, const ApuPool& pool, Hypothesis& hypot
   }
 }
 
-std::vector<std::string> steps_to_raise_pool(const LogSubject& subject, const ApuPool& pool) {
+std::vector<Step> steps_to_raise_pool(const LogSubject& subject, const ApuPool& pool) {
   const facts::MachineFacts& machine = subject.scene.machine;
   if (pool.ram) {
     const Bytes advised = advised_gpu_limit(*pool.ram);
     return steps_to_set(machine, machine.ttm_module, "pages_limit",
                         std::to_string(advised.value / page_bytes));
   }
-  return {
-      "choose a limit that leaves the system a quarter of its RAM, 8 GiB at least; in pages of "
-      "4 KiB: GiB times 262144",
-      "echo 'options ttm pages_limit=PAGES' | sudo tee /etc/modprobe.d/ttm.conf, make the "
-      "initramfs again, and reboot"};
+  return {sentence("choose a limit that leaves the system a quarter of its RAM, 8 GiB at least; in "
+                   "pages of 4 KiB: GiB times 262144"),
+          command("echo 'options ttm pages_limit=PAGES' | sudo tee /etc/modprobe.d/ttm.conf, make "
+                  "the initramfs again, and reboot")};
 }
 
 std::string apu_name(const LogSubject& subject) {

@@ -35,7 +35,7 @@ std::optional<ApuPool> apu_pool(const LogSubject& subject);
 // The evidence and the steps that the three rules about these limits share.
 void show_pool(const LogSubject& subject, const ApuPool& pool, Hypothesis& hypothesis);
 // To as much as the RAM allows; a rule of thumb where the RAM is not known.
-std::vector<std::string> steps_to_raise_pool(const LogSubject& subject, const ApuPool& pool);
+std::vector<Step> steps_to_raise_pool(const LogSubject& subject, const ApuPool& pool);
 
 // "Radeon 8060S", or "the integrated GPU".
 std::string apu_name(const LogSubject& subject);

@@ -58,42 +58,41 @@ bool is_of_foreign_vendor(const std::string& asked, Vendor vendor) {
 void advise(const Observation& line, const std::string& asked, Hypothesis& missing) {
   if (line.id() == "provider-missing") {
     missing.fix = {
-        "see what this build has: python -c 'import onnxruntime as o; "
-        "print(o.get_available_providers())'",
-        "pip uninstall onnxruntime onnxruntime-gpu; then AMD's wheel (onnxruntime-rocm or "
-        "onnxruntime-migraphx) from https://repo.radeon.com/rocm/manylinux/",
-        "from ROCm 7.1 on there is no ROCMExecutionProvider: ask for MIGraphXExecutionProvider",
-    };
+        sentence("see what this build has: python -c 'import onnxruntime as o; "
+                 "print(o.get_available_providers())'"),
+        command("pip uninstall onnxruntime onnxruntime-gpu; then AMD's wheel (onnxruntime-rocm or "
+                "onnxruntime-migraphx) from https://repo.radeon.com/rocm/manylinux/"),
+        sentence("from ROCm 7.1 on there is no ROCMExecutionProvider: ask for "
+                 "MIGraphXExecutionProvider")};
     return;
   }
   if (line.id() == "distributed-missing") {
-    missing.fix = {
-        "see what this build has: python -c 'import torch.distributed as d; "
-        "print(d.is_available())'",
-        "a job on one GPU needs none of it: leave out init_process_group, FSDP and "
-        "DistributedDataParallel, or take a release of the library that asks is_available() first",
-        "several GPUs: PyTorch for ROCm on Linux; the builds for Windows have no torch.distributed",
-    };
+    missing.fix = {sentence("see what this build has: python -c 'import torch.distributed as d; "
+                            "print(d.is_available())'"),
+                   sentence("a job on one GPU needs none of it: leave out init_process_group, FSDP "
+                            "and DistributedDataParallel, or take a release of the library that "
+                            "asks is_available() first"),
+                   sentence("several GPUs: PyTorch for ROCm on Linux; the builds for Windows have "
+                            "no torch.distributed")};
     return;
   }
   if (line.id() == "no-comm-backend") {
     missing.fix = {
-        "see what this build has: python -c 'import torch.distributed as d; "
-        "print(d.is_nccl_available(), d.is_gloo_available(), d.is_mpi_available())'",
-        "on AMD GPUs \"nccl\" names RCCL: install PyTorch for ROCm on Linux, from "
-        "https://download.pytorch.org/whl/rocm6.4",
-        "without GPUs, and on Windows: init_process_group(backend=\"gloo\")",
-    };
+        sentence("see what this build has: python -c 'import torch.distributed as d; "
+                 "print(d.is_nccl_available(), d.is_gloo_available(), d.is_mpi_available())'"),
+        sentence("on AMD GPUs \"nccl\" names RCCL: install PyTorch for ROCm on Linux, from "
+                 "https://download.pytorch.org/whl/rocm6.4"),
+        sentence("without GPUs, and on Windows: init_process_group(backend=\"gloo\")")};
     if (to_lower(asked) == "hccl") {
-      missing.fix.insert(missing.fix.begin(),
-                         "HCCL belongs to Huawei's NPUs and Intel's Gaudi: ask for \"nccl\" here");
+      missing.fix.insert(
+          missing.fix.begin(),
+          sentence("HCCL belongs to Huawei's NPUs and Intel's Gaudi: ask for \"nccl\" here"));
     }
     return;
   }
-  missing.fix = {
+  missing.fix = {sentence(
       fmt::format("install or build the program with {}, or ask for a back-end that it has",
-                  asked.empty() ? "the back-end" : asked),
-  };
+                  asked.empty() ? "the back-end" : asked))};
 }
 
 std::optional<Hypothesis> find(const LogSubject& subject) {

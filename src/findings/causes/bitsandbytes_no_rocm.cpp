@@ -45,15 +45,15 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     bits.evidence.push_back(show(subject.scene.torch_rocm, "what torch was built for"));
   }
   const std::string gfx = subject.scene.gfx();
-  bits.fix = {
-      "pip install -U bitsandbytes   (0.49 and later bring libraries for ROCm 6 and 7 on Linux)",
-      fmt::format("or build it: git clone https://github.com/bitsandbytes-foundation/bitsandbytes "
+  bits.fix = {command("pip install -U bitsandbytes",
+                      "(0.49 and later bring libraries for ROCm 6 and 7 on Linux)"),
+              sentence(fmt::format(
+                  "or build it: git clone https://github.com/bitsandbytes-foundation/bitsandbytes "
                   "&& cd bitsandbytes && cmake -DCOMPUTE_BACKEND=hip -DBNB_ROCM_ARCH={} -S . && "
                   "make && pip install .",
-                  gfx.empty() ? "gfx…" : gfx),
-      "a library of a near release can be named: export BNB_ROCM_VERSION=72",
-      "python -m bitsandbytes   (tells which library it takes)",
-  };
+                  gfx.empty() ? "gfx…" : gfx)),
+              sentence("a library of a near release can be named: export BNB_ROCM_VERSION=72"),
+              sentence("python -m bitsandbytes   (tells which library it takes)")};
   bits.alternatives = {
       {"rocm-version-mismatch", 0.1, "python -m bitsandbytes"},
       {"wrong-wheel", amd ? 0.1 : 0.4, "python3 -c \"import torch; print(torch.version.hip)\""}};

@@ -81,12 +81,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   limit.evidence.push_back(show(subject, *claim.seen));
   if (told != nullptr) limit.evidence.push_back(show(subject, *told));
   limit.fix = {
-      "see who killed it, on the host: sudo dmesg -T | grep -iE 'oom-kill|Killed process'   "
-      "(CONSTRAINT_MEMCG: the limit; CONSTRAINT_NONE: the machine's RAM)",
-      "raise the limit: Kubernetes resources.limits.memory; docker run --memory, --shm-size; Slurm "
-      "--mem; systemd MemoryMax=",
-      "or need less host RAM: fewer data loader workers, safetensors with mmap, llama.cpp "
-      "--cache-ram (LLAMA_ARG_CACHE_RAM), ollama OLLAMA_MAX_LOADED_MODELS=1"};
+      sentence("see who killed it, on the host: sudo dmesg -T | grep -iE 'oom-kill|Killed process' "
+               "  (CONSTRAINT_MEMCG: the limit; CONSTRAINT_NONE: the machine's RAM)"),
+      sentence("raise the limit: Kubernetes resources.limits.memory; docker run --memory, "
+               "--shm-size; Slurm --mem; systemd MemoryMax="),
+      sentence("or need less host RAM: fewer data loader workers, safetensors with mmap, llama.cpp "
+               "--cache-ram (LLAMA_ARG_CACHE_RAM), ollama OLLAMA_MAX_LOADED_MODELS=1")};
   limit.alternatives = {
       {"job-too-big", claim.sure > 0.9 ? 0.05 : 0.3,
        "dmesg shows CONSTRAINT_NONE: the machine's RAM was full"},

@@ -62,11 +62,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   show_some(subject, {"nccl-timeout", "frame-in-collective", "nccl-error", "several-ranks"}, 3,
             waiting);
   waiting.fix = {
-      "see where each rank stands: py-spy dump --pid PID, for every rank",
-      "which operation, which ranks: TORCH_DISTRIBUTED_DEBUG=DETAIL NCCL_DEBUG=INFO CMD",
-      "rule out the way between the GPUs: NCCL_P2P_DISABLE=1 CMD; then NCCL_SHM_DISABLE=1 CMD",
-      "DataParallel: use DistributedDataParallel with one process per GPU",
-  };
+      sentence("see where each rank stands: py-spy dump --pid PID, for every rank"),
+      sentence("which operation, which ranks: TORCH_DISTRIBUTED_DEBUG=DETAIL NCCL_DEBUG=INFO CMD"),
+      sentence(
+          "rule out the way between the GPUs: NCCL_P2P_DISABLE=1 CMD; then NCCL_SHM_DISABLE=1 CMD"),
+      sentence("DataParallel: use DistributedDataParallel with one process per GPU")};
   waiting.alternatives.push_back(
       {"rccl-p2p", 0.35, "NCCL_P2P_DISABLE=1 CMD; grep iommu=pt /proc/cmdline"});
   return waiting;

@@ -101,7 +101,7 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
         "One thing failed at first; the run did without it and went on with its work.");
     healthy.evidence.push_back(show(subject, *made_up, "failed, and the run went on without it"));
   }
-  healthy.fix.emplace_back("nothing to repair");
+  healthy.fix.push_back(sentence("nothing to repair"));
   return healthy;
 }
 
@@ -119,10 +119,11 @@ Hypothesis conclude_not_amd(const LogSubject& subject) {
   other.evidence.push_back(show(vendor, "whose GPU it is"));
   add_evidence(subject, Role::failure, 4, other);
   if (*vendor == Vendor::nvidia) {
-    other.fix.emplace_back("NVIDIA's own view: nvidia-smi; sudo dmesg -T | grep -iE 'NVRM|Xid'");
+    other.fix.push_back(
+        sentence("NVIDIA's own view: nvidia-smi; sudo dmesg -T | grep -iE 'NVRM|Xid'"));
   }
-  other.fix.emplace_back(
-      "headroom knows AMD's GPUs; what it would advise here does not apply to this machine");
+  other.fix.push_back(command(
+      "headroom knows AMD's GPUs; what it would advise here does not apply to this machine"));
   return other;
 }
 
@@ -146,7 +147,7 @@ Hypothesis conclude_insufficient(const LogSubject& subject, double best_guess) {
     unknown.evidence.push_back(
         {join(subject.log_names, ", "), 0, "", "no line of it is known to tell a failure"});
   }
-  unknown.fix = std::move(missing.commands);
+  unknown.fix = sentences(missing.commands);
   return unknown;
 }
 

@@ -39,10 +39,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   cpu.evidence.push_back(show(subject, *death, logs::describe(*death)));
   if (lacks != nullptr) cpu.evidence.push_back(show(subject, *lacks));
   cpu.fix = {
-      "see what it has: grep -o -w -E 'avx|avx2|avx512f' /proc/cpuinfo | sort | uniq -c",
-      "in a virtual machine: give it the host's processor type (Proxmox, QEMU: cpu host)",
-      "else: a build of the program without AVX, or another processor",
-  };
+      sentence("see what it has: grep -o -w -E 'avx|avx2|avx512f' /proc/cpuinfo | sort | uniq -c"),
+      sentence("in a virtual machine: give it the host's processor type (Proxmox, QEMU: cpu host)"),
+      sentence("else: a build of the program without AVX, or another processor")};
   cpu.alternatives.push_back({"crash-loop", 0.2, "sudo dmesg | grep -i 'trap invalid opcode'"});
   return cpu;
 }

@@ -54,9 +54,9 @@ void consider_selinux(const LogSubject& subject, Hypothesis& loop) {
       "under SELinux that is often a denied \"map\" of /dev/kfd.";
   loop.fix.insert(
       loop.fix.begin(),
-      {"see whether SELinux denies it: sudo ausearch -m avc -ts today | grep hsa_device",
-       "if so: sudo setsebool -P container_use_devices=true, or podman run "
-       "--security-opt label=disable …"});
+      {sentence("see whether SELinux denies it: sudo ausearch -m avc -ts today | grep hsa_device"),
+       sentence("if so: sudo setsebool -P container_use_devices=true, or podman run --security-opt "
+                "label=disable …")});
   loop.alternatives.insert(
       loop.alternatives.begin(),
       {"device-permission", 0.45, "sudo ausearch -m avc -ts today | grep -E 'kfd|hsa_device'"});
@@ -81,13 +81,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   show_some(subject, {"crash-frame", "worker-killed", "segfault", "aborted", "signal-exit"}, 3,
             loop);
   show_some(subject, {"worker-started", "restarted", "runner-died"}, 2, loop);
-  loop.fix = {
-      "get the place of the crash: PYTHONFAULTHANDLER=1 in the service's environment, or "
-      "coredumpctl gdb",
-      "the kernel's side of the same minute: sudo dmesg -T | grep -iE 'segfault|trap|amdgpu|oom'",
-      "try the program's last release before this one, and its CPU build, to tell the GPU's "
-      "libraries from the rest",
-  };
+  loop.fix = {sentence("get the place of the crash: PYTHONFAULTHANDLER=1 in the service's "
+                       "environment, or coredumpctl gdb"),
+              sentence("the kernel's side of the same minute: sudo dmesg -T | grep -iE "
+                       "'segfault|trap|amdgpu|oom'"),
+              sentence("try the program's last release before this one, and its CPU build, to tell "
+                       "the GPU's libraries from the rest")};
   loop.alternatives.push_back(
       {"framework-bug", 0.3, "coredumpctl gdb, then bt: which library the innermost frame is in"});
   loop.alternatives.push_back(

@@ -71,8 +71,8 @@ bool masks_leave_none(const LogSubject& subject, Hypothesis& index) {
     }
     index.evidence.push_back(show(subject, *mask.line, "the mask"));
     index.evidence.push_back(show(subject, *lost));
-    index.fix = {behind ? "set one of the two alone: unset ROCR_VISIBLE_DEVICES"
-                        : fmt::format("unset {}", name)};
+    index.fix = {behind ? sentence("set one of the two alone: unset ROCR_VISIBLE_DEVICES")
+                        : sentence(fmt::format("unset {}", name))};
     return true;
   }
   return false;
@@ -118,7 +118,7 @@ Count asked_device(const LogSubject& subject) {
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis index;
   if (masks_leave_none(subject, index)) {
-    index.fix.emplace_back("rocminfo | grep -E 'Marketing|gfx'   (the GPUs, from 0)");
+    index.fix.push_back(sentence("rocminfo | grep -E 'Marketing|gfx'   (the GPUs, from 0)"));
     return index;
   }
   const Observation* filtered = subject.log.first("ollama-device-filtered");
@@ -148,12 +148,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     if (line != nullptr && line != bad) index.evidence.push_back(show(subject, *line));
   }
   index.fix = {
-      "what is visible: python3 -c 'import torch; print(torch.cuda.device_count())'; env | grep "
-      "VISIBLE_DEVICES",
-      "ask for a device from 0 up to that number minus one (also the number of processes: "
-      "--nproc-per-node, --tensor-parallel-size), or widen the mask",
-      "set one mask only; under Ray: RAY_EXPERIMENTAL_NOSET_HIP_VISIBLE_DEVICES=1",
-  };
+      sentence("what is visible: python3 -c 'import torch; print(torch.cuda.device_count())'; env "
+               "| grep VISIBLE_DEVICES"),
+      sentence("ask for a device from 0 up to that number minus one (also the number of processes: "
+               "--nproc-per-node, --tensor-parallel-size), or widen the mask"),
+      sentence("set one mask only; under Ray: RAY_EXPERIMENTAL_NOSET_HIP_VISIBLE_DEVICES=1")};
   return index;
 }
 

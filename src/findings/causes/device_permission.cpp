@@ -18,35 +18,37 @@ void advise(const LogSubject& subject, const std::string& group, Hypothesis& acc
   const std::string engine = container_engine(subject.scene);
   const std::string join = fmt::format("sudo usermod -aG {},video \"$USER\"", group);
   if (engine.empty()) {
-    access.fix = {join, "log out and in again (a new shell is not enough), then: id -nG",
-                  "a service: sudo usermod -aG " + group + ",video SERVICE_USER, and restart it",
-                  "rocminfo | grep gfx"};
+    access.fix = {
+        command(join), sentence("log out and in again (a new shell is not enough), then: id -nG"),
+        sentence("a service: sudo usermod -aG " + group + ",video SERVICE_USER, and restart it"),
+        sentence("rocminfo | grep gfx")};
     return;
   }
-  access.fix = {"on the host: ls -ln /dev/kfd /dev/dri/renderD*   (their groups, as numbers)"};
+  access.fix = {
+      sentence("on the host: ls -ln /dev/kfd /dev/dri/renderD*   (their groups, as numbers)")};
   if (engine == "podman") {
-    access.fix.push_back("on the host: " + join + ", then log in again");
-    access.fix.emplace_back(
-        "podman run --device /dev/kfd --device /dev/dri --group-add keep-groups …");
+    access.fix.push_back(on_the_host(command(join + ", then log in again")));
+    access.fix.push_back(
+        sentence("podman run --device /dev/kfd --device /dev/dri --group-add keep-groups …"));
   } else if (engine == "kubernetes") {
-    access.fix.emplace_back(
-        "in the pod: securityContext.supplementalGroups: [those numbers], with AMD's device "
-        "plugin giving the device");
+    access.fix.push_back(
+        sentence("in the pod: securityContext.supplementalGroups: [those numbers], with AMD's "
+                 "device plugin giving the device"));
   } else if (engine == "lxc") {
-    access.fix.emplace_back(
+    access.fix.push_back(sentence(
         "in the container's configuration: dev0: /dev/kfd,gid=RENDER and dev1: "
-        "/dev/dri/renderD128,gid=RENDER, RENDER being the group's number inside the container");
+        "/dev/dri/renderD128,gid=RENDER, RENDER being the group's number inside the container"));
   } else {
-    access.fix.emplace_back(
-        "docker run --device /dev/kfd --device /dev/dri --group-add NUMBER …, each number once");
+    access.fix.push_back(sentence(
+        "docker run --device /dev/kfd --device /dev/dri --group-add NUMBER …, each number once"));
   }
   if (is_rootless(subject)) {
-    access.fix.emplace_back(
-        "rootless engines that keep no groups: let everybody open the node, on the host: echo "
-        "'KERNEL==\"kfd\", MODE=\"0666\"' | sudo tee /etc/udev/rules.d/70-kfd.rules && sudo "
-        "udevadm control --reload && sudo udevadm trigger");
+    access.fix.push_back(
+        sentence("rootless engines that keep no groups: let everybody open the node, on the host: "
+                 "echo 'KERNEL==\"kfd\", MODE=\"0666\"' | sudo tee /etc/udev/rules.d/70-kfd.rules "
+                 "&& sudo udevadm control --reload && sudo udevadm trigger"));
   }
-  access.fix.emplace_back("with SELinux: sudo setsebool -P container_use_devices=true");
+  access.fix.push_back(sentence("with SELinux: sudo setsebool -P container_use_devices=true"));
 }
 
 // The node's group is not among the user's: no message needed.

@@ -36,11 +36,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
             : "A write failed for want of space (ENOSPC); nothing here is about the GPU.");
   disk.evidence.push_back(show(subject, *full));
   disk.fix = {
-      quota ? "see the quota: quota -s; or ask who runs the file system"
-            : "see which file system is full: df -h; and inodes: df -i",
-      "what usually fills it: pip cache purge; docker system df; du -sh ~/.cache/huggingface",
-      "a full /tmp alone: TMPDIR=/path/with/space pip install …",
-  };
+      sentence(quota ? "see the quota: quota -s; or ask who runs the file system"
+                     : "see which file system is full: df -h; and inodes: df -i"),
+      sentence(
+          "what usually fills it: pip cache purge; docker system df; du -sh ~/.cache/huggingface"),
+      sentence("a full /tmp alone: TMPDIR=/path/with/space pip install …")};
   return disk;
 }
 

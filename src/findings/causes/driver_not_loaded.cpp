@@ -26,12 +26,13 @@ bool unsigned_module(const LogSubject& subject, Hypothesis& driver) {
   driver.evidence.push_back(show(subject, *key));
   if (context != nullptr) driver.evidence.push_back(show(subject, *context));
   driver.fix = {
-      "mokutil --sb-state   (must say enabled)",
-      "sudo mokutil --import /var/lib/shim-signed/mok/MOK.der   (DKMS's key; other distributions: "
-      "/var/lib/dkms/mok.pub), reboot, and choose \"Enroll MOK\"",
-      "or switch Secure Boot off in the BIOS, or remove amdgpu-dkms and use the kernel's own "
-      "driver, which is signed",
-      "sudo modprobe amdgpu && ls -l /dev/kfd"};
+      sentence("mokutil --sb-state   (must say enabled)"),
+      command("sudo mokutil --import /var/lib/shim-signed/mok/MOK.der",
+              "(DKMS's key; other "
+              "distributions: /var/lib/dkms/mok.pub), reboot, and choose \"Enroll MOK\""),
+      sentence("or switch Secure Boot off in the BIOS, or remove amdgpu-dkms and use the kernel's "
+               "own driver, which is signed"),
+      command("sudo modprobe amdgpu && ls -l /dev/kfd")};
   return true;
 }
 
@@ -54,11 +55,13 @@ bool build_failed(const LogSubject& subject, Hypothesis& driver) {
       "against this one, or the kernel's headers are missing.");
   driver.evidence.push_back(show(subject, *dkms));
   driver.fix = {
-      "the reason: grep -n -m5 -iE 'error|No such file' /var/lib/dkms/amdgpu/*/build/make.log",
-      "sudo apt install \"linux-headers-$(uname -r)\"   (if headers are missing)",
-      "boot a kernel that this release of amdgpu-dkms supports, or install a newer release",
-      "or use the kernel's own driver: sudo amdgpu-install --uninstall, then install with "
-      "--no-dkms; sudo modprobe amdgpu && ls -l /dev/kfd"};
+      sentence(
+          "the reason: grep -n -m5 -iE 'error|No such file' /var/lib/dkms/amdgpu/*/build/make.log"),
+      command("sudo apt install \"linux-headers-$(uname -r)\"", "(if headers are missing)"),
+      sentence(
+          "boot a kernel that this release of amdgpu-dkms supports, or install a newer release"),
+      sentence("or use the kernel's own driver: sudo amdgpu-install --uninstall, then install with "
+               "--no-dkms; sudo modprobe amdgpu && ls -l /dev/kfd")};
   return true;
 }
 
@@ -74,10 +77,10 @@ bool switched_off(const LogSubject& subject, Hypothesis& driver) {
       "/dev/kfd.");
   driver.evidence.push_back(show(subject, *off));
   if (lost != nullptr) driver.evidence.push_back(show(subject, *lost));
-  driver.fix = {"where it stands: grep -rn amdgpu /etc/modprobe.d; cat /proc/cmdline",
-                "take nomodeset or the blacklist out there (kernel command line: "
-                "/etc/default/grub, then sudo update-grub or sudo grub2-mkconfig)"};
-  for (const std::string& step : steps_to_rebuild_initramfs(subject.scene.machine)) {
+  driver.fix = {sentence("where it stands: grep -rn amdgpu /etc/modprobe.d; cat /proc/cmdline"),
+                sentence("take nomodeset or the blacklist out there (kernel command line: "
+                         "/etc/default/grub, then sudo update-grub or sudo grub2-mkconfig)")};
+  for (const Step& step : steps_to_rebuild_initramfs(subject.scene.machine)) {
     driver.fix.push_back(step);
   }
   return true;
@@ -98,9 +101,9 @@ bool bound_elsewhere(const LogSubject& subject, Hypothesis& driver) {
     driver.reasons.emplace_back("It is set aside for a virtual machine.");
     driver.evidence = {show(subject, *gpu), show(subject, one, "who drives it")};
     driver.fix = {
-        "use it inside that machine, or give it back: take its id out of vfio-pci.ids on "
-        "the kernel command line and out of /etc/modprobe.d"};
-    for (const std::string& step : steps_to_rebuild_initramfs(subject.scene.machine)) {
+        sentence("use it inside that machine, or give it back: take its id out of vfio-pci.ids on "
+                 "the kernel command line and out of /etc/modprobe.d")};
+    for (const Step& step : steps_to_rebuild_initramfs(subject.scene.machine)) {
       driver.fix.push_back(step);
     }
     return true;
@@ -124,10 +127,9 @@ bool start_failed(const LogSubject& subject, Hypothesis& driver) {
                      : fmt::format("amdgpu cannot start the GPU: the firmware {} is missing", name);
   if (file != nullptr) driver.evidence.push_back(show(subject, *file));
   if (init != nullptr) driver.evidence.push_back(show(subject, *init));
-  driver.fix = {
-      "install the newest linux-firmware of the distribution (Debian: "
-      "firmware-amd-graphics)"};
-  for (const std::string& step : steps_to_rebuild_initramfs(subject.scene.machine)) {
+  driver.fix = {sentence(
+      "install the newest linux-firmware of the distribution (Debian: firmware-amd-graphics)")};
+  for (const Step& step : steps_to_rebuild_initramfs(subject.scene.machine)) {
     driver.fix.push_back(step);
   }
   driver.alternatives = {{"kernel-too-old", 0.2, "uname -r, against the GPU's generation"},
@@ -150,12 +152,12 @@ bool not_there(const LogSubject& subject, Hypothesis& driver) {
                                      : "There is no /dev/kfd: amdgpu does not drive a GPU here";
   driver.evidence.push_back(show(subject, *sign));
   driver.fix = {
-      "lspci -nnk | grep -A3 -E 'VGA|Display|3D|accel'   (is there an AMD GPU, and who "
-      "drives it?)",
-      "sudo modprobe amdgpu",
-      "sudo dmesg | grep -iE 'amdgpu|kfd|secure boot|lockdown'   (says why, if it fails)",
-      "dkms status; ls /lib/modules/\"$(uname -r)\"   (a kernel whose modules are gone, or a "
-      "DKMS module that was not built)"};
+      sentence("lspci -nnk | grep -A3 -E 'VGA|Display|3D|accel'   (is there an AMD GPU, and who "
+               "drives it?)"),
+      command("sudo modprobe amdgpu"),
+      command("sudo dmesg | grep -iE 'amdgpu|kfd|secure boot|lockdown'", "(says why, if it fails)"),
+      sentence("dkms status; ls /lib/modules/\"$(uname -r)\"   (a kernel whose modules are gone, "
+               "or a DKMS module that was not built)")};
   driver.alternatives = {{"host-without-kfd", 0.15, "uname -r   (microsoft: it is WSL)"},
                          {"kernel-too-old", 0.15, "uname -r, against the GPU's generation"}};
   return true;

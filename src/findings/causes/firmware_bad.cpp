@@ -41,7 +41,7 @@ std::optional<Hypothesis> find_known(const LogSubject& subject, const CrashSigns
       fmt::join(knowledge::full_sources(subject.tables, match.advisory->origin), "; ")));
   bad.evidence.push_back(show(subject, *signs.of_gpu(), logs::describe(*signs.of_gpu())));
   bad.evidence.insert(bad.evidence.end(), match.evidence.begin(), match.evidence.end());
-  bad.fix = match.advisory->to_do;
+  bad.fix = sentences(match.advisory->to_do);
   bad.alternatives.push_back(
       {"gpu-hang", 0.15, "boot with what the fix says, and see whether it hangs again"});
   return bad;
@@ -81,11 +81,12 @@ std::optional<Hypothesis> find_by_chip(const LogSubject& subject, const CrashSig
   bad.evidence.push_back(show(subject, *signs.of_gpu(), logs::describe(*signs.of_gpu())));
   if (bad_package) bad.evidence.push_back(show(subject, *package));
   bad.fix = {
-      "see which firmware runs: sudo grep MES /sys/kernel/debug/dri/*/amdgpu_firmware_info",
-      "MES 0x83: update linux-firmware to a release after 20251125, rebuild the initramfs, reboot",
-      "MES 0x80: boot a kernel from 6.18 on; until then amdgpu.cwsr_enable=0 on the kernel command "
-      "line",
-  };
+      sentence(
+          "see which firmware runs: sudo grep MES /sys/kernel/debug/dri/*/amdgpu_firmware_info"),
+      sentence("MES 0x83: update linux-firmware to a release after 20251125, rebuild the "
+               "initramfs, reboot"),
+      sentence("MES 0x80: boot a kernel from 6.18 on; until then amdgpu.cwsr_enable=0 on the "
+               "kernel command line")};
   bad.alternatives.push_back(
       {"gpu-hang", 0.4, "sudo grep MES /sys/kernel/debug/dri/*/amdgpu_firmware_info; uname -r"});
   return bad;
@@ -106,9 +107,9 @@ std::optional<Hypothesis> find_missing_file(const LogSubject& subject) {
       "The installed linux-firmware is older than the GPU, or the initramfs lacks its files.");
   missing.evidence = {show(subject, *file), show(subject, *failed)};
   missing.fix = {
-      "update linux-firmware (Debian, Ubuntu: sudo apt install --only-upgrade linux-firmware)",
-      "make the initramfs again, which holds a copy, and reboot",
-  };
+      sentence(
+          "update linux-firmware (Debian, Ubuntu: sudo apt install --only-upgrade linux-firmware)"),
+      sentence("make the initramfs again, which holds a copy, and reboot")};
   missing.alternatives.push_back(
       {"driver-not-loaded", 0.3, "lsmod | grep amdgpu; sudo dmesg | grep -i amdgpu"});
   return missing;

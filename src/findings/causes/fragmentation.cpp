@@ -56,11 +56,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                     "still alive, so that no part of it is large enough."};
   pieces.evidence.push_back(show(subject, *claim.seen));
   pieces.fix = {
-      "headroom run CMD, whose allocator packs what is free and needs no setting",
-      "or: export PYTORCH_HIP_ALLOC_CONF=garbage_collection_threshold:0.8,max_split_size_mb:512",
-      "with PyTorch 2.12 or later and ROCm 7.0 or later also: "
-      "PYTORCH_ALLOC_CONF=expandable_segments:True (before that it is not supported on ROCm)",
-      "between the stages of a workflow: torch.cuda.empty_cache()"};
+      sentence("headroom run CMD, whose allocator packs what is free and needs no setting"),
+      sentence("or: export "
+               "PYTORCH_HIP_ALLOC_CONF=garbage_collection_threshold:0.8,max_split_size_mb:512"),
+      sentence(
+          "with PyTorch 2.12 or later and ROCm 7.0 or later also: "
+          "PYTORCH_ALLOC_CONF=expandable_segments:True (before that it is not supported on ROCm)"),
+      sentence("between the stages of a workflow: torch.cuda.empty_cache()")};
   pieces.alternatives = {
       {"job-too-big", 0.15, "torch.cuda.max_memory_allocated() against the card's size"},
       {"vram-held-by-other", 0.05, "rocm-smi --showpids, with the job stopped"}};

@@ -127,14 +127,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       "program that uses it.");
   bug.evidence.push_back(show(subject, *sign.line, logs::describe(*sign.line)));
   show_some(subject, {"report-a-bug", "framework-frame", "crash-frame"}, 2, bug);
-  bug.fix = {
-      "try the framework's next release, or its nightly build",
-      "make the smallest program that shows it, and report it with: python -m "
-      "torch.utils.collect_env",
-  };
+  bug.fix = {sentence("try the framework's next release, or its nightly build"),
+             sentence("make the smallest program that shows it, and report it with: python -m "
+                      "torch.utils.collect_env")};
   const bool generated = raised_in(subject.log, *sign.line).owner == CodeOwner::generated;
   if (generated || subject.log.seen("kernel-compiler-crash")) {
-    bug.fix.insert(bug.fix.begin(), "until then run without the compiler: TORCH_COMPILE_DISABLE=1");
+    bug.fix.insert(bug.fix.begin(),
+                   sentence("until then run without the compiler: TORCH_COMPILE_DISABLE=1"));
   }
   const bool of_allocator = sign.line->value("where").find("Allocator") != std::string_view::npos;
   if (of_allocator) {

@@ -192,11 +192,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     wrong.evidence.push_back(show(subject, *line));
   }
   wrong.fix = {
-      "compare the two: cat /sys/class/drm/card*/device/mem_info_vram_used, and python -c 'import "
-      "torch; print(torch.cuda.mem_get_info())'",
-      "tell the program how much it may take instead of letting it measure: vLLM "
-      "--gpu-memory-utilization or --kv-cache-memory-bytes, llama.cpp -ngl, ollama num_gpu",
-      "look for a newer release of that program; this is reported and mended per program"};
+      sentence("compare the two: cat /sys/class/drm/card*/device/mem_info_vram_used, and python -c "
+               "'import torch; print(torch.cuda.mem_get_info())'"),
+      sentence(
+          "tell the program how much it may take instead of letting it measure: vLLM "
+          "--gpu-memory-utilization or --kv-cache-memory-bytes, llama.cpp -ngl, ollama num_gpu"),
+      sentence(
+          "look for a newer release of that program; this is reported and mended per program")};
   wrong.alternatives = {{"vram-held-by-other", memory.no_processes != nullptr ? 0.15 : 0.3,
                          "amdgpu_top, with the job stopped"},
                         {"framework-bug", 0.2, "the same job with the program's previous release"}};

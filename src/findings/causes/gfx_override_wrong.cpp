@@ -58,7 +58,7 @@ std::optional<Hypothesis> find_refused(const LogSubject& subject) {
   wrong.title = "The runtime refuses what HSA_OVERRIDE_GFX_VERSION names";
   wrong.reasons.emplace_back("Newer runtimes take no target of another major version.");
   wrong.evidence.push_back(show(subject, *refused));
-  wrong.fix.emplace_back("unset HSA_OVERRIDE_GFX_VERSION");
+  wrong.fix.push_back(sentence("unset HSA_OVERRIDE_GFX_VERSION"));
   return wrong;
 }
 
@@ -79,16 +79,16 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     wrong.evidence.insert(wrong.evidence.begin(),
                           show(subject, *symptom, logs::describe(*symptom)));
   }
-  wrong.fix = {
-      "unset HSA_OVERRIDE_GFX_VERSION   (also in compose files, systemd units and profiles)"};
+  wrong.fix = {sentence(
+      "unset HSA_OVERRIDE_GFX_VERSION   (also in compose files, systemd units and profiles)")};
   const auto* target = subject.tables.target(forced->own);
   for (const auto& [other, judged] : target->overrides) {
     if (judged.risk == Risk::dangerous || !knowledge::target_of_override(other)) continue;
-    wrong.fix.push_back(fmt::format(
+    wrong.fix.push_back(sentence(fmt::format(
         "if the program has no code for {}: export HSA_OVERRIDE_GFX_VERSION={}   (risk: {})",
-        forced->own, other, to_string(judged.risk)));
+        forced->own, other, to_string(judged.risk))));
   }
-  wrong.fix.emplace_back("headroom check   (lists every place where the variable is set)");
+  wrong.fix.push_back(command("headroom check", "(lists every place where the variable is set)"));
   wrong.alternatives = {{"gfx-target-missing", 0.1, "the same job without the variable"}};
   return wrong;
 }

@@ -43,10 +43,10 @@ Hypothesis describe(const LogSubject& subject, const Target& target) {
   }
   if (used) dropped.evidence.push_back(show(used, "the ROCm in use"));
   dropped.fix.push_back(
-      "leave HSA_OVERRIDE_GFX_VERSION unset: no other target's code is known to "
-      "run on " +
-      target.gfx);
-  dropped.fix.emplace_back("for llama.cpp and ollama, Vulkan needs no ROCm: OLLAMA_VULKAN=1");
+      sentence("leave HSA_OVERRIDE_GFX_VERSION unset: no other target's code is known to run on " +
+               target.gfx));
+  dropped.fix.push_back(
+      sentence("for llama.cpp and ollama, Vulkan needs no ROCm: OLLAMA_VULKAN=1"));
   dropped.alternatives = {{"gfx-target-missing", 0.1,
                            "python3 -c \"import torch; print(torch.cuda.get_arch_list())\""}};
   return dropped;
@@ -81,8 +81,9 @@ std::optional<Hypothesis> find_ollama(const LogSubject& subject) {
   if (updated) {
     dropped.title = fmt::format("ollama {} no longer carries {}; {} did", now->value("ollama"),
                                 describe_gpu(subject, gfx), before->value("ollama"));
-    dropped.fix.insert(dropped.fix.begin(), fmt::format("hold ollama at {}, which still uses it",
-                                                        before->value("ollama")));
+    dropped.fix.insert(
+        dropped.fix.begin(),
+        sentence(fmt::format("hold ollama at {}, which still uses it", before->value("ollama"))));
     dropped.evidence.insert(dropped.evidence.begin(),
                             show(subject, *used, "used by the release before"));
   }

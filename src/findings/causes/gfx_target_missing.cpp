@@ -23,9 +23,9 @@ void add_near_targets(const NoCode& code, const Target& target, Hypothesis& miss
     bool carried = code.built_for.empty();
     for (const std::string& gfx : code.built_for) carried = carried || gfx == *named;
     if (!carried) continue;
-    missing.fix.push_back(fmt::format(
+    missing.fix.push_back(sentence(fmt::format(
         "or run the code of {}, a near target: export HSA_OVERRIDE_GFX_VERSION={}   (risk: {})",
-        *named, value, to_string(judged.risk)));
+        *named, value, to_string(judged.risk))));
   }
 }
 
@@ -39,32 +39,34 @@ bool is_of_torch(const LogSubject& subject, const NoCode& code) {
 
 void advise_on_torch(const LogSubject& subject, const Target* target, Hypothesis& missing) {
   if (target != nullptr) missing.fix = wheels_for(subject.tables, *target);
-  missing.fix.emplace_back(
-      "python3 -c \"import torch; print(torch.cuda.get_arch_list())\"   (what the build carries)");
+  missing.fix.push_back(command("python3 -c \"import torch; print(torch.cuda.get_arch_list())\"",
+                                "(what the build carries)"));
 }
 
 void advise_on_program(const NoCode& code, const Target* target, Hypothesis& missing) {
   if (target != nullptr && target->rocm_first) {
-    missing.fix.push_back(fmt::format("take a newer ROCm: its libraries carry {} since {}{}",
-                                      target->gfx, target->about_first ? "about " : "",
-                                      *target->rocm_first));
+    missing.fix.push_back(
+        sentence(fmt::format("take a newer ROCm: its libraries carry {} since {}{}", target->gfx,
+                             target->about_first ? "about " : "", *target->rocm_first)));
   }
-  missing.fix.push_back(
+  missing.fix.push_back(sentence(
       fmt::format("built from source: build it again with -DGPU_TARGETS={} -DAMDGPU_TARGETS={}",
-                  code.gfx.empty() ? "gfx…" : code.gfx, code.gfx.empty() ? "gfx…" : code.gfx));
-  missing.fix.emplace_back("llama.cpp, whisper.cpp, koboldcpp: their Vulkan builds need no ROCm");
+                  code.gfx.empty() ? "gfx…" : code.gfx, code.gfx.empty() ? "gfx…" : code.gfx)));
+  missing.fix.push_back(
+      sentence("llama.cpp, whisper.cpp, koboldcpp: their Vulkan builds need no ROCm"));
 }
 
 void advise(const LogSubject& subject, const NoCode& code, Hypothesis& missing) {
   const Target* target = subject.tables.target(code.gfx);
   if (code.add_on) {
-    missing.fix = {"leave this package out: PyTorch's own scaled_dot_product_attention needs none",
-                   fmt::format("or build it for the GPU: export PYTORCH_ROCM_ARCH={}",
-                               code.gfx.empty() ? "gfx…" : code.gfx)};
+    missing.fix = {
+        sentence("leave this package out: PyTorch's own scaled_dot_product_attention needs none"),
+        sentence(fmt::format("or build it for the GPU: export PYTORCH_ROCM_ARCH={}",
+                             code.gfx.empty() ? "gfx…" : code.gfx))};
     return;
   }
   if (code.seen->id().starts_with("ollama")) {
-    missing.fix = {"take a newer ollama, or its Vulkan: OLLAMA_VULKAN=1 ollama serve"};
+    missing.fix = {sentence("take a newer ollama, or its Vulkan: OLLAMA_VULKAN=1 ollama serve")};
   } else if (is_of_torch(subject, code)) {
     advise_on_torch(subject, target, missing);
   } else {
@@ -73,7 +75,7 @@ void advise(const LogSubject& subject, const NoCode& code, Hypothesis& missing) 
   if (target != nullptr) {
     add_near_targets(code, *target, missing);
   } else {
-    missing.fix.emplace_back("rocminfo | grep -m2 gfx   (the GPU's own target)");
+    missing.fix.push_back(sentence("rocminfo | grep -m2 gfx   (the GPU's own target)"));
   }
 }
 

@@ -56,7 +56,7 @@ TEST(GpuUnsupported, an_unlisted_apu_whose_runtime_dies_again_and_again) {
   EXPECT_LE(found.cause.confidence, 0.7);
   ASSERT_FALSE(found.consequences.empty());
   EXPECT_EQ(found.consequences.front().id, "crash-loop");
-  EXPECT_THAT(found.cause.fix, ::testing::Contains(::testing::HasSubstr("=9.0.0")));
+  EXPECT_THAT(texts_of(found.cause.fix), ::testing::Contains(::testing::HasSubstr("=9.0.0")));
   // On a supported card it is the loop alone.
   EXPECT_EQ(diagnose(death + death, R"({"vendor": "AMD", "gfx": "gfx1100"})").cause.id,
             "crash-loop");
@@ -126,7 +126,7 @@ TEST(IgpuSelected, the_library_has_no_code_for_the_integrated_one) {
       "or directory for GPU arch : gfx1036\n");
   EXPECT_EQ(found.cause.id, "igpu-selected");
   EXPECT_GE(found.cause.confidence, 0.9);
-  EXPECT_THAT(found.cause.fix, Contains(HasSubstr("HIP_VISIBLE_DEVICES=1")));
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("HIP_VISIBLE_DEVICES=1")));
 }
 
 TEST(IgpuSelected, the_card_itself_lacking_code_is_another_cause) {

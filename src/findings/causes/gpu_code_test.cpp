@@ -30,7 +30,7 @@ TEST(GfxTargetMissing, a_list_of_kernels_without_the_target_is_the_proof) {
 
 TEST(GfxTargetMissing, targets_of_the_list_are_not_the_machines) {
   const LogDiagnosis diagnosis = diagnose(rocblas_list);
-  for (const std::string& step : diagnosis.cause.fix) {
+  for (const std::string& step : texts_of(diagnosis.cause.fix)) {
     EXPECT_EQ(step.find("device-gfx90a"), std::string::npos) << step;
   }
 }
@@ -98,7 +98,7 @@ TEST(GfxTargetMissing, an_attention_package_is_an_add_on) {
       "Flash-Attention\n",
       R"({"vendor": "AMD", "gfx": "gfx906", "rocm": "6.4"})");
   EXPECT_EQ(diagnosis.cause.id, "gfx-target-missing");
-  EXPECT_THAT(diagnosis.cause.fix.front(), HasSubstr("scaled_dot_product_attention"));
+  EXPECT_THAT(diagnosis.cause.fix.front().whole(), HasSubstr("scaled_dot_product_attention"));
 }
 
 TEST(GfxTargetDropped, the_history_of_the_target_decides) {
@@ -117,7 +117,7 @@ TEST(GfxTargetDropped, ollama_without_vega_20_names_the_stack_that_has_it) {
       "level=WARN source=amd_linux.go:376 msg=\"amdgpu is not supported (supported "
       "types:[gfx1030 gfx1100 gfx908 gfx90a])\" gpu_type=gfx906 gpu=0 library=/usr/lib/ollama\n");
   EXPECT_EQ(diagnosis.cause.id, "gfx-target-dropped");
-  EXPECT_THAT(diagnosis.cause.fix.front(), HasSubstr("torch==2.4.1+rocm6.0"));
+  EXPECT_THAT(diagnosis.cause.fix.front().whole(), HasSubstr("torch==2.4.1+rocm6.0"));
 }
 
 TEST(GfxTargetDropped, a_release_that_is_too_new_alone_is_a_guess) {

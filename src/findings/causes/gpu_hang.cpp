@@ -98,13 +98,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
         "HSA_OVERRIDE_GFX_VERSION={} makes it run another target's code, which alone does this.",
         value));
   }
-  hang.fix = {
-      "find the kernel at fault: AMD_SERIALIZE_KERNEL=3 AMD_LOG_LEVEL=3 HIP_LAUNCH_BLOCKING=1 CMD",
-      "keep the kernel's side: sudo dmesg -T | grep -iE 'amdgpu|kfd' > dmesg.txt",
-      "rule out firmware: sudo cat /sys/kernel/debug/dri/*/amdgpu_firmware_info",
-      "then try one thing at a time: without any HSA_OVERRIDE_GFX_VERSION, a newer linux-firmware "
-      "and kernel, another ROCm release",
-  };
+  hang.fix = {sentence("find the kernel at fault: AMD_SERIALIZE_KERNEL=3 AMD_LOG_LEVEL=3 "
+                       "HIP_LAUNCH_BLOCKING=1 CMD"),
+              sentence("keep the kernel's side: sudo dmesg -T | grep -iE 'amdgpu|kfd' > dmesg.txt"),
+              sentence("rule out firmware: sudo cat /sys/kernel/debug/dri/*/amdgpu_firmware_info"),
+              sentence("then try one thing at a time: without any HSA_OVERRIDE_GFX_VERSION, a "
+                       "newer linux-firmware and kernel, another ROCm release")};
   return hang;
 }
 

@@ -53,16 +53,18 @@ std::string tried_override(const LogSubject& subject) {
 }
 
 void advise(const LogSubject& subject, Hypothesis& chip) {
-  chip.fix = {"use Vulkan, which needs no ROCm (llama.cpp, ollama and whisper.cpp have it): " +
-                  vulkan_command(subject.scene.machine),
-              "or run on the CPU; no group, package or override changes what the driver supports"};
+  chip.fix = {
+      sentence("use Vulkan, which needs no ROCm (llama.cpp, ollama and whisper.cpp have it): " +
+               step_to_vulkan(subject.scene.machine).whole()),
+      sentence(
+          "or run on the CPU; no group, package or override changes what the driver supports")};
   const std::string value = tried_override(subject);
   if (value.empty() || subject.log.seen("kfd-unsupported-chip")) return;
-  chip.fix.back() = "or run on the CPU";
+  chip.fix.back() = sentence("or run on the CPU");
   chip.fix.push_back(
-      fmt::format("some run another chip's code on it, where a build still carries that, at their "
-                  "own risk: HSA_OVERRIDE_GFX_VERSION={}",
-                  value));
+      sentence(fmt::format("some run another chip's code on it, where a build still carries that, "
+                           "at their own risk: HSA_OVERRIDE_GFX_VERSION={}",
+                           value)));
 }
 
 bool refused_by_kfd(const LogSubject& subject, Hypothesis& chip) {

@@ -80,9 +80,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   show_pool(subject, *pool, cap);
   cap.fix = steps_to_raise_pool(subject, *pool);
   if (pool->gttsize) {
-    cap.fix.emplace_back(
-        "drop amdgpu.gttsize from modprobe.d and the kernel command line: it is deprecated, and "
-        "GTT follows TTM's limit without it");
+    cap.fix.push_back(
+        sentence("drop amdgpu.gttsize from modprobe.d and the kernel command line: it is "
+                 "deprecated, and GTT follows TTM's limit without it"));
   }
   cap.alternatives = {{"ttm-cap", 0.15, "grep -r pages_limit /proc/cmdline /etc/modprobe.d"},
                       {"uma-carveout-small", 0.1, ""}};

@@ -69,8 +69,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   }
   workspace.evidence.push_back(show(subject, *failure));
   workspace.fix = {
-      "a larger workspace: export HIPBLAS_WORKSPACE_CONFIG=:262144:1   (KiB and how many)",
-      "or a smaller batch: split the call, and join the results"};
+      sentence(
+          "a larger workspace: export HIPBLAS_WORKSPACE_CONFIG=:262144:1   (KiB and how many)"),
+      sentence("or a smaller batch: split the call, and join the results")};
   const double rest = 1 - workspace.confidence;
   workspace.alternatives = {
       {"job-too-big", std::min(0.45, rest * 0.6), "rocm-smi --showmeminfo vram while it runs"},

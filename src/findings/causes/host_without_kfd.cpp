@@ -30,26 +30,26 @@ std::string_view name_of(Platform platform) {
 
 void advise(Platform platform, Hypothesis& host) {
   if (platform == Platform::wsl) {
-    host.fix = {
-        "WSL's way to the GPU is /dev/dxg: ls -l /dev/dxg, with AMD's driver for WSL on "
-        "Windows and a GPU that it supports",
-        "a container there: docker run --device /dev/dxg -v "
-        "/usr/lib/wsl/lib/libdxcore.so:/usr/lib/libdxcore.so …",
-        "or boot Linux itself"};
+    host.fix = {sentence("WSL's way to the GPU is /dev/dxg: ls -l /dev/dxg, with AMD's driver for "
+                         "WSL on Windows and a GPU that it supports"),
+                sentence("a container there: docker run --device /dev/dxg -v "
+                         "/usr/lib/wsl/lib/libdxcore.so:/usr/lib/libdxcore.so …"),
+                sentence("or boot Linux itself")};
   } else if (platform == Platform::windows || platform == Platform::mac) {
-    host.fix = {"boot Linux for ROCm's containers",
-                platform == Platform::windows
-                    ? "or run without a container: PyTorch's wheels for ROCm on Windows, or Vulkan"
-                    : "or use Metal: ROCm does not exist for macOS"};
+    host.fix = {
+        sentence("boot Linux for ROCm's containers"),
+        sentence(platform == Platform::windows
+                     ? "or run without a container: PyTorch's wheels for ROCm on Windows, or Vulkan"
+                     : "or use Metal: ROCm does not exist for macOS")};
   } else {
-    host.fix = {"docker context ls   (the star marks the engine in use)",
-                "docker context use default",
-                "sudo systemctl enable --now docker   (the engine of the host itself)",
-                pass_devices_command("docker")};
+    host.fix = {sentence("docker context ls   (the star marks the engine in use)"),
+                sentence("docker context use default"),
+                command("sudo systemctl enable --now docker", "(the engine of the host itself)"),
+                sentence(pass_devices_command("docker"))};
     if (platform == Platform::native) {
-      host.fix.emplace_back(
-          "if the host has no /dev/kfd either: sudo modprobe amdgpu; sudo dmesg | "
-          "grep -iE 'amdgpu|kfd'");
+      host.fix.push_back(
+          sentence("if the host has no /dev/kfd either: sudo modprobe amdgpu; sudo dmesg | grep "
+                   "-iE 'amdgpu|kfd'"));
     }
   }
 }

@@ -77,14 +77,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
              "machine-check", "gpu-reset"},
             4, broken);
   broken.fix = {
-      "read the counters: for f in /sys/class/drm/card*/device/ras/*_err_count; do echo $f; cat "
-      "$f; done",
-      "switch off, take the card out and put it back; try another slot without a riser, and "
-      "another "
-      "power cable",
-      "try the card in another machine, and another card in this slot: what stays with the card is "
-      "the card's, what stays with the slot is the board's or the power supply's",
-  };
+      sentence("read the counters: for f in /sys/class/drm/card*/device/ras/*_err_count; do echo "
+               "$f; cat $f; done"),
+      sentence("switch off, take the card out and put it back; try another slot without a riser, "
+               "and another power cable"),
+      sentence(
+          "try the card in another machine, and another card in this slot: what stays with the "
+          "card is the card's, what stays with the slot is the board's or the power supply's")};
   broken.alternatives.push_back(
       {"gpu-hang", 0.1, "whether the error comes back without any job: sudo dmesg -w"});
   return broken;

@@ -82,21 +82,21 @@ void advise(const LogSubject& subject, const Devices& devices, Hypothesis& pick)
   const std::string index(devices.discrete != nullptr ? devices.discrete->value("index") : "");
   const bool windows = platform_of(subject).platform == Platform::windows;
   if (index.empty()) {
-    pick.fix.emplace_back(
-        "which number the card has: rocminfo | grep -E 'Marketing|gfx'   (count "
-        "the GPUs from 0)");
+    pick.fix.push_back(sentence(
+        "which number the card has: rocminfo | grep -E 'Marketing|gfx'   (count the GPUs from 0)"));
   }
   const std::string number = index.empty() ? "N" : index;
-  pick.fix.push_back(windows ? fmt::format("$env:HIP_VISIBLE_DEVICES=\"{}\"   (cmd: set "
-                                           "HIP_VISIBLE_DEVICES={})",
-                                           number, number)
-                             : "export HIP_VISIBLE_DEVICES=" + number);
+  pick.fix.push_back(
+      windows ? sentence(fmt::format(
+                    "$env:HIP_VISIBLE_DEVICES=\"{}\"   (cmd: set HIP_VISIBLE_DEVICES={})", number,
+                    number))
+              : command("export HIP_VISIBLE_DEVICES=" + number));
   if (!windows) {
-    pick.fix.emplace_back("a service: Environment=HIP_VISIBLE_DEVICES=" + number +
-                          " in its unit; a container: -e HIP_VISIBLE_DEVICES=" + number);
+    pick.fix.push_back(sentence("a service: Environment=HIP_VISIBLE_DEVICES=" + number +
+                                " in its unit; a container: -e HIP_VISIBLE_DEVICES=" + number));
   }
-  pick.fix.emplace_back("the card is device 0 for the job then");
-  pick.fix.emplace_back("for good: switch the integrated graphics off in the BIOS");
+  pick.fix.push_back(sentence("the card is device 0 for the job then"));
+  pick.fix.push_back(sentence("for good: switch the integrated graphics off in the BIOS"));
 }
 
 // Ryzen 7000 and 9000 for desktops carry a small GPU, except where the name ends in F.

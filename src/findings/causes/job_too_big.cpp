@@ -163,10 +163,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (!claim.reason.empty()) big.reasons.push_back(claim.reason);
   if (failed && failed->seen != claim.seen) big.evidence.push_back(show(subject, *failed->seen));
   big.evidence.insert(big.evidence.begin(), show(subject, *claim.seen));
-  big.fix = {"headroom plan, for what the job needs on this GPU and which smaller setting fits",
-             "make it smaller: batch size, context length (llama.cpp -c, vLLM --max-model-len), a "
-             "smaller quantisation, fewer layers on the GPU (-ngl), gradient checkpointing",
-             "or split it over several GPUs"};
+  big.fix = {
+      sentence("headroom plan, for what the job needs on this GPU and which smaller setting fits"),
+      sentence("make it smaller: batch size, context length (llama.cpp -c, vLLM --max-model-len), "
+               "a smaller quantisation, fewer layers on the GPU (-ngl), gradient checkpointing"),
+      sentence("or split it over several GPUs")};
   big.alternatives = {
       {"vram-held-by-other", 0.2, "rocm-smi --showmeminfo vram --showpids, with the job stopped"},
       {"fragmentation", 0.1, "python -c 'print(torch.cuda.memory_summary())' before the failure"}};

@@ -23,21 +23,22 @@ std::string kernel_name(const Scene& scene) {
 
 void advise(const LogSubject& subject, std::string_view since, Hypothesis& kernel) {
   if (!since.empty()) {
-    kernel.fix.push_back(fmt::format("boot Linux {} or later", since));
+    kernel.fix.push_back(sentence(fmt::format("boot Linux {} or later", since)));
   } else {
-    kernel.fix.emplace_back("boot a newer kernel");
+    kernel.fix.push_back(sentence("boot a newer kernel"));
   }
   const auto& id = subject.scene.machine.distribution_id;
   if (id && id->find("ubuntu") != std::string::npos) {
-    kernel.fix.emplace_back(
-        "Ubuntu LTS: sudo apt install --install-recommends "
-        "linux-generic-hwe-$(lsb_release -rs), or linux-oem-$(lsb_release -rs)");
+    kernel.fix.push_back(
+        sentence("Ubuntu LTS: sudo apt install --install-recommends "
+                 "linux-generic-hwe-$(lsb_release -rs), or linux-oem-$(lsb_release -rs)"));
   } else if (id && *id == "debian") {
-    kernel.fix.emplace_back(
-        "Debian: sudo apt install -t \"$(lsb_release -cs)-backports\" "
-        "linux-image-amd64 firmware-amd-graphics");
+    kernel.fix.push_back(
+        sentence("Debian: sudo apt install -t \"$(lsb_release -cs)-backports\" linux-image-amd64 "
+                 "firmware-amd-graphics"));
   }
-  kernel.fix.emplace_back("install the newest linux-firmware as well, and reboot; then: uname -r");
+  kernel.fix.push_back(
+      sentence("install the newest linux-firmware as well, and reboot; then: uname -r"));
 }
 
 // "0b0501" → gfx1151.
@@ -56,7 +57,7 @@ bool older_than_runtime(const LogSubject& subject, Hypothesis& kernel) {
   kernel.reasons.emplace_back("In a container the driver is the host's, whatever ROCm it holds.");
   kernel.evidence.push_back(show(subject, *said));
   advise(subject, "", kernel);
-  kernel.fix.emplace_back("or use an older ROCm (container image) that suits this kernel");
+  kernel.fix.push_back(sentence("or use an older ROCm (container image) that suits this kernel"));
   return true;
 }
 
@@ -128,7 +129,7 @@ bool ignores_carve_out(const LogSubject& subject, const SceneGpu& apu, const Adv
   if (measured) kernel.evidence.push_back(show(apu.pool, "what ROCm offers"));
   kernel.evidence.push_back(show(carve_out, "the carve-out"));
   kernel.evidence.push_back(show(subject.scene.machine.kernel, "from 6.10 up to 6.14"));
-  kernel.fix = advisory.to_do;
+  kernel.fix = sentences(advisory.to_do);
   kernel.alternatives.push_back(
       {"ttm-cap", 0.3, "cat /sys/module/ttm/parameters/pages_limit, on a kernel from 6.15 on"});
   return true;
@@ -151,7 +152,7 @@ bool known_bad(const LogSubject& subject, Hypothesis& kernel) {
       kernel.reasons.push_back(match.advisory->happens);
       kernel.reasons.insert(kernel.reasons.end(), match.reasons.begin(), match.reasons.end());
       kernel.evidence = match.evidence;
-      kernel.fix = match.advisory->to_do;
+      kernel.fix = sentences(match.advisory->to_do);
       return true;
     }
   }

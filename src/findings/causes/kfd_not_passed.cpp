@@ -117,9 +117,9 @@ bool shown_by_engine(const LogSubject& subject, Hypothesis& passed) {
     passed.reasons.emplace_back(
         "No node offers amd.com/gpu: AMD's device plugin does not run, or every GPU is given out.");
     passed.evidence.push_back(show(subject, *pods));
-    passed.fix.emplace_back(
-        "kubectl get nodes -o custom-columns=NAME:.metadata.name,GPU:.status.allocatable."
-        "amd\\\\.com/gpu");
+    passed.fix.push_back(
+        sentence("kubectl get nodes -o "
+                 "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.amd\\\\.com/gpu"));
     return true;
   }
   const Observation* lost = gpu_not_seen(subject);
@@ -147,12 +147,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (refused != nullptr) passed.confidence = std::min(passed.confidence, 0.3);
   const std::string engine = container_engine(subject.scene);
   passed.title = "The container was not given /dev/kfd, which ROCm needs";
-  passed.fix.push_back("on the host: ls -l /dev/kfd   (there: the driver is fine)");
-  passed.fix.push_back("on the host: " + pass_devices_command(engine));
+  passed.fix.push_back(sentence("on the host: ls -l /dev/kfd   (there: the driver is fine)"));
+  passed.fix.push_back(sentence("on the host: " + pass_devices_command(engine)));
   if (engine == "singularity" || engine == "apptainer") {
-    passed.fix.emplace_back("with --contain also: --bind /dev/kfd --bind /dev/dri");
+    passed.fix.push_back(sentence("with --contain also: --bind /dev/kfd --bind /dev/dri"));
   }
-  passed.fix.emplace_back("inside: ls -l /dev/kfd /dev/dri && rocminfo | grep gfx");
+  passed.fix.push_back(sentence("inside: ls -l /dev/kfd /dev/dri && rocminfo | grep gfx"));
   return passed;
 }
 

@@ -127,13 +127,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     if (!is_failure(one) || &one == claim.seen || managed.evidence.size() >= 3) continue;
     managed.evidence.push_back(show(subject, one));
   }
-  managed.fix = {
-      "try without it: HSA_USE_SVM=0 CMD; and: env -u HSA_XNACK -u GGML_CUDA_ENABLE_UNIFIED_MEMORY "
-      "CMD",
-      "llama.cpp: --no-mmap, so that the model is not mapped as shared memory",
-      "on an APU raise the pool instead: headroom check --here says how",
-      "where managed memory is needed: rocminfo | grep xnack, a kernel with HMM, HSA_XNACK=1 and "
-      "code built for xnack+ (MI200, MI300)"};
+  managed.fix = {sentence("try without it: HSA_USE_SVM=0 CMD; and: env -u HSA_XNACK -u "
+                          "GGML_CUDA_ENABLE_UNIFIED_MEMORY CMD"),
+                 sentence("llama.cpp: --no-mmap, so that the model is not mapped as shared memory"),
+                 sentence("on an APU raise the pool instead: headroom check --here says how"),
+                 sentence("where managed memory is needed: rocminfo | grep xnack, a kernel with "
+                          "HMM, HSA_XNACK=1 and code built for xnack+ (MI200, MI300)")};
   managed.alternatives = {{"gpu-hang", 0.15, "sudo dmesg | grep -iE 'ring|reset|MES'"},
                           {"job-too-big", 0.1, "free -h while it loads"}};
   return managed;

@@ -99,12 +99,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (claim->setting != nullptr) {
     cap.evidence.push_back(show(subject, *claim->setting, "the limit is set here"));
   }
-  cap.fix = {
-      "find who sets it: grep -rnE 'set_per_process_memory_fraction|memory_fraction|gpu_mem_limit' "
-      ". and: env | grep -E 'ALLOC_CONF|MEM_FRACTION'",
-      "raise it or take it away: torch.cuda.set_per_process_memory_fraction(1.0) gives PyTorch the "
-      "whole card again; vLLM: --gpu-memory-utilization; JAX: XLA_PYTHON_CLIENT_MEM_FRACTION",
-      "in a test suite: the test that sets it must set it back"};
+  cap.fix = {sentence("find who sets it: grep -rnE "
+                      "'set_per_process_memory_fraction|memory_fraction|gpu_mem_limit' . and: env "
+                      "| grep -E 'ALLOC_CONF|MEM_FRACTION'"),
+             sentence("raise it or take it away: torch.cuda.set_per_process_memory_fraction(1.0) "
+                      "gives PyTorch the whole card again; vLLM: --gpu-memory-utilization; JAX: "
+                      "XLA_PYTHON_CLIENT_MEM_FRACTION"),
+             sentence("in a test suite: the test that sets it must set it back")};
   cap.alternatives = {{"job-too-big", 0.1, "the same job without the limit"}};
   return cap;
 }

@@ -23,7 +23,8 @@ TEST(TtmCap, half_of_the_ram_is_the_kernels_default) {
       strix_halo);
   EXPECT_EQ(diagnosis.cause.id, "ttm-cap");
   EXPECT_GE(diagnosis.cause.confidence, 0.8);
-  EXPECT_THAT(diagnosis.cause.fix, ::testing::Contains(::testing::HasSubstr("pages_limit")));
+  EXPECT_THAT(texts_of(diagnosis.cause.fix),
+              ::testing::Contains(::testing::HasSubstr("pages_limit")));
 }
 
 TEST(TtmCap, rocminfos_pools_show_it_and_gttsize_does_not_help) {

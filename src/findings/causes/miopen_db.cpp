@@ -46,12 +46,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   database.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
   if (failed != nullptr) database.evidence.push_back(show(subject, *failed));
   database.fix = {
-      "ls -ld ~ ~/.cache/miopen ~/.config/miopen; df -T ~",
-      "export MIOPEN_USER_DB_PATH=/tmp/miopen-$USER MIOPEN_CUSTOM_CACHE_DIR=/tmp/miopen-$USER   "
-      "(a local folder that the job may write; one per job on clusters)",
-      "mkdir -p /tmp/miopen-$USER",
-      "a damaged one: rm -r ~/.cache/miopen ~/.config/miopen   (it is made again)",
-  };
+      sentence("ls -ld ~ ~/.cache/miopen ~/.config/miopen; df -T ~"),
+      command(
+          "export MIOPEN_USER_DB_PATH=/tmp/miopen-$USER MIOPEN_CUSTOM_CACHE_DIR=/tmp/miopen-$USER",
+          "(a local folder that the job may write; one per job on clusters)"),
+      sentence("mkdir -p /tmp/miopen-$USER"),
+      sentence("a damaged one: rm -r ~/.cache/miopen ~/.config/miopen   (it is made again)")};
   database.alternatives = {{"disk-full", 0.1, "df -h ~; df -i ~"}};
   return database;
 }

@@ -34,16 +34,17 @@ std::optional<Hypothesis> find_library(const LogSubject& subject) {
     Hypothesis missing = make(subject, *seen, confidence, fmt::format("{} is missing", *library));
     missing.reasons.emplace_back(
         "The loader finds it in none of its folders; the program ends before it reaches the GPU.");
-    missing.fix.push_back(fmt::format("find / -name '{}*' 2>/dev/null   (is it there at all?)",
-                                      library->substr(0, library->find(".so") + 3)));
+    missing.fix.push_back(
+        sentence(fmt::format("find / -name '{}*' 2>/dev/null   (is it there at all?)",
+                             library->substr(0, library->find(".so") + 3))));
     if (const auto package = package_of_library(*library); !package.empty()) {
-      missing.fix.push_back(fmt::format("the package that brings it: {}", package));
+      missing.fix.push_back(sentence(fmt::format("the package that brings it: {}", package)));
     }
     if (is_library_of_rocm(*library)) {
-      missing.fix.emplace_back(
-          "not there: install ROCm's package that brings it, or a wheel that holds its own copy");
-      missing.fix.emplace_back(
-          "there: echo /opt/rocm/lib | sudo tee /etc/ld.so.conf.d/rocm.conf && sudo ldconfig");
+      missing.fix.push_back(sentence(
+          "not there: install ROCm's package that brings it, or a wheel that holds its own copy"));
+      missing.fix.push_back(sentence(
+          "there: echo /opt/rocm/lib | sudo tee /etc/ld.so.conf.d/rocm.conf && sudo ldconfig"));
       missing.alternatives = {{"rocm-version-mismatch",
                                major && !told ? (in_doubt ? 0.5 : 0.25) : 0.15,
                                "ls -d /opt/rocm*"}};
@@ -71,14 +72,13 @@ std::optional<Hypothesis> find_module(const LogSubject& subject) {
               : fmt::format("The installed {} has no part of this name: another release of it is "
                             "needed.",
                             top));
-    missing.fix = {
-        "which python; python -m pip list   (the Python that runs the program, and what it has)",
-        fmt::format("python -m pip install {}   (into that one)", top),
-    };
+    missing.fix = {sentence("which python; python -m pip list   (the Python that runs the program, "
+                            "and what it has)"),
+                   sentence(fmt::format("python -m pip install {}   (into that one)", top))};
     if (top == "torch") {
-      missing.fix.back() =
+      missing.fix.back() = sentence(
           "python -m pip install torch --index-url URL   (the ROCm index that \"Get started\" on "
-          "pytorch.org names)";
+          "pytorch.org names)");
     }
     missing.alternatives = {{"app-bug", known ? 0.1 : 0.45, "ls   (is it a file of the program?)"}};
     return missing;
@@ -108,9 +108,10 @@ std::optional<Hypothesis> find_platform_module(const LogSubject& subject) {
       "other vendors' modules mean nothing here.",
       module));
   if (hint != nullptr) missing.evidence.push_back(show(subject, *hint));
-  missing.fix = {"python -m pip install /opt/rocm/share/amd_smi   (the module that fits the ROCm)",
-                 "python -c \"import amdsmi; amdsmi.amdsmi_init(); "
-                 "print(amdsmi.amdsmi_get_processor_handles())\""};
+  missing.fix = {
+      sentence("python -m pip install /opt/rocm/share/amd_smi   (the module that fits the ROCm)"),
+      sentence("python -c \"import amdsmi; amdsmi.amdsmi_init(); "
+               "print(amdsmi.amdsmi_get_processor_handles())\"")};
   missing.alternatives = {
       {"wrong-wheel", refused != nullptr ? 0.05 : 0.35,
        "VLLM_LOGGING_LEVEL=DEBUG vllm --version   (why each platform is not taken)"}};
@@ -125,23 +126,25 @@ std::optional<Hypothesis> find_other(const LogSubject& subject) {
     Hypothesis missing = make(subject, *seen, 0.82,
                               fmt::format("A system library is too old: it lacks {}", version));
     missing.reasons.emplace_back("The program was built on a newer distribution.");
-    missing.fix = {"in conda: conda install -c conda-forge libstdcxx-ng",
-                   "else: a container or a distribution that is as new as the program"};
+    missing.fix = {sentence("in conda: conda install -c conda-forge libstdcxx-ng"),
+                   sentence("else: a container or a distribution that is as new as the program")};
     return missing;
   }
   if (const Observation* seen = subject.log.first("rocm-development-missing")) {
     Hypothesis missing = make(subject, *seen, 0.75, "A part of ROCm for developers is missing");
     missing.reasons.emplace_back("Compilers and headers come in packages of their own.");
-    missing.fix = {"ls -d /opt/rocm*; command -v hipcc",
-                   "install them: sudo apt install rocm-hip-sdk   (or rocm-hip-sdk of dnf, zypper)",
-                   "installed elsewhere: export ROCM_PATH=/opt/rocm PATH=/opt/rocm/bin:$PATH"};
+    missing.fix = {
+        sentence("ls -d /opt/rocm*; command -v hipcc"),
+        sentence("install them: sudo apt install rocm-hip-sdk   (or rocm-hip-sdk of dnf, zypper)"),
+        sentence("installed elsewhere: export ROCM_PATH=/opt/rocm PATH=/opt/rocm/bin:$PATH")};
     return missing;
   }
   if (const Observation* seen = subject.log.first("windows-library-missing")) {
     Hypothesis missing = make(subject, *seen, 0.75, "A DLL, or one that it needs, is missing");
     missing.reasons.emplace_back("Windows names the library that it loads, not the one it lacks.");
-    missing.fix = {"install the Visual C++ runtime: winget install Microsoft.VCRedist.2015+.x64",
-                   "install torch, torchvision and torchaudio again, all from one index"};
+    missing.fix = {
+        sentence("install the Visual C++ runtime: winget install Microsoft.VCRedist.2015+.x64"),
+        sentence("install torch, torchvision and torchaudio again, all from one index")};
     missing.alternatives = {{"rocm-version-mismatch", 0.2, "pip list"}};
     return missing;
   }

@@ -30,9 +30,9 @@ void explain_firmware(const Observation& rejected, Hypothesis& atomics) {
   atomics.reasons.push_back(fmt::format(
       "Its MEC firmware is {}; from {} on the chip does without atomics.", *mec, *needed));
   atomics.fix.push_back(
-      fmt::format("install a newer linux-firmware, rebuild the initramfs and reboot: MEC {} or "
-                  "later needs no atomics",
-                  *needed));
+      sentence(fmt::format("install a newer linux-firmware, rebuild the initramfs and reboot: MEC "
+                           "{} or later needs no atomics",
+                           *needed)));
 }
 
 // The packet that a port refused was an atomic operation: PCI Express Base Specification, table of
@@ -95,7 +95,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
         "on "
         "the way needs routing +, the GPU ReqEn+)",
         "no such slot: Vulkan works there, ROCm does not"}) {
-    atomics.fix.emplace_back(step);
+    atomics.fix.push_back(sentence(step));
   }
   return atomics;
 }

@@ -154,9 +154,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   python.reasons.push_back(best.reason);
   python.evidence.push_back(show(subject, *shown, logs::describe(*shown)));
   if (subject.scene.python) python.evidence.push_back(show(subject.scene.python, "the Python"));
-  python.fix = {fmt::format("uv venv --python 3.{} .venv && . .venv/bin/activate", best.newest),
-                "then the same pip install again",
-                "python3 --version; pip index versions torch --index-url URL   (what is there)"};
+  python.fix = {
+      sentence(fmt::format("uv venv --python 3.{} .venv && . .venv/bin/activate", best.newest)),
+      sentence("then the same pip install again"),
+      command("python3 --version; pip index versions torch --index-url URL", "(what is there)")};
   python.alternatives = {
       {"app-bug", 0.2, "open the index address in a browser: a wrong one holds no package"}};
   return python;

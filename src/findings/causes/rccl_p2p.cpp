@@ -108,15 +108,15 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     peers.evidence.push_back(show(subject.scene.cmdline, "it has no iommu=pt"));
   }
   show_some(subject, {"nccl-p2p-channel", "nccl-init"}, 2, peers);
-  peers.fix = {"try it first without direct transfers: NCCL_P2P_DISABLE=1 CMD"};
+  peers.fix = {sentence("try it first without direct transfers: NCCL_P2P_DISABLE=1 CMD")};
   if (iommu_of(subject.scene) != Iommu::passes) {
-    for (std::string& step : steps_to_boot_with(subject.scene.machine, "iommu=pt")) {
+    for (Step& step : steps_to_boot_with(subject.scene.machine, "iommu=pt")) {
       peers.fix.push_back(std::move(step));
     }
   }
-  peers.fix.emplace_back(
-      "if it still hangs, look for ACS on the bridges: sudo lspci -vvv | grep ACSCtl; switch it "
-      "off in the BIOS");
+  peers.fix.push_back(
+      sentence("if it still hangs, look for ACS on the bridges: sudo lspci -vvv | grep ACSCtl; "
+               "switch it off in the BIOS"));
   peers.alternatives.push_back(
       {"collective-hang", 0.2, "NCCL_P2P_DISABLE=1 CMD: if it hangs all the same, it is not this"});
   return peers;

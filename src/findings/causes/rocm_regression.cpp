@@ -44,7 +44,7 @@ std::optional<Hypothesis> find_known(const LogSubject& subject, const Observatio
       fmt::join(knowledge::full_sources(subject.tables, match.advisory->origin), "; ")));
   regression.evidence.push_back(show(subject, failure, logs::describe(failure)));
   regression.evidence.push_back(show(rocm, "the ROCm that the job ran with"));
-  regression.fix = match.advisory->to_do;
+  regression.fix = sentences(match.advisory->to_do);
   regression.alternatives.push_back(
       {"gpu-hang", 0.2, "run the job with the release that the fix names"});
   return regression;
@@ -69,12 +69,12 @@ std::optional<Hypothesis> find_said(const LogSubject& subject, const Observation
   regression.reasons.emplace_back("The same job is said to work with another release of ROCm.");
   regression.evidence = {show(subject, failure, logs::describe(failure)), show(subject, *said)};
   if (!other.empty()) {
-    regression.fix.push_back(fmt::format(
+    regression.fix.push_back(command(fmt::format(
         "pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/rocm{}",
-        other.substr(0, other.find('.', other.find('.') + 1))));
+        other.substr(0, other.find('.', other.find('.') + 1)))));
   }
-  regression.fix.emplace_back(
-      "report both versions, the target and the smallest program that shows it to ROCm");
+  regression.fix.push_back(
+      sentence("report both versions, the target and the smallest program that shows it to ROCm"));
   return regression;
 }
 
@@ -99,12 +99,12 @@ std::optional<Hypothesis> find_compared(const LogSubject& subject) {
   for (const Observation* one : compared->told_by) {
     regression.evidence.push_back(show(subject, *one));
   }
-  regression.fix.push_back(
+  regression.fix.push_back(sentence(
       packages ? fmt::format("put {} back to {}, with all of ROCm's packages, and hold them there",
                              what, compared->works)
-               : fmt::format("stay with ROCm {} for this job", compared->works));
-  regression.fix.emplace_back(
-      "report both versions, the target and the smallest program that shows it to ROCm");
+               : fmt::format("stay with ROCm {} for this job", compared->works)));
+  regression.fix.push_back(
+      sentence("report both versions, the target and the smallest program that shows it to ROCm"));
   if (!compared->shown) {
     regression.alternatives = {{"gpu-hang", 0.2, "the same job with the packages put back"}};
   }

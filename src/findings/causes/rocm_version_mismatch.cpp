@@ -31,9 +31,9 @@ Hypothesis make(const LogSubject& subject, const Observation& seen) {
   Hypothesis mismatch;
   mismatch.evidence.push_back(show(subject, seen, logs::describe(seen)));
   mismatch.fix = {
-      "ls -d /opt/rocm*; pip list | grep -iE 'torch|rocm|triton'   (what is installed)",
-      "take all packages for one ROCm release, from one index; rebuild extensions against it",
-  };
+      sentence("ls -d /opt/rocm*; pip list | grep -iE 'torch|rocm|triton'   (what is installed)"),
+      sentence(
+          "take all packages for one ROCm release, from one index; rebuild extensions against it")};
   mismatch.alternatives = {
       {"missing-library", 0.2, "ldconfig -p | grep -E 'amdhip|rocblas|MIOpen'"}};
   return mismatch;
@@ -57,9 +57,9 @@ std::optional<Hypothesis> find_library(const LogSubject& subject, const Observat
     mismatch.reasons.push_back(fmt::format("{} belongs to ROCm {}; ROCm {} brings another number.",
                                            *library, *built_for, *there));
     mismatch.evidence.push_back(show(there, "the ROCm that is there"));
-    mismatch.fix.push_back(fmt::format(
+    mismatch.fix.push_back(sentence(fmt::format(
         "here: what was built for ROCm {} must be taken for ROCm {}, or ROCm {} installed",
-        *built_for, *there, *built_for));
+        *built_for, *there, *built_for)));
     return mismatch;
   }
   // Nothing says which ROCm is there: none, or another one.
@@ -96,8 +96,9 @@ std::optional<Hypothesis> find_symbol(const LogSubject& subject, const Observati
   mismatch.reasons.emplace_back(
       "A symbol is missing that the other library was compiled against: the two do not belong "
       "together.");
-  mismatch.fix.insert(mismatch.fix.begin(),
-                      "env | grep LD_LIBRARY_PATH   (system libraries before the package's own)");
+  mismatch.fix.insert(
+      mismatch.fix.begin(),
+      sentence("env | grep LD_LIBRARY_PATH   (system libraries before the package's own)"));
   return mismatch;
 }
 

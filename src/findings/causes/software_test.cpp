@@ -51,7 +51,7 @@ TEST(MissingLibrary, a_loader_names_what_it_lacks) {
       "file: No such file or directory\n",
       amd);
   EXPECT_EQ(diagnosis.cause.id, "missing-library");
-  EXPECT_THAT(diagnosis.cause.fix.back(), HasSubstr("libnuma1"));
+  EXPECT_THAT(diagnosis.cause.fix.back().whole(), HasSubstr("libnuma1"));
 }
 
 TEST(MissingLibrary, a_module_that_is_not_installed) {
@@ -161,7 +161,7 @@ TEST(PythonVersion, no_wheel_for_a_python_that_is_too_new) {
       "ERROR: No matching distribution found for torch\n",
       R"({"vendor": "AMD", "python": "3.13.1"})");
   EXPECT_EQ(diagnosis.cause.id, "python-version-unsupported");
-  EXPECT_THAT(diagnosis.cause.fix.front(), HasSubstr("--python 3.12"));
+  EXPECT_THAT(diagnosis.cause.fix.front().whole(), HasSubstr("--python 3.12"));
   const LogDiagnosis fits = diagnose(
       "Looking in indexes: https://download.pytorch.org/whl/rocm6.1\n"
       "ERROR: Could not find a version that satisfies the requirement torch (from versions: "

@@ -86,11 +86,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   ao.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
   if (subject.scene.torch) ao.evidence.push_back(show(subject.scene.torch, "the torch in use"));
   ao.fix = {
-      "pip list | grep -iE '^(torch|torchao|torchtune|transformers|diffusers) '",
-      "the pairs that fit are in pytorch/ao#2919: torch 2.5 to 2.7 with torchao 0.12, 2.8 with "
-      "0.13, 2.9 with 0.14",
-      "nothing here needs it: pip uninstall torchao   (libraries then go on without)",
-  };
+      command("pip list | grep -iE '^(torch|torchao|torchtune|transformers|diffusers) '"),
+      sentence("the pairs that fit are in pytorch/ao#2919: torch 2.5 to 2.7 with torchao 0.12, 2.8 "
+               "with 0.13, 2.9 with 0.14"),
+      sentence("nothing here needs it: pip uninstall torchao   (libraries then go on without)")};
   return ao;
 }
 

@@ -56,10 +56,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   }
   show_pool(subject, *pool, small);
   small.fix = {
-      "give the GPU more in the BIOS: UMA Frame Buffer Size (also: iGPU memory), 4G or more",
-      "or boot a kernel from 6.10 on (6.16.9 or later is best), where hipMalloc takes system "
-      "memory",
-      "or use the program's Vulkan build, which uses the carve-out and GTT together"};
+      sentence(
+          "give the GPU more in the BIOS: UMA Frame Buffer Size (also: iGPU memory), 4G or more"),
+      sentence("or boot a kernel from 6.10 on (6.16.9 or later is best), where hipMalloc takes "
+               "system memory"),
+      sentence("or use the program's Vulkan build, which uses the carve-out and GTT together")};
   small.alternatives = {{"kernel-too-old", 0.25, "uname -r   (below 6.10)"},
                         {"ttm-cap", 0.1, "headroom check --here"},
                         {"gpu-unsupported", 0.15, "rocminfo | grep gfx"}};

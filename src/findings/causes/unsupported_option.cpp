@@ -17,25 +17,29 @@ struct Form {
   const char* id;
   double confidence;
   std::string_view title;
+  Step::Kind kind;  // Of the fix.
   std::string_view fix;
 };
 
 constexpr Form forms[] = {
     {"allocator-option-unknown", 0.86, "PyTorch's allocator does not know an option that is set",
+     Step::Kind::sentence,
      "unset PYTORCH_CUDA_ALLOC_CONF PYTORCH_HIP_ALLOC_CONF PYTORCH_ALLOC_CONF, or take a newer "
      "PyTorch"},
     {"hipblaslt-refused", 0.88, "hipBLASLt is forced on a GPU that it has no kernels for",
-     "export TORCH_BLAS_PREFER_HIPBLASLT=0 ROCBLAS_USE_HIPBLASLT=0"},
+     Step::Kind::command, "export TORCH_BLAS_PREFER_HIPBLASLT=0 ROCBLAS_USE_HIPBLASLT=0"},
     {"hipblaslt-without-kernel", 0.6, "hipBLASLt has no kernel for what is asked on this GPU",
-     "export TORCH_BLAS_PREFER_HIPBLASLT=0 ROCBLAS_USE_HIPBLASLT=0"},
+     Step::Kind::command, "export TORCH_BLAS_PREFER_HIPBLASLT=0 ROCBLAS_USE_HIPBLASLT=0"},
     {"type-unsupported", 0.82, "A number format is asked for that this GPU does not have",
-     "take weights in bf16, fp16 or int8 instead of fp8 or fp4"},
+     Step::Kind::sentence, "take weights in bf16, fp16 or int8 instead of fp8 or fp4"},
     {"attention-forced", 0.7, "The attention back-end that is forced has no kernel here",
+     Step::Kind::sentence,
      "let PyTorch choose: leave out sdpa_kernel(…) and attention options; "
      "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1 adds kernels on some GPUs"},
     {"unsupported-on-rocm", 0.72, "Something is asked for that the ROCm build does not have",
-     "leave the option out, or take what the message names instead"},
+     Step::Kind::sentence, "leave the option out, or take what the message names instead"},
     {"xformers-built-for", 0.45, "xFormers is asked for, and has no kernels for this PyTorch",
+     Step::Kind::sentence,
      "leave --xformers out: PyTorch's own attention needs none; pip uninstall xformers"},
 };
 
@@ -53,9 +57,10 @@ std::optional<Hypothesis> find_expandable(const LogSubject& subject) {
       "if it were not set.");
   option.evidence.push_back(show(subject, *seen));
   option.fix = {
-      "take expandable_segments:True out of PYTORCH_HIP_ALLOC_CONF and PYTORCH_CUDA_ALLOC_CONF",
-      "against fragmentation instead: "
-      "PYTORCH_HIP_ALLOC_CONF=garbage_collection_threshold:0.8,max_split_size_mb:512"};
+      sentence("take expandable_segments:True out of PYTORCH_HIP_ALLOC_CONF and "
+               "PYTORCH_CUDA_ALLOC_CONF"),
+      sentence("against fragmentation instead: "
+               "PYTORCH_HIP_ALLOC_CONF=garbage_collection_threshold:0.8,max_split_size_mb:512")};
   option.alternatives = {{"fragmentation", 0.3, "the figures of the out-of-memory message"}};
   return option;
 }
@@ -106,7 +111,8 @@ std::optional<Hypothesis> find_switched_on(const LogSubject& subject) {
       option.evidence.push_back(show(subject, *refused, logs::describe(*refused)));
       const facts::Source& source = setting->source;
       option.evidence.push_back({source.path, source.line, source.text, "what switches it on"});
-      option.fix = {fmt::format("set {}=0, or take it out of the environment", setting->name)};
+      option.fix = {
+          sentence(fmt::format("set {}=0, or take it out of the environment", setting->name))};
       option.alternatives = {{"gfx-target-missing", 0.3, "the same job with the variable unset"}};
       return option;
     }
@@ -129,7 +135,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     option.title = form.title;
     option.reasons.emplace_back("The message names what is not there; nothing is broken.");
     option.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
-    option.fix = {std::string(form.fix)};
+    option.fix = {Step{form.kind, std::string(form.fix), {}}};
     option.alternatives = {{"gfx-target-missing", 0.1, "rocminfo | grep -m2 gfx"}};
     best = std::move(option);
   }

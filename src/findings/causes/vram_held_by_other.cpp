@@ -163,11 +163,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (!claim.reason.empty()) held.reasons.push_back(claim.reason);
   held.evidence.insert(held.evidence.begin(), show(subject, *claim.seen));
   if (failed && failed->seen != claim.seen) held.evidence.push_back(show(subject, *failed->seen));
-  held.fix = {
-      "see who it is, on the host and as root: sudo fuser -v /dev/kfd /dev/dri/renderD*; rocm-smi "
-      "--showpids lists compute processes only, amdgpu_top also games, browsers and the desktop",
-      "end it, or plan with what it leaves: a smaller model, fewer layers, vLLM "
-      "--gpu-memory-utilization below the free share"};
+  held.fix = {sentence("see who it is, on the host and as root: sudo fuser -v /dev/kfd "
+                       "/dev/dri/renderD*; rocm-smi --showpids lists compute processes only, "
+                       "amdgpu_top also games, browsers and the desktop"),
+              sentence("end it, or plan with what it leaves: a smaller model, fewer layers, vLLM "
+                       "--gpu-memory-utilization below the free share")};
   held.alternatives = {
       {"vram-orphaned", memory.no_processes != nullptr ? 0.35 : 0.12,
        "sudo fuser -v /dev/kfd /dev/dri/*   (nobody there: the owner is gone)"},

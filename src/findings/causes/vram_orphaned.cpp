@@ -147,11 +147,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     orphaned.evidence.push_back(show(subject, *line));
   }
   orphaned.fix = {
-      "sudo fuser -v /dev/kfd /dev/dri/renderD*   (a worker, a debugger, a monitoring service)",
-      "ps -eo pid,ppid,stat,cmd | grep -E 'python|VLLM|ray|<defunct>', and end what belongs to the "
-      "old job: kill PID, after ten seconds kill -9 PID",
-      "wait half a minute, then: headroom check --here",
-      "if nobody holds it and it stays: reboot; resetting the GPU ends every program on it"};
+      command("sudo fuser -v /dev/kfd /dev/dri/renderD*",
+              "(a worker, a debugger, a monitoring service)"),
+      sentence("ps -eo pid,ppid,stat,cmd | grep -E 'python|VLLM|ray|<defunct>', and end what "
+               "belongs to the old job: kill PID, after ten seconds kill -9 PID"),
+      sentence("wait half a minute, then: headroom check --here"),
+      sentence(
+          "if nobody holds it and it stays: reboot; resetting the GPU ends every program on it")};
   orphaned.alternatives = {{"vram-held-by-other", std::min(0.3, 1 - claim->sure),
                             "amdgpu_top, which also lists programs that use graphics and Vulkan"}};
   return orphaned;

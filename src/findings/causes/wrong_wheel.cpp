@@ -82,21 +82,21 @@ Build find_build(const LogSubject& subject) {
 
 void advise(const LogSubject& subject, bool add_on, Hypothesis& wrong) {
   if (add_on) {
-    wrong.fix = {
-        "pip list | grep -iE 'torch|xformers|flash|onnxruntime|nvidia|cuda'   (find the build for "
-        "CUDA)",
-        "take that package's build for ROCm, or leave it out"};
+    wrong.fix = {command("pip list | grep -iE 'torch|xformers|flash|onnxruntime|nvidia|cuda'",
+                         "(find the build for CUDA)"),
+                 sentence("take that package's build for ROCm, or leave it out")};
     return;
   }
-  wrong.fix = {"pip uninstall -y torch torchvision torchaudio"};
+  wrong.fix = {command("pip uninstall -y torch torchvision torchaudio")};
   const auto* target = subject.tables.target(subject.scene.gfx());
-  auto steps = target != nullptr ? wheels_for(subject.tables, *target) : std::vector<std::string>();
+  auto steps = target != nullptr ? wheels_for(subject.tables, *target) : std::vector<Step>();
   if (steps.empty()) {
-    steps = {"pip install torch --index-url URL",
-             "(URL is the ROCm index that \"Get started\" on pytorch.org names)"};
+    steps = {command("pip install torch --index-url URL"),
+             sentence("(URL is the ROCm index that \"Get started\" on pytorch.org names)")};
   }
   wrong.fix.insert(wrong.fix.end(), steps.begin(), steps.end());
-  wrong.fix.emplace_back("python3 -c \"import torch; print(torch.version.hip)\"   (not None)");
+  wrong.fix.push_back(
+      command("python3 -c \"import torch; print(torch.version.hip)\"", "(not None)"));
 }
 
 std::optional<Hypothesis> find(const LogSubject& subject) {

@@ -90,11 +90,11 @@ void choose(const ReclaimSubject& subject, const Held& held, ReclaimPlan& plan) 
   const facts::Occupant* occupant = subject.occupancy.find(held.pid);
   const bool foreign = belongs_to_another(occupant, subject.caller);
   const std::string word = named_by(subject.options, held);
-  if (std::string why = why_protected(held, subject); !why.empty()) {
-    const bool desktop = is_desktop(held.command) && !subject.options.include_desktop &&
-                         why.find("desktop") != std::string::npos;
-    plan.spared.push_back(
-        {held, std::move(why), desktop ? way_to_choose(held) + " --include-desktop" : "", foreign});
+  if (const auto protection = protection_of(held, subject); protection != Protection::none) {
+    const bool desktop = protection == Protection::desktop;
+    plan.spared.push_back({held, std::string(to_string(protection)),
+                           desktop ? way_to_choose(held) + " --include-desktop" : "", foreign,
+                           desktop});
     return;
   }
   const bool left_behind = occupant != nullptr && occupant->left_behind;
@@ -104,7 +104,8 @@ void choose(const ReclaimSubject& subject, const Held& held, ReclaimPlan& plan) 
   }
   Target target;
   target.held = held;
-  target.why = word.empty() ? "a worker whose launcher is gone" : "named by " + word;
+  target.left_behind = word.empty();
+  target.why = target.left_behind ? "a worker whose launcher is gone" : "named by " + word;
   target.needs_root = foreign;
   if (occupant != nullptr && occupant->stat) target.state = occupant->stat->state;
   plan.targets.push_back(std::move(target));
@@ -117,7 +118,7 @@ Status choose_targets(const ReclaimSubject& subject, ReclaimPlan& plan) {
   for (const Held& held : plan.now.holders) choose(subject, held, plan);
   // Who was left behind goes first: nobody misses it.
   std::stable_sort(plan.targets.begin(), plan.targets.end(), [](const Target& a, const Target& b) {
-    return a.why.starts_with("a worker") && !b.why.starts_with("a worker");
+    return a.left_behind && !b.left_behind;
   });
   for (const Client& client : plan.now.clients) {
     const bool holds = std::any_of(plan.now.holders.begin(), plan.now.holders.end(),

@@ -89,7 +89,7 @@ RungPlan describe_services(const ReclaimPlan& plan) {
   std::vector<std::string> refusals;
   for (const Service& service : plan.services) {
     rung.commands.push_back(service.shown);
-    rung.needs_root = rung.needs_root || service.shown.starts_with("sudo ");
+    rung.needs_root = rung.needs_root || service.needs_root;
     if (service.refused.empty()) {
       names.push_back("every process of " + service.name);
     } else {

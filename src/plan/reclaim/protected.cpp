@@ -87,17 +87,29 @@ bool is_vital_unit(std::string_view unit) {
          std::find(names.begin(), names.end(), unit) != names.end();
 }
 
-std::string why_protected(const Held& held, const ReclaimSubject& subject) {
+Protection protection_of(const Held& held, const ReclaimSubject& subject) {
   static constexpr std::array<std::string_view, 5> vital{"systemd", "init", "sshd", "sshd-session",
                                                          "login"};
-  if (held.pid <= 1) return "it is the first process; without it the machine ends";
+  if (held.pid <= 1) return Protection::first_process;
   const auto& line = subject.occupancy.own_line;
-  if (std::find(line.begin(), line.end(), held.pid) != line.end()) {
-    return "this command was started from it";
-  }
-  if (is_one_of(held.command, vital)) return "the machine, or a login, hangs on it";
-  if (is_desktop(held.command) && !subject.options.include_desktop) {
-    return "it is part of the desktop";
+  if (std::find(line.begin(), line.end(), held.pid) != line.end()) return Protection::own_line;
+  if (is_one_of(held.command, vital)) return Protection::login;
+  if (is_desktop(held.command) && !subject.options.include_desktop) return Protection::desktop;
+  return Protection::none;
+}
+
+std::string_view to_string(Protection protection) {
+  switch (protection) {
+    case Protection::first_process:
+      return "it is the first process; without it the machine ends";
+    case Protection::own_line:
+      return "this command was started from it";
+    case Protection::login:
+      return "the machine, or a login, hangs on it";
+    case Protection::desktop:
+      return "it is part of the desktop";
+    case Protection::none:
+      break;
   }
   return "";
 }

@@ -2,7 +2,6 @@
 // Whom reclaim never ends, whatever was typed.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "plan/reclaim/reclaim_plan.h"
@@ -16,7 +15,16 @@ bool is_desktop(std::string_view command);
 // A unit that the machine itself or everybody's containers hang on.
 bool is_vital_unit(std::string_view unit);
 
-// Why this process is never ended; empty: it may be, if it is chosen.
-std::string why_protected(const Held& held, const ReclaimSubject& subject);
+enum class Protection {
+  none,           // It may be ended, if it is chosen.
+  first_process,  // PID 1, or none that anybody could name.
+  own_line,       // This command was started from it.
+  login,
+  desktop,  // And --include-desktop was not said.
+};
+Protection protection_of(const Held& held, const ReclaimSubject& subject);
+
+// Why it is never ended, as a sentence; empty for none.
+std::string_view to_string(Protection protection);
 
 }  // namespace headroom::plan

@@ -49,6 +49,7 @@ struct Target {
   std::string why;          // "named by --pid", "its launcher is gone".
   bool needs_root = false;  // It belongs to somebody else.
   char state = '?';
+  bool left_behind = false;  // Nobody named it: its launcher is gone.
 };
 
 // A holder that is left alone.
@@ -57,6 +58,8 @@ struct Spared {
   std::string why;
   std::string choose;  // What to add to the command line to end it; empty: it cannot be chosen.
   bool needs_root = false;  // To end it.
+  // It is part of the desktop, so to choose it takes --include-desktop.
+  bool of_desktop = false;
 };
 
 // A unit or container that targets belong to.
@@ -67,6 +70,7 @@ struct Service {
   std::string shown;              // The same for a person, with sudo where it takes that.
   std::vector<std::uint64_t> pids;
   std::string refused;  // Why it is not stopped by us; empty: it is.
+  bool needs_root = false;
 };
 
 enum class Contents { untouched, kept, lost, unknown };

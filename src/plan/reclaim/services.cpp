@@ -30,6 +30,7 @@ void stop_unit(const Held& held, const facts::Occupant* occupant, const Caller& 
   if (occupant == nullptr || !occupant->unit_of_user) {
     service.argv = {"systemctl", "stop", "--no-block", held.unit};
     service.shown = "sudo systemctl stop " + held.unit;
+    service.needs_root = true;
     return;
   }
   const std::uint64_t uid = *occupant->unit_of_user;
@@ -49,7 +50,8 @@ void stop_container(const Held& held, const facts::Occupant* occupant, const Cal
   if (held.engine == "docker") {
     service.argv = {"docker", "stop", "--time", "10", held.container};
     service.shown = "sudo docker stop " + held.container;
-    if (occupant == nullptr || !occupant->unit_of_user) return;
+    service.needs_root = occupant == nullptr || !occupant->unit_of_user;
+    if (service.needs_root) return;
     service.shown = "docker stop " + held.container + "   (as the user whose docker it is)";
     service.refused = "it belongs to a user's own docker";
     return;
@@ -60,6 +62,7 @@ void stop_container(const Held& held, const facts::Occupant* occupant, const Cal
     const bool rootless = occupant != nullptr && occupant->unit_of_user;
     service.argv = stop;
     service.shown = "sudo podman stop " + held.container;
+    service.needs_root = !rootless;
     if (!rootless) return;
     const std::uint64_t uid = *occupant->unit_of_user;
     service.shown = fmt::format("podman stop {}   (as the user with uid {})", held.container, uid);
@@ -68,6 +71,7 @@ void stop_container(const Held& held, const facts::Occupant* occupant, const Cal
       service.refused = "it belongs to a user's own podman, which root's does not know";
     return;
   }
+  service.needs_root = held.engine == "lxc";
   service.shown = held.engine == "lxc"          ? "sudo lxc-stop -n " + held.container
                   : held.engine == "kubernetes" ? "kubectl delete pod NAME   (" + held.job + ")"
                                                 : "stop container " + held.container;

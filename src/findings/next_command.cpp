@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/next_command.h"
+
+#include <utility>
+
+namespace headroom::findings {
+
+NextCommand::NextCommand(Does does, std::string text) : does_(does), text_(std::move(text)) {}
+
+NextCommand NextCommand::check(std::string_view options) {
+  const std::string_view blank = options.empty() ? "" : " ";
+  return {Does::look, std::string("headroom check").append(blank).append(options)};
+}
+
+NextCommand NextCommand::plan() {
+  return {Does::plan, "headroom plan --spec JOB.toml"};
+}
+
+NextCommand NextCommand::fix(std::string_view id) {
+  return {Does::fix, std::string("headroom fix ").append(id)};
+}
+
+NextCommand NextCommand::reclaim() {
+  return {Does::reclaim, "headroom reclaim"};
+}
+
+}  // namespace headroom::findings

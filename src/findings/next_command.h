@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The headroom command that a finding asks its reader to type next, and what that command does: one
+// that looks can tell two causes apart, one that mends cannot.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace headroom::findings {
+
+class NextCommand {
+ public:
+  NextCommand() = default;  // None.
+
+  // "headroom check --verbose" for check("--verbose").
+  static NextCommand check(std::string_view options = {});
+  static NextCommand plan();                    // For a job of the reader's own.
+  static NextCommand fix(std::string_view id);  // The id of one of plan's fixes.
+  static NextCommand reclaim();
+
+  const std::string& text() const { return text_; }  // Empty: none.
+  bool only_looks() const { return does_ == Does::look; }
+  // What it would do takes --apply.
+  bool mends() const { return does_ == Does::fix || does_ == Does::reclaim; }
+  // By `headroom undo`.
+  bool can_be_undone() const { return does_ == Does::fix; }
+
+ private:
+  enum class Does { nothing, look, plan, fix, reclaim };
+  NextCommand(Does does, std::string text);
+
+  Does does_ = Does::nothing;
+  std::string text_;
+};
+
+}  // namespace headroom::findings

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/step.h"
+
+#include <gmock/gmock.h>
+
+#include "findings/next_command.h"
+
+namespace headroom::findings {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Step, a_remark_stands_behind_its_command) {
+  const Step step = command("sudo dmesg", "(says why)");
+  EXPECT_TRUE(step.is_command());
+  EXPECT_EQ(step.text, "sudo dmesg");
+  EXPECT_EQ(step.whole(), "sudo dmesg   (says why)");
+}
+
+TEST(Step, for_the_host_it_is_still_what_it_was) {
+  const Step typed = on_the_host(command("sudo reboot", "(now)"));
+  EXPECT_TRUE(typed.is_command());
+  EXPECT_EQ(typed.whole(), "on the host: sudo reboot   (now)");
+  EXPECT_FALSE(on_the_host(sentence("log in again")).is_command());
+}
+
+TEST(Step, sentences_are_read_as_they_stand) {
+  const auto steps = sentences({"sudo is not needed", "reboot"});
+  EXPECT_FALSE(steps[0].is_command());
+  EXPECT_THAT(texts_of(steps), ElementsAre("sudo is not needed", "reboot"));
+}
+
+TEST(NextCommand, says_what_it_does) {
+  const NextCommand check = NextCommand::check("--verbose");
+  EXPECT_EQ(check.text(), "headroom check --verbose");
+  EXPECT_TRUE(check.only_looks() && !check.mends());
+  const NextCommand fix = NextCommand::fix("ttm-cap");
+  EXPECT_EQ(fix.text(), "headroom fix ttm-cap");
+  EXPECT_TRUE(fix.mends() && fix.can_be_undone() && !fix.only_looks());
+  const NextCommand reclaim = NextCommand::reclaim();
+  EXPECT_TRUE(reclaim.mends() && !reclaim.can_be_undone());
+}
+
+TEST(NextCommand, planning_neither_looks_at_the_machine_nor_mends_it) {
+  EXPECT_FALSE(NextCommand::plan().only_looks() || NextCommand::plan().mends());
+  EXPECT_FALSE(NextCommand().only_looks() || NextCommand().mends());
+  EXPECT_EQ(NextCommand().text(), "");
+}
+
+}  // namespace
+}  // namespace headroom::findings

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/cause_text.h"
+
+#include <gmock/gmock.h>
+
+namespace headroom::report {
+namespace {
+
+using findings::command;
+using findings::sentence;
+
+Style narrow() {
+  Style style;
+  style.width = 40;
+  return style;
+}
+
+std::string shown(const findings::Step& step) {
+  return fit(steps_text({step}, narrow()), narrow().width);
+}
+
+TEST(StepsText, a_command_is_whole_whatever_its_first_word_is) {
+  const std::string line = "uv venv --python 3.12 .venv && . .venv/bin/activate";
+  EXPECT_EQ(shown(command(line)), "   1. " + line + "\n");
+}
+
+TEST(StepsText, a_sentence_is_folded_though_it_begins_like_a_command) {
+  const std::string text =
+      shown(sentence("sudo is not what helps here, because the limit is fixed"));
+  EXPECT_THAT(text, ::testing::HasSubstr("because\n"));
+}
+
+TEST(StepsText, the_remark_behind_a_command_may_be_folded) {
+  const std::string text = shown(command("sudo dmesg", "(says why the driver did not load)"));
+  EXPECT_THAT(text, ::testing::StartsWith("   1. sudo dmesg   (says why the\n"));
+}
+
+}  // namespace
+}  // namespace headroom::report
