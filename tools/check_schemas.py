@@ -99,6 +99,14 @@ def reclaim_commands(scratch):
         yield ["headroom", "reclaim", "--json", "--root", folder, "--all", "--free", "1GiB", "--up-to", "reboot"]
 
 
+def test_commands(scratch):
+    """`headroom test` of this machine, and of a machine whose GPUs are not here."""
+    yield ["headroom", "test", "--virtual-memory", "--json", "--self-test", pathlib.Path(scratch, "here.json")]
+    machine = pathlib.Path(scratch, "machine")
+    subprocess.run([PROGRAMS / "fake_machine", MACHINES[0], machine], check=True)
+    yield ["headroom", "test", "--virtual-memory", "--json", "--self-test", pathlib.Path(scratch, "there.json"), "--root", machine]
+
+
 def replay_commands(scratch):
     """`headroom replay` of a small trace: one that ends, one that cannot, and every policy at once; and of snapshots."""
     trace = pathlib.Path(scratch, "small.trace")
@@ -187,6 +195,7 @@ SCHEMAS = {
     "plan.schema.json": plan_commands,
     "reclaim.schema.json": reclaim_commands,
     "replay.schema.json": replay_commands,
+    "test.schema.json": test_commands,
     "train.schema.json": train_commands,
 }
 

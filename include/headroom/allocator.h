@@ -102,7 +102,9 @@ typedef struct headroom_allocator_options {
                               has. */
   uint32_t virtual_memory; /* HEADROOM_VIRTUAL_MEMORY_… */
   uint32_t planning;       /* HEADROOM_PLANNING_… */
-  /* Results of self-tests of virtual memory; null: there are none. */
+  /* Results of self-tests of virtual memory. Null: the user's own, where `headroom test
+   * --virtual-memory` keeps them ($XDG_CACHE_HOME/headroom/virtual-memory.json, or that below
+   * ~/.cache). Empty: there are none. */
   const char* self_test_path;
   /* What HIP calls gcnArchName, "gfx1100": whose self-test counts. Null: nobody's. CUDA does not
    * need it. */

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,28 +11,12 @@
 #include "machine/clock.h"
 #include "machine/descriptor.h"
 #include "machine/os_error.h"
+#include "machine/private_folders.h"
 
 namespace headroom::history {
 namespace {
 
 constexpr mode_t owner_only_file = 0600;
-constexpr mode_t owner_only_folder = 0700;
-
-// XDG Base Directory Specification: folders that are missing are made for their owner alone.
-Status make_folders_above(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
-       slash = path.find('/', slash + 1)) {
-    const std::string folder = path.substr(0, slash);
-    if (::mkdir(folder.c_str(), owner_only_folder) != 0 && errno != EEXIST) {
-      const int problem = errno;
-      // On a read-only file system mkdir says so of folders that are there, too.
-      struct stat status {};
-      if (::stat(folder.c_str(), &status) != 0)
-        return machine::os_error(problem, "making the folder " + folder);
-    }
-  }
-  return Done{};
-}
 
 }  // namespace
 
@@ -43,7 +26,7 @@ bool is_there(const std::string& path) {
 
 Status make_file(const std::string& path) {
   if (is_there(path)) return Done{};
-  HEADROOM_CHECK(make_folders_above(path));
+  HEADROOM_CHECK(machine::make_private_folders_above(path));
   const machine::Descriptor file(
       ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, owner_only_file));
   if (file.get() < 0) return machine::os_error(errno, "making " + path);

@@ -37,7 +37,9 @@ Result<std::unique_ptr<DeviceMemory>> DeviceMemory::create(const Options& option
   // A new file in its place: what was there may have other names that are to keep it.
   if (!options.trace_path.empty())
     HEADROOM_CHECK(machine::write_file_atomic(options.trace_path, ""));
-  HEADROOM_TRY(auto backend, allocator::HostBackend::create());
+  using VirtualMemory = allocator::HostBackend::VirtualMemory;
+  HEADROOM_TRY(auto backend, allocator::HostBackend::create(
+                                 options.virtual_memory ? VirtualMemory::on : VirtualMemory::off));
   HEADROOM_TRY(auto planner, allocator::BackgroundThread::start());
   std::unique_ptr<DeviceMemory> memory(
       new DeviceMemory(std::move(backend), std::move(planner), options));

@@ -34,6 +34,7 @@ class DeviceMemory {
     std::string trace_path = {};      // Every allocation, for headroom replay; empty: no record.
     std::string recording_path = {};  // The last events, readable after a crash; empty: none.
     std::uint64_t batch = 0;          // Samples in a micro-batch; 0: not known.
+    bool virtual_memory = true;       // Host memory may be remapped.
   };
 
   // Requires: outlives every tensor made meanwhile.

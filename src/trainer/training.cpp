@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "allocator/backends/host_verdict.h"
 #include "base/json_text.h"
 #include "machine/user_files.h"
 #include "trainer/adamw.h"
@@ -283,12 +284,15 @@ Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
                          .report_bytes = to_json_text(request.predicted, 2).size(),
                          .recorded = request.memory == MemorySource::headroom};
   HEADROOM_CHECK(check_room(request.output, output_size(settings, length)));
+  const auto refusal = allocator::find_host_refusal();
+  if (refusal) observer.on_note("without virtual memory: " + *refusal);
   HEADROOM_TRY(const auto memory,
                DeviceMemory::create({.capacity = capacity,
                                      .source = request.memory,
                                      .trace_path = request.trace_path,
                                      .recording_path = recording_path(request.output),
-                                     .batch = settings.batch.micro}));
+                                     .batch = settings.batch.micro,
+                                     .virtual_memory = !refusal}));
   if (const auto& problem = memory->recording_problem())
     observer.on_note("no flight recording: " + problem->message);
 

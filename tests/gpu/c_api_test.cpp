@@ -7,18 +7,23 @@
 #include <gtest/gtest.h>
 #include <headroom/allocator.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <ostream>
 #include <string>
 
+#include "allocator/backends/host_verdict.h"
 #include "allocator/backends/self_test_cache_file.h"
+#include "allocator/backends/virtual_memory_verdict.h"
 #include "base/text.h"
+#include "machine/private_folders.h"
 #include "machine/temporary_folder.h"
 #include "machine/user_files.h"
 
 namespace headroom::allocator {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
@@ -58,6 +63,8 @@ class OpenedGpu : public ::testing::TestWithParam<Kind> {
     library_ = ::dlopen(GetParam().library, RTLD_NOW);
     if (library_ == nullptr || ::dlsym(library_, "fake_virtual_memory_calls") == nullptr)
       GTEST_SKIP() << "LD_LIBRARY_PATH does not name the stand-ins";
+    // No result of this machine's own counts here.
+    ASSERT_EQ(::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1), 0);
     options_.backend = GetParam().backend;
     options_.gpu_target = GetParam().gpu_target;
     options_.capacity_bytes = 64 * mib;
@@ -118,6 +125,23 @@ TEST_P(OpenedGpu, has_virtual_memory_where_this_one_passed_its_self_test) {
   keep(key_, true);
   EXPECT_THAT(use(), HasSubstr("passed its self-test on 2026-11-22"));
   EXPECT_GT(calls_, 20U);
+}
+
+TEST_P(OpenedGpu, has_it_by_what_the_users_own_file_says_where_none_is_named) {
+  keep(key_, true);
+  const std::string folder = folder_.path() + "/headroom";
+  ASSERT_TRUE(machine::make_private_folders_above(folder + "/virtual-memory.json"));
+  ASSERT_EQ(std::rename(path_.c_str(), (folder + "/virtual-memory.json").c_str()), 0);
+  options_.self_test_path = nullptr;
+  EXPECT_THAT(use(), HasSubstr("passed its self-test on 2026-11-22"));
+  EXPECT_GT(calls_, 20U);
+  options_.self_test_path = "";
+  EXPECT_THAT(use(), HasSubstr("was not tested here yet"));
+  EXPECT_EQ(calls_, 0U);
+  std::ofstream(folder + "/virtual-memory.json") << "{\"results\": 7";
+  options_.self_test_path = nullptr;
+  EXPECT_THAT(use(), AllOf(HasSubstr("without virtual memory"), HasSubstr("virtual-memory.json")));
+  EXPECT_EQ(calls_, 0U);
 }
 
 TEST_P(OpenedGpu, has_none_that_nobody_tested) {
@@ -193,6 +217,37 @@ TEST_P(OpenedGpu, knows_what_others_hold_and_asks_once_for_each_report) {
   EXPECT_EQ(asked("fake_memory_info_calls") - before, 1U);
   headroom_allocator_destroy(allocator);
   headroom_allocator_destroy(other);
+}
+
+std::string describe(const headroom_allocator_options& options) {
+  headroom_allocator* allocator = headroom_allocator_create(&options);
+  if (allocator == nullptr) return headroom_last_error();
+  std::string text(1000, ' ');
+  text.resize(headroom_allocator_describe(allocator, text.data(), text.size()));
+  headroom_allocator_destroy(allocator);
+  return text;
+}
+
+TEST(HostMemory, is_not_remapped_where_its_self_test_failed_with_this_kernel) {
+  const auto folder = *machine::TemporaryFolder::make();
+  const std::string path = folder.path() + "/virtual-memory.json";
+  headroom_allocator_options options = HEADROOM_ALLOCATOR_OPTIONS_INIT;
+  options.backend = HEADROOM_BACKEND_HOST;
+  options.capacity_bytes = 64 * mib;
+  options.self_test_path = path.c_str();
+  EXPECT_THAT(describe(options), HasSubstr("with virtual memory"));
+  for (const bool here : {false, true}) {
+    SelfTestResult result{host_key(here ? running_kernel() : "another"),
+                          self_test_version,
+                          "2026-11-22T10:00:00Z",
+                          {}};
+    result.report.steps = {{"remapping", "contents follow their page", "zeros", false}};
+    ASSERT_TRUE(keep_self_test_result(path, result));
+    EXPECT_THAT(describe(options),
+                HasSubstr(here ? "failed its self-test" : "with virtual memory"));
+  }
+  options.virtual_memory = HEADROOM_VIRTUAL_MEMORY_REQUIRED;
+  EXPECT_THAT(describe(options), HasSubstr("expected virtual memory that passed its self-test"));
 }
 
 INSTANTIATE_TEST_SUITE_P(stand_in, OpenedGpu, ::testing::ValuesIn(kinds),

@@ -60,6 +60,7 @@ static_assert(same_abi<decltype(It::driver_version), decltype(cuDriverGetVersion
 static_assert(same_abi<decltype(It::device_count), decltype(cuDeviceGetCount)>);
 static_assert(same_abi<decltype(It::device), decltype(cuDeviceGet)>);
 static_assert(same_abi<decltype(It::device_name), decltype(cuDeviceGetName)>);
+static_assert(same_abi<decltype(It::pci_address), decltype(cuDeviceGetPCIBusId)>);
 static_assert(same_abi<decltype(It::device_attribute), decltype(cuDeviceGetAttribute)>);
 static_assert(same_abi<decltype(It::retain_context), decltype(cuDevicePrimaryCtxRetain)>);
 static_assert(same_abi<decltype(It::release_context), decltype(cuDevicePrimaryCtxRelease)>);

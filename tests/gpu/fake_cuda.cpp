@@ -63,6 +63,11 @@ int cuDeviceGetName(char* name, int size, int /*device*/) {
   std::strncpy(name, "a fake GPU", static_cast<std::size_t>(size));
   return success;
 }
+int cuDeviceGetPCIBusId(char* address, int size, int device) {
+  std::strncpy(address, pci_addresses.at(static_cast<std::size_t>(device)),
+               static_cast<std::size_t>(size));
+  return success;
+}
 int cuDeviceGetAttribute(int* value, int attribute, int /*device*/) {
   *value = attribute == Cuda::virtual_memory_attribute ? 1 : 0;
   return success;

@@ -53,6 +53,11 @@ int hipDeviceGetName(char* name, int size, int /*device*/) {
   std::strncpy(name, "a fake GPU", static_cast<std::size_t>(size));
   return success;
 }
+int hipDeviceGetPCIBusId(char* address, int size, int device) {
+  std::strncpy(address, pci_addresses.at(static_cast<std::size_t>(device)),
+               static_cast<std::size_t>(size));
+  return success;
+}
 int hipDeviceGetAttribute(int* value, int attribute, int /*device*/) {
   *value = attribute == Hip::virtual_memory_attribute ? 1 : 0;
   return success;

@@ -6,9 +6,11 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <utility>
 
 #include "allocator/backends/testing/fake_driver.h"
+#include "base/text.h"
 
 namespace headroom::gpu {
 
@@ -36,8 +38,29 @@ inline ThreadState& thread_state() {
 
 inline constexpr int device_count = 2;
 
+// Where the two cards of tests/machines/two-cards-full-host.toml are.
+inline constexpr std::array<const char*, device_count> pci_addresses = {"0000:0C:00.0",
+                                                                        "0000:0F:00.0"};
+
+using Drivers = std::array<allocator::testing::FakeDriver, device_count>;
+
+// FAKE_GPU_FAULTS="none,hang": what is wrong with each GPU, for programs that open the stand-ins.
+inline bool give_faults(Drivers& drivers) {
+  using allocator::testing::Fault;
+  const char* variable = std::getenv("FAKE_GPU_FAULTS");
+  const auto faults = split(variable == nullptr ? "" : variable, ',');
+  for (std::size_t i = 0; i < faults.size() && i < drivers.size(); ++i) {
+    if (faults[i] == "hang") drivers[i].set_fault(Fault::hang);
+    if (faults[i] == "crash") drivers[i].set_fault(Fault::crash);
+    if (faults[i] == "live_data_zeroed") drivers[i].set_fault(Fault::live_data_zeroed);
+  }
+  return true;
+}
+
 inline allocator::testing::FakeDriver& driver_of(int device) {
-  static std::array<allocator::testing::FakeDriver, device_count> drivers;
+  static Drivers drivers;
+  static const bool faults_are_given = give_faults(drivers);
+  static_cast<void>(faults_are_given);
   return drivers.at(static_cast<std::size_t>(device));
 }
 

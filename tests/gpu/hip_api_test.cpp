@@ -68,6 +68,7 @@ static_assert(same_abi<decltype(It::init), decltype(hipInit)>);
 static_assert(same_abi<decltype(It::runtime_version), decltype(hipRuntimeGetVersion)>);
 static_assert(same_abi<decltype(It::device_count), decltype(hipGetDeviceCount)>);
 static_assert(same_abi<decltype(It::device_name), decltype(hipDeviceGetName)>);
+static_assert(same_abi<decltype(It::pci_address), decltype(hipDeviceGetPCIBusId)>);
 static_assert(same_abi<decltype(It::device_attribute), decltype(hipDeviceGetAttribute)>);
 static_assert(same_abi<decltype(It::get_device), decltype(hipGetDevice)>);
 static_assert(same_abi<decltype(It::set_device), decltype(hipSetDevice)>);

@@ -66,6 +66,7 @@ CASES = {
         Case("reclaim --root machine", HOST), Case("reclaim --root machine --json", HOST),
         Case("reclaim --root machine --up-to sledgehammer", HOST)],
     "run": [Case("run tight.toml", "sed 's/256MiB/96MiB/' job.toml > tight.toml", acts=True), Case("run nothing.toml")],
+    "test": [Case("test --virtual-memory --self-test kept.json", makes="kept.json"), Case("test")],
     "replay": [
         Case("replay trace.txt"), Case("replay trace.txt --json"),
         Case("replay trace.txt --html page.html", makes="page.html"), Case("replay missing.txt")],

@@ -5,9 +5,10 @@
     run.py BIN_DIR TRANSCRIPT      exit 0: as written; 1: not, with the difference
 
 A transcript is a text file. Lines before the first command say what it shows. "$ COMMAND" is run by the shell
-in a fresh copy of files/, with BIN_DIR first in PATH and tests/machines as $MACHINES. What follows is its standard output, then its standard
-error with "! " before each line, then "[exit CODE]". HEADROOM_UPDATE_GOLDEN=1 writes the file anew from what
-the program prints: then read the difference (./dev golden).
+in a fresh copy of files/, with BIN_DIR first in PATH, tests/machines as $MACHINES, and in $FAKE_GPUS the folder of
+stand-ins for HIP's and CUDA's libraries, whose GPUs FAKE_GPU_FAULTS breaks. What follows is its standard output, then
+its standard error with "! " before each line, then "[exit CODE]". HEADROOM_UPDATE_GOLDEN=1 writes the file anew from
+what the program prints: then read the difference (./dev golden).
 
 Only what depends on the machine or on the moment is replaced, by the rules below.
 """
@@ -25,6 +26,10 @@ RULES = [
     (r"\b20\d{6}T\d{6}Z", "{TIME}"),
     (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", "{MOMENT}"),
     (r"\b20\d\d-\d\d-\d\d \d\d:\d\d UTC", "{MOMENT}"),
+    # What the steps of a self-test took and where, and how many cycles there was time for.
+    (r"(?m)^(  [a-z ]{3,18}?) +\d+\.\d m?s  ", r"\1  {TOOK}  "),
+    (r"by \d+ cycles", "by {N} cycles"),
+    (r"at 0x[0-9a-f]+", "at {ADDRESS}"),
     (r'"ns_per_event":\s*[0-9.e+-]+', '"ns_per_event":{NS}'),
     # The column ns/event of a replay: after policy, outcome, reserved, over live and device calls.
     (r"(?m)^(  [a-z-]+ +\S+ +[\d.]+ \S+ +\S+ % +\d+) +\d+", r"\1  {NS}"),
@@ -43,7 +48,8 @@ def normalise(text, places):
 def run(command, folder, bin_dir):
     """The lines that the transcript should have after "$ COMMAND"."""
     environment = {"PATH": f"{bin_dir}:/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8",
-                   "MACHINES": str(pathlib.Path(__file__).resolve().parent.parent / "machines")}
+                   "MACHINES": str(pathlib.Path(__file__).resolve().parent.parent / "machines"),
+                   "FAKE_GPUS": str(bin_dir.parent / "fake_gpu")}
     try:
         done = subprocess.run(["/bin/sh", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=TIMEOUT_S, check=False)

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <thread>
 #include <type_traits>
@@ -16,6 +17,7 @@
 #include "allocator/backend.h"
 #include "allocator/backends/driver.h"
 #include "base/bytes.h"
+#include "base/text.h"
 
 namespace headroom::allocator {
 
@@ -25,6 +27,13 @@ class ApiDriver : public Driver {
   explicit ApiDriver(Session session) : session_(std::move(session)) {}
 
   std::string_view name() const override { return session_.name(); }
+
+  Result<std::string> pci_address() override {
+    std::array<char, 32> address{};
+    HEADROOM_CHECK(call("asking for its PCI address", 0, api().pci_address, address.data(),
+                        static_cast<int>(address.size()) - 1, session_.device()));
+    return to_lower(address.data());
+  }
 
   Status check_virtual_memory() override {
     int supported = 0;

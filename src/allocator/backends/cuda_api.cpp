@@ -38,6 +38,7 @@ Result<CudaApi> CudaApi::load() {
   library.find(api.device_count, "cuDeviceGetCount");
   library.find(api.device, "cuDeviceGet");
   library.find(api.device_name, "cuDeviceGetName");
+  library.find(api.pci_address, "cuDeviceGetPCIBusId");
   library.find(api.device_attribute, "cuDeviceGetAttribute");
   library.find(api.retain_context, "cuDevicePrimaryCtxRetain");
   library.find(api.release_context, "cuDevicePrimaryCtxRelease_v2");

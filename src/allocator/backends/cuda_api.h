@@ -65,6 +65,7 @@ struct CudaApi {
   Code (*device_count)(int*) = nullptr;
   Code (*device)(int*, int) = nullptr;
   Code (*device_name)(char*, int, int) = nullptr;
+  Code (*pci_address)(char*, int, int) = nullptr;
   Code (*device_attribute)(int*, int, int) = nullptr;
   Code (*retain_context)(Context*, int) = nullptr;
   Code (*release_context)(int) = nullptr;

@@ -91,26 +91,41 @@ class CudaDriver final : public ApiDriver<CudaApi, CudaSession> {
   }
 };
 
+Error no_usable_gpu(const CudaApi& api, int code) {
+  return {Errc::unsupported,
+          fmt::format("CUDA finds no GPU that it can use: {}", name_of(api, code)),
+          "nvidia-smi says why a GPU cannot be used"};
+}
+
+Result<int> count(const CudaApi& api) {
+  int count = 0;
+  int code = api.init(0);
+  if (code == CudaApi::success) code = api.device_count(&count);
+  if (code == CudaApi::success) return count;
+  return no_usable_gpu(api, code);
+}
+
 }  // namespace
+
+Result<int> count_cuda_gpus() {
+  HEADROOM_TRY(const CudaApi api, CudaApi::load());
+  return count(api);
+}
 
 Result<std::unique_ptr<Driver>> open_cuda(int device) {
   HEADROOM_TRY(const CudaApi api, CudaApi::load());
-  int count = 0;
+  HEADROOM_TRY(const int gpus, count(api));
+  if (device < 0 || device >= gpus)
+    return Error{Errc::unsupported,
+                 fmt::format("expected GPU {}, found {} of them in CUDA", device, gpus),
+                 "nvidia-smi lists the GPUs of this machine"};
   int handle = 0;
   CudaApi::Context context{};
-  int code = api.init(0);
-  if (code == CudaApi::success) code = api.device_count(&count);
-  if (code == CudaApi::success && (device < 0 || device >= count))
-    return Error{Errc::unsupported,
-                 fmt::format("expected GPU {}, found {} of them in CUDA", device, count),
-                 "nvidia-smi lists the GPUs of this machine"};
-  if (code == CudaApi::success) code = api.device(&handle, device);
+  int code = api.device(&handle, device);
   if (code == CudaApi::success) code = api.retain_context(&context, handle);
   if (code == CudaApi::success)
     return std::unique_ptr<Driver>(std::make_unique<CudaDriver>(CudaSession(api, handle, context)));
-  return Error{Errc::unsupported,
-               fmt::format("CUDA finds no GPU that it can use: {}", name_of(api, code)),
-               "nvidia-smi says why a GPU cannot be used"};
+  return no_usable_gpu(api, code);
 }
 
 }  // namespace headroom::allocator

@@ -9,6 +9,10 @@
 
 namespace headroom::allocator {
 
+// How many GPUs CUDA has. Fails with unsupported where there is no CUDA driver, or none that finds
+// a GPU that it can use.
+Result<int> count_cuda_gpus();
+
 // `device` is CUDA's number of the GPU. Fails with unsupported where there is no CUDA driver, no
 // such GPU, or a function missing.
 Result<std::unique_ptr<Driver>> open_cuda(int device);

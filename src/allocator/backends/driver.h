@@ -31,6 +31,7 @@ class Driver {
 
   virtual std::string_view name() const = 0;  // "HIP", "CUDA".
   virtual Result<std::string> gpu_name() = 0;
+  virtual Result<std::string> pci_address() = 0;  // "0000:03:00.0".
   // HIP_VERSION of the runtime, or CUDA's version of the driver, as the driver gives it.
   virtual Result<int> version() = 0;
 

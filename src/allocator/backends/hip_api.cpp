@@ -39,6 +39,7 @@ Result<HipApi> HipApi::load() {
   library.find(api.runtime_version, "hipRuntimeGetVersion");
   library.find(api.device_count, "hipGetDeviceCount");
   library.find(api.device_name, "hipDeviceGetName");
+  library.find(api.pci_address, "hipDeviceGetPCIBusId");
   library.find(api.device_attribute, "hipDeviceGetAttribute");
   library.find(api.get_device, "hipGetDevice");
   library.find(api.set_device, "hipSetDevice");

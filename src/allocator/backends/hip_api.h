@@ -65,6 +65,7 @@ struct HipApi {
   Code (*runtime_version)(int*) = nullptr;
   Code (*device_count)(int*) = nullptr;
   Code (*device_name)(char*, int, int) = nullptr;
+  Code (*pci_address)(char*, int, int) = nullptr;
   Code (*device_attribute)(int*, int, int) = nullptr;
   Code (*get_device)(int*) = nullptr;
   Code (*set_device)(int) = nullptr;

@@ -87,21 +87,33 @@ class HipDriver final : public ApiDriver<HipApi, HipSession> {
   }
 };
 
-}  // namespace
+Error no_such_gpu(const HipApi& api, std::string message) {
+  static_cast<void>(api.take_last_error());
+  return {Errc::unsupported, std::move(message), "headroom check says why a GPU cannot be used"};
+}
 
-Result<std::unique_ptr<Driver>> open_hip(int device) {
-  HEADROOM_TRY(const HipApi api, HipApi::load());
+Result<int> count(const HipApi& api) {
   int count = 0;
   int code = api.init(0);
   if (code == HipApi::success) code = api.device_count(&count);
-  if (code == HipApi::success && device >= 0 && device < count)
+  if (code == HipApi::success) return count;
+  return no_such_gpu(api,
+                     fmt::format("HIP finds no GPU that it can use: {}", api.error_name(code)));
+}
+
+}  // namespace
+
+Result<int> count_hip_gpus() {
+  HEADROOM_TRY(const HipApi api, HipApi::load());
+  return count(api);
+}
+
+Result<std::unique_ptr<Driver>> open_hip(int device) {
+  HEADROOM_TRY(const HipApi api, HipApi::load());
+  HEADROOM_TRY(const int gpus, count(api));
+  if (device >= 0 && device < gpus)
     return std::unique_ptr<Driver>(std::make_unique<HipDriver>(HipSession(api, device)));
-  static_cast<void>(api.take_last_error());
-  return Error{Errc::unsupported,
-               code == HipApi::success
-                   ? fmt::format("expected GPU {}, found {} of them in HIP", device, count)
-                   : fmt::format("HIP finds no GPU that it can use: {}", api.error_name(code)),
-               "headroom check says why a GPU cannot be used"};
+  return no_such_gpu(api, fmt::format("expected GPU {}, found {} of them in HIP", device, gpus));
 }
 
 }  // namespace headroom::allocator

@@ -8,6 +8,10 @@
 
 namespace headroom::allocator {
 
+// How many GPUs HIP has. Fails with unsupported where there is no HIP runtime, or none that finds a
+// GPU that it can use.
+Result<int> count_hip_gpus();
+
 // `device` is HIP's number of the GPU. Fails with unsupported where there is no HIP runtime, no
 // such GPU, or a function missing.
 Result<std::unique_ptr<Driver>> open_hip(int device);

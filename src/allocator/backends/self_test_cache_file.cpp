@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/backends/self_test_cache_file.h"
 
+#include <stdlib.h>
+
 #include <utility>
 
 #include "machine/user_files.h"
@@ -11,6 +13,19 @@ namespace {
 constexpr std::size_t file_max_bytes = std::size_t{4} << 20U;
 
 }  // namespace
+
+std::string self_test_path(std::string_view xdg_cache_home, std::string_view home) {
+  constexpr std::string_view file = "/headroom/virtual-memory.json";
+  if (xdg_cache_home.starts_with('/')) return std::string(xdg_cache_home) += file;
+  if (home.starts_with('/')) return (std::string(home) += "/.cache") += file;
+  return "";
+}
+
+std::string self_test_path_of_caller() {
+  const char* cache = ::secure_getenv("XDG_CACHE_HOME");
+  const char* home = ::secure_getenv("HOME");
+  return self_test_path(cache == nullptr ? "" : cache, home == nullptr ? "" : home);
+}
 
 Result<SelfTestCache> read_self_test_cache(const std::string& path) {
   const auto text = machine::read_file(path, file_max_bytes);

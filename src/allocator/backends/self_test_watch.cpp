@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/backends/self_test_watch.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <string>
 #include <string_view>
@@ -16,67 +13,70 @@
 #include "allocator/backends/driver_access.h"
 #include "allocator/backends/hip_driver.h"
 #include "allocator/backends/host_access.h"
+#include "allocator/backends/told_by_child.h"
 #include "allocator/self_test/self_test_record.h"
 #include "base/document.h"
 #include "base/text.h"
-#include "machine/bounded_call.h"
-#include "machine/descriptor.h"
+#include "machine/clock.h"
 #include "machine/os_error.h"
 
 namespace headroom::allocator {
 namespace {
 
-// What the child tells, a line each; less than a pipe holds, so that nobody has to read meanwhile.
+// What the child tells, a line each: the time at which a step began and its name, the report.
 constexpr std::string_view step_line = "step ";
 constexpr std::string_view report_line = "report ";
 constexpr std::string_view refused_line = "refused";  // There is nothing to be tested.
 
-void tell(int fd, std::string_view kind, std::string_view what) {
-  const std::string line = std::string(kind) + std::string(what) + "\n";
-  // A reader that is gone, or a pipe that is full: the parent then knows less, no more than that.
-  [[maybe_unused]] const ssize_t written = ::write(fd, line.data(), line.size());
+void tell_step(const Teller& teller, std::string_view name) {
+  teller.tell(fmt::format("{}{} {}", step_line, machine::monotonic_ns(), name));
 }
 
-Status test_in_child(int fd, const std::function<Result<SelfTestSubject>()>& open,
+Status test_in_child(const Teller& teller, const std::function<Result<SelfTestSubject>()>& open,
                      const SelfTestLimits& limits) {
-  tell(fd, step_line, "opening the driver");
+  tell_step(teller, "opening the driver");
   auto subject = open();
   if (!subject) {
-    tell(fd, refused_line, "");
+    teller.tell(refused_line);
     return std::move(subject).error();
   }
   const SelfTestReport report =
       run_self_test(*subject->backend, *subject->access, limits,
-                    [fd](std::string_view name) { tell(fd, step_line, name); });
-  tell(fd, step_line, "closing the driver");
+                    [&teller](std::string_view name) { tell_step(teller, name); });
+  tell_step(teller, "closing the driver");
   *subject = {};
-  tell(fd, report_line, to_json(report).dump(-1, ' ', false, Json::error_handler_t::replace));
+  teller.tell(std::string(report_line) +
+              to_json(report).dump(-1, ' ', false, Json::error_handler_t::replace));
   return Done{};
-}
-
-// All that is in the pipe. It may have other writers that never end, so the end is not waited for.
-std::string read_all(int fd) {
-  std::string text;
-  std::array<char, 4096> piece{};
-  while (true) {
-    const ssize_t count = ::read(fd, piece.data(), piece.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return text;
-    text.append(piece.data(), static_cast<std::size_t>(count));
-  }
 }
 
 // What the child began, the last of which it did not end.
 SelfTestReport broken_off(const std::vector<std::string_view>& told, const std::string& how) {
   SelfTestReport report;
+  std::uint64_t begun_ns = 0;
   for (const std::string_view line : told) {
     if (!line.starts_with(step_line)) continue;
-    if (!report.steps.empty()) report.steps.back().passed = true;
-    report.steps.push_back({std::string(line.substr(step_line.size())),
+    const std::string_view step = line.substr(step_line.size());
+    const std::size_t blank = step.find(' ');
+    const std::uint64_t now_ns = parse_u64(step.substr(0, blank)).value_or(begun_ns);
+    if (!report.steps.empty()) {
+      report.steps.back().passed = true;
+      report.steps.back().took_ns = now_ns - begun_ns;
+    }
+    begun_ns = now_ns;
+    report.steps.push_back({std::string(step.substr(blank + 1)),
                             "an answer in time, from a process that lives", "", false});
   }
   if (!report.steps.empty()) report.steps.back().found = how;
   return report;
+}
+
+std::string describe_end(const ToldByChild& child, std::uint64_t timeout_ms) {
+  std::string how = child.ended.error().code == Errc::busy
+                        ? fmt::format("no answer within {} s", timeout_ms / 1000)
+                        : "that the process was ended";
+  if (!child.last_words.empty()) how += "; it said: " + child.last_words;
+  return how;
 }
 
 Result<SelfTestSubject> on_trial(Result<std::unique_ptr<Driver>> driver) {
@@ -92,24 +92,20 @@ Result<SelfTestReport> run_watched_self_test(const std::function<Result<SelfTest
                                              const SelfTestLimits& limits,
                                              std::uint64_t timeout_ms) {
   constexpr const char* doing = "testing virtual memory";
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return machine::os_error(errno, doing);
-  const machine::Descriptor ours(ends[0]);
-  const machine::Descriptor theirs(ends[1]);
-  const Status ended = machine::call_bounded(
-      [&] { return test_in_child(theirs.get(), open, limits); }, timeout_ms, doing);
-  const std::string text = read_all(ours.get());
-  const std::vector<std::string_view> told = split(text, '\n');
+  HEADROOM_TRY(const ToldByChild child,
+               ask_child([&](const Teller& teller) { return test_in_child(teller, open, limits); },
+                         timeout_ms, doing));
+  const std::vector<std::string_view> told = split(child.told, '\n');
   for (const std::string_view line : told) {
     if (line.starts_with(refused_line))
-      return ended ? machine::os_error(EIO, doing) : ended.error();
+      return child.ended ? machine::os_error(EIO, doing) : child.ended.error();
     if (!line.starts_with(report_line)) continue;
     HEADROOM_TRY(const Json json, parse_json(line.substr(report_line.size())));
     return parse_report(json);
   }
-  if (ended) return Error{Errc::io, std::string(doing) + ": the child said nothing", ""};
-  if (text.empty()) return ended.error();  // There was no child.
-  return broken_off(told, ended.error().message);
+  if (child.ended) return Error{Errc::io, std::string(doing) + ": the child said nothing", ""};
+  if (child.told.empty()) return child.ended.error();  // There was no child.
+  return broken_off(told, describe_end(child, timeout_ms));
 }
 
 Result<SelfTestSubject> open_hip_subject(int device) {

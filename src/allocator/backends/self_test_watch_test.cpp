@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "allocator/backends/device_backend.h"
 #include "allocator/backends/driver_access.h"
 #include "allocator/backends/testing/fake_driver.h"
@@ -41,6 +44,8 @@ TEST(WatchedSelfTest, a_driver_that_hangs_is_refused) {
   EXPECT_EQ(report->steps.back().name, "settling");
   EXPECT_THAT(report->steps.back().found, HasSubstr("within 2 s"));
   EXPECT_TRUE(report->steps.front().passed);
+  EXPECT_TRUE(report->steps.front().took_ns) << "it ended";
+  EXPECT_FALSE(report->steps.back().took_ns) << "it did not";
 }
 
 TEST(WatchedSelfTest, a_driver_that_ends_the_process_is_refused) {
@@ -50,6 +55,20 @@ TEST(WatchedSelfTest, a_driver_that_ends_the_process_is_refused) {
   ASSERT_FALSE(report->steps.empty());
   EXPECT_EQ(report->steps.back().name, "settling");
   EXPECT_THAT(report->steps.back().found, HasSubstr("was ended"));
+}
+
+TEST(WatchedSelfTest, what_a_driver_says_when_it_dies_is_kept_and_not_shown) {
+  ::testing::internal::CaptureStderr();
+  const auto report = run_watched_self_test(
+      []() -> Result<SelfTestSubject> {
+        std::fputs("loading\nMemory access fault by GPU node-1\n\n", stderr);
+        std::abort();
+      },
+      {}, 60'000);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  EXPECT_EQ(report->steps.back().name, "opening the driver");
+  EXPECT_THAT(report->steps.back().found, HasSubstr("it said: Memory access fault by GPU node-1"));
 }
 
 TEST(WatchedSelfTest, a_fault_that_was_found_is_reported_as_it_was) {

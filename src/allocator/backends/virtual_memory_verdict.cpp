@@ -8,7 +8,10 @@ namespace {
 
 using Use = VirtualMemoryVerdict::Use;
 
+constexpr const char* host_memory = "host memory";
+
 std::string name_of(const VirtualMemoryKey& key) {
+  if (key.gpu == host_memory) return key.gpu + " with Linux " + key.driver;
   std::string name = key.gpu;
   if (!key.runtime.empty()) name += " with HIP " + key.runtime;
   return name + (key.driver.empty() ? "" : " and driver " + key.driver);
@@ -30,7 +33,10 @@ VirtualMemoryVerdict virtual_memory_verdict(
     return {Use::test_needed, "which GPU and driver this is could not be told", {}};
   const SelfTestResult* result = cache.find(key);
   if (result == nullptr)
-    return {Use::test_needed, fmt::format("{} was not tested here yet", name_of(key)), {}};
+    return {Use::test_needed,
+            fmt::format("{} was not tested here yet (headroom test --virtual-memory does)",
+                        name_of(key)),
+            {}};
   if (result->report.passed)
     return {Use::yes, fmt::format("{} passed its self-test on {}", name_of(key), result->when),
             result->report.measured};
@@ -53,6 +59,10 @@ VirtualMemoryKey cuda_key(Driver& driver) {
   // cuDriverGetVersion: 1000 · major + 10 · minor.
   return {name ? *name : "",
           version ? fmt::format("{}.{}", *version / 1000, *version % 1000 / 10) : "", ""};
+}
+
+VirtualMemoryKey host_key(const std::string& kernel) {
+  return {host_memory, kernel, ""};
 }
 
 std::string hip_release(int version) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "allocator/backends/host_verdict.h"
 #include "allocator/backends/self_test_cache_file.h"
 #include "allocator/backends/testing/fake_driver.h"
 
@@ -22,7 +23,8 @@ const VirtualMemoryKey key = {"gfx1100", "6.14.0-37-generic", "7.2.53211"};
 SelfTestResult result_of(const VirtualMemoryKey& of, bool passed) {
   SelfTestResult result{of, self_test_version, "2026-11-22T10:00:00Z", {}};
   result.report.passed = passed;
-  result.report.steps = {{"remapping", "contents follow their page", "zeros", passed}};
+  result.report.steps = {{"addresses", "ranges", "3 ranges", true, 1'000},
+                         {"remapping", "contents follow their page", "zeros", passed}};
   result.report.measured = {.virtual_memory = passed,
                             .destroy_returns_memory = true,
                             .access_from_start_only = true,
@@ -97,6 +99,24 @@ TEST(VirtualMemoryVerdict, keys_are_what_the_driver_and_the_machine_say) {
   EXPECT_EQ(cuda_key(driver).gpu, "a fake GPU");
   EXPECT_EQ(hip_release(71460850), "7.14.60850");
   EXPECT_EQ(hip_release(60342134), "6.3.42134");
+}
+
+TEST(SelfTestPath, is_in_the_folder_that_the_user_names_else_below_home) {
+  EXPECT_EQ(self_test_path("/cache", "/people/ada"), "/cache/headroom/virtual-memory.json");
+  EXPECT_EQ(self_test_path("", "/people/ada"), "/people/ada/.cache/headroom/virtual-memory.json");
+  EXPECT_EQ(self_test_path("relative", "/people/ada"),
+            "/people/ada/.cache/headroom/virtual-memory.json");
+  EXPECT_EQ(self_test_path("", ""), "");
+}
+
+TEST(HostVerdict, host_memory_is_refused_only_where_it_failed_with_this_kernel) {
+  SelfTestCache cache;
+  EXPECT_FALSE(find_host_refusal(cache, "6.14"));
+  cache.put(result_of(host_key("6.14"), true));
+  cache.put(result_of(host_key("6.15"), false));
+  EXPECT_FALSE(find_host_refusal(cache, "6.14"));
+  EXPECT_THAT(find_host_refusal(cache, "6.15").value_or(""),
+              HasSubstr("host memory with Linux 6.15 failed"));
 }
 
 class SelfTestCacheFile : public ::testing::Test {

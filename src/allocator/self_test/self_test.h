@@ -56,6 +56,8 @@ struct SelfTestStep {
   std::string expected;
   std::string found;
   bool passed = false;
+  // By the device's clock; nothing of a step that did not end.
+  std::optional<std::uint64_t> took_ns = std::nullopt;
 
   bool operator==(const SelfTestStep&) const = default;
 };

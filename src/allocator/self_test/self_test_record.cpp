@@ -42,6 +42,9 @@ class Members {
   void read_new(const char* name, bool& value) {
     if (object_->is_object() && object_->contains(name)) read(name, value);
   }
+  void read_new(const char* name, std::optional<std::uint64_t>& value) {
+    if (object_->is_object() && object_->contains(name)) read_number(name, value.emplace());
+  }
   void read(const char* name, std::string& value) {
     if (const Json* found = find(name, &Json::is_string)) value = found->get<std::string>();
   }
@@ -85,6 +88,15 @@ Json to_json(const Capabilities& measured) {
           {"costs_ns", std::move(costs)}};
 }
 
+Json to_json(const SelfTestStep& step) {
+  Json json = {{"name", step.name},
+               {"expected", step.expected},
+               {"found", step.found},
+               {"passed", step.passed}};
+  if (step.took_ns) json["took_ns"] = *step.took_ns;
+  return json;
+}
+
 Result<Capabilities> parse_capabilities(const Json& json) {
   Capabilities measured;
   Members members(json);
@@ -113,6 +125,7 @@ Result<SelfTestStep> parse_step(const Json& json) {
   members.read("expected", step.expected);
   members.read("found", step.found);
   members.read("passed", step.passed);
+  members.read_new("took_ns", step.took_ns);
   HEADROOM_CHECK(members.finish());
   return step;
 }
@@ -148,11 +161,7 @@ void SelfTestCache::put(SelfTestResult result) {
 
 Json to_json(const SelfTestReport& report) {
   Json steps = Json::array();
-  for (const SelfTestStep& step : report.steps)
-    steps.push_back({{"name", step.name},
-                     {"expected", step.expected},
-                     {"found", step.found},
-                     {"passed", step.passed}});
+  for (const SelfTestStep& step : report.steps) steps.push_back(to_json(step));
   return {{"passed", report.passed},
           {"steps", std::move(steps)},
           {"measured", to_json(report.measured)}};

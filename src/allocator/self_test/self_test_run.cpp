@@ -17,7 +17,9 @@ SelfTestReport run_self_test(Backend& backend, DeviceAccess& device, const SelfT
   for (const SelfTestStepKind& kind : self_test_steps()) {
     if (on_step) on_step(kind.name);
     SelfTestStep step{std::string(kind.name), std::string(kind.expected), "", false};
+    const std::uint64_t begun_ns = device.now_ns();
     auto found = kind.run(bench, report.measured);
+    step.took_ns = device.now_ns() - begun_ns;
     step.passed = found.has_value();
     step.found = found ? *found : found.error().message;
     report.steps.push_back(step);

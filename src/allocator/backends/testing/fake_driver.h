@@ -69,6 +69,7 @@ class FakeDriver final : public Driver {
 
   std::string_view name() const override { return "a fake driver"; }
   Result<std::string> gpu_name() override { return std::string("a fake GPU"); }
+  Result<std::string> pci_address() override { return std::string("0000:0c:00.0"); }
   Result<int> version() override { return 1; }
 
   Status check_virtual_memory() override { return Done{}; }
