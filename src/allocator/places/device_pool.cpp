@@ -8,6 +8,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/require.h"
+
 namespace headroom::allocator {
 namespace {
 
@@ -164,8 +166,8 @@ Status DevicePool::try_to_create(std::size_t size) {
 }
 
 // As many as are wanted and as few calls as can be, where the device has them in one piece.
-// Requires: at least one is wanted, and there is room for one.
 Status DevicePool::create(std::uint64_t wanted) {
+  require(wanted > 0 && room() > 0, "pages are wanted, and the capacity has room for one");
   std::size_t size = std::bit_width(std::min({wanted, room(), most_per_handle_})) - 1;
   for (;; --size) {
     Status created = try_to_create(size);

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/mutex.h"
+#include "base/require.h"
 
 namespace headroom::allocator {
 namespace {
@@ -227,6 +228,7 @@ void Planner::drop_idle_plan() {
 }
 
 void Planner::drop_unused() {
+  require(is_unused(), "nothing lives in the piece that is dropped");
   drop_idle_plan();
   if (!has_served_) back_off();
 }
