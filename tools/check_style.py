@@ -14,6 +14,9 @@ PRINTS = re.compile(r"""\b(std::cout\b|std::cerr\b|std::clog\b|fmt::print(ln)?\b
                     r"""|[(,=&\s](stdout|stderr)\s*[),;]""")
 # What is printed goes through machine/printer.h, which writes by descriptor.
 MAY_PRINT = re.compile(r"^(src/.*_test\.cpp$|src/.*/testing/|tests/|bench/|include/)")
+# The standard library's say nothing to clang's thread-safety analysis.
+STD_LOCK = re.compile(r"\bstd::(\w*mutex|condition_variable\w*|lock_guard|unique_lock|scoped_lock|shared_lock)\b")
+MAY_LOCK = re.compile(r"^(src/base/mutex\.h$|src/.*_test\.cpp$|src/.*/testing/|tests/|bench/)")
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!.*https?://)")
 DEAD_CODE = re.compile(r"^\s*//.*[;{}]\s*$")
 ABSOLUTE = re.compile(r"(?<![\w./])/(?:work|root|home/\w+)/")
@@ -40,6 +43,8 @@ def check(name, text):
                 yield f"{number}: looks like commented-out code"
             if TODO.search(line):
                 yield f"{number}: a task without a link to where it is tracked"
+            if STD_LOCK.search(line.split("//")[0]) and not MAY_LOCK.match(name):
+                yield f"{number}: lock by base/mutex.h, and say what the lock guards (base/thread_safety.h)"
             if PRINTS.search(line.split("//")[0]) and not MAY_PRINT.match(name):
                 yield f"{number}: print by machine::Printer (machine/printer.h), which main hands down"
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/require.h"
+
 namespace headroom::allocator {
 namespace {
 
@@ -175,7 +177,9 @@ std::uint64_t PageTable::mapped_from(std::uint64_t address) const {
 }
 
 std::uint64_t PageTable::mapping_end(std::uint64_t address) const {
-  const Page& page = numbers_[page_at(address)];
+  const PageHandle number = page_at(address);
+  require(number != nothing, "the address whose mapping's end is wanted is mapped");
+  const Page& page = numbers_[number];
   return address + (page.count - page.place) * page_bytes;
 }
 

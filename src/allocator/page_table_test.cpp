@@ -75,5 +75,9 @@ TEST(PageTable, keeps_the_numbers_of_all_handles_apart) {
   EXPECT_LT(table.next_pages(1024), 4000U) << "numbers are used again";
 }
 
+TEST(PageTableDeathTest, what_is_not_mapped_has_no_end) {
+  EXPECT_DEATH(static_cast<void>(PageTable().mapping_end(0)), "required: the address .* is mapped");
+}
+
 }  // namespace
 }  // namespace headroom::allocator

@@ -98,6 +98,10 @@ Status Database::run(const std::string& sql) {
   return Done{};
 }
 
+bool Database::is_in_transaction() const {
+  return sqlite3_get_autocommit(database_.get()) == 0;
+}
+
 Result<Statement> Database::prepare(const std::string& sql) {
   sqlite3_stmt* prepared = nullptr;
   const int result = sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()),

@@ -56,6 +56,7 @@ class Database {
   // Fails with busy where another process holds the file, invalid where it is damaged or no
   // database, no_permission where it cannot be written, no_space, and io otherwise.
   Status run(const std::string& sql);
+  bool is_in_transaction() const;
   Result<Statement> prepare(const std::string& sql);
   // The first column of the first row.
   Result<std::uint64_t> read_number(const std::string& sql);

@@ -216,5 +216,12 @@ TEST_F(History, a_folder_that_cannot_be_written_is_an_error_that_says_so) {
   EXPECT_THAT(added.error().message, HasSubstr(path_));
 }
 
+TEST_F(History, is_brought_up_to_date_as_a_whole_or_not_at_all) {
+  write("");
+  auto database = Database::open(path_, Database::Access::read_write);
+  ASSERT_TRUE(database);
+  EXPECT_DEATH(static_cast<void>(migrate(*database, 0)), "required: a file is brought");
+}
+
 }  // namespace
 }  // namespace headroom::history

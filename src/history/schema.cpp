@@ -6,6 +6,8 @@
 #include <array>
 #include <string>
 
+#include "base/require.h"
+
 namespace headroom::history {
 namespace {
 
@@ -58,6 +60,7 @@ Result<std::optional<std::uint64_t>> read_version(Database& database) {
 }
 
 Status migrate(Database& database, std::uint64_t from) {
+  require(database.is_in_transaction(), "a file is brought to a newer version as a whole");
   if (from >= migrations.size()) return Done{};
   for (std::uint64_t version = from; version < migrations.size(); ++version)
     HEADROOM_CHECK(database.run(migrations.at(version)));

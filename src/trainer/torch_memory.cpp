@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <unordered_set>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace headroom::trainer {
 
@@ -44,30 +45,30 @@ class TorchMemory::Hook : public c10::Allocator {
   Component swap_tag(Component tag) { return tag_.exchange(tag); }
 
   allocator::Usage usage() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return policy_.usage();
   }
   ByComponent peak_by_component() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return peak_;
   }
   std::uint64_t live_blocks() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return live_.size();
   }
   ByComponent take_peak() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     recent_peak_bytes_ = 0;
     return std::exchange(recent_peak_, policy_.usage().live);
   }
   std::optional<OutOfMemory> take_refused() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return std::exchange(refused_, std::nullopt);
   }
 
  private:
   c10::DataPtr allocate_block(std::size_t bytes) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Component tag = tag_;
     const allocator::Request request{.bytes = bytes, .tag = tag};
     const auto address = policy_.allocate(request);
@@ -82,7 +83,7 @@ class TorchMemory::Hook : public c10::Allocator {
     return {data, data, &Hook::free_block, c10::Device(c10::DeviceType::CPU)};
   }
 
-  OutOfMemory explain_by_usage(const allocator::Request& request) const {
+  OutOfMemory explain_by_usage(const allocator::Request& request) const HEADROOM_REQUIRES(mutex_) {
     OutOfMemory problem;
     problem.request = request;
     problem.usage = policy_.usage();
@@ -94,12 +95,12 @@ class TorchMemory::Hook : public c10::Allocator {
   static void free_block(void* data) {
     Hook* hook = installed();
     if (hook == nullptr) return;
-    const std::lock_guard lock(hook->mutex_);
+    const MutexLock lock(hook->mutex_);
     const auto address = reinterpret_cast<allocator::Address>(data);
     if (hook->live_.erase(address) != 0) hook->policy_.free(address);
   }
 
-  void note_peak(Component tag) {
+  void note_peak(Component tag) HEADROOM_REQUIRES(mutex_) {
     const allocator::Usage& usage = policy_.usage();
     peak_[tag] = std::max(peak_[tag], usage.live[tag]);
     if (usage.live_bytes <= recent_peak_bytes_) return;
@@ -107,16 +108,16 @@ class TorchMemory::Hook : public c10::Allocator {
     recent_peak_ = usage.live;
   }
 
-  Policy& policy_;
+  mutable Mutex mutex_;
+  Policy& policy_ HEADROOM_GUARDED_BY(mutex_);
   ExplainRefusal explain_;
   c10::Allocator* previous_;
   std::atomic<Component> tag_{Component::other};
-  mutable std::mutex mutex_;  // Guards the policy and what follows.
-  ByComponent peak_;
-  std::uint64_t recent_peak_bytes_ = 0;
-  ByComponent recent_peak_;
-  std::unordered_set<allocator::Address> live_;
-  std::optional<OutOfMemory> refused_;
+  ByComponent peak_ HEADROOM_GUARDED_BY(mutex_);
+  std::uint64_t recent_peak_bytes_ HEADROOM_GUARDED_BY(mutex_) = 0;
+  ByComponent recent_peak_ HEADROOM_GUARDED_BY(mutex_);
+  std::unordered_set<allocator::Address> live_ HEADROOM_GUARDED_BY(mutex_);
+  std::optional<OutOfMemory> refused_ HEADROOM_GUARDED_BY(mutex_);
 };
 
 TorchMemory::TorchMemory(Policy& policy, ExplainRefusal explain)

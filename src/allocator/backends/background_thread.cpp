@@ -5,34 +5,34 @@
 #include <signal.h>
 
 #include <cerrno>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "machine/os_error.h"
 
 namespace headroom::allocator {
 
 struct BackgroundThread::Queue {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<std::function<void()>> work;
-  bool ends = false;
+  Mutex mutex;
+  ConditionVariable changed;
+  std::deque<std::function<void()>> work HEADROOM_GUARDED_BY(mutex);
+  bool ends HEADROOM_GUARDED_BY(mutex) = false;
   std::thread thread;
 
+  // Waits for it; nothing at the end.
+  std::optional<std::function<void()>> next() {
+    const MutexLock lock(mutex);
+    while (!ends && work.empty()) changed.wait(mutex);
+    if (ends) return std::nullopt;
+    std::function<void()> first = std::move(work.front());
+    work.pop_front();
+    return first;
+  }
   void work_off() {
-    std::unique_lock lock(mutex);
-    for (;;) {
-      changed.wait(lock, [&] { return ends || !work.empty(); });
-      if (ends) return;
-      const auto next = std::move(work.front());
-      work.pop_front();
-      lock.unlock();
-      next();
-      lock.lock();
-    }
+    while (const auto piece = next()) (*piece)();
   }
 };
 
@@ -66,7 +66,7 @@ BackgroundThread::~BackgroundThread() {
     return;
   }
   {
-    const std::scoped_lock lock(queue_->mutex);
+    const MutexLock lock(queue_->mutex);
     queue_->ends = true;
   }
   queue_->changed.notify_one();
@@ -79,7 +79,7 @@ void BackgroundThread::run(std::function<void()> work) {
     return;
   }
   {
-    const std::scoped_lock lock(queue_->mutex);
+    const MutexLock lock(queue_->mutex);
     queue_->work.push_back(std::move(work));
   }
   queue_->changed.notify_one();

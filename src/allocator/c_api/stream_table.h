@@ -5,10 +5,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include "allocator/policy.h"
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace headroom::allocator::c_api {
@@ -36,7 +36,7 @@ class StreamTable {
 
   // Requires: find() says so.
   void forget(StreamId stream) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     handles_.at(stream).store(0, std::memory_order_release);
   }
 
@@ -61,7 +61,7 @@ class StreamTable {
 
   template <class Bind>
   Result<StreamId> add(std::uintptr_t native, Bind&& bind) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const StreamId known = find(native); known != 0) return known;
     std::size_t free = 1;
     while (free < end_ && handles_[free].load(std::memory_order_relaxed) != 0) ++free;
@@ -74,7 +74,7 @@ class StreamTable {
     return static_cast<StreamId>(free);
   }
 
-  std::mutex mutex_;  // Of writers.
+  Mutex mutex_;  // Of writers.
   std::array<std::atomic<std::uintptr_t>, max_streams> handles_{};
   std::atomic<std::size_t> end_ = 1;
 };

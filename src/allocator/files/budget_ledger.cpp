@@ -55,6 +55,7 @@ Result<std::unique_ptr<BudgetLedger>> BudgetLedger::join(const std::string& path
 }
 
 Status BudgetLedger::enter(const LedgerOptions& options) {
+  const MutexLock own_threads(mutex_);
   HEADROOM_TRY(const LockedFile::Lock lock, file_.lock());
   HEADROOM_TRY(Ledger ledger, open_ledger(lock, options.total_bytes));
   HEADROOM_CHECK(drop_ended(lock, ledger));
@@ -93,6 +94,7 @@ Status BudgetLedger::enter(const LedgerOptions& options) {
 }
 
 BudgetLedger::~BudgetLedger() {
+  const MutexLock own_threads(mutex_);
   if (slot_ == ledger_slots) return;
   // Where that fails the entry is dropped when this process has ended.
   const auto lock = file_.lock();
@@ -164,9 +166,10 @@ BudgetState BudgetLedger::state_of(const Ledger& ledger) const {
 }
 
 Status BudgetLedger::take(std::uint64_t bytes) {
+  const MutexLock own_threads(mutex_);
   HEADROOM_TRY(const LockedFile::Lock lock, file_.lock());
   HEADROOM_TRY(Ledger ledger, read_own(lock));
-  const auto left = [&] {
+  const auto left = [&]() HEADROOM_REQUIRES(mutex_) {
     const LedgerClaims claims = claims_of(ledger);
     return grantable(ledger.total_bytes, claims.claims, claim_number(claims, slot_));
   };
@@ -181,6 +184,7 @@ Status BudgetLedger::take(std::uint64_t bytes) {
 }
 
 Status BudgetLedger::give_back(std::uint64_t bytes) {
+  const MutexLock own_threads(mutex_);
   HEADROOM_TRY(const LockedFile::Lock lock, file_.lock());
   HEADROOM_TRY(Ledger ledger, read_own(lock));
   LedgerEntry& own = *ledger.entries.at(slot_);
@@ -194,6 +198,7 @@ Status BudgetLedger::give_back(std::uint64_t bytes) {
 }
 
 Result<BudgetState> BudgetLedger::state() {
+  const MutexLock own_threads(mutex_);
   HEADROOM_TRY(const LockedFile::Lock lock, file_.lock());
   HEADROOM_TRY(Ledger ledger, read_own(lock));
   HEADROOM_CHECK(drop_ended(lock, ledger));

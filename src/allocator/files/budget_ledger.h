@@ -15,6 +15,7 @@
 #include "allocator/files/ledger.h"
 #include "allocator/files/locked_file.h"
 #include "allocator/files/process_identity.h"
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace headroom::allocator {
@@ -46,16 +47,19 @@ class BudgetLedger final : public Budget {
  private:
   BudgetLedger(LockedFile file, ProcessIdentity own)
       : file_(std::move(file)), own_(std::move(own)) {}
-  Status enter(const LedgerOptions& options);
+  Status enter(const LedgerOptions& options) HEADROOM_EXCLUDES(mutex_);
   Result<Ledger> open_ledger(const LockedFile::Lock& lock, std::uint64_t total_bytes);
-  Result<Ledger> read_own(const LockedFile::Lock& lock) const;
-  bool lives(const LedgerEntry& entry, std::size_t slot) const;
-  Status drop_ended(const LockedFile::Lock& lock, Ledger& ledger) const;
-  BudgetState state_of(const Ledger& ledger) const;
+  Result<Ledger> read_own(const LockedFile::Lock& lock) const HEADROOM_REQUIRES(mutex_);
+  bool lives(const LedgerEntry& entry, std::size_t slot) const HEADROOM_REQUIRES(mutex_);
+  Status drop_ended(const LockedFile::Lock& lock, Ledger& ledger) const HEADROOM_REQUIRES(mutex_);
+  BudgetState state_of(const Ledger& ledger) const HEADROOM_REQUIRES(mutex_);
 
-  LockedFile file_;
+  // Of this process's threads. Those of others are kept out by LockedFile::Lock, without which
+  // nothing of the file can be read or written.
+  Mutex mutex_;
+  LockedFile file_ HEADROOM_GUARDED_BY(mutex_);
   ProcessIdentity own_;
-  std::size_t slot_ = ledger_slots;  // None yet.
+  std::size_t slot_ HEADROOM_GUARDED_BY(mutex_) = ledger_slots;  // None yet.
 };
 
 }  // namespace headroom::allocator

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/require.h"
+
 namespace headroom::allocator {
 namespace {
 
@@ -33,7 +35,9 @@ std::vector<std::uint64_t> own_shares(std::uint64_t total_bytes, const std::vect
   std::uint64_t weights = 0;
   for (const Claim& claim : claims)
     (claim.share.kind == ShareKind::fixed_bytes ? fixed : weights) += claim.share.amount;
-  const std::uint64_t rest = left_of(total_bytes, fixed);
+  require(fixed <= total_bytes, "fixed shares add up to no more than the total");
+  require(claims.size() <= 4096, "4096 claims share a device at most");
+  const std::uint64_t rest = total_bytes - fixed;
   std::vector<std::uint64_t> own;
   for (const Claim& claim : claims) {
     const std::uint64_t amount = claim.share.amount;

@@ -122,5 +122,10 @@ TEST(OverBudget, says_what_is_left_and_who_holds_the_rest) {
   EXPECT_THAT(error.message, HasSubstr("python3 (12) 10.00 GiB of a share of 8.00 GiB"));
 }
 
+TEST(BudgetRuleDeathTest, more_is_not_promised_than_there_is) {
+  const std::vector<Claim> claims = {{Share::of_bytes(600), 0}, {Share::of_bytes(401), 0}};
+  EXPECT_DEATH(static_cast<void>(own_shares(1000, claims)), "required: fixed shares add up to");
+}
+
 }  // namespace
 }  // namespace headroom::allocator

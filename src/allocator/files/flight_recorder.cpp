@@ -222,7 +222,7 @@ FlightRecorder::~FlightRecorder() {
 }
 
 void FlightRecorder::add_names(const NameTable& names) {
-  const std::scoped_lock lock(names_mutex_);
+  const MutexLock lock(names_mutex_);
   if (!mapping_->alive()) return;
   const FlightHeader& header = mapping_->header();
   for (; names_written_ < names.size(); ++names_written_) {

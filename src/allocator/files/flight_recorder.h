@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "allocator/forensics/flight_shard.h"
 #include "allocator/forensics/name_table.h"
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace headroom::allocator {
@@ -57,9 +57,9 @@ class FlightRecorder {
   std::unique_ptr<Mapping> mapping_;
   std::unique_ptr<Clock> clock_;
   std::vector<FlightShard> shards_;  // The device's is the last.
-  std::mutex names_mutex_;
-  std::size_t names_written_ = 0;
-  std::size_t name_bytes_written_ = 0;
+  Mutex names_mutex_;
+  std::size_t names_written_ HEADROOM_GUARDED_BY(names_mutex_) = 0;
+  std::size_t name_bytes_written_ HEADROOM_GUARDED_BY(names_mutex_) = 0;
 };
 
 }  // namespace headroom::allocator

@@ -39,9 +39,7 @@ struct flock byte_lock(std::int64_t byte, short kind) {
 }  // namespace
 
 LockedFile::LockedFile(std::string path, machine::Descriptor file)
-    : path_(std::make_unique<std::string>(std::move(path))),
-      mutex_(std::make_unique<std::mutex>()),
-      file_(std::move(file)) {}
+    : path_(std::make_unique<std::string>(std::move(path))), file_(std::move(file)) {}
 
 Result<LockedFile> LockedFile::open(const std::string& path) {
   machine::Descriptor file(
@@ -68,13 +66,11 @@ Result<machine::Descriptor> LockedFile::reopen() const {
 
 Result<LockedFile::Lock> LockedFile::lock() {
   constexpr std::uint64_t patience_ns = 5'000'000'000;
-  std::unique_lock<std::mutex> thread(*mutex_);
   HEADROOM_TRY(machine::Descriptor file, reopen());
   const std::uint64_t deadline = machine::monotonic_ns() + patience_ns;
   for (useconds_t pause_us = 20;; pause_us = std::min<useconds_t>(pause_us * 2, 2000)) {
     struct flock wanted = byte_lock(lock_byte, F_WRLCK);
-    if (::fcntl(file.get(), F_OFD_SETLK, &wanted) == 0)
-      return Lock(*path_, std::move(file), std::move(thread));
+    if (::fcntl(file.get(), F_OFD_SETLK, &wanted) == 0) return Lock(*path_, std::move(file));
     if (errno != EAGAIN && errno != EACCES && errno != EINTR) return failed("locking", *path_);
     if (machine::monotonic_ns() > deadline)
       return Error{

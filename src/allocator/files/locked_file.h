@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -37,13 +36,13 @@ class LockedFile {
 
    private:
     friend class LockedFile;
-    Lock(const std::string& path, machine::Descriptor file, std::unique_lock<std::mutex> thread)
-        : path_(&path), file_(std::move(file)), thread_(std::move(thread)) {}
+    Lock(const std::string& path, machine::Descriptor file)
+        : path_(&path), file_(std::move(file)) {}
     const std::string* path_;
     machine::Descriptor file_;
-    std::unique_lock<std::mutex> thread_;
   };
-  // Waits; fails with `busy` after five seconds, because nobody holds it for a millisecond.
+  // Waits; fails with `busy` after five seconds, because nobody holds it for a millisecond. The
+  // threads of one process queue better for a mutex of their own.
   Result<Lock> lock();
 
   // A mark that lasts as long as this object and its process: a byte far behind the file's end is
@@ -56,7 +55,6 @@ class LockedFile {
   Result<machine::Descriptor> reopen() const;
 
   std::unique_ptr<std::string> path_;  // Where locks can refer to them, when this is moved.
-  std::unique_ptr<std::mutex> mutex_;
   machine::Descriptor file_;
 };
 

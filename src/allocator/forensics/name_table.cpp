@@ -34,7 +34,7 @@ NameTable::NameTable() : slots_(initial_slots) {}
 NameId NameTable::intern(std::string_view name) {
   if (name.empty()) return 0;
   name = name.substr(0, max_name_bytes);
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::size_t at = place_of(name);
   if (slots_[at] != 0) return slots_[at];
   if (names_.size() == max_names) return 0;
@@ -48,13 +48,13 @@ NameId NameTable::intern(std::string_view name) {
 }
 
 std::string_view NameTable::name(NameId id) const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (id == 0 || id > names_.size()) return {};
   return names_[id - 1U];
 }
 
 std::size_t NameTable::size() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return names_.size();
 }
 

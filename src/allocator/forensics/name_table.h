@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "allocator/policy.h"
+#include "base/mutex.h"
 
 namespace headroom::allocator {
 
@@ -41,12 +41,14 @@ class NameTable {
   std::size_t size() const;
 
  private:
-  std::size_t place_of(std::string_view name) const;
-  void grow();
+  std::size_t place_of(std::string_view name) const HEADROOM_REQUIRES(mutex_);
+  void grow() HEADROOM_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::deque<std::string> names_;  // By number less one; a deque never moves them.
-  std::vector<NameId> slots_;      // Open addressing, a power of two of them.
+  mutable Mutex mutex_;
+  // By number less one; a deque never moves them.
+  std::deque<std::string> names_ HEADROOM_GUARDED_BY(mutex_);
+  // Open addressing, a power of two of them.
+  std::vector<NameId> slots_ HEADROOM_GUARDED_BY(mutex_);
 };
 
 }  // namespace headroom::allocator

@@ -9,10 +9,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "allocator/backend.h"
+#include "base/mutex.h"
 
 namespace headroom::allocator {
 
@@ -76,7 +76,7 @@ class AddressDirectory {
     static_assert(Unit::is_always_lock_free);
     std::atomic<Table*>& place = tables_[(unit / table_units) % table_count];
     if (Table* table = place.load(std::memory_order_acquire)) return *table;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (Table* table = place.load(std::memory_order_acquire)) return *table;
     owned_.push_back(std::make_unique<Table>());
     place.store(owned_.back().get(), std::memory_order_release);
@@ -84,8 +84,8 @@ class AddressDirectory {
   }
 
   std::array<std::atomic<Table*>, table_count> tables_{};
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Table>> owned_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Table>> owned_ HEADROOM_GUARDED_BY(mutex_);
 };
 
 }  // namespace headroom::allocator

@@ -22,7 +22,7 @@ Error not_in_a_child() {
 Result<std::size_t> HeadroomAllocator::pool_shard(PoolId pool) {
   for (const GraphPool& each : graph_pools_)
     if (each.id == pool) return each.shard;
-  const auto is_taken = [&](std::size_t shard) {
+  const auto is_taken = [&](std::size_t shard) HEADROOM_REQUIRES(creation_mutex_) {
     return std::any_of(graph_pools_.begin(), graph_pools_.end(),
                        [&](const GraphPool& each) { return each.shard == shard; });
   };
@@ -49,15 +49,15 @@ Status HeadroomAllocator::begin_pool(PoolId pool, StreamId stream) {
   if (!pool_.is_ours()) return not_in_a_child();
   std::size_t number = 0;
   {
-    const std::scoped_lock lock(creation_mutex_);
+    const MutexLock lock(creation_mutex_);
     HEADROOM_TRY(number, pool_shard(pool));
   }
   Shard& filled = shard(number);
   {
-    const std::scoped_lock lock(filled.mutex());
+    const MutexLock lock(filled.mutex());
     filled.remember_addresses(true);
   }
-  const std::scoped_lock lock(creation_mutex_);
+  const MutexLock lock(creation_mutex_);
   for (GraphPool& each : graph_pools_)
     if (each.id == pool) each.streams.push_back(stream);
   note_captured_streams();
@@ -67,7 +67,7 @@ Status HeadroomAllocator::begin_pool(PoolId pool, StreamId stream) {
 // Ends the filling of a pool; the number of its shard.
 Result<std::size_t> HeadroomAllocator::stop_filling(PoolId pool) {
   if (!pool_.is_ours()) return not_in_a_child();
-  const std::scoped_lock lock(creation_mutex_);
+  const MutexLock lock(creation_mutex_);
   const auto found = std::find_if(graph_pools_.begin(), graph_pools_.end(),
                                   [&](const GraphPool& each) { return each.id == pool; });
   if (found == graph_pools_.end())
@@ -89,13 +89,13 @@ Status HeadroomAllocator::release_pool(PoolId pool) {
   HEADROOM_TRY(const std::size_t number, stop_filling(pool));
   {
     Shard& released = *existing(number);
-    const std::scoped_lock lock(released.mutex());
+    const MutexLock lock(released.mutex());
     released.remember_addresses(false);
     drain(released);
     static_cast<void>(released.give_up(capacity_bytes(), Shard::Plan::break_up));
   }
   // Only now may another pool have this shard.
-  const std::scoped_lock lock(creation_mutex_);
+  const MutexLock lock(creation_mutex_);
   std::erase_if(graph_pools_, [&](const GraphPool& each) { return each.id == pool; });
   return Done{};
 }

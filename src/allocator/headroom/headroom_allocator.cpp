@@ -42,14 +42,14 @@ HeadroomAllocator::~HeadroomAllocator() {
 }
 
 Shard& HeadroomAllocator::create_shard(std::size_t number) {
-  const std::scoped_lock creating(creation_mutex_);
+  const MutexLock creating(creation_mutex_);
   if (Shard* made = existing(number)) return *made;
   Shard::Options options{.planning = options_.planning && number < stream_shards,
                          .executor = options_.executor};
   if (options_.recorder) options.recorder = options_.recorder(static_cast<std::uint32_t>(number));
   auto made = std::make_unique<Shard>(make_core(pool_, options_), pool_, std::move(options));
   const auto listen = [this](Shard& shard, std::size_t owner) {
-    const std::scoped_lock lock(shard.mutex());
+    const MutexLock lock(shard.mutex());
     shard.core().listen([this, owner](std::uint64_t address, std::uint64_t bytes) {
       directory_.set(address, bytes, static_cast<std::uint8_t>(owner + 1));
     });
@@ -73,7 +73,7 @@ Shard& HeadroomAllocator::shard(std::size_t number) {
 
 std::size_t HeadroomAllocator::number_for(StreamId stream) const {
   if (is_filling_pools_.load(std::memory_order_acquire)) {
-    const std::scoped_lock lock(creation_mutex_);
+    const MutexLock lock(creation_mutex_);
     for (const GraphPool& each : graph_pools_)
       if (std::count(each.streams.begin(), each.streams.end(), stream) > 0) return each.shard;
   }
@@ -95,7 +95,7 @@ std::optional<Address> HeadroomAllocator::allocate(const Request& request) {
   if (request.bytes > capacity_bytes()) return refuse(own, request, request.bytes);
   const std::uint64_t bytes = round_up(std::max(request.bytes, granule_bytes), granule_bytes);
   {
-    const std::scoped_lock lock(own.mutex());
+    const MutexLock lock(own.mutex());
     drain(own);
     if (const auto address = own.ready(request, bytes)) {
       note_peak(number, own);
@@ -108,7 +108,7 @@ std::optional<Address> HeadroomAllocator::allocate(const Request& request) {
 
 std::optional<Address> HeadroomAllocator::refuse(Shard& own, const Request& request,
                                                  std::uint64_t bytes) {
-  const std::scoped_lock lock(own.mutex());
+  const MutexLock lock(own.mutex());
   own.note_refusal(request, bytes);
   return std::nullopt;
 }
@@ -118,7 +118,7 @@ std::optional<Address> HeadroomAllocator::refuse(Shard& own, const Request& requ
 std::optional<Address> HeadroomAllocator::on_miss(std::size_t own, const Request& request,
                                                   std::uint64_t bytes) {
   // One at a time: two that collect pages at once would take them from each other, and both fail.
-  const std::scoped_lock lock(miss_mutex_);
+  const MutexLock lock(miss_mutex_);
   if (is_alone()) return try_hard(own, request, bytes, Shard::Plan::break_up);
   if (const auto address = borrow(own, request, bytes)) return address;
   for (const auto plan : {Shard::Plan::keep, Shard::Plan::break_up}) {
@@ -133,7 +133,7 @@ std::optional<Address> HeadroomAllocator::borrow(std::size_t own, const Request&
                                                  std::uint64_t bytes) {
   if (own >= stream_shards) return std::nullopt;
   std::optional<Address> address;
-  any_shard(false, [&](std::size_t number, Shard& other) {
+  any_shard(false, [&](std::size_t number, Shard& other) HEADROOM_REQUIRES(other.mutex()) {
     if (number == own) return false;
     address = other.lend(request, bytes);
     if (address) note_peak(number, other);
@@ -145,7 +145,7 @@ std::optional<Address> HeadroomAllocator::borrow(std::size_t own, const Request&
 std::optional<Address> HeadroomAllocator::try_hard(std::size_t own, const Request& request,
                                                    std::uint64_t bytes, Shard::Plan plan) {
   Shard& shard = *existing(own);
-  const std::scoped_lock lock(shard.mutex());
+  const MutexLock lock(shard.mutex());
   std::optional<Address> address;
   do {
     drain(shard);
@@ -159,7 +159,7 @@ bool HeadroomAllocator::collect(std::size_t own, std::uint64_t bytes, Shard::Pla
   // A page more: what is given need not begin where a page of the block does.
   const std::uint64_t wanted = round_up(bytes, page_bytes) + page_bytes;
   std::uint64_t given = 0;
-  any_shard(true, [&](std::size_t number, Shard& other) {
+  any_shard(true, [&](std::size_t number, Shard& other) HEADROOM_REQUIRES(other.mutex()) {
     if (number != own) given += other.give_up(wanted - given, plan);
     return given >= wanted;
   });
@@ -173,7 +173,7 @@ void HeadroomAllocator::free(Address address) {
   if (where.owner != AddressDirectory::nobody) {
     const std::size_t number = where.owner - std::size_t{1};
     Shard& first = *existing(number);
-    std::unique_lock lock(first.mutex(), std::defer_lock);
+    DeferredLock lock(first.mutex());
     // Whoever takes the lock next takes it from there; so it must be the right one.
     if (!where.is_sure)
       lock.lock();
@@ -182,30 +182,31 @@ void HeadroomAllocator::free(Address address) {
     drain(first);
     if (first.free(address)) return note_peak(number, first);
   }
-  const bool freed = !is_alone() && any_shard(true, [&](std::size_t number, Shard& shard) {
+  const auto take = [&](std::size_t number, Shard& shard) HEADROOM_REQUIRES(shard.mutex()) {
     if (!shard.free(address)) return false;
     note_peak(number, shard);
     return true;
-  });
+  };
+  const bool freed = !is_alone() && any_shard(true, take);
   if (!freed) ++foreign_frees_;
 }
 
 void HeadroomAllocator::retag(Address address, Component tag) {
-  const bool done = at_owner(
-      address, [&](std::size_t /*number*/, Shard& shard) { return shard.retag(address, tag); });
-  if (!done) ++foreign_frees_;
+  const auto change = [&](std::size_t /*number*/, Shard& shard)
+                          HEADROOM_REQUIRES(shard.mutex()) { return shard.retag(address, tag); };
+  if (!at_owner(address, change)) ++foreign_frees_;
 }
 
 void HeadroomAllocator::record_stream(Address address, StreamId stream) {
-  const bool done = at_owner(address, [&](std::size_t /*number*/, Shard& shard) {
+  const auto note = [&](std::size_t /*number*/, Shard& shard) HEADROOM_REQUIRES(shard.mutex()) {
     return shard.record_stream(address, stream);
-  });
-  if (!done) ++foreign_frees_;
+  };
+  if (!at_owner(address, note)) ++foreign_frees_;
 }
 
 void HeadroomAllocator::synchronize(StreamId stream) {
   const std::size_t own = number_for(stream);
-  any_shard(true, [&](std::size_t number, Shard& shard) {
+  any_shard(true, [&](std::size_t number, Shard& shard) HEADROOM_REQUIRES(shard.mutex()) {
     shard.publish(stream);
     if (number == own) shard.note_synchronization(stream);
     return false;
@@ -215,7 +216,7 @@ void HeadroomAllocator::synchronize(StreamId stream) {
 const Usage& HeadroomAllocator::usage() const {
   if (!pool_.is_ours()) return usage_;
   const Usage now = usage_snapshot();
-  const std::scoped_lock lock(usage_mutex_);
+  const MutexLock lock(usage_mutex_);
   usage_ = now;
   return usage_;
 }
@@ -223,7 +224,7 @@ const Usage& HeadroomAllocator::usage() const {
 Usage HeadroomAllocator::usage_snapshot() const {
   Usage usage;
   if (!pool_.is_ours()) return usage;
-  any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
+  any_shard(true, [&](std::size_t /*number*/, Shard& shard) HEADROOM_REQUIRES(shard.mutex()) {
     const Usage& part = shard.usage();
     usage.repairs += shard.core().counts().repairs + shard.core().counts().flushes;
     usage.live_bytes += part.live_bytes;
@@ -253,7 +254,7 @@ Usage HeadroomAllocator::usage_snapshot() const {
 
 void HeadroomAllocator::reset_peaks() {
   if (!pool_.is_ours()) return;
-  any_shard(true, [&](std::size_t number, Shard& shard) {
+  any_shard(true, [&](std::size_t number, Shard& shard) HEADROOM_REQUIRES(shard.mutex()) {
     shard.reset_peak();
     if (!is_alone()) peak_.note_exactly(number, shard.usage());
     return false;
@@ -264,7 +265,7 @@ void HeadroomAllocator::reset_peaks() {
 
 MissCounts HeadroomAllocator::miss_counts() const {
   MissCounts counts;
-  any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
+  any_shard(true, [&](std::size_t /*number*/, Shard& shard) HEADROOM_REQUIRES(shard.mutex()) {
     const MissCounts& part = shard.core().counts();
     counts.growths += part.growths;
     counts.repairs += part.repairs;
@@ -279,7 +280,7 @@ MissCounts HeadroomAllocator::miss_counts() const {
 
 PlanCounts HeadroomAllocator::plan_counts() const {
   PlanCounts counts;
-  any_shard(false, [&](std::size_t /*number*/, Shard& shard) {
+  any_shard(false, [&](std::size_t /*number*/, Shard& shard) HEADROOM_REQUIRES(shard.mutex()) {
     const PlanCounts& part = shard.plan_counts();
     counts.iterations += part.iterations;
     counts.plans += part.plans;
@@ -292,7 +293,7 @@ PlanCounts HeadroomAllocator::plan_counts() const {
 
 std::optional<std::uint64_t> HeadroomAllocator::block_bytes(Address address) const {
   std::optional<std::uint64_t> bytes;
-  at_owner(address, [&](std::size_t /*number*/, Shard& shard) {
+  at_owner(address, [&](std::size_t /*number*/, Shard& shard) HEADROOM_REQUIRES(shard.mutex()) {
     bytes = shard.block_bytes(address);
     return bytes.has_value();
   });
@@ -310,7 +311,7 @@ HeapView HeadroomAllocator::view(const Request& request) const {
   }
   view.usage = usage_snapshot();
   const std::size_t own = number_for(request.stream);
-  any_shard(true, [&](std::size_t number, Shard& shard) {
+  any_shard(true, [&](std::size_t number, Shard& shard) HEADROOM_REQUIRES(shard.mutex()) {
     shard.add_to(view, request.stream);
     if (number == own) shard.add_ages_to(view);
     return false;
@@ -331,7 +332,7 @@ std::string HeadroomAllocator::broken_invariant() const {
   std::string broken;
   std::uint64_t accounted = 0;
   std::uint64_t free = 0;
-  any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
+  any_shard(true, [&](std::size_t /*number*/, Shard& shard) HEADROOM_REQUIRES(shard.mutex()) {
     broken = shard.broken_invariant();
     accounted += shard.usage().live_bytes + shard.set_aside_bytes();
     for (const Tiling* tiling : shard.core().tilings()) {

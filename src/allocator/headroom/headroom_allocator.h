@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +23,7 @@
 #include "allocator/headroom/shard.h"
 #include "allocator/places/device_pool.h"
 #include "allocator/policy.h"
+#include "base/mutex.h"
 
 namespace headroom::allocator {
 
@@ -163,9 +163,8 @@ class HeadroomAllocator final : public Policy {
   }
   Shard& create_shard(std::size_t number);
   bool is_alone() const { return shards_end_.load(std::memory_order_acquire) == 1; }
-  // creation_mutex_ held.
-  Result<std::size_t> pool_shard(PoolId pool);
-  void note_captured_streams();
+  Result<std::size_t> pool_shard(PoolId pool) HEADROOM_REQUIRES(creation_mutex_);
+  void note_captured_streams() HEADROOM_REQUIRES(creation_mutex_);
   Result<std::size_t> stop_filling(PoolId pool);
   // Calls visit(number, Shard&), the shard locked and its inbox empty, until one says true; whether
   // one did. Those of graph pools only where asked for.
@@ -176,31 +175,33 @@ class HeadroomAllocator final : public Policy {
   bool at_owner(Address address, Visit&& visit) const;
 
   std::optional<Address> on_miss(std::size_t own, const Request& request, std::uint64_t bytes);
-  std::optional<Address> borrow(std::size_t own, const Request& request, std::uint64_t bytes);
+  std::optional<Address> borrow(std::size_t own, const Request& request, std::uint64_t bytes)
+      HEADROOM_REQUIRES(miss_mutex_);
   std::optional<Address> try_hard(std::size_t own, const Request& request, std::uint64_t bytes,
-                                  Shard::Plan plan);
+                                  Shard::Plan plan) HEADROOM_REQUIRES(miss_mutex_);
   // Notes that the request of `bytes`, as rounded, was not met.
   static std::optional<Address> refuse(Shard& own, const Request& request, std::uint64_t bytes);
-  bool collect(std::size_t own, std::uint64_t bytes, Shard::Plan plan);
-  void drain(Shard& shard) const;
-  void note_peak(std::size_t number, const Shard& shard) const;
+  bool collect(std::size_t own, std::uint64_t bytes, Shard::Plan plan)
+      HEADROOM_REQUIRES(miss_mutex_);
+  void drain(Shard& shard) const HEADROOM_REQUIRES(shard.mutex());
+  void note_peak(std::size_t number, const Shard& shard) const HEADROOM_REQUIRES(shard.mutex());
 
   std::unique_ptr<Backend> owned_backend_;
   DevicePool pool_;
   Options options_;
   std::string_view name_;
   std::array<std::atomic<Shard*>, max_shards> shards_{};
-  mutable std::mutex creation_mutex_;  // Of shards_, owned_shards_ and graph_pools_.
-  std::vector<std::unique_ptr<Shard>> owned_shards_;
+  mutable Mutex creation_mutex_;  // Taken before a shard's; who writes to shards_ holds it as well.
+  std::vector<std::unique_ptr<Shard>> owned_shards_ HEADROOM_GUARDED_BY(creation_mutex_);
   std::atomic<std::size_t> shards_end_ = 0;  // All shards have smaller numbers.
-  std::mutex miss_mutex_;                    // Taken before any shard's.
-  std::vector<GraphPool> graph_pools_;
+  Mutex miss_mutex_;                         // Taken before any shard's.
+  std::vector<GraphPool> graph_pools_ HEADROOM_GUARDED_BY(creation_mutex_);
   std::atomic<bool> is_filling_pools_ = false;
   mutable AddressDirectory directory_;
   mutable LivePeak peak_;
   mutable std::atomic<std::uint64_t> foreign_frees_ = 0;
-  mutable std::mutex usage_mutex_;
-  mutable Usage usage_;
+  mutable Mutex usage_mutex_;
+  mutable Usage usage_ HEADROOM_GUARDED_BY(usage_mutex_);
 };
 
 }  // namespace headroom::allocator

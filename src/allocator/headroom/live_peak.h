@@ -8,9 +8,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
 #include "allocator/policy.h"
+#include "base/mutex.h"
 
 namespace headroom::allocator {
 
@@ -36,16 +36,16 @@ class LivePeak {
 
   // The peak is what is live now, as far as the shards told.
   void reset() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     set_peak(add_up());
   }
 
   std::uint64_t bytes() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return peak_bytes_;
   }
   ByComponent by_component() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return at_peak_;
   }
 
@@ -63,7 +63,7 @@ class LivePeak {
     const std::uint64_t change = usage.live_bytes - known;
     const std::uint64_t sum = sum_.fetch_add(change, std::memory_order_relaxed) + change;
     if (sum <= highest_.load(std::memory_order_relaxed)) return;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const Sum now = add_up();
     if (now.bytes > peak_bytes_) set_peak(now);
   }
@@ -85,8 +85,7 @@ class LivePeak {
     }
     return sum;
   }
-  // mutex_ held.
-  void set_peak(const Sum& sum) {
+  void set_peak(const Sum& sum) HEADROOM_REQUIRES(mutex_) {
     peak_bytes_ = sum.bytes;
     at_peak_ = sum.live;
     highest_.store(sum.bytes, std::memory_order_relaxed);
@@ -95,9 +94,9 @@ class LivePeak {
   std::array<Told, max_shards> told_;
   alignas(64) std::atomic<std::uint64_t> sum_ = 0;
   alignas(64) std::atomic<std::uint64_t> highest_ = 0;
-  mutable std::mutex mutex_;
-  std::uint64_t peak_bytes_ = 0;
-  ByComponent at_peak_;
+  mutable Mutex mutex_;
+  std::uint64_t peak_bytes_ HEADROOM_GUARDED_BY(mutex_) = 0;
+  ByComponent at_peak_ HEADROOM_GUARDED_BY(mutex_);
 };
 
 }  // namespace headroom::allocator

@@ -142,10 +142,11 @@ SegmentId Shard::take_planned(std::uint32_t slot, SegmentId moved) {
     blocks_.insert(address, moved);
     return live;
   }
-  const auto waiting = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& each) {
+  const auto is_in_slot = [&](const Waiting& each) HEADROOM_REQUIRES(mutex_) {
     const Segment& segment = core_->segment(each.segment);
     return segment.heap == planned_heap && segment.range == slot;
-  });
+  };
+  const auto waiting = std::find_if(waiting_.begin(), waiting_.end(), is_in_slot);
   return std::exchange(waiting->segment, moved);
 }
 
@@ -226,14 +227,14 @@ void Shard::wait_for_sharers(SegmentId id) {
 void Shard::reap_waiting(bool block) {
   unpassed_.clear();
   // A stream's events pass in order: behind one that has not, none has.
-  const auto passed = [&](const auto& event) {
+  const auto passed = [&](const auto& event) HEADROOM_REQUIRES(mutex_) {
     const StreamId stream = event.second;
     if (std::find(unpassed_.begin(), unpassed_.end(), stream) != unpassed_.end()) return false;
     if (pool_->passed(event.first, stream, block)) return true;
     unpassed_.push_back(stream);
     return false;
   };
-  std::erase_if(waiting_, [&](Waiting& each) {
+  std::erase_if(waiting_, [&](Waiting& each) HEADROOM_REQUIRES(mutex_) {
     std::erase_if(each.events, passed);
     if (each.events.empty()) let_go(each.segment);
     return each.events.empty();
@@ -263,7 +264,7 @@ std::uint64_t Shard::give_up(std::uint64_t bytes, Plan plan) {
 }
 
 void Shard::inbox_put(Address address) {
-  const std::scoped_lock lock(inbox_mutex_);
+  const MutexLock lock(inbox_mutex_);
   inbox_.push_back(address);
   inbox_has_mail_.store(true, std::memory_order_release);
 }
@@ -271,7 +272,7 @@ void Shard::inbox_put(Address address) {
 std::uint64_t Shard::drain_inbox() {
   if (!has_mail()) return 0;
   {
-    const std::scoped_lock lock(inbox_mutex_);
+    const MutexLock lock(inbox_mutex_);
     mail_.swap(inbox_);
     inbox_has_mail_.store(false, std::memory_order_release);
   }
@@ -305,12 +306,13 @@ void Shard::add_to(HeapView& view, StreamId stream) const {
 }
 
 std::uint64_t Shard::set_aside_bytes() const {
+  const Core& core = *core_;
   std::uint64_t bytes = planner_.held_bytes();
   blocks_.for_each([&](Address /*address*/, SegmentId id) {
-    if (core_->segment(id).heap == planned_heap) bytes -= core_->segment(id).bytes;
+    if (core.segment(id).heap == planned_heap) bytes -= core.segment(id).bytes;
   });
   for (const Waiting& each : waiting_) {
-    const Segment& segment = core_->segment(each.segment);
+    const Segment& segment = core.segment(each.segment);
     if (segment.heap != planned_heap) bytes += segment.bytes;
   }
   return bytes;
@@ -322,7 +324,8 @@ std::string Shard::broken_invariant() const {
   for (const Component component : all_components) live += tracker_.usage().live[component];
   if (live != tracker_.usage().live_bytes) return "live bytes by component do not add up";
   std::uint64_t kept = 0;
-  blocks_.for_each([&](Address /*address*/, SegmentId id) { kept += core_->segment(id).bytes; });
+  const Core& core = *core_;
+  blocks_.for_each([&](Address /*address*/, SegmentId id) { kept += core.segment(id).bytes; });
   if (kept != live) return "the blocks and the live bytes differ";
   return "";
 }

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +21,7 @@
 #include "allocator/plans/planner.h"
 #include "allocator/policy.h"
 #include "allocator/usage_tracker.h"
+#include "base/mutex.h"
 
 namespace headroom::allocator {
 
@@ -37,7 +37,7 @@ class Shard {
   Shard(std::unique_ptr<Core> core, DevicePool& pool, Options options);
   ~Shard();
 
-  std::mutex& mutex() { return mutex_; }
+  Mutex& mutex() const HEADROOM_RETURNS_LOCK(mutex_) { return mutex_; }
 
   // Whether a plan may be broken up for the memory that it holds.
   enum class Plan : std::uint8_t { keep, break_up };
@@ -46,61 +46,69 @@ class Shard {
   // its planned place, or free memory that the stream may use at once. lend: memory that any stream
   // may use, for a stream of another shard. hard: whatever the core can do, after ready() found
   // nothing.
-  std::optional<Address> ready(const Request& request, std::uint64_t bytes);
-  std::optional<Address> lend(const Request& request, std::uint64_t bytes);
-  std::optional<Address> hard(const Request& request, std::uint64_t bytes, Plan plan);
+  std::optional<Address> ready(const Request& request, std::uint64_t bytes)
+      HEADROOM_REQUIRES(mutex_);
+  std::optional<Address> lend(const Request& request, std::uint64_t bytes)
+      HEADROOM_REQUIRES(mutex_);
+  std::optional<Address> hard(const Request& request, std::uint64_t bytes, Plan plan)
+      HEADROOM_REQUIRES(mutex_);
 
   // False if the address is no live block of this shard.
-  bool free(Address address);
-  bool retag(Address address, Component tag);
+  bool free(Address address) HEADROOM_REQUIRES(mutex_);
+  bool retag(Address address, Component tag) HEADROOM_REQUIRES(mutex_);
   // The block is used by that stream as well: its memory is reused only when what the stream has
   // queued at the free is done; on a stream that is being captured, when it is known to be.
-  bool record_stream(Address address, StreamId stream);
-  std::optional<std::uint64_t> block_bytes(Address address) const;
+  bool record_stream(Address address, StreamId stream) HEADROOM_REQUIRES(mutex_);
+  std::optional<std::uint64_t> block_bytes(Address address) const HEADROOM_REQUIRES(mutex_);
   // Calls visit(address, bytes) for every live block.
   template <class Visit>
-  void for_each_block(Visit&& visit) const {
+  void for_each_block(Visit&& visit) const HEADROOM_REQUIRES(mutex_) {
+    const Core& core = *core_;
     blocks_.for_each(
-        [&](Address address, SegmentId id) { visit(address, core_->segment(id).bytes); });
+        [&](Address address, SegmentId id) { visit(address, core.segment(id).bytes); });
   }
 
-  void publish(StreamId stream) { core_->publish(stream); }
+  void publish(StreamId stream) HEADROOM_REQUIRES(mutex_) { core_->publish(stream); }
   // Publishes the streams that have nothing queued any more.
-  void publish_idle_streams();
+  void publish_idle_streams() HEADROOM_REQUIRES(mutex_);
   // Gives what is wholly free to the other shards; see Core::give_up().
-  std::uint64_t give_up(std::uint64_t bytes, Plan plan);
+  std::uint64_t give_up(std::uint64_t bytes, Plan plan) HEADROOM_REQUIRES(mutex_);
   // The same with all of it, but the plan stays.
-  std::uint64_t trim() { return give_up(pool_->totals().reserved_bytes, Plan::keep); }
+  std::uint64_t trim() HEADROOM_REQUIRES(mutex_) {
+    return give_up(pool_->totals().reserved_bytes, Plan::keep);
+  }
   // Whether somebody remembers addresses of free memory, as a captured graph does: as long as that
   // is so, nothing is moved or given up.
-  void remember_addresses(bool remembered) { is_remembered_ = remembered; }
+  void remember_addresses(bool remembered) HEADROOM_REQUIRES(mutex_) {
+    is_remembered_ = remembered;
+  }
 
   // Frees from threads that found the lock taken: whoever takes it next makes them. No lock is
   // needed for inbox_put() and has_mail().
   void inbox_put(Address address);
   bool has_mail() const { return inbox_has_mail_.load(std::memory_order_acquire); }
   // How many of them were no live blocks.
-  std::uint64_t drain_inbox();
+  std::uint64_t drain_inbox() HEADROOM_REQUIRES(mutex_);
 
   // What is live, by component; the peak is this shard's own.
-  const Usage& usage() const { return tracker_.usage(); }
-  void reset_peak() { tracker_.reset_peak(); }
-  const Core& core() const { return *core_; }
-  Core& core() { return *core_; }
-  const PlanCounts& plan_counts() const { return planner_.counts(); }
+  const Usage& usage() const HEADROOM_REQUIRES(mutex_) { return tracker_.usage(); }
+  void reset_peak() HEADROOM_REQUIRES(mutex_) { tracker_.reset_peak(); }
+  const Core& core() const HEADROOM_REQUIRES(mutex_) { return *core_; }
+  Core& core() HEADROOM_REQUIRES(mutex_) { return *core_; }
+  const PlanCounts& plan_counts() const HEADROOM_REQUIRES(mutex_) { return planner_.counts(); }
 
   // For who reads the recording: that the request could not be met, and that the program has waited
   // for the stream.
-  void note_refusal(const Request& request, std::uint64_t bytes);
-  void note_synchronization(StreamId stream);
+  void note_refusal(const Request& request, std::uint64_t bytes) HEADROOM_REQUIRES(mutex_);
+  void note_synchronization(StreamId stream) HEADROOM_REQUIRES(mutex_);
 
-  void add_to(HeapView& view, StreamId stream) const;
+  void add_to(HeapView& view, StreamId stream) const HEADROOM_REQUIRES(mutex_);
   // Adds how old things are, as this shard counts: its blocks' births are such numbers.
-  void add_ages_to(HeapView& view) const;
-  std::string broken_invariant() const;
+  void add_ages_to(HeapView& view) const HEADROOM_REQUIRES(mutex_);
+  std::string broken_invariant() const HEADROOM_REQUIRES(mutex_);
   // Memory that neither a live block nor free bytes account for: what a plan holds beyond its live
   // blocks, and frees that wait for streams.
-  std::uint64_t set_aside_bytes() const;
+  std::uint64_t set_aside_bytes() const HEADROOM_REQUIRES(mutex_);
 
  private:
   struct Waiting {  // A free that waits for other streams.
@@ -108,34 +116,40 @@ class Shard {
     std::vector<std::pair<EventId, StreamId>> events;
   };
 
-  std::optional<Address> take_slot(const Request& request, std::uint64_t bytes);
-  Address keep(SegmentId id, const Request& request, std::uint64_t bytes);
-  SegmentId find(std::uint64_t bytes, StreamId stream, Plan plan);
-  void break_plan_up();
-  SegmentId take_planned(std::uint32_t slot, SegmentId moved);
-  void let_go(SegmentId id);
-  void wait_for_sharers(SegmentId id);
-  void reap_waiting(bool block);
-  void note(FlightKind kind, const Segment& segment);
-  void note_iteration();
+  std::optional<Address> take_slot(const Request& request, std::uint64_t bytes)
+      HEADROOM_REQUIRES(mutex_);
+  Address keep(SegmentId id, const Request& request, std::uint64_t bytes) HEADROOM_REQUIRES(mutex_);
+  SegmentId find(std::uint64_t bytes, StreamId stream, Plan plan) HEADROOM_REQUIRES(mutex_);
+  void break_plan_up() HEADROOM_REQUIRES(mutex_);
+  SegmentId take_planned(std::uint32_t slot, SegmentId moved) HEADROOM_REQUIRES(mutex_);
+  void let_go(SegmentId id) HEADROOM_REQUIRES(mutex_);
+  void wait_for_sharers(SegmentId id) HEADROOM_REQUIRES(mutex_);
+  void reap_waiting(bool block) HEADROOM_REQUIRES(mutex_);
+  void note(FlightKind kind, const Segment& segment) HEADROOM_REQUIRES(mutex_);
+  void note_iteration() HEADROOM_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::unique_ptr<Core> core_;
+  mutable Mutex mutex_;
+  std::unique_ptr<Core> core_ HEADROOM_POINTEE_GUARDED_BY(mutex_);
   DevicePool* pool_;
-  Options options_;
-  Planner planner_;
-  AddressMap blocks_;
-  UsageTracker tracker_;
-  std::uint64_t births_ = 0;               // Blocks so far.
-  std::vector<std::uint64_t> iterations_;  // The births that began the last ones.
-  bool is_remembered_ = false;
-  std::vector<Waiting> waiting_;                       // In the order of the frees.
-  std::vector<StreamId> unpassed_;                     // Of reap_waiting() alone.
-  std::vector<std::pair<Address, StreamId>> sharers_;  // Of live blocks that are shared.
+  Options options_ HEADROOM_GUARDED_BY(mutex_);
+  Planner planner_ HEADROOM_GUARDED_BY(mutex_);
+  AddressMap blocks_ HEADROOM_GUARDED_BY(mutex_);
+  UsageTracker tracker_ HEADROOM_GUARDED_BY(mutex_);
+  std::uint64_t births_ HEADROOM_GUARDED_BY(mutex_) = 0;  // Blocks so far.
+  // The births that began the last ones.
+  std::vector<std::uint64_t> iterations_ HEADROOM_GUARDED_BY(mutex_);
+  bool is_remembered_ HEADROOM_GUARDED_BY(mutex_) = false;
+  // In the order of the frees.
+  std::vector<Waiting> waiting_ HEADROOM_GUARDED_BY(mutex_);
+  // Of reap_waiting() alone.
+  std::vector<StreamId> unpassed_ HEADROOM_GUARDED_BY(mutex_);
+  // Of live blocks that are shared.
+  std::vector<std::pair<Address, StreamId>> sharers_ HEADROOM_GUARDED_BY(mutex_);
 
-  std::mutex inbox_mutex_;
-  std::vector<Address> inbox_;
-  std::vector<Address> mail_;  // Of drain_inbox() alone, which keeps its memory.
+  Mutex inbox_mutex_;
+  std::vector<Address> inbox_ HEADROOM_GUARDED_BY(inbox_mutex_);
+  // Of drain_inbox() alone, which keeps its memory.
+  std::vector<Address> mail_ HEADROOM_GUARDED_BY(mutex_);
   std::atomic<bool> inbox_has_mail_ = false;
 };
 

@@ -9,7 +9,7 @@ namespace headroom::allocator {
 std::uint64_t HeadroomAllocator::trim() {
   if (!pool_.is_ours()) return 0;
   const std::uint64_t before = pool_.totals().reserved_bytes;
-  any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
+  any_shard(true, [&](std::size_t /*number*/, Shard& shard) HEADROOM_REQUIRES(shard.mutex()) {
     static_cast<void>(shard.trim());
     return false;
   });
@@ -25,7 +25,7 @@ void HeadroomAllocator::set_capacity(std::uint64_t bytes) {
     return held - std::min(held, pool_.capacity_bytes());
   };
   if (excess() == 0) return;
-  any_shard(true, [&](std::size_t /*number*/, Shard& shard) {
+  any_shard(true, [&](std::size_t /*number*/, Shard& shard) HEADROOM_REQUIRES(shard.mutex()) {
     static_cast<void>(shard.give_up(excess(), Shard::Plan::break_up));
     return excess() == 0;
   });

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How HeadroomAllocator's own files go through its shards.
+// How HeadroomAllocator's own files go through its shards. A visitor says that it needs the shard's
+// lock, HEADROOM_REQUIRES(shard.mutex()); it is called by its operator's name because clang 16
+// mixes up the arguments of `visit(number, shard)` when it looks for the lock.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +17,9 @@ bool HeadroomAllocator::any_shard(bool with_pools, Visit&& visit) const {
   for (std::size_t i = 0; i < (with_pools ? end : std::min(end, stream_shards)); ++i) {
     Shard* each = existing(i);
     if (each == nullptr) continue;
-    const std::scoped_lock lock(each->mutex());
+    const MutexLock lock(each->mutex());
     drain(*each);
-    if (visit(i, *each)) return true;
+    if (visit.operator()(i, *each)) return true;
   }
   return false;
 }
@@ -28,9 +30,9 @@ bool HeadroomAllocator::at_owner(Address address, Visit&& visit) const {
   const std::size_t owner = is_alone() ? 1 : directory_.owner(address).owner;
   if (owner != AddressDirectory::nobody) {
     Shard& first = *existing(owner - 1);
-    const std::scoped_lock lock(first.mutex());
+    const MutexLock lock(first.mutex());
     drain(first);
-    if (visit(owner - 1, first)) return true;
+    if (visit.operator()(owner - 1, first)) return true;
   }
   return !is_alone() && any_shard(true, visit);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/models/packed_blocks.h"
 
+#include "base/require.h"
+
 namespace headroom::allocator {
 
 PackedBlock* PackedBlocks::make(const PackedBlock& block) {
@@ -18,12 +20,14 @@ PackedBlock* PackedBlocks::add_region(Address address, std::uint64_t bytes) {
 }
 
 PackedBlock* PackedBlocks::append(PackedBlock* last, std::uint64_t bytes) {
+  require(last->next == nullptr && last->used, "a region grows behind its last block, a used one");
   last->next = make({last->address + last->bytes, bytes, last});
   insert_free(last->next);
   return last->next;
 }
 
 void PackedBlocks::remove(PackedBlock* block) {
+  require(block->next == nullptr && !block->used, "a region shrinks by its last block, a free one");
   erase_free(block);
   if (block->prev != nullptr) block->prev->next = nullptr;
   dropped_.push_back(block);

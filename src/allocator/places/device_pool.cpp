@@ -8,6 +8,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/require.h"
+
 namespace headroom::allocator {
 namespace {
 
@@ -81,14 +83,14 @@ Status DevicePool::check_process() const {
 }
 
 void DevicePool::set_capacity(std::uint64_t bytes) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   capacity_pages_ = std::min(bytes / page_bytes, max_pages);
   give_excess_back();
   held_limit_ = std::max<std::uint64_t>(capacity_pages_, created_ + plain_pages());
 }
 
 std::uint64_t DevicePool::shrink() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::uint64_t given = 0;
   while (const std::uint64_t pages = destroy_unmapped(0)) given += pages * page_bytes;
   if (unused_budget_ > 0) give_budget_back(std::exchange(unused_budget_, 0));
@@ -140,7 +142,7 @@ std::uint64_t DevicePool::usable() const {
 }
 
 Result<std::uint64_t> DevicePool::reserve_range(std::uint64_t bytes) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return noted(backend_->reserve_range(bytes), capabilities().costs.reserve);
 }
 
@@ -164,8 +166,8 @@ Status DevicePool::try_to_create(std::size_t size) {
 }
 
 // As many as are wanted and as few calls as can be, where the device has them in one piece.
-// Requires: at least one is wanted, and there is room for one.
 Status DevicePool::create(std::uint64_t wanted) {
+  require(wanted > 0 && room() > 0, "pages are wanted, and the capacity has room for one");
   std::size_t size = std::bit_width(std::min({wanted, room(), most_per_handle_})) - 1;
   for (;; --size) {
     Status created = try_to_create(size);
@@ -180,7 +182,7 @@ Status DevicePool::create(std::uint64_t wanted) {
 // large. Makes one where there is none, of new memory or else out of a handle that is too large.
 Result<std::size_t> DevicePool::unmapped_for(std::uint64_t wanted) {
   const std::size_t most = std::min<std::size_t>(std::bit_width(wanted), handle_sizes);
-  const auto largest = [this, most] {
+  const auto largest = [this, most]() HEADROOM_REQUIRES(mutex_) {
     std::size_t size = most;
     while (size > 0 && unmapped_[size - 1].empty()) --size;
     return size;  // One more than it is; 0: there is none.
@@ -198,7 +200,7 @@ void DevicePool::note_reserved() {
 }
 
 Result<DevicePool::Pages> DevicePool::map(std::uint64_t address, std::uint64_t wanted) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   wanted = std::min(wanted, usable());
   if (wanted == 0) return Error{Errc::out_of_memory, "all pages of the capacity are mapped", ""};
   HEADROOM_TRY(const std::size_t size, unmapped_for(wanted));
@@ -210,7 +212,7 @@ Result<DevicePool::Pages> DevicePool::map(std::uint64_t address, std::uint64_t w
 }
 
 Status DevicePool::allow_access(std::uint64_t address, std::uint64_t bytes, StreamId stream) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   HEADROOM_CHECK(noted(backend_->allow_access(address, bytes), capabilities().costs.allow_access));
   note_locked(FlightKind::map, address, bytes, stream);
   return Done{};
@@ -225,19 +227,19 @@ void DevicePool::note_locked(FlightKind kind, std::uint64_t address, std::uint64
 
 void DevicePool::note(FlightKind kind, std::uint64_t address, std::uint64_t bytes,
                       StreamId stream) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   note_locked(kind, address, bytes, stream);
 }
 
 void DevicePool::stop_recording() {
   if (!is_ours()) return;
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   recorder_ = nullptr;
 }
 
 Status DevicePool::unmap(std::uint64_t address, Pages pages) {
   HEADROOM_CHECK(check_process());
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   HEADROOM_CHECK(noted(backend_->unmap(address), capabilities().costs.unmap));
   unmapped_[std::bit_width(pages.count) - 1].push_back(pages.handle);
   unmapped_pages_ += pages.count;
@@ -246,24 +248,23 @@ Status DevicePool::unmap(std::uint64_t address, Pages pages) {
 }
 
 void DevicePool::lose(std::uint64_t pages) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   lost_ += pages;
 }
 
 std::uint64_t DevicePool::spare() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return refused_ ? std::min(unmapped_pages_, usable()) : usable();
 }
 
 void DevicePool::use_large_handles(std::uint64_t most) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   set_most_per_handle(most);
 }
 
 void DevicePool::use_large_handles() {
-  constexpr std::uint64_t part = 128;
-  const std::scoped_lock lock(mutex_);
-  set_most_per_handle((created_ + plain_pages()) / part);
+  const MutexLock lock(mutex_);
+  set_most_per_handle((created_ + plain_pages()) / 128);
 }
 
 void DevicePool::set_most_per_handle(std::uint64_t most) {
@@ -273,12 +274,12 @@ void DevicePool::set_most_per_handle(std::uint64_t most) {
 }
 
 void DevicePool::retry_creation() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   refused_ = false;
 }
 
 Result<std::uint64_t> DevicePool::allocate(std::uint64_t bytes, StreamId stream) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (bytes / page_bytes > room()) return Error{Errc::out_of_memory, "the capacity is taken", ""};
   if (Status granted = take_budget(bytes); !granted) {
     last_error_ = granted.error();
@@ -298,7 +299,7 @@ Result<std::uint64_t> DevicePool::allocate(std::uint64_t bytes, StreamId stream)
 
 Status DevicePool::release(std::uint64_t address, std::uint64_t bytes, StreamId stream) {
   HEADROOM_CHECK(check_process());
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   HEADROOM_CHECK(noted(backend_->release(address), capabilities().costs.release));
   note_locked(FlightKind::segment_free, address, bytes, stream);
   plain_bytes_ -= bytes;
@@ -307,7 +308,7 @@ Status DevicePool::release(std::uint64_t address, std::uint64_t bytes, StreamId 
 }
 
 void DevicePool::set_captured(std::vector<StreamId> streams) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   captured_ = std::move(streams);
 }
 
@@ -317,18 +318,18 @@ Status DevicePool::check_not_captured(StreamId stream) const {
 }
 
 void DevicePool::bind_stream(StreamId stream, std::uintptr_t native) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   backend_->bind_stream(stream, native);
 }
 
 Status DevicePool::wait_for(StreamId stream) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   HEADROOM_CHECK(check_not_captured(stream));
   return noted(backend_->wait_for(stream), capabilities().costs.wait);
 }
 
 Result<EventId> DevicePool::record(StreamId stream) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   HEADROOM_CHECK(check_not_captured(stream));
   return backend_->record(stream);
 }
@@ -345,7 +346,7 @@ bool DevicePool::passed_or_waited(EventId event, StreamId stream) {
 }
 
 bool DevicePool::passed(EventId event, StreamId stream, bool block) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!check_not_captured(stream)) return false;
   const bool is_over = block && waited(stream);
   if (is_over && event == no_event) return true;
@@ -356,7 +357,7 @@ bool DevicePool::passed(EventId event, StreamId stream, bool block) {
 // An event that had not passed when it was asked about is asked again before another is recorded: a
 // stream that never rests would collect them.
 bool DevicePool::is_idle(StreamId stream) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!check_not_captured(stream)) return false;
   const auto asked = unanswered_.find(stream);
   if (asked != unanswered_.end()) {
@@ -371,7 +372,7 @@ bool DevicePool::is_idle(StreamId stream) {
 }
 
 DevicePool::Totals DevicePool::totals() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return {created_ * page_bytes + plain_bytes_,
           reserved_peak_,
           unmapped_pages_,
@@ -382,17 +383,17 @@ DevicePool::Totals DevicePool::totals() const {
 }
 
 void DevicePool::reset_peak() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   reserved_peak_ = created_ * page_bytes + plain_bytes_;
 }
 
 Result<DeviceMemory> DevicePool::device_memory() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return backend_->device_memory();
 }
 
 std::optional<Error> DevicePool::last_error() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return last_error_;
 }
 

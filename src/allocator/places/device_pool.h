@@ -14,7 +14,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -23,6 +22,7 @@
 #include "allocator/backend.h"
 #include "allocator/budget.h"
 #include "allocator/forensics/flight_shard.h"
+#include "base/mutex.h"
 
 namespace headroom::allocator {
 
@@ -47,7 +47,7 @@ class DevicePool {
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
 
-  const Capabilities& capabilities() const { return backend_->capabilities(); }
+  const Capabilities& capabilities() const { return *capabilities_; }
   // False in a forked child: then no lock may be taken, and the memory is not there.
   bool is_ours() const { return *alive_ != 0; }
   std::uint64_t capacity_bytes() const {
@@ -126,49 +126,53 @@ class DevicePool {
 
  private:
   template <class T>
-  Result<T> noted(Result<T> result, std::uint32_t cost);
+  Result<T> noted(Result<T> result, std::uint32_t cost) HEADROOM_REQUIRES(mutex_);
   Status check_process() const;
-  Status check_not_captured(StreamId stream) const;
-  bool waited(StreamId stream);
-  Status take_budget(std::uint64_t bytes);
-  void give_budget_back(std::uint64_t bytes);
-  bool passed_or_waited(EventId event, StreamId stream);
-  Status try_to_create(std::size_t size);
-  Status create(std::uint64_t wanted);
-  std::uint64_t room() const;
-  void set_most_per_handle(std::uint64_t most);
-  Result<std::size_t> unmapped_for(std::uint64_t wanted);
-  std::uint64_t usable() const;
-  std::uint64_t destroy_unmapped(std::size_t size);
-  bool make_room(std::size_t size);
-  void give_excess_back();
-  void note_locked(FlightKind kind, std::uint64_t address, std::uint64_t bytes, StreamId stream);
-  void note_reserved();
-  std::uint64_t plain_pages() const { return plain_bytes_ / page_bytes; }
+  Status check_not_captured(StreamId stream) const HEADROOM_REQUIRES(mutex_);
+  bool waited(StreamId stream) HEADROOM_REQUIRES(mutex_);
+  Status take_budget(std::uint64_t bytes) HEADROOM_REQUIRES(mutex_);
+  void give_budget_back(std::uint64_t bytes) HEADROOM_REQUIRES(mutex_);
+  bool passed_or_waited(EventId event, StreamId stream) HEADROOM_REQUIRES(mutex_);
+  Status try_to_create(std::size_t size) HEADROOM_REQUIRES(mutex_);
+  Status create(std::uint64_t wanted) HEADROOM_REQUIRES(mutex_);
+  std::uint64_t room() const HEADROOM_REQUIRES(mutex_);
+  void set_most_per_handle(std::uint64_t most) HEADROOM_REQUIRES(mutex_);
+  Result<std::size_t> unmapped_for(std::uint64_t wanted) HEADROOM_REQUIRES(mutex_);
+  std::uint64_t usable() const HEADROOM_REQUIRES(mutex_);
+  std::uint64_t destroy_unmapped(std::size_t size) HEADROOM_REQUIRES(mutex_);
+  bool make_room(std::size_t size) HEADROOM_REQUIRES(mutex_);
+  void give_excess_back() HEADROOM_REQUIRES(mutex_);
+  void note_locked(FlightKind kind, std::uint64_t address, std::uint64_t bytes, StreamId stream)
+      HEADROOM_REQUIRES(mutex_);
+  void note_reserved() HEADROOM_REQUIRES(mutex_);
+  std::uint64_t plain_pages() const HEADROOM_REQUIRES(mutex_) { return plain_bytes_ / page_bytes; }
 
-  Backend* backend_;
+  Backend* backend_ HEADROOM_POINTEE_GUARDED_BY(mutex_);
+  const Capabilities* capabilities_ = &backend_->capabilities();  // Which never change.
   const std::uint64_t* alive_;  // Of the backend, or a constant 1.
   std::atomic<std::uint64_t> capacity_pages_;
-  Budget* budget_;
-  FlightShard* recorder_;
-  std::uint64_t unused_budget_ = 0;  // Taken from it, and not from the device yet.
-  mutable std::mutex mutex_;
-  std::uint64_t held_limit_ = 0;  // Pages.
-  std::uint64_t created_ = 0;
-  std::uint64_t plain_bytes_ = 0;
-  std::uint64_t reserved_peak_ = 0;
-  std::uint64_t lost_ = 0;
+  Budget* budget_ HEADROOM_POINTEE_GUARDED_BY(mutex_);
+  FlightShard* recorder_ HEADROOM_GUARDED_BY(mutex_) HEADROOM_POINTEE_GUARDED_BY(mutex_);
+  // Taken from the budget, and not from the device yet.
+  std::uint64_t unused_budget_ HEADROOM_GUARDED_BY(mutex_) = 0;
+  mutable Mutex mutex_;
+  std::uint64_t held_limit_ HEADROOM_GUARDED_BY(mutex_) = 0;  // Pages.
+  std::uint64_t created_ HEADROOM_GUARDED_BY(mutex_) = 0;
+  std::uint64_t plain_bytes_ HEADROOM_GUARDED_BY(mutex_) = 0;
+  std::uint64_t reserved_peak_ HEADROOM_GUARDED_BY(mutex_) = 0;
+  std::uint64_t lost_ HEADROOM_GUARDED_BY(mutex_) = 0;
   // By the logarithm of how many pages the handle has.
   static constexpr std::size_t handle_sizes = 6;
-  std::array<std::vector<PageHandle>, handle_sizes> unmapped_;
-  std::uint64_t unmapped_pages_ = 0;
-  std::uint64_t most_per_handle_ = 1;
-  std::unordered_map<StreamId, EventId> unanswered_;  // Of is_idle(): asked and not passed.
-  std::vector<StreamId> captured_;
-  std::uint64_t device_calls_ = 0;
-  std::uint64_t device_ns_ = 0;
-  bool refused_ = false;
-  std::optional<Error> last_error_;
+  std::array<std::vector<PageHandle>, handle_sizes> unmapped_ HEADROOM_GUARDED_BY(mutex_);
+  std::uint64_t unmapped_pages_ HEADROOM_GUARDED_BY(mutex_) = 0;
+  std::uint64_t most_per_handle_ HEADROOM_GUARDED_BY(mutex_) = 1;
+  // Of is_idle(): asked and not passed.
+  std::unordered_map<StreamId, EventId> unanswered_ HEADROOM_GUARDED_BY(mutex_);
+  std::vector<StreamId> captured_ HEADROOM_GUARDED_BY(mutex_);
+  std::uint64_t device_calls_ HEADROOM_GUARDED_BY(mutex_) = 0;
+  std::uint64_t device_ns_ HEADROOM_GUARDED_BY(mutex_) = 0;
+  bool refused_ HEADROOM_GUARDED_BY(mutex_) = false;
+  std::optional<Error> last_error_ HEADROOM_GUARDED_BY(mutex_);
 };
 
 }  // namespace headroom::allocator

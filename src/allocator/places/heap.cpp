@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/bytes.h"
+#include "base/require.h"
 
 namespace headroom::allocator {
 namespace {
@@ -201,6 +202,7 @@ void Heap::retreat(SegmentId claimed, std::uint64_t end) {
 SegmentId Heap::occupy(const Window& window, SegmentId claimed) {
   const std::uint64_t end = window.address + window.bytes;
   SegmentId block = claimed;
+  require((*segments_)[claimed].state == SegmentState::used, "the window's pages were mapped");
   if (window.address < window.first_page) {
     const SegmentId below = (*segments_)[claimed].prev;
     detach(below);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "allocator/backend.h"
+#include "base/require.h"
 
 namespace headroom::allocator {
 
@@ -114,6 +115,9 @@ void Tiling::listen(RangeListener listener) {
 
 void Tiling::remove_range(std::uint32_t range) {
   const SegmentId id = ranges_[range].first;
+  const Segment& whole = (*segments_)[id];
+  require(whole.state == SegmentState::free && whole.bytes == ranges_[range].bytes,
+          "one free segment is all of the range that is removed");
   detach(id);
   segments_->destroy(id);
   ranges_[range] = {};

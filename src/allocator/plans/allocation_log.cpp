@@ -4,6 +4,7 @@
 #include <array>
 
 #include "allocator/places/segment.h"
+#include "base/require.h"
 
 namespace headroom::allocator {
 namespace {
@@ -21,6 +22,7 @@ void AllocationLog::forget_before(std::uint64_t number) {
 }
 
 Iteration AllocationLog::since(std::uint64_t begin) const {
+  require(first_ <= begin && begin <= next(), "an iteration's first allocation is in the log");
   Iteration iteration(blocks_.begin() + static_cast<std::ptrdiff_t>(begin - first_), blocks_.end());
   for (IterationBlock& block : iteration) {
     if (block.dies != IterationBlock::never) block.dies -= static_cast<std::uint32_t>(begin);
@@ -29,6 +31,8 @@ Iteration AllocationLog::since(std::uint64_t begin) const {
 }
 
 bool AllocationLog::repeats(std::uint64_t begin, std::uint64_t since) const {
+  require(first_ <= since && since <= begin && begin <= next(),
+          "what is compared lies in the log, one before the other");
   std::array<std::uint32_t, 4096> counts{};  // How many of which size, by hash.
   for (std::uint64_t i = since; i < begin; ++i) ++counts[hash_of(block(i).bytes)];
   std::uint64_t known = 0;

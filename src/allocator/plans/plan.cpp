@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/require.h"
+
 namespace headroom::allocator {
 
 Plan::Plan(Iteration iteration, Layout layout)
     : iteration_(std::move(iteration)),
       layout_(std::move(layout)),
       first_expiring_(iteration_.size() + 2) {
+  require(layout_.offsets.size() == iteration_.size(),
+          "a plan's layout has an offset for each block of its iteration");
   for (const IterationBlock& block : iteration_) least_.push_back(block.bytes);
   const auto placed = [this](std::uint32_t i) {
     return layout_.offsets[i] != Layout::nowhere && iteration_[i].dies != IterationBlock::never;
@@ -25,7 +29,11 @@ Plan::Plan(Iteration iteration, Layout layout)
 }
 
 Plan::Plan(const Plan& plan, const std::vector<std::uint64_t>& sizes) : Plan(plan) {
-  for (std::uint32_t i = 0; i < size(); ++i) least_[i] = std::min(least_[i], sizes[i]);
+  require(sizes.size() == size(), "a plan learns a size for each of its blocks");
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    require(sizes[i] <= iteration_[i].bytes, "a block is no larger than its slot");
+    least_[i] = std::min(least_[i], sizes[i]);
+  }
 }
 
 }  // namespace headroom::allocator

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/require.h"
+
 namespace headroom::allocator {
 namespace {
 
@@ -135,6 +137,11 @@ PlanPointer PlanBook::choose(std::span<const IterationBlock> begun, std::uint64_
     if (match == Match::room && best == plans_.size()) best = i;
   }
   return best == plans_.size() ? nullptr : use(best);
+}
+
+StreamId PlanBook::stream() const {
+  require(!plans_.empty(), "a book that is asked for its plans' stream has a plan");
+  return plans_.back()->stream();
 }
 
 std::uint64_t PlanBook::bytes() const {

@@ -48,8 +48,8 @@ class PlanBook {
                      const Piece& piece);
 
   bool is_empty() const { return plans_.empty(); }
-  std::uint64_t bytes() const;                                 // What the largest needs.
-  StreamId stream() const { return plans_.back()->stream(); }  // Requires: not empty.
+  std::uint64_t bytes() const;  // What the largest needs.
+  StreamId stream() const;      // Requires: not empty.
 
  private:
   PlanPointer use(std::size_t index);

@@ -127,5 +127,15 @@ TEST(PlanBook, keeps_the_sixteen_that_were_used_last) {
   EXPECT_EQ(book.find(iteration({101, 199})), nullptr) << "nobody had used it since";
 }
 
+TEST(PlanBookDeathTest, an_empty_book_has_no_stream) {
+  EXPECT_DEATH(static_cast<void>(PlanBook().stream()), "required: a book .* has a plan");
+}
+
+TEST(PlanDeathTest, a_block_is_no_larger_than_its_slot) {
+  const PlanPointer known = plan({4, 2});
+  EXPECT_DEATH(Plan(*known, {4 * granule, 3 * granule}), "required: a block is no larger");
+  EXPECT_DEATH(Plan(*known, {4 * granule}), "required: a plan learns a size for each");
+}
+
 }  // namespace
 }  // namespace headroom::allocator

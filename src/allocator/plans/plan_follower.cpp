@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/require.h"
+
 namespace headroom::allocator {
 namespace {
 
@@ -29,6 +31,7 @@ bool PlanFollower::can_change() const {
 
 void PlanFollower::follow(PlanPointer plan, std::uint32_t next) {
   if (plan == plan_ && next == next_) return;
+  require(can_change(), "few enough blocks live in the piece for another plan to be followed");
   for (Place place = 0; place < tenants_.size(); ++place) {
     if (tenants_[place].end == 0) continue;
     become_late(place);

@@ -2,10 +2,11 @@
 #include "allocator/plans/planner.h"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/mutex.h"
+#include "base/require.h"
 
 namespace headroom::allocator {
 namespace {
@@ -35,11 +36,11 @@ struct Planner::Job {
   Iteration smallest;
   PlanPointer known;
   std::uint64_t least_bytes = 0;
-  std::mutex mutex;
-  PlanPointer plan;  // There when it is done.
+  Mutex mutex;
+  PlanPointer plan HEADROOM_GUARDED_BY(mutex);  // There when it is done.
 
   PlanPointer result() {
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     return plan;
   }
 };
@@ -173,7 +174,7 @@ void Planner::start_job() {
   job_->least_bytes = core_->least_planned_bytes();
   const auto work = [job = job_] {
     PlanPointer plan = plan_for(job->iteration, job->smallest, job->known, job->least_bytes);
-    const std::scoped_lock lock(job->mutex);
+    const MutexLock lock(job->mutex);
     job->plan = std::move(plan);
   };
   if (executor_)
@@ -227,6 +228,7 @@ void Planner::drop_idle_plan() {
 }
 
 void Planner::drop_unused() {
+  require(is_unused(), "nothing lives in the piece that is dropped");
   drop_idle_plan();
   if (!has_served_) back_off();
 }

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <map>
 
+#include "base/require.h"
+
 namespace headroom::allocator {
 
 class AddressRanges {
@@ -34,7 +36,10 @@ class AddressRanges {
 
   // Requires: all of [begin, end) is in the set, and it is not empty.
   void remove(std::uint64_t begin, std::uint64_t end) {
-    const auto found = std::prev(ranges_.upper_bound(begin));
+    const auto after = ranges_.upper_bound(begin);
+    require(begin < end && after != ranges_.begin() && end <= std::prev(after)->second,
+            "what is removed from a set of addresses is all in it");
+    const auto found = std::prev(after);
     const std::uint64_t found_end = found->second;
     if (found->first == begin) {
       ranges_.erase(found);

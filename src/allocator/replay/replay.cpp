@@ -8,6 +8,7 @@
 #include "allocator/models/make_policy.h"
 #include "allocator/places/segment.h"
 #include "base/bytes.h"
+#include "base/require.h"
 
 namespace headroom::allocator {
 namespace {
@@ -30,6 +31,7 @@ std::optional<std::uint64_t> step_below(std::uint64_t live_peak, std::uint64_t c
 }  // namespace
 
 ReplayResult replay(const Trace& trace, Policy& policy, const std::vector<std::uint64_t>& marks) {
+  require(policy.usage().live_bytes == 0, "nothing lives in a policy that a trace is replayed on");
   ReplayResult result;
   std::vector<Address> addresses(trace.objects);
   for (const Event& event : trace.events) {

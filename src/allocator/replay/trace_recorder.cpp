@@ -6,7 +6,7 @@
 namespace headroom::allocator {
 
 std::optional<Address> TraceRecorder::allocate(const Request& request) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto address = policy_->allocate(request);
   if (!address) return std::nullopt;
   const std::uint64_t id = next_id_++;
@@ -16,7 +16,7 @@ std::optional<Address> TraceRecorder::allocate(const Request& request) {
 }
 
 void TraceRecorder::free(Address address) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   policy_->free(address);
   const auto id = ids_.find(address);
   if (id == ids_.end()) return;
@@ -29,7 +29,7 @@ void TraceRecorder::retag(Address address, Component tag) {
 }
 
 void TraceRecorder::synchronize(StreamId stream) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   policy_->synchronize(stream);
   sink_(fmt::format("s {}\n", stream));
 }

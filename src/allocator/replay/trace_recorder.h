@@ -5,11 +5,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string_view>
 #include <unordered_map>
 
 #include "allocator/policy.h"
+#include "base/mutex.h"
 
 namespace headroom::allocator {
 
@@ -32,10 +32,10 @@ class TraceRecorder final : public Policy {
 
  private:
   Policy* policy_;
-  Sink sink_;
-  std::mutex mutex_;
-  std::uint64_t next_id_ = 1;
-  std::unordered_map<Address, std::uint64_t> ids_;
+  Mutex mutex_;
+  Sink sink_ HEADROOM_GUARDED_BY(mutex_);
+  std::uint64_t next_id_ HEADROOM_GUARDED_BY(mutex_) = 1;
+  std::unordered_map<Address, std::uint64_t> ids_ HEADROOM_GUARDED_BY(mutex_);
 };
 
 }  // namespace headroom::allocator

@@ -10,6 +10,7 @@
 #include "allocator/snapshot/pickle_writer.h"
 #include "allocator/snapshot/snapshot_owners.h"
 #include "base/encoding.h"
+#include "base/require.h"
 
 namespace headroom::allocator {
 namespace {
@@ -149,6 +150,8 @@ class Writer {
     }
     std::vector<std::string> names = {
         fmt::format("{}{}", component_frame_prefix, to_string(owner.tag))};
+    require(owner.name < std::max<std::size_t>(snapshot_.names.size(), 1),
+            "the name of a block's owner is in the snapshot");
     if (owner.name != 0) names.push_back(snapshot_.names[owner.name]);
     out_.list(names, [&](const std::string& name) {
       out_.begin_dict();
