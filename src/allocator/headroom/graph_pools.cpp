@@ -18,7 +18,7 @@ Error not_in_a_child() {
 
 }  // namespace
 
-// Of a pool that is there, or of a new one.
+// Returns the number of the pool's shard; creates the pool if it is new.
 Result<std::size_t> HeadroomAllocator::pool_shard(PoolId pool) {
   for (const GraphPool& each : graph_pools_)
     if (each.id == pool) return each.shard;
@@ -64,7 +64,7 @@ Status HeadroomAllocator::begin_pool(PoolId pool, StreamId stream) {
   return Done{};
 }
 
-// Ends the filling of a pool; the number of its shard.
+// Ends the filling of a pool and returns the number of its shard.
 Result<std::size_t> HeadroomAllocator::stop_filling(PoolId pool) {
   if (!pool_.is_ours()) return not_in_a_child();
   const std::scoped_lock lock(creation_mutex_);
@@ -94,7 +94,7 @@ Status HeadroomAllocator::release_pool(PoolId pool) {
     drain(released);
     static_cast<void>(released.give_up(capacity_bytes(), Shard::Plan::break_up));
   }
-  // Only now may another pool have this shard.
+  // Only from here on may another pool have this shard.
   const std::scoped_lock lock(creation_mutex_);
   std::erase_if(graph_pools_, [&](const GraphPool& each) { return each.id == pool; });
   return Done{};

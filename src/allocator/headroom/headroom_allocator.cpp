@@ -113,11 +113,12 @@ std::optional<Address> HeadroomAllocator::refuse(Shard& own, const Request& requ
   return std::nullopt;
 }
 
-// Before the device is asked: what other streams are done with. Before a plan is given up: what
-// other shards do not use. Before the request fails: everything.
+// Before asking the device, uses what other streams are done with; before giving up a plan, what
+// other shards do not use; and before failing, everything.
 std::optional<Address> HeadroomAllocator::on_miss(std::size_t own, const Request& request,
                                                   std::uint64_t bytes) {
-  // One at a time: two that collect pages at once would take them from each other, and both fail.
+  // One request at a time gets here. Two that collect pages at once would take them from each
+  // other, and both would fail.
   const std::scoped_lock lock(miss_mutex_);
   if (is_alone()) return try_hard(own, request, bytes, Shard::Plan::break_up);
   if (const auto address = borrow(own, request, bytes)) return address;
@@ -150,13 +151,13 @@ std::optional<Address> HeadroomAllocator::try_hard(std::size_t own, const Reques
   do {
     drain(shard);
     address = shard.hard(request, bytes, plan);
-  } while (!address && shard.has_mail());  // What was freed meanwhile may be what is missing.
+  } while (!address && shard.has_mail());  // What was freed meanwhile may be enough.
   if (address) note_peak(own, shard);
   return address;
 }
 
 bool HeadroomAllocator::collect(std::size_t own, std::uint64_t bytes, Shard::Plan plan) {
-  // A page more: what is given need not begin where a page of the block does.
+  // One page more is collected, since the memory need not begin where a page of the block begins.
   const std::uint64_t wanted = round_up(bytes, page_bytes) + page_bytes;
   std::uint64_t given = 0;
   any_shard(true, [&](std::size_t number, Shard& other) {
@@ -174,7 +175,8 @@ void HeadroomAllocator::free(Address address) {
     const std::size_t number = where.owner - std::size_t{1};
     Shard& first = *existing(number);
     std::unique_lock lock(first.mutex(), std::defer_lock);
-    // Whoever takes the lock next takes it from there; so it must be the right one.
+    // The next thread that takes this shard's lock performs the free, so this must be the right
+    // shard.
     if (!where.is_sure)
       lock.lock();
     else if (!lock.try_lock())

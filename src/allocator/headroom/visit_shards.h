@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How HeadroomAllocator's own files go through its shards.
+// How the .cpp files of HeadroomAllocator go through its shards.
 #pragma once
 
 #include <algorithm>
