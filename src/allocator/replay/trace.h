@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // An allocation trace: what a program requested from its allocator, without the answers. It is text
 // with one event on each line (docs/replay.md):
-//   a ID BYTES [STREAM [TAG]]   allocate      f ID   free      s STREAM   synchronise      #
-//   comment
+//
+//   a ID BYTES [STREAM [TAG]]   allocate
+//   f ID                        free
+//   s STREAM                    synchronise
+//   # …                         comment
+//
 // An ID may be used again after its free. TAG is a component's name; any other word counts as
 // `other`.
 #pragma once
