@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One GPU by way of the CUDA driver, which is opened at run time. Works in the GPU's primary
-// context, which is the one that the CUDA runtime and so all frameworks use.
+// Opens one GPU through the CUDA driver, which is loaded at run time. It works in the GPU's primary
+// context, which the CUDA runtime, and so every framework, uses.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace headroom::allocator {
 
-// `device` is CUDA's number of the GPU. Fails with unsupported where there is no CUDA driver, no
-// such GPU, or a function missing.
+// `device` is CUDA's number of the GPU. Fails with unsupported if there is no CUDA driver or no
+// such GPU, or if a function is missing.
 Result<std::unique_ptr<Driver>> open_cuda(int device);
 
 }  // namespace headroom::allocator

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One GPU by way of the HIP runtime, which is opened at run time.
+// Opens one GPU through the HIP runtime, which is loaded at run time.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace headroom::allocator {
 
-// `device` is HIP's number of the GPU. Fails with unsupported where there is no HIP runtime, no
-// such GPU, or a function missing.
+// `device` is HIP's number of the GPU. Fails with unsupported if there is no HIP runtime or no such
+// GPU, or if a function is missing.
 Result<std::unique_ptr<Driver>> open_hip(int device);
 
 }  // namespace headroom::allocator
