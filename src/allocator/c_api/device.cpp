@@ -24,7 +24,8 @@ bool is_off(const headroom_allocator_options& options) {
   return options.virtual_memory == HEADROOM_VIRTUAL_MEMORY_OFF;
 }
 
-// amdgpu comes with the kernel, so its release is the driver's. Empty where it cannot be read.
+// amdgpu comes with the kernel, so the kernel's release stands for the driver's. Empty if it cannot
+// be read.
 std::string kernel_release() {
   const auto text = machine::read_file("/proc/sys/kernel/osrelease");
   return text ? std::string(trim(*text)) : "";
@@ -57,7 +58,7 @@ Result<VirtualMemoryVerdict> judge(const headroom_allocator_options& options, Dr
   }
   HEADROOM_TRY(const auto denials, knowledge::load_virtual_memory());
   const std::string target = options.gpu_target != nullptr ? options.gpu_target : "";
-  // gcnArchName has features behind a colon: "gfx90a:sramecc+:xnack-".
+  // gcnArchName has features after a colon: "gfx90a:sramecc+:xnack-".
   const VirtualMemoryKey key =
       options.backend == HEADROOM_BACKEND_HIP
           ? hip_key(driver, target.substr(0, target.find(':')), kernel_release())
