@@ -45,7 +45,7 @@ class NameTable {
   void grow();
 
   mutable std::mutex mutex_;
-  std::deque<std::string> names_;  // Name n is at n - 1. A deque never moves its elements.
+  std::deque<std::string> names_;  // By number less one; a deque never moves them.
   std::vector<NameId> slots_;      // Open addressing, a power of two of them.
 };
 

@@ -162,8 +162,8 @@ Status DevicePool::try_to_create(std::size_t size) {
   return Done{};
 }
 
-// Creates the wanted pages with as few calls as possible, under smaller handles if the device
-// refuses large ones. Requires: at least one is wanted, and there is room for one.
+// As many as are wanted and as few calls as can be, where the device has them in one piece.
+// Requires: at least one is wanted, and there is room for one.
 Status DevicePool::create(std::uint64_t wanted) {
   std::size_t size = std::bit_width(std::min({wanted, room(), most_per_handle_})) - 1;
   for (;; --size) {
