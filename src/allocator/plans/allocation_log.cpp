@@ -29,7 +29,7 @@ Iteration AllocationLog::since(std::uint64_t begin) const {
 }
 
 bool AllocationLog::repeats(std::uint64_t begin, std::uint64_t since) const {
-  std::array<std::uint32_t, 4096> counts{};  // How many requests of each size, by the size's hash.
+  std::array<std::uint32_t, 4096> counts{};  // How many of which size, by hash.
   for (std::uint64_t i = since; i < begin; ++i) ++counts[hash_of(block(i).bytes)];
   std::uint64_t known = 0;
   for (std::uint64_t i = begin; i < next(); ++i) {

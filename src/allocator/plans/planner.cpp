@@ -38,7 +38,7 @@ struct Planner::Job {
   PlanPointer known;
   std::uint64_t least_bytes = 0;
   std::mutex mutex;
-  PlanPointer plan;  // Set when the work is done.
+  PlanPointer plan;  // There when it is done.
 
   PlanPointer result() {
     const std::scoped_lock lock(mutex);
