@@ -117,8 +117,7 @@ std::optional<Address> HeadroomAllocator::refuse(Shard& own, const Request& requ
 // other shards do not use; and before failing, everything.
 std::optional<Address> HeadroomAllocator::on_miss(std::size_t own, const Request& request,
                                                   std::uint64_t bytes) {
-  // One request at a time gets here. Two that collect pages at once would take them from each
-  // other, and both would fail.
+  // One at a time: two that collect pages at once would take them from each other, and both fail.
   const std::scoped_lock lock(miss_mutex_);
   if (is_alone()) return try_hard(own, request, bytes, Shard::Plan::break_up);
   if (const auto address = borrow(own, request, bytes)) return address;
@@ -175,8 +174,7 @@ void HeadroomAllocator::free(Address address) {
     const std::size_t number = where.owner - std::size_t{1};
     Shard& first = *existing(number);
     std::unique_lock lock(first.mutex(), std::defer_lock);
-    // The next thread that takes this shard's lock performs the free, so this must be the right
-    // shard.
+    // Whoever takes the lock next takes it from there; so it must be the right one.
     if (!where.is_sure)
       lock.lock();
     else if (!lock.try_lock())

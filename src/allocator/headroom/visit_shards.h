@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the .cpp files of HeadroomAllocator go through its shards.
+// How HeadroomAllocator's own files go through its shards.
 #pragma once
 
 #include <algorithm>
