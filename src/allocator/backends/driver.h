@@ -30,7 +30,7 @@ class Driver {
 
   virtual std::string_view name() const = 0;  // "HIP", "CUDA".
   virtual Result<std::string> gpu_name() = 0;
-  // The runtime's HIP_VERSION or the CUDA driver's version, as the driver gives it.
+  // HIP_VERSION of the runtime, or CUDA's version of the driver, as the driver gives it.
   virtual Result<int> version() = 0;
 
   // Fails and says why if virtual memory cannot even be tried.

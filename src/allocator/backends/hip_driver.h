@@ -8,8 +8,8 @@
 
 namespace headroom::allocator {
 
-// `device` is HIP's number of the GPU. Fails with unsupported if there is no HIP runtime or no such
-// GPU, or if a function is missing.
+// `device` is HIP's number of the GPU. Fails with unsupported where there is no HIP runtime, no
+// such GPU, or a function missing.
 Result<std::unique_ptr<Driver>> open_hip(int device);
 
 }  // namespace headroom::allocator

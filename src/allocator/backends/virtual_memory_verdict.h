@@ -36,8 +36,8 @@ VirtualMemoryVerdict virtual_memory_verdict(
 VirtualMemoryKey hip_key(Driver& driver, const std::string& gfx, const std::string& kernel);
 VirtualMemoryKey cuda_key(Driver& driver);
 
-// Returns HIP_VERSION as people write it: 71460850 is "7.14.60850" (hip_version.h: major ·
-// 10,000,000 + minor · 100,000 + patch).
+// HIP_VERSION as people write it: 71460850 is "7.14.60850" (hip_version.h: major · 10,000,000 +
+// minor · 100,000 + patch).
 std::string hip_release(int version);
 
 }  // namespace headroom::allocator
