@@ -43,8 +43,7 @@ class LockedFile {
     machine::Descriptor file_;
     std::unique_lock<std::mutex> thread_;
   };
-  // Waits for the lock. Fails with `busy` after five seconds, since it is normally held for less
-  // than a millisecond.
+  // Waits; fails with `busy` after five seconds, because nobody holds it for a millisecond.
   Result<Lock> lock();
 
   // Sets a mark, by locking a byte far behind the file's end. It lasts as long as this object and
