@@ -24,8 +24,7 @@ bool is_off(const headroom_allocator_options& options) {
   return options.virtual_memory == HEADROOM_VIRTUAL_MEMORY_OFF;
 }
 
-// amdgpu comes with the kernel, so the kernel's release stands for the driver's. Empty if it cannot
-// be read.
+// amdgpu comes with the kernel, so its release is the driver's. Empty where it cannot be read.
 std::string kernel_release() {
   const auto text = machine::read_file("/proc/sys/kernel/osrelease");
   return text ? std::string(trim(*text)) : "";
