@@ -46,7 +46,7 @@ std::string join_names(const std::vector<std::string>& names) {
 struct Holders {
   std::vector<std::string> names;
   std::vector<std::string> pids;
-  Bytes inside, outside;  // Held by visible processes, and by others.
+  Bytes inside, outside;  // Held by processes that are in sight, and by those that are not.
   std::vector<std::string> fixes;
 };
 
