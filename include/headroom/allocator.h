@@ -100,7 +100,7 @@ typedef struct headroom_allocator_options {
   uint64_t capacity_bytes;
   uint32_t virtual_memory; /* HEADROOM_VIRTUAL_MEMORY_… */
   uint32_t planning;       /* HEADROOM_PLANNING_… */
-  /* A file with results of self-tests of virtual memory; null if there is none. */
+  /* Results of self-tests of virtual memory; null: there are none. */
   const char* self_test_path;
   /* HIP's gcnArchName, such as "gfx1100", by which the GPU's self-test is found; null: no test
      counts. CUDA does not need it. */
