@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 
+ROOT = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
 LINES_MAX = 400
 BANNED_FILE = re.compile(r"(^|_)(util|utils|helper|helpers|common|manager|misc)(_|\.|$)")
 # A word for a stream where it is no name in quotes: "stdout".
@@ -48,6 +49,10 @@ def check(name, text):
                 yield f"{number}: print by machine::Printer (machine/printer.h), which main hands down"
 
 
+def is_page_or_script(name):
+    return pathlib.Path(name).suffix in (".md", *COMMENT) and not MADE_OF_WORDS.match(name)
+
+
 def prose_of(name, text):
     """The lines that talk to a reader, by number: all of a page outside of its listings, the comments of other files."""
     suffix = pathlib.Path(name).suffix
@@ -65,34 +70,35 @@ def prose_of(name, text):
                 yield number, comment
 
 
-def check_pages(name, text, root):
+def check_pages(name, text):
     """Every page that is named is in the repository, beside the file that names it or below the root."""
-    folders = {path.name for path in root.iterdir() if path.is_dir()}
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir()}
     for number, line in prose_of(name, text):
         for page in PAGE.finditer(line):
             before = line[: page.start()]
             foreign = any(match[1] not in folders for match in OTHER_REPOSITORY.finditer(before))
             if foreign or before.endswith("://") or page[0].startswith("//") or OPTION.search(before):
                 continue
-            if not (root / name).parent.joinpath(page[0]).exists() and not (root / page[0]).exists():
+            if not (ROOT / name).parent.joinpath(page[0]).exists() and not (ROOT / page[0]).exists():
                 yield f"{number}: refers to {page[0]}, which is not in the repository; name a page that is, or say it here"
 
 
 def main():
-    root = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
-    tracked = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, capture_output=True, text=True, check=True)
-    problems = []
+    tracked = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
+    problems = 0
     for name in tracked.stdout.splitlines():
-        path = root / name
-        if not path.is_file():
+        if not name.endswith((".h", ".cpp", ".py")) or not (ROOT / name).exists():
             continue
-        if name.endswith((".h", ".cpp", ".py")):
-            problems += [f"{name}: {problem}" for problem in check(name, path.read_text())]
-        if path.suffix in (".md", *COMMENT) and not MADE_OF_WORDS.match(name):
-            problems += [f"{name}: {problem}" for problem in check_pages(name, path.read_text(errors="replace"), root)]
-    for problem in problems:
-        print(problem)
-    print(f"style: {len(problems)} problems", file=sys.stderr)
+        for problem in check(name, (ROOT / name).read_text()):
+            problems += 1
+            print(f"{name}: {problem}")
+    for name in tracked.stdout.splitlines():
+        if not is_page_or_script(name) or not (ROOT / name).is_file():
+            continue
+        for problem in check_pages(name, (ROOT / name).read_text(errors="replace")):
+            problems += 1
+            print(f"{name}: {problem}")
+    print(f"style: {problems} problems", file=sys.stderr)
     return 1 if problems else 0
 
 
