@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calls are taken to cost where no device is there to be measured: vAttention's figures of an
-// A100 per 2 MiB page (ASPLOS'25), and the order of magnitude of cudaMalloc and cudaFree, which
-// synchronise the device. Nobody has published an AMD GPU's.
+// What device calls are assumed to cost when there is no device to measure. The figures per 2 MiB
+// page are vAttention's for an A100 (ASPLOS'25); those of allocate and release are the order of
+// magnitude of cudaMalloc and cudaFree, which synchronise the device. Nobody has published figures
+// for an AMD GPU.
 #pragma once
 
 #include "allocator/backend.h"
 
 namespace headroom::allocator {
 
-// Nanoseconds.
+// All costs are in nanoseconds.
 inline constexpr CallCosts assumed_costs = {.reserve = 2000,
                                             .create = 29000,
                                             .destroy = 23000,

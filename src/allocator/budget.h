@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may take how much of a device that several processes share. The allocator asks before it
-// takes memory from the device, and says when it has given some back; what lies between is its own
-// affair.
+// How several processes that share a device divide its memory. The allocator asks before it takes
+// memory from the device, and reports when it has given some back; what it does with the memory in
+// between is its own business.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct BudgetMember {
   std::uint64_t pid = 0;
   std::string command;
   std::uint64_t held_bytes = 0;
-  std::uint64_t share_bytes = 0;  // That it can have whatever others do.
+  std::uint64_t share_bytes = 0;  // What it can always have, whatever the others do.
   bool self = false;
 };
 
@@ -32,15 +32,16 @@ class Budget {
   virtual ~Budget() = default;
 
   // Counts the bytes as held by this process, all of them or none. Fails with out_of_memory, which
-  // says how much is left and who holds the rest; with other codes where the budget cannot be
+  // says how much is left and who holds the rest, or with another code if the budget cannot be
   // asked.
   virtual Status take(std::uint64_t bytes) = 0;
-  // After the device has them back. Fails, and changes nothing, for more than is held.
+  // Is called after the memory went back to the device. Fails and changes nothing if `bytes` is
+  // more than this process holds.
   virtual Status give_back(std::uint64_t bytes) = 0;
   virtual Result<BudgetState> state() = 0;
 };
 
-// What take() says where the budget does not allow it.
+// The error of take() when the budget does not allow the amount.
 Error over_budget(std::uint64_t bytes, const BudgetState& state);
 
 }  // namespace headroom::allocator

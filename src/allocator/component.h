@@ -33,7 +33,7 @@ inline constexpr std::array<Component, component_count> all_components = {
 std::string_view to_string(Component component);
 std::optional<Component> parse_component(std::string_view name);
 
-// One amount per component.
+// One number of bytes for each component.
 class ByComponent {
  public:
   std::uint64_t& operator[](Component c) { return bytes_[static_cast<std::size_t>(c)]; }

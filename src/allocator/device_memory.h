@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device as its driver counts it, every process included.
+// The device's memory as its driver counts it, over all processes.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace headroom::allocator {
 
 struct DeviceMemory {
   std::uint64_t total_bytes = 0;
-  std::uint64_t free_bytes = 0;  // For whoever takes it, or for this process at least.
-  std::string source;            // Who says so: "hipMemGetInfo".
+  std::uint64_t free_bytes = 0;  // What any process may take, or at least this one.
+  std::string source;            // The call that reported it: "hipMemGetInfo".
 };
 
 }  // namespace headroom::allocator

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which plain allocations are there: the bookkeeping that backends share, and the check that
-// release() gets an address that allocate() gave.
+// Which plain allocations exist: the bookkeeping that backends share, and the check that release()
+// gets an address that allocate() gave.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace headroom::allocator {
 
 class PlainTable {
  public:
-  // Fails with what is wrong with the size, if anything is.
+  // Fails and says what is wrong if the size is not allowed.
   static Status check_size(std::uint64_t bytes);
 
   void add(std::uint64_t address, std::uint64_t bytes);
-  // The size that it has, or had.
+  // Return the size of the allocation at `address`, and fail if there is none.
   Result<std::uint64_t> size_of(std::uint64_t address) const;
   Result<std::uint64_t> remove(std::uint64_t address);
 
   std::uint64_t bytes() const { return bytes_; }
-  const std::map<std::uint64_t, std::uint64_t>& sizes() const { return sizes_; }  // By address.
+  const std::map<std::uint64_t, std::uint64_t>& sizes() const { return sizes_; }  // Address → size.
 
  private:
   std::map<std::uint64_t, std::uint64_t> sizes_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract that every allocation policy keeps: ours, and the models of others that we replay
-// traces and estimates through. The trainer and `headroom plan` talk to a Policy and to nothing
-// else.
+// The contract that every allocation policy keeps: ours, and the models of other allocators through
+// which traces and estimates are replayed. The trainer and `headroom plan` talk to a Policy and to
+// nothing else.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace headroom::allocator {
 
-using Address = std::uint64_t;   // Where a block is on the device. Never 0 for a block that exists.
+using Address = std::uint64_t;   // Where a block is on the device. A block is never at 0.
 using StreamId = std::uint32_t;  // 0 is the default stream.
 using NameId = std::uint16_t;    // A tensor's name in a NameTable; 0 is no name.
 
@@ -33,8 +33,9 @@ struct Usage {
   std::uint64_t reserved_peak_bytes = 0;
   ByComponent live;          // Adds up to live_bytes.
   ByComponent live_at_peak;  // Adds up to live_peak_bytes; the first moment that reached the peak.
-  std::uint64_t device_calls = 0;  // Asked of the device so far: allocate, free, create, map, …
-  std::uint64_t device_ns = 0;     // What they cost, where the device knows (Capabilities::costs).
+  // Calls made to the device so far: allocate, free, create, map, …
+  std::uint64_t device_calls = 0;
+  std::uint64_t device_ns = 0;  // What they cost, if the device knows (Capabilities::costs).
   // How often memory had to be moved or given back before a request could be met (headroom's only).
   std::uint64_t repairs = 0;
 };
@@ -43,24 +44,25 @@ class Policy {
  public:
   virtual ~Policy() = default;
 
-  // The block's address, or nothing if the capacity does not allow it. A request of zero bytes gets
-  // a block of the smallest size, or, in models of PyTorch, an address without a block. Nothing
-  // that was live is moved or lost on failure.
+  // Returns the block's address, or nothing if the capacity does not allow it. A request of zero
+  // bytes gets a block of the smallest size, or, in models of PyTorch, an address without a block.
+  // On failure no live block is moved or lost.
   virtual std::optional<Address> allocate(const Request& request) = 0;
 
-  // Requires: `address` came from allocate() and was not freed since.
+  // Requires: `address` came from allocate() and has not been freed since.
   virtual void free(Address address) = 0;
 
   // Moves a live block's bytes to another component: a gradient is born as a backward temporary.
-  // live_at_peak is not rewritten. Requires: as free().
+  // live_at_peak is not rewritten. Requires the same as free().
   virtual void retag(Address address, Component tag) = 0;
 
-  // Everything queued on the stream is done: what waited for it may be reused.
+  // Tells the policy that everything queued on the stream is done, so memory that waited for it may
+  // be reused.
   virtual void synchronize(StreamId stream) = 0;
 
   virtual const Usage& usage() const = 0;
 
-  // As in contracts.md: "headroom", "torch", "exact", …
+  // The name by which commands and reports know it: "headroom", "torch", "exact", …
   virtual std::string_view name() const = 0;
 };
 

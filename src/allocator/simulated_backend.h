@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device that only counts: pages and addresses are numbers, no memory is touched. Estimates and
-// replays run on it, at any size. Nothing says when a stream's work is done but waiting for it, so
-// an event passes when its stream was waited for. It keeps the whole contract of Backend, so that
-// what breaks it is found here and not on a GPU.
+// replays run on it, at any size. There is no work that could finish by itself, so an event passes
+// when its stream has been waited for. It checks the whole contract of Backend, so that code that
+// breaks the contract is caught here and not on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ class SimulatedBackend final : public Backend {
   // `page_limit`: the device's size; creating a page beyond it is out_of_memory.
   explicit SimulatedBackend(std::uint64_t page_limit = default_page_limit)
       : SimulatedBackend(page_limit, assumed_capabilities()) {}
-  // A device that can do this and no more.
+  // A device with exactly these capabilities.
   SimulatedBackend(std::uint64_t page_limit, const Capabilities& capabilities)
       : page_limit_(page_limit), capabilities_(capabilities) {}
 
-  // With the costs of assumed_costs.h.
+  // All capabilities, with the costs of assumed_costs.h.
   static Capabilities assumed_capabilities();
   static Capabilities without_virtual_memory();
 
@@ -54,8 +54,9 @@ class SimulatedBackend final : public Backend {
   Capabilities capabilities_;
   PlainTable plain_;
   EventId last_event_ = 0;
-  std::unordered_map<EventId, StreamId> events_;  // Recorded and not passed.
-  std::unordered_map<StreamId, EventId> waited_;  // The last event when a stream was waited for.
+  std::unordered_map<EventId, StreamId> events_;  // Events that were recorded and have not passed.
+  // The last event at the time of the stream's last wait.
+  std::unordered_map<StreamId, EventId> waited_;
   std::uint64_t next_address_ = std::uint64_t{1} << 32U;
   PageTable table_;
 };

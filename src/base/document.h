@@ -27,7 +27,7 @@ struct Document {
 Result<Json> parse_json(std::string_view text);
 Result<Document> parse_toml(std::string_view text);
 
-// JSON if the first character that is not blank is '{', else TOML (contracts.md, `--spec -`).
+// Parses JSON if the first character that is not blank is '{', else TOML.
 Result<Document> parse_document(std::string_view text);
 
 }  // namespace headroom

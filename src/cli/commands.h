@@ -13,7 +13,8 @@
 
 namespace headroom::cli {
 
-// design.md §2. 2 is also what CLI11's own errors become.
+// The exit codes of every command; a command's page in docs/ says what they mean for it. Errors
+// that CLI11 finds become exit_usage.
 enum ExitCode : int { exit_ok = 0, exit_findings = 1, exit_usage = 2, exit_could_not_look = 3 };
 
 struct Context {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job as people write it (TOML) and programs send it (JSON): contracts.md, "Job". Every field has
-// the default of the table there. `parse_job` is the only way in, so a Job in hand has been
-// checked.
+// A job as people write it (TOML) and programs send it (JSON), with the same keys. The members'
+// initial values are the defaults of the keys. `parse_job` is the only way to make a Job, so every
+// Job has been checked.
 #pragma once
 
 #include <cstdint>

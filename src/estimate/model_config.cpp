@@ -7,7 +7,8 @@
 
 namespace headroom::estimate {
 
-// estimators.md §3: L(2HQ + 2HK + 3HI + 2H) + H + the embedding, once or twice, and the biases.
+// The count of transformers' modeling_llama.py and its relatives: L(2HQ + 2HK + 3HI + 2H) + H + the
+// embedding, once or twice, and the biases.
 std::uint64_t ModelConfig::parameters() const {
   const std::uint64_t q = query_size();
   const std::uint64_t k = kv_size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `headroom plan`: what a job will take, whether that fits, and which settings would. contracts.md,
-// "Answer".
+// Plans a job: how much memory it will take, whether that fits, and which settings would fit. The
+// fields are those of docs/schema/plan.schema.json.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +79,7 @@ struct Plan {
   std::vector<std::string> notes;         // What was assumed, in words a person can judge.
 };
 
-// From here on a fit is borderline: estimators.md §6.
+// A fit above this share of the capacity is borderline, because fragmentation then decides.
 inline constexpr double borderline_from = 0.9;
 
 struct Asked {

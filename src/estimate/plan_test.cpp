@@ -44,8 +44,8 @@ std::uint64_t sum(const allocator::ByComponent& components) {
   return total;
 }
 
-// estimators.md §4.5, a sum by hand: 24.09 and 13.82 GiB, of which 0.056 are gradients that a run
-// with zero_grad(set_to_none) does not have at its peak.
+// docs/qwen2.5-3b-lora.md adds up 24.09 and 13.82 GiB by hand, of which 0.056 are gradients that a
+// run with zero_grad(set_to_none) does not have at its peak.
 TEST(Plan, lora_on_qwen2_5_3b_agrees_with_the_sum_by_hand) {
   const std::string job =
       "[method]\nkind = \"lora\"\n[compute]\ndtype = \"fp32\"\nattention = \"math\"\n";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The step as a sequence of allocations and frees: what a Tape writes down while it walks through a
-// model, and what is then replayed through an allocation policy (design.md §5).
+// Records a step as a sequence of allocations and frees. A Tape writes it while it walks through a
+// model, and it is then replayed through an allocation policy (ARCHITECTURE.md, "A peak is not a
+// sum of formulas").
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory ladder: every layer between a job and its GPU memory, from installed RAM to the
-// framework, and which of them binds (design.md §4). Formulas are amdgpu's and amdkfd's; each names
-// its file.
+// framework, and which of them binds (docs/check.md, "The memory ladder"). The formulas are
+// amdgpu's and amdkfd's; each names its file.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ enum class FixedAt { boot, driver_load, live };
 enum class RungKind { capacity, free, one_allocation };
 
 struct Rung {
-  std::string name;  // contracts.md: "ram", "vram", "ttm", …
+  std::string name;  // As in docs/check.md: "ram", "vram", "ttm", …
   Fact<Bytes> limit;
   Fact<Bytes> used;
   FixedAt fixed_at = FixedAt::live;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person says of a machine: `--stated FACTS.json` (contracts.md). Free text under fixed
-// keys; what it means is worked out where it is used, and what was measured wins over it.
+// What a person says about a machine: `--stated FACTS.json` (docs/logs.md). It is free text under
+// fixed keys. Whoever uses a text works out what it means, and measured facts win over it.
 #pragma once
 
 #include <map>

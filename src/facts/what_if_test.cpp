@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pools that one 128 GB Strix Halo was measured to have under five settings (apellegr's
-// Strix-Halo-Models, ROCM-MEMORY-LIMIT-INVESTIGATION.md), predicted from its default state. The RAM
-// is not in that account; where the pool is half of it, it is twice the measured pool.
+// Predicts from its default state the pools that one 128 GB Strix Halo was measured to have under
+// five settings, by apellegr/Strix-Halo-Models: ROCM-MEMORY-LIMIT-INVESTIGATION.md. The report does
+// not give the RAM; it is twice the measured pool where the pool is half of the RAM.
 #include "facts/what_if.h"
 
 #include <gmock/gmock.h>

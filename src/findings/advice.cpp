@@ -16,7 +16,7 @@ using facts::MachineFacts;
 
 enum class Family { debian, fedora, ostree, arch, suse, nixos, other };
 
-// By ID, then by what ID_LIKE says it resembles.
+// Finds the family by ID, else by the distributions that ID_LIKE lists.
 Family family_of(const MachineFacts& machine) {
   struct Member {
     std::string_view id;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exact commands of this machine's distribution, as text for people to read and type.
+// The exact commands for this machine's distribution, for people to read and type.
 #pragma once
 
 #include <string>

@@ -29,7 +29,7 @@ bool avoided(const Advisory& advisory, const facts::MachineFacts& machine) {
   return option != nullptr && option->value == advisory.unless_value;
 }
 
-// Each of these says whether its condition may hold, and adds what shows it.
+// Each of these returns whether its condition may hold, and adds the evidence for it.
 
 bool match_kernel(const Subject& subject, UnknownKernel unknown, AdvisoryMatch& match) {
   const Advisory& advisory = *match.advisory;
@@ -73,7 +73,7 @@ bool match_rocm(const facts::MachineFacts& machine, AdvisoryMatch& match) {
   return inside;
 }
 
-// "mes" → "MES", as firmware is spoken of.
+// Writes firmware names as people do: "mes" → "MES".
 std::string firmware_name(std::string name) {
   for (char& letter : name) {
     if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
@@ -169,7 +169,8 @@ std::vector<Finding> find_advisories(const Subject& subject, std::string_view ab
     for (const AdvisoryMatch& match : matches) {
       const Advisory& advisory = *match.advisory;
       if (advisory.about != about || advisory.effect == Effect::note) continue;
-      // What breaks jobs for want of a change says all that "they may fail without it" does.
+      // An advisory that says a missing change breaks jobs makes one superfluous that says they may
+      // fail.
       const bool said_worse = std::any_of(matches.begin(), matches.end(), [&](const auto& other) {
         return other.advisory->effect > advisory.effect && !advisory.without_fix.empty() &&
                other.advisory->without_fix == advisory.without_fix;

@@ -10,13 +10,13 @@ namespace headroom::findings {
 
 std::optional<ApuLimit> find_apu_limit(const facts::Gpu& gpu, const facts::MachineFacts& machine) {
   const facts::Rung* binding = gpu.ladder.binding();
-  // More memory does not make an unsupported GPU usable.
+  // More memory would not make an unsupported GPU usable.
   const bool usable = !gpu.support || *gpu.support != knowledge::Support::unsupported;
   const bool system_memory = usable && on_gtt(gpu) && gpu.integrated && *gpu.integrated;
   if (!system_memory || binding == nullptr || !machine.memory.total) return std::nullopt;
   const std::string& name = binding->name;
   const Bytes ram = *machine.memory.total;
-  // The compute driver's limit moves with TTM's where it is a copy of it.
+  // The compute driver's limit changes with TTM's if it is a copy of it.
   const bool copy = name == "kfd-ttm" && gpu.ladder.ttm_at_load() != nullptr;
   const bool movable = name == "ttm" || name == "gtt" || name == "pool" || copy;
   return ApuLimit{*binding->limit, advised_gpu_limit(ram), ram, name == "gtt", movable};

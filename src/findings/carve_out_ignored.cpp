@@ -17,7 +17,7 @@ std::vector<Finding> find(const Subject& subject) {
   for (const facts::Gpu& gpu : subject.facts.gpus) {
     const auto limit = find_apu_limit(gpu, machine);
     if (!limit || !gpu.vram_total || !gpu.gtt_total) continue;
-    // A driver that compares would have taken the carve-out here.
+    // Here a driver that compares the two would have taken the carve-out.
     if (*gpu.vram_total < *gpu.gtt_total || *gpu.vram_total <= limit->limit) continue;
     Finding finding;
     finding.id = "kernel-too-old";

@@ -10,7 +10,8 @@
 namespace headroom::findings {
 namespace {
 
-// Loaders stream, and keep a shard or two in memory: from half of the GPU's memory on, most work.
+// Loaders stream and keep a shard or two in memory, so with half of the GPU's memory most of them
+// work.
 constexpr double tight = 0.5;
 
 std::vector<Finding> find(const Subject& subject) {
@@ -45,7 +46,7 @@ std::vector<Finding> find(const Subject& subject) {
                      : "systemctl show -p MemoryMax UNIT, and raise MemoryMax= of that unit")};
     finding.next = NextCommand::fix("cgroup-memory-limit");
     findings.push_back(std::move(finding));
-    break;  // One limit for all of them; the first GPU shows it.
+    break;  // One limit applies to all GPUs, so the first one is enough.
   }
   return findings;
 }

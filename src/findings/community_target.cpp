@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // community-target: what to know about a target that AMD does not list but that can be used, or
-// that our table does not know. Said, not blamed.
+// that headroom's table does not have. It is a remark, not a cause.
 #include <fmt/format.h>
 
 #include "findings/memory_use.h"

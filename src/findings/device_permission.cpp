@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// device-permission: the GPU's device nodes exist and this user or container may not use them.
-// Known only of the running system, or where a container's device rules hide a GPU's KFD node.
+// device-permission: the GPU's device nodes exist, but this user or container may not use them.
+// This is known only on the running system, or if a container's device rules hide a GPU's KFD node.
 #include <fmt/format.h>
 
 #include "findings/advice.h"
@@ -21,7 +21,8 @@ Finding make(std::string gpu, std::string title) {
   return finding;
 }
 
-// Withheld on purpose from a container that has other GPUs, it is worth a word and no more.
+// Reports a GPU that a container may not use. If the container has other GPUs, this is most likely
+// meant, and worth only a remark.
 Finding make_withheld(const facts::Gpu& gpu, const facts::MachineFacts& machine, bool others) {
   Finding finding = make(gpu.pci, fmt::format("{} is withheld from this {}", title_of(gpu),
                                               machine.in_container() ? "container" : "session"));

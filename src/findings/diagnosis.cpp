@@ -21,14 +21,14 @@ bool integrated(const Gpu& gpu) {
   return gpu.integrated && *gpu.integrated;
 }
 
-// Handed to something else on purpose: another driver (a virtual machine's), or not to this
-// container.
+// Whether the GPU was given to something else on purpose: to another driver (for a virtual
+// machine), or not to this container.
 bool out_of_reach(const Gpu& gpu) {
   const bool other_driver = gpu.driver && *gpu.driver != "amdgpu" && *gpu.driver != "radeon";
   return other_driver || (!gpu.kfd_id && gpu.kfd_id.missing().why == facts::Why::no_permission);
 }
 
-// The GPUs that a job would be run on: usable cards; without one usable APUs; without one all.
+// Chooses the GPUs on which a job would run: usable cards, else usable APUs, else all GPUs.
 std::vector<const Gpu*> choose_primary(const Facts& facts) {
   std::vector<const Gpu*> cards, apus, all;
   for (const Gpu& gpu : facts.gpus) {
@@ -43,7 +43,8 @@ bool concerns(const Finding& finding, const Gpu& gpu) {
   return finding.gpu.empty() || finding.gpu == gpu.pci;
 }
 
-// How bad: a GPU that no setting makes usable outweighs a broken one, that a limited one.
+// How bad a verdict is: a GPU that no setting makes usable outweighs a broken one, and that
+// outweighs a limited one.
 int weight(Verdict verdict) {
   switch (verdict) {
     case Verdict::unsuitable:
@@ -67,13 +68,13 @@ Verdict verdict_of(const Facts& facts, const Gpu& gpu, const std::vector<Finding
   return worst;
 }
 
-// One GPU that works leaves a machine limited, however bad the others are.
+// A machine with one GPU that works is at worst limited, however bad the others are.
 Verdict combine(const Facts& facts, const std::vector<const Gpu*>& primary,
                 const std::vector<Finding>& findings) {
   if (facts.gpus.empty()) return facts.looked ? Verdict::no_gpu : Verdict::unknown;
   Verdict worst = Verdict::ok;
   bool any_works = false;
-  bool any_unknown = facts.kfd_nodes_unread > 0;  // Each may be a GPU that is not in the list.
+  bool any_unknown = facts.kfd_nodes_unread > 0;  // Each unread node may be another GPU.
   for (const Gpu* gpu : primary) {
     const Verdict verdict = verdict_of(facts, *gpu, findings);
     any_works = any_works || verdict == Verdict::ok || verdict == Verdict::limited;
@@ -91,8 +92,8 @@ void append_new(std::vector<T>& all, const std::vector<T>& more) {
   }
 }
 
-// The weightiest claim; of equals, the one whose rule comes first. The same cause on other GPUs
-// joins it.
+// Chooses the weightiest claim and, among equals, the one whose rule comes first. The same cause on
+// other GPUs is merged with it.
 std::optional<Cause> choose_cause(const std::vector<Finding>& findings) {
   const Finding* best = nullptr;
   for (const Finding& finding : findings) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From findings to one answer: the verdict, the root cause, and what else it might be.
+// Makes one answer from the findings: the verdict, the root cause, and what else it might be.
 #pragma once
 
 #include <optional>
@@ -28,15 +28,18 @@ struct Diagnosis {
   std::optional<Cause> cause;
   std::vector<Alternative> runners_up;  // Likeliest first.
   std::vector<Finding> findings;
-  std::vector<std::optional<Suitability>> suitability;  // Of the facts' GPUs, in their order.
-  std::vector<Judgement> environment;                   // Every setting found on the machine.
+  // One for each GPU of the facts, in their order.
+  std::vector<std::optional<Suitability>> suitability;
+  std::vector<Judgement> environment;  // Every setting found on the machine.
 };
 
-// Runs every rule. GPUs that jobs would not choose (an integrated one beside a usable card, an
-// unsupported one beside a usable one) keep their findings as information and decide nothing.
+// Runs every rule. Findings about GPUs that jobs would not choose (an integrated one beside a
+// usable card, an unsupported one beside a usable one) become information and do not affect the
+// answer.
 Diagnosis diagnose(const Subject& subject);
 
-// contracts.md: 0 nothing wrong, 1 a warning, an error or a cause, 3 could not look.
+// The exit code of `headroom check`: 0 if nothing is wrong, 1 for a warning, an error or a cause, 3
+// if the machine could not be read.
 int exit_code(const Diagnosis& diagnosis);
 
 }  // namespace headroom::findings

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// driver-not-loaded: an AMD GPU sits on PCI and amdgpu does not drive it.
+// driver-not-loaded: an AMD GPU is on PCI, but amdgpu does not drive it.
 #include <fmt/format.h>
 
 #include "findings/memory_use.h"

@@ -10,7 +10,7 @@
 namespace headroom::findings {
 namespace {
 
-// Above this a match may be mere chance (explain.h).
+// A match with more doubt than this may be mere chance (explain.h).
 constexpr unsigned most_doubt = 1;
 
 std::string printed_size(const logs::Observation& seen) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor that could not be allocated, by its size: where a log tells how large the failed
-// allocation was, and the job's command line, or its description, tells how large its tensors are.
+// Names the tensor that could not be allocated by its size, if a log tells how large the failed
+// allocation was, and the job's command line or description tells how large its tensors are.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@
 namespace headroom::findings {
 
 struct FailedTensor {
-  std::string size;                            // As the log prints it: "3.99 GiB".
-  std::vector<estimate::TensorMatch> matches;  // Equally plausible ones; never empty.
-  Evidence evidence;                           // The line that asks for it.
+  std::string size;                            // The size as the log prints it: "3.99 GiB".
+  std::vector<estimate::TensorMatch> matches;  // Equally plausible tensors; never empty.
+  Evidence evidence;                           // The line with the failed request.
 };
 
-// Only what is no mere chance: nothing if the size or the job's sizes are unknown, or if no tensor
-// has it.
+// Returns nothing if the size or the job's sizes are unknown, if no tensor has the size, or if a
+// match may be mere chance.
 std::optional<FailedTensor> find_failed_tensor(const LogSubject& subject);
 
 }  // namespace headroom::findings

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A finding: something about a machine that its owner should know, with the facts that show it and
-// what to do. One that explains why jobs fail, or get less than they could, also makes a claim: the
-// root cause is chosen among the claims.
+// A finding is something about a machine that its owner should know, with the facts that show it
+// and what to do. A finding that explains why jobs fail, or get less memory than they could, also
+// makes a claim; the root cause is chosen among the claims.
 #pragma once
 
 #include <optional>
@@ -17,17 +17,18 @@ namespace headroom::findings {
 
 enum class Severity { info, warning, error };
 
-// contracts.md, `verdict`. In the order of how much is left: ok, limited, broken, unsuitable.
+// The field `verdict` of docs/schema/check.schema.json. Less and less is usable in the order ok,
+// limited, broken, unsuitable.
 enum class Verdict { ok, limited, broken, unsuitable, no_gpu, unknown };
 
 struct Evidence {
   std::string source;   // A path of the machine, or "computed".
-  int line = 0;         // From 1; 0 where lines have no meaning.
+  int line = 0;         // From 1; 0 if lines have no meaning.
   std::string text;     // The line as read, or the computation.
-  std::string meaning;  // What it says in people's units.
+  std::string meaning;  // What it says, in readable units.
 };
 
-// Another explanation of the same picture, and what would tell the two apart.
+// Another explanation of the same facts, and what would tell the two apart.
 struct Alternative {
   std::string id;
   double confidence = 0;
@@ -41,9 +42,9 @@ struct Claim {
 };
 
 struct Finding {
-  std::string id;  // causes.md's where it claims; its rule's own otherwise.
+  std::string id;  // A root cause (docs/causes.md) if it makes a claim, else the rule.
   Severity severity = Severity::info;
-  std::string gpu;  // PCI address; empty: the machine.
+  std::string gpu;  // PCI address; empty if it concerns the machine.
   std::string title;
   std::vector<std::string> reasons;  // Sentences that lead from the evidence to the title.
   std::vector<Evidence> evidence;

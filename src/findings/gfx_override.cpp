@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gfx-override-wrong: HSA_OVERRIDE_GFX_VERSION is set, for every login, for one service or in a
-// running job, and names a target whose code this GPU cannot run safely. Harmless ones are said and
-// not blamed.
+// running job, and names a target whose code this GPU cannot run safely. Harmless overrides are
+// only mentioned.
 #include <fmt/format.h>
 
 #include "findings/knob_findings.h"

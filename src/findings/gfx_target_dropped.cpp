@@ -28,7 +28,7 @@ void name_stack(const knowledge::Target& target, const knowledge::Stack& stack, 
   finding.fix = older_wheels(stack);
 }
 
-// The torch that is installed is what jobs load, whatever ROCm the system has.
+// Jobs load the installed torch, whatever ROCm the system has.
 void blame_torch(const facts::PythonStack& python, const facts::Gpu& gpu, Finding& finding) {
   finding.title = fmt::format("the installed {} no longer carries {}; older ones do",
                               torch_name(python), title_of(gpu));

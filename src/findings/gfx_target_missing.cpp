@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gfx-target-missing: the installed torch ships no code for this GPU's target, nor for a generic
-// one that contains it. Targets that ROCm dropped are gfx-target-dropped's.
+// one that contains it. Targets that ROCm dropped are left to gfx-target-dropped.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -15,7 +15,8 @@ bool carries_override(const Subject& subject, const std::string& value) {
   return target && facts::carries(*subject.facts.python.torch.targets, *target);
 }
 
-// Set for everything on this machine already, and the wheel has code for what it names.
+// Whether an override is already set for everything on this machine, and the wheel has code for the
+// target that it names.
 bool overridden(const Subject& subject) {
   for (const auto* setting : subject.facts.environment.settings_of("HSA_OVERRIDE_GFX_VERSION")) {
     if (holds_for_all(*setting) && carries_override(subject, setting->value)) return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gtt-pool-mismatch: an APU's GTT, which sysfs and Vulkan go by, is not what ROCm's pool is. The
-// numbers that tools print then contradict each other, and plans are made with the wrong one.
+// gtt-pool-mismatch: an APU's GTT, which sysfs and Vulkan report, differs from ROCm's pool. Then
+// the numbers that tools print contradict each other, and people plan with the wrong one.
 #include <fmt/format.h>
 
 #include "findings/memory_use.h"
@@ -9,7 +9,7 @@
 namespace headroom::findings {
 namespace {
 
-constexpr double alike = 0.02;  // Kernels round differently.
+constexpr double alike = 0.02;  // Kernels round in different ways.
 
 std::vector<Finding> find(const Subject& subject) {
   std::vector<Finding> findings;

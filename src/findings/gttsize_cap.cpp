@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gttsize-cap: somebody set a limit on an APU's memory (amdgpu.gttsize or TTM's pages_limit), and
-// that is what binds: too small a number, or a gttsize that switched the pool away from a larger
-// carve-out.
+// gttsize-cap: an option (amdgpu.gttsize or TTM's pages_limit) limits an APU's memory, because its
+// number is too small, or because gttsize switched the pool away from a larger carve-out.
 #include <fmt/format.h>
 
 #include "findings/advice.h"

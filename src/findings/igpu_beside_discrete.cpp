@@ -10,7 +10,7 @@ namespace headroom::findings {
 
 namespace {
 
-// A job that asks for no device in particular gets 0.
+// A job that asks for no particular device gets device 0.
 void name_indices(const facts::Gpu& integrated, const facts::Gpu& discrete, Finding& finding) {
   const auto& first = integrated.connection.hip_index;
   const auto& wanted = discrete.connection.hip_index;
@@ -22,7 +22,8 @@ void name_indices(const facts::Gpu& integrated, const facts::Gpu& discrete, Find
       command(fmt::format("export HIP_VISIBLE_DEVICES={}", *wanted), "(the discrete card)")};
   if (*first > *wanted) return;
   finding.severity = Severity::warning;
-  finding.gpu.clear();  // It is the whole machine's: what decides nothing by itself is chosen.
+  // It concerns the machine: a finding about the integrated GPU alone would decide nothing.
+  finding.gpu.clear();
   finding.title = fmt::format("device 0 is {}, which is integrated: jobs choose it before {}",
                               title_of(integrated), title_of(discrete));
 }

@@ -16,7 +16,7 @@ std::vector<Finding> find(const Subject& subject) {
     const auto& mode = gpu->connection.iommu;
     if (mode && *mode == facts::IommuMode::translated && translated == nullptr) translated = gpu;
   }
-  // Over XGMI nothing passes the IOMMU.
+  // XGMI traffic does not pass the IOMMU.
   if (translated == nullptr || !any_pair_on_pcie(subject.facts, gpus)) return {};
   Finding finding;
   finding.id = "iommu-not-passthrough";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the rules about several GPUs and about the Python stack share: which GPUs a job would run
-// on, and whether the installed torch has code for one.
+// on, and whether the installed torch has code for a GPU.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,12 @@
 
 namespace headroom::findings {
 
-// GPUs that compute can reach and that are supported somehow: the discrete ones, or without any the
-// integrated ones. In the order of PCI addresses.
+// The GPUs on which ROCm can run and that have some support, in the order of PCI addresses: the
+// discrete ones or, if there are none, the integrated ones.
 std::vector<const facts::Gpu*> job_gpus(const facts::Facts& facts);
 
-// Nothing where it is not known: no torch, a build for something else, no names of code objects.
+// Whether the installed torch has code for the GPU. Nothing if that is not known: there is no
+// torch, it is not built for ROCm, or the names of its code objects are missing.
 std::optional<bool> torch_carries(const facts::Facts& facts, const facts::Gpu& gpu);
 
 // "PyTorch 2.4.1+rocm6.0". Requires: a torch was found.
@@ -24,10 +25,10 @@ std::string torch_name(const facts::PythonStack& python);
 // Installs a torch that has code for this GPU: where from, and with which interpreter's pip.
 std::vector<Step> steps_to_install_torch(const Subject& subject, const facts::Gpu& gpu);
 
-// XGMI or PCIe records that join the two; nullptr where KFD's links were not read.
+// KFD's record of the XGMI or PCIe link between the two; nullptr if KFD's links were not read.
 const facts::PeerLink* link_between(const facts::Facts& facts, const facts::Gpu& a,
                                     const facts::Gpu& b);
-// Two of `gpus` that XGMI does not join, so that what they exchange crosses PCIe.
+// Whether any two of `gpus` are not joined by XGMI, so that their data crosses PCIe.
 bool any_pair_on_pcie(const facts::Facts& facts, const std::vector<const facts::Gpu*>& gpus);
 
 }  // namespace headroom::findings

@@ -46,7 +46,7 @@ class Audit {
     item.judged.why = std::move(why);
     item.judged.advice = std::move(advice);
   }
-  // Whether the item does anything that another could get in the way of.
+  // Whether the item has any effect with which another could interfere.
   static bool active(const Item& item) {
     const KnobVerdict verdict = item.judged.verdict;
     return item.meaning != nullptr && verdict != KnobVerdict::no_effect &&
@@ -163,7 +163,8 @@ class Audit {
 
   // ---- what follows from the settings beside it ----
 
-  // One name twice: in one file the later wins; in two places it depends on who starts the job.
+  // Judges names that are set twice. In one file the later setting wins; in two places it depends
+  // on who starts the job.
   void judge_repetitions() {
     for (std::size_t i = 0; i < items_.size(); ++i) {
       Item& item = items_[i];
@@ -182,7 +183,7 @@ class Audit {
     const facts::Source& other = later.judged.setting.source;
     const bool same_value = later.judged.value == item.judged.value;
     if (later.judged.name != item.judged.name) {
-      if (later.row == item.row) return;  // Overrides for two nodes.
+      if (later.row == item.row) return;  // These are overrides for different nodes.
       if (same_value) return;
       conclude(item, KnobVerdict::contradictory,
                fmt::format("{} is another name of it and says {}", later.judged.name,
@@ -230,7 +231,7 @@ class Audit {
       if (&other == &item || other.group != item.group || !active(other)) continue;
       const std::string* why = conflict(*item.meaning, *other.meaning);
       if (why == nullptr) continue;
-      // Whether one that this stack may lack is read at all is not known: said, and left.
+      // It is not known whether this stack reads the knob at all, so it is mentioned and kept.
       const std::string unsure = context_.unsure(*item.row);
       if ((!unsure.empty() || !context_.unsure(*other.row).empty()) && !is_aid(item) &&
           !is_aid(other)) {
@@ -241,7 +242,8 @@ class Audit {
       }
       conclude(item, KnobVerdict::contradictory, said_of_conflict(item, other, *why),
                advice_for_conflict(item, other));
-      // Of an aid and what it disturbs the other one stays; of two equals the first.
+      // If a debugging aid disturbs another setting, the other one stays; of two equals the first
+      // stays.
       if (is_aid(other) ? !is_aid(item) : !is_aid(item) && &item < &other) {
         item.judged.remains = {item.judged.name, item.judged.value};
       }
@@ -269,7 +271,7 @@ class Audit {
     return said;
   }
 
-  // Of an aid and what it gets in the way of, the aid goes.
+  // If one of the two is a debugging aid, the aid is to be removed.
   static std::string advice_for_conflict(const Item& item, const Item& other) {
     if (is_aid(item)) return item.meaning->instead;
     if (is_aid(other)) return "drop " + other.judged.name + ", then this one works";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The knob audit: what each setting does, whether it helps on this machine, and what to do with it.
-// Everything about a knob comes from data/knobs.toml; here is only what follows when a row meets a
-// value, the other settings beside it, and this machine.
+// The knob audit tells what each setting does, whether it helps on this machine, and what to do
+// with it. Everything about a knob comes from data/knobs.toml; this code only draws conclusions
+// from a knob's row, its value, the other settings and the machine.
 #pragma once
 
 #include <optional>
@@ -26,27 +26,28 @@ enum class KnobVerdict {
 };
 
 struct Judgement {
-  facts::Setting setting;  // Where it stands.
-  // The setting's name; of an allocator option "VARIABLE:option", which follows its variable's own.
+  facts::Setting setting;  // The setting, with its place.
+  // The setting's name; for an allocator option "VARIABLE:option", whose judgement follows its
+  // variable's.
   std::string name;
   std::string value;
-  std::string does;  // Empty where no row describes it.
+  std::string does;  // Empty if no row describes it.
   KnobVerdict verdict = KnobVerdict::keep;
-  std::string why;     // What made the verdict; may be empty where it is kept.
+  std::string why;     // The reason for the verdict; may be empty if the setting is kept.
   std::string advice;  // "keep", or what to do.
-  // What remains of it once the advice is followed: NAME and VALUE; nothing if it goes.
+  // NAME and VALUE after the advice is followed; nothing if the setting is removed.
   std::optional<std::pair<std::string, std::string>> remains;
-  bool ours = true;  // A knob, or meant as one. A setting of something else is left alone.
+  bool ours = true;  // Whether it is a knob, or meant as one. Other settings are left alone.
 
   bool is_option() const { return name.find(':') != std::string::npos; }
 };
 
-// One judgement per setting and per allocator option, in the order given.
+// Returns one judgement for each setting and each allocator option, in the order given.
 std::vector<Judgement> audit_knobs(const std::vector<facts::Setting>& settings,
                                    const facts::Facts& facts, const knowledge::GpuTables& tables);
 
-// The settings of `judged` as they should be, each in its own form: a shell's "export A=B", a
-// unit's "Environment=A=B". Settings of something else are not repeated.
+// Returns the settings as they should be, each in the form of its place: "export A=B" for a shell,
+// "Environment=A=B" for a unit. Settings that are no knobs are not repeated.
 std::vector<std::string> clean_lines(const std::vector<Judgement>& judged);
 
 std::string_view to_string(KnobVerdict verdict);

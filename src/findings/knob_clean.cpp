@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// clean_lines: what is left of settings once the audit's advice is followed, in their own form.
+// clean_lines() writes the settings that remain after the audit's advice is followed, each in the
+// form of its place.
 #include <fmt/format.h>
 
 #include <map>
@@ -12,7 +13,7 @@ namespace {
 
 using facts::Form;
 
-// A value that a shell reads as it stands needs no quotes.
+// Quotes a value, unless a shell reads it unchanged without quotes.
 std::string quoted(const std::string& value) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.,:/=+@%";
@@ -42,7 +43,8 @@ std::string written(Form form, const std::string& name, const std::string& value
   return fmt::format("{}={}", name, quoted(value));
 }
 
-// Parameters of one module share a line in modprobe.d; those of the command line share it too.
+// Adds parameters. Those of one module share a line in modprobe.d, and those of the command line
+// share one as well.
 void add_parameters(const std::vector<Judgement>& judged, std::vector<std::string>& lines) {
   std::map<std::string, std::string> modules;
   std::string boot;
@@ -64,7 +66,7 @@ void add_parameters(const std::vector<Judgement>& judged, std::vector<std::strin
   lines.push_back(boot);
 }
 
-// The options that remain of the allocator variable at `at`.
+// Returns the remaining options of the allocator variable at `at`.
 std::string options_of(const std::vector<Judgement>& judged, std::size_t at) {
   std::vector<std::string> options;
   for (std::size_t i = at + 1; i < judged.size() && judged[i].is_option(); ++i) {

@@ -20,7 +20,7 @@ std::string_view shown(std::string_view component) {
   return component == "kernel" ? "Linux" : component;
 }
 
-// "PyTorch 2.12 and ROCm 7.0".
+// Lists versions as "PyTorch 2.12 and ROCm 7.0".
 std::string list_versions(const std::map<std::string, std::string>& versions) {
   std::vector<std::string> parts;
   for (const auto& [component, version] : versions)
@@ -51,7 +51,7 @@ KnobContext::KnobContext(const facts::Facts& facts, const knowledge::GpuTables& 
   const facts::Torch& torch = facts.python.torch;
   if (facts.machine.rocm) versions_["rocm"] = *facts.machine.rocm;
   if (torch.version) versions_["torch"] = *torch.version;
-  // What PyTorch was built for decides which options it has, whatever is installed beside it.
+  // The ROCm for which PyTorch was built decides its options, whatever else is installed.
   if (torch.rocm) versions_["rocm"] = *torch.rocm;
 }
 
@@ -97,7 +97,7 @@ std::string KnobContext::means_nothing_here(const Knob& knob) const {
       if (word == "several-gpus") {
         if (facts_.gpus.size() > 1) return "";
       } else if (word == "integrated" || word == "discrete") {
-        // Where it is not known, it may matter.
+        // If the kind of GPU is not known, the knob may matter.
         if (!gpu.integrated || *gpu.integrated == (word == "integrated")) return "";
       } else if (!gpu.gfx || *gpu.gfx == word) {
         return "";
@@ -155,7 +155,7 @@ std::optional<KnobContext::Override> KnobContext::judge_override(const std::stri
   return answer;
 }
 
-// ROCm counts the GPUs that the compute driver offers.
+// ROCm counts only GPUs that the compute driver offers.
 std::optional<std::size_t> KnobContext::gpu_count() const {
   const auto count = std::count_if(facts_.gpus.begin(), facts_.gpus.end(),
                                    [](const Gpu& gpu) { return gpu.kfd_id.known(); });

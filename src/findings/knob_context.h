@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this machine says about a knob: whether the software that is installed reads it, whether it
-// means anything with these GPUs, and how an override suits them. Sentences are empty where there
-// is nothing to say.
+// Judges a knob by this machine: whether the installed software reads it, whether it has any
+// meaning for these GPUs, and whether an override suits them. Sentences are empty if there is
+// nothing to say.
 #pragma once
 
 #include <map>
@@ -17,15 +17,18 @@ class KnobContext {
  public:
   KnobContext(const facts::Facts& facts, const knowledge::GpuTables& tables);
 
-  // Of a parameter of the TTM that this machine's driver does not use: the one that it uses.
+  // If the knob is a parameter of a TTM that this machine's driver does not use, the module that it
+  // does use.
   std::optional<std::string> module_in_use(const knowledge::Knob& knob) const;
-  // Why the installed versions do not read it: before it came, or after it went.
+  // Why the installed versions do not read the knob: they are from before it was added, or after it
+  // was removed.
   std::string not_read_here(const knowledge::Knob& knob) const;
-  // Why it means nothing on these GPUs.
+  // Why the knob has no meaning for these GPUs.
   std::string means_nothing_here(const knowledge::Knob& knob) const;
-  // "deprecated since torch 2.9; here is 2.10", or that it is deprecated at all.
+  // Says that the knob is deprecated: "deprecated since torch 2.9; here is 2.10", if the versions
+  // are known.
   std::string deprecated_here(const knowledge::Knob& knob) const;
-  // Which versions it takes, where it is not known which are installed.
+  // Which versions the knob needs, if it is not known which are installed.
   std::string unsure(const knowledge::Knob& knob) const;
 
   struct Override {
@@ -33,7 +36,7 @@ class KnobContext {
     bool needless = false;
     std::string why;
   };
-  // Of HSA_OVERRIDE_GFX_VERSION=`value` on these GPUs; nothing where no GPU's target is known.
+  // Judges HSA_OVERRIDE_GFX_VERSION=`value` on these GPUs; nothing if no GPU's target is known.
   std::optional<Override> judge_override(const std::string& value) const;
 
   std::optional<std::size_t> gpu_count() const;
@@ -41,7 +44,7 @@ class KnobContext {
  private:
   const facts::Facts& facts_;
   const knowledge::GpuTables& tables_;
-  std::map<std::string, std::string> versions_;  // Component → what is installed.
+  std::map<std::string, std::string> versions_;  // Component → installed version.
 };
 
 }  // namespace headroom::findings

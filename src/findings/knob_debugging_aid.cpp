@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// knob-debugging-aid: what was set to find a fault and never taken out; it costs time in every run.
+// knob-debugging-aid: a setting from a search for a fault that was never removed; it costs time in
+// every run.
 #include "findings/knob_findings.h"
 
 namespace headroom::findings {

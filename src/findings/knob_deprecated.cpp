@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// knob-deprecated: settings whose makers have said that they will go.
+// knob-deprecated: settings that their makers have announced to remove.
 #include "findings/knob_findings.h"
 
 namespace headroom::findings {

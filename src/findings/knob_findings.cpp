@@ -8,15 +8,15 @@
 namespace headroom::findings {
 namespace {
 
-// Other rules speak of these, with a claim: of overrides gfx-override-wrong, of a limit set for the
-// TTM that is not in use unused-option, of one above the RAM limit-above-ram.
+// Whether another rule reports the setting, with a claim: gfx-override-wrong reports overrides,
+// unused-option a limit for a TTM that is not in use, limit-above-ram a limit above the RAM.
 bool is_told_elsewhere(const Judgement& judged, const knowledge::KnobTable& knobs) {
   const auto* knob = knobs.find(judged.name);
   if (knob == nullptr) return false;
   const bool override = knob->value == knowledge::KnobValue::gfx;
   const bool limit = knob->limit && (judged.verdict == KnobVerdict::no_effect ||
                                      judged.verdict == KnobVerdict::dangerous);
-  // And of the masks that this shell or container has mask-names-missing and mask-hides-gpu.
+  // mask-names-missing and mask-hides-gpu report the masks of this shell or container.
   const bool mask = knob->value == knowledge::KnobValue::mask &&
                     (judged.setting.scope == facts::Scope::shell ||
                      judged.setting.scope == facts::Scope::container);
@@ -33,7 +33,7 @@ std::string capital(std::string text) {
   return text;
 }
 
-// "/etc/environment:2", or where it is said without a line.
+// Names the place as "/etc/environment:2", or without a line if there is none.
 std::string place_of(const facts::Source& source) {
   return source.line > 0 ? fmt::format("{}:{}", source.path, source.line) : source.path;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the seven knob rules share: one finding for all places that set one knob to one value, from
-// the audit's judgements of a verdict.
+// What the seven knob rules share: they turn the audit's judgements with one verdict into findings,
+// one for all places that set a knob to the same value.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ struct KnobRule {
   std::string id;
   KnobVerdict verdict;
   Severity severity;
-  std::string title;  // What follows "NAME=VALUE ".
+  std::string title;  // The title's words after "NAME=VALUE ".
 };
-// For whom a setting holds: "for every login", "for this service".
+// Says where a setting applies: "for every login", "for this service".
 std::string holds_for(const facts::Setting& setting);
 
 std::vector<Finding> find_knobs(const Subject& subject, const KnobRule& rule);

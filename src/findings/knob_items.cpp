@@ -14,7 +14,7 @@ namespace {
 using facts::Scope;
 using facts::Setting;
 
-// What one program, or the driver, sees together.
+// Names the group of settings that one program, or the driver, sees together.
 std::string group_of(const Setting& setting) {
   switch (setting.scope) {
     case Scope::process:
@@ -32,7 +32,7 @@ std::string group_of(const Setting& setting) {
   }
 }
 
-// "a:1,b:[2:4,8:1]": at the commas outside of brackets.
+// Splits "a:1,b:[2:4,8:1]" at the commas outside of brackets.
 std::vector<std::string_view> split_options(std::string_view value) {
   std::vector<std::string_view> options;
   std::size_t begin = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings as the audit works on them: an allocator's variable taken apart into its options, each
-// with its row and with the group of settings that it meets.
+// Settings as the audit works on them. The variable of an allocator is split into its options, and
+// each has its row and the group of settings that act together with it.
 #pragma once
 
 #include <vector>
@@ -10,15 +10,16 @@
 
 namespace headroom::findings {
 
-// One setting, or one option of an allocator's variable, on its way to a judgement.
+// One setting, or one option of an allocator's variable, that is to be judged.
 struct KnobItem {
   Judgement judged;
-  const knowledge::Knob* row = nullptr;      // As it is written; nullptr: no row has the name.
-  const knowledge::Knob* meaning = nullptr;  // The row that says what holds.
-  std::size_t group = 0;                     // What meets in one program, or in one driver.
+  const knowledge::Knob* row = nullptr;  // The row with this name; nullptr if there is none.
+  // The row that applies: its own, or the one that its row stands for.
+  const knowledge::Knob* meaning = nullptr;
+  std::size_t group = 0;  // Settings of one group reach the same program, or the same driver.
 };
 
-// In the order given; the options follow their variable. The rows are the table's.
+// Makes the items in the order given, with options after their variable. The table owns the rows.
 std::vector<KnobItem> make_knob_items(const std::vector<facts::Setting>& settings,
                                       const knowledge::KnobTable& knobs);
 

@@ -19,7 +19,7 @@ const Mask* find(const std::vector<Mask>& masks, std::string_view variable) {
   return found == masks.end() ? nullptr : &*found;
 }
 
-// Ids and the shell's own variables name GPUs that cannot be told from here.
+// Whether a mask uses ids or shell variables, whose GPUs cannot be known here.
 bool names_by_id(const Mask& mask) {
   return mask.value.find_first_of("gG$") != std::string::npos;
 }

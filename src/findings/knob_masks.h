@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with device masks that one program sees: indices that do not exist, masks that hide
-// everything, two that say different things. Which GPUs a mask leaves, facts/visible_devices says.
+// Finds what is wrong with the device masks that one program sees: indices that do not exist, masks
+// that hide everything, and masks that contradict each other. facts/visible_devices.h tells which
+// GPUs a mask leaves.
 #pragma once
 
 #include <optional>
@@ -12,11 +13,11 @@
 namespace headroom::findings {
 
 struct MaskProblem {
-  std::string name;  // The mask that is to blame.
+  std::string name;  // The name of the faulty mask.
   std::string why;
   bool hides_all = false;
 };
-// `gpus`: how many the machine has; nothing where that is not known.
+// `gpus` is how many the machine has; nothing if that is not known.
 std::vector<MaskProblem> check_masks(const std::vector<facts::Mask>& masks,
                                      std::optional<std::size_t> gpus);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// knob-no-effect: settings that change nothing here: options before they exist or without what they
-// need, variables that only a build reads. Said, not blamed.
+// knob-no-effect: settings that change nothing here, such as options that do not exist yet or lack
+// what they need, and variables that only a build reads. They are mentioned, not blamed.
 #include "findings/knob_findings.h"
 
 namespace headroom::findings {

@@ -16,10 +16,10 @@ using knowledge::KnobValue;
 
 constexpr std::array units = {"B", "KiB", "page", "MiB", "GiB"};
 
-// An amount that somebody may have meant lies between these shares of what the machine has.
+// A plausible amount lies between these shares of what the machine has.
 constexpr double least_meant = 1.0 / 16;
 constexpr double most_meant = 1.25;
-// A limit below this share is a mistake rather than a wish.
+// A limit below this share is probably a mistake.
 constexpr double tiny = 1.0 / 64;
 
 std::string unit_words(const std::string& unit) {
@@ -30,7 +30,7 @@ std::string unit_words(const std::string& unit) {
   return unit;
 }
 
-// Large numbers of bytes as doubles: a value that no 64 bits hold is still compared rightly.
+// Takes bytes as a double, so that values beyond 64 bits are still compared correctly.
 std::string amount(double bytes) {
   constexpr double tib = 1024.0 * 1024 * 1024 * 1024;
   if (bytes >= 1e18) return fmt::format("{:.3g} TiB", bytes / tib);
@@ -46,7 +46,7 @@ ValueProblem in_unit(const Knob& knob, double bytes, std::string why) {
   return {ValueFault::wrong_unit, std::move(why), whole(bytes / unit)};
 }
 
-// The number is an amount: is it one that this machine could have, or would it be in another unit?
+// Checks whether this machine could have the amount, or could have it if the unit were another one.
 std::optional<ValueProblem> check_amount(const Knob& knob, double number, Bytes machine) {
   const double unit = static_cast<double>(knowledge::unit_size(knob.unit)->value);
   const double has = static_cast<double>(machine.value);

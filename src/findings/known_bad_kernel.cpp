@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // known-bad-kernel: the kernel, or the ROCm on this kernel, is in the table of combinations that
-// fail with this GPU. A distribution's kernel may carry the change all the same; then it is only
-// said that it cannot be told.
+// fail with this GPU. A distribution's kernel may have the change nevertheless; then the finding
+// says that this is not known.
 #include "findings/advisories.h"
 
 namespace headroom::findings {

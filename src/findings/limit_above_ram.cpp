@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// limit-above-ram: an APU's pool is larger than the RAM there is. hipMalloc then succeeds until the
-// kernel kills a process, often an innocent one, because GPU memory is charged to no control group.
+// limit-above-ram: an APU's pool is larger than the RAM. hipMalloc then succeeds until the kernel
+// kills a process, often an innocent one, because GPU memory is not charged to any control group.
 #include <fmt/format.h>
 
 #include "findings/apu_limits.h"

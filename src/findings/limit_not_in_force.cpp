@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// limit-not-in-force: TTM's limit reads otherwise than when amdgpu loaded. ROCm's pool was fixed
-// then; a later, higher value changes nothing for it, a lower one bites at the next allocation
-// (amdgpu_amdkfd.c reads the live value where it checks an allocation).
+// limit-not-in-force: TTM's limit has changed since amdgpu loaded, when ROCm's pool was fixed. A
+// higher value has no effect on the pool; a lower one applies from the next allocation on
+// (amdgpu_amdkfd.c reads the live value to check an allocation).
 #include <fmt/format.h>
 
 #include "findings/memory_use.h"
@@ -10,7 +10,7 @@
 namespace headroom::findings {
 namespace {
 
-// Nobody raises a limit by a hundredth.
+// Limits within one per cent count as equal, since nobody raises a limit by so little.
 bool are_alike(Bytes live, Bytes then) {
   const double ratio = share(live, then);
   return ratio > 0.99 && ratio < 1.01;

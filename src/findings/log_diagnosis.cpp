@@ -17,7 +17,7 @@
 namespace headroom::findings {
 namespace {
 
-// In a run that did its work a hypothesis has to be surer than elsewhere.
+// A hypothesis has to be at least this sure if the run did its work.
 constexpr double least_in_a_healthy_run = 0.75;
 
 Cause make_cause(std::string_view id, const Hypothesis& hypothesis) {
@@ -42,7 +42,8 @@ void add_runner_up(std::vector<Alternative>& runners, const Alternative& alterna
   runners.push_back(alternative);
 }
 
-// One of them at most is the cause: together they are no surer than the answer is unsure.
+// At most one runner-up is the cause, so together they get no more than the answer's confidence
+// leaves.
 void share_what_is_left(double left, std::vector<Alternative>& runners) {
   double sum = 0;
   for (const Alternative& one : runners) sum += one.confidence;
@@ -61,7 +62,7 @@ void fill_runners_up(const std::vector<Candidate>& candidates, const Hypothesis&
     for (const Alternative& other : one.hypothesis.alternatives) {
       if (other.id == diagnosis.cause.id) tells = other.would_tell;
     }
-    // What is left of certainty is what the others share.
+    // The others share what the answer's confidence leaves.
     const double left = std::min(one.hypothesis.confidence, 1 - diagnosis.cause.confidence);
     add_runner_up(diagnosis.runners_up, {std::string(one.rule->id), left, tells},
                   diagnosis.cause.id);
@@ -100,7 +101,7 @@ void add_consequences(const std::vector<Candidate>& candidates, LogDiagnosis& di
   }
 }
 
-// A line once, though several signatures know it.
+// Adds each line once, even if several signatures match it.
 void add_harmless(const LogSubject& subject, LogDiagnosis& diagnosis) {
   std::set<std::pair<std::uint64_t, std::uint64_t>> shown;
   for (const logs::Observation& one : subject.log.all()) {
@@ -110,7 +111,7 @@ void add_harmless(const LogSubject& subject, LogDiagnosis& diagnosis) {
   }
 }
 
-// Where the job is as much the point as the machine is, the tensor's own remedy comes first: it
+// If the job is as much at fault as the machine, the tensor's own remedy comes first, since it
 // needs no other machine and no reboot.
 void add_remedy_of_tensor(LogDiagnosis& diagnosis) {
   static const std::set<std::string_view> about_size = {
@@ -164,7 +165,7 @@ LogDiagnosis diagnose_logs(const LogSubject& subject) {
 
 LogDiagnosis diagnose_logs(const LogSubject& subject, std::span<const CauseRule* const> rules) {
   LogDiagnosis diagnosis;
-  // Only causes that strike on any vendor's machine can hold on a foreign one.
+  // On another vendor's machine, only causes that can happen on any vendor's hold.
   std::vector<const CauseRule*> fitting(rules.begin(), rules.end());
   if (subject.scene.is_foreign()) {
     std::erase_if(fitting, [](const CauseRule* rule) { return !rule->any_vendor; });
@@ -186,7 +187,7 @@ void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis) {
   if (!machine.cause) return;
   const Cause& found = *machine.cause;
   if (found.id == diagnosis.cause.id) {
-    // Two ways to the same answer, and not quite independent of one another.
+    // The two ways to the same answer are not quite independent, so the second counts half.
     const double doubt = (1 - diagnosis.cause.confidence) * (1 - found.confidence / 2);
     diagnosis.cause.confidence = 1 - doubt;
     diagnosis.cause.evidence.insert(diagnosis.cause.evidence.end(), found.evidence.begin(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what logs show to one answer: the root cause, what it brought about, what else it might be,
+// Makes one answer from what logs show: the root cause, its consequences, what else it might be,
 // and what would tell.
 #pragma once
 
@@ -24,20 +24,20 @@ struct Consequence {
 
 struct LogDiagnosis {
   Verdict verdict = Verdict::unknown;
-  Cause cause;                          // "none" and "insufficient-evidence" are answers too.
+  Cause cause;                          // Its id may also be "none" or "insufficient-evidence".
   std::vector<Alternative> runners_up;  // Likeliest first.
   std::vector<Consequence> consequences;
-  std::vector<Evidence> harmless;  // Frightening lines that mean nothing.
+  std::vector<Evidence> harmless;  // Lines that look frightening but mean nothing.
   std::vector<Event> timeline;
-  std::optional<FailedTensor> failed_tensor;  // What could not be had, where its size tells.
+  std::optional<FailedTensor> failed_tensor;  // The tensor that did not fit, if its size tells.
 };
 
 LogDiagnosis diagnose_logs(const LogSubject& subject);
-// The same with other rules than cause_rules().
+// The same with these rules instead of cause_rules().
 LogDiagnosis diagnose_logs(const LogSubject& subject, std::span<const CauseRule* const> rules);
 
-// The machine that wrote the logs was looked at as well: its own root cause supports the logs'
-// where it is the same, and is a runner-up otherwise.
+// Adds what was found on the machine that wrote the logs. If its root cause is the same as the
+// logs', it supports it; otherwise it is a runner-up.
 void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis);
 
 // 0 for a healthy log, 1 for any other answer.

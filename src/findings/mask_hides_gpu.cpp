@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // mask-hides-gpu: a visible-devices variable keeps a usable GPU from what starts here. Often that
-// is meant, so it is a warning only where nothing usable is left.
+// is intended, so it is a warning only if no usable GPU is left.
 #include <fmt/format.h>
 
 #include "base/text.h"

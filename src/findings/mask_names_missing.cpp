@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mask-names-missing: a word of a mask names no GPU, or one twice. The runtime drops it and every
-// word after it, without a message.
+// mask-names-missing: a word of a mask names no GPU, or names one a second time. The runtime
+// ignores it and every word after it, without a message.
 #include <fmt/format.h>
 
 #include "findings/job_gpus.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// memlock-too-low: with InfiniBand or RoCE adapters, RCCL registers its buffers, which are then
-// locked in RAM, and the limit for that is the system's small default.
+// memlock-too-low: with InfiniBand or RoCE adapters, RCCL registers its buffers, which locks them
+// in RAM, but the limit on locked memory is the system's small default.
 #include <fmt/format.h>
 
 #include "findings/job_gpus.h"

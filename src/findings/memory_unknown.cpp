@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// memory-unknown: a GPU of which no limit could be read, or not what the rules about its memory
-// start from. Said, so that silence is not taken for health.
+// memory-unknown: for some GPU no limit could be read, or a fact is missing that the rules about
+// its memory need. It is reported so that silence is not taken for health.
 #include <fmt/format.h>
 
 #include "findings/memory_use.h"

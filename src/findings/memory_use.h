@@ -14,25 +14,26 @@ struct MemoryUse {
   Bytes capacity;  // The binding rung's limit.
   facts::Fact<Bytes> used;
 };
-// Nothing where capacity or use is not known.
+// Nothing if the capacity or the use is not known.
 std::optional<MemoryUse> memory_use(const facts::Gpu& gpu);
 
-// From this share of the capacity on, jobs get noticeably less; from that one on, they fail.
+// From crowded_share of the capacity on, jobs get noticeably less; from full_share on, they fail.
 constexpr double crowded_share = 0.5;
 constexpr double full_share = 0.9;
 double share(Bytes part, Bytes whole);
 
-// RAM that the system keeps for itself when an APU's limit is raised: a quarter of it, but at most
-// 8 GiB and at least the 4 GiB below which `headroom fix` refuses.
+// How much RAM the system keeps for itself when an APU's limit is raised: a quarter, but at most 8
+// GiB and at least the 4 GiB below which `headroom fix` refuses.
 Bytes reserve_for_system(Bytes ram);
-// RAM less the reserve, in whole GiB; never less than the half that the kernel gives by itself.
+// RAM minus the reserve, in whole GiB, but at least the half that the kernel allows by default.
 Bytes advised_gpu_limit(Bytes ram);
 
 bool on_gtt(const facts::Gpu& gpu);
-bool on_carve_out(const facts::Gpu& gpu);  // An APU that allocates from its carve-out.
+// Whether it is an APU that allocates from its carve-out.
+bool on_carve_out(const facts::Gpu& gpu);
 
-// TTM's default is half of the RAM that the kernel had when it loaded, which MemTotal is a little
-// below or above of.
+// Whether the limit is TTM's default. That is half of the RAM that the kernel counted when TTM
+// loaded, which differs a little from half of MemTotal.
 bool is_half_of_ram(Bytes limit, Bytes ram);
 
 // "AMD Radeon 8060S (gfx1151)".

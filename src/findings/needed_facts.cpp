@@ -36,7 +36,7 @@ class Needed {
 
 std::optional<Evidence> find_needed_missing(const facts::Facts& facts, const facts::Gpu& gpu) {
   Needed needed;
-  // Without any unread node a missing one is an answer: the compute driver passed the GPU over.
+  // If every node could be read, a missing one is an answer: the compute driver left the GPU out.
   if (facts.kfd_nodes_unread > 0 || gpu.kfd_node) {
     needed.add(gpu.kfd_id, "the compute driver's node");
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has to be known of a GPU before it can be called sound: the facts that the rules start from
-// wherever there is a GPU (not software, which may simply not be installed). A rule that lacks one
-// of them stays silent, and silence is not health.
+// The facts that must be known about a GPU before it can be called sound: those that the rules need
+// wherever there is a GPU (not software, which may simply not be installed). A rule that lacks such
+// a fact stays silent, which must not be taken for health.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace headroom::findings {
 
-// The first of them that could not be read, as evidence; nothing where all are known, or are said
-// not to apply (a GPU that sleeps, a partition, a prediction).
+// Returns the first of these facts that could not be read, as evidence; nothing if each is known or
+// does not apply (for a sleeping GPU, a partition or a prediction).
 std::optional<Evidence> find_needed_missing(const facts::Facts& facts, const facts::Gpu& gpu);
 
 }  // namespace headroom::findings

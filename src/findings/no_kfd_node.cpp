@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU that amdgpu drives and KFD does not know: graphics works, ROCm does not see it. For most
-// consumer chips the reason is PCIe atomics (pcie-atomics); otherwise the kernel's KFD does not
-// know the chip or is not there at all (kernel-too-old).
+// amdgpu drives a GPU that KFD does not list: graphics works, but ROCm does not see the GPU. For
+// most consumer chips the reason is PCIe atomics (pcie-atomics); otherwise the kernel's KFD does
+// not know the chip or does not exist (kernel-too-old).
 #include <fmt/format.h>
 
 #include "findings/memory_use.h"
@@ -16,7 +16,8 @@ Step ask_the_log() {
                  "(\"PCI rejects atomics\", or \"not supported in kfd\")");
 }
 
-// From some firmware on, the chip does without PCIe atomics (kfd_device.c, no_atomic_fw_version).
+// From some firmware version on, the chip works without PCIe atomics (kfd_device.c,
+// no_atomic_fw_version).
 bool needs_atomics(const knowledge::Target& target, const facts::Gpu& gpu) {
   const auto mec = gpu.firmware.version("mec");
   const bool does_without = mec && target.mec_without_atomics &&

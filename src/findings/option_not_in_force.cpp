@@ -13,11 +13,11 @@
 namespace headroom::findings {
 namespace {
 
-// What the initramfs holds instead, where its image could be read.
+// What the initramfs has instead, if its image could be read.
 struct Copy {
   const facts::InitramfsCopy* of = nullptr;
-  bool absent = false;                      // The image holds no such file.
-  std::optional<facts::ModuleOption> sets;  // What the copy asks of the same parameter.
+  bool absent = false;                      // The image does not have the file.
+  std::optional<facts::ModuleOption> sets;  // What the copy sets the parameter to.
 
   bool known() const { return absent || (of != nullptr && of->text.known()); }
 };
@@ -32,7 +32,7 @@ Copy find_copy(const facts::MachineFacts& machine, const facts::ModuleOption& op
   return copy;
 }
 
-// The title's end.
+// The end of the title.
 std::string in_short(const Copy& copy, bool up_to_date) {
   if (!copy.known()) return "";
   if (copy.absent) return "; the initramfs does not hold the file";
@@ -71,7 +71,7 @@ std::string explain(const Copy& copy, const facts::ModuleOption& option) {
                      image);
 }
 
-// The image is as it should be; nothing is left to make.
+// Whether the image is as it should be and need not be built again.
 bool is_up_to_date(const Copy& copy, const facts::ModuleOption& option) {
   return copy.sets && facts::same_value(copy.sets->value, option.value);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // option-overridden: a memory option of amdgpu or TTM is set in two places with two values. The
-// kernel command line wins over modprobe.d, and of two files the one that is read last.
+// kernel command line wins over modprobe.d, and among files the one that is read last.
 #include <fmt/format.h>
 
 #include <set>

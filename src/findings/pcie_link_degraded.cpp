@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // pcie-link-degraded: a link between a card and the CPU runs on fewer lanes than both of its ends
-// have. Speed says nothing here: amdgpu lowers it while the card is idle.
+// have. The link's speed says nothing, because amdgpu lowers it while the card is idle.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace headroom::findings {
 namespace {
 
-// The most that a link lacks, of a card's.
+// Finds the card's link that lacks the most lanes.
 const facts::PcieHop* find_narrow(const facts::Gpu& gpu) {
   const facts::PcieHop* narrow = nullptr;
   for (const facts::PcieHop& hop : gpu.connection.hops) {
@@ -46,7 +46,7 @@ Finding make(const facts::Gpu& gpu, const facts::PcieHop& hop) {
 
 std::vector<Finding> find(const Subject& subject) {
   std::vector<Finding> findings;
-  std::vector<std::string> folders;  // Partitions share the card's link.
+  std::vector<std::string> folders;  // Partitions of a card share its link.
   for (const facts::Gpu& gpu : subject.facts.gpus) {
     if (gpu.integrated && *gpu.integrated) continue;
     const auto* narrow = find_narrow(gpu);

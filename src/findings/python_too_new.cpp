@@ -10,14 +10,14 @@
 namespace headroom::findings {
 namespace {
 
-// 12 of "3.12" and of "3.12.3".
+// Returns 12 for "3.12" and for "3.12.3".
 std::optional<std::uint64_t> minor_of(std::string_view version) {
   const auto parts = split(trim(version), '.');
   if (parts.size() < 2 || parts[0] != "3") return std::nullopt;
   return parse_u64(parts[1]);
 }
 
-// The end of "3.8 to 3.12".
+// Returns the end of "3.8 to 3.12".
 std::optional<std::uint64_t> newest_of(const std::string& range) {
   const std::size_t to = range.find(" to ");
   return to == std::string::npos ? std::nullopt : minor_of(std::string_view(range).substr(to + 4));

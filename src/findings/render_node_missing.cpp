@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// render-node-missing: /dev/kfd is there and a GPU's render node is not. ROCm opens both; with the
-// first alone it lists the GPU and fails when it is used, or lists none.
+// render-node-missing: /dev/kfd exists, but a GPU's render node does not. ROCm opens both; with
+// /dev/kfd alone it lists the GPU and fails when it is used, or does not list it.
 #include <fmt/format.h>
 
 #include <algorithm>

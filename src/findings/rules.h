@@ -18,10 +18,10 @@ struct Subject {
   const knowledge::GpuTables& tables;
 };
 
-// The texts are the rule's page under docs/rules/, which is generated from them: what is the case,
-// why it matters, what to do in general (a finding says it for this machine).
+// The rule's page under docs/rules/ is generated from these texts: what is the case, why it
+// matters, and what to do in general (a finding says it for this machine).
 struct Rule {
-  std::string_view id;  // Of its findings; of the commonest where it makes several kinds.
+  std::string_view id;  // The id of its findings, or of the commonest kind.
   std::string_view meaning;
   std::string_view why;
   std::string_view fix;
@@ -78,8 +78,8 @@ extern const Rule knob_debugging_aid_rule;
 extern const Rule knob_deprecated_rule;
 extern const Rule knob_no_effect_rule;
 
-// The order is the order of precedence among claims of equal weight: what comes first explains what
-// comes after it.
+// Among claims of equal weight, the one whose rule comes first is the root cause: it explains those
+// after it.
 std::span<const Rule* const> rules();
 
 }  // namespace headroom::findings

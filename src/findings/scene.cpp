@@ -53,7 +53,7 @@ Fact<Bytes> amount(const Observation& seen, std::string_view name) {
   return exact ? Fact<Bytes>(*exact, source_of(seen)) : Fact<Bytes>();
 }
 
-// The names of one log, each looked up once: there may be hundreds of lines with the same.
+// The names in one log. Each is looked up only once, as hundreds of lines may have the same name.
 using NamesSeen = std::set<std::string, std::less<>>;
 
 void add_gpus_of(Scene& scene, const Observation& seen, const GpuTables& tables, NamesSeen& names) {
@@ -65,7 +65,7 @@ void add_gpus_of(Scene& scene, const Observation& seen, const GpuTables& tables,
       add_gpu(scene, std::move(gpu), tables);
     }
   }
-  // A line with both names the GPU itself: the target is right, the name what is printed.
+  // In a line with both, the target is right, and the name is as the program prints it.
   for (const std::string& target : targets) {
     SceneGpu gpu{target, std::string(trim(seen.value("gpu"))), {}, {}, {}, source};
     if (targets.size() == 1) gpu.vram = amount(seen, "vram");
@@ -78,9 +78,9 @@ void add_gpus_of(Scene& scene, const Observation& seen, const GpuTables& tables,
   }
 }
 
-// What signatures' values are called, whatever their ids: gfx, gpu, device (PCI id), vram, ram,
-// rocm, torch, torch_rocm, python, kernel, distro or system, cpu, container, setting and value,
-// options.
+// Whatever a signature's id is, these are the names of its values: gfx, gpu, device (PCI id), vram,
+// ram, rocm, torch, torch_rocm, python, kernel, distro or system, cpu, container, setting and
+// value, options.
 void add_observation(Scene& scene, const Observation& seen, const GpuTables& tables,
                      NamesSeen& names) {
   const Source source = source_of(seen);
@@ -114,7 +114,7 @@ void add_observation(Scene& scene, const Observation& seen, const GpuTables& tab
   }
 }
 
-// Of the GPU that a job would use: a discrete one before an integrated one.
+// Takes the VRAM of the GPU that a job would use: a discrete one before an integrated one.
 void choose_vram(Scene& scene) {
   for (const bool integrated : {false, true}) {
     for (const SceneGpu& gpu : scene.gpus) {
@@ -137,7 +137,7 @@ void add_stated_gpus(Scene& scene, const facts::Stated& stated, const GpuTables&
       add_gpu(scene, std::move(gpu), tables);
     }
   }
-  // A card from before the tables has a name all the same.
+  // Cards older than the tables are recognised by name.
   static const RE2 older(R"((?i)\b(?:HD ?\d{4}|R[579] ?[M\d]\d\d|FirePro \w?\d{3,4})\w*)");
   if (named.empty() && !gfx && name && RE2::PartialMatch(*name, older)) {
     scene.gpus.push_back({"", *name, {}, {}, {}, name.source()});
@@ -241,7 +241,7 @@ std::vector<facts::Setting> settings_in(const Observation& seen) {
     static const RE2 pair(R"(\b((?:HSA|HIP|ROCR|CUDA|GPU|OLLAMA)_[A-Z_]+):([\w.,-]+)(?: |\]|"|$))");
     while (RE2::FindAndConsume(&rest, pair, &name, &value)) add(name, value);
   } else if (!seen.value("setting").empty()) {
-    // One line may hold several: the options of docker run.
+    // One line may have several settings: the options of docker run.
     const RE2 pair(seen.signature->match, RE2::Quiet);
     const bool two = pair.ok() && pair.NumberOfCapturingGroups() == 2;
     while (two && RE2::FindAndConsume(&rest, pair, &name, &value)) add(name, value);
@@ -256,7 +256,7 @@ std::vector<SceneGpu> gpus_of_text(std::string_view text, const GpuTables& table
   std::vector<SceneGpu> gpus;
   for (const auto& [gfx, target] : tables.targets) {
     if (target.names.empty()) continue;
-    // What follows the number tells two cards of a target apart.
+    // The suffix after the number tells two cards with one target apart.
     const RE2 names("((?:" + target.names + ")(?: ?(?:XTX|XT|GRE)\\b)?)", RE2::Quiet);
     std::string name;
     if (!RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), names, &name)) continue;

@@ -14,7 +14,7 @@ using logs::Observation;
 constexpr Bytes smallest_pool{std::uint64_t{16} << 20};
 
 struct Agent {
-  std::string gfx;  // Empty: a CPU, or not told.
+  std::string gfx;  // Empty for a CPU, or if it is not told.
   bool is_cpu = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that make_scene() is put together from; nobody else needs them.
+// The parts of make_scene(); nothing else uses them.
 #pragma once
 
 #include "findings/scene.h"
@@ -8,21 +8,24 @@ namespace headroom::findings {
 
 facts::Source source_of(const logs::Observation& seen);
 
-// Joins what two places say of one GPU: the same target, or a name without a target.
+// Adds a GPU, or merges it with one of the scene that is the same: they have the same target or,
+// without a target, the same name.
 void add_gpu(Scene& scene, SceneGpu gpu, const knowledge::GpuTables& tables);
 
-// rocminfo's agents, pasted whole or in part, in their order: the largest pool of a GPU is what
-// ROCm offers, that of the CPU is the RAM.
+// Adds rocminfo's agents, pasted whole or in part, in their order. The largest pool of a GPU is
+// what ROCm offers; the CPU's largest is the RAM.
 void add_agents(Scene& scene, const logs::Observations& log, const knowledge::GpuTables& tables);
 
-// What commands printed that say nothing by themselves: uname's release, a bare number of bytes.
+// Adds output of commands that has a meaning only together with the command: uname's release, a
+// bare number of bytes.
 void add_outputs(Scene& scene, const logs::Observations& log);
 
-// Every setting of a line that shows one; of ollama's start line those it lists.
+// Returns every setting that a line shows; for ollama's start line, all that it lists.
 std::vector<facts::Setting> settings_in(const logs::Observation& seen);
 
-// Measured, then stated, then by whose software speaks in the log. A failure in another vendor's
-// words outweighs an AMD chip that is merely there.
+// Infers the vendor from what was measured, else from what was stated, else from whose software
+// writes in the log. A failure in another vendor's words outweighs an AMD chip that is merely
+// present.
 facts::Fact<Vendor> infer_vendor(const Scene& scene, const logs::Observations& log,
                                  const facts::Stated& stated);
 

@@ -66,7 +66,8 @@ std::string distribution_id_of(std::string_view name) {
   struct Known {
     std::string_view word, id;
   };
-  // Derivatives first: their names may hold the name of what they resemble.
+  // Derivatives come first, because their names may contain the name of the distribution that they
+  // derive from.
   constexpr std::array known = {
       Known{"mint", "linuxmint ubuntu debian"},
       Known{"pop!_os", "pop ubuntu debian"},

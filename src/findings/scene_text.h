@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single facts out of what people write: "24 GB", "6.1, then 6.4", "torch 2.8.0+rocm7.0, wheels for
-// ROCm 6". Pure; what makes no sense is nothing.
+// Finds single facts in what people write: "24 GB", "6.1, then 6.4", "torch 2.8.0+rocm7.0, wheels
+// for ROCm 6". Pure. Text that makes no sense gives nothing.
 #pragma once
 
 #include <optional>
@@ -21,12 +21,12 @@ std::optional<std::string> version_in(std::string_view text);
 std::vector<std::string> targets_in(std::string_view text);
 // PyTorch's version: "torch 2.8.0+rocm7.0, pyg" → "2.8.0"; the ROCm behind the plus → "7.0".
 struct TorchVersion {
-  std::string torch, rocm, cuda;  // Empty where not said.
+  std::string torch, rocm, cuda;  // Empty if not mentioned.
   bool cpu = false;
 };
 TorchVersion torch_in(std::string_view text);
-// os-release's ID and ID_LIKE, from the name of a distribution: "Linux Mint 21.3" → "linuxmint
-// ubuntu debian". Empty if it is none that headroom knows.
+// os-release's ID and ID_LIKE from the name of a distribution: "Linux Mint 21.3" → "linuxmint
+// ubuntu debian". Empty if headroom does not know it.
 std::string distribution_id_of(std::string_view name);
 // False for "none", "bare metal" and the like.
 bool is_container(std::string_view stated);

@@ -40,7 +40,7 @@ const Observation* first_that_counts(const logs::Observations& log, std::string_
   return nullptr;
 }
 
-// A discrete card, or any GPU that a program of AMD's named.
+// Finds a discrete card, or any GPU that one of AMD's programs named.
 const SceneGpu* amd_gpu(const Scene& scene) {
   for (const SceneGpu& gpu : scene.gpus) {
     if (!gpu.integrated.value_or(false)) return &gpu;

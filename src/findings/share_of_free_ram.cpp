@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernel-too-old, for APUs whose hipMalloc takes system memory under a compute driver from before
-// Linux 6.7: its limits are shares of the RAM that happened to be free when it loaded, so that no
-// limit of TTM's lets jobs have more, and every boot has another.
+// Linux 6.7: its limits are shares of the RAM that happened to be free when it loaded. So no limit
+// of TTM's lets jobs have more, and the limits differ from boot to boot.
 #include <fmt/format.h>
 
 #include "findings/apu_limits.h"

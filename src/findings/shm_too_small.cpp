@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// shm-too-small: the container's /dev/shm is the engine's default of 64 MiB or little more.
+// shm-too-small: the container's /dev/shm has the engine's default of 64 MiB, or little more.
 // DataLoader workers and RCCL exchange data there.
 #include <fmt/format.h>
 

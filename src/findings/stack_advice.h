@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which wheels carry a target, as steps for people to read and type. URL stands for an index that
-// the step names: addresses change, the pages that list them do not.
+// Tells which wheels carry a target, as steps for people to read and type. URL stands for an index
+// that the step names, because addresses change more often than the pages that list them.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ std::vector<Step> older_wheels(const knowledge::Stack& stack, const std::string&
 // Wheels that carry the code which an override makes run; nothing if none are known.
 std::vector<Step> wheels_for_override(const knowledge::GpuTables& tables, const std::string& value);
 
-// What is missing or untested although wheels carry the target; nothing for most.
+// Adds what is missing or untested although wheels carry the target; for most targets nothing.
 void explain_libraries(const knowledge::Target& target, std::vector<std::string>& reasons);
 
 }  // namespace headroom::findings

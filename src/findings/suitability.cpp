@@ -31,7 +31,7 @@ std::string official_range(const Target& target, const std::string& current) {
                      about(target.about_last), target.rocm_last.value_or(current));
 }
 
-// GPUs of this machine that do better.
+// Finds GPUs of this machine that are more suitable.
 std::vector<const facts::Gpu*> find_others(const facts::Facts& facts, const facts::Gpu& gpu) {
   std::vector<const facts::Gpu*> others;
   for (const facts::Gpu& other : facts.gpus) {
@@ -188,10 +188,11 @@ const char* trouble(const knowledge::Advisory& advisory) {
   return "this kernel lacks changes that it needs";
 }
 
-// A table's row that is met here: what is certain and breaks jobs lowers the level.
+// Applies a row of the table that matches here: if it is certain and breaks jobs, it lowers the
+// level.
 void apply_advisory(const AdvisoryMatch& match, Suitability& s) {
   const knowledge::Advisory& advisory = *match.advisory;
-  if (s.level == Level::no && advisory.effect == Effect::note) return;  // Beside the point.
+  if (s.level == Level::no && advisory.effect == Effect::note) return;  // It does not matter here.
   if (!match.certain) {
     s.reasons.push_back("It cannot be told whether this holds here: " + advisory.happens);
   } else {
@@ -233,7 +234,7 @@ void apply_overrides_in_force(const facts::Environment& environment, const Targe
   }
 }
 
-// What the installed PyTorch holds code for, read from its files.
+// Applies what the installed PyTorch has code for, as read from its files.
 void apply_installed(const facts::Facts& facts, const Target& target, Suitability& s) {
   const facts::Torch& torch = facts.python.torch;
   if (!torch.targets || !torch.version || !torch.kind || *torch.kind != facts::TorchKind::rocm) {

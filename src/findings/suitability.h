@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a GPU is worth running machine learning on, graded by what is known: which software, with
-// what risk, what speaks against it here, what to use instead, and the test that decides. Never one
-// property alone: that an APU shares the system's memory is no reason by itself (Strix Halo and
-// MI300A are official, Cezanne is not).
+// Grades whether a GPU is worth running machine learning on: with which software, at what risk,
+// what speaks against it here, what to use instead, and which test decides. One property alone
+// never decides: sharing the system's memory, for example, is no reason against an APU (Strix Halo
+// and MI300A are official, Cezanne is not).
 #pragma once
 
 #include <optional>
@@ -15,16 +15,16 @@
 namespace headroom::findings {
 
 enum class Level {
-  stable,   // Official, or dropped with a stack that carries it; and nothing known-bad here.
-  attempt,  // Worth a try that can be taken back ("try").
-  no,       // Nothing dependable.
+  stable,   // Official, or dropped but carried by an older stack; nothing known to be bad here.
+  attempt,  // Worth a try that can be undone ("try").
+  no,       // Nothing works dependably.
 };
 
-// Whose software carries the GPU's code.
+// Which software carries the GPU's code.
 enum class StackRoute { official, community, override, old_stack, none };
 
 struct OverrideAdvice {
-  std::string value;  // Of HSA_OVERRIDE_GFX_VERSION.
+  std::string value;  // The value of HSA_OVERRIDE_GFX_VERSION.
   knowledge::Risk risk = knowledge::Risk::medium;
   std::string why;
 };
@@ -45,10 +45,10 @@ struct Suitability {
   std::vector<std::string> sources;  // and its sources, written out.
 };
 
-// Nothing where the GPU's target is not known: then nothing can be said.
+// Returns nothing if the GPU's target is not known.
 std::optional<Suitability> assess(const Subject& subject, const facts::Gpu& gpu);
 
-// amdgpu drives this GPU, and KFD's list, as far as it can be read, does not have it.
+// Whether amdgpu drives this GPU, but KFD's list, as far as it can be read, does not have it.
 bool lacks_compute_node(const facts::Facts& facts, const facts::Gpu& gpu);
 
 std::string_view to_string(Level level);

@@ -29,7 +29,7 @@ std::vector<Event> make_timeline(const LogSubject& subject, std::size_t most) {
   for (const Observation& one : subject.log.all()) {
     const Role role = one.signature->role;
     if (!tells_a_story(role)) continue;
-    // A vague word of failure in a line that is known to be harmless.
+    // The line has a vague word of failure but is known to be harmless.
     const bool fails = role == Role::failure || role == Role::consequence;
     if (!fails || is_failure(subject.log, one)) story.push_back(&one);
   }
@@ -39,8 +39,8 @@ std::vector<Event> make_timeline(const LogSubject& subject, std::size_t most) {
   std::vector<Event> events;
   for (std::size_t i = 0; i < story.size(); ++i) {
     const Observation* one = story[i];
-    // The table of signatures goes from the general to the special: of several that one line
-    // matches the last one says most.
+    // The table of signatures goes from the general to the special, so if a line matches several,
+    // the last one says the most.
     const bool more_on_this_line =
         i + 1 < story.size() && story[i + 1]->log == one->log && story[i + 1]->line == one->line;
     if (more_on_this_line) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened, in the order of the logs: failures, what followed from them, and the last sign of
-// work before each; the same thing over and over is one event.
+// Makes a timeline in the order of the logs: failures, their consequences, and the last sign of
+// work before each. Repetitions are one event.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 namespace headroom::findings {
 
 struct Event {
-  std::string time;  // As the log writes it; empty: it does not say.
+  std::string time;  // As the log writes it; empty if it has none.
   std::string log;
   std::uint64_t line = 0;
   std::string origin;  // The container, unit or rank; may be empty.
   std::string what;
   std::uint64_t times = 1;
-  std::string last_time;  // Of the last, where there are several.
+  std::string last_time;  // The time of the last repetition, if there are several.
   knowledge::Role role = knowledge::Role::failure;
 };
 
-// At most `most` events: those in the middle give way.
+// Returns at most `most` events; those in the middle are left out.
 std::vector<Event> make_timeline(const LogSubject& subject, std::size_t most = 40);
 
 }  // namespace headroom::findings

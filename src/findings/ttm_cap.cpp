@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ttm-cap: TTM's default lets an APU's GPU have half of the RAM, whatever the other layers say. The
-// limit that counts was taken when the driver loaded: raising the live file later changes nothing
-// for ROCm.
+// limit was taken when the driver loaded, so raising the live file later changes nothing for ROCm.
 #include <fmt/format.h>
 
 #include "findings/apu_limits.h"
@@ -32,8 +31,8 @@ std::vector<std::string> explain(const facts::Gpu& gpu, const facts::MachineFact
   return reasons;
 }
 
-// A carve-out larger than the limit lies idle because of the kernel or of gttsize; raising TTM's
-// limit is then the lesser remedy, and the rules of those two speak.
+// Whether a carve-out larger than the limit lies idle because of the kernel or of gttsize. Raising
+// TTM's limit would help less then, so the rules for those two report it.
 bool carve_out_is_the_point(const facts::Gpu& gpu, const facts::MachineFacts& machine,
                             const ApuLimit& limit) {
   if (!gpu.vram_total || *gpu.vram_total <= limit.limit) return false;

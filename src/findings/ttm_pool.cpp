@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ttm-pool-large: TTM keeps pages after they were freed, to hand them out again (ttm_pool.c,
-// page_pool_size). They are neither in use nor free, and cheap to get back.
+// page_pool_size). They are neither in use nor free, and easy to get back.
 #include <fmt/format.h>
 
 #include "findings/memory_use.h"

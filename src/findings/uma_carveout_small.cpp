@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// uma-carveout-small: an APU whose hipMalloc can only take the BIOS carve-out, and that is small.
-// Kernels before 6.10 work so whatever GTT says.
+// uma-carveout-small: on this APU hipMalloc can take only the BIOS carve-out, and that is small.
+// Kernels before 6.10 work like this whatever GTT says.
 #include <fmt/format.h>
 
 #include "findings/memory_use.h"

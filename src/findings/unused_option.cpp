@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // unused-option: pages_limit is set for a TTM that the driver does not use. AMD's DKMS driver
-// brings its own, amdttm; an option for ttm then changes nothing, without any message.
+// brings its own, amdttm; then an option for ttm changes nothing, and no message says so.
 #include <fmt/format.h>
 
 #include "findings/rules.h"

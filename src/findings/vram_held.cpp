@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// vram-held-by-other: living processes really hold the memory. The one mistake to prevent is
-// calling this fragmentation: nothing inside the new job can help, only the holder can.
+// vram-held-by-other: living processes really hold the memory. This must not be taken for
+// fragmentation: nothing inside the new job can help, only the holder can.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -16,7 +16,7 @@ Bytes of(const facts::Holder& holder, bool in_gtt) {
   return amount ? *amount : Bytes{};
 }
 
-// Holders too small to matter are shown in the table, not blamed.
+// Holders that are too small to matter are shown in the table but not blamed.
 bool matters(const facts::Holder& holder, bool in_gtt, const MemoryUse& use) {
   return share(of(holder, in_gtt), use.capacity) >= 0.05;
 }
@@ -121,7 +121,7 @@ std::string make_title(const facts::Facts& facts, const facts::Gpu& gpu, const M
                      title_of(gpu), who);
 }
 
-// Where every process can be seen, memory of dead ones or of none is vram-orphaned's to explain.
+// If every process is visible, memory of dead processes, or of none, is left to vram-orphaned.
 bool held_by_the_living(const facts::Facts& facts, const facts::Gpu& gpu, const MemoryUse& use) {
   if (facts.machine.in_container() || !facts.machine.processes_visible) return true;
   const bool in_gtt = on_gtt(gpu);
@@ -141,7 +141,7 @@ std::vector<Finding> find(const Subject& subject) {
     const auto use = memory_use(gpu);
     if (!use || share(*use->used, use->capacity) < crowded_share) continue;
     if (!held_by_the_living(facts, gpu, *use)) continue;
-    // A desktop fills a small carve-out by itself; that is the carve-out's fault.
+    // A desktop alone fills a small carve-out; then the carve-out is to blame.
     if (use->capacity < 2_GiB) continue;
     Finding finding;
     finding.id = "vram-held-by-other";

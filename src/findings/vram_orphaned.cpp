@@ -43,7 +43,7 @@ Verdict verdict_of(const MemoryUse& use) {
   return share(*use.used, use.capacity) >= full_share ? Verdict::broken : Verdict::limited;
 }
 
-// Processes that KFD still lists and that no longer exist.
+// Finds processes that KFD still lists but that no longer exist.
 std::optional<Finding> find_dead(const facts::Facts& facts, const facts::Gpu& gpu,
                                  const MemoryUse& use) {
   Bytes dead;
@@ -68,7 +68,7 @@ std::optional<Finding> find_dead(const facts::Facts& facts, const facts::Gpu& gp
     return finding;
   }
   finding.severity = Severity::error;
-  // With hidepid, or without root, a living process of another user may be out of sight.
+  // With hidepid, or without root, another user's living process may be invisible.
   finding.claim = Claim{verdict_of(use),
                         facts.holders_complete ? 0.9 : 0.65,
                         {{"vram-held-by-other", facts.holders_complete ? 0.05 : 0.3,
@@ -95,10 +95,11 @@ std::optional<Finding> find_unowned(const facts::Facts& facts, const facts::Gpu&
   return finding;
 }
 
-// Memory that is lost until a reboot is worth a verdict before the GPU is crowded.
+// Memory that is lost until a reboot counts from this share on, even if the GPU is not crowded.
 constexpr double noticeable_share = 0.25;
 
-// KFD's own account, which only root reads: with no compute process alive it ought to be zero.
+// Looks at KFD's own account, which only root can read: without a living compute process it should
+// be zero.
 std::optional<Finding> find_leak(const facts::Facts& facts, const facts::Gpu& gpu,
                                  const MemoryUse& use) {
   const auto& used =

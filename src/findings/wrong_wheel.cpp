@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wrong-wheel: the torch that jobs here would import was built for CUDA, or for no GPU at all, and
-// an AMD GPU is there to be used.
+// wrong-wheel: the torch that jobs here would import was built for CUDA, or for no GPU at all,
+// although an AMD GPU could be used.
 #include <fmt/format.h>
 
 #include <algorithm>

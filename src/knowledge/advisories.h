@@ -59,7 +59,7 @@ struct Advisory {
   std::optional<FirmwareCondition> firmware;
   std::string unless_module, unless_key, unless_value;  // The parameter that avoids it, or empty.
   Effect effect = Effect::note;
-  std::string cause;  // causes.md's id; empty unless the effect is bad.
+  std::string cause;  // An id of docs/causes.md; empty unless the effect is bad.
   std::string happens;
   std::vector<std::string> to_do;
   Origin origin;

@@ -28,7 +28,7 @@ enum class Risk { low, medium, dangerous };
 // what is in VRAM; each ends every job on the GPU.
 enum class Reset { mode1, mode2, baco_or_mode1, baco_or_legacy };
 
-// contracts.md, `support`: how a target can be used with ROCm today.
+// How a target can be used with ROCm today; the column "support" of docs/gpus.md.
 enum class Support {
   official,     // The current ROCm release lists it.
   community,    // Never listed, but built and released by TheRock.

@@ -12,9 +12,9 @@
 
 namespace headroom::machine {
 
-// Length from `offset` on of the zstd frames (RFC 8878) or of the lz4 blocks ("legacy" format:
-// lz4's doc/lz4_Frame_format.md) that begin there; nullopt for the other compressions. Fails with
-// invalid where the framing is cut short or makes no sense.
+// Returns the length of the zstd frames (RFC 8878) or of the lz4 blocks (the "legacy" format in
+// lz4/lz4: doc/lz4_Frame_format.md) that begin at `offset`; nullopt for other compressions. Fails
+// with invalid if the framing is cut short or makes no sense.
 Result<std::optional<std::uint64_t>> compressed_length(Compression compression,
                                                        const RandomAccess& packed,
                                                        std::uint64_t offset);

@@ -16,7 +16,7 @@ namespace headroom::plan {
 // One limit as it should be once the change is in force.
 struct PredictedRung {
   std::string gpu;   // PCI address.
-  std::string rung;  // contracts.md: "ttm", "pool", …
+  std::string rung;  // As in docs/check.md: "ttm", "pool", …
   Bytes limit;
   bool binding = false;
   bool at_most = false;  // It depends on what is free when the driver loads; the limit is a bound.

@@ -69,8 +69,8 @@ Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTabl
   read_links(files, topology, facts);
   facts.python = read_python(files, {surroundings.python, shell.get("PATH"), shell.get("HOME"),
                                      shell.get("LD_LIBRARY_PATH")});
-  // Only a GPU has holders; without one, a walk through every process would be for nothing. And
-  // before KFD is asked, because asking makes this process one of KFD's.
+  // Without a GPU, going through every process would be useless. This comes before KFD is asked,
+  // because asking makes this process one of KFD's.
   const auto processes = facts.gpus.empty() ? facts::Processes{} : read_processes(files);
   if (surroundings.ask_kfd) ask_kfd(files, facts.gpus);
   complete_gpus(facts, processes, tables);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine → Facts: reads what check needs and nothing else, and never writes. It opens no device
-// node and no debugfs file (some of those reset the GPU when read), and reads no file that wakes a
-// sleeping GPU.
+// Reads the Facts of a machine: what check needs and nothing else; it never writes. It opens no
+// device node and no debugfs file (some of those reset the GPU when read), and reads no file that
+// wakes a sleeping GPU.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@
 
 namespace headroom::probe {
 
-// Fails with not_found only if the root is no machine: neither /proc nor /sys is in it. Anything
-// else that cannot be read is a fact that is missing.
+// Fails with not_found only if the root is no machine, with neither /proc nor /sys in it. Anything
+// else that cannot be read is a missing fact.
 Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTables& tables,
                            const Surroundings& surroundings = {});
 

@@ -19,7 +19,8 @@ using facts::BootTraces;
 using facts::Text;
 using machine::Files;
 
-// Where an EFI system partition, or the partition beside it that holds kernels, is mounted.
+// The folders where an EFI system partition, or the partition beside it that holds kernels, is
+// mounted.
 constexpr std::array boot_folders = {"/boot", "/efi", "/boot/efi"};
 
 class Reader {
@@ -59,7 +60,7 @@ class Reader {
     setup_.unseen.push_back(Text(to_missing(error), facts::Source{path, 0, ""}));
   }
 
-  // Adds the file, under the name that is left once links are followed.
+  // Adds the file, under its name with links followed.
   Seen add(const std::string& path) {
     auto text = files_.read(path);
     if (!text) {
@@ -77,7 +78,7 @@ class Reader {
     return Seen::here;
   }
 
-  // Adds the files in a folder whose names end so; how many there are.
+  // Adds the files in a folder whose names end in `suffix`; returns how many there are.
   std::size_t add_folder(const std::string& folder, std::string_view suffix) {
     const auto names = files_.list(folder);
     if (!names) {
@@ -143,7 +144,8 @@ class Reader {
     }
   }
 
-  // Red Hat's older releases keep the whole menu on the ESP; a stub there only names another file.
+  // Older Red Hat releases keep the whole menu on the ESP; elsewhere the file there is a stub that
+  // only names another file.
   bool is_whole_menu(const std::string& path) const {
     const auto text = files_.read(path);
     return text && (text->find("menuentry") != std::string::npos ||
@@ -178,7 +180,7 @@ class Reader {
     const bool systemd = traces_.loader_info && traces_.loader_info->starts_with("systemd-boot");
     for (const char* folder : boot_folders) {
       const std::string loader = std::string(folder) + "/loader";
-      // A partition that only root may look into need not have any of this.
+      // A partition that only root can list need not have any of this.
       const auto listed = files_.list(loader);
       if (!listed && listed.error().code == Errc::not_found) continue;
       const bool expected = systemd || setup_.grub_config.empty() || loader == "/boot/loader";
@@ -214,7 +216,7 @@ class Reader {
     traces_.preset = add_folder("/etc/mkinitcpio.d", ".preset") > 0;
     add_folder("/etc/mkinitcpio.conf.d", ".conf");
     add_folder("/etc/dracut.conf.d", ".conf");
-    // What an earlier change of headroom's left.
+    // A change that headroom made earlier may have left these.
     add("/etc/systemd/system/headroom-confirm.service");
     add("/etc/systemd/system/multi-user.target.wants/headroom-confirm.service");
     for (const char* folder : {"/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d"}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a machine boots: its boot loader, the tools that write the kernel command line and the
-// initramfs, and every file that a change of either may touch. Never fails: what could not be read
-// is missing with its reason, and listed in BootSetup::unseen.
+// Reads how a machine boots: its boot loader, the tools that write the kernel command line and the
+// initramfs, and every file that a change of either may touch. It never fails: what could not be
+// read is missing with its reason, and listed in BootSetup::unseen.
 #pragma once
 
 #include "facts/boot_setup.h"

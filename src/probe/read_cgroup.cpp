@@ -12,14 +12,14 @@ using facts::Text;
 using facts::Why;
 using machine::Files;
 
-// Groups without a file (the root, or a controller that is off there) have no limit; a file that
-// could not be read may hold any.
+// A group without the file (the root, or one whose controller is off) has no limit; a file that
+// could not be read may hold any limit.
 bool may_hold_any(const facts::Missing& missing) {
   return missing.why != Why::not_present && missing.why != Why::not_limited;
 }
 
-// Limits of outer groups hold for the inner ones too: the smallest counts. Without any, the best
-// reason is kept: "no limit is set" is an answer, "not there" is none.
+// Limits of outer groups also hold for inner ones, so the smallest counts. If there is none, the
+// best reason is kept: "no limit is set" is an answer, "not there" is not.
 Fact<Bytes> find_tightest(const Files& files, const std::string& base,
                           const std::vector<std::string>& groups, const std::string& name) {
   Fact<Bytes> tightest;

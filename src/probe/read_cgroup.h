@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control groups that limit this process, from its own group up to the root of the tree.
+// Reads the limits of this process's control groups, from its own group up to the root of the tree.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace headroom::probe {
 
-// "/a/b" → "/a/b", "/a", "": every group that a process in /a/b is in, its own first.
+// Lists every group that a process in `group` is in, its own first: "/a/b" → "/a/b", "/a", "".
 std::vector<std::string> groups_upward(std::string group);
 
-// Of a captured machine without /proc/self: the limits at the root of its tree.
+// For a captured machine without /proc/self, reads the limits at the root of its tree.
 facts::CgroupLimits read_cgroup(const machine::Files& files);
 
 }  // namespace headroom::probe

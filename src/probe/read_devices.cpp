@@ -21,7 +21,7 @@ using facts::Why;
 using machine::Files;
 
 // 0x03xxxx is a display controller, 0x12xxxx a processing accelerator (Instinct). Headless GPUs,
-// laptop GPUs and APUs are 0x0380, so no finer test holds.
+// laptop GPUs and APUs are 0x0380, so a finer test would miss some.
 bool is_graphics(std::uint64_t pci_class) {
   return pci_class >> 16U == 0x03 || pci_class >> 16U == 0x12;
 }
@@ -30,9 +30,9 @@ bool is_card(std::string_view name) {  // "card1", not its connector "card1-DP-1
   return name.starts_with("card") && parse_u64(name.substr(4)).has_value();
 }
 
-// Where the files of each graphics device are, by PCI address. DRM is asked too: captures may hold
-// only one of the two folders. Platform devices (the partitions of MI300) have no PCI address and
-// are left out. What could not be read of one that may be graphics leaves open what there is.
+// Finds the folder of each graphics device, by PCI address. DRM is searched too, since a capture
+// may hold only one of the two. Platform devices (the partitions of MI300) have no PCI address and
+// are left out. If a device that may be a GPU cannot be read, `looked` becomes missing.
 std::map<std::string, std::string> find_folders(const Files& files, Fact<bool>& looked) {
   std::optional<Fact<bool>> overlooked;
   std::map<std::string, std::string> folders;
@@ -112,7 +112,8 @@ void read_render_node(const Files& files, PciGpu& gpu) {
       read_answer("ownership of " + node, [&] { return machine::read_ownership(files, node); }));
 }
 
-// Opening the render node wakes a sleeping GPU, and another driver would not understand.
+// Opening the render node wakes a sleeping GPU, and another driver would not understand the
+// question.
 facts::DriverAnswers ask_driver(const Files& files, const PciGpu& gpu) {
   const std::string what = "AMDGPU_INFO of " + gpu.render_node.source().path;
   const bool ours = gpu.driver && *gpu.driver == "amdgpu" && gpu.render_minor;
@@ -123,9 +124,9 @@ facts::DriverAnswers ask_driver(const Files& files, const PciGpu& gpu) {
       read_answer(what, [&] { return machine::read_amdgpu_info(files, *gpu.render_minor); }));
 }
 
-// mem_info_* are counters of the driver and wake nothing; what a sleeping card had in VRAM was
-// moved out, so its use says nothing. gpu_busy_percent and the like are never read: older drivers
-// wake the GPU.
+// mem_info_* are counters of the driver, and reading them wakes nothing. A sleeping card's VRAM was
+// moved out, so its use says nothing. gpu_busy_percent and similar files are never read, because
+// older drivers wake the GPU for them.
 void read_memory(const Files& files, PciGpu& gpu) {
   const auto read = [&](const char* name) {
     return facts::parse_byte_count(read_text(files, gpu.folder + "/" + name));
@@ -142,7 +143,7 @@ void read_memory(const Files& files, PciGpu& gpu) {
   gpu.gtt_used = read("mem_info_gtt_used");
 }
 
-// The driver keeps these numbers in memory: reading them wakes nothing.
+// The driver keeps these numbers in memory, so reading them wakes nothing.
 void read_firmware(const Files& files, PciGpu& gpu) {
   gpu.firmware.vbios = facts::parse_word(read_text(files, gpu.folder + "/vbios_version"));
   const std::string folder = gpu.folder + "/fw_version";

@@ -27,14 +27,15 @@ class Reader {
     keep(facts::parse_snippet(read_text(files_, path), scope));
   }
 
-  // The files of a folder whose names end so, in the order in which they are applied.
+  // Reads the files of a folder whose names end in `ending`, in the order in which they are
+  // applied.
   void read_folder(const std::string& folder, std::string_view ending, Scope scope) {
     for (const std::string& name : list(folder)) {
       if (name.ends_with(ending)) read_snippet(folder + "/" + name, scope);
     }
   }
 
-  // Units of the administrator, and the fragments beside them ("NAME.service.d/*.conf").
+  // Reads the administrator's units, and the drop-ins beside them ("NAME.service.d/*.conf").
   void read_units(const std::string& folder, std::string_view ending, Scope scope) {
     for (const std::string& name : list(folder)) {
       const std::string path = folder + "/" + name;

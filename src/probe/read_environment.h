@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings for a GPU's sake, wherever this machine has them: shells, logins, services, containers,
-// running jobs, module options and the kernel command line. An environment may hold secrets, so
-// only what the table of knobs knows is kept.
+// Reads settings that concern GPUs, wherever this machine has them: shells, logins, services,
+// containers, running jobs, module options and the kernel command line. An environment may hold
+// secrets, so only settings in the table of knobs are kept.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@
 namespace headroom::probe {
 
 struct EnvironmentPlaces {
-  const facts::MachineFacts& machine;  // Its module options are settings too.
-  const facts::Processes& processes;   // Those that have a GPU open.
+  const facts::MachineFacts& machine;  // Module options are settings too.
+  const facts::Processes& processes;   // The processes that have a GPU open.
   const Shell& shell;
 };
 facts::Environment read_environment(const machine::Files& files, const EnvironmentPlaces& places,

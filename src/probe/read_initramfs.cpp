@@ -15,7 +15,8 @@ using facts::InitramfsCopy;
 using facts::Text;
 using machine::Files;
 
-// Of images below the machine's id none is looked for: a capture has another id.
+// Images in a folder named after the machine's id are not searched, because a capture has another
+// id.
 std::string find_image(const Files& files, const Text& kernel) {
   if (!kernel) return "";
   const Text package =
@@ -31,7 +32,7 @@ std::string find_image(const Files& files, const Text& kernel) {
   return "";
 }
 
-// not_present: the image does not hold it. A record keeps the answer, not the image.
+// Is not_present if the image does not hold the file. A recording keeps this answer, not the image.
 Text read_copy(const Files& files, const std::string& image, const std::string& name) {
   return read_answer(image, [&] {
     return files.derive("initramfs" + image + name, [&]() -> Result<std::string> {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The initramfs of the running kernel: where it is, and what it holds of files that should be in
-// force and are not.
+// Looks into the initramfs of the running kernel for files that should be in force but are not.
 #pragma once
 
 #include <string>
@@ -11,8 +10,9 @@
 
 namespace headroom::probe {
 
-// Copies of the files of modprobe.d whose options are not in force. Empty where every option is in
-// force, or the image is not found: no image is opened then, because reading one takes a second.
+// Returns the image's copies of the files in modprobe.d whose options are not in force. Empty if
+// every option is in force, when no image is opened (reading one takes a second), or if the image
+// is not found.
 std::vector<facts::InitramfsCopy> read_initramfs_copies(const machine::Files& files,
                                                         const facts::Facts& facts);
 

@@ -14,9 +14,9 @@ using facts::Why;
 
 struct Place {
   const char* folder;
-  const char* own;  // The administrator's counterpart, which the loader searches too.
+  const char* own;  // The administrator's folder beside it, which the loader searches too.
 };
-// Debian's and Ubuntu's folders, Fedora's and openSUSE's, Arch's.
+// The folders of Debian and Ubuntu, of Fedora and openSUSE, and of Arch.
 constexpr std::array places = {
     Place{"/usr/lib/x86_64-linux-gnu", "/usr/local/lib/x86_64-linux-gnu"},
     Place{"/usr/lib/aarch64-linux-gnu", "/usr/local/lib/aarch64-linux-gnu"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of libdrm's parts the system has, under which names.
+// Reads which of libdrm's libraries the system has, and under which names.
 #pragma once
 
 #include "facts/system_libraries.h"

@@ -23,7 +23,7 @@ using facts::Text;
 using facts::Why;
 using machine::Files;
 
-// A bridge is above many GPUs, so each device is read once.
+// One bridge can be above many GPUs, so each device is read only once.
 using KnownDevices = std::map<std::string, PcieDevice>;
 
 constexpr std::size_t bridges_max = 16;  // PCIe cannot stack more switches than this usefully.
@@ -47,7 +47,7 @@ const PcieDevice& read_device(const Files& files, const std::string& folder, Kno
   return known.emplace(folder, std::move(device)).first->second;
 }
 
-// The device and the bridges above it: the folders of /sys/devices are nested as the bus is.
+// Reads the device and the bridges above it; folders in /sys/devices are nested like the bus.
 std::vector<PcieDevice> read_path(const Files& files, std::string at, KnownDevices& known) {
   std::vector<PcieDevice> path;
   if (!at.starts_with("/sys/devices/")) return path;
@@ -58,8 +58,8 @@ std::vector<PcieDevice> read_path(const Files& files, std::string at, KnownDevic
   return path;
 }
 
-// A translating IOMMU has a group per device; without groups the command line, or the absence of
-// any IOMMU, tells.
+// A translating IOMMU has a group for each device. Without groups, the command line or the absence
+// of any IOMMU tells the mode.
 Fact<IommuMode> read_iommu(const Files& files, const Folder& folder,
                            const Fact<IommuMode>& otherwise) {
   const auto link = files.read_link(folder.real + "/iommu_group");
@@ -101,8 +101,8 @@ Connection read_connection(const Files& files, const Gpu& gpu, const Fact<IommuM
   return connection;
 }
 
-// The ports on the way from a GPU to the lowest bridge that another GPU is below too. Reading their
-// whole configuration takes a millisecond each, so no others are read.
+// Lists the ports between each GPU and the lowest bridge that it shares with another GPU. Reading a
+// port's whole configuration takes a millisecond, so no others are read.
 std::vector<std::string> ports_to_read(const std::vector<Gpu>& gpus) {
   std::vector<std::string> folders;
   for (const Gpu& gpu : gpus) {
@@ -131,7 +131,7 @@ void read_interconnect(const Files& files, Facts& facts) {
   facts::Interconnect& interconnect = facts.interconnect;
   interconnect.shm =
       facts::parse_shm_size(read_text(files, "/proc/mounts"), facts.machine.memory.total);
-  // Of a capture, the limits of its first process; they were not this shell's.
+  // A capture has the limits of its first process, since this shell is not on that machine.
   const std::string limits = files.is_real() ? "/proc/self/limits" : "/proc/1/limits";
   interconnect.memlock = facts::parse_memlock(read_text(files, limits));
   const std::string fabric = "/sys/class/infiniband";
@@ -165,7 +165,7 @@ void read_links(const Files& files, const Topology& topology, Facts& facts) {
   }
   const Fact<IommuMode> setting = read_iommu_setting(files);
   KnownDevices known;
-  std::map<std::string, Connection> connections;  // Partitions share the card's folder.
+  std::map<std::string, Connection> connections;  // Partitions of a card share its folder.
   for (Gpu& gpu : facts.gpus) {
     const auto [place, is_new] = connections.try_emplace(gpu.folder);
     if (is_new) place->second = read_connection(files, gpu, setting, known);

@@ -34,8 +34,8 @@ void read_distribution(const Files& files, MachineFacts& machine) {
   }
 }
 
-// Marks that container engines leave, surest first. Kubernetes runs others' engines, so it is asked
-// first.
+// Looks for marks that container engines leave, the surest first. Kubernetes uses other engines, so
+// it is checked before them.
 Text find_container(const Files& files) {
   const auto here = [&](const char* path, const char* kind) {
     return Text(std::string(kind), Source{path, 0, ""});
@@ -56,7 +56,8 @@ Text find_container(const Files& files) {
   return {Missing{Why::not_present, "no mark of a container"}, Source{"/", 0, ""}};
 }
 
-// modprobe reads its folders in this order; of one file name only the first folder's counts.
+// modprobe reads its folders in this order; if several have a file of the same name, only the first
+// counts.
 std::vector<ModuleOption> read_options(const Files& files) {
   std::vector<ModuleOption> options;
   std::vector<std::string> seen;
@@ -90,7 +91,7 @@ std::string find_ttm_module(const Files& files) {
   return files.exists("/sys/module/amdttm/parameters/pages_limit") ? "amdttm" : "ttm";
 }
 
-// The parameter's file is readable to root only; then what asked for it stands in.
+// Only root can read the parameter's file; if it cannot be read, the option that sets it is used.
 Fact<Bytes> find_gttsize(const MachineFacts& machine) {
   Text mib = machine.parameters.at("amdgpu.gttsize");
   const ModuleOption* option = machine.option("amdgpu", "gttsize");
@@ -107,8 +108,8 @@ Fact<Bytes> find_gttsize(const MachineFacts& machine) {
   return {Bytes{*number << 20U}, mib.source()};
 }
 
-// The parameters that limit memory or that people set; of some hundred, so that a check stays
-// quick.
+// Reads the parameters that limit memory or that people set. There are about a hundred others,
+// which are skipped so that a check stays quick.
 std::map<std::string, Text> read_parameters(const Files& files, const std::string& ttm) {
   constexpr std::array amdgpu = {
       "cwsr_enable", "gartsize",      "gpu_recovery", "gttsize",   "lockup_timeout",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine around the GPUs: kernel, memory, module options, container, control groups.
+// Reads the machine around the GPUs: kernel, memory, module options, container, control groups.
 #pragma once
 
 #include "facts/machine_facts.h"

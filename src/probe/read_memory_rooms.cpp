@@ -12,7 +12,7 @@
 namespace headroom::probe {
 namespace {
 
-// A limit and the usage that it is a limit of. Version 1 counts memory, and memory with swap.
+// A limit and the usage that it limits. Version 1 counts memory, and memory with swap.
 struct Bound {
   const char* limit;
   const char* usage;
@@ -37,7 +37,8 @@ std::vector<facts::MemoryRoom> read_memory_rooms(const machine::Files& files) {
     const std::string folder = base + group;
     for (const Bound& bound : is_v1 ? bounds_v1 : bounds_v2) {
       const facts::Text limit = read_text(files, folder + bound.limit);
-      if (!facts::parse_memory_limit(limit)) continue;  // Most have none; the rest costs more.
+      // Most groups have no limit, and the rest costs more.
+      if (!facts::parse_memory_limit(limit)) continue;
       auto room = facts::group_room(group, limit, read_text(files, folder + bound.usage),
                                     read_text(files, folder + "/memory.stat"));
       if (room) rooms.push_back(*std::move(room));

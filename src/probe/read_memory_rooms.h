@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this process may still take of the machine's memory, and of the memory of each control group
-// that it is in. A few small files, so that it can be asked while memory is being taken.
+// Reads how much memory this process may still take from the machine, and from each control group
+// that it is in. It reads a few small files, so it can be called while memory is being taken.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,9 @@
 
 namespace headroom::probe {
 
-// Empty where neither /proc/meminfo nor a limit can be read: then nothing is known. In groups of
-// version 2 memory.high is a limit as well: beyond it the kernel lets them all but stand still.
+// Returns an empty list if neither /proc/meminfo nor any limit can be read. In version 2,
+// memory.high counts as a limit as well: above it the kernel slows a group down until it hardly
+// runs.
 std::vector<facts::MemoryRoom> read_memory_rooms(const machine::Files& files);
 
 }  // namespace headroom::probe

@@ -39,9 +39,9 @@ std::optional<std::uint64_t> manager_of(const Files& files, const std::string& f
   return dot == std::string_view::npos ? std::nullopt : parse_u64(rest.substr(0, dot));
 }
 
-// What workers call themselves: the command line that Python's multiprocessing gives a child that
-// it starts anew, the thread name of PyTorch's loaders. Forked children without such a name look
-// like any other process and are not taken for one.
+// Whether a process names itself a worker: by the command line that Python's multiprocessing gives
+// to a child it spawns, or by the thread name of PyTorch's loaders. Forked children without such a
+// name look like any other process and are not counted.
 bool calls_itself_worker(const Files& files, const std::string& folder,
                          const std::optional<facts::ProcessStat>& stat) {
   if (stat && stat->name.starts_with("pt_data_worker")) return true;
@@ -55,7 +55,8 @@ bool calls_itself_worker(const Files& files, const std::string& folder,
   });
 }
 
-// Children whose parent ends go to the first process, or to their user's service manager.
+// Whether the parent is the first process or a user's service manager, to which children go when
+// their parent ends.
 bool collected_by_init(const Files& files, std::uint64_t parent) {
   if (parent == 1) return true;
   const auto stat = read_stat(files, parent);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who has the GPUs open and what shows a picture with them, for reclaim.
+// Reads which processes have the GPUs open and what uses them for a display, for reclaim.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace headroom::probe {
 
-// `own_pid` is this program's, 0 where the machine is a captured one. Of debugfs only folders are
-// listed, and no file is opened.
+// `own_pid` is this program's PID, or 0 for a captured machine. In debugfs only folders are listed;
+// no file is opened.
 facts::Occupancy read_occupancy(const machine::Files& files, const std::vector<facts::Gpu>& gpus,
                                 std::uint64_t own_pid);
 

@@ -18,8 +18,9 @@ bool is_gpu_node(std::string_view target) {
   return target.starts_with("/dev/dri/") || target == "/dev/kfd";
 }
 
-// comm is cut to 15 characters; the program's own name is better where it can be read. Arguments
-// may hold secrets and are not kept; programs that write a title over them put blanks between.
+// comm is cut to 15 characters, so the program's own name is used if it can be read. Arguments may
+// hold secrets and are not kept; programs that overwrite them with a title put blanks between the
+// words.
 std::string read_command(const Files& files, const std::string& folder) {
   const auto comm = files.read(folder + "/comm");
   std::string name(comm ? trim(*comm) : "");
@@ -31,8 +32,8 @@ std::string read_command(const Files& files, const std::string& folder) {
   return program.empty() ? name : program.substr(program.rfind('/') + 1);
 }
 
-// The descriptors that may be DRM clients: those whose link leads to a GPU; where links cannot be
-// seen (captures leave them out), all.
+// Finds the descriptors that may be DRM clients: those whose link leads to a GPU, or all of them if
+// links cannot be seen (captures leave them out).
 std::vector<std::string> find_descriptors(const Files& files, const std::string& folder,
                                           Process& process, bool& complete) {
   std::vector<std::string> candidates;
@@ -50,7 +51,7 @@ std::vector<std::string> find_descriptors(const Files& files, const std::string&
   return candidates;
 }
 
-// What one process has open of GPUs; its name is read only if that is anything.
+// Reads what one process has open on GPUs; its name is read only if that is anything.
 Process read_process(const Files& files, std::uint64_t pid, bool& complete) {
   const std::string folder = fmt::format("/proc/{}", pid);
   Process process;
@@ -129,7 +130,7 @@ facts::Processes read_processes(const Files& files) {
   const auto pids = files.list("/proc");
   bool complete = !hides_processes(files);
   bool any = false;
-  facts::Text users;  // Read once, and only where somebody is to be named.
+  facts::Text users;  // Read once, and only if a user has to be named.
   for (const std::string& name : pids ? *pids : std::vector<std::string>{}) {
     const auto pid = parse_u64(name);
     if (!pid) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that have a GPU open, by /proc and by KFD.
+// Reads the processes that have a GPU open, from /proc and from KFD.
 #pragma once
 
 #include "facts/holder.h"

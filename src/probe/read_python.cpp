@@ -19,13 +19,13 @@ using machine::Files;
 
 constexpr std::size_t path_folders_max = 64;
 
-// Where containers and installers put the Python that jobs run on; the system's own comes last.
+// The prefixes where containers and installers put Python; the system's own comes last.
 constexpr const char* usual_prefixes[] = {
     "/opt/venv",   "/venv",      "/app/.venv", "/opt/conda", "/opt/conda/envs/py_3.12",
     "/opt/python", "/usr/local", "/usr"};
-constexpr const char* superuser_home = "/root";  // Of most containers' jobs.
+constexpr const char* superuser_home = "/root";  // The home folder of jobs in most containers.
 
-// "/a/b" of "/a/b/c"; "/" of "/a".
+// Returns "/a/b" for "/a/b/c", and "/" for "/a".
 std::string parent(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
@@ -35,13 +35,13 @@ std::string last_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// "3.12" of "3.12.3".
+// Returns "3.12" for "3.12.3".
 std::string series(const std::string& version) {
   const std::size_t second = version.find('.', version.find('.') + 1);
   return version.find('.') == std::string::npos ? version : version.substr(0, second);
 }
 
-// The newest python3.N under PREFIX/lib.
+// Finds the newest python3.N under PREFIX/lib.
 Text find_version(const Files& files, const std::string& prefix) {
   const std::string folder = prefix + "/lib";
   Text found(Missing{Why::not_present, "no python3.N in it"}, Source{folder, 0, ""});
@@ -58,8 +58,8 @@ Text find_version(const Files& files, const std::string& prefix) {
   return found;
 }
 
-// What the interpreter's own name says, after its links: /usr/bin/python3 → python3.12. Of a
-// capture that kept the link and not the program, the link alone tells.
+// Takes the version from the interpreter's name after following links: /usr/bin/python3 →
+// python3.12. If a capture kept the link but not the program, the link tells.
 Text version_of(const Files& files, const std::string& executable) {
   const auto real = files.resolve(executable);
   const auto link = real ? real : files.read_link(executable);
@@ -84,7 +84,8 @@ void add_system_folders(const std::string& prefix, const std::string& version,
   folders.push_back(prefix + "/lib" + own + "/dist-packages");
 }
 
-// The Python of PREFIX, a virtual environment or an installation. False if there is none.
+// Reads the Python of PREFIX, a virtual environment or an installation. Returns false if there is
+// none.
 bool read_prefix(const Files& files, const std::string& prefix, const std::string& home,
                  PythonStack& stack) {
   const auto environment = facts::parse_pyvenv(read_text(files, prefix + "/pyvenv.cfg"));
@@ -107,8 +108,8 @@ bool read_prefix(const Files& files, const std::string& prefix, const std::strin
   return true;
 }
 
-// An interpreter in a virtual environment is known by the file beside its bin; any other belongs to
-// the installation that its links lead to.
+// An interpreter in a virtual environment is recognised by the file beside its bin folder; any
+// other belongs to the installation that its links lead to.
 bool read_executable(const Files& files, const std::string& executable, const std::string& home,
                      PythonStack& stack) {
   stack.interpreter = {executable, Source{executable, 0, ""}};
@@ -122,8 +123,7 @@ bool read_executable(const Files& files, const std::string& executable, const st
   return read_prefix(files, prefix, home, stack);
 }
 
-// pyenv puts a script in front of its interpreters; its file `version` names the one that is
-// chosen.
+// Finds the interpreter behind pyenv's script; pyenv's file `version` names the chosen one. Returns
 // "" for the system's.
 std::string behind_shim(const Files& files, const std::string& executable) {
   const std::string folder = parent(executable);
@@ -182,7 +182,8 @@ PythonStack read_usual(const Files& files, const std::string& home) {
     PythonStack stack;
     const std::string executable = prefix + "/bin/python3";
     const bool there = files.exists(executable);
-    if (!there && prefix == "/usr/local") continue;  // Its folders then belong to /usr's Python.
+    // The folders there then belong to the Python of /usr.
+    if (!there && prefix == "/usr/local") continue;
     if (there) {
       stack.interpreter = {executable, Source{executable, 0, ""}};
       stack.version = version_of(files, executable);
@@ -194,12 +195,13 @@ PythonStack read_usual(const Files& files, const std::string& home) {
   return first;
 }
 
-// Libraries of the system that would be loaded before those that a package brings.
+// Finds libraries of the system that would be loaded before those that a package brings.
 void read_preferred(const Files& files, const std::string& library_path, PythonStack& stack) {
   constexpr std::size_t entries_max = 8;
   for (const std::string_view entry : split(library_path, ':')) {
     if (!entry.starts_with('/') || entry.find("rocm") == std::string_view::npos) continue;
-    if (entry.find("-packages/") != std::string_view::npos) continue;  // A package's own.
+    // The entry is inside a package.
+    if (entry.find("-packages/") != std::string_view::npos) continue;
     if (stack.preferred.size() >= entries_max) break;
     std::string folder(entry);
     while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();

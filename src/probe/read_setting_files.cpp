@@ -25,7 +25,8 @@ bool is_recipe(std::string_view name) {
   return name.starts_with("Dockerfile") || name.starts_with("Containerfile");
 }
 
-// Folders of programs, not of people's projects; they are large.
+// Whether a folder is skipped, because it belongs to programs, not to a person's projects; such
+// folders are large.
 bool is_skipped(std::string_view name) {
   constexpr std::array skipped = {"node_modules", "site-packages", "__pycache__", "snap",
                                   "rocm",         "proc",          "sys",         "venv"};
@@ -52,7 +53,8 @@ class Reader {
     add_folder("/etc/systemd/user.conf.d", {".conf"});
     add_folder("/etc/security/limits.d", {".conf"});
     add_folder("/etc/udev/rules.d", {"headroom.rules"});
-    // The distribution's own come last: of two names for one file the owner's is kept.
+    // The distribution's folders come last, so that if a file has two names, the administrator's is
+    // kept.
     for (const char* folder : {"/etc/systemd/system", "/etc/systemd/user",
                                "/usr/lib/systemd/system", "/lib/systemd/system"}) {
       add_units(folder, {".service", ".slice"});
@@ -88,8 +90,8 @@ class Reader {
     }
   }
 
-  // The projects of containers that docker knows, by the labels that compose gives them; root alone
-  // can read them.
+  // Reads the compose projects of docker's containers, which compose names in labels; only root can
+  // read them.
   void read_compose_projects() {
     const std::string folder = "/var/lib/docker/containers";
     for (const std::string& name : list(folder)) {
@@ -118,7 +120,7 @@ class Reader {
     return names ? *std::move(names) : std::vector<std::string>{};
   }
 
-  // Links are not followed, so that no folder is searched twice or for ever.
+  // Links are not followed, so that no folder is searched twice or endlessly.
   bool is_real_folder(const std::string& path) const {
     return !files_.read_link(path) && files_.list(path).has_value();
   }

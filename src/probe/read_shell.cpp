@@ -10,7 +10,7 @@
 namespace headroom::probe {
 namespace {
 
-// Where Python and its libraries are found.
+// The variables that say where Python and its libraries are.
 constexpr std::array<std::string_view, 3> paths = {"PATH", "HOME", "LD_LIBRARY_PATH"};
 
 std::string keep_wanted(std::string_view environment, const knowledge::KnobTable& knobs) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment that jobs here start with. Of this system it is that of the shell that headroom
-// was started from, which main hands in; a capture keeps what was asked of it; of any other
-// captured container it is that of the first process, which hands it on.
+// The environment that jobs on this machine start with. On this system it is the environment of the
+// shell that started headroom, which main hands in. A capture keeps the variables that were asked
+// for; for any other captured container it is the environment of the first process, which passes it
+// on.
 #pragma once
 
 #include <string>
@@ -14,30 +15,30 @@
 
 namespace headroom::probe {
 
-// What main knows and the files do not.
+// What main knows but the machine's files do not tell.
 struct Surroundings {
-  std::string environment;  // This process's, NUL-separated NAME=VALUE; for the real root alone.
-  std::string python;       // --python; empty: look for one.
-  // Whether KFD is asked what it calls free. Whoever asks is one of KFD's processes until it ends,
-  // and in the way of taking the driver off a GPU.
+  std::string environment;  // This process's, as NUL-separated NAME=VALUE; only for the real root.
+  std::string python;       // The value of --python; if empty, one is searched.
+  // Whether to ask KFD how much memory is free. A process that asks stays one of KFD's processes
+  // until it ends, and so keeps the driver from being taken off a GPU.
   bool ask_kfd = true;
 };
 
 struct Shell {
-  facts::Text text;  // NUL-separated NAME=VALUE; only names that somebody asks for.
-  bool own = false;  // A shell's, not that of a container's first process.
+  facts::Text text;  // NUL-separated NAME=VALUE, only for names that are asked for.
+  bool own = false;  // Whether it is a shell's, and not that of a container's first process.
 
   std::string get(std::string_view name) const;  // Empty if it is not set.
   facts::Variables variables() const;
 };
-// Only paths and what the table of knobs knows is kept: an environment may hold secrets.
+// Keeps only paths and variables in the table of knobs, since an environment may hold secrets.
 Shell read_shell(const machine::Files& files, const facts::MachineFacts& machine,
                  const Surroundings& surroundings, const knowledge::KnobTable& knobs);
 
-// The value of a variable in NUL-separated NAME=VALUE; empty if it is not there.
+// Finds the value of a variable in NUL-separated NAME=VALUE; empty if it is not there.
 std::string find_variable(std::string_view environment, std::string_view name);
 
-// A variable that the table knows, or a slip of the pen for one.
+// Whether the table has this variable, or the name is a misspelling of one that it has.
 bool is_knob(const knowledge::KnobTable& knobs, const std::string& name);
 
 }  // namespace headroom::probe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One file as a Text fact: the error of the door becomes the reason why it is missing.
+// Reads one file as a Text fact; a read error becomes the reason why it is missing.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 namespace headroom::probe {
 
 facts::Text read_text(const machine::Files& files, const std::string& path);
-// A folder that many files are read from: its links are followed once, and its files' sources still
-// name it as people know it.
+// A folder from which many files are read. Its links are followed once, while the sources of its
+// files still name it as people know it.
 struct Folder {
   std::string shown;  // "/sys/class/kfd/kfd".
   std::string
@@ -20,8 +20,8 @@ struct Folder {
 Folder open_folder(const machine::Files& files, const std::string& path);
 facts::Text read_text(const machine::Files& files, const Folder& folder, const std::string& name);
 
-// An answer that is no file (machine/live_answers.h) as a Text fact whose source is `what` was
-// asked.
+// Reads an answer that is no file (machine/live_answers.h) as a Text fact; its source says `what`
+// was asked.
 template <class Ask>
 facts::Text read_answer(const std::string& what, Ask ask);
 

@@ -18,7 +18,7 @@ using machine::Files;
 
 constexpr const char* kfd_folder = "/sys/class/kfd/kfd";
 
-// Sorted as text, 10 would come before 2.
+// Sorts by number; sorted as text, 10 would come before 2.
 std::vector<int> find_numbers(const std::vector<std::string>& names) {
   std::vector<int> numbers;
   for (const std::string& name : names) {
@@ -47,8 +47,8 @@ facts::KfdNode read_node(const Files& files, const Folder& kfd, int index) {
                         read_text(files, kfd, node + "/properties"), banks);
 }
 
-// Links matter between GPUs, so a single one's are not read, and those of CPU nodes never. The
-// partitions of one node would be thousands; for them, hives tell.
+// Only links between GPUs matter, so those of a single GPU and those of CPU nodes are not read.
+// Links between partitions could be thousands; hives tell the same for them.
 constexpr std::size_t linked_gpus_max = 16;
 
 void read_node_links(const Files& files, const Folder& kfd, facts::KfdNode& node) {
@@ -75,7 +75,7 @@ void read_links_between(const Files& files, const Folder& kfd, std::vector<facts
   }
 }
 
-// A device without a node may be that of any node which could not be read: one of them is named.
+// A node that could not be read may belong to any device without a node, so one such node is named.
 void note_unread(const facts::KfdNode& node, Topology& topology) {
   if (!node.is_withheld() && !node.is_unread()) return;
   ++(node.is_withheld() ? topology.withheld : topology.unread);

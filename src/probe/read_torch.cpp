@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wheel's targets are told by the code objects that it ships, in three layouts: PyTorch's own
-// wheels bring rocBLAS under torch/lib; TheRock's wheels for one family have it in a package of
-// their own; TheRock's wheels for many targets have one file of kernels per target.
+// The code objects in a wheel tell its targets, in three layouts: PyTorch's own wheels bring
+// rocBLAS under torch/lib; TheRock's wheels for one family have it in a separate package; TheRock's
+// wheels for many targets have one file of kernels per target.
 #include "probe/read_torch.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ bool any_begins(const Names& names, std::string_view start) {
                      [&](const std::string& name) { return name.starts_with(start); });
 }
 
-// The folders to ask, surest first.
+// Lists the folders to look in, the surest first.
 Names target_folders(const std::string& site, const Names& in_site, const Names& in_lib,
                      bool own_rocm) {
   Names folders = {site + "/torch/.kpack"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One folder of Python packages, and the torch in it.
+// Reads one folder of Python packages, and the torch in it.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace headroom::probe {
 
-// Adds what the folder holds of interest; what an earlier folder holds already hides it, as in
-// Python. A folder that cannot be listed adds nothing.
+// Adds the packages of interest in the folder. As in Python, packages of an earlier folder hide
+// later ones. A folder that cannot be listed adds nothing.
 void read_packages(const machine::Files& files, const std::string& folder,
                    facts::PythonStack& stack);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan as JSON: contracts.md, "headroom.plan/1".
+// Writes a plan as JSON, "headroom.plan/1" (docs/schema/plan.schema.json).
 #pragma once
 
 #include "base/document_fwd.h"

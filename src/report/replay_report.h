@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `headroom replay` found, one row per policy, as a table for people and as JSON for programs
-// (contracts.md, "Trace").
+// Writes what `headroom replay` found, one row per policy, as a table for people and as JSON for
+// programs (docs/schema/replay.schema.json).
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@
 namespace headroom::trainer {
 namespace {
 
-// As `headroom`'s (contracts.md).
+// The same numbers as `headroom`'s exit codes.
 enum ExitCode : int { exit_ok = 0, exit_failed = 1, exit_usage = 2, exit_could_not_look = 3 };
 
 struct Arguments {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known about a run while it goes on (metrics.jsonl, a line per optimizer step) and at its
-// end (report.json, contracts.md "headroom.train/1").
+// What is known about a run while it goes on (metrics.jsonl, a line for each optimizer step) and at
+// its end (report.json, docs/schema/train.schema.json).
 #pragma once
 
 #include <cstdint>

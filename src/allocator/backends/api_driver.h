@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver over a function table. HipApi and CudaApi give the same names to the same operations, so
-// what is done is written once. A Session says what differs. It has the table (api), the device's
-// number, the driver's name and the names of its error codes; and a Scope, which is made around
-// each call: it makes the device the calling thread's (ready() says whether that went well), is
-// told of a failure (note_failure), and leaves everything as it was before.
+// A Driver over a function table. HipApi and CudaApi give the same names to the same operations, so
+// this code is written once; a Session supplies what differs. It has the table (api), the device's
+// number, the driver's name, the names of its error codes, and a Scope that lives during each call.
+// The Scope makes the device current for the calling thread (ready() says whether that worked), is
+// told of a failure (note_failure), and restores everything at its end.
 #pragma once
 
 #include <fmt/format.h>
@@ -73,7 +73,7 @@ class ApiDriver : public Driver {
     return call("destroying pages", 0, api().destroy, from_number<typename Api::Page>(handle));
   }
   Status map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle) override {
-    // Offset 0: HIP accepts no other.
+    // The offset is 0, because HIP accepts no other.
     return call("mapping pages", bytes, api().map, pointer(address), bytes, std::size_t{0},
                 from_number<typename Api::Page>(handle), 0ULL);
   }
@@ -140,7 +140,7 @@ class ApiDriver : public Driver {
   Status copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) override {
     HEADROOM_CHECK(
         call("copying on the GPU", bytes, api().copy, pointer(to), pointer(from), bytes));
-    return wait_for_stream(0);  // It is queued on the default stream only.
+    return wait_for_stream(0);  // The work is queued on the default stream only.
   }
   Status fill(std::uint64_t address, std::uint64_t bytes, std::uint32_t word) override {
     HEADROOM_CHECK(call("filling memory", bytes, api().fill, pointer(address), word, bytes / 4));

@@ -61,7 +61,8 @@ Result<std::unique_ptr<BackgroundThread>> BackgroundThread::start() {
 
 BackgroundThread::~BackgroundThread() {
   if (!guard_.is_owner()) {
-    // The thread was not forked, and its lock may have been taken: nothing of it can be touched.
+    // The thread was not forked, and its lock may have been taken at the fork, so the queue is left
+    // alone.
     static_cast<void>(queue_.release());
     return;
   }

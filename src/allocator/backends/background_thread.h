@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that does one piece of work after the other, for what may take long and must not hold
-// up an allocation: the layout of a plan.
+// A thread that does one piece of work after the other. It computes layouts of plans, which may
+// take long and must not hold up an allocation.
 #pragma once
 
 #include <functional>
@@ -11,13 +11,13 @@
 
 namespace headroom::allocator {
 
-// Any thread may call run(). In a forked child, which has no such thread, work is done at once by
-// who asks for it.
+// Any thread may call run(). In a forked child, which does not have the thread, run() does the work
+// itself.
 class BackgroundThread {
  public:
-  // Starts the thread, which takes no signals: they are for the program's own.
+  // Starts the thread. It blocks all signals, which are for the program's own threads.
   static Result<std::unique_ptr<BackgroundThread>> start();
-  // Waits for the work that is being done; what was not begun is dropped.
+  // Waits for the piece of work in progress and drops the rest.
   ~BackgroundThread();
   BackgroundThread(const BackgroundThread&) = delete;
   BackgroundThread& operator=(const BackgroundThread&) = delete;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few functions of the CUDA driver that a backend needs, opened at run time. Declared as cuda.h
-// of CUDA 11.2 and later declares them; tests/gpu/cuda_api_test.cpp holds the declarations against
-// the header where it is installed.
+// The few functions of the CUDA driver that a backend needs, loaded at run time. They are declared
+// as in cuda.h of CUDA 11.2 and later; tests/gpu/cuda_api_test.cpp compares the declarations with
+// the header if it is installed.
 #pragma once
 
 #include <cstddef>
@@ -57,7 +57,7 @@ struct CudaApi {
     int flags = read_write;
   };
 
-  // Fails with unsupported, and what is not there.
+  // Fails with unsupported, and says what is missing.
   static Result<CudaApi> load();
 
   Code (*init)(unsigned) = nullptr;

@@ -34,7 +34,7 @@ class CudaSession {
   static std::string_view name() { return "CUDA"; }
   std::string error_name(int code) const { return name_of(api_, code); }
 
-  // The current context is a variable of the thread, which is the application's: it is put back.
+  // The current context belongs to the application's thread, so it is restored at the end.
   class Scope {
    public:
     explicit Scope(const CudaSession& session) : session_(&session) {
@@ -45,7 +45,7 @@ class CudaSession {
         ready_ = api.push_context(session.context_);
         pushed_ = ready_ == CudaApi::success;
       }
-      // Otherwise a cuMemAlloc here would end another thread's capture of a graph.
+      // Without this, a cuMemAlloc here would end another thread's capture of a graph.
       capture_changed_ = api.exchange_capture_mode(&capture_mode_) == CudaApi::success;
     }
     Scope(const Scope&) = delete;

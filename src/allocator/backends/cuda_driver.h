@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One GPU by way of the CUDA driver, which is opened at run time. Works in the GPU's primary
-// context, which is the one that the CUDA runtime and so all frameworks use.
+// Opens one GPU through the CUDA driver, which is loaded at run time. It works in the GPU's primary
+// context, which the CUDA runtime, and so every framework, uses.
 #pragma once
 
 #include <memory>

@@ -11,12 +11,11 @@
 namespace headroom::allocator {
 namespace {
 
-// A refusal by the driver that goes away (ROCm/rocm-systems#2667, #3145) does so within
-// milliseconds.
+// A driver's refusal that is temporary (ROCm/rocm-systems#2667, #3145) ends within milliseconds.
 constexpr int access_rounds = 4;
 constexpr std::uint64_t first_pause_ns = 500'000;
-// So many times in a row a stretch was refused and the same from its start was not: that is a rule
-// of this driver and no accident.
+// If a stretch is refused this often in a row, and each time granted from where its pages begin, it
+// is a rule of this driver.
 constexpr int refusals_that_are_a_rule = 8;
 
 }  // namespace
@@ -40,8 +39,8 @@ Result<std::unique_ptr<DeviceBackend>> DeviceBackend::on_trial(std::unique_ptr<D
 }
 
 DeviceBackend::~DeviceBackend() {
-  if (::getpid() != owner_) return;  // The driver's state is the parent's.
-  // Nothing can be done about a failure any more; the driver takes everything back when the process
+  if (::getpid() != owner_) return;  // The driver's state belongs to the parent.
+  // A failure cannot be helped at this point; the driver takes everything back when the process
   // ends.
   static_cast<void>(driver_->wait_for_device());
   for (const auto& [address, bytes] : plain_.sizes()) static_cast<void>(driver_->release(address));
@@ -55,8 +54,8 @@ DeviceBackend::~DeviceBackend() {
       static_cast<void>(driver_->unmap(at, next - at));
     }
   }
-  // Addresses first: some ROCm releases keep a page's memory if it is released while its range is
-  // still reserved (ROCm/hip#3781).
+  // Addresses are freed first, because some ROCm releases keep a page's memory if it is released
+  // while its range is still reserved (ROCm/hip#3781).
   for (const Reservation& reservation : reservations_)
     static_cast<void>(driver_->free_range(reservation.address, reservation.bytes));
   for (const auto& [count, handles] : spare_handles_) {
@@ -92,8 +91,8 @@ Result<std::uint64_t> DeviceBackend::reserve_range(std::uint64_t bytes) {
   HEADROOM_CHECK(PageTable::check_range(bytes));
   HEADROOM_TRY(std::uint64_t address, driver_->reserve(bytes, page_bytes));
   Reservation reservation{address, bytes};
-  if (address % page_bytes != 0) {  // HIP takes the alignment and does not keep it.
-    // Addresses cost nothing: those that do not go back now do so in the end.
+  if (address % page_bytes != 0) {  // HIP accepts an alignment but does not keep it.
+    // Addresses cost nothing, so those that cannot be freed now are freed at the end.
     if (!driver_->free_range(address, bytes)) reservations_.push_back(reservation);
     reservation.bytes = bytes + page_bytes;
     HEADROOM_TRY(reservation.address, driver_->reserve(reservation.bytes, page_bytes));
@@ -163,7 +162,7 @@ Status DeviceBackend::try_access(std::uint64_t address, std::uint64_t bytes) {
     if (allowed) return allowed;
     refused = std::move(allowed);
   }
-  // Some sizes are always refused (ROCm/rocm-systems#2516); one mapping is the least there is.
+  // Some sizes are always refused (ROCm/rocm-systems#2516), so each mapping is tried by itself.
   std::uint64_t next = 0;
   for (std::uint64_t at = address; at < end; at = next) {
     next = table_.mapping_end(at);
@@ -215,7 +214,7 @@ Status DeviceBackend::release(std::uint64_t address) {
 Result<DeviceMemory> DeviceBackend::device_memory() {
   HEADROOM_CHECK(check_owner());
   HEADROOM_TRY(const MemoryInfo info, driver_->memory_info());
-  // HIP's figures make no sense on some APUs (ROCm/hip#3892); such are no figures.
+  // HIP reports impossible figures on some APUs (ROCm/hip#3892).
   if (info.total_bytes == 0 || info.free_bytes > info.total_bytes)
     return Error{
         Errc::invalid,

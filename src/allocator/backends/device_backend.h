@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU's memory as a Backend, over any Driver. What is known to go wrong in drivers' virtual
-// memory is worked around here once, so that the core needs to know none of it; what cannot be
-// worked around is an Error, or is found by the self-test before anybody relies on it.
+// A GPU's memory as a Backend, over any Driver. Known faults of drivers' virtual memory are worked
+// around here, so that the core need not know them. A fault that cannot be worked around is an
+// Error, or the self-test finds it before anything relies on the memory.
 //
 // Not thread-safe: the allocator's lock protects it. A forked child does not have the memory, and
 // its calls are refused.
@@ -23,13 +23,13 @@ namespace headroom::allocator {
 
 class DeviceBackend final : public Backend {
  public:
-  // Plain memory only.
+  // Has plain memory only.
   explicit DeviceBackend(std::unique_ptr<Driver> driver)
       : DeviceBackend(std::move(driver), Capabilities{}) {}
-  // Virtual memory as well where the verdict is yes: nobody gets it without having asked for one.
+  // Has virtual memory as well if the verdict is yes; it is never used without a verdict.
   DeviceBackend(std::unique_ptr<Driver> driver, const VirtualMemoryVerdict& verdict);
-  // For the self-test: virtual memory on trial, without any waiting. Fails where the driver has
-  // none.
+  // For the self-test: has virtual memory without a verdict, and never waits for memory to settle.
+  // Fails if the driver has no virtual memory.
   static Result<std::unique_ptr<DeviceBackend>> on_trial(std::unique_ptr<Driver> driver);
   ~DeviceBackend() override;
 
@@ -41,21 +41,21 @@ class DeviceBackend final : public Backend {
   }
   Result<std::uint64_t> reserve_range(std::uint64_t bytes) override;
   Result<PageHandle> create_pages(std::uint32_t count) override;
-  // Where the driver does not give the memory back while addresses are reserved, it is kept for the
-  // next create_pages() of as many.
+  // If the driver does not return the memory while addresses are reserved, the handle is kept for
+  // the next create_pages() of the same count.
   Status destroy_pages(PageHandle pages) override;
   Status map(std::uint64_t address, PageHandle pages) override;
-  // Where the driver refuses the stretch, it is asked again: from where the mapped pages begin,
-  // then each mapping by itself, all of it a few times.
+  // If the driver refuses the stretch, asks again from where the mapped pages begin, then for each
+  // mapping by itself, and repeats all of this a few times.
   Status allow_access(std::uint64_t address, std::uint64_t bytes) override;
   Status unmap(std::uint64_t address) override;
   Result<std::uint64_t> allocate(std::uint64_t bytes) override;
   Status release(std::uint64_t address) override;
-  // Pages that the driver would not give back, and that are kept for the next, count as free: it is
-  // this process that may have them. Fails where the driver's figures cannot be.
+  // Pages that are kept because the driver would not return them count as free, since this process
+  // can use them. Fails if the driver's figures are impossible.
   Result<DeviceMemory> device_memory() override;
   void bind_stream(StreamId stream, std::uintptr_t native) override;
-  // For a stream that nobody bound this is a wait for the whole GPU.
+  // Waits for the whole GPU if the stream was never bound.
   Status wait_for(StreamId stream) override;
   Result<EventId> record(StreamId stream) override;
   Result<bool> passed(EventId event) override;
@@ -75,12 +75,12 @@ class DeviceBackend final : public Backend {
 
   std::unique_ptr<Driver> driver_;
   Capabilities capabilities_;
-  int owner_;  // The process that made it.
+  int owner_;  // The process that created it.
   Result<machine::ForkGuard> fork_guard_ = machine::ForkGuard::create();
-  std::vector<Reservation> reservations_;  // As the driver gave them.
+  std::vector<Reservation> reservations_;  // Ranges as the driver returned them.
   PageTable table_;
-  std::vector<std::uint64_t> handles_;  // The driver's, by PageHandle.
-  std::map<std::uint32_t, std::vector<std::uint64_t>> spare_handles_;  // By how many pages.
+  std::vector<std::uint64_t> handles_;  // The driver's handles, by PageHandle.
+  std::map<std::uint32_t, std::vector<std::uint64_t>> spare_handles_;  // By page count.
   PlainTable plain_;
   std::map<StreamId, std::uintptr_t> streams_;
   std::map<EventId, std::uintptr_t> events_;

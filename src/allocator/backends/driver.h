@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of one GPU's driver that DeviceBackend is built from. HIP and CUDA offer the same
-// ones under two sets of names; addresses, pages, streams and events are numbers here. A failed
-// call is an Error that says what was asked, what the driver called the failure, and what to do.
+// The operations of one GPU's driver on which DeviceBackend is built. HIP and CUDA offer the same
+// ones under different names; addresses, pages, streams and events are numbers here. A failed call
+// returns an Error that says what was asked, what the driver called the failure, and what to do.
 //
-// Every call makes its device the calling thread's for as long as it lasts and may be made while a
-// stream is being captured. Calls from several threads are the driver's matter: all of these are
-// thread-safe in HIP and CUDA.
+// Every call makes its device current for the calling thread while it runs, and is allowed while a
+// stream is being captured. Any thread may call: HIP and CUDA make all of these calls thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ namespace headroom::allocator {
 struct MemoryInfo {
   std::uint64_t free_bytes = 0;
   std::uint64_t total_bytes = 0;
-  std::string_view source = {};  // The call that says so.
+  std::string_view source = {};  // The call that reported it.
 };
 
 class Driver {
@@ -35,16 +34,16 @@ class Driver {
   // HIP_VERSION of the runtime, or CUDA's version of the driver, as the driver gives it.
   virtual Result<int> version() = 0;
 
-  // Virtual memory. Done, or why it cannot even be tried.
+  // Fails and says why if virtual memory cannot even be tried.
   virtual Status check_virtual_memory() = 0;
   virtual Result<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t alignment) = 0;
   virtual Status free_range(std::uint64_t address, std::uint64_t bytes) = 0;
-  // Physical memory of `bytes` under one handle.
+  // Creates `bytes` of physical memory under one handle.
   virtual Result<std::uint64_t> create_pages(std::uint64_t bytes) = 0;
   virtual Status destroy_pages(std::uint64_t handle) = 0;
   virtual Status map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle) = 0;
   virtual Status set_access(std::uint64_t address, std::uint64_t bytes) = 0;
-  // Exactly what one map() mapped: HIP unmaps one mapping at a time.
+  // Unmaps exactly what one map() mapped, because HIP unmaps one mapping at a time.
   virtual Status unmap(std::uint64_t address, std::uint64_t bytes) = 0;
 
   virtual Result<std::uint64_t> allocate(std::uint64_t bytes) = 0;
@@ -58,14 +57,14 @@ class Driver {
   virtual Result<bool> event_passed(std::uintptr_t event) = 0;
   virtual Status destroy_event(std::uintptr_t event) = 0;
 
-  // Each is done when it returns. `fill` and `copy` are work of the GPU itself, which sees memory
-  // through other page tables than what copies from and to the host.
+  // Each has finished when it returns. The GPU itself performs `fill` and `copy`; it sees memory
+  // through other page tables than copies from and to the host do.
   virtual Status copy_in(std::uint64_t to, const void* from, std::uint64_t bytes) = 0;
   virtual Status copy_out(void* to, std::uint64_t from, std::uint64_t bytes) = 0;
   virtual Status copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) = 0;
   virtual Status fill(std::uint64_t address, std::uint64_t bytes, std::uint32_t word) = 0;
 
-  virtual std::uint64_t now_ns() = 0;  // Since some moment; never goes back.
+  virtual std::uint64_t now_ns() = 0;  // Since some fixed moment; never goes back.
   virtual void pause(std::uint64_t ns) = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the self-test needs of a GPU beside a Backend, by way of its Driver.
+// What the self-test needs of a GPU besides a Backend, from its Driver.
 #pragma once
 
 #include "allocator/backends/driver.h"
@@ -9,7 +9,7 @@ namespace headroom::allocator {
 
 class DriverAccess final : public DeviceAccess {
  public:
-  // `driver` outlives this.
+  // `driver` outlives this object.
   explicit DriverAccess(Driver& driver) : driver_(&driver) {}
 
   Status write(std::uint64_t address, std::span<const std::uint64_t> words) override {
@@ -24,7 +24,7 @@ class DriverAccess final : public DeviceAccess {
   Status copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) override {
     return driver_->copy(to, from, bytes);
   }
-  // HIP's figures make no sense on some APUs (ROCm/hip#3892); such are no figures.
+  // HIP reports impossible figures on some APUs (ROCm/hip#3892); these are ignored.
   std::optional<std::uint64_t> free_bytes() override {
     const auto info = driver_->memory_info();
     if (!info || info->free_bytes > info->total_bytes) return std::nullopt;

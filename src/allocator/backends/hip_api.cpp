@@ -8,7 +8,7 @@
 namespace headroom::allocator {
 namespace {
 
-// The newest first. PyTorch's wheels bring their own, which is loaded by then.
+// The newest comes first. PyTorch's wheels bring their own library, which is loaded by then.
 constexpr std::array<const char*, 4> names = {"libamdhip64.so.7", "libamdhip64.so.6",
                                               "libamdhip64.so.5", "libamdhip64.so"};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few functions of the HIP runtime that a backend needs, opened at run time. Declared as
-// hip_runtime_api.h of ROCm 6 and 7 declares them; tests/gpu/hip_api_test.cpp holds the
-// declarations against the headers where those are installed.
+// The few functions of the HIP runtime that a backend needs, loaded at run time. They are declared
+// as in hip_runtime_api.h of ROCm 6 and 7; tests/gpu/hip_api_test.cpp compares the declarations
+// with the headers if those are installed.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct HipApi {
   // hipDeviceAttributeVirtualMemoryManagementSupported: follows hipDeviceAttributeMemoryPools-
   // Supported, where the headers of ROCm 5.2 end. A runtime that does not know it says so.
   static constexpr int virtual_memory_attribute = 89;
-  // hipMemAllocationProp had another layout in ROCm 5 (HIP_VERSION of 6.0.0).
+  // The HIP_VERSION of ROCm 6.0.0; hipMemAllocationProp had another layout in ROCm 5.
   static constexpr int first_version = 60000000;
 
   static constexpr int device_location = 1;      // hipMemLocationTypeDevice
@@ -58,7 +58,7 @@ struct HipApi {
     int flags = read_write;
   };
 
-  // Fails with unsupported, and what is not there.
+  // Fails with unsupported, and says what is missing.
   static Result<HipApi> load();
 
   Code (*init)(unsigned) = nullptr;

@@ -18,7 +18,7 @@ class HipSession {
   static std::string_view name() { return "HIP"; }
   std::string error_name(int code) const { return api_.error_name(code); }
 
-  // The current device is a variable of the thread, which is the application's: it is put back.
+  // The current device belongs to the application's thread, so it is restored at the end.
   class Scope {
    public:
     explicit Scope(const HipSession& session) : session_(&session) {
@@ -27,7 +27,7 @@ class HipSession {
       ready_ = api.get_device(&device_before_);
       if (ready_ == HipApi::success && device_before_ != session.device_)
         ready_ = api.set_device(session.device_);
-      // Otherwise a hipMalloc here would end another thread's capture of a graph.
+      // Without this, a hipMalloc here would end another thread's capture of a graph.
       capture_changed_ = api.exchange_capture_mode(&capture_mode_) == HipApi::success;
       if (ready_ != HipApi::success) note_failure();
     }
@@ -38,8 +38,8 @@ class HipSession {
       if (capture_changed_) static_cast<void>(api.exchange_capture_mode(&capture_mode_));
       if (device_before_ >= 0 && device_before_ != session_->device_)
         static_cast<void>(api.set_device(device_before_));
-      // Frameworks ask for the last error before their own calls and would take ours for theirs. An
-      // error that was there before stays one, if not the same.
+      // Frameworks ask for the last error around their own calls and would take ours for theirs, so
+      // it is cleared. If there was an error before, one stays, though perhaps not the same.
       if (failed_ && error_before_ == HipApi::success) static_cast<void>(api.take_last_error());
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One GPU by way of the HIP runtime, which is opened at run time.
+// Opens one GPU through the HIP runtime, which is loaded at run time.
 #pragma once
 
 #include <memory>

@@ -24,7 +24,7 @@ constexpr int reservation_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 constexpr const char* look_at_memory =
     "free -h shows what memory is left; set a smaller [device] capacity";
 
-// Addresses are numbers at the seam, because on a GPU they point to nothing that the CPU can read.
+// A Backend's addresses are numbers, because on a GPU they point to nothing that the CPU can read.
 void* pointer(std::uint64_t address) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
@@ -38,7 +38,7 @@ off_t offset_of(std::uint64_t page) {
   return static_cast<off_t>(page * page_bytes);
 }
 
-// Back to addresses with nothing behind them.
+// Turns the place back into reserved addresses without memory.
 bool cover(void* place, std::uint64_t bytes) {
   return ::mmap(place, bytes, PROT_NONE, reservation_flags | MAP_FIXED, -1, 0) == place;
 }
@@ -56,7 +56,8 @@ Error failed_to_map(std::string_view doing, int code, std::uint64_t mapped) {
                             ::getpid()));
 }
 
-// Of the whole process; each page that is mapped can be one. 0 where it cannot be read.
+// The kernel's limit on mappings of the whole process; each mapped page may count as one. 0 if it
+// cannot be read.
 std::uint64_t mapping_limit() {
   const auto text = machine::read_file("/proc/sys/vm/max_map_count", 64);
   return text ? parse_u64(trim(*text)).value_or(0) : 0;
@@ -68,7 +69,7 @@ Status populate(void* start, std::uint64_t bytes) {
     if (errno == EINTR || errno == EAGAIN) continue;
     if (errno != EINVAL)
       return failed("filling memory", errno == EFAULT ? ENOMEM : errno, look_at_memory);
-    // Linux before 5.14 does not know it.
+    // Linux before 5.14 does not have MADV_POPULATE_WRITE, so each page is written to.
     const auto step = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     for (std::uint64_t at = 0; at < bytes; at += step) static_cast<volatile char*>(start)[at] = 0;
     break;
@@ -119,13 +120,14 @@ Status HostBackend::check_virtual_memory() const {
 Result<std::uint64_t> HostBackend::held_bytes() const {
   struct stat status {};
   if (::fstat(file_, &status) != 0) return failed("looking at the memory file", errno, "");
-  return static_cast<std::uint64_t>(status.st_blocks) * 512;  // stat(2): always of 512 bytes.
+  // Blocks of stat(2) always have 512 bytes.
+  return static_cast<std::uint64_t>(status.st_blocks) * 512;
 }
 
 Result<std::uint64_t> HostBackend::reserve_range(std::uint64_t bytes) {
   HEADROOM_CHECK(check_virtual_memory());
   HEADROOM_CHECK(PageTable::check_range(bytes));
-  const std::uint64_t padded = bytes + page_bytes;  // Room to align in.
+  const std::uint64_t padded = bytes + page_bytes;  // Leaves room to align the address.
   void* start =
       padded < bytes ? MAP_FAILED : ::mmap(nullptr, padded, PROT_NONE, reservation_flags, -1, 0);
   if (start == MAP_FAILED)
@@ -139,7 +141,8 @@ Result<std::uint64_t> HostBackend::reserve_range(std::uint64_t bytes) {
   return address;
 }
 
-// In steps, since each is a system call; the file is sparse, so its size costs nothing.
+// Grows the file in large steps, since each is a system call; the file is sparse, so its size costs
+// nothing.
 Status HostBackend::grow_file(std::uint64_t pages) {
   if (pages <= file_pages_) return Done{};
   std::uint64_t wanted = std::max(pages, file_pages_ * 2);
@@ -174,7 +177,7 @@ Status HostBackend::take(std::uint64_t bytes, const TakeSlice& take_slice) {
                                                  to_string(Bytes{bytes}), to_string(Bytes{held})));
 }
 
-// The number of a page is its place in the file.
+// A page's number is its place in the file.
 Result<PageHandle> HostBackend::create_pages(std::uint32_t count) {
   HEADROOM_CHECK(check_virtual_memory());
   HEADROOM_CHECK(PageTable::check_count(count));
@@ -188,7 +191,7 @@ Result<PageHandle> HostBackend::create_pages(std::uint32_t count) {
     return Done{};
   });
   if (!taken) {
-    static_cast<void>(punch(pages, count));  // It may have taken some of them.
+    static_cast<void>(punch(pages, count));  // Some pages may have been taken.
     return std::move(taken).error();
   }
   table_.add_pages(count);
@@ -218,7 +221,7 @@ Status HostBackend::map(std::uint64_t address, PageHandle pages) {
                              file_, offset_of(pages)) == place;
   if (mapped && ::madvise(place, handle.bytes(), MADV_DONTFORK) == 0) return Done{};
   const int code = errno;
-  // A failed mmap() may have unmapped what was there: those addresses must not become others'.
+  // A failed mmap() may have unmapped what was there, and nobody else must get these addresses.
   static_cast<void>(cover(place, handle.bytes()));
   HEADROOM_CHECK(table_.unmap(address));
   return failed_to_map("mapping pages", code, table_.mapped_pages());
@@ -245,7 +248,7 @@ Result<std::uint64_t> HostBackend::allocate(std::uint64_t bytes) {
   if (start == MAP_FAILED)
     return failed(fmt::format("taking {} of host memory", to_string(Bytes{bytes})), errno,
                   look_at_memory);
-  // Filled at once, so that memory that does not exist is an Error here and not a signal later.
+  // The memory is filled at once, so that missing memory is an Error here and not a signal later.
   auto taken = take(bytes, [start](std::uint64_t offset, std::uint64_t slice) {
     return populate(static_cast<char*>(start) + offset, slice);
   });
@@ -253,7 +256,7 @@ Result<std::uint64_t> HostBackend::allocate(std::uint64_t bytes) {
     ::munmap(start, bytes);
     return std::move(taken).error();
   }
-  static_cast<void>(::madvise(start, bytes, MADV_DONTFORK));  // As with pages.
+  static_cast<void>(::madvise(start, bytes, MADV_DONTFORK));  // As for pages.
   plain_.add(number(start), bytes);
   return number(start);
 }

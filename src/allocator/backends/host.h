@@ -3,13 +3,13 @@
 // is mmap(MAP_FIXED) of that offset over a reserved range. So the whole allocator runs, and its
 // contents can be checked, without a GPU.
 //
-// A page is filled (zeroed) when it is created, so that memory that does not exist is an Error then
-// and not a signal at the first touch. The machine is asked before, slice by slice, since it would
-// give what it does not have (HostMemory). Destroying a page punches a hole in the file.
+// A page is filled with zeros when it is created, so that missing memory is an Error at that moment
+// and not a signal at the first touch. HostMemory is asked first, slice by slice, because the
+// kernel grants memory that it does not have. Destroying a page punches a hole in the file.
 //
 // Fork: a child does not have the pages (MADV_DONTFORK), because writes to shared pages would reach
-// the parent; touching a block there is a segmentation fault, and calls are refused. fork + exec is
-// fine.
+// the parent; touching a block there is a segmentation fault, and calls are refused. fork + exec
+// works.
 //
 // Not thread-safe: the allocator's lock protects it.
 #pragma once
@@ -29,11 +29,11 @@ namespace headroom::allocator {
 
 class HostBackend final : public Backend {
  public:
-  // A system that limits mappings too low for virtual memory can still do without it.
+  // A system whose limit on mappings is too low for virtual memory can turn it off.
   enum class VirtualMemory : std::uint8_t { on, off };
   static Result<std::unique_ptr<HostBackend>> create(
       VirtualMemory virtual_memory = VirtualMemory::on);
-  // Asks `memory` in place of this machine.
+  // Asks `memory` instead of this machine.
   static Result<std::unique_ptr<HostBackend>> create(VirtualMemory virtual_memory,
                                                      HostMemory memory);
   ~HostBackend() override;
@@ -48,7 +48,7 @@ class HostBackend final : public Backend {
   Status map(std::uint64_t address, PageHandle pages) override;
   Status allow_access(std::uint64_t address, std::uint64_t bytes) override;
   Status unmap(std::uint64_t address) override;
-  // Pages of their own, not of the memory file.
+  // Takes anonymous memory, not pages of the memory file.
   Result<std::uint64_t> allocate(std::uint64_t bytes) override;
   Status release(std::uint64_t address) override;
   void bind_stream(StreamId stream, std::uintptr_t native) override;
@@ -56,7 +56,7 @@ class HostBackend final : public Backend {
   Result<EventId> record(StreamId stream) override;
   Result<bool> passed(EventId event) override;
 
-  // What the kernel counts for the memory file: the pages, less the holes.
+  // How much memory the kernel counts for the memory file: its pages without the holes.
   Result<std::uint64_t> held_bytes() const;
 
  private:
@@ -66,12 +66,13 @@ class HostBackend final : public Backend {
   Status check_virtual_memory() const;
   Status grow_file(std::uint64_t pages);
   bool punch(PageHandle first, std::uint32_t count) const;
-  // Takes `bytes` by take(offset, bytes) of each slice, as the machine grants them.
+  // Takes `bytes` slice by slice, calling take(offset, bytes) for each slice that the machine
+  // grants.
   using TakeSlice = std::function<Status(std::uint64_t offset, std::uint64_t bytes)>;
   Status take(std::uint64_t bytes, const TakeSlice& take_slice);
 
   int file_;
-  int owner_;  // The process that made it.
+  int owner_;  // The process that created it.
   HostMemory memory_;
   Result<machine::ForkGuard> fork_guard_ = machine::ForkGuard::create();
   std::uint64_t file_pages_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library opened at run time, and its functions by name: GPU drivers are there on some machines,
-// and are never linked.
+// A library that is loaded at run time, and its functions by name. GPU drivers exist only on some
+// machines, so they are never linked.
 #pragma once
 
 #include <span>
@@ -11,23 +11,23 @@
 
 namespace headroom::allocator {
 
-// Stays open until the process ends: drivers keep threads of their own.
+// The library stays loaded until the process ends, because drivers keep threads of their own.
 class SharedLibrary {
  public:
-  // The first of `names` that this process has loaded already, because two copies of a driver in
-  // one process do not share their state; else the first that is found. Fails with unsupported and
-  // what the loader said of the last one.
+  // Opens the first of `names` that this process has loaded already, because two copies of a driver
+  // in one process do not share their state; else the first that is found. Fails with unsupported
+  // and the loader's message for the last name.
   static Result<SharedLibrary> open(std::span<const char* const> names);
 
-  // Looks one function up and notes its name if it is missing.
+  // Looks up one function, and notes its name if it is missing.
   template <class Function>
   void find(Function*& function, const char* name) {
-    // The conversion that POSIX promises for what dlsym returns.
+    // POSIX guarantees this conversion for what dlsym returns.
     function = reinterpret_cast<Function*>(address_of(name));
     if (function == nullptr) missing_.emplace_back(name);
   }
 
-  // Fails with unsupported and every name that find() missed so far.
+  // Fails with unsupported if find() missed any function so far, and names all of them.
   Status check_complete() const;
 
  private:

@@ -28,7 +28,7 @@ VirtualMemoryVerdict virtual_memory_verdict(
                         denial->happens),
             {}};
   }
-  // A result for "some GPU with some driver" would be relied on after a change of either.
+  // A result for an unknown GPU or driver would still be trusted after a change of either.
   if (key.gpu.empty() || key.driver.empty())
     return {Use::test_needed, "which GPU and driver this is could not be told", {}};
   const SelfTestResult* result = cache.find(key);

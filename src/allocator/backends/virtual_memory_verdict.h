@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a GPU's virtual memory is used: only where a self-test passed with this very GPU, driver
-// and runtime, and never where it is known to lose data. Everything works without it.
+// Decides whether a GPU's virtual memory is used: only if a self-test passed with exactly this GPU,
+// driver and runtime, and never if it is known to lose data. Everything works without it.
 #pragma once
 
 #include <string>
@@ -17,22 +17,22 @@ namespace headroom::allocator {
 struct VirtualMemoryVerdict {
   enum class Use : std::uint8_t {
     yes,
-    test_needed,  // Nothing speaks against it, and nobody has tested it here. Not used until then.
+    test_needed,  // Nothing speaks against it, but it was not tested here, so it is not used.
     no,
   };
   Use use = Use::no;
   std::string why;  // One sentence for people.
-  // What a DeviceBackend is made with; nothing of virtual memory unless `use` is yes.
+  // The capabilities of a DeviceBackend; without virtual memory unless `use` is yes.
   Capabilities trusted;
 };
 
-// Pure. `denials` is knowledge/virtual_memory's table.
+// Pure. `denials` is the table of knowledge/virtual_memory.h.
 VirtualMemoryVerdict virtual_memory_verdict(
     const VirtualMemoryKey& key, const SelfTestCache& cache,
     const std::vector<knowledge::VirtualMemoryDenial>& denials);
 
-// The keys of an open GPU. HIP: `gfx` as the kernel's topology tells (facts), `kernel` as uname
-// does, since amdgpu comes with it. What cannot be told is empty.
+// Make the key of an open GPU. `gfx` is from the kernel's topology (facts) and `kernel` from uname,
+// since amdgpu comes with the kernel. A part that is not known is empty.
 VirtualMemoryKey hip_key(Driver& driver, const std::string& gfx, const std::string& kernel);
 VirtualMemoryKey cuda_key(Driver& driver);
 

@@ -24,7 +24,8 @@ Error no_live_block(const void* pointer) {
           "free each block once, with the allocator that it came from"};
 }
 
-// The long answer is headroom_explain()'s; programs that look for the largest batch fail often.
+// A short error, because programs that look for the largest batch fail often; headroom_explain()
+// gives the long answer.
 Error no_room(State& state, std::uint64_t bytes) {
   const Usage usage = state.allocator.usage_snapshot();
   const std::uint64_t capacity = state.allocator.capacity_bytes();

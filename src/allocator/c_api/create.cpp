@@ -15,7 +15,7 @@
 namespace headroom::allocator::c_api {
 namespace {
 
-// Rings of a flight recorder: as many as there are streams with blocks of their own.
+// A flight recorder has a ring for each stream that has a shard of its own.
 constexpr std::uint32_t recorded_shards = 16;
 constexpr std::uint64_t default_events = 16384;
 
@@ -97,8 +97,8 @@ Result<headroom_allocator*> create(const headroom_allocator_options* given) {
   return handle;
 }
 
-// The handles of destroyed allocators, which stay (see handle.h): kept in reach, so that a leak
-// checker does not report them. Writers only.
+// The handles of destroyed allocators, which stay (see handle.h): kept reachable, so that a leak
+// checker does not report them. It is only ever written.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 constinit std::atomic<headroom_allocator*> destroyed = nullptr;
 
@@ -144,7 +144,7 @@ headroom_allocator* headroom_allocator_create(const headroom_allocator_options* 
 void headroom_allocator_destroy(headroom_allocator* allocator) {
   if (allocator == nullptr) return;
   State* const state = allocator->state.load(std::memory_order_acquire);
-  // In a forked child the memory, the thread and locks that may be taken are the parent's.
+  // In a forked child the memory and the thread belong to the parent, and locks may be taken.
   if (state == nullptr || !state->guard.is_owner()) return;
   if (allocator->state.exchange(nullptr, std::memory_order_acq_rel) == nullptr) return;
   delete state;

@@ -76,7 +76,7 @@ Result<VirtualMemoryVerdict> judge(const headroom_allocator_options& options, Dr
   HEADROOM_TRY(const SelfTestCache cache, read_self_tests(options, problem));
   HEADROOM_TRY(const auto denials, knowledge::load_virtual_memory());
   const std::string target = options.gpu_target != nullptr ? options.gpu_target : "";
-  // gcnArchName has features behind a colon: "gfx90a:sramecc+:xnack-".
+  // gcnArchName has features after a colon: "gfx90a:sramecc+:xnack-".
   const VirtualMemoryKey key =
       options.backend == HEADROOM_BACKEND_HIP
           ? hip_key(driver, target.substr(0, target.find(':')), running_kernel())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that a C caller's options ask for, opened.
+// Opens the memory that a C caller's options ask for.
 #pragma once
 
 #include <headroom/allocator.h>
@@ -15,7 +15,7 @@ namespace headroom::allocator::c_api {
 struct OpenDevice {
   std::unique_ptr<Backend> backend;
   std::string name;            // "host", "gfx1100 by HIP".
-  std::string virtual_memory;  // Whether it is used, and why: half a sentence.
+  std::string virtual_memory;  // Whether it is used and why, as half a sentence.
 };
 
 // Requires: check_options() passed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a C caller's headroom_allocator points to.
+// The object that a C caller's headroom_allocator points to.
 #pragma once
 
 #include <headroom/allocator.h>
@@ -21,8 +21,7 @@
 
 namespace headroom::allocator::c_api {
 
-// In the order in which they need each other: the allocator's thread, budget and recorder outlive
-// it.
+// The order matters: the allocator's thread, budget and recorder must outlive it.
 struct State {
   machine::ForkGuard guard;
   std::string description;
@@ -37,8 +36,9 @@ struct State {
 
 }  // namespace headroom::allocator::c_api
 
-// Empty once it was destroyed. It is never freed and never used again, so that a call that comes
-// too late, of a static object's destructor as a rule, is an error and not a crash.
+// Empty after headroom_allocator_destroy(). The handle itself is never freed and never reused, so
+// that a call that comes too late, usually from a static object's destructor, is an error and not a
+// crash.
 struct headroom_allocator {
   std::atomic<headroom::allocator::c_api::State*> state;
   headroom_allocator* destroyed_before = nullptr;
@@ -46,19 +46,19 @@ struct headroom_allocator {
 
 namespace headroom::allocator::c_api {
 
-// What is behind the handle, if calls may go on: it is there, was not destroyed, and this is the
-// process that made it.
+// Returns the state behind the handle. Fails if the handle is null, if it was destroyed, or in
+// another process than the one that created it.
 Result<State*> use(const headroom_allocator* handle);
 
 Result<Component> component_of(std::uint16_t component);
 
-// The number of a caller's stream, which the device is told of when it is new.
+// The number of a caller's stream; a new stream is bound on the device.
 inline Result<StreamId> stream_of(State& state, headroom_stream stream) {
   return state.streams.number(
       stream, [&](StreamId id, std::uintptr_t native) { state.allocator.bind_stream(id, native); });
 }
 
-// The number at the seam; what it points to is the device's.
+// A block's address as a number; the memory there is the device's.
 inline Address address_of(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer);
 }

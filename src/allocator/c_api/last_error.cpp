@@ -8,7 +8,7 @@
 namespace headroom::allocator::c_api {
 namespace {
 
-// Without a constructor or destructor, so that it can be used while a thread ends.
+// It has no constructor or destructor, so that it can be used while a thread ends.
 struct LastError {
   headroom_result status = HEADROOM_OK;
   std::array<char, 2048> text = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What crosses from C++ to C: an Error becomes a status and this thread's last error, and no
+// The border from C++ to C: an Error becomes a status and this thread's last error, and no
 // exception gets out.
 #pragma once
 
@@ -12,16 +12,16 @@
 
 namespace headroom::allocator::c_api {
 
-// Keeps the error for headroom_last_error(). A text that is too long is cut.
+// Keeps the error for headroom_last_error(). Cuts a text that is too long.
 headroom_result keep(const Error& error) noexcept;
 
 const char* last_error() noexcept;
 headroom_result last_result() noexcept;
 
-// What an exception, which can only be about the host's own memory, is turned into.
+// Keeps an error for an exception, which can only mean that the host ran out of memory.
 headroom_result keep_exception() noexcept;
 
-// Calls `work`, which returns a Result, and gives its value, or `failed` where it fails.
+// Calls `work`, which returns a Result, and returns its value, or `failed` if it fails.
 template <class T, class Work>
 T value_of(T failed, Work&& work) noexcept {
   try {

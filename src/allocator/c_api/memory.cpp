@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an allocator holds, for C: asked, and given back.
+// Usage, statistics and giving memory back, for C.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 namespace headroom::allocator::c_api {
 namespace {
 
-// Fills as much as the caller, who may be older, has room for. `least`: the first version's size.
+// Fills as much of the struct as the caller, who may be older, has room for. `least` is the size of
+// the first version's struct.
 template <class Struct>
 Status fill(Struct* to, Struct from, const char* name, std::size_t least) {
   if (to == nullptr || to->size < least)

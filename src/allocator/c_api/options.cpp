@@ -10,7 +10,7 @@
 namespace headroom::allocator::c_api {
 namespace {
 
-// That of the first version: nobody has been compiled with a smaller one.
+// The size of the first version's struct; no caller was compiled with a smaller one.
 constexpr std::size_t least_size = 88;
 static_assert(sizeof(headroom_allocator_options) == least_size);
 
@@ -20,7 +20,7 @@ Status check_choice(std::string_view name, std::uint32_t value, std::uint32_t la
                "begin with HEADROOM_ALLOCATOR_OPTIONS_INIT"};
 }
 
-// Members that are not known here may be set only to what they would be by default.
+// Members that this library does not know must have their defaults.
 Status check_tail(const headroom_allocator_options* options) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(options);
   const bool is_zero = std::all_of(bytes + sizeof(headroom_allocator_options),
@@ -55,7 +55,7 @@ Result<headroom_allocator_options> read_options(const headroom_allocator_options
   if (options == nullptr)
     return Error{Errc::invalid, "expected options, found a null pointer",
                  "begin with HEADROOM_ALLOCATOR_OPTIONS_INIT"};
-  // What nobody means as a size is no size: most likely the member was left unset.
+  // A larger size is certainly a mistake; most likely the member was left unset.
   constexpr std::size_t most_size = 65536;
   if (options->size < least_size || options->size > most_size)
     return Error{Errc::invalid,

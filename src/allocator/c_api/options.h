@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A C caller's options, of whatever version, as the present version's.
+// Converts a C caller's options, of any version, to the present version's.
 #pragma once
 
 #include <headroom/allocator.h>
@@ -8,7 +8,7 @@
 
 namespace headroom::allocator::c_api {
 
-// Fails where they make no sense, and where a newer caller sets what this library does not know.
+// Fails if they make no sense, or if a newer caller sets a member that this library does not know.
 Result<headroom_allocator_options> read_options(const headroom_allocator_options* options);
 
 }  // namespace headroom::allocator::c_api

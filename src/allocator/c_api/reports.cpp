@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an allocator can tell about itself, for C: as text, as JSON, as a snapshot.
+// Reports about an allocator, for C: as text, as JSON, and as a snapshot.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -20,7 +20,8 @@
 namespace headroom::allocator::c_api {
 namespace {
 
-// As snprintf(): what fits, ended by a zero; the length of all of it.
+// Works like snprintf(): copies what fits, ended by a zero, and returns the length of the whole
+// text.
 std::size_t copy_out(std::string_view text, char* buffer, std::size_t size) {
   if (buffer == nullptr || size == 0) return text.size();
   const std::size_t fits = std::min(text.size(), size - 1);

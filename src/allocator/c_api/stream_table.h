@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a device's own stream handles to the allocator's numbers.
+// Maps a device's own stream handles to the allocator's numbers.
 #pragma once
 
 #include <array>
@@ -13,14 +13,14 @@
 
 namespace headroom::allocator::c_api {
 
-// Any thread may call any function. Looking up a known handle takes no lock; it goes through the
-// handles in order, of which a program has a handful.
+// Any thread may call any function. Looking up a known handle takes no lock. It goes through all
+// handles in order, of which a program has only a handful.
 class StreamTable {
  public:
   static constexpr std::size_t max_streams = 1024;
 
-  // The handle's number. A new one gets the lowest that is free, and bind(number, native) is called
-  // before anybody learns it. Null is 0.
+  // The handle's number. A new handle gets the lowest free number, and bind(number, native) is
+  // called before the number is visible to others. Null has number 0.
   template <class Bind>
   Result<StreamId> number(const void* handle, Bind&& bind) {
     if (handle == nullptr) return StreamId{0};
@@ -29,18 +29,18 @@ class StreamTable {
     return add(native, bind);
   }
 
-  // 0 for a handle that is not known.
+  // Returns 0 for an unknown handle.
   StreamId find(const void* handle) const {
     return handle == nullptr ? 0 : find(reinterpret_cast<std::uintptr_t>(handle));
   }
 
-  // Requires: find() says so.
+  // Requires: find() returned this number.
   void forget(StreamId stream) {
     const MutexLock lock(mutex_);
     handles_.at(stream).store(0, std::memory_order_release);
   }
 
-  // All that are known, the default stream included.
+  // All known streams, including the default stream.
   std::vector<StreamId> all() const {
     std::vector<StreamId> streams = {0};
     for (std::size_t i = 1; i < end_.load(std::memory_order_acquire); ++i) {

@@ -76,8 +76,8 @@ Status BudgetLedger::enter(const LedgerOptions& options) {
     return over_budget(options.share.amount, state_of(ledger));
   for (std::size_t slot = 0; slot < ledger_slots; ++slot) {
     if (ledger.entries.at(slot)) continue;
-    // The mark first: a slot without one may be taken for an ended process's. The children of one
-    // that ended may still have it.
+    // The mark is set first, because a slot without one may be taken for an ended process's.
+    // Children of an ended process may still hold the slot's mark.
     if (!file_.mark(slot)) continue;
     HEADROOM_CHECK(write_slot(lock, slot,
                               entry_slot({.pid = own_.pid,
@@ -96,12 +96,12 @@ Status BudgetLedger::enter(const LedgerOptions& options) {
 BudgetLedger::~BudgetLedger() {
   const MutexLock own_threads(mutex_);
   if (slot_ == ledger_slots) return;
-  // Where that fails the entry is dropped when this process has ended.
+  // If this fails, others remove the entry when this process has ended.
   const auto lock = file_.lock();
   if (lock && read_own(*lock)) static_cast<void>(write_slot(*lock, slot_, {}));
 }
 
-// A new file becomes a ledger. The header is written last: until then the file is blank.
+// Makes a new file a ledger. The header is written last; until then the file counts as blank.
 Result<Ledger> BudgetLedger::open_ledger(const LockedFile::Lock& lock, std::uint64_t total_bytes) {
   HEADROOM_TRY(const std::string bytes, lock.read(ledger_bytes + 1));
   if (!is_blank_ledger(bytes)) return parse_ledger(bytes);
@@ -137,7 +137,7 @@ bool BudgetLedger::lives(const LedgerEntry& entry, std::size_t slot) const {
   if (entry.pid_namespace == own_.pid_namespace)
     return read_start_ticks(entry.pid) == entry.start_ticks;
   const auto marked = file_.has_mark(slot);
-  return !marked || *marked;  // In doubt it lives.
+  return !marked || *marked;  // In doubt the process counts as live.
 }
 
 Status BudgetLedger::drop_ended(const LockedFile::Lock& lock, Ledger& ledger) const {
@@ -174,7 +174,7 @@ Status BudgetLedger::take(std::uint64_t bytes) {
     return grantable(ledger.total_bytes, claims.claims, claim_number(claims, slot_));
   };
   if (bytes > left()) {
-    // Looking at every process takes longer than all the rest, so only now.
+    // Looking at every process takes longer than all the rest, so it is done only now.
     HEADROOM_CHECK(drop_ended(lock, ledger));
     if (bytes > left()) return over_budget(bytes, state_of(ledger));
   }

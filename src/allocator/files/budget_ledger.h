@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A budget that the processes on one card share by a file (ledger.h), by the rule of budget_rule.h.
-// A process that ends, however it ends, holds nothing any more: its entry is taken out by whoever
-// needs the room next. An entry belongs to a process by number and start time; where it is of
-// another container, whose numbers mean nothing here, by a lock that the kernel lets go of when the
-// process and the children that it forked are gone.
+// A budget that the processes on one card share through a file (ledger.h), by the rule of
+// budget_rule.h. When a process has ended, however it ended, the next process that needs room
+// removes its entry. A process is recognised by its number and start time. Numbers from another
+// container mean nothing here; there an entry counts as live while the process holds a lock, which
+// the kernel releases when the process and the children that it forked are gone.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,21 @@
 namespace headroom::allocator {
 
 struct LedgerOptions {
-  std::uint64_t total_bytes = 0;  // To be shared; the same for every process.
+  std::uint64_t total_bytes = 0;  // What is shared; the same for every process.
   Share share;
 };
 
 // Any thread may call any function. A call costs about ten microseconds
-// (bench/forensics_bench.cpp), so take memory in more than single pages. In a forked child every
-// call fails: it joins for itself.
+// (bench/forensics_bench.cpp), so take many pages at once. In a forked child every call fails; the
+// child has to join by itself.
 class BudgetLedger final : public Budget {
  public:
-  // `path`: in a folder that exists; one file for each device, such as
-  // /dev/shm/headroom-UID-0000:03:00.0. Creates it if there is none. Fails if the share cannot be
-  // promised, if live processes divide another total, and if the file is no ledger.
+  // `path` names one file for each device, such as /dev/shm/headroom-UID-0000:03:00.0, which is
+  // created if there is none; its folder must exist. Fails if the share cannot be promised, if live
+  // processes share another total, or if the file is no ledger.
   static Result<std::unique_ptr<BudgetLedger>> join(const std::string& path,
                                                     const LedgerOptions& options);
-  // Gives back everything and leaves. The file stays.
+  // Gives everything back and removes the entry. The file stays.
   ~BudgetLedger() override;
   BudgetLedger(const BudgetLedger&) = delete;
   BudgetLedger& operator=(const BudgetLedger&) = delete;

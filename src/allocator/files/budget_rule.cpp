@@ -26,7 +26,7 @@ std::uint64_t backed_bytes(const std::vector<Claim>& claims) {
 Share Share::of_total(double fraction, std::uint64_t total_bytes) {
   const double clamped = std::clamp(fraction, 0.0, 1.0);
   const double bytes = clamped * static_cast<double>(total_bytes);
-  if (clamped == 1.0) return of_bytes(total_bytes);  // Which a double may not be able to say.
+  if (clamped == 1.0) return of_bytes(total_bytes);  // A double may not be able to express it.
   return of_bytes(std::min(static_cast<std::uint64_t>(bytes), total_bytes));
 }
 
@@ -52,11 +52,11 @@ std::vector<std::uint64_t> own_shares(std::uint64_t total_bytes, const std::vect
 std::uint64_t grantable(std::uint64_t total_bytes, const std::vector<Claim>& claims,
                         std::size_t who) {
   const std::vector<std::uint64_t> own = own_shares(total_bytes, claims);
-  std::uint64_t committed = 0;  // Held, or covered by somebody's share.
+  std::uint64_t committed = 0;  // Held, or covered by a share.
   for (std::size_t i = 0; i < claims.size(); ++i)
     committed += std::max(own[i], claims[i].held_bytes);
   const std::uint64_t to_own = left_of(own[who], claims[who].held_bytes);
-  // A fixed share is backed already; a weighted one only by what is there.
+  // A fixed share is guaranteed; a weighted one can be taken only from what is left.
   const std::uint64_t within = claims[who].share.kind == ShareKind::fixed_bytes
                                    ? to_own
                                    : std::min(to_own, left_of(total_bytes, backed_bytes(claims)));

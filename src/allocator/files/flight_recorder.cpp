@@ -31,8 +31,8 @@ Error failed(std::string_view doing, const std::string& path) {
   return error;
 }
 
-// Held by a recorder on its file until it ends, so that nobody replaces what is being written. Of
-// the open file: it ends with an exec too, and lasts in forked children.
+// A recorder holds this lock on its file, so that no other process replaces it meanwhile. The lock
+// belongs to the open file: it also ends with an exec, and lasts in forked children.
 struct flock recorder_lock() {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
@@ -46,7 +46,8 @@ bool is_being_written(int file, const FlightHeader& header) {
   return locked && header.closed != 1 && read_start_ticks(header.pid) == header.pid_start;
 }
 
-// Other files are not ours to replace, and neither is a recording that somebody still writes.
+// Removes an old recording, but no other kind of file, and no recording that is still being
+// written.
 Status remove_old(const std::string& path) {
   const machine::Descriptor old(
       ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
@@ -81,7 +82,7 @@ Result<machine::Descriptor> create_file(const std::string& path, std::size_t byt
   machine::Descriptor file(
       ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (file.get() < 0) return failed("creating", path);
-  // Where a file system has no locks, two recorders on one path are not told apart.
+  // If the file system has no locks, a second recorder on the same path is not noticed.
   struct flock lock = recorder_lock();
   static_cast<void>(::fcntl(file.get(), F_OFD_SETLK, &lock));
   const int code = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
@@ -156,7 +157,7 @@ class FlightRecorder::Mapping {
                                                  const FlightHeader& header) {
     const std::size_t bytes = layout_of(header).end;
     HEADROOM_TRY(machine::Descriptor file, create_file(path, bytes));
-    // Filled at once: a page fault costs as much as a hundred events.
+    // All pages are filled at once, since a page fault costs as much as a hundred events.
     void* mapped =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.get(), 0);
     if (mapped == MAP_FAILED) return failed("mapping", path);
@@ -230,7 +231,7 @@ void FlightRecorder::add_names(const NameTable& names) {
     if (name.size() + 1 > header.name_bytes - name_bytes_written_) return;
     char* place = mapping_->at(layout_of(header).names + name_bytes_written_);
     std::copy(name.begin(), name.end(), place + 1);
-    // The length last: until then the list ends here.
+    // The length is written last; until then the list ends here.
     std::atomic_ref(*place).store(static_cast<char>(name.size()), std::memory_order_release);
     name_bytes_written_ += 1 + name.size();
   }

@@ -18,7 +18,7 @@ constexpr std::size_t words = ledger_slot_bytes / sizeof(std::uint64_t);
 constexpr std::size_t check_word = words - 1;
 constexpr std::size_t command_word = 8;
 constexpr std::size_t command_bytes = 16;
-// Sums of 64 of them fit.
+// Sums of 64 such numbers do not overflow.
 constexpr std::uint64_t max_bytes = std::uint64_t{1} << 56U;
 
 using Words = std::array<std::uint64_t, words>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file in which processes on one card write down what they hold: a header and 64 slots of 128
-// bytes each, little-endian. A slot is written as a whole or not at all, and has a checksum, so
-// that what is read is either what somebody meant or known not to be.
+// The file in which processes on one card record what they hold: a header and 64 slots of 128 bytes
+// each, little-endian. A slot is written as a whole or not at all, and has a checksum, so that a
+// reader notices if it is damaged.
 #pragma once
 
 #include <array>
@@ -31,11 +31,11 @@ struct LedgerEntry {
 
 struct Ledger {
   std::uint64_t total_bytes = 0;
-  // By slot; nothing in those that are not taken.
+  // By slot; nothing in a free slot.
   std::array<std::optional<LedgerEntry>, ledger_slots> entries = {};
 };
 
-// The bytes of the header's place, of a slot's, and of one that is not taken.
+// The encoded header, an encoded entry, and a free slot.
 using LedgerSlot = std::array<char, ledger_slot_bytes>;
 LedgerSlot header_slot(std::uint64_t total_bytes);
 LedgerSlot entry_slot(const LedgerEntry& entry);
@@ -43,16 +43,16 @@ constexpr std::size_t ledger_offset(std::size_t slot) {
   return (1 + slot) * ledger_slot_bytes;
 }
 
-// Whether the file was never written to, or its creator was killed before it had a header.
+// Whether the file was never written, or its creator was killed before writing the header.
 bool is_blank_ledger(std::string_view bytes);
 
-// Fails on everything that the functions above do not write, on shares that cannot be kept, and on
-// more held than there is: a budget that is wrong is worse than none.
+// Fails on anything that the functions above do not write, on shares that cannot be kept, and if
+// more is held than there is, because a wrong budget is worse than none.
 Result<Ledger> parse_ledger(std::string_view bytes);
 
 struct LedgerClaims {
   std::vector<Claim> claims;
-  std::vector<std::size_t> slots;  // Of each claim.
+  std::vector<std::size_t> slots;  // Each claim's slot.
 };
 LedgerClaims claims_of(const Ledger& ledger);
 

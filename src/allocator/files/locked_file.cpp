@@ -15,7 +15,7 @@
 namespace headroom::allocator {
 namespace {
 
-// Bytes that are only locked, never written; no file is that long.
+// Bytes from here on are only locked and never written; no file is that long.
 constexpr std::int64_t lock_byte = std::int64_t{1} << 40U;
 constexpr std::int64_t first_mark_byte = lock_byte + 1;
 
@@ -25,8 +25,8 @@ Error failed(std::string_view doing, const std::string& path) {
   return error;
 }
 
-// Of the open file, not of the process: so it keeps threads apart, and closing another descriptor
-// of the file does not lose it (fcntl(2), "Open file description locks").
+// The lock belongs to the open file, not to the process: so it keeps threads apart, and closing
+// another descriptor of the file does not release it (fcntl(2), "Open file description locks").
 struct flock byte_lock(std::int64_t byte, short kind) {
   struct flock lock = {};
   lock.l_type = kind;
@@ -56,7 +56,7 @@ Result<LockedFile> LockedFile::open(const std::string& path) {
   return LockedFile(path, std::move(file));
 }
 
-// A description of its own, so that a child which was forked before does not share the lock.
+// Opens the file again, so that a child which was forked before does not share the lock.
 Result<machine::Descriptor> LockedFile::reopen() const {
   const std::string own = fmt::format("/proc/self/fd/{}", file_.get());
   machine::Descriptor file(::open(own.c_str(), O_RDWR | O_CLOEXEC));
@@ -81,7 +81,7 @@ Result<LockedFile::Lock> LockedFile::lock() {
 }
 
 LockedFile::Lock::~Lock() {
-  // By name, because a child that was forked meanwhile has the description as well.
+  // Unlocks explicitly, because a child that was forked meanwhile has the open file as well.
   if (file_.get() < 0) return;
   struct flock none = byte_lock(lock_byte, F_UNLCK);
   static_cast<void>(::fcntl(file_.get(), F_OFD_SETLK, &none));

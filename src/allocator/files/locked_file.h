@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small file that processes change one after the other. The lock is the kernel's: whoever is
-// killed holding it has let go of it. The file is read and written, not mapped, so that one that is
-// cut short by somebody is an Error and not a signal.
+// A small file that processes change one after the other. The kernel keeps the lock, and releases
+// it if its holder is killed. The file is read and written, not mapped, so that a file that another
+// process cut short is an Error and not a signal.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ namespace headroom::allocator {
 
 class LockedFile {
  public:
-  // Opens or creates the file, readable by its owner only. Refuses what is no file, and another
-  // user's.
+  // Opens or creates the file, readable by its owner only. Refuses anything that is no regular
+  // file, and another user's file.
   static Result<LockedFile> open(const std::string& path);
 
-  // Held by one thread of one process at a time, until it is destroyed.
+  // One thread of one process at a time holds the lock, until this object is destroyed.
   class Lock {
    public:
-    // As much as there is, up to `limit`.
+    // Reads the file up to `limit` bytes.
     Result<std::string> read(std::size_t limit) const;
-    // All of it or, on an Error, nothing to rely on. At most a page, within one: a process that is
-    // killed has written it as a whole or not at all.
+    // Writes all bytes; after an Error the content is undefined. The bytes must lie within one
+    // page, so that a process that is killed has written all of them or none.
     Status write(std::uint64_t offset, std::string_view bytes) const;
     Status resize(std::uint64_t bytes) const;
 
@@ -45,8 +45,8 @@ class LockedFile {
   // threads of one process queue better for a mutex of their own.
   Result<Lock> lock();
 
-  // A mark that lasts as long as this object and its process: a byte far behind the file's end is
-  // locked. has_mark() asks whether any process, in whatever container, has it.
+  // Sets a mark, by locking a byte far behind the file's end. It lasts as long as this object and
+  // its process. has_mark() tells whether any process, in any container, has set it.
   Status mark(std::uint64_t number);
   Result<bool> has_mark(std::uint64_t number) const;
 

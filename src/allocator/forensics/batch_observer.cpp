@@ -11,7 +11,7 @@ std::uint64_t BatchLine::largest(std::uint64_t capacity_bytes) const {
   if (left <= 0 || per_sample_bytes <= 0) return 0;
   // Half a byte of tolerance, so that an exact fit is not lost to rounding.
   const double batch = (left + 0.5) / per_sample_bytes;
-  constexpr double most = 1e18;  // A slope next to nothing is no promise of more.
+  constexpr double most = 1e18;  // A slope close to zero does not promise more.
   return static_cast<std::uint64_t>(std::min(batch, most));
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t owner_count = 10;
 
-// A band begins at the age that its row says and ends at the next one's.
+// Each band begins at the age given here and ends where the next one begins.
 constexpr std::array<std::uint64_t, 3> iteration_bands = {0, 1, 2};
 constexpr std::array<std::uint64_t, 3> event_bands = {0, 1000, 100000};
 
@@ -46,8 +46,8 @@ class Ages {
 
  private:
   std::uint64_t events(const LiveBlock& block) const { return now_ - block.birth; }
-  // How many iterations have begun since. What is older than all that are known is of the time when
-  // the program set itself up, or nearly as old.
+  // How many iterations have begun since the block was born. A block older than all known
+  // iterations dates from the program's start, or from soon after it.
   std::uint64_t iterations(const LiveBlock& block) const {
     if (block.birth < view_.iterations.front()) return iteration_bands.back();
     std::uint64_t begun = 0;
@@ -60,7 +60,7 @@ class Ages {
 
   const HeapView& view_;
   bool by_iteration_;
-  std::uint64_t now_;  // Never before the youngest block.
+  std::uint64_t now_;  // At least the birth of the youngest block.
   std::vector<AgeBand> bands_;
 };
 

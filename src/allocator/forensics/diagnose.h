@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an allocator's state at a refusal to its explanation. Pure; at 100,000 live blocks it takes
-// a few milliseconds (bench/forensics_bench.cpp).
+// Explains a refused request from the allocator's state at that moment. Pure; with 100,000 live
+// blocks it takes a few milliseconds (bench/forensics_bench.cpp).
 #pragma once
 
 #include "allocator/forensics/heap_view.h"
@@ -8,8 +8,8 @@
 
 namespace headroom::allocator {
 
-// Every optional part of the answer is there where the view has what it needs. Of batches whose
-// basis is `proportional` the forecast says so.
+// Each optional part of the answer is present if the view has what the part needs. The forecast of
+// batches says if its basis is `proportional`.
 OutOfMemory diagnose(const HeapView& view);
 
 }  // namespace headroom::allocator

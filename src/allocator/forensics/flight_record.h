@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flight recorder's file: the last events of an allocator, readable after its process was
-// killed at any instruction. Little-endian, in this order:
+// The format of the flight recorder's file, which holds the last events of an allocator and can be
+// read after the process was killed at any instruction. It is little-endian, in this order:
 //
 //   header   4096 bytes: magic, version, sizes, who wrote it (FlightHeader)
 //   names    name_bytes bytes: tensor names one after the other, each a length byte and its text
@@ -14,13 +14,14 @@
 //   2  bits 63…16: bytes; 15…0: name
 //   3  bits 63…20: microseconds since the start; 19…0: bytes less what was requested
 //
-// A writer sets word 0 to zero, writes the others, and writes word 0 last, so a record that it did
-// not finish says so. Numbers that do not fit are cut to the largest that does.
+// A writer sets word 0 to zero, writes the other words, and writes word 0 last, so an unfinished
+// record can be told from a finished one. Numbers that do not fit are replaced by the largest that
+// does.
 //
-// Blocks come and go thousands of times as often as the device is asked. So what was taken from it
-// has a ring of its own, in which events stay that blocks would have driven out long ago: with them
-// the memory behind the blocks is known, and not only where blocks are. Recordings of before it was
-// there have zero in the header's device_ring; everything else is the same.
+// Blocks come and go thousands of times as often as device memory does. So what is taken from the
+// device and given back has a ring of its own, where the events of blocks cannot push it out; from
+// it a reader knows what memory lay behind the blocks. Older recordings have no such ring: their
+// header's device_ring is zero, and everything else is the same.
 #pragma once
 
 #include <array>
@@ -34,29 +35,29 @@ namespace headroom::allocator {
 
 enum class FlightKind : std::uint8_t {
   allocate = 1,
-  free,         // Of the block at `address`; bytes, stream, tag and name as it had them.
+  free,         // The block at `address`; bytes, stream, tag and name are the block's.
   retag,        // `tag` and `name` are the new ones.
-  synchronize,  // `stream` was.
-  // Of the device's ring; `stream` is the one that asked.
+  synchronize,  // The program waited for `stream`.
+  // These are in the device's ring; `stream` is the one whose request it was for.
   segment_allocate,  // A plain allocation was taken from the device …
   segment_free,      // … and given back.
   map,               // A stretch of pages was mapped at `address` …
   unmap,             // … and unmapped, as a whole or in part.
   repair,            // Free pages were moved to `address`; their events came before.
-  // Of any ring again.
-  iteration,  // One begins: `address` is its number, `bytes` is what was live.
-  refuse,     // `bytes` could not be met; `address` is what was free.
+  // These are in the other rings again.
+  iteration,  // An iteration begins: `address` is its number, `bytes` is what was live.
+  refuse,     // A request of `bytes` could not be met; `address` is how many were free.
 };
 inline constexpr std::uint8_t last_flight_kind = 11;
 
 struct FlightEvent {
   FlightKind kind = FlightKind::allocate;
   Component tag = Component::other;
-  StreamId stream = 0;  // Above 65534: 65535.
+  StreamId stream = 0;  // 65535 stands for all above 65534.
   NameId name = 0;
   Address address = 0;
   std::uint64_t bytes = 0;      // Below 2^48.
-  std::uint64_t requested = 0;  // Of allocate and free: less than `bytes` by 1 MiB - 1 at most.
+  std::uint64_t requested = 0;  // For allocate and free: at most 1 MiB - 1 less than `bytes`.
   std::uint64_t time_us = 0;    // Since the start; below 2^44, which is half a year.
 
   bool operator==(const FlightEvent&) const = default;
@@ -68,25 +69,25 @@ inline constexpr std::size_t flight_header_bytes = 4096;
 inline constexpr std::size_t flight_shard_bytes = 64;
 inline constexpr std::size_t flight_record_bytes = 32;
 
-// The first bytes of the file. Every number is little-endian; this is what x86-64 and AArch64 have
-// in memory.
+// The first bytes of the file. Every number is little-endian, as x86-64 and AArch64 have it in
+// memory.
 struct FlightHeader {
   std::array<char, 8> magic = {};
   std::uint32_t version = flight_version;
   std::uint32_t shards = 0;         // 1 to 1024.
   std::uint64_t shard_records = 0;  // A power of two.
   std::uint64_t name_bytes = 0;
-  std::uint64_t capacity_bytes = 0;   // That the allocator kept to.
-  std::uint64_t pid = 0;              // Of the writer …
+  std::uint64_t capacity_bytes = 0;   // The allocator's capacity.
+  std::uint64_t pid = 0;              // The writer's process number …
   std::uint64_t pid_start = 0;        // … and field 22 of its /proc/PID/stat.
-  std::uint64_t start_unix_us = 0;    // When time_us was 0.
-  std::uint64_t closed = 0;           // 1: the writer ended in order.
-  std::array<char, 128> device = {};  // Its name, then zeros.
-  std::uint64_t device_ring = 0;  // Which of the rings, from 1, is the device's; 0: there is none.
+  std::uint64_t start_unix_us = 0;    // The moment when time_us was 0.
+  std::uint64_t closed = 0;           // 1 if the writer ended in order.
+  std::array<char, 128> device = {};  // The device's name, then zeros.
+  std::uint64_t device_ring = 0;  // The number of the device's ring, from 1; 0 if there is none.
 };
 static_assert(sizeof(FlightHeader) == 208);
 
-// Where things are. Requires: the numbers of the header were checked.
+// Offsets of the file's parts. Requires: the numbers in the header were checked.
 struct FlightLayout {
   std::size_t names = 0;
   std::size_t shards = 0;
@@ -105,8 +106,8 @@ constexpr std::uint64_t at_most(std::uint64_t value, std::uint64_t most) {
   return value < most ? value : most;
 }
 
-// Here, so that it becomes part of the caller: a few instructions for each event. `number` and
-// `time_us` are the record's; the event's own time does not count.
+// This is in the header so that it is inlined to a few instructions for each event. `number` and
+// `time_us` go into the record; the event's own time is ignored.
 constexpr FlightWords to_words(const FlightEvent& event, std::uint64_t number,
                                std::uint64_t time_us) {
   constexpr std::uint64_t most_bytes = (std::uint64_t{1} << 48U) - 1;

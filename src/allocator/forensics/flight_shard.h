@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The writing end of one ring of a flight recorder, which the allocator's core calls for every
-// event. It knows memory and a clock, not files; FlightRecorder (allocator/files) makes it.
+// event. It knows memory and a clock, not files; FlightRecorder (allocator/files) creates it.
 #pragma once
 
 #include <atomic>
@@ -17,33 +17,35 @@ class FlightClock {
   virtual std::uint64_t now_us() = 0;  // Since the recorder's start.
 };
 
-// One thread at a time: whoever holds the lock of the heap that the shard belongs to.
+// One thread at a time may use a shard: whoever holds the lock of the heap that it belongs to.
 class FlightShard {
  public:
-  // What the shard writes to; all of it outlives the shard.
+  // The memory that the shard writes to; all of it outlives the shard.
   struct Memory {
-    std::uint64_t* records = nullptr;  // Four words for each.
+    std::uint64_t* records = nullptr;  // Four words for each record.
     std::uint64_t* written = nullptr;
-    std::uint64_t count = 0;               // Records: a power of two.
+    std::uint64_t count = 0;               // How many records: a power of two.
     const std::uint64_t* alive = nullptr;  // 0 in a forked child, whose events are not ours.
-    // How much the device's ring has written; null: there is none, or this is it.
+    // How many events the device's ring has written; null if there is no such ring, or if this is
+    // it.
     std::uint64_t* device_written = nullptr;
   };
 
   FlightShard(Memory memory, FlightClock& clock) : memory_(memory), clock_(&clock) {}
 
-  // The event's own time does not count. Allocations, frees and retags get the time at which the
-  // clock was last looked at, at most 16 events before; for others it is looked at, because they
-  // are rare and dear, and for whatever follows an event of the device. So order between rings is
-  // kept wherever memory changes hands through the device.
+  // Writes the event; its own time is ignored. Reading the clock for each would be too slow:
+  // allocations, frees and retags get the time of the last reading, at most 16 events before. The
+  // clock is read for all other events, which are rare and slow anyway, and for whatever follows an
+  // event of the device. So the order between rings is right wherever memory changes hands through
+  // the device.
   void note(const FlightEvent& event) {
     if (*memory_.alive == 0) return;
     if (device_has_moved() || (number_ & 15U) == 0 || event.kind > FlightKind::retag)
       time_us_ = clock_->now_us();
     const FlightWords words = to_words(event, number_, time_us_);
     std::uint64_t* record = memory_.records + (number_ & (memory_.count - 1)) * words.size();
-    // Nobody else writes here; the order is for who reads after this process was killed. No fence:
-    // the thread sanitizer knows none.
+    // Nobody else writes here; the order matters to whoever reads after this process was killed. It
+    // is not kept by fences, because the thread sanitizer does not understand them.
     store(record[0], 0, std::memory_order_relaxed);
     for (std::size_t i = 1; i < words.size(); ++i)
       store(record[i], words[i], std::memory_order_release);

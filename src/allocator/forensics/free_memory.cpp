@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto by_address = [](const auto& a, const auto& b) { return a.address < b.address; };
 
-// As it is, or sorted into `room`: most heaps list their pieces by address already.
+// Returns `values` if they are sorted, as those of most heaps are, else a sorted copy in `room`.
 template <class T>
 const std::vector<T>& sorted(const std::vector<T>& values, std::vector<T>& room) {
   if (std::is_sorted(values.begin(), values.end(), by_address)) return values;
@@ -35,7 +35,7 @@ class Walk {
  public:
   explicit Walk(const std::vector<DeviceSpan>& spans) : spans_(spans) {}
 
-  // Pieces come by address.
+  // Requires: pieces are added in the order of their addresses.
   void add(const FreePiece& piece) {
     enter_span(piece.address);
     if (piece.address != all_.end) close_all();
@@ -77,7 +77,7 @@ class Walk {
     run.end = piece.address + piece.bytes;
     run.pinned_bytes += piece.pinned_bytes;
   }
-  // What of the run can be taken from where it lies.
+  // How many bytes of the run can be moved or released.
   std::uint64_t movable(const Run& run) const {
     const bool plain = !span_.pages && run.begin >= span_.address &&
                        run.end <= span_.address + span_.bytes && span_.bytes > 0;
@@ -101,7 +101,7 @@ class Walk {
   const std::vector<DeviceSpan>& spans_;
   std::size_t next_span_ = 0;
   DeviceSpan span_;  // The last one that began at or below the present piece.
-  Run all_;          // Pending pieces as well: what waiting makes of it.
+  Run all_;          // The run as it is after waiting: it includes pending pieces.
   Run usable_;
   std::uint64_t bytes_ = 0;
   std::uint64_t pending_bytes_ = 0;

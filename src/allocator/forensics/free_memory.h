@@ -13,12 +13,13 @@ namespace headroom::allocator {
 struct FreeMemory {
   std::uint64_t bytes = 0;
   std::uint64_t largest_bytes = 0;  // One contiguous piece that the stream may use at once.
-  std::uint64_t fits_bytes = 0;     // After waiting for streams, with repair or release.
-  FreeSplit split;                  // Without rounding, which is no free memory.
+  // The largest request that fits after waiting for streams, and repair or release.
+  std::uint64_t fits_bytes = 0;
+  FreeSplit split;  // Without rounding_bytes, which are not free memory.
 };
 
-// Pieces that touch count as one, unless they lie in different spans. A piece in no span counts as
-// lying on pages.
+// Adjacent pieces count as one, unless they lie in different spans. A piece outside all spans
+// counts as lying on pages.
 FreeMemory measure_free(const HeapView& view);
 
 }  // namespace headroom::allocator

@@ -58,7 +58,7 @@ std::size_t NameTable::size() const {
   return names_.size();
 }
 
-// Where the name is, or the free place that it would get.
+// The slot where the name is, or the free slot that it would get.
 std::size_t NameTable::place_of(std::string_view name) const {
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = std::hash<std::string_view>()(name) & mask;

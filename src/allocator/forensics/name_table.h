@@ -15,29 +15,29 @@
 
 namespace headroom::allocator {
 
-// For text and JSON: control characters become "?", and so do all other bytes than ASCII where the
-// name is not UTF-8.
+// The name for text and JSON: control characters become "?", and so do all bytes that are not ASCII
+// if the name is not UTF-8.
 std::string printable_name(std::string_view name);
 
-// The name without what only numbers layers: "layers.*.mlp.up_proj" for "layers.35.mlp.up_proj".
-// Each part between points that is nothing but digits becomes a "*".
+// The name without the numbers of layers: "layers.*.mlp.up_proj" for "layers.35.mlp.up_proj". Each
+// part between points that consists of digits only becomes a "*".
 std::string name_pattern(std::string_view name);
 
-// Any thread may call any function. Nothing is allocated for a name that was seen before; who
-// allocates often asks once and keeps the number.
+// Any thread may call any function. Looking up a known name allocates nothing, but callers that
+// allocate often should ask once and keep the number.
 class NameTable {
  public:
   static constexpr std::size_t max_names = 65535;
-  static constexpr std::size_t max_name_bytes = 255;  // What is longer is cut there.
+  static constexpr std::size_t max_name_bytes = 255;  // Longer names are cut there.
 
   NameTable();
 
-  // The number of a name, the same one for equal names. No name for an empty one, and for new ones
-  // when the table is full.
+  // Returns the number of a name; equal names have the same. Returns 0 for an empty name, and for a
+  // new one when the table is full.
   NameId intern(std::string_view name);
-  // Empty for a number that was never given. Valid as long as the table.
+  // Empty for a number that was never given out. Valid as long as the table.
   std::string_view name(NameId id) const;
-  // How many there are; their numbers are 1 to this one.
+  // How many names there are; their numbers are 1 to size().
   std::size_t size() const;
 
  private:

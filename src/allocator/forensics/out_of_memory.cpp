@@ -137,7 +137,7 @@ std::string batch(const BatchForecast& b) {
   return text + '\n';
 }
 
-// Whether the device is why: the capacity had room for the request, and the device has refused
+// Whether the device is the reason: the capacity had room for the request, but the device refused
 // memory.
 bool is_devices_fault(const OutOfMemory& p) {
   const std::uint64_t room = p.capacity_bytes - std::min(p.capacity_bytes, p.usage.live_bytes);
@@ -171,7 +171,7 @@ std::string to_text(const OutOfMemory& problem) {
     text += live_by_component(problem) + why_free_memory_does_not_help(problem);
   }
   if (problem.outside) text += outside(*problem.outside);
-  // Where nobody counts, as for the machine's own memory, there is nothing to say.
+  // If no driver counts, as with the machine's own memory, there is nothing to say.
   if (problem.no_outside && problem.no_outside->code != Errc::unsupported)
     text +=
         fmt::format("  held outside this process: not known: {}\n", problem.no_outside->message);

@@ -14,9 +14,9 @@ struct Group {
   std::uint64_t block_bytes = 0;
   std::uint64_t count = 0;
   Component tag = Component::other;
-  NameId pattern = 0;  // A name that stands for all with its pattern.
-  NameId name = 0;     // Of its first block …
-  bool alone = true;   // … and of all others.
+  NameId pattern = 0;  // The first name with the pattern, which stands for all of them.
+  NameId name = 0;     // The name of its first block …
+  bool alone = true;   // … and whether all others have it too.
 
   std::uint64_t bytes() const { return block_bytes * count; }
   bool same(const LiveBlock& block, NameId its_pattern) const {
@@ -34,7 +34,7 @@ std::size_t hash(const LiveBlock& block, NameId pattern) {
   return static_cast<std::size_t>(key ^ (key >> 31U));
 }
 
-// For each name the first one that has its pattern.
+// For each name, the first name with the same pattern.
 std::vector<NameId> patterns_of(const NameTable* names) {
   std::vector<NameId> patterns = {0};
   if (names == nullptr) return patterns;
@@ -48,12 +48,12 @@ std::vector<NameId> patterns_of(const NameTable* names) {
 }
 
 // Open addressing over all blocks at once, because a node for each group would cost more than the
-// rest of the report. The table has the groups' numbers: of groups themselves it would be ten times
-// as large, and most of it empty.
+// rest of the report. The table holds the groups' numbers: holding the groups themselves, it would
+// be ten times as large and mostly empty.
 std::vector<Group> grouped(const std::vector<LiveBlock>& blocks,
                            const std::vector<NameId>& patterns) {
   std::vector<Group> groups;
-  std::vector<std::uint32_t> table(std::bit_ceil(blocks.size() * 2 + 1));  // 0 is a free place.
+  std::vector<std::uint32_t> table(std::bit_ceil(blocks.size() * 2 + 1));  // 0 marks a free slot.
   const std::size_t mask = table.size() - 1;
   for (const LiveBlock& block : blocks) {
     const NameId pattern = block.name < patterns.size() ? patterns[block.name] : NameId{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who holds the memory: blocks of one component, name and size are one owner, and so are those
-// whose names differ only in the number of the layer.
+// Groups live blocks by who holds them: blocks with the same component, size and name have one
+// owner. Names that differ only in the number of the layer count as the same.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,9 @@
 namespace headroom::allocator {
 
 struct Owners {
-  std::vector<Owner> most = {};       // By bytes, the largest first; at most `count`.
-  std::optional<Owner> largest = {};  // Of the largest single block. Nothing without blocks.
+  std::vector<Owner> most = {};  // At most `count`, those with the most bytes first.
+  // The largest single block's owner; nothing if there are no blocks.
+  std::optional<Owner> largest = {};
 };
 
 Owners find_owners(const HeapView& view, std::size_t count);

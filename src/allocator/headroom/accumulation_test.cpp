@@ -189,7 +189,7 @@ TEST(AccumulationChanges, an_epoch_is_no_iteration) {
   }
 }
 
-// From then on without accumulation, or with more of it.
+// From some step on the job stops accumulating, or accumulates more micro-batches.
 TEST(AccumulationChanges, another_number_of_micro_batches_is_found_in_a_few_steps) {
   for (const int later : {1, 2, 8, 16}) {
     FinderProgram program;

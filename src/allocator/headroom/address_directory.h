@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which shard an address belongs to, readable by any thread without a lock: two levels of tables
-// over units of 2 MiB. A free must know its shard before it can take the shard's lock. Plain
-// allocations need not begin where a unit does, so two shards can meet in one; and addresses of
-// 2^49 and more, which no device has, wrap around. Then the answer is only where to look first.
+// Tells which shard an address belongs to; any thread can ask without a lock. A free must know its
+// shard before it can take the shard's lock. The directory has two levels of tables over units of 2
+// MiB. Plain allocations need not begin where a unit does, so two shards can share a unit; and
+// addresses from 2^49 on, which no device has, wrap around. In these cases the answer is only the
+// shard to try first.
 #pragma once
 
 #include <array>
@@ -23,15 +24,15 @@ class AddressDirectory {
 
   struct Answer {
     std::uint8_t owner = nobody;
-    bool is_sure = false;  // The address can be nobody else's.
+    bool is_sure = false;  // Whether no other shard can own the address.
   };
 
   AddressDirectory() = default;
   AddressDirectory(const AddressDirectory&) = delete;
   AddressDirectory& operator=(const AddressDirectory&) = delete;
 
-  // All units that [address, address + bytes) touches belong to `owner` from now on; at its ends
-  // perhaps to others as well.
+  // From now on all units that [address, address + bytes) touches belong to `owner`; the first and
+  // the last unit may belong to other owners as well.
   void set(std::uint64_t address, std::uint64_t bytes, std::uint8_t owner) {
     const std::uint64_t end = address + bytes;
     for (std::uint64_t unit = address / page_bytes; unit * page_bytes < end; ++unit) {
@@ -55,9 +56,10 @@ class AddressDirectory {
 
  private:
   using Unit = std::atomic<std::uint8_t>;
-  static constexpr std::uint8_t shared = 128;  // Set with an owner: others may be there, too.
+  // Is set beside an owner if the unit may have others too.
+  static constexpr std::uint8_t shared = 128;
 
-  // Who was there before may be gone; nobody counts them.
+  // An earlier owner may have left the unit since; the directory does not count owners.
   static void add(Unit& unit, std::uint8_t owner) {
     std::uint8_t was = unit.load(std::memory_order_relaxed);
     std::uint8_t wanted = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs ask about single blocks that know less, or more, than free() requires.
+// Functions about single blocks, for programs that know less, or more, about a block than free()
+// requires.
 #include "allocator/headroom/visit_shards.h"
 
 namespace headroom::allocator {

@@ -18,7 +18,7 @@ Error not_in_a_child() {
 
 }  // namespace
 
-// Of a pool that is there, or of a new one.
+// Returns the number of the pool's shard; creates the pool if it is new.
 Result<std::size_t> HeadroomAllocator::pool_shard(PoolId pool) {
   for (const GraphPool& each : graph_pools_)
     if (each.id == pool) return each.shard;
@@ -64,7 +64,7 @@ Status HeadroomAllocator::begin_pool(PoolId pool, StreamId stream) {
   return Done{};
 }
 
-// Ends the filling of a pool; the number of its shard.
+// Ends the filling of a pool and returns the number of its shard.
 Result<std::size_t> HeadroomAllocator::stop_filling(PoolId pool) {
   if (!pool_.is_ours()) return not_in_a_child();
   const MutexLock lock(creation_mutex_);

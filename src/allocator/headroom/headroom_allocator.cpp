@@ -113,8 +113,8 @@ std::optional<Address> HeadroomAllocator::refuse(Shard& own, const Request& requ
   return std::nullopt;
 }
 
-// Before the device is asked: what other streams are done with. Before a plan is given up: what
-// other shards do not use. Before the request fails: everything.
+// Before asking the device, uses what other streams are done with; before giving up a plan, what
+// other shards do not use; and before failing, everything.
 std::optional<Address> HeadroomAllocator::on_miss(std::size_t own, const Request& request,
                                                   std::uint64_t bytes) {
   // One at a time: two that collect pages at once would take them from each other, and both fail.
@@ -150,13 +150,13 @@ std::optional<Address> HeadroomAllocator::try_hard(std::size_t own, const Reques
   do {
     drain(shard);
     address = shard.hard(request, bytes, plan);
-  } while (!address && shard.has_mail());  // What was freed meanwhile may be what is missing.
+  } while (!address && shard.has_mail());  // What was freed meanwhile may be enough.
   if (address) note_peak(own, shard);
   return address;
 }
 
 bool HeadroomAllocator::collect(std::size_t own, std::uint64_t bytes, Shard::Plan plan) {
-  // A page more: what is given need not begin where a page of the block does.
+  // One page more is collected, since the memory need not begin where a page of the block begins.
   const std::uint64_t wanted = round_up(bytes, page_bytes) + page_bytes;
   std::uint64_t given = 0;
   any_shard(true, [&](std::size_t number, Shard& other) HEADROOM_REQUIRES(other.mutex()) {

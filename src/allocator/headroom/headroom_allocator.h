@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// headroom's own policy: a hard capacity, and free memory that is usable memory. With virtual
-// memory free pages are remapped where a request needs them (PagedCore); without, large blocks are
-// plain allocations that come and go (PlainCore); where the job repeats, every block has a planned
-// place (Planner). docs/decisions/0002-allocator-core.md says why.
+// headroom's own policy: it keeps to a hard capacity, and free memory is usable memory. With
+// virtual memory, free pages are remapped where a request needs them (PagedCore); without it, large
+// blocks are plain allocations that are taken and given back (PlainCore). If the job repeats, every
+// block has a planned place (Planner). docs/decisions/0002-allocator-core.md says why.
 #pragma once
 
 #include <array>
@@ -28,46 +28,48 @@
 namespace headroom::allocator {
 
 // Streams. A block freed on stream A is reused on A at once, because A's work runs in order. Other
-// streams get it after synchronize(A), or when A has nothing queued any more, or, before a request
-// fails, after the allocator itself has waited for A through the backend. Pages that queued work
-// may still use are unmapped only after such a wait.
+// streams get it after synchronize(A), or when A has nothing queued any more, or after the
+// allocator itself has waited for A through the backend, which it does before a request fails.
+// Pages that queued work may still use are unmapped only after such a wait.
 //
-// Threads. Every function may be called from any thread at any time. Each stream's blocks are
-// behind a lock of their own (streams beyond the 15th share them), so threads that keep to
-// different streams do not wait for each other; a free that finds the lock taken is left to who
-// takes it next. Requests that free memory does not meet are met one after the other.
+// Threads. Every function may be called from any thread at any time. Each stream's blocks have a
+// lock of their own (streams beyond the 15th share one of these), so threads that keep to different
+// streams do not wait for each other. A free that finds the lock taken is left for the next thread
+// that takes the lock. Requests that free memory cannot meet are served one after the other.
 //
-// Processes. A forked child does not have this memory: allocate() gives it nothing, frees are
-// ignored, and no lock is taken, since a thread that the child does not have may have held it.
+// Processes. A forked child does not have this memory: there allocate() returns nothing, frees are
+// ignored, and no lock is taken, since a thread that does not exist in the child may have held it.
 //
 // usage() refers to one value per allocator, brought up to date by the call: read it where no other
 // thread calls it, or take a usage_snapshot().
 class HeadroomAllocator final : public Policy {
  public:
   struct Options {
-    // At first, then doubling. Costs nothing until used; enough for what the largest GPUs hold.
+    // The size of the first address range; each further range is twice as large. Addresses cost
+    // nothing until they are used, and this is enough for the largest GPUs.
     std::uint64_t address_range_bytes = std::uint64_t{64} << 30U;
-    // False: do without, even where the backend has it.
+    // If false, virtual memory is not used even if the backend has it.
     bool virtual_memory = true;
-    // Whether repeating iterations get a plan, and who computes it (nobody: the allocating thread,
-    // at the iteration's border).
+    // Whether repeating iterations get a plan, and who computes it: the executor or, if it is
+    // empty, the allocating thread between two iterations.
     bool planning = true;
     Executor executor = {};
-    // Shared with other processes, and asked before anything is taken from the device; may be null.
-    // Outlives the allocator.
+    // The budget shared with other processes, which is asked before anything is taken from the
+    // device; may be null. Outlives the allocator.
     Budget* budget = nullptr;
-    // Of the requests, for reports; may be null. Outlives the allocator.
+    // The names of the requests, for reports; may be null. Outlives the allocator.
     const NameTable* names = nullptr;
-    // Where each shard's events go; null: nowhere. Called once per shard, from the first on.
+    // Returns the ring for a shard's events, or null to record none. Is called once for each shard,
+    // when the shard is created.
     std::function<FlightShard*(std::uint32_t shard)> recorder = {};
-    // Where it notes what is taken from the device and given back; may be null. Nobody else writes
-    // to it, and it outlives the allocator.
+    // The ring for what is taken from the device and given back; may be null. Nobody else writes to
+    // it, and it outlives the allocator.
     FlightShard* device_recorder = nullptr;
   };
 
   // The capacity is rounded down to whole pages. `backend` outlives the allocator and is used by
-  // nobody else at the same time. When the allocator is destroyed its pages go back to the backend,
-  // live blocks included.
+  // nobody else at the same time. When the allocator is destroyed, all its memory goes back to the
+  // backend, including live blocks.
   HeadroomAllocator(Backend& backend, std::uint64_t capacity_bytes, Options options);
   HeadroomAllocator(Backend& backend, std::uint64_t capacity_bytes)
       : HeadroomAllocator(backend, capacity_bytes, Options{}) {}
@@ -85,65 +87,65 @@ class HeadroomAllocator final : public Policy {
   const Usage& usage() const override;
   std::string_view name() const override { return name_; }
 
-  // The block is used by that stream as well: after its free, its memory is reused only when what
-  // that stream had queued by then is done.
+  // Tells the allocator that this stream uses the block as well. After the block's free, its memory
+  // is reused only when everything is done that the stream had queued by then.
   void record_stream(Address address, StreamId stream);
 
-  // Between the two, what `stream` allocates comes from memory that belongs to the pool alone and
-  // goes back to it alone: a captured graph uses the same addresses each time it runs, so nothing
-  // of the pool is moved or given up. Nothing asks or waits for the stream meanwhile. A pool can be
-  // used again, and by several streams at once: begin_pool() for each, end_pool() for all.
-  // release_pool() gives it up, and what still lives in it goes back as it is freed.
+  // Pools for captured graphs. Between begin_pool() and end_pool(), blocks for `stream` come from
+  // memory that belongs to the pool alone, and go back to it alone. A captured graph uses the same
+  // addresses each time it runs, so nothing of the pool is moved or given up. Meanwhile the
+  // allocator neither asks about the stream nor waits for it. A pool can be filled again, and by
+  // several streams at once: each needs a begin_pool(), and one end_pool() ends all. release_pool()
+  // gives the pool up; what still lives in it goes back when it is freed.
   //
-  // begin_pool() fails where as many pools are in use as there can be, the other two where there is
-  // no such pool: it was never begun, or is released already. end_pool() of one that nobody fills
-  // changes nothing.
+  // begin_pool() fails if the limit of pools is reached; the other two fail if the pool was never
+  // begun or is released already. end_pool() of a pool that is not being filled changes nothing.
   using PoolId = std::uint64_t;
   Status begin_pool(PoolId pool, StreamId stream);
   Status end_pool(PoolId pool);
   Status release_pool(PoolId pool);
 
-  // Gives the device what is wholly free; how much that was. What a plan or a graph's pool holds
-  // stays. Waits for streams.
+  // Gives wholly free pages and allocations back to the device; returns how many bytes. What a plan
+  // or a graph's pool holds stays. Waits for streams.
   std::uint64_t trim();
-  // What is held beyond a smaller capacity goes back: at once where it is wholly free, for which
-  // plans are broken up, and later as it becomes so and somebody looks for memory, or trims. Until
-  // then nothing new is taken.
+  // Memory held beyond a smaller capacity goes back to the device: what is wholly free goes at
+  // once, for which plans are broken up, and the rest when it is free and a request looks for
+  // memory or trim() is called. Until then nothing new is taken.
   void set_capacity(std::uint64_t bytes);
 
-  // The device's own handle of a stream: before the stream is used. Backend::bind_stream().
+  // See Backend::bind_stream(). Is called before the stream is used.
   void bind_stream(StreamId stream, std::uintptr_t native) { pool_.bind_stream(stream, native); }
-  // As free(), of a block that these streams used as well: record_stream() for each, and the free.
-  // False, and nothing happens, if the address is no live block. Waits for the lock, where free()
-  // may leave the block to whoever holds it.
+  // Does record_stream() for each of these streams and then free(). Returns false and does nothing
+  // if the address is no live block. Waits for the lock, unlike free(), which may leave the block
+  // to whoever holds the lock.
   bool free_after(Address address, std::span<const StreamId> streams);
   struct Block {
     Address address = 0;
     std::uint64_t bytes = 0;
   };
-  // The live block that the address lies in.
+  // The live block that contains the address.
   std::optional<Block> block_around(Address address) const;
 
   Usage usage_snapshot() const;
-  // From now on peaks are of what is live and reserved now, and of what comes.
+  // Sets the peaks to what is live and reserved now.
   void reset_peaks();
   std::uint64_t capacity_bytes() const { return pool_.capacity_bytes(); }
   MissCounts miss_counts() const;
   PlanCounts plan_counts() const;
-  // The size that a live block has after rounding; nothing for an address that is not live.
+  // The rounded size of a live block; nothing for an address that is not live.
   std::optional<std::uint64_t> block_bytes(Address address) const;
 
-  // What the device said when it last refused a call, if it ever did.
+  // The device's last refusal that still stands; see DevicePool::last_error().
   std::optional<Error> device_refusal() const { return pool_.last_error(); }
 
-  // Everything that is known of this moment. Takes every lock, one after the other, and asks the
-  // driver once what the device has free.
+  // The whole state at this moment. Takes every lock, one after the other, and asks the driver once
+  // how much memory the device has free.
   HeapView view(const Request& request) const;
-  // Why a request fails, as things are now: ask right after allocate() returned nothing.
+  // Explains why the request would fail now; is called right after allocate() returned nothing.
   OutOfMemory explain(const Request& request) const;
 
-  // Everything that must hold between calls, of a program whose other threads are quiet; empty if
-  // it does, else what does not. For tests: it walks all metadata.
+  // For tests: checks everything that must hold between calls, while no other thread calls the
+  // allocator. Returns what does not hold, or an empty text. Goes through all metadata.
   std::string broken_invariant() const;
 
  private:
@@ -153,7 +155,7 @@ class HeadroomAllocator final : public Policy {
   struct GraphPool {
     PoolId id = 0;
     std::size_t shard = 0;
-    std::vector<StreamId> streams;  // While it is being filled.
+    std::vector<StreamId> streams;  // Those that fill it now.
   };
 
   std::size_t number_for(StreamId stream) const;
@@ -166,11 +168,12 @@ class HeadroomAllocator final : public Policy {
   Result<std::size_t> pool_shard(PoolId pool) HEADROOM_REQUIRES(creation_mutex_);
   void note_captured_streams() HEADROOM_REQUIRES(creation_mutex_);
   Result<std::size_t> stop_filling(PoolId pool);
-  // Calls visit(number, Shard&), the shard locked and its inbox empty, until one says true; whether
-  // one did. Those of graph pools only where asked for.
+  // Calls visit(number, Shard&) for shard after shard, locked and with an empty inbox, until one
+  // call returns true; returns whether one did. Visits the shards of graph pools only if
+  // `with_pools`.
   template <class Visit>
   bool any_shard(bool with_pools, Visit&& visit) const;
-  // The same, the owner of the address first.
+  // The same, beginning with the address's owner.
   template <class Visit>
   bool at_owner(Address address, Visit&& visit) const;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The most that was live at once over all shards. One shard knows its own to the byte. With
-// several, each adds to the sum whenever it has changed by a step, so that few events touch what
-// the shards share: the peak is then too low by less than a step for each of them. A step is 1/256
-// of the peak, but not less than a mebibyte.
+// The most that was live at once over all shards. A single shard knows its own peak to the byte.
+// With several, each adds to the sum only when it has changed by a step, so that few events touch
+// what the shards share; the peak may then be too low by up to a step for each shard. A step is
+// 1/256 of the peak, but at least a mebibyte.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ class LivePeak {
   static constexpr std::uint64_t step_bytes = std::uint64_t{1} << 20U;
   static constexpr std::size_t max_shards = 64;
 
-  // Called with the shard's lock held, after each of its events.
+  // Is called after each event of the shard, with the shard's lock held.
   void note(std::size_t shard, const Usage& usage) {
     Told& told = told_[shard];
     const std::uint64_t known = told.bytes.load(std::memory_order_relaxed);
@@ -28,13 +28,13 @@ class LivePeak {
     if (change < step_bytes || change < highest_.load(std::memory_order_relaxed) / 256) return;
     tell(told, known, usage);
   }
-  // The same, however small the change.
+  // Does the same, however small the change is.
   void note_exactly(std::size_t shard, const Usage& usage) {
     Told& told = told_[shard];
     tell(told, told.bytes.load(std::memory_order_relaxed), usage);
   }
 
-  // The peak is what is live now, as far as the shards told.
+  // Sets the peak to what is live now, as far as the shards have reported it.
   void reset() {
     const MutexLock lock(mutex_);
     set_peak(add_up());
@@ -59,7 +59,7 @@ class LivePeak {
     told.bytes.store(usage.live_bytes, std::memory_order_relaxed);
     for (const Component c : all_components)
       told.live[static_cast<std::size_t>(c)].store(usage.live[c], std::memory_order_relaxed);
-    // Modulo 2^64, so that a fall is a sum as well.
+    // The difference is modulo 2^64, so that adding it works for falls as well.
     const std::uint64_t change = usage.live_bytes - known;
     const std::uint64_t sum = sum_.fetch_add(change, std::memory_order_relaxed) + change;
     if (sum <= highest_.load(std::memory_order_relaxed)) return;

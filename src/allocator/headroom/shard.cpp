@@ -97,7 +97,7 @@ SegmentId Shard::find(std::uint64_t bytes, StreamId stream, Plan plan) {
   SegmentId id = core_->find_ready(bytes, stream);
   if (id != no_segment) return id;
   if (is_remembered_) return core_->find_new(bytes, stream);
-  // Nothing is lost by giving up a plan's memory while nothing lives in it.
+  // A plan's memory can be given up without loss while nothing lives in it.
   if (planner_.is_unused() && pool_->spare() * page_bytes < bytes) {
     planner_.drop_unused();
     id = core_->find_ready(bytes, stream);
@@ -117,8 +117,8 @@ SegmentId Shard::find(std::uint64_t bytes, StreamId stream, Plan plan) {
   return id;
 }
 
-// Blocks of the plan become blocks of the core, at their addresses; those that wait for streams
-// wait on.
+// Turns the plan's blocks into blocks of the core at the same addresses. Those that wait for
+// streams go on waiting.
 void Shard::break_plan_up() {
   for (const Planner::Moved& moved : planner_.break_up()) {
     const SegmentId planned = take_planned(moved.slot, moved.segment);
@@ -134,7 +134,7 @@ void Shard::break_plan_up() {
   }
 }
 
-// The segment that was in the slot; whoever knew it knows the one that it moved to from now on.
+// Finds the segment that was in the slot and makes everything that refers to it refer to `moved`.
 SegmentId Shard::take_planned(std::uint32_t slot, SegmentId moved) {
   const Address address = core_->segment(moved).address;
   const SegmentId live = blocks_.take(address);
@@ -211,7 +211,7 @@ bool Shard::record_stream(Address address, StreamId stream) {
   return true;
 }
 
-// It is live no more and not free yet.
+// The segment is not live any more, but not free yet.
 void Shard::wait_for_sharers(SegmentId id) {
   Waiting waiting{id, {}};
   const Address address = core_->segment(id).address;
@@ -284,8 +284,8 @@ std::uint64_t Shard::drain_inbox() {
 
 void Shard::add_to(HeapView& view, StreamId stream) const {
   for (const Tiling* tiling : core_->tilings()) tiling->add_to(view, stream);
-  // By number, which is how they lie in memory: a report of a hundred thousand blocks has to be
-  // quick.
+  // Goes by segment number, which is the order in memory, because a report of a hundred thousand
+  // blocks has to be quick.
   std::vector<bool> is_live;
   blocks_.for_each([&](Address /*address*/, SegmentId id) {
     if (id >= is_live.size()) is_live.resize(std::max<std::size_t>(id + 1, is_live.size() * 2));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One lock's worth of an allocator: a core that finds places, the plan of what repeats, and what is
-// known of every live block. Threads that work on different streams use different shards and do not
-// wait for each other.
+// The part of an allocator that one lock protects: a core that finds places, the planner, and what
+// is known about every live block. Threads that work on different streams use different shards and
+// do not wait for each other.
 //
 // Every function but inbox_put() requires that the caller holds mutex().
 #pragma once
@@ -33,7 +33,7 @@ class Shard {
     FlightShard* recorder = nullptr;  // Outlives the shard.
   };
 
-  // `pool` outlives it.
+  // `pool` outlives the shard.
   Shard(std::unique_ptr<Core> core, DevicePool& pool, Options options);
   ~Shard();
 
@@ -83,8 +83,8 @@ class Shard {
     is_remembered_ = remembered;
   }
 
-  // Frees from threads that found the lock taken: whoever takes it next makes them. No lock is
-  // needed for inbox_put() and has_mail().
+  // The inbox has frees from threads that found the lock taken; the next thread that takes the lock
+  // performs them. inbox_put() and has_mail() need no lock.
   void inbox_put(Address address);
   bool has_mail() const { return inbox_has_mail_.load(std::memory_order_acquire); }
   // How many of them were no live blocks.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory goes back to the device because the program says so, not because a request needs it.
+// Gives memory back to the device because the program asks for it, not because a request needs it.
 #include <algorithm>
 
 #include "allocator/headroom/visit_shards.h"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One slab that the device gave at the start, best fit by (size, address), and free neighbours that
-// join at once: what a job would need if all its memory were one piece and nothing could be moved.
-// What lies above the highest block in use is cut into only where no free place between blocks will
-// do, so a slab of another size would be filled in the same way as far as it goes. Streams are not
-// told apart.
+// What a job would need if all its memory were one slab and nothing could be moved. The slab is
+// taken at the start; blocks are placed by best fit in (size, address), and free neighbours merge
+// at once. Memory above the highest block in use is touched only if no free place between blocks
+// will do, so the size of the slab does not change where blocks lie. Streams are not told apart.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace headroom::allocator {
 
-// Reserved is how far into the slab blocks ever reached, in the device's units.
+// Reserved bytes are how far into the slab blocks ever reached, in the device's units.
 class BestFitPolicy final : public Policy {
  public:
   explicit BestFitPolicy(std::uint64_t capacity_bytes);
@@ -31,8 +30,8 @@ class BestFitPolicy final : public Policy {
   PackedBlock* lengthen(std::uint64_t bytes);
 
   std::uint64_t capacity_;
-  std::uint64_t top_ = 0;        // Where the last block in use ends, from the start of the slab.
-  PackedBlock* last_ = nullptr;  // The one that ends there; null if none is in use.
+  std::uint64_t top_ = 0;        // The offset where the last block in use ends.
+  PackedBlock* last_ = nullptr;  // The last block in use; null if there is none.
   PackedBlocks blocks_;
   AddressTable<PackedBlock*, nullptr> live_;
   UsageTracker tracker_;

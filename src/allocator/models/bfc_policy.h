@@ -5,10 +5,10 @@
 // (XLA_PYTHON_CLIENT_PREALLOCATE=false) and garbage collection of idle regions, TensorFlow's
 // default for GPUs. Its rules: 256-byte granules; the smallest free chunk that is large enough, the
 // lowest among equals; a chunk is split where it is at least twice the request or would waste 128
-// MiB; free neighbours join at once, within their region. Regions come from the device: 2 MiB at
-// first, then twice the one before or as often doubled as the request needs, and never more than
-// the capacity leaves. Where that is not enough, regions without any live chunk go back, and the
-// device is asked once more.
+// MiB; free neighbours merge at once, within their region. Regions come from the device: 2 MiB at
+// first, then twice the one before, doubled further if the request needs it, and never more than
+// the capacity leaves. If that is not enough, regions without live chunks go back, and the device
+// is asked once more.
 //
 // TensorFlow sorts free chunks into 21 bins of 256 B·2^k. Within a bin it takes them by (size,
 // address), and bins are ordered by size, so one order over all of them answers the same.
@@ -47,7 +47,8 @@ class BfcPolicy final : public Policy {
 
   CountingDevice device_;
   Address next_address_ = std::uint64_t{1} << 32U;
-  std::uint64_t region_bytes_ = first_region_bytes;  // Of the next one, if it may be as large.
+  // The next region's size, if the capacity allows it.
+  std::uint64_t region_bytes_ = first_region_bytes;
   PackedBlocks blocks_;
   AddressTable<PackedBlock*, nullptr> live_;
   UsageTracker tracker_;

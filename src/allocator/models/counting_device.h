@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device for the models of other allocators: it grants and takes back amounts, up to a capacity
-// of whole 2 MiB units, and counts the calls.
+// A device for the models of other allocators: it grants and takes back amounts of memory, up to a
+// capacity of whole 2 MiB units, and counts the calls.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class CountingDevice {
  public:
   static constexpr std::uint64_t unit_bytes = std::uint64_t{2} << 20U;
 
-  // A call costs this many nanoseconds.
+  // The costs of one call, in nanoseconds.
   struct Costs {
     std::uint64_t take = 0;
     std::uint64_t give_back = 0;
@@ -22,7 +22,7 @@ class CountingDevice {
   CountingDevice(std::uint64_t capacity_bytes, Costs costs)
       : capacity_(round_down(capacity_bytes, unit_bytes)), costs_(costs) {}
 
-  // False, and nothing taken, where the capacity does not allow it.
+  // Returns false and takes nothing if the capacity does not allow it.
   bool take(std::uint64_t bytes) {
     ++calls_;
     ns_ += costs_.take;

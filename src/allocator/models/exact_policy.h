@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sum of what is live and nothing else: no fragmentation, no pages. No allocator can need less,
-// so this is what the others are compared with.
+// Counts live bytes and nothing else: it has no fragmentation and no pages. No allocator can need
+// less, so the others are compared with it.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +34,9 @@ class ExactPolicy final : public Policy {
 
   std::uint64_t capacity_;
   Address next_address_ = 512;
-  AddressTable<std::uint32_t, no_block> blocks_;  // Numbers in kept_.
+  AddressTable<std::uint32_t, no_block> blocks_;  // Address → index in kept_.
   std::vector<Block> kept_;
-  std::vector<std::uint32_t> unused_;  // Numbers in kept_ to be given again.
+  std::vector<std::uint32_t> unused_;  // Free indexes in kept_.
   UsageTracker tracker_;
 };
 

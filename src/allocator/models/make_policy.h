@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies by name, each over a device that only counts: for replays and estimates.
+// Makes policies by name, each over a device that only counts, for replays and estimates.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that lie side by side in regions of memory, and the best fit among the free ones: what the
-// models of slab allocators have in common. Free neighbours are always one block.
+// Blocks that lie side by side in regions of memory, with a search for the best fit among the free
+// ones; the models of slab allocators share this. Free neighbours are always merged into one block.
 #pragma once
 
 #include <cstdint>
@@ -26,23 +26,26 @@ struct PackedBlock {
 
 class PackedBlocks {
  public:
-  // One free block. Requires: no region has these addresses.
+  // Adds a region that is one free block. Requires: no region has these addresses.
   PackedBlock* add_region(Address address, std::uint64_t bytes);
-  // A free block behind the last one of a region. Requires: `last` is that, and is used.
+  // Adds a free block after the last block of a region. Requires: `last` is that block, and is
+  // used.
   PackedBlock* append(PackedBlock* last, std::uint64_t bytes);
-  // Shortens a region by its last block, or ends it. Requires: `block` is that, and is free.
+  // Shortens a region by its last block, or removes the region if it has no other. Requires:
+  // `block` is the last one, and is free.
   void remove(PackedBlock* block);
 
-  // The smallest free block of at least so many bytes, the lowest among equals; or null.
+  // The smallest free block of at least `bytes`, with the lowest address among equals; null if
+  // there is none.
   PackedBlock* best_fit(std::uint64_t bytes) const {
     return free_.at(free_.lower_bound({bytes, 0}));
   }
-  // Makes a free block a used one, of its first `bytes` alone; the rest stays free.
+  // Makes the first `bytes` of a free block a used block; the rest stays free.
   void occupy(PackedBlock* block, std::uint64_t bytes);
-  // Makes a used block free and joins it with its free neighbours; returns the result.
+  // Frees a used block, merges it with its free neighbours and returns the result.
   PackedBlock* release(PackedBlock* block);
 
-  // By size; whoever walks them may change the blocks on the way.
+  // A list in order of size, which stays valid while blocks change.
   std::vector<PackedBlock*> free_blocks() const { return free_.all(); }
 
  private:

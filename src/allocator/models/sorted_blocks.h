@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks in the order of a key of two numbers, in leaves of a few keys below one directory. A node
-// for every block, as in std::set, would cost a cache miss for each comparison; here a search reads
-// neighbouring keys, and with a hundred thousand blocks an insertion still moves only a leaf.
+// A sorted set of blocks, by a key of two numbers, in leaves of a few keys below one directory. A
+// node for every block, as in std::set, would cost a cache miss for each comparison. Here a search
+// reads neighbouring keys, and even with a hundred thousand blocks an insertion moves only one
+// leaf.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ struct BlockKey {
   std::uint64_t first = 0;
   std::uint64_t second = 0;
 
-  // Without a branch, which a processor could not guess.
+  // Compares without a branch, which a processor could not predict.
   friend bool operator<(const BlockKey& a, const BlockKey& b) {
     const auto less = static_cast<unsigned>(a.first < b.first);
     const auto equal = static_cast<unsigned>(a.first == b.first);
@@ -55,7 +56,7 @@ class SortedBlocks {
     const std::size_t at = leaf_of(key);
     erase(Position{at, leaves_[at].leaf->find(key)});
   }
-  // Requires: a block is there. Positions end with every insertion and erasure.
+  // Requires: a block is there. Every insertion and erasure invalidates positions.
   void erase(Position position) {
     Leaf& leaf = *leaves_[position.leaf].leaf;
     const auto place = leaf.entries.begin() + static_cast<std::ptrdiff_t>(position.entry);
@@ -64,7 +65,7 @@ class SortedBlocks {
       leaves_.erase(leaves_.begin() + static_cast<std::ptrdiff_t>(position.leaf));
   }
 
-  // The first block whose key is not less; at() is null where there is none.
+  // The first block whose key is not less; at() returns null if there is none.
   Position lower_bound(BlockKey key) const {
     const std::size_t at = leaf_of(key);
     return normal({at, leaves_[at].leaf->find(key)});
@@ -76,7 +77,7 @@ class SortedBlocks {
     return position.entry < leaf.count ? leaf.entries[position.entry].block : nullptr;
   }
 
-  // All of them, in order: for those who change the set on the way.
+  // All blocks in order, for callers that change the set while they go through them.
   std::vector<Block*> all() const {
     std::vector<Block*> blocks;
     for (const Slot& slot : leaves_)
@@ -110,11 +111,12 @@ class SortedBlocks {
     }
   };
   struct Slot {
-    BlockKey first;  // No entry of the leaf is less, and none of the leaves before is not.
+    // Not greater than the leaf's entries, and greater than all entries before them.
+    BlockKey first;
     std::unique_ptr<Leaf> leaf;
   };
 
-  // The last leaf that begins at or before the key; the first takes what is below all.
+  // The last leaf that begins at or before the key; the first leaf for keys below all.
   std::size_t leaf_of(BlockKey key) const {
     if (leaves_.size() == 1) return 0;
     const auto after =
@@ -123,7 +125,8 @@ class SortedBlocks {
     return static_cast<std::size_t>(after - leaves_.begin()) - 1;
   }
 
-  // Behind a leaf's last entry is the next leaf's first: only a lone leaf is ever empty.
+  // The position after a leaf's last entry is the next leaf's first entry. Only a lone leaf is ever
+  // empty.
   Position normal(Position position) const {
     if (position.entry < leaves_[position.leaf].leaf->count) return position;
     return {position.leaf + 1, 0};
@@ -141,7 +144,7 @@ class SortedBlocks {
                    Slot{first, std::move(upper)});
   }
 
-  std::vector<Slot> leaves_;  // Never none.
+  std::vector<Slot> leaves_;  // There is always at least one.
 };
 
 }  // namespace headroom::allocator

@@ -19,8 +19,8 @@ constexpr std::uint64_t page_of(bool small) {
 
 }  // namespace
 
-// Among blocks that fit, a block at the growing end of its segment counts as large as it could
-// become, so that the end is left for what needs it.
+// Among blocks that fit, a block at the growing end of its segment counts as being as large as it
+// could become, so that the end is kept for requests that need it.
 TorchPolicy::Place TorchExpandablePolicy::best_fit(const Stream& stream,
                                                    std::uint64_t bytes) const {
   const SortedBlocks<Block>& free = stream.free;
@@ -42,8 +42,8 @@ bool TorchExpandablePolicy::splits(const Block& block, std::uint64_t bytes) cons
   return block.bytes - bytes >= min_block;
 }
 
-// The lowest run of unmapped and free blocks, starting at an unmapped block or the free one below
-// it, that has room; else a new segment.
+// Finds the lowest run of unmapped and free blocks that has room, starting at an unmapped block or
+// the free one below it; else makes a new segment.
 TorchPolicy::Block* TorchExpandablePolicy::find_place(Stream& stream, std::uint64_t bytes) {
   const auto has_room = [bytes](const Block* block) {
     std::uint64_t room = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PyTorch's allocator with expandable_segments:True (as of 2.6): one address range of 9/8 of the
-// device per stream and pool, physical pages of 2 MiB (small pool) or 20 MiB (large pool) mapped at
-// the lowest addresses where a request fits, every remainder split off; on refusal every free page
-// is unmapped and given back.
+// PyTorch's allocator with expandable_segments:True (as of 2.6). Each stream has one address range
+// of 9/8 of the device per pool. Physical pages of 2 MiB (small pool) or 20 MiB (large pool) are
+// mapped at the lowest addresses where a request fits, and every remainder is split off. When the
+// device refuses, every free page is unmapped and given back.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace headroom::allocator {
 
 class TorchExpandablePolicy final : public TorchPolicy {
  public:
-  // A page is created, mapped and made accessible; or unmapped and destroyed.
+  // Taking a page means creating it, mapping it and allowing access; giving it back means unmapping
+  // and destroying it.
   explicit TorchExpandablePolicy(std::uint64_t capacity_bytes)
       : TorchPolicy(capacity_bytes,
                     {assumed_costs.create + assumed_costs.map + assumed_costs.allow_access,
@@ -29,7 +30,7 @@ class TorchExpandablePolicy final : public TorchPolicy {
  private:
   Block* find_place(Stream& stream, std::uint64_t bytes);
   // Maps pages under the first `bytes` of an unmapped block and merges it with free neighbours.
-  // Returns the free block that results, or null, and nothing changed, if the device refuses.
+  // Returns the resulting free block, or null without changing anything if the device refuses.
   Block* map_front(Block* block, std::uint64_t bytes);
   void unmap_whole_pages(Block* block);
 };

@@ -14,8 +14,8 @@ constexpr std::uint64_t large_segment = std::uint64_t{20} << 20U;
 constexpr std::uint64_t own_segment_from = std::uint64_t{10} << 20U;
 constexpr std::uint64_t own_segment_multiple = std::uint64_t{2} << 20U;
 
-// What a request of zero bytes gets: PyTorch returns null and takes nothing. Not a block's address,
-// so that freeing it does nothing.
+// The address for a request of zero bytes, for which PyTorch returns null and takes nothing. It is
+// no block's address, so freeing it does nothing.
 constexpr Address no_block = 1;
 
 }  // namespace

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // PyTorch's native caching allocator (c10/cuda/CUDACachingAllocator.cpp, 1.13 to 2.6, default
 // options) over a counting device, so that "would PyTorch have finished?" is answered by its own
-// rules: 512-byte rounding; requests up to 1 MiB from 2 MiB segments; below 10 MiB from 20 MiB
-// segments; larger ones from a segment of their own, rounded to 2 MiB; best fit by (size, address)
-// per stream; the rest of a large block is split off only above 1 MiB; on refusal all unsplit
-// cached segments go back and the device is asked once more.
+// rules. Sizes are rounded to 512 bytes. Requests up to 1 MiB come from 2 MiB segments, requests
+// below 10 MiB from 20 MiB segments, and larger ones from a segment of their own, rounded to 2 MiB.
+// Each stream uses best fit by (size, address). The rest of a large block is split off only if it
+// is above 1 MiB. When the device refuses, all unsplit cached segments go back and the device is
+// asked once more.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@
 
 namespace headroom::allocator {
 
-// What PyTorch asks the device for where no cached block serves a request of `bytes`: the size that
-// its message "Tried to allocate …" prints.
+// How much PyTorch asks the device for if no cached block serves a request of `bytes`; its message
+// "Tried to allocate …" prints this size.
 std::uint64_t torch_segment_bytes(std::uint64_t bytes);
 
 class TorchPolicy : public Policy {
@@ -33,7 +34,8 @@ class TorchPolicy : public Policy {
   std::optional<Address> allocate(const Request& request) final;
   void free(Address address) final;
   void retag(Address address, Component tag) final;
-  void synchronize(StreamId stream) final;  // PyTorch keeps a block for its stream for good.
+  // Does nothing: PyTorch keeps a block for its stream for good.
+  void synchronize(StreamId stream) final;
   const Usage& usage() const final { return tracker_.usage(); }
   std::string_view name() const override { return "torch"; }
 
@@ -49,10 +51,10 @@ class TorchPolicy : public Policy {
     bool allocated = false;
     bool mapped = true;  // False only in expandable segments.
   };
-  // What one stream has in one pool; PyTorch never joins streams.
+  // The blocks of one stream in one pool; PyTorch never merges streams.
   struct Stream {
     StreamId id = 0;
-    bool small = false;                 // Of the pool.
+    bool small = false;                 // Whether this is in the small pool.
     SortedBlocks<Block> free = {};      // By (bytes, address).
     SortedBlocks<Block> unmapped = {};  // By address.
 
@@ -72,8 +74,8 @@ class TorchPolicy : public Policy {
   TorchPolicy(std::uint64_t capacity_bytes, CountingDevice::Costs costs)
       : device_(capacity_bytes, costs) {}
 
-  // What expandable segments do differently.
-  // Where the free block is that a request gets; at() is null if none serves it.
+  // Expandable segments override these functions. best_fit() returns the position of the free block
+  // for a request, or one whose at() is null.
   virtual Place best_fit(const Stream& stream, std::uint64_t bytes) const;
   virtual Block* block_from_device(Stream& stream, std::uint64_t bytes);
   virtual bool splits(const Block& block, std::uint64_t bytes) const;
@@ -81,9 +83,10 @@ class TorchPolicy : public Policy {
 
   Block* make_block(const Block& block);
   void drop_block(Block* block);
-  // Makes the first `bytes` a block of its own before `block`; returns it.
+  // Splits the first `bytes` off into a block of their own before `block`; returns it.
   Block* split_front(Block* block, std::uint64_t bytes);
-  // Joins `block` with a neighbour that is free and mapped alike; the neighbour leaves its set.
+  // Merges `block` with a free neighbour that is mapped or unmapped like it; the neighbour leaves
+  // its set.
   void merge(Block* block, Block* neighbour);
 
   CountingDevice device_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address of a live block → what its policy knows of it. An open-addressing table with linear
-// probing, because every free looks up here and a node-based map would cost more than the rest of
-// the free.
+// Maps the address of a live block to what its policy knows about it. It is an open-addressing
+// table with linear probing, because every free looks up here and a node-based map would cost more
+// than the rest of the free.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace headroom::allocator {
 
-// `none` is what find() says of an address that is not there.
+// find() returns `none` for an address that is not in the table.
 template <class Value, Value none>
 class AddressTable {
  public:
@@ -33,8 +33,8 @@ class AddressTable {
 
   // Requires: `address` is in the map.
   void erase(Address address) { take(address); }
-  // Erases it as well, if it is there: 0 never is. What was displaced past it moves back, so that
-  // no tombstones pile up.
+  // Returns the value and erases it, if it is there; address 0 never is. Entries that were
+  // displaced past it move back, so that no tombstones pile up.
   Value take(Address address) {
     if (address == 0) return none;
     std::size_t gap = home(address);
@@ -57,7 +57,7 @@ class AddressTable {
 
   std::size_t size() const { return size_; }
 
-  // Calls visit(address, value) for all of them, in no order.
+  // Calls visit(address, value) for all entries, in no particular order.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const Slot& slot : slots_)
@@ -65,7 +65,8 @@ class AddressTable {
   }
 
  private:
-  static constexpr std::size_t initial_slots = 1024;  // A power of two, as every size.
+  // A power of two, like every size of the table.
+  static constexpr std::size_t initial_slots = 1024;
 
   struct Slot {
     Address address = 0;

@@ -11,7 +11,7 @@ void Core::limit_private_streams(Tiling& tiling, DevicePool& pool) {
     if (!pool.wait_for(stream)) continue;
     publish(stream);
     ++counts_.waits;
-    return;  // They come one by one.
+    return;  // Streams are added one at a time, so one is enough.
   }
 }
 

@@ -13,14 +13,14 @@
 namespace headroom::allocator {
 namespace {
 
-// 8 PiB less a page: what a PageHandle can number.
+// As many pages as a PageHandle can number: 8 PiB less a page.
 constexpr std::uint64_t max_pages = std::numeric_limits<PageHandle>::max();
 
 constexpr std::uint64_t budget_stretch = 32 * page_bytes;
 
 constexpr std::uint64_t always = 1;
 
-// Memory was granted since: what is refused from here on has another reason.
+// Memory was granted since, so an earlier lack of memory no longer explains a refusal.
 void forget_shortage(std::optional<Error>& refusal) {
   if (refusal && refusal->code == Errc::out_of_memory) refusal.reset();
 }
@@ -47,7 +47,7 @@ DevicePool::~DevicePool() {
   static_cast<void>(budget_->give_back(created_ * page_bytes + plain_bytes_ + unused_budget_));
 }
 
-// A shared ledger is a file: pages ask it for a stretch at a time, as long as it grants one.
+// A shared ledger is a file, so it is asked for a stretch at a time, as long as it grants one.
 Status DevicePool::take_budget(std::uint64_t bytes) {
   if (budget_ == nullptr) return Done{};
   if (unused_budget_ < bytes) {
@@ -76,7 +76,7 @@ Result<T> DevicePool::noted(Result<T> result, std::uint32_t cost) {
   return result;
 }
 
-// For what the end of an allocator calls, which a child runs as well.
+// Guards the calls that the end of an allocator makes, since a forked child runs them as well.
 Status DevicePool::check_process() const {
   if (is_ours()) return Done{};
   return Error{Errc::unsupported, "this memory is that of the process before the fork", ""};
@@ -102,8 +102,8 @@ void DevicePool::give_excess_back() {
   }
 }
 
-// Destroys an unmapped handle, the smallest of those of at least 2^`size` pages; how many it had. 0
-// where there is none, and where the device would keep the memory all the same.
+// Destroys the smallest unmapped handle of at least 2^`size` pages and returns how many pages it
+// had; 0 if there is none, or if the device would not get the memory back.
 std::uint64_t DevicePool::destroy_unmapped(std::size_t size) {
   if (!capabilities().destroy_returns_memory) return 0;
   while (size < handle_sizes && unmapped_[size].empty()) ++size;
@@ -118,9 +118,8 @@ std::uint64_t DevicePool::destroy_unmapped(std::size_t size) {
   return pages;
 }
 
-// Destroys unmapped handles of at least 2^`size` pages until the device may be asked for a page,
-// and at least one: more than one where the capacity has become less than what is held. False where
-// that did not come about.
+// Destroys at least one unmapped handle of at least 2^`size` pages, and more (if the capacity was
+// lowered) until the device may be asked for a page. False if there is still no room.
 bool DevicePool::make_room(std::size_t size) {
   while (destroy_unmapped(size) > 0) {
     if (room() > 0) return true;
@@ -134,7 +133,7 @@ std::uint64_t DevicePool::room() const {
   return capacity - std::min(capacity, created_ + plain_pages());
 }
 
-// How many pages may be mapped, or taken as plain memory, on top of those that are.
+// How many more pages may be mapped, or taken as plain memory.
 std::uint64_t DevicePool::usable() const {
   const std::uint64_t in_use = created_ - unmapped_pages_ + plain_pages();
   const std::uint64_t capacity = capacity_pages_;
@@ -178,14 +177,15 @@ Status DevicePool::create(std::uint64_t wanted) {
   }
 }
 
-// The size of the unmapped handle to map where `wanted` pages are: the largest that is not too
-// large. Makes one where there is none, of new memory or else out of a handle that is too large.
+// Returns the size of the unmapped handle to map for `wanted` pages, the largest that is not too
+// large. If there is none, creates one of new memory, or else in place of a handle that is too
+// large.
 Result<std::size_t> DevicePool::unmapped_for(std::uint64_t wanted) {
   const std::size_t most = std::min<std::size_t>(std::bit_width(wanted), handle_sizes);
   const auto largest = [this, most]() HEADROOM_REQUIRES(mutex_) {
     std::size_t size = most;
     while (size > 0 && unmapped_[size - 1].empty()) --size;
-    return size;  // One more than it is; 0: there is none.
+    return size;  // One more than the index; 0 if there is none.
   };
   if (const std::size_t size = largest(); size > 0) return size - 1;
   Status created = Error{Errc::out_of_memory, "the capacity is taken", ""};
@@ -338,9 +338,9 @@ bool DevicePool::waited(StreamId stream) {
   return noted(backend_->wait_for(stream), capabilities().costs.wait).has_value();
 }
 
-// What cannot be asked about is over when all of its stream's work is.
+// If the backend cannot answer for the event, waits for all of the stream's work.
 bool DevicePool::passed_or_waited(EventId event, StreamId stream) {
-  if (event == no_event) return false;  // Only who may block waits for it.
+  if (event == no_event) return false;  // Only a caller that may block waits for it.
   const auto passed = backend_->passed(event);
   return passed ? *passed : waited(stream);
 }
@@ -350,12 +350,12 @@ bool DevicePool::passed(EventId event, StreamId stream, bool block) {
   if (!check_not_captured(stream)) return false;
   const bool is_over = block && waited(stream);
   if (is_over && event == no_event) return true;
-  // It is asked in any case: the answer ends the event.
+  // The backend is asked in any case, because its answer ends the event.
   return passed_or_waited(event, stream) || is_over;
 }
 
-// An event that had not passed when it was asked about is asked again before another is recorded: a
-// stream that never rests would collect them.
+// An event that has not passed yet is asked about again before another one is recorded; otherwise a
+// stream that is always busy would collect events without end.
 bool DevicePool::is_idle(StreamId stream) {
   const MutexLock lock(mutex_);
   if (!check_not_captured(stream)) return false;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one allocator holds of the device: pages, created up to the capacity and kept when they are
-// unmapped, or plain allocations; and what the device was asked and what that cost. All calls to
-// the Backend go through here. Pages are kept until somebody asks for them back or the pool ends:
-// re-mapping is cheaper, and on ROCm destroying one need not return the memory while the address
-// range is reserved.
+// The device memory that one allocator holds: pages, which are created up to the capacity and kept
+// when they are unmapped, or plain allocations. All calls to the Backend go through here, and their
+// number and cost are counted. Pages are kept until shrink() or the end of the pool, because
+// mapping one again is cheaper than creating one, and because on ROCm destroying a page need not
+// return its memory while the address range is reserved.
 //
-// What is taken and given back it notes in a flight recorder's ring: a stretch of pages is one
-// event, so that a repair that moves a thousand of them does not drive the rest out of the ring.
+// It notes what is taken and given back in a flight recorder's ring. A stretch of pages is one
+// event, so that a repair that moves a thousand pages does not push everything else out.
 //
-// Thread-safe: one mutex around every call, since backends have none.
+// Thread-safe: one mutex is held around every call, since backends are not thread-safe.
 #pragma once
 
 #include <array>
@@ -33,14 +33,14 @@ class DevicePool {
     std::uint64_t reserved_bytes = 0;  // Pages and plain allocations.
     std::uint64_t reserved_peak_bytes = 0;
     std::uint64_t unmapped_pages = 0;
-    std::uint64_t held_limit_bytes = 0;  // The capacity, or what was held when it became less.
+    std::uint64_t held_limit_bytes = 0;  // The capacity, or what was held when it was lowered.
     std::uint64_t lost_pages = 0;
     std::uint64_t device_calls = 0;
     std::uint64_t device_ns = 0;
   };
 
   // `backend` outlives the pool, and so do `budget` and `recorder`, which may be null; nobody else
-  // writes to the recorder. The capacity counts in whole pages.
+  // writes to the recorder. The capacity is rounded down to whole pages.
   DevicePool(Backend& backend, std::uint64_t capacity_bytes, Budget* budget = nullptr,
              FlightShard* recorder = nullptr);
   ~DevicePool();
@@ -53,19 +53,20 @@ class DevicePool {
   std::uint64_t capacity_bytes() const {
     return capacity_pages_.load(std::memory_order_relaxed) * page_bytes;
   }
-  // Counts in whole pages. What is held beyond it is not taken away: it goes back to the device as
-  // it comes back to the pool, and until then nothing new is taken.
+  // Rounds down to whole pages. What is held beyond the new capacity goes back to the device when
+  // it comes back to the pool; until then nothing new is taken.
   void set_capacity(std::uint64_t bytes);
-  // Gives the device what the pool has unmapped, where the device can take it back; how much.
+  // Gives unmapped pages back to the device, if the device takes them; returns how many bytes.
   std::uint64_t shrink();
 
   Result<std::uint64_t> reserve_range(std::uint64_t bytes);
 
   // From now on new pages are created several to a handle, which takes fewer calls: up to `most`,
-  // 32 at most. A handle moves only as a whole and one live block can pin it, so the usual limit is
-  // a 128th of what is held now, and nobody asks for it before a job's first iteration is over:
-  // until then nobody knows what will lie beside what. No effect where destroying a handle does not
-  // return its memory, since then one that has become too large for a place could not be broken up.
+  // and never more than 32. A handle moves only as a whole, and one live block pins it. So the
+  // usual limit is a 128th of what is held now, and this is called only after a job's first
+  // iteration, when it is known which blocks lie together. Has no effect if destroying a handle
+  // does not return its memory, since then a handle that is too large for a place could not be
+  // broken up.
   void use_large_handles(std::uint64_t most);
   void use_large_handles();
 
@@ -75,53 +76,52 @@ class DevicePool {
     std::uint32_t count = 0;
   };
   // Maps unmapped pages, or new ones, at `address`: at least one and at most `wanted`. Fails with
-  // the backend's words, or with out_of_memory at the capacity; the pages are then still in the
-  // pool.
+  // the backend's error, or with out_of_memory at the capacity; the pages then stay in the pool.
   Result<Pages> map(std::uint64_t address, std::uint64_t wanted);
-  // Once for a stretch of pages mapped since; before anything touches them. `stream`, here and
-  // below: whose request it is for, which only the recorder is told.
+  // Is called once for a stretch of newly mapped pages, before anything touches them. Here and
+  // below, `stream` is the one whose request it is for; only the recorder uses it.
   Status allow_access(std::uint64_t address, std::uint64_t bytes, StreamId stream = 0);
-  // Takes the pages at `address` back. On failure they stay mapped.
+  // Unmaps the pages at `address` and keeps them in the pool. On failure they stay mapped.
   Status unmap(std::uint64_t address, Pages pages);
-  // These mapped pages can never be used again.
+  // Counts mapped pages that can never be used again.
   void lose(std::uint64_t pages);
 
-  // Pages that can still be mapped: unmapped ones, and new ones up to the capacity. Once the
-  // backend refused a new page, only the unmapped ones, until retry_creation().
+  // How many pages can still be mapped: unmapped ones, and new ones up to the capacity. After the
+  // backend refused a new page, only unmapped ones count until retry_creation().
   std::uint64_t spare() const;
   void retry_creation();
 
-  // Plain memory, `bytes` a multiple of page_bytes. Fails as map() does.
+  // Takes plain memory; `bytes` is a multiple of page_bytes. Fails like map().
   Result<std::uint64_t> allocate(std::uint64_t bytes, StreamId stream = 0);
   Status release(std::uint64_t address, std::uint64_t bytes, StreamId stream = 0);
 
-  // Of a stretch of pages, `unmap` and `repair`: what the pool sees only page by page.
+  // Notes `unmap` and `repair` of a stretch of pages, which the pool itself sees only page by page.
   void note(FlightKind kind, std::uint64_t address, std::uint64_t bytes, StreamId stream);
-  // From now on nothing is noted: what goes back at the end of an allocator is no part of its
-  // story, and who reads the recording wants to see what it held.
+  // From now on nothing is noted. A reader of the recording wants to see what the allocator held,
+  // and not how it gave everything back at its end.
   void stop_recording();
 
   void bind_stream(StreamId stream, std::uintptr_t native);
   Status wait_for(StreamId stream);
   Result<EventId> record(StreamId stream);
-  // Whether the event has passed; `block`: waits until it has. An event that cannot be asked about
-  // counts as passed once the stream was waited for, and so does no_event, which waits only where
-  // it may block. False where the device refuses to wait, as it does for a stream that is being
-  // captured.
+  // Whether the event has passed; with `block`, waits until it has. If the backend cannot answer,
+  // waits for the stream instead; for no_event, only with `block`. False if the device refuses to
+  // wait, as it does for a stream that is being captured.
   static constexpr EventId no_event = 0;
   bool passed(EventId event, StreamId stream, bool block);
-  bool is_idle(StreamId stream);  // Nothing is queued on it.
+  bool is_idle(StreamId stream);  // Whether nothing is queued on it.
 
-  // While a stream is captured into a graph it must not be asked or waited for, since that would
-  // end the capture: until then nothing of it is known to be done.
+  // Sets the streams that are being captured into a graph. Asking or waiting for such a stream
+  // would end the capture, so until the capture ends its work counts as not done.
   void set_captured(std::vector<StreamId> streams);
 
   Totals totals() const;
-  // The reserved peak is what is reserved now.
+  // Sets the reserved peak to what is reserved now.
   void reset_peak();
-  // As the driver counts; asks it once.
+  // The device's memory as its driver counts it; asks the driver on each call.
   Result<DeviceMemory> device_memory() const;
-  // The last refusal that still stands: one for want of memory is over once memory was granted.
+  // The last refusal that still stands; a refusal for lack of memory is forgotten once memory was
+  // granted.
   std::optional<Error> last_error() const;
 
  private:

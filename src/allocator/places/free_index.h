@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the best fit, which is the smallest segment that is large enough, the lowest address among
-// equals. Sizes fall into bins (exact below 32 KiB, then 32 per power of two) with a bitmap over
-// them, and a treap within each bin orders by (bytes, address). A bin rarely has more than a few
-// members, so the usual cost is two bit scans, and the worst is logarithmic.
+// Finds the best fit: the smallest segment that is large enough, and among equals the one with the
+// lowest address. Sizes fall into bins (exact below 32 KiB, then 32 per power of two) with a bitmap
+// over them, and a treap within each bin orders by (bytes, address). A bin rarely has more than a
+// few members, so the usual cost is two bit scans, and the worst is logarithmic.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ class FreeIndex {
   explicit FreeIndex(SegmentTable& segments) : segments_(&segments) { roots_.fill(no_segment); }
 
   void insert(SegmentId id);
-  // Requires: the segment is in this index, with the size and address that it was inserted with.
+  // Requires: the segment is in this index, and has the size and address that it was inserted with.
   void erase(SegmentId id);
 
   SegmentId best_fit(std::uint64_t bytes) const;
@@ -39,7 +39,7 @@ class FreeIndex {
   static constexpr std::size_t word_count = bin_count / 64;
 
   static std::size_t bin_of(std::uint64_t bytes);
-  std::size_t next_bin(std::size_t from) const;  // The first bin with members, or bin_count.
+  std::size_t next_bin(std::size_t from) const;  // The first such bin with members, or bin_count.
   bool before(SegmentId a, SegmentId b) const;
   static std::uint32_t priority(SegmentId id) { return id * 2654435761U; }  // Knuth's hash.
   SegmentId merge(SegmentId low, SegmentId high);

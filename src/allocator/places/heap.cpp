@@ -61,8 +61,8 @@ class Heap::WindowSearch {
   WindowSearch(const Heap& heap, std::uint64_t bytes, StreamId stream, Supply supply)
       : heap_(heap), bytes_(bytes), stream_(stream), supply_(supply) {}
 
-  // Three ways to use a hole: upwards from the free bytes below it, downwards from those above it,
-  // and all of it between the two.
+  // Tries three ways to use a hole: upwards from the free bytes below it, downwards from those
+  // above it, and the whole hole between the two.
   void look_at(SegmentId id) {
     const Segment& hole = (*heap_.segments_)[id];
     const Beside below = beside(hole.prev);
@@ -87,7 +87,7 @@ class Heap::WindowSearch {
  private:
   struct Beside {
     std::uint64_t bytes = 0;
-    std::uint64_t pages = 0;  // Movable ones among them.
+    std::uint64_t pages = 0;  // How many of them are movable.
   };
 
   Beside beside(SegmentId id) const {
@@ -127,7 +127,8 @@ std::optional<Window> Heap::find_window(std::uint64_t bytes, StreamId stream, Su
 bool Heap::reserve(std::uint64_t bytes, StreamId stream) {
   std::uint64_t wanted = std::max(next_range_bytes_, bytes);
   auto address = pages_->reserve_range(wanted);
-  while (!address && wanted > bytes) {  // Addresses are scarce here: take what there is.
+  // Addresses are scarce on this machine, so a smaller range will do.
+  while (!address && wanted > bytes) {
     wanted = std::max(round_down(wanted / 2, page_bytes), bytes);
     address = pages_->reserve_range(wanted);
   }
@@ -181,8 +182,8 @@ Status Heap::map(SegmentId claimed, StreamId stream) {
   return mapped;
 }
 
-// Pages that nothing may touch are unmapped again. Those that cannot even be unmapped are lost:
-// they stay a used segment that belongs to nobody.
+// Unmaps pages that the device was not allowed to access. Those that cannot even be unmapped are
+// lost: they stay a used segment that belongs to no block.
 void Heap::retreat(SegmentId claimed, std::uint64_t end) {
   const Segment segment = (*segments_)[claimed];
   while (end > segment.address) {
@@ -256,7 +257,7 @@ void Heap::unmap_all() {
       if (segment.state == SegmentState::hole) continue;
       std::uint64_t at = std::max(mapped_to, round_down(segment.address, page_bytes));
       while (at < segment.end()) {
-        const Page& page = page_at(segment, at);  // The first one of its handle.
+        const Page& page = page_at(segment, at);  // The first page of its handle.
         static_cast<void>(pages_->unmap(at, page.pages));
         at = page.end(at);
       }

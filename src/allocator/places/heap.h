@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tiling over pages: where no free block is large enough, a
-// heap finds the cheapest window: addresses that would become contiguous if a few pages were mapped
-// into a hole. Who pays for these pages is the allocator's business; a heap never decides to unmap.
+// A tiling over pages. If no free block is large enough, a heap finds the cheapest window:
+// addresses that become contiguous memory if a few pages are mapped into a hole. Where these pages
+// come from is the core's decision; a heap never decides to unmap.
 //
 // Not thread-safe: whoever owns it protects it.
 #pragma once
@@ -15,14 +15,14 @@
 
 namespace headroom::allocator {
 
-// Pages that a window may use: spare ones are mapped nowhere, movable ones lie in free bytes with
-// all pages of their handle.
+// How many pages a window may use. Spare pages are not mapped anywhere; movable pages lie in free
+// bytes together with all other pages of their handle.
 struct Supply {
   std::uint64_t spare = 0;
   std::uint64_t movable = 0;
 };
 
-// A place for a block of which `pages` pages, from `first_page` on, are not mapped yet.
+// A place for a block. Its pages are mapped, except `pages` pages from `first_page` on.
 struct Window {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
@@ -42,20 +42,21 @@ class Heap final : public Tiling {
        std::uint64_t first_range_bytes)
       : Tiling(number, segments, true), pages_(&pages), next_range_bytes_(first_range_bytes) {}
 
-  // Windows. Picks the one with the fewest pages to map, of those that the supply allows; movable
-  // pages that lie in the window itself cannot be moved to it. Reserves more addresses when no hole
-  // will do.
+  // Finds the window with the fewest pages to map, among those that the supply allows; movable
+  // pages inside the window do not count as supply for it. Reserves more addresses if no hole will
+  // do.
   std::optional<Window> find_window(std::uint64_t bytes, StreamId stream, Supply supply);
   // Takes the window's pages out of their hole, so that nothing merges with them.
   SegmentId claim(const Window& window);
-  // Maps the claimed pages. On failure what was mapped becomes free and the rest a hole again.
+  // Maps the claimed pages. On failure the pages that were mapped become free, and the rest becomes
+  // a hole again.
   Status map(SegmentId claimed, StreamId stream);
-  void give_up(SegmentId claimed);  // Instead of map(): back into a hole.
-  // Makes all of the window one used segment. Requires: map(claimed) succeeded.
+  void give_up(SegmentId claimed);  // Undoes claim(), instead of map().
+  // Turns the whole window into one used segment. Requires: map(claimed) succeeded.
   SegmentId occupy(const Window& window, SegmentId claimed);
 
-  // Unmaps movable pages of a free segment into the pool, from its end, until `count` are there or
-  // none is left; how many it were, which may be more, since a handle is unmapped as a whole.
+  // Unmaps up to `count` movable pages of a free segment, from its end, into the pool. Returns how
+  // many; they may be more than `count`, since a handle is unmapped as a whole.
   std::uint64_t unmap_pages(SegmentId free, std::uint64_t count);
 
   std::uint64_t movable_pages(const Segment& segment) const;
@@ -70,11 +71,11 @@ class Heap final : public Tiling {
     }
   }
 
-  // Unmaps everything, used or not: for the end of the allocator.
+  // Unmaps everything, used or not, at the end of the allocator.
   void unmap_all();
 
  private:
-  // A mapped page: its handle and its place among the handle's pages.
+  // A mapped page: its handle and its index among the handle's pages.
   struct Page {
     DevicePool::Pages pages;
     std::uint32_t place = 0;
@@ -83,7 +84,7 @@ class Heap final : public Tiling {
       return begin(address) + pages.count * page_bytes;
     }
   };
-  // Whole handles that lie in a segment, which are next to each other.
+  // The part of a segment that consists of whole handles, which is contiguous.
   struct Movable {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
@@ -98,7 +99,7 @@ class Heap final : public Tiling {
   class WindowSearch;
 
   DevicePool* pages_;
-  // By range, then by page of the range, as far as any was ever mapped.
+  // Indexed by range, then by page of the range, up to the last page that was ever mapped.
   std::vector<std::vector<Page>> pages_of_range_;
   std::uint64_t next_range_bytes_;
 };

@@ -74,7 +74,7 @@ SegmentId PagedCore::grow(Heap& heap, std::uint64_t bytes, StreamId stream) {
 SegmentId PagedCore::repair(Heap& heap, std::uint64_t bytes, StreamId stream) {
   const Supply supply{pages_->spare(), movable_pages(stream)};
   if (supply.movable == 0 || !heap.find_window(bytes, stream, supply)) return no_segment;
-  // The pages to move may still be in use by what the stream has queued.
+  // Work that the stream has queued may still use the pages to be moved.
   if (!pages_->wait_for(stream)) return no_segment;
   publish(stream);
   const auto window = heap.find_window(bytes, stream, supply);
@@ -90,8 +90,8 @@ SegmentId PagedCore::repair(Heap& heap, std::uint64_t bytes, StreamId stream) {
   return heap.occupy(*window, claimed);
 }
 
-// Unmaps free pages outside the window until it can be mapped. Small free segments give first:
-// large ones are the more useful as they are.
+// Unmaps free pages outside the window until the window can be mapped. Small free segments give
+// theirs first, because large ones are more useful as they are.
 bool PagedCore::collect_pages(const Window& window) {
   struct Donor {
     Heap* heap;
@@ -118,7 +118,7 @@ std::uint64_t PagedCore::movable_pages(StreamId stream) const {
   return pages;
 }
 
-// False if there was none that still owned free bytes, so that waiting changed nothing.
+// False if no other stream owned free bytes, so that waiting changed nothing.
 bool PagedCore::wait_for_other_streams(StreamId stream) {
   bool waited = false;
   for (const Heap* heap : {&small_, &large_}) {

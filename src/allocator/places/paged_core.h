@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of 512-byte granules are packed by best fit into addresses that are far larger than
-// memory; 2 MiB pages are mapped behind them on demand, up to a hard capacity. Only when a request
-// cannot be met otherwise are whole free pages taken from wherever they lie and mapped to one
-// contiguous place (a repair), so free memory is usable memory whatever its shape.
-// docs/decisions/0002-allocator-core.md says why.
+// The core for virtual memory. It packs blocks of 512-byte granules by best fit into an address
+// space far larger than memory, and maps 2 MiB pages behind them on demand, up to a hard capacity.
+// If a request cannot be met otherwise, it takes whole free pages from wherever they lie and maps
+// them to one contiguous place (a repair). So free memory is usable memory, however scattered it
+// is. docs/decisions/0002-allocator-core.md says why.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace headroom::allocator {
 
 class PagedCore final : public Core {
  public:
-  // `pages` outlives it. `address_range_bytes`: of its first range, then doubling.
+  // `pages` outlives the core. The first address range has `address_range_bytes`, each further one
+  // twice as many as the one before.
   PagedCore(DevicePool& pages, std::uint64_t address_range_bytes);
   ~PagedCore() override;
 
@@ -48,8 +49,8 @@ class PagedCore final : public Core {
 
   static constexpr std::uint8_t small_heap = 0;
   static constexpr std::uint8_t large_heap = 1;
-  // Blocks up to this size live in addresses of their own, so that they do not pin pages between
-  // large ones.
+  // Blocks up to this size have an address range of their own, so that they do not pin pages
+  // between large blocks.
   static constexpr std::uint64_t small_bytes = std::uint64_t{1} << 18U;
 
   DevicePool* pages_;

@@ -125,7 +125,7 @@ TEST_F(LargeHandles, all_goes_back_in_the_end) {
   EXPECT_EQ(device_.table().mapped_pages(), 0U);
 }
 
-// Every search goes through the indexes, and each is some kilobytes.
+// Every search goes through all indexes, and each index takes some kilobytes.
 TEST(ManyStreams, there_are_indexes_for_so_many_of_them_only) {
   SimulatedBackend device;
   DevicePool pool(device, 8192 * mib);
@@ -148,7 +148,7 @@ TEST(ManyStreams, there_are_indexes_for_so_many_of_them_only) {
     core.release(id);
     expect_few();
   }
-  // Each takes all that it has freed, so that it has nothing free left.
+  // Each stream allocates all that it has freed, so that it has nothing free left.
   for (StreamId stream = 0; stream < 1000; ++stream) {
     core.release(allocate(stream));
     live[stream] = allocate(stream);

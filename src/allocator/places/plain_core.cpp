@@ -8,17 +8,18 @@
 namespace headroom::allocator {
 namespace {
 
-// Blocks up to this size are packed among their like, so that they pin no large allocation.
+// Blocks up to this size are packed together, so that they do not pin large allocations.
 constexpr std::uint64_t small_bytes = std::uint64_t{256} << 10U;
 constexpr std::uint64_t small_chunk = page_bytes;
 constexpr std::uint64_t medium_chunk = std::uint64_t{32} << 20U;
-// A block has an allocation of its own from this size on, or where the rounding to 2 MiB wastes no
-// more than one part in own_waste of it.
+// A block has an allocation of its own from this size on, or if rounding it to 2 MiB wastes no more
+// than 1/own_waste of it.
 constexpr std::uint64_t own_bytes = std::uint64_t{16} << 20U;
 constexpr std::uint64_t own_waste = 64;
-// An idle allocation serves a block that leaves no more than one part in reuse_waste of it unused.
+// A block reuses an idle allocation only if the rest is at most 1/reuse_waste of the block, or a
+// page.
 constexpr std::uint64_t reuse_waste = 8;
-// All together may hold one part in idle_part more than was ever in use at once.
+// All allocations together may hold 1/idle_part more than was ever in use at once.
 constexpr std::uint64_t idle_part = 2;
 
 }  // namespace
@@ -64,8 +65,8 @@ SegmentId PlainCore::take_new(Kind kind, std::uint64_t bytes, StreamId stream) {
   return heaps_[kind].carve(made, bytes);
 }
 
-// Idle allocations that no request fits any more are not kept for good: a job whose lengths vary
-// would hold several times what it uses.
+// Gives idle allocations back when there are too many: otherwise a job with varying sequence
+// lengths would hold several times what it uses, in allocations that fit no request any more.
 void PlainCore::limit_idle(std::uint64_t bytes) {
   const std::uint64_t idle = heaps_[own].bytes_in(SegmentState::free);
   const std::uint64_t used = heaps_[own].bytes_in(SegmentState::used);
@@ -84,8 +85,8 @@ SegmentId PlainCore::find(std::uint64_t bytes, StreamId stream) {
     limit_private_streams(heaps_[kind], *pool_);
     return found;
   }
-  // Plain memory goes back with a synchronisation in any case. What a wait has brought may serve as
-  // it is, and limit_idle() may have waited already.
+  // Waiting costs little here, since giving plain memory back synchronises anyway. What the wait
+  // freed may already serve the request, and limit_idle() may have waited before.
   wait_for_streams();
   found = take_ready(kind, bytes, stream);
   if (found == no_segment) {
@@ -93,7 +94,7 @@ SegmentId PlainCore::find(std::uint64_t bytes, StreamId stream) {
     const std::uint64_t spare = pool_->spare() * page_bytes;
     static_cast<void>(flush(spare < needed ? needed - spare : needed));
     found = take_new(kind, bytes, stream);
-    // Where others hold part of the device it refuses before the capacity is reached.
+    // If other processes hold part of the device, it refuses before the capacity is reached.
     while (found == no_segment && flush(needed) > 0) found = take_new(kind, bytes, stream);
   }
   return found != no_segment ? found : take_anywhere(bytes, stream);
@@ -104,7 +105,7 @@ SegmentId PlainCore::find_new(std::uint64_t bytes, StreamId stream) {
   return found != no_segment ? found : take_anywhere(bytes, stream);
 }
 
-// Where the device has nothing left: in what is free in other kinds.
+// When the device has nothing left, uses free memory of the other kinds.
 SegmentId PlainCore::take_anywhere(std::uint64_t bytes, StreamId stream) {
   for (PlainHeap& heap : heaps_) {
     const SegmentId free = heap.best_fit(bytes, stream);
@@ -113,8 +114,8 @@ SegmentId PlainCore::take_anywhere(std::uint64_t bytes, StreamId stream) {
   return no_segment;
 }
 
-// Gives idle allocations back until the device has `bytes` more than before, or none is left; how
-// much it gave.
+// Gives idle allocations back until the device has got `bytes`, or none is left; returns how much
+// it gave.
 std::uint64_t PlainCore::flush(std::uint64_t bytes) {
   std::uint64_t given = 0;
   ++counts_.flushes;
@@ -157,8 +158,8 @@ void PlainCore::wait_for_streams() {
   }
 }
 
-// Small blocks never pin an allocation of their own, so they need no plan; and a small one that
-// lasts would pin a whole piece of planned memory.
+// Small blocks never have an allocation of their own, so they need no plan; and a small block that
+// lives long would pin a whole piece of planned memory.
 std::uint64_t PlainCore::least_planned_bytes() const {
   return small_bytes + 1;
 }

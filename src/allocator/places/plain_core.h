@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Without virtual-memory calls. A large block is a plain allocation of its own, rounded to 2 MiB
-// and never split, so that it can always go back to the device whole; what would waste too much
-// that way is packed into shared allocations by best fit. When the device refuses, idle allocations
-// go back until it does not (a flush). A slab instead would keep holes that nothing can close: on
-// traces of jobs with activation checkpointing it needs up to 25 % more than is live.
+// The core without virtual memory. A large block is a plain allocation of its own, rounded to 2 MiB
+// and never split, so that it can always go back to the device whole; blocks that would waste too
+// much that way are packed into shared allocations by best fit. When the device refuses, idle
+// allocations go back until it grants the request (a flush). A single large slab would keep holes
+// that nothing can close: on traces of jobs with activation checkpointing it needs up to 25 % more
+// than is live.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@ namespace headroom::allocator {
 
 class PlainCore final : public Core {
  public:
-  // `pool` outlives it.
+  // `pool` outlives the core.
   explicit PlainCore(DevicePool& pool);
   ~PlainCore() override;
 
@@ -52,7 +53,7 @@ class PlainCore final : public Core {
   DevicePool* pool_;
   std::array<PlainHeap, kinds> heaps_;
   std::vector<const Tiling*> tilings_;
-  std::uint64_t used_peak_ = 0;  // Of large blocks, as the misses saw it.
+  std::uint64_t used_peak_ = 0;  // The most bytes that large blocks had in use at any miss.
 };
 
 }  // namespace headroom::allocator

@@ -138,7 +138,8 @@ TEST(PlainCore, allocations_of_large_blocks_are_flushed_before_the_packed_ones) 
   plain.check();
 }
 
-// Somebody else holds part of the card: the device refuses long before the capacity does.
+// Another process holds part of the card, so the device refuses long before the capacity is
+// reached.
 TEST(PlainCore, flushes_until_the_device_does_not_refuse_any_more) {
   Plain plain(160, 120);
   std::vector<SegmentId> blocks;
@@ -303,7 +304,7 @@ TEST(PlainCore, random_operations_with_faults_lose_nothing) {
   }
 }
 
-// Every search goes through the indexes, and each is some kilobytes.
+// Every search goes through all indexes, and each index takes some kilobytes.
 TEST(ManyStreamsOnPlainMemory, there_are_indexes_for_so_many_of_them_only) {
   SimulatedBackend device(plenty, SimulatedBackend::without_virtual_memory());
   DevicePool pool(device, 8192 * mib);
@@ -326,7 +327,7 @@ TEST(ManyStreamsOnPlainMemory, there_are_indexes_for_so_many_of_them_only) {
     core.release(id);
     expect_few();
   }
-  // Each takes all that it has freed, so that it has nothing free left.
+  // Each stream allocates all that it has freed, so that it has nothing free left.
   for (StreamId stream = 0; stream < 1000; ++stream) {
     core.release(allocate(stream));
     live[stream] = allocate(stream);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocator's metadata, out of band: every reserved address range is a list of segments that
-// tile it. A segment is a block in use, free bytes on mapped pages, or a hole with no pages behind
-// it. Segments are named by index, so that the table can grow and nothing points into device
-// memory.
+// The allocator's metadata, which is kept apart from the memory that it describes: every address
+// range is a list of segments that tile it. A segment is a block in use, free bytes, or a hole with
+// no pages behind it. Segments refer to each other by index, so that the table can grow.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +16,13 @@ namespace headroom::allocator {
 using SegmentId = std::uint32_t;
 inline constexpr SegmentId no_segment = std::numeric_limits<SegmentId>::max();
 
-// The mark of free bytes that no queued work can touch any more: every stream may have them.
+// The stream of free bytes that no queued work can touch any more; any stream may use them.
 inline constexpr StreamId any_stream = std::numeric_limits<StreamId>::max();
 
 inline constexpr std::uint64_t granule_bytes = 512;
 
-// The Segment::heap of blocks in a planned piece: in no tiling, since the piece is one used
-// segment.
+// The Segment::heap of blocks in a planned piece. They are in no tiling, because the piece itself
+// is one used segment of a tiling.
 inline constexpr std::uint8_t planned_heap = 255;
 
 enum class SegmentState : std::uint8_t { used, free, hole };
@@ -34,15 +33,16 @@ struct Segment {
   std::uint64_t birth = 0;      // Used: the number of its allocation.
   SegmentId prev = no_segment;  // Neighbours by address, within the range.
   SegmentId next = no_segment;
-  SegmentId left = no_segment;  // Children in the FreeIndex that the segment is in.
+  SegmentId left = no_segment;  // Children in the treap of its FreeIndex.
   SegmentId right = no_segment;
   std::uint32_t range = 0;
-  StreamId stream = any_stream;  // Used: its stream. Free: whose queued work may still touch it.
+  // Used: its stream. Free: the one whose queued work may still touch it.
+  StreamId stream = any_stream;
   SegmentState state = SegmentState::hole;
   Component tag = Component::other;
   std::uint8_t heap = 0;       // Which of the core's tilings it is in.
-  bool is_shared = false;      // Used: by more streams than its own.
-  NameId name = 0;             // Used: of the tensor.
+  bool is_shared = false;      // Used: other streams use it as well.
+  NameId name = 0;             // Used: the tensor's name.
   std::uint16_t rounding = 0;  // Used: bytes that were not asked for.
 
   std::uint64_t end() const { return address + bytes; }

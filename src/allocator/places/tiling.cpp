@@ -167,13 +167,13 @@ bool Tiling::absorbs(const Segment& newcomer, SegmentId neighbour) const {
   if (neighbour == no_segment) return false;
   const Segment& other = (*segments_)[neighbour];
   if (other.state != newcomer.state) return false;
-  // What every stream may have can become one stream's own; the reverse would be a race.
+  // Free bytes that every stream may use can become one stream's own; the reverse would be a race.
   return newcomer.state == SegmentState::hole || other.stream == newcomer.stream ||
          other.stream == any_stream;
 }
 
 SegmentId Tiling::attach(SegmentId id) {
-  // More than once, since what it absorbs can have kept it apart from one like it.
+  // Repeats, since the absorbed segment may have kept it apart from another one like it.
   while (absorbs((*segments_)[id], (*segments_)[id].next)) {
     detach((*segments_)[id].next);
     absorb_next(id);
@@ -226,7 +226,7 @@ std::string Tiling::broken_range(const Range& range) const {
 
 void Tiling::add_to(HeapView& view, StreamId stream) const {
   for (const Range& range : ranges_) {
-    bool follows = false;  // The segment before was mapped as well.
+    bool follows = false;  // The previous segment is mapped as well.
     for (SegmentId id = range.first; id != no_segment; id = (*segments_)[id].next) {
       const Segment& segment = (*segments_)[id];
       const bool is_mapped = segment.state != SegmentState::hole;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One iteration of a job that repeats, as its allocations: what was asked for in which order, and
-// how long each block lived. Time is counted in allocations: a block that dies at k is free again
-// before allocation k of the iteration.
+// One iteration of a job that repeats, as a list of its allocations: what was requested in which
+// order, and how long each block lived. Time is counted in allocations: a block that dies at k is
+// free again before allocation k of the iteration.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace headroom::allocator {
 
-// What a job keeps of an iteration for good is mostly no larger: numbers, not activations.
+// Blocks that a job keeps after an iteration for good are mostly this small: they hold numbers such
+// as losses, not activations.
 inline constexpr std::uint64_t small_block_bytes = 4096;
 
 struct IterationBlock {
@@ -20,7 +21,7 @@ struct IterationBlock {
 
   std::uint64_t bytes = 0;
   StreamId stream = 0;
-  std::uint32_t dies = never;  // Greater than its own number; `never`: it outlived the iteration.
+  std::uint32_t dies = never;  // Greater than its own number; `never` if it outlived the iteration.
 
   bool operator==(const IterationBlock&) const = default;
 };

@@ -7,24 +7,26 @@
 namespace headroom::allocator {
 namespace {
 
-// A longer iteration is not followed: it would cost more memory than a plan is worth.
+// Iterations longer than this are not followed: their log would cost more memory than a plan saves.
 constexpr std::size_t most_blocks = std::size_t{1} << 20U;
-// Nor is one that others were found in, if it is longer than this.
+// Nor are iterations that contain narrower ones, if they are longer than this.
 constexpr std::size_t most_wider_blocks = std::size_t{1} << 16U;
-// An epoch repeats as well, and is none: what it does between its many iterations is not worth a
-// plan, and where lengths vary it never comes again as it was.
+// An iteration contains at most so many narrower ones. An epoch repeats as well, but is not worth a
+// plan: little happens between its many iterations, and where sequence lengths vary it never
+// repeats exactly.
 constexpr std::uint64_t most_inner = 64;
 constexpr std::uint64_t most_inner_of_varying_lengths = 16;
-// Half of these are kept in any case (1 MiB of memory): no wider iteration is longer.
+// The log always keeps at least half of these (1 MiB of memory), since no wider iteration is longer
+// than that.
 constexpr std::size_t least_room = 2 * most_wider_blocks;
 
-// Fewer blocks than this are no step of anything.
+// A shorter repetition is not a step of a job.
 constexpr std::size_t min_blocks = 16;
 
 constexpr std::size_t max_borders = 32;
 
-// Two levels are the same where they differ by less than this: a batch's labels may be longer than
-// those of the batch before.
+// Two levels count as the same if they differ by at most this: one batch's labels may be longer
+// than another's.
 std::uint64_t tolerance(std::uint64_t bytes) {
   return bytes / 512 + (std::uint64_t{64} << 10U);
 }
@@ -47,7 +49,7 @@ bool IterationFinder::differ_in_small_blocks(const Level& a, const Level& b) {
          b.bytes <= a.bytes + tolerance(b.bytes);
 }
 
-// Nothing unless it is all that has changed.
+// Returns nothing if anything but a few small blocks has changed.
 KeptBlocks::Kept IterationFinder::kept_between(const Level& before, const Level& after) {
   const bool is_more = after.small > before.small && after.small - before.small <= KeptBlocks::most;
   if (!is_more || !differ_in_small_blocks(before, after)) return {};
@@ -69,7 +71,7 @@ bool IterationFinder::returns_to(Border& border) {
   const std::uint64_t kept = live_blocks_ - border.blocks;
   if (blocks < min_blocks || !is_large(border, {blocks, 0, kept}, height)) return false;
   border.kept_blocks.note(kept > 0 ? kept_between(border, level()) : KeptBlocks::Kept{});
-  // The lowest would for ever be the one before anything was kept.
+  // Otherwise the lowest level would stay the one from before anything was kept.
   if (kept > 0) end_low(level());
   const bool ends = border.period.add({blocks, std::exchange(border.inner, 0), kept});
   put_at(border, level());
@@ -77,7 +79,7 @@ bool IterationFinder::returns_to(Border& border) {
   return ends && !is_within_a_wider() && ends_iteration(border);
 }
 
-// The last of the borders, where what is live comes back to it.
+// Moves the last border to the level at which it was returned to.
 void IterationFinder::put_at(Border& border, const Level& level) {
   if (borders_.size() > 1) {
     Border& outer = borders_[borders_.size() - 2];
@@ -87,8 +89,8 @@ void IterationFinder::put_at(Border& border, const Level& level) {
   border.high = live_bytes_;
 }
 
-// The level can come back within an iteration: a small wave upon it is none, unless there were some
-// of as many blocks before.
+// Live memory can return to its level within an iteration. A small wave in between is not an
+// iteration, unless one with as many blocks was seen before.
 bool IterationFinder::is_large(const Border& border, const IterationPeriod::Stretch& stretch,
                                std::uint64_t height) const {
   const bool is_expected = log_.next() <= border.expected_until;
@@ -102,8 +104,9 @@ bool IterationFinder::is_within_a_wider() const {
                      [&](const Border& outer) { return log_.next() <= outer.expected_until; });
 }
 
-// What came before it is the iteration before, or all that came before the first. Before one of a
-// wider kind it is as much again, and what a first step has beside.
+// Compares the iteration with the one before it or, for the first one, with everything before it.
+// One of a wider kind is compared with twice its own length, because the step before it may be the
+// first, which allocates more.
 bool IterationFinder::repeats_what_came_before(std::uint64_t blocks, bool is_wider) const {
   if (blocks > log_.size()) return false;
   const std::uint64_t begin = log_.next() - blocks;
@@ -137,8 +140,9 @@ bool IterationFinder::ends_iteration(Border& border) {
   return true;
 }
 
-// A low is a border once what is live has risen again by half of what it had fallen, or stays above
-// it for so long that it will not: what fell was another job's.
+// A low becomes a border once live memory has risen again by half of its fall. It also does if live
+// memory stays above it for very long without rising so far: then what was freed belonged to an
+// earlier job.
 void IterationFinder::look_for_a_low() {
   if (!low_ || live_bytes_ < low_->bytes) low_ = level();
   const std::uint64_t fall = high_bytes_ - std::min(high_bytes_, low_->bytes);
@@ -149,8 +153,9 @@ void IterationFinder::look_for_a_low() {
   if (end_low(low) || !is_over) add_border(low);
 }
 
-// Steps of varying lengths differ in how far they rise and fall. Where nothing but a few small
-// blocks are live beside what lasts, one may be short.
+// Whether the low ends an iteration although its wave was small. Steps of varying lengths rise and
+// fall differently; a low at which only a few small blocks are live besides what lasts may end a
+// short one.
 bool IterationFinder::is_kept_low(std::uint64_t fall) const {
   const std::uint64_t least = live_range_.bytes() / 16;
   if (live_bytes_ - low_->bytes < least || fall < least || borders_.empty()) return false;
@@ -158,7 +163,7 @@ bool IterationFinder::is_kept_low(std::uint64_t fall) const {
   return low_->next >= border.next + min_blocks && kept_between(border, *low_).blocks > 0;
 }
 
-// Whether the fall to it was a large one.
+// Ends the search at this low. Returns whether the fall to it was a large one.
 bool IterationFinder::end_low(const Level& low) {
   const bool is_large = live_range_.add(high_bytes_ - std::min(high_bytes_, low.bytes), low.next);
   high_bytes_ = live_bytes_;
@@ -176,8 +181,9 @@ void IterationFinder::add_border(const Level& low) {
   borders_.back().high = live_bytes_;
 }
 
-// Where small blocks are kept, a low is a border that was returned to and not recognized: so many
-// were not kept before, or what was kept of many iterations was freed.
+// Whether the low is the last border, at which live memory arrived unrecognized because the number
+// of kept small blocks was new, or because the job freed the blocks kept from many iterations. If
+// so, moves the border there.
 bool IterationFinder::moves_border(const Level& low) {
   if (borders_.empty()) return false;
   const KeptBlocks::Kept kept = kept_between(borders_.back(), low);
@@ -191,10 +197,10 @@ bool IterationFinder::moves_border(const Level& low) {
   const std::uint64_t blocks = low.next - begin;
   const bool is_stretch = blocks >= min_blocks;
   if (is_stretch) {
-    // Where much was freed, as much will have been kept as before.
+    // If kept blocks were freed, the iteration is assumed to have kept as many as the one before.
     const std::uint64_t more = kept.blocks > 0 ? kept.blocks : border.kept_blocks.last();
     const bool ends = border.period.add({blocks, std::exchange(border.inner, 0), more});
-    // What first ends where nobody notices would do so again.
+    // A wider iteration that ends here unnoticed would end unnoticed each time.
     if (ends && border.period.is_wider()) border.period.give_up();
     border.height = border.high - std::min(border.high, low.bytes);
     if (low.next <= border.expected_until) border.expected_until = low.next + blocks + blocks / 4;
@@ -204,8 +210,8 @@ bool IterationFinder::moves_border(const Level& low) {
   return true;
 }
 
-// The second low in a row at which nothing but some small blocks more are live. The two borders
-// below it are one then.
+// Whether this is the second low in a row at which only a few more small blocks are live than
+// before. If so, merges the last two borders into one.
 bool IterationFinder::learns_to_keep(const KeptBlocks::Kept& kept) {
   if (kept.blocks == 0 || borders_.size() < 2) return false;
   Border& last = borders_.back();
@@ -232,7 +238,7 @@ void IterationFinder::make_room() {
   const auto is_needed = [&] {
     return !borders_.empty() && borders_.front().next < log_.next() - room_ / 2;
   };
-  // Of a border that is left behind for good.
+  // Borders to which the job will not return would keep the log long, so they are dropped.
   while (room_ > most_wider_blocks && borders_.size() > 1 && is_needed())
     borders_.erase(borders_.begin());
   if (is_needed() && room_ < most_blocks) {

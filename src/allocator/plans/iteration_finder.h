@@ -6,12 +6,14 @@
 // at that point only what lasts is live.
 //
 // Iterations nest. A step that accumulates gradients over several micro-batches returns to one
-// level after each of them, and to a lower one, or to the same, after the optimizer. The first that
-// is seen is taken; a wider one takes its place as soon as it repeats, for as long as it does.
+// level after each micro-batch, and to the same level or a lower one after the optimizer. The first
+// kind of iteration found is taken; a wider one replaces it once it repeats, and for as long as it
+// does.
 //
-// A job may keep something small of each iteration: a loss, a metric. No border is as it was before
-// then, but the lows still tell: where two in a row have some small blocks more than the one before
-// them, and nothing else, they are one border, and as many more as twice before are expected there.
+// A job may keep something small of each iteration, such as a loss. Then the live blocks are never
+// exactly the same again. But if each of two low points in a row has only a few small blocks more
+// than the one before it, both belong to the same border. A number of kept blocks that was seen
+// twice is expected from then on.
 #pragma once
 
 #include <cstddef>
@@ -28,40 +30,41 @@
 
 namespace headroom::allocator {
 
-// Not thread-safe: whoever owns it protects it.
+// Not thread-safe: the owner protects it.
 class IterationFinder {
  public:
-  // Before an allocation is noted: whether an iteration has just ended here. Its allocations are
-  // then in last().
+  // Whether an iteration has just ended; ask before noting the next allocation. If so, last() has
+  // its allocations.
   bool ends_here();
   const Iteration& last() const { return last_; }
-  // The allocations since the last one ended, as long as they are remembered. Until the next call.
+  // The allocations since the last iteration ended; empty if some were forgotten. Valid until the
+  // next call.
   std::span<const IterationBlock> current() const { return log_.from(end_); }
-  // Whether just about all of it was asked for before it as well, since the one before it began:
-  // then the next one will probably be the same.
+  // Whether almost all of last() was requested in the iteration before it as well. Then the next
+  // one will probably be the same.
   bool repeats() const { return repeats_; }
-  // Whether it is the first of a wider kind: those that were found in it will not be found again
-  // while this kind goes on.
+  // Whether last() is the first of a wider kind. The narrower iterations inside it will not be
+  // found again while the wider kind goes on.
   bool is_wider() const { return is_wider_; }
 
-  // The number of the allocation, which its free names. `bytes` as after rounding.
+  // Returns the number of the allocation, which its note_free() needs. `bytes` is the rounded size.
   std::uint64_t note_allocate(std::uint64_t bytes, StreamId stream);
   void note_free(std::uint64_t number, std::uint64_t bytes);
 
  private:
-  // How much is live just before an allocation.
+  // What is live just before an allocation.
   struct Level {
     std::uint64_t bytes = 0;
     std::uint64_t blocks = 0;
-    std::uint64_t small = 0;  // Of these blocks.
+    std::uint64_t small = 0;  // How many of the blocks are small.
     std::uint64_t small_bytes = 0;
-    std::uint64_t next = 0;  // The number of that allocation.
+    std::uint64_t next = 0;  // The allocation's number.
   };
-  // Where an iteration may have begun. What is live never fell below it since, or it would be none.
-  struct Border : Level {      // `next`: where it was returned to last.
-    std::uint64_t high = 0;    // The most that was live since, until the next border in borders_.
+  // A level at which iterations may begin. It is dropped when what is live falls below it.
+  struct Border : Level {      // `next`: where the level was last returned to.
+    std::uint64_t high = 0;    // The most that was live since, up to the next border in borders_.
     std::uint64_t height = 0;  // How far the last iteration rose above it.
-    std::uint64_t expected_until = 0;  // The next one ends by then if it is like the last.
+    std::uint64_t expected_until = 0;  // The next one ends before this if it is like the last.
     std::uint64_t inner = 0;           // Iterations found above it since it was returned to.
     KeptBlocks kept_blocks;
     IterationPeriod period;
@@ -95,12 +98,12 @@ class IterationFinder {
   std::uint64_t high_bytes_ = 0;  // The highest since the last low.
   std::optional<Level> low_;      // The lowest since then.
   LiveRange live_range_;
-  std::vector<Border> borders_;  // By number and by bytes.
+  std::vector<Border> borders_;  // Sorted by number and by bytes alike.
   AllocationLog log_;
   std::size_t room_ = 0;  // How many allocations the log may hold before some are forgotten.
   Iteration last_;
   std::uint64_t last_begin_ = 0;
-  std::uint64_t end_ = 0;  // Of the last iteration: the number of the next allocation then.
+  std::uint64_t end_ = 0;  // The number of the first allocation after the last iteration.
   bool repeats_ = false;
   bool is_wider_ = false;
 };

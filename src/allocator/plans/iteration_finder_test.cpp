@@ -68,7 +68,7 @@ TEST(IterationFinder, steps_are_found_where_they_begin) {
   EXPECT_TRUE(program.finder().repeats());
 }
 
-// What the first step leaves behind raises the level for good.
+// The state that the first step leaves behind raises the level for good.
 TEST(IterationFinder, an_optimizer_state_made_in_the_first_step_does_no_harm) {
   Program program;
   load_weights(program, 12);
@@ -279,7 +279,7 @@ TEST_F(AfterALargeFall, of_a_long_generation) {
   expect_steps_soon(program);
 }
 
-// Whatever the program does: what is found is what was asked for (compared by Program).
+// Whatever the program does, what is found is what was requested (Program compares them).
 TEST(IterationFinder, what_is_found_is_what_was_asked_for) {
   for (std::uint32_t seed = 1; seed <= 60; ++seed) {
     Random random(seed);

@@ -44,8 +44,8 @@ bool IterationPeriod::add(Stretch stretch) {
     }
     period_ = 1;
   }
-  // Equal stretches have a period of their own. Only one that is not like the one before it can end
-  // a longer one.
+  // If all stretches are equal, each is an iteration. A longer period can end only with a stretch
+  // that differs from the one before it.
   if (last > 0 && !are_alike(stretches_[last], stretches_[last - 1])) period_ = find_period();
   is_new_ = period_ > 1;
   since_ = 0;

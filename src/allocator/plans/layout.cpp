@@ -11,7 +11,7 @@
 namespace headroom::allocator {
 namespace {
 
-// Beyond this many blocks only the first order is tried, and beyond that none of them again.
+// With more blocks than this only the first order is tried.
 constexpr std::size_t many_blocks = 20000;
 
 struct Item {
@@ -61,7 +61,7 @@ std::uint64_t live_peak(const std::vector<Item>& items, std::size_t blocks) {
 // time lies.
 class Packing {
  public:
-  // Gives up, and says false, when it gets larger than `limit`.
+  // Gives up and returns false as soon as the layout is larger than `limit`.
   bool pack(const std::vector<Item>& items, std::uint64_t limit) {
     placed_.reserve(items.size());
     for (const Item& item : items) {
@@ -100,7 +100,7 @@ class Packing {
     return at;
   }
 
-  std::vector<Place> placed_;  // By where they begin.
+  std::vector<Place> placed_;  // Sorted by where they begin.
   std::uint64_t bytes_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far what is live falls and rises again, where it does so most. Waves of less than half of
-// that are part of something larger. A fall counts only for some time: a job that comes after a
-// larger one, or after one large model was unloaded, has a range of its own.
+// Measures the largest waves of live memory: how far it falls and rises again. Waves of less than
+// half that height are part of a larger pattern. A fall is forgotten after some time, so that a job
+// that follows a larger one, or the unloading of a large model, is measured on its own.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,12 @@ namespace headroom::allocator {
 
 class LiveRange {
  public:
-  // In allocations. A step of a model of 80 layers has some 5,000, and a large fall in each half.
+  // After so many allocations a fall is forgotten. A step of a model with 80 layers has some 5,000,
+  // with a large fall in each half.
   static constexpr std::uint64_t memory = 4096;
 
-  // What is live has risen again by half of `fall`, at this allocation. Whether that was a large
-  // one.
+  // Notes that live memory has fallen by `fall`, and returns whether that was a large fall.
+  // `allocation` is where it was lowest.
   bool add(std::uint64_t fall, std::uint64_t allocation) {
     recent_ = std::max(recent_, fall);
     if (allocation > last_ + memory) largest_ = recent_;
@@ -29,8 +30,8 @@ class LiveRange {
 
  private:
   std::uint64_t largest_ = 0;
-  std::uint64_t recent_ = 0;  // The largest since the last large one.
-  std::uint64_t last_ = 0;    // Where that was.
+  std::uint64_t recent_ = 0;  // The largest fall since the last large one.
+  std::uint64_t last_ = 0;    // The allocation at the last large fall.
 };
 
 }  // namespace headroom::allocator

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kind of iteration and the places of its blocks, ready to be followed.
+// A plan for one kind of iteration: the places of its blocks, in a form that a PlanFollower can use
+// quickly. A block of the plan is called a slot.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,16 @@
 
 namespace headroom::allocator {
 
-// Of a block whose size varies, the largest is at most as many times the smallest.
+// If a block's size varies, the largest size is at most so many times the smallest.
 inline constexpr std::uint64_t most_shrinking = 64;
 
-// Immutable once made.
+// Immutable.
 class Plan {
  public:
-  // `iteration`: the sizes that the slots have; requires lay_out() to have been given the same.
+  // `iteration` has the sizes of the slots. Requires: `layout` is for an iteration of these sizes.
   Plan(Iteration iteration, Layout layout);
-  // The same, of which it is known that the blocks were of these sizes as well: where they are
-  // smaller, sizes vary. Requires: one for each block, no larger than it.
+  // The same plan, with the knowledge that its blocks were also seen with these sizes; where one is
+  // smaller, the block's size varies. Requires: one size for each block, no larger than it.
   Plan(const Plan& plan, const std::vector<std::uint64_t>& sizes);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(iteration_.size()); }
@@ -30,10 +31,10 @@ class Plan {
   std::uint64_t offset(std::uint32_t slot) const { return layout_.offsets[slot]; }
   std::uint64_t bytes() const { return layout_.bytes; }
   StreamId stream() const { return layout_.stream; }
-  // The least that was seen of each block.
+  // The smallest size that was seen of each block.
   const std::vector<std::uint64_t>& least() const { return least_; }
 
-  // Whether a request may be the one that the slot is for: of its size or, where that varies, of a
+  // Whether the slot may be meant for this request: it has the slot's size or, if that varies, a
   // smaller one.
   bool expects(std::uint32_t slot, std::uint64_t bytes, StreamId stream) const {
     const IterationBlock& block = iteration_[slot];
@@ -52,7 +53,8 @@ class Plan {
   Iteration iteration_;
   Layout layout_;
   std::vector<std::uint64_t> least_;
-  // Those of allocation k: expiring_[first_expiring_[k]] to expiring_[first_expiring_[k + 1]].
+  // Slots free again before allocation k are expiring_[first_expiring_[k]] to
+  // expiring_[first_expiring_[k + 1] - 1].
   std::vector<std::uint32_t> first_expiring_;
   std::vector<std::uint32_t> expiring_;
 };

@@ -11,15 +11,15 @@ namespace {
 
 constexpr std::size_t max_plans = 16;
 
-// Of all plans together; they are kept in host memory.
+// The limit for all plans together, since they are kept in host memory.
 constexpr std::size_t max_blocks = std::size_t{1} << 21U;
 
-// A common plan may take this part more than the larger of two.
+// A common plan may take at most 1/common_waste more memory than the larger of two.
 constexpr std::uint64_t common_waste = 64;
 
 enum class Match : std::uint8_t { none, room, exact };
 
-// Of the plan's first allocations with those of `begun` and one more request.
+// Compares the plan's first allocations with those of `begun` and one more request.
 Match compare(const Plan& plan, std::span<const IterationBlock> begun, std::uint64_t bytes,
               StreamId stream) {
   const auto next = static_cast<std::uint32_t>(begun.size());
@@ -55,7 +55,8 @@ std::vector<std::uint64_t> sizes_of(const Iteration& iteration) {
   return sizes;
 }
 
-// The plan itself where it knows of sizes as small as these.
+// Returns the plan with these sizes taken into account: the plan itself, if it knows of sizes as
+// small.
 PlanPointer knowing(const PlanPointer& plan, const std::vector<std::uint64_t>& sizes) {
   const bool is_news = !std::equal(sizes.begin(), sizes.end(), plan->least().begin(),
                                    [](auto size, auto least) { return size >= least; });

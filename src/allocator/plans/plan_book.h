@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plans of a job: one for each kind of iteration that it was seen to have. Lengths that vary
-// make one kind, planned for the longest; batches of other proportions make kinds of their own,
-// since a plan for the largest of everything would need more than any of them.
+// The plans of a job: one for each kind of iteration that it has been seen to have. Iterations that
+// differ only in sequence length are one kind, planned for the longest. Batches of other
+// proportions are kinds of their own, since one plan for the largest size of every block would need
+// more memory than any of them.
 #pragma once
 
 #include <cstddef>
@@ -13,33 +14,33 @@
 
 namespace headroom::allocator {
 
-// Whether the same was asked for in the same order, sizes apart.
+// Whether both have the same allocations in the same order, apart from sizes.
 bool same_shape(const Iteration& a, const Iteration& b);
 
-// A plan for the iteration; or for it and all that `known` is for (may be null), if that takes
-// hardly more memory than the larger of both. `smallest`: of the same shape, each block as small as
-// it was seen. Blocks smaller than `least_bytes` get no place. Takes milliseconds for thousands of
-// blocks.
+// Makes a plan for the iteration; if `known` is not null, a common plan for both if that takes
+// hardly more memory than the larger of the two. `smallest` has the same shape, with each block as
+// small as it was seen. Blocks smaller than `least_bytes` get no place. Takes milliseconds for
+// thousands of blocks.
 PlanPointer plan_for(const Iteration& iteration, const Iteration& smallest,
                      const PlanPointer& known, std::uint64_t least_bytes = 0);
 
-// Not thread-safe: whoever owns it protects it.
+// Not thread-safe: the owner protects it.
 class PlanBook {
  public:
-  // Plans that the new one makes superfluous go, and so do those that were not used for longest,
-  // when there are too many.
+  // Adds a plan. Drops plans that the new one replaces and, when there are too many, those that
+  // were not used for longest.
   void add(PlanPointer plan);
-  // Without those that take as much memory as this, or more.
+  // Drops the plans that take at least `bytes` of memory.
   void drop_from(std::uint64_t bytes);
 
-  // Under which every allocation of the iteration would have had its place; null: there is none.
-  // From now on it expects iterations like this one as well.
+  // Finds the plan under which every allocation of the iteration would have had its place; null if
+  // there is none. From now on the plan expects iterations like this one as well.
   PlanPointer find(const Iteration& iteration);
-  // The one of the same shape that was used last; null: there is none.
+  // The plan of the same shape that was used last; null if there is none.
   PlanPointer alike(const Iteration& iteration) const;
-  // The one for an iteration that has begun like this and goes on with this request, among those
-  // of a stream that need no more memory than the piece has: exactly this before one with room to
-  // spare, and then the one used last. Null: there is none.
+  // Chooses the plan for an iteration that began with `begun` and goes on with this request, among
+  // those that fit into the piece and are for its stream. Prefers a plan of exactly these sizes to
+  // one with room to spare, then the one used last. Null if there is none.
   struct Piece {
     std::uint64_t bytes = 0;
     StreamId stream = 0;
@@ -54,7 +55,7 @@ class PlanBook {
  private:
   PlanPointer use(std::size_t index);
 
-  std::vector<PlanPointer> plans_;  // The one used last is the last.
+  std::vector<PlanPointer> plans_;  // The one used last is at the end.
 };
 
 }  // namespace headroom::allocator

@@ -9,10 +9,10 @@
 namespace headroom::allocator {
 namespace {
 
-// How far ahead an allocation is looked for that the plan does not expect yet.
+// How far ahead in the plan a request is looked for that is not the next one.
 constexpr std::uint32_t look_ahead = 16;
 
-// Beyond this many, checking a slot against them costs more than it brings.
+// With more late blocks than this, checking a slot against them costs more than it saves.
 constexpr std::size_t max_late = 64;
 
 }  // namespace
@@ -48,7 +48,7 @@ void PlanFollower::become_late(Place place) {
   late_.push_back(place);
 }
 
-// What should be gone before this allocation and is not is late.
+// Marks blocks as late that should have been freed before this allocation.
 void PlanFollower::expire_to(std::uint32_t allocation) {
   for (const std::uint32_t slot : plan_->expiring(expired_to_ + 1, allocation + 1))
     if (in_slot_[slot] != none) become_late(in_slot_[slot]);
@@ -56,15 +56,16 @@ void PlanFollower::expire_to(std::uint32_t allocation) {
 }
 
 std::optional<std::uint32_t> PlanFollower::match(std::uint64_t bytes, StreamId stream) {
-  // Sizes of a smaller iteration may be those of other blocks of the planned one.
+  // In a smaller iteration a block may happen to have the planned size of another one, so the next
+  // slot comes first.
   if (is_smaller_ && expects(bytes, stream)) return next_;
   const std::uint32_t end = std::min(plan_->size(), next_ + look_ahead);
   for (std::uint32_t i = next_; i < end; ++i)
     if (plan_->block(i).bytes == bytes && plan_->block(i).stream == stream) return i;
   if (!expects(bytes, stream)) ++deviations_;
   if (next_ == plan_->size() || plan_->block(next_).stream != stream) return std::nullopt;
-  // Of another size than its slot: it is the one that the plan expects, and there is no room for
-  // it.
+  // A request of roughly the slot's size is the one that the plan expects, even if the slot has no
+  // room for it.
   const std::uint64_t slot = plan_->block(next_).bytes;
   const bool is_alike = bytes >= slot / most_shrinking && bytes / most_shrinking <= slot;
   if (!is_alike) return std::nullopt;

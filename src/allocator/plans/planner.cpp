@@ -11,17 +11,19 @@
 namespace headroom::allocator {
 namespace {
 
-// Longer waits than this never end in practice.
+// A wait of so many iterations does not end in practice, so it need not grow further.
 constexpr std::uint64_t max_backoff = 1U << 20U;
 
-// More tries per iteration are not worth their time: an iteration that is of no known kind would
-// be compared with all of them again and again.
+// The limit on searches for a plan in one iteration. Without it an iteration of an unknown kind
+// would be compared with all plans again and again.
 constexpr std::uint32_t max_choices = 8;
 
-// Of an iteration that is still as planned, where the piece cannot be broken up without loss.
+// If the piece cannot be broken up without loss, an iteration with more deviations than this
+// abandons its plan.
 constexpr std::uint32_t most_deviations = 32;
 
-// There, too: in as many allocations a job must have repeated itself.
+// If the piece cannot be broken up without loss, a job must have repeated this many allocations
+// before it gets a plan.
 constexpr std::uint64_t least_repeated = 128;
 
 void shrink_to(Iteration& smallest, const Iteration& iteration) {
@@ -54,8 +56,8 @@ std::optional<Planner::Slot> Planner::take(std::uint64_t bytes, StreamId stream)
   if (is_unknown_) return std::nullopt;
   const auto place = follower_->take(bytes, stream);
   if (!place) return std::nullopt;
-  // A loss that is kept for good would lie where something a little larger was expected, and hold
-  // the whole piece.
+  // Small blocks get no place in the piece: a loss that the job keeps for good could take a slot of
+  // similar size, and would then pin the whole piece.
   if (bytes <= small_block_bytes) {
     follower_->give_back(*place);
     return std::nullopt;
@@ -64,8 +66,8 @@ std::optional<Planner::Slot> Planner::take(std::uint64_t bytes, StreamId stream)
   return Slot{core_->segment(piece_).address + follower_->offset(*place), *place};
 }
 
-// Another iteration than the one that is followed may be going on: at its beginning, or where a
-// request is not what the plan has next.
+// Looks for another plan, at the beginning of an iteration or when a request is not what the plan
+// expects next: the iteration may be of another kind.
 void Planner::choose(std::uint64_t bytes, StreamId stream, bool is_first) {
   const auto begun = finder_.current();
   const bool is_in_step = follower_->next() == begun.size() && follower_->can_change();
@@ -73,16 +75,17 @@ void Planner::choose(std::uint64_t bytes, StreamId stream, bool is_first) {
     ++choices_;
     if (follow(book_.choose(begun, bytes, stream, piece()), begun.size())) return;
   }
-  // What is not as planned would lie in the piece for who knows how long.
+  // Blocks of an unplanned iteration could stay in the piece for a long time.
   if (!core_->breaks_up_well() && follower_->deviations() > most_deviations) is_unknown_ = true;
   const Plan* plan = follower_->plan();
   const bool is_over =
       is_first || is_unknown_ || plan == nullptr || follower_->next() == plan->size();
   if (!is_over || !follower_->is_idle()) return;
   follower_->begin();
-  // The border may not have been noticed: with nothing left of the last iteration, any request may
-  // be the first of the next. Only where plans were right before, since what looks like an
-  // iteration may be a part of one, and what lasts would come to lie in the piece.
+  // The finder may have missed a border: when nothing of the last iteration is left in the piece,
+  // any request may be the first of the next one. This is assumed only if plans were right before.
+  // Otherwise a part of an iteration could be taken for a whole one, and blocks that last would get
+  // into the piece.
   is_unknown_ = !has_served_ || !follow(book_.choose({}, bytes, stream, piece()), 0);
 }
 
@@ -93,16 +96,17 @@ bool Planner::follow(PlanPointer plan, std::size_t next) {
   return true;
 }
 
-// What a plan would have saved. Without virtual memory every call to the device may synchronise it,
-// so what is taken in later iterations counts as well.
+// Counts the misses that a plan would have avoided. Without virtual memory every call to the device
+// may synchronise it, so growths count as well.
 std::uint64_t Planner::misses() const {
   const MissCounts& counts = core_->counts();
   const std::uint64_t growths = core_->breaks_up_well() ? 0 : counts.growths;
   return counts.repairs + counts.flushes + growths;
 }
 
-// Where the piece cannot be broken up without loss, a plan must be likely to be followed. A few
-// blocks that come again a few times are most often a part of an iteration.
+// Whether a plan is worth its piece. If the piece cannot be broken up without loss, the iteration
+// must be likely to come again; a few blocks that repeat a few times are most often only a part of
+// one.
 bool Planner::is_likely_to_come_again() const {
   if (core_->breaks_up_well()) return true;
   const bool comes_again = alike_ > 1 || finder_.repeats();
@@ -111,7 +115,8 @@ bool Planner::is_likely_to_come_again() const {
 
 void Planner::at_border() {
   ++counts_.iterations;
-  // What the first iterations take from the device they would take with a plan as well.
+  // Growths up to the first border do not count: with a plan the memory would have been taken as
+  // well.
   const MissCounts& all = core_->counts();
   const bool missed = counts_.iterations == 1 ? all.repairs + all.flushes > 0 : misses() > misses_;
   misses_ = misses();
@@ -143,7 +148,7 @@ void Planner::at_border() {
     adopt();
 }
 
-// Whether the plans are followed on in the piece that there is.
+// Whether the present piece is kept for the next iteration.
 bool Planner::is_kept(bool is_known, bool missed) {
   if (book_.bytes() > piece().bytes && is_wanted_) return false;
   if (is_known) {
@@ -153,8 +158,8 @@ bool Planner::is_kept(bool is_known, bool missed) {
   return is_known || !missed || follower_->is_idle();
 }
 
-// What was planned is a part of what repeats. Its plans are of no use any more, and that they
-// failed says little about the wider one.
+// Drops the plans of iterations that turned out to be parts of a wider one. Whether they failed
+// says little about the wider one, so nothing is held against it.
 void Planner::leave_narrower() {
   is_wanted_ = is_wanted_ || job_ || counts_.plans > 0;
   book_ = {};
@@ -165,7 +170,8 @@ void Planner::leave_narrower() {
   drop_idle_plan();
 }
 
-// One at a time: a job whose every iteration is another would queue them without end.
+// Has one plan computed at a time. A job whose iterations all differ would otherwise queue plans
+// without end.
 void Planner::start_job() {
   job_ = std::make_shared<Job>();
   job_->iteration = finder_.last();
@@ -190,7 +196,7 @@ void Planner::collect_plan() {
   job_.reset();
 }
 
-// A piece for the largest plan; the others lie in it as well.
+// Takes a piece that is large enough for the largest plan, and so for all of them.
 void Planner::adopt() {
   const std::uint64_t bytes = round_up(book_.bytes(), granule_bytes);
   const StreamId stream = book_.stream();
@@ -198,7 +204,7 @@ void Planner::adopt() {
   if (bytes > 0 && found == no_segment) found = core_->find(bytes, stream);
   misses_ = misses();
   if (found == no_segment) {
-    book_.drop_from(book_.bytes());  // There is no room here for the largest.
+    book_.drop_from(book_.bytes());  // There is no room for the largest.
     back_off();
     return;
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a job repeats, its blocks get planned places: one piece of memory in which every block of
-// an iteration has its offset, so that nothing is searched, split or moved any more. The planner
+// Gives the blocks of a job that repeats planned places: one piece of memory in which every block
+// of an iteration has its offset, so that nothing is searched, split or moved any more. The planner
 // watches allocations, finds the iterations, has a plan computed for each kind of them (in the
-// background where an executor is given), takes the piece at an iteration's border, and follows in
-// it the plan of the iteration that comes, whichever it is.
+// background if there is an executor), takes the piece where an iteration begins, and then follows
+// the plan for whichever iteration comes.
 //
-// It never makes a request fail: when memory is short the piece is broken up into what lives in it
-// and free memory, and things go on as without a plan.
+// It never makes a request fail: when memory is short, the piece is broken up into its live blocks
+// and free memory, and allocation goes on without a plan.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,19 @@
 
 namespace headroom::allocator {
 
-// Runs a piece of work now or later, once, on any thread. Empty: at once.
+// Runs a piece of work once, now or later, on any thread. If empty, the planner does the work at
+// once.
 using Executor = std::function<void(std::function<void()>)>;
 
 struct PlanCounts {
-  std::uint64_t iterations = 0;  // Found.
-  std::uint64_t plans = 0;       // Moved over to.
+  std::uint64_t iterations = 0;  // Iterations found.
+  std::uint64_t plans = 0;       // Pieces taken for plans.
   std::uint64_t planned = 0;     // Allocations that got their slot.
-  std::uint64_t broken = 0;      // Plans given up because memory was short.
+  std::uint64_t broken = 0;      // Pieces broken up because memory was short.
 };
 
-// Not thread-safe: its owner's lock protects it; the executor's work shares nothing with it but a
-// result that is handed over under a lock of its own.
+// Not thread-safe: the owner's lock protects it. The executor's work shares only a result with it,
+// which is handed over under a lock of its own.
 class Planner {
  public:
   struct Slot {
@@ -41,28 +42,30 @@ class Planner {
     std::uint32_t number = 0;
   };
 
-  // `core` outlives it.
+  // `core` outlives the planner.
   Planner(Core& core, Executor executor) : core_(&core), executor_(std::move(executor)) {}
 
-  // Before an allocation, of rounded size: its slot, if the plan has one for it.
+  // Is called before each allocation; `bytes` is the rounded size. Returns its slot, if the plan
+  // has one for it.
   std::optional<Slot> take(std::uint64_t bytes, StreamId stream);
-  // After an allocation, wherever it went: its number, which note_free() names.
+  // Is called after each allocation, wherever it went. Returns its number, which note_free() needs.
   std::uint64_t note_allocate(std::uint64_t bytes, StreamId stream) {
     return finder_.note_allocate(bytes, stream);
   }
   void note_free(std::uint64_t number, std::uint64_t bytes) { finder_.note_free(number, bytes); }
   void give_back(std::uint32_t slot) { follower_->give_back(slot); }
 
-  // The memory that the plan holds; 0 without one.
+  // How much memory the piece holds; 0 without one.
   std::uint64_t held_bytes() const;
 
-  // Ends the plan because the memory is needed. What lives in it becomes blocks of the core.
+  // break_up() gives up the piece because its memory is needed. What lives in it becomes blocks of
+  // the core, and it returns which slot became which segment.
   struct Moved {
     std::uint32_t slot = 0;
     SegmentId segment = no_segment;
   };
   bool has_plan() const { return follower_ != nullptr; }
-  // Whether there is a piece in which nothing lives, and the iteration is not one that is planned.
+  // Whether there is a piece that is empty and that the present iteration has no plan for.
   bool is_unused() const { return follower_ != nullptr && is_unknown_ && follower_->is_idle(); }
   void drop_unused();  // Requires: is_unused().
   std::vector<Moved> break_up();
@@ -93,18 +96,18 @@ class Planner {
   std::unique_ptr<PlanFollower> follower_;
   SegmentId piece_ = no_segment;
   PlanBook book_;
-  // The last iteration, each block as small as in any of the same shape that came just before it,
-  // and how many those are with it.
+  // The last iteration, with each block as small as in any of the run of iterations of the same
+  // shape that ends with it; and how many these are.
   Iteration smallest_;
   std::uint64_t alike_ = 0;
-  bool has_served_ = false;    // An iteration went by its plan since the piece was taken.
-  bool is_unknown_ = false;    // This iteration is not planned: the piece is left alone.
-  bool is_border_ = false;     // The next allocation is the first one of an iteration.
+  bool has_served_ = false;    // An iteration followed a plan since the piece was taken.
+  bool is_unknown_ = false;    // This iteration has no plan, so the piece is left alone.
+  bool is_border_ = false;     // The next allocation is the first of an iteration.
   std::uint32_t choices_ = 0;  // How often a plan was looked for in this iteration.
-  std::uint64_t misses_ = 0;   // Of the core, when the last iteration ended.
-  bool is_wanted_ = false;     // There was a miss since a plan was last adopted.
-  std::uint64_t wait_ = 0;     // Iterations to let pass before the next plan.
-  std::uint64_t backoff_ = 1;  // How many those will be when a plan fails next.
+  std::uint64_t misses_ = 0;   // The core's misses when the last iteration ended.
+  bool is_wanted_ = false;     // There was a miss since a piece was last taken.
+  std::uint64_t wait_ = 0;     // Iterations to let pass before taking a piece again.
+  std::uint64_t backoff_ = 1;  // What wait_ becomes when a plan fails next.
   PlanCounts counts_;
 };
 

@@ -99,7 +99,7 @@ TEST(PlannerKinds, each_kind_of_iteration_has_a_plan_of_its_own_in_the_same_memo
   }
 }
 
-// As when what a step keeps has grown: no level comes back, and the finder sees no border.
+// When what a step keeps has grown, no level is returned to, and the finder sees no border.
 TEST(PlannerKinds, an_iteration_is_recognised_by_how_it_begins_where_its_border_was_not) {
   ScriptedCore core(true);
   Player player(core, {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A set of addresses, as the stretches that it consists of; neighbours are one stretch.
+// A set of addresses, kept as contiguous stretches; adjacent stretches are merged.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class AddressRanges {
   }
 
   std::uint64_t bytes() const { return bytes_; }
-  auto begin() const { return ranges_.begin(); }  // Of pairs of a begin and an end.
+  auto begin() const { return ranges_.begin(); }  // Iterates over pairs of begin and end.
   auto end() const { return ranges_.end(); }
 
  private:

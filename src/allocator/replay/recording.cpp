@@ -10,7 +10,7 @@
 namespace headroom::allocator {
 namespace {
 
-// No device has addresses beyond it, so that an address and a size can be added.
+// No device has addresses from here on; below it, adding a size to an address does not overflow.
 constexpr std::uint64_t max_address = std::uint64_t{1} << 63U;
 constexpr std::uint32_t max_shards = 1024;
 constexpr std::uint64_t max_records = std::uint64_t{1} << 32U;
@@ -67,10 +67,10 @@ class Shard {
     std::uint64_t first = written > count_ ? written - count_ : 0;
     recording_.lost += first;
     for (std::uint64_t number = first; number < written; ++number) {
-      // The oldest may be being overwritten, which is no record lost by accident.
+      // The oldest record may just be being overwritten, which does not count as damage.
       if (!add(number)) note(number, written >= count_ && number == first);
     }
-    add(written);  // It may be finished and not counted yet.
+    add(written);  // This record may be finished but not counted yet.
   }
 
  private:
@@ -117,10 +117,10 @@ class Shard {
   Recording& recording_;
   std::string_view records_;
   std::uint64_t count_;
-  std::uint64_t time_us_ = 0;  // Never goes back, whatever stands there.
+  std::uint64_t time_us_ = 0;  // Never goes back, whatever a record says.
 };
 
-// The device's ring first: of one moment, its events come before those of the blocks.
+// Reads the device's ring first, so that its events come before those of blocks at the same moment.
 void read_rings(Recording& recording, std::string_view bytes, const FlightHeader& header) {
   const FlightLayout layout = layout_of(header);
   const std::size_t ring_bytes = header.shard_records * flight_record_bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a flight recorder's file says, and what it is good for: a trace to replay, and the state at
-// the end as the events tell it.
+// Reads a flight recorder's file, and makes of it a trace to replay and the allocator's state at
+// the end.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace headroom::allocator {
 
-// What a recording says of the device's memory. `none`: it is older than the device's ring. `some`:
-// the oldest events were overwritten. `all`: every one is there.
+// How many of the device's events a recording has. `none`: it is from before there was a device's
+// ring. `some`: the oldest were overwritten. `all`: none is missing.
 enum class DeviceEvents : std::uint8_t { none, some, all };
 
 struct Recording {
@@ -26,33 +26,33 @@ struct Recording {
   std::uint64_t start_unix_us = 0;
   std::string device;
   bool closed = false;  // The writer ended in order; else it was killed or still runs.
-  // Of one ring in the order they were written, all by time, the device's before others of the same
-  // moment. A ring looks at the clock only now and then, so events of different ones may be a few
-  // events out of order.
+  // All events by time, the device's before others of the same moment; those of one ring in the
+  // order in which they were written. A ring reads the clock only every few events, so events of
+  // different rings may be slightly out of order.
   std::vector<FlightEvent> events;
   DeviceEvents device_events = DeviceEvents::none;
-  std::vector<std::string> names = {""};  // By NameId.
-  std::uint64_t lost = 0;                 // Overwritten, because the ring is only so long.
-  std::uint64_t torn = 0;                 // Were being written when the writer was killed.
-  std::uint64_t damaged = 0;              // Hold something else than the record that belongs there.
+  std::vector<std::string> names = {""};  // Indexed by NameId.
+  std::uint64_t lost = 0;                 // Events that were overwritten because a ring was full.
+  std::uint64_t torn = 0;     // Events that were being written when the writer was killed.
+  std::uint64_t damaged = 0;  // Places that do not hold the record that belongs there.
 };
 
 // Whether the bytes begin as a flight recorder's file does.
 bool is_flight_record(std::string_view bytes);
 
-// Fails if it is not such a file, or of another version, or shorter than its header says. Records
+// Fails if it is not such a file, has another version, or is shorter than its header says. Records
 // that make no sense are counted and left out.
 Result<Recording> parse_flight_record(std::string_view bytes);
 
-// The allocations, frees and synchronisations. Blocks that are freed but were allocated before the
-// first event, in events that are lost, are allocated at the start; where an iteration tells how
-// much was live, what is still unaccounted for is one block of component `other`. A refusal after
-// which nothing was allocated any more is an allocation as well: the one that the program died of.
+// Returns the allocations, frees and synchronisations as a trace. Blocks whose free is recorded,
+// but whose allocation is lost, are allocated at the start. If an iteration event tells how much
+// was live, what is still missing becomes one block of component `other`. A refusal after which
+// nothing was allocated becomes an allocation: it is the one at which the program died.
 Trace to_trace(const Recording& recording);
 
-// Blocks that are live after the last event, and what was taken from the device, as far as the
-// events tell: all of it where Recording::device_events says so. Birth numbers count events from 1.
-// `names` stays null: they are in the recording.
+// Returns the blocks that are live after the last event and the memory that was taken from the
+// device, as far as the events tell; Recording::device_events says whether that is all. Births are
+// numbers of events, from 1. `names` stays null: the names are in the recording.
 HeapView heap_at_end(const Recording& recording);
 
 }  // namespace headroom::allocator

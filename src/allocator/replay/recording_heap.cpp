@@ -8,11 +8,11 @@
 namespace headroom::allocator {
 namespace {
 
-// Stretches of addresses. What touches stays apart, as two plain allocations do; pages are joined.
+// Stretches of addresses. Adjacent plain allocations stay apart; adjacent pages are merged.
 class Stretches {
  public:
   void add(Address address, std::uint64_t bytes, StreamId stream, bool pages) {
-    remove(address, bytes);  // A release that was lost.
+    remove(address, bytes);  // Its earlier release was lost.
     if (bytes == 0) return;
     DeviceSpan added{address, bytes, stream, pages};
     auto after = spans_.lower_bound(address);
@@ -65,7 +65,7 @@ class Stretches {
 
 using LiveBlocks = std::map<Address, LiveBlock>;
 
-// Where a free was lost, its memory went to the next block all the same.
+// Ends blocks that the new block overlaps: their memory was reused, so their frees were lost.
 void end_overlapped(LiveBlocks& live, Address begin, Address end) {
   auto block = live.lower_bound(begin);
   if (block != live.begin() && std::prev(block)->first + std::prev(block)->second.bytes > begin)
@@ -98,7 +98,7 @@ void note_span(Stretches& spans, const FlightEvent& event) {
     spans.remove(event.address, event.bytes);
 }
 
-// What of the spans no block covers.
+// The parts of the spans that no block covers.
 std::vector<FreePiece> free_between(const std::vector<DeviceSpan>& spans, const LiveBlocks& live) {
   std::vector<FreePiece> pieces;
   for (const DeviceSpan& span : spans) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace that a recording amounts to. A ring begins somewhere in the middle of a job, so what
-// was live then has to be concluded from what came after.
+// Converts a recording to a trace. A ring begins somewhere in the middle of a job, so what was live
+// at that point has to be concluded from what follows.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -12,7 +12,7 @@
 namespace headroom::allocator {
 namespace {
 
-// The frees whose allocations are not in the recording, in order.
+// Returns the frees whose allocations are not in the recording, in order.
 std::vector<FlightEvent> allocated_before(const std::vector<FlightEvent>& events) {
   std::vector<FlightEvent> before;
   std::unordered_set<Address> live;
@@ -26,7 +26,7 @@ std::vector<FlightEvent> allocated_before(const std::vector<FlightEvent>& events
 class TraceMaker {
  public:
   void allocate(const FlightEvent& event) {
-    // Where a free was lost, its memory went to this block all the same.
+    // Blocks that this one overlaps have ended: their frees were lost.
     auto overlapped = blocks_.lower_bound(event.address);
     if (overlapped != blocks_.begin() && std::prev(overlapped)->second.end > event.address)
       --overlapped;
@@ -49,7 +49,7 @@ class TraceMaker {
   void synchronize(StreamId stream) {
     trace_.events.push_back({EventKind::synchronize, Component::other, stream, 0, 0});
   }
-  // What lives from before the first event to after the last one.
+  // Adds memory that lives from before the first event until after the last one.
   void add_lasting(std::uint64_t bytes) {
     trace_.events.insert(trace_.events.begin(),
                          {EventKind::allocate, Component::other, 0, trace_.objects++, bytes});
@@ -85,7 +85,7 @@ class TraceMaker {
   std::uint64_t live_bytes_ = 0;
 };
 
-// The refusal that the program did not get over.
+// Finds the refusal after which the program allocated nothing more.
 std::optional<std::size_t> fatal_refusal(const std::vector<FlightEvent>& events) {
   for (std::size_t i = events.size(); i-- > 0;) {
     if (events[i].kind == FlightKind::allocate) return std::nullopt;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t grid_per_peak = 1000;
 
-// Where step k of the grid lies. A peak below 2^46 times a k below 2^17 does not overflow.
+// The capacity at step k of the grid. A peak below 2^46 times a k below 2^17 does not overflow.
 std::uint64_t grid_capacity(std::uint64_t live_peak, std::uint64_t step) {
   return live_peak + (live_peak * step + grid_per_peak - 1) / grid_per_peak;
 }
@@ -75,8 +75,8 @@ std::optional<std::uint64_t> find_min_capacity(const Trace& trace, const PolicyM
     const auto policy = make(finishes);
     const ReplayResult run = replay(trace, *policy);
     if (!run.completed) return smallest;
-    // Everything from here down to what was reserved finishes as well; the grid point just above
-    // (or at) the reserved peak is the smallest of them.
+    // Every capacity from here down to the reserved peak finishes as well; the smallest of them is
+    // the grid point at or just above that peak.
     const std::uint64_t reserved = std::max(run.usage.reserved_peak_bytes, live_peak);
     const auto below = step_below(live_peak, reserved);
     smallest = grid_capacity(live_peak, below ? *below + 1 : 0);

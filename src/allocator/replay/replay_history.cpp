@@ -6,7 +6,7 @@
 namespace headroom::allocator {
 namespace {
 
-// Stands between a replay and its policy, and writes down what it sees.
+// Stands between a replay and its policy, and records what passes.
 class Watcher final : public Policy {
  public:
   explicit Watcher(Policy& policy) : policy_(&policy) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A replay that remembers where everything was: for a picture of the address space, and for an
-// export to PyTorch's viewer.
+// A replay that remembers where each block was, for a picture of the address space and for export
+// to PyTorch's viewer.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace headroom::allocator {
 
-// A block from the event that made it to the one that freed it, [begin, end), events from 0.
+// A block, which lives from event `begin` to just before event `end`; events are counted from 0.
 struct BlockLife {
   static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 
   Address address = 0;
-  std::uint64_t bytes = 0;  // As the policy rounded it.
+  std::uint64_t bytes = 0;  // After the policy's rounding.
   std::uint64_t requested_bytes = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = never;
@@ -35,16 +35,17 @@ struct HeldBytes {
 
 struct ReplayHistory {
   ReplayResult result;
-  std::vector<BlockLife> blocks;  // In the order in which they were made.
-  std::vector<HeldBytes> held;    // One for each event, the failed one included.
+  std::vector<BlockLife> blocks;  // In the order of allocation.
+  std::vector<HeldBytes> held;    // One for each event, including the failed one.
 };
 
-// As replay(). Requires: the policy is fresh.
+// Does the same as replay(). Requires: the policy is fresh.
 ReplayHistory replay_with_history(const Trace& trace, Policy& policy);
 
-// The history as a snapshot that PyTorch's viewer opens. A policy does not tell its segments, so a
-// unit of 2 MiB counts as mapped from its first block on, and as unmapped where the policy holds
-// less than that comes to. What `capacity_bytes` left free is said where the replay failed.
+// Converts the history to a snapshot that PyTorch's viewer opens. A policy does not tell its
+// segments, so a unit of 2 MiB counts as mapped from its first block on, and units are unmapped
+// when the policy holds less than that adds up to. If the replay failed, the failure says how much
+// of `capacity_bytes` was free.
 Snapshot to_snapshot(const ReplayHistory& history, std::uint64_t capacity_bytes);
 
 }  // namespace headroom::allocator

@@ -39,7 +39,7 @@ class Exporter {
   }
 
  private:
-  // Event → the block that it made or freed, plus one; 0 is none.
+  // Maps each event to the block that it made or freed, plus one; 0 stands for none.
   void order_events() {
     at_.resize(history_.held.size());
     for (std::size_t i = 0; i < history_.blocks.size(); ++i) {
@@ -65,8 +65,8 @@ class Exporter {
                 });
   }
 
-  // Where more is mapped than the policy holds, it gave units back or mapped them elsewhere. They
-  // had no block in them; the lowest ones are as good a guess as any.
+  // If more is mapped than the policy holds, it gave units back or mapped them elsewhere. These had
+  // no blocks in them; which ones they were is unknown, so the lowest are taken.
   void unmap_units(std::uint64_t reserved) {
     if (mapped_.bytes() <= reserved) return;
     std::uint64_t surplus = round_up(mapped_.bytes() - reserved, unit);
@@ -109,7 +109,7 @@ class Exporter {
                                 {}});
   }
 
-  // Units that lie side by side are one segment; between live blocks it is free.
+  // Makes one segment of adjacent units, with free bytes between live blocks.
   void add_segments() {
     auto block = live_.begin();
     for (const auto& [begin, end] : mapped_) {
@@ -139,7 +139,7 @@ class Exporter {
   const ReplayHistory& history_;
   std::uint64_t capacity_;
   std::vector<std::size_t> at_;
-  std::map<std::uint64_t, const BlockLife*> live_;  // By address.
+  std::map<std::uint64_t, const BlockLife*> live_;  // Keyed by address.
   AddressRanges mapped_;
   Snapshot snapshot_;
 };

@@ -20,7 +20,7 @@ SnapshotBlock to_block(const LiveBlock& live) {
           .owner = {live.tag, live.name}};
 }
 
-// Blocks and the free pieces that other streams still use, by address.
+// Returns the blocks, and the free pieces that other streams still use, in the order of address.
 std::vector<SnapshotBlock> blocks_of(const HeapView& view) {
   std::vector<SnapshotBlock> blocks;
   blocks.reserve(view.blocks.size());
@@ -36,8 +36,8 @@ std::vector<SnapshotBlock> blocks_of(const HeapView& view) {
   return blocks;
 }
 
-// Segments in order of address. Of a damaged recording, blocks may lie in no span or beyond the end
-// of one; then the segment is made to hold them.
+// Segments in the order of address. In a damaged recording, blocks may lie outside all spans or
+// beyond the end of one; then the segment is extended to hold them.
 class SegmentList {
  public:
   void add(const DeviceSpan& span) {
@@ -71,17 +71,17 @@ class SegmentList {
     if (solid_end_ > back_end())
       segments_.back().total_bytes = solid_end_ - segments_.back().address;
   }
-  // What is only the rest of a page gives way to a span.
+  // Shortens the last segment to make room for a span, as far as it is only the rest of a page.
   void trim(Address begin) {
     if (!segments_.empty() && back_end() > begin)
       segments_.back().total_bytes = begin - segments_.back().address;
   }
 
   std::vector<SnapshotSegment> segments_;
-  Address solid_end_ = 0;  // Of the last one: the end of what is known to be in it.
+  Address solid_end_ = 0;  // The end of what is known to be in the last one.
 };
 
-// The view's spans, and whole pages around the blocks that lie in none.
+// Makes segments of the view's spans, and of whole pages around blocks that lie in no span.
 std::vector<SnapshotSegment> segments_of(const HeapView& view,
                                          const std::vector<SnapshotBlock>& blocks) {
   std::vector<DeviceSpan> spans = view.spans;

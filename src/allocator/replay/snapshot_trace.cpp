@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t largest_shown = 10;
 
-// No device has it; it keeps sums of a hostile file's sizes within 64 bits.
+// No device has so much memory. The limit keeps sums of a hostile file's sizes within 64 bits.
 constexpr std::uint64_t size_limit = std::uint64_t{1} << 46U;
 
 constexpr std::uint64_t sum_limit = std::uint64_t{1} << 62U;
@@ -31,7 +31,7 @@ std::uint64_t granules(std::uint64_t bytes) {
   return round_up(std::max(bytes, std::uint64_t{1}), granule_bytes);
 }
 
-// An OOM alone says something as well: what was live then is in the segments.
+// A lone OOM is useful as well, because the segments tell what was live then.
 bool is_history(const SnapshotEvent& event) {
   return event.action == SnapshotAction::alloc || event.action == SnapshotAction::free_completed ||
          event.action == SnapshotAction::oom;
@@ -98,7 +98,7 @@ class Converter {
 
   void find_live_at_start() {
     std::map<std::uint64_t, Start> start;
-    std::unordered_map<std::uint64_t, bool> in_use;  // As far as events told.
+    std::unordered_map<std::uint64_t, bool> in_use;  // As far as events have told.
     for (const SnapshotEvent& event : snapshot_.events) {
       if (!takes_or_frees(event)) continue;
       const auto [known, is_new] = in_use.try_emplace(event.address);
@@ -126,7 +126,8 @@ class Converter {
     if (!takes_or_frees(event)) return;
     const auto live = live_.find(event.address);
     const bool frees = event.action == SnapshotAction::free_completed;
-    // Two allocations without a free between them, or a second free: something was lost.
+    // Two allocations without a free between them, or two frees in a row, show that events were
+    // lost.
     if (frees == (live == live_.end())) ++result_.contradictions;
     if (live != live_.end()) release(live);
     if (!frees) allocate(event.address, event.bytes, event.stream, event.owner);
@@ -155,7 +156,7 @@ class Converter {
     live_.erase(live);
   }
 
-  // Streams are numbered as they come; the default one is 0 wherever it comes.
+  // Numbers streams in the order in which they appear; the default stream is always 0.
   StreamId number_of(std::uint64_t handle) {
     if (handle == 0) return 0;
     return streams_.try_emplace(handle, static_cast<StreamId>(streams_.size() + 1)).first->second;
@@ -174,12 +175,12 @@ class Converter {
         [](const SnapshotEvent& later) { return later.action == SnapshotAction::alloc; }));
     oom.largest = largest();
     result_.oom = std::move(oom);
-    // Freed by nobody: the trace is over.
+    // It is never freed, since the trace ends here.
     result_.trace.events.push_back({EventKind::allocate, event.owner.tag, number_of(event.stream),
                                     result_.trace.objects++, event.bytes});
   }
 
-  // From the segments that are left at the end of the snapshot, back to the refusal.
+  // Computes what was reserved at the refusal, backwards from the segments at the end.
   std::uint64_t reserved_at_end() const {
     std::uint64_t taken = 0;
     std::uint64_t given_back = 0;
@@ -215,8 +216,8 @@ class Converter {
 
   const Snapshot& snapshot_;
   SnapshotTrace result_;
-  std::size_t end_ = 0;  // The OOM's place among the events, or behind all of them.
-  std::unordered_map<std::uint64_t, Live> live_;  // By address.
+  std::size_t end_ = 0;  // The OOM's index among the events, or their number.
+  std::unordered_map<std::uint64_t, Live> live_;  // Keyed by address.
   std::vector<std::uint32_t> unused_;
   std::unordered_map<std::uint64_t, StreamId> streams_;
   std::uint64_t live_bytes_ = 0;

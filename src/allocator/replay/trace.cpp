@@ -11,10 +11,11 @@
 namespace headroom::allocator {
 namespace {
 
-// No device comes near it; it keeps sums of sizes, however they are rounded, within 64 bits.
+// No device has nearly as much memory. The limit keeps sums of sizes, however they are rounded,
+// within 64 bits.
 constexpr std::uint64_t most_live_bytes = std::uint64_t{1} << 63U;
 
-// The largest number is the allocator's mark for "no stream".
+// The largest number is reserved, because the allocator uses it for "any stream".
 std::optional<StreamId> parse_stream(std::string_view word) {
   const auto number = parse_u64(word);
   if (!number || *number >= std::numeric_limits<StreamId>::max()) return std::nullopt;

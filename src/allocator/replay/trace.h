@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// An allocation trace: what a program asked of its allocator, without the answers. Text, one event
-// a line (contracts.md, "Trace"):
-//   a ID BYTES [STREAM [TAG]]   allocate      f ID   free      s STREAM   synchronise      #
-//   comment
+// An allocation trace: what a program requested from its allocator, without the answers. It is text
+// with one event on each line (docs/replay.md):
+//
+//   a ID BYTES [STREAM [TAG]]   allocate
+//   f ID                        free
+//   s STREAM                    synchronise
+//   # …                         comment
+//
 // An ID may be used again after its free. TAG is a component's name; any other word counts as
 // `other`.
 #pragma once
@@ -24,17 +28,17 @@ enum class EventKind : std::uint8_t { allocate, free, synchronize };
 struct Event {
   EventKind kind = EventKind::allocate;
   Component tag = Component::other;
-  StreamId stream = 0;       // Of allocate and synchronize.
-  std::uint32_t object = 0;  // Of allocate and free: an index below Trace::objects.
-  std::uint64_t bytes = 0;   // Of allocate.
+  StreamId stream = 0;       // For allocate and synchronize.
+  std::uint32_t object = 0;  // For allocate and free: an index below Trace::objects.
+  std::uint64_t bytes = 0;   // For allocate.
 };
 
 struct Trace {
   std::vector<Event> events;
-  std::uint32_t objects = 0;  // As many as are live at once, at most.
+  std::uint32_t objects = 0;  // The most that are live at once.
 };
 
-// Takes a trace line by line, so that a file of any length can be read in pieces.
+// Parses a trace line by line, so that a file of any length can be read in pieces.
 class TraceParser {
  public:
   // Fails with the line's number on a line that is no event, on an allocation of an ID that is
@@ -51,7 +55,7 @@ class TraceParser {
   Trace trace_;
   std::uint64_t line_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> live_;  // ID → object.
-  std::vector<std::uint64_t> bytes_;                       // Of each object, while it is live.
+  std::vector<std::uint64_t> bytes_;                       // Each object's size while it is live.
   std::uint64_t live_bytes_ = 0;
   std::vector<std::uint32_t> unused_;
 };

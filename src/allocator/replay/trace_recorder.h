@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records what is asked of a policy as a trace, while the policy answers. What could not be
-// allocated is not in the trace, nor is a retag: the format has no event for either.
+// Passes requests on to a policy and records them as a trace. Failed allocations and retags are
+// left out: the format has no event for either.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@
 
 namespace headroom::allocator {
 
-// As thread-safe as the policy: the recorder has a lock of its own and holds it while the policy
-// answers, so that the trace has the order in which the policy saw the events.
+// The recorder is thread-safe if the policy is. It has a lock of its own and holds it while the
+// policy answers, so that the trace has the order in which the policy saw the events.
 class TraceRecorder final : public Policy {
  public:
-  // Gets whole lines, with their ends. Called under the recorder's lock; must not use the policy.
+  // Receives whole lines, with their ends. It is called under the recorder's lock and must not use
+  // the policy.
   using Sink = std::function<void(std::string_view line)>;
 
   // `policy` outlives the recorder and had no live blocks when the recorder was made.

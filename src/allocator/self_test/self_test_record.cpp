@@ -29,7 +29,7 @@ constexpr std::array<CostField, 9> cost_fields = {{{"reserve", &CallCosts::reser
                                                    {"release", &CallCosts::release},
                                                    {"wait", &CallCosts::wait}}};
 
-// Reads members of one object and remembers the first that is not as expected.
+// Reads members of one object and remembers the first one that is not as expected.
 class Members {
  public:
   explicit Members(const Json& object) : object_(&object) {
@@ -38,7 +38,7 @@ class Members {
   void read(const char* name, bool& value) {
     if (const Json* found = find(name, &Json::is_boolean)) value = found->get<bool>();
   }
-  // A result of an earlier version has it not.
+  // Reads a member that results of earlier versions do not have.
   void read_new(const char* name, bool& value) {
     if (object_->is_object() && object_->contains(name)) read(name, value);
   }
@@ -59,7 +59,7 @@ class Members {
     }
     value = static_cast<Number>(number);
   }
-  // nullptr where it is not there or is no `is`.
+  // Returns nullptr if the member is missing or `is` is not true of it.
   const Json* find(const char* name, bool (Json::*is)() const noexcept) {
     if (!wrong_.empty()) return nullptr;
     const auto found = object_->find(name);
@@ -111,7 +111,7 @@ Result<Capabilities> parse_capabilities(const Json& json) {
   for (const CostField& cost : cost_fields)
     cost_members.read_number(cost.name, measured.costs.*cost.field);
   HEADROOM_CHECK(cost_members.finish());
-  // A file that says so must not stop every job for long.
+  // A file with a larger value must not make every job wait.
   constexpr std::uint64_t settle_max_ns = 100'000'000;
   if (measured.settle_ns > settle_max_ns)
     return Error{Errc::invalid, fmt::format("a settle time of {} ns", measured.settle_ns), ""};
@@ -176,7 +176,7 @@ Result<SelfTestReport> parse_report(const Json& json) {
   HEADROOM_CHECK(members.finish());
   for (const Json& step : *steps) {
     HEADROOM_TRY(report.steps.emplace_back(), parse_step(step));
-    // What passed as a whole passed in each step.
+    // A test that passed as a whole must have passed every step.
     if (report.passed && !report.steps.back().passed)
       return Error{Errc::invalid, "a self-test that passed, with a step that failed", ""};
   }
@@ -195,7 +195,7 @@ std::string format_cache(const SelfTestCache& cache) {
                        {"when", result.when},
                        {"report", to_json(result.report)}});
   const Json document = {{"schema", schema}, {"results", std::move(results)}};
-  // What drivers say of themselves may be no UTF-8.
+  // Names that drivers report may not be UTF-8.
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

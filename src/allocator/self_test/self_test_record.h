@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report of the self-test as JSON and back: how a child process hands it over, and how it is
-// kept. And the results kept: what was found for which GPU, driver and runtime.
+// Converts a report of the self-test to JSON and back, to hand it over from a child process and to
+// store it; and the stored results, by GPU, driver and runtime.
 #pragma once
 
 #include <string>
@@ -13,7 +13,8 @@
 
 namespace headroom::allocator {
 
-// What a result holds for. Each is text as the machine gives it, compared as it is.
+// The machine for which a result is valid. Each part is text as the machine gives it, and is
+// compared as it is.
 struct VirtualMemoryKey {
   std::string gpu;      // "gfx1100"; CUDA: the GPU's name.
   std::string driver;   // amdgpu: the kernel's release; CUDA: the driver's version.
@@ -24,16 +25,16 @@ struct VirtualMemoryKey {
 
 struct SelfTestResult {
   VirtualMemoryKey key;
-  int test_version = 0;  // self_test_version of the program that tested.
+  int test_version = 0;  // The self_test_version of the program that ran the test.
   std::string when;      // "2026-11-21T22:30:11Z".
   SelfTestReport report;
 };
 
 class SelfTestCache {
  public:
-  // The newest; nullptr where there is none by this self_test_version.
+  // The newest result for the key; nullptr if there is none of this self_test_version.
   const SelfTestResult* find(const VirtualMemoryKey& key) const;
-  // Replaces what was there for its key. The oldest go when there are too many.
+  // Replaces the result for the same key. Drops the oldest results when there are too many.
   void put(SelfTestResult result);
   const std::vector<SelfTestResult>& results() const { return results_; }
 

@@ -25,7 +25,7 @@ SelfTestReport run_self_test(Backend& backend, DeviceAccess& device, const SelfT
     report.steps.push_back(step);
     if (step.passed) continue;
     report.passed = false;
-    break;  // What is known to be broken is not worked any harder.
+    break;  // A backend that is known to be broken is not used further.
   }
   report.measured.virtual_memory = report.passed;
   report.measured.costs = timed.costs();

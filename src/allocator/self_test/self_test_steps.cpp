@@ -42,8 +42,8 @@ Result<std::string> pages(SelfTestBench& bench, Capabilities& /*measured*/) {
   return fmt::format("{} pages of 2 MiB", bench.pages());
 }
 
-// Every other page is written by the device, the rest from the host: they see memory through
-// different page tables.
+// The device writes every other page and the host the rest, since they see memory through different
+// page tables.
 Status write_either_way(SelfTestBench& bench, std::size_t page, std::uint64_t round) {
   const std::uint64_t address = bench.at(0, page);
   return page % 2 == 0 ? bench.fill(address, round) : bench.write(address, round);
@@ -54,8 +54,8 @@ Status verify_either_way(SelfTestBench& bench, std::size_t page, std::uint64_t r
   return page % 2 == 0 ? bench.verify_fill(address, round) : bench.verify(address, round);
 }
 
-// Maps all pages, four at a time, writes each group `delay_ns` after it was mapped, and looks at
-// once and again when everything must long have settled.
+// Maps all pages, four at a time, writes each group `delay_ns` after it was mapped, and checks it
+// at once and again when it must have settled long ago.
 Status try_delay(SelfTestBench& bench, std::uint64_t delay_ns, std::uint64_t round) {
   constexpr std::size_t group = 4;
   constexpr std::uint64_t long_ns = 5'000'000;
@@ -84,7 +84,7 @@ Result<std::string> settling(SelfTestBench& bench, Capabilities& measured) {
     HEADROOM_CHECK(bench.unmap_all());
     lost = try_delay(bench, delay, ++round);
     if (!lost) continue;
-    // Twice what was enough: the time varies.
+    // The time varies, so twice the sufficient delay is taken.
     measured.settle_ns = std::max(2 * delay, bench.limits().least_settle_ns);
     bench.set_settle_ns(measured.settle_ns);
     return fmt::format("writes hold {:.2f} ms after mapping; {:.2f} ms are kept",
@@ -157,7 +157,7 @@ Result<std::string> gaps(SelfTestBench& bench, Capabilities& /*measured*/) {
   return fmt::format("{} single pages in {} ranges", count, SelfTestBench::range_count);
 }
 
-// Where a page's own bytes begin and end.
+// Checks the first and the last bytes of a page.
 Status verify_ends(DeviceAccess& device, std::uint64_t address, std::uint32_t word) {
   const std::uint64_t expected = (std::uint64_t{word} << 32U) | word;
   std::array<std::uint64_t, 8> found{};
@@ -171,8 +171,8 @@ Status verify_ends(DeviceAccess& device, std::uint64_t address, std::uint32_t wo
   return Done{};
 }
 
-// Each page is filled by the device with a word of its own, and all of them move to other
-// addresses. False where the driver refuses such a handle.
+// The device fills each page with a word of its own, and then all pages move to other addresses.
+// Returns false if the driver refuses such a handle.
 Result<bool> try_handle(SelfTestBench& bench, std::uint32_t count, std::uint32_t word) {
   const auto handle = bench.backend().create_pages(count);
   if (!handle) return false;
@@ -190,8 +190,8 @@ Result<bool> try_handle(SelfTestBench& bench, std::uint32_t count, std::uint32_t
   return true;
 }
 
-// Fewer calls where it works; a device that refuses is used page by page. That contents get lost is
-// a failure.
+// Several pages per handle need fewer calls. If the device refuses them, it is used page by page.
+// If contents get lost, the step fails.
 Result<std::string> handles(SelfTestBench& bench, Capabilities& measured) {
   constexpr std::array<std::uint32_t, 3> counts = {2, 8, 16};
   std::uint32_t word = 0x5e7e0000U;
@@ -230,14 +230,15 @@ Result<std::string> live_data(SelfTestBench& bench, Capabilities& /*measured*/) 
   return fmt::format("{} pages unharmed by {} cycles beside them", live, cycle);
 }
 
-// ROCm/hip#3781: a page destroyed while addresses are reserved keeps its memory. No failure, since
-// the allocator can do without; ROCm/hip#3892: what HIP says of free memory may make no sense.
+// ROCm/hip#3781: a page destroyed while addresses are reserved keeps its memory. This is not a
+// failure, since the allocator can do without. ROCm/hip#3892: the free memory that HIP reports may
+// make no sense.
 Result<std::string> giving_back(SelfTestBench& bench, Capabilities& measured) {
   const std::uint64_t bytes = bench.pages() * page_bytes;
   const auto before = bench.device().free_bytes();
   HEADROOM_CHECK(bench.destroy_pages());
   const auto after = bench.device().free_bytes();
-  // Other processes take and give meanwhile; three quarters is not theirs by chance.
+  // Other processes may take and free memory meanwhile, but hardly three quarters of this.
   measured.destroy_returns_memory = before && after && *after >= *before + bytes / 4 * 3;
   HEADROOM_CHECK(bench.create_pages(4));
   HEADROOM_CHECK(bench.place(bench.at(0, 0), 0, 4));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of the self-test, in their order. A step says what it found, or fails with it; each is
-// there because of a fault that drivers were reported to have.
+// The steps of the self-test, in order. A step returns what it found, or fails with it. Each step
+// tests for a fault that was reported of real drivers.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A backend that passes every call on and notes how long it took, so that capabilities can say what
-// calls cost on this machine.
+// A backend that passes every call on to another one and measures how long it took, so that
+// Capabilities::costs can be filled in for this machine.
 #pragma once
 
 #include <array>
@@ -16,12 +16,12 @@ namespace headroom::allocator {
 
 class TimedBackend final : public Backend {
  public:
-  using Clock = std::function<std::uint64_t()>;  // Nanoseconds since some moment.
+  using Clock = std::function<std::uint64_t()>;  // Nanoseconds since some fixed moment.
 
   // `backend` outlives this one.
   TimedBackend(Backend& backend, Clock now_ns) : backend_(&backend), now_ns_(std::move(now_ns)) {}
 
-  // The median of each kind of call that succeeded; 0 where there was none.
+  // The median cost of each kind of call, among those that succeeded; 0 if there were none.
   CallCosts costs() const;
 
   const Capabilities& capabilities() const override { return backend_->capabilities(); }
@@ -87,8 +87,8 @@ class TimedBackend final : public Backend {
   std::array<std::vector<std::uint64_t>, kinds> durations_ns_;
 };
 
-// What a backend's calls cost, by the medians of a few pages and allocations, all of which are
-// given back. Takes about as long as 100 calls. Fails where one of the calls does.
+// Measures a backend's calls with a few pages and allocations, all of which are given back. Takes
+// about as long as 100 calls. Fails if one of the calls fails.
 Result<CallCosts> measure_costs(Backend& backend, const TimedBackend::Clock& now_ns);
 
 }  // namespace headroom::allocator

@@ -6,7 +6,7 @@
 
 namespace headroom::allocator {
 
-// An integer's lowest payload bits say what the others are: the value, or where it is.
+// The lowest payload bits of an integer say whether the others are the value or its index.
 std::optional<std::int64_t> Pickle::to_signed(PickleValue value) const {
   if (value.kind() != PickleKind::integer) return std::nullopt;
   const std::uint64_t rest = value.payload() >> 2U;
@@ -51,7 +51,8 @@ std::size_t Pickle::size(PickleValue value) const {
 }
 
 bool looks_like_pickle(std::string_view text) {
-  // PROTO since protocol 2; before, a dict or a list by a mark or by an instruction of its own.
+  // Protocol 2 and later begin with PROTO; earlier ones with a dict or a list, made by a mark or by
+  // an instruction of its own.
   return text.starts_with('\x80') || text.starts_with('}') || text.starts_with(']') ||
          text.starts_with("(d") || text.starts_with("(l");
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python's pickle format, protocols 0 to 5, as far as plain data needs it: numbers, text, bytes,
-// lists, tuples and dictionaries, shared and cyclic ones included. The format is a program for a
-// stack machine (CPython, Lib/pickletools.py); this reader knows only the instructions that make
-// data. Whatever would import, call or build an object is refused by name: nothing is executed.
+// Reads Python's pickle format, protocols 0 to 5, as far as plain data needs it: numbers, text,
+// bytes, lists, tuples and dictionaries, including shared and cyclic ones. The format is a program
+// for a stack machine (CPython, Lib/pickletools.py); this reader knows only the instructions that
+// make data. Instructions that would import, call or build an object are refused by name: nothing
+// is executed.
 //
 // Values live in a few arrays of the Pickle and refer to each other by number, so that neither
 // millions of them nor cycles cost more than their bytes, and nothing recurses.
@@ -23,7 +24,7 @@
 namespace headroom::allocator {
 
 enum class PickleKind : std::uint8_t {
-  absent,  // Not in the data: what a lookup finds where there is nothing.
+  absent,  // The result of a lookup that finds nothing; never in the data.
   none,
   boolean,
   integer,       // From -2^63 to 2^64 - 1.
@@ -36,7 +37,7 @@ enum class PickleKind : std::uint8_t {
   dict,
 };
 
-// One value; means something only together with the Pickle that it came from.
+// One value. It has a meaning only together with the Pickle that it came from.
 class PickleValue {
  public:
   PickleValue() = default;
@@ -59,28 +60,30 @@ class Pickle {
  public:
   PickleValue root() const { return root_; }
 
-  // Nothing if the value is of another kind, or a number that does not fit.
+  // Return nothing if the value is of another kind, or a number that does not fit.
   std::optional<std::uint64_t> to_unsigned(PickleValue value) const;
   std::optional<std::int64_t> to_signed(PickleValue value) const;
   std::optional<double> to_real(PickleValue value) const;
   std::optional<bool> to_bool(PickleValue value) const;
-  // Of text and bytes: as they stand in the input, which is not checked for UTF-8.
+  // The content of text and bytes, as it stands in the input; it is not checked for UTF-8.
   std::optional<std::string_view> to_text(PickleValue value) const;
 
-  // Of a list, tuple or dict: how many items; 0 of anything else. A dict has two for each key.
+  // How many items a list, tuple or dict has; 0 for anything else. A dict has two items for each
+  // key.
   std::size_t size(PickleValue value) const;
-  // Which list, tuple or dict it is: below container_count(), the same for shared ones.
+  // The number of a list, tuple or dict, below container_count(). Values that share one object have
+  // the same number.
   std::size_t identity(PickleValue value) const { return value.payload(); }
   std::size_t container_count() const { return containers_.size(); }
 
-  // Calls visit(item) for the items of a list, tuple or dict (key, value, key, …) in order, while
-  // it answers true. False if it did not always.
+  // Calls visit(item) for the items of a list, tuple or dict (key, value, key, …) in order, until a
+  // call returns false. Returns whether all calls returned true.
   template <class Visit>
   bool each(PickleValue container, Visit&& visit) const;
 
-  // The values of some text keys of a dict, `absent` where it has no such key or is no dict; the
-  // last one counts where a key comes twice. Only the first 256 keys of a dict are looked at, so
-  // that a large one that is shared a million times costs no more than a small one.
+  // The values of these text keys of a dict, `absent` if it has no such key or is no dict. If a key
+  // comes twice, the last one counts. Only the first 256 keys of a dict are looked at, so that a
+  // large one that is shared a million times costs no more than a small one.
   template <std::size_t count>
   std::array<PickleValue, count> fields(PickleValue dict,
                                         const std::array<std::string_view, count>& keys) const;
@@ -94,7 +97,8 @@ class Pickle {
   static constexpr std::uint32_t no_span = UINT32_MAX;
   static constexpr std::size_t keys_looked_at = 256;
 
-  // Items that lie side by side in items_. A container that is filled in several goes has several.
+  // Items that lie side by side in items_. A container that was filled in several steps has several
+  // spans.
   struct Span {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
@@ -102,26 +106,27 @@ class Pickle {
   };
   struct Container {
     Span span;
-    std::uint32_t last = no_span;  // Of spans_; none: only the one here.
+    std::uint32_t last = no_span;  // In spans_; none if this is the only one.
   };
 
   static bool is_container(PickleValue value) { return value.kind() >= PickleKind::list; }
 
-  std::deque<std::string> unescaped_;  // Text of protocol 0; what texts_ refers to.
+  std::deque<std::string> unescaped_;  // Unescaped text of protocol 0, which texts_ refers to.
   std::vector<std::string_view> texts_;
-  std::vector<std::uint64_t> numbers_;  // Bits of those that do not fit into a value.
+  std::vector<std::uint64_t> numbers_;  // Bits of numbers that do not fit into a value.
   std::vector<PickleValue> items_;
   std::vector<Container> containers_;
   std::vector<Span> spans_;
   PickleValue root_;
 };
 
-// The text outlives the Pickle, which refers to it. Fails with the offset of the first byte that is
-// wrong, on instructions that do more than make data, on lengths that the text does not have, and
-// beyond 2^26 objects or 2^28 items; one file has far fewer.
+// The text must outlive the Pickle, which refers to it. Fails, with the offset of the first wrong
+// byte, on instructions that do more than make data, on lengths beyond the end of the text, and on
+// more than 2^26 objects or 2^28 items; real files have far fewer.
 Result<Pickle> parse_pickle(std::string_view text);
 
-// By the first bytes: every protocol begins in a way that no text of ours does.
+// Whether the first bytes are those of a pickle. Every protocol begins with bytes with which none
+// of headroom's text formats begins.
 bool looks_like_pickle(std::string_view text);
 
 template <class Visit>

@@ -19,7 +19,7 @@ constexpr unsigned char proto = 0x80;
 constexpr unsigned char stop = '.';
 }  // namespace code
 
-// What an instruction is called that is no data, and why it is refused.
+// Names an instruction that is not data, for the message that refuses it.
 std::string_view refused_name(unsigned char code) {
   switch (code) {
     case 'c':
@@ -53,7 +53,7 @@ std::string_view refused_name(unsigned char code) {
   }
 }
 
-// Sets and buffers from elsewhere: data, but no snapshot has them.
+// Names instructions for sets and external buffers, which are data, but which no snapshot has.
 std::string_view foreign_name(unsigned char code) {
   switch (code) {
     case 0x8f:
@@ -113,7 +113,7 @@ bool PickleMachine::run_constant(unsigned char instruction) {
         fail(fmt::format("protocol {} is newer than {}, the newest that is known", version,
                          highest_protocol));
       return true;
-    case 0x95:  // FRAME: how many bytes follow, for those who read in pieces.
+    case 0x95:  // FRAME: how many bytes follow, for readers that read in pieces.
       number(8);
       return true;
     case 'N':
@@ -188,7 +188,7 @@ bool PickleMachine::run_line(unsigned char instruction) {
       push_real(value.value_or(0));
       return true;
     }
-    case 'I': {  // INT, which is how protocols 0 and 1 write True and False as well.
+    case 'I': {  // INT, with which protocols 0 and 1 also write True and False.
       const std::string_view digits = line();
       if (digits == "00" || digits == "01") {
         push({PickleKind::boolean, digits == "01" ? 1U : 0U});

@@ -15,7 +15,7 @@ constexpr std::uint64_t most_objects = std::uint64_t{1} << 26U;
 constexpr std::uint64_t most_items = std::uint64_t{1} << 28U;
 constexpr std::size_t deepest = 1000;
 
-// What fits beside an integer's sign and form into a value.
+// Integers below this fit into a value beside its sign and form.
 constexpr std::uint64_t inline_limit = std::uint64_t{1} << 58U;
 
 }  // namespace
@@ -73,7 +73,7 @@ bool PickleMachine::run_stack(unsigned char instruction) {
         marks_.push_back(stack_.size());
       }
       return true;
-    case '0':  // POP, which takes a mark away where that is on top.
+    case '0':  // POP, which removes a mark if one is on top.
       if (!marks_.empty() && marks_.back() == stack_.size()) {
         marks_.pop_back();
       } else if (has(1)) {
@@ -138,7 +138,7 @@ void PickleMachine::push(PickleValue value) {
   stack_.push_back(value);
 }
 
-// A negative number comes as its complement.
+// `bits` of a negative number are its complement.
 void PickleMachine::push_integer(bool negative, std::uint64_t bits) {
   const std::uint64_t sign = negative ? 1 : 0;
   if (bits < inline_limit) {
@@ -149,7 +149,7 @@ void PickleMachine::push_integer(bool negative, std::uint64_t bits) {
   }
 }
 
-// Two's complement of any length, as LONG1 and LONG4 have it.
+// Pushes two's complement of any length, as LONG1 and LONG4 have it.
 void PickleMachine::push_long(std::string_view little_endian) {
   const bool negative = !little_endian.empty() && (little_endian.back() & 0x80) != 0;
   const char filler = negative ? '\xff' : '\0';
@@ -260,7 +260,7 @@ void PickleMachine::append_items(std::uint64_t container, std::size_t from) {
 
 void PickleMachine::memoize(std::uint64_t place) {
   if (!has(1) || error_) return;
-  // Every writer numbers what it remembers from 0 on; some begin at 1.
+  // Every writer numbers what it remembers from 0 on, or from 1 on.
   if (place > memo_.size() + 1) {
     fail(fmt::format("memo entry {} is made before {}", place, memo_.size()));
     return;

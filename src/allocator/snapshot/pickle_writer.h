@@ -17,14 +17,15 @@ class PickleWriter {
 
   void integer(std::uint64_t value);
   void boolean(bool value);
-  void text(std::string_view value);  // Written once; then referred to. Must be UTF-8.
+  // Written in full the first time, then referred to. Must be UTF-8.
+  void text(std::string_view value);
 
-  // A dict: begin, then text keys and values in turn, then end.
+  // A dict is written as begin_dict(), then text keys and values in turn, then end_dict().
   void begin_dict() { bytes_ += "}("; }
   void end_dict() { bytes_ += 'u'; }
-  // Two values that were just written become one tuple.
+  // Turns the last two values into one tuple.
   void pair() { bytes_ += '\x86'; }
-  // Calls write(element) for each, which writes one value.
+  // Writes a list. Calls write(element) for each element, which writes one value.
   template <class Elements, class Write>
   void list(const Elements& elements, Write&& write);
 
@@ -32,7 +33,7 @@ class PickleWriter {
   std::uint32_t remember();
   void recall(std::uint32_t number);
 
-  // The whole pickle. Requires: exactly one value was written.
+  // Returns the whole pickle. Requires: exactly one value was written.
   std::string take();
 
  private:

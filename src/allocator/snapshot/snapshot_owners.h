@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who owns a block, out of the stack of calls that a snapshot has for it. Stacks are shared by
-// thousands of blocks, so each is looked at once. For snapshot_reader.h alone.
+// Finds who owns a block from the call stack that the snapshot has for it. Thousands of blocks
+// share a stack, so each stack is looked at once. Only snapshot_reader.h uses this.
 #pragma once
 
 #include <string>
@@ -15,12 +15,12 @@ namespace headroom::allocator {
 
 class SnapshotOwners {
  public:
-  // Both outlive the object; names are added to `names`, which has the empty one.
+  // Both outlive the object. Names are added to `names`, which already has the empty name.
   SnapshotOwners(const Pickle& pickle, std::vector<std::string>& names)
       : pickle_(&pickle), names_(&names) {}
 
-  // `frames`: a list of dicts with name, filename and line, the innermost call first; of anything
-  // else the owner is nobody.
+  // `frames` is a list of dicts with name, filename and line, the innermost call first; anything
+  // else has no owner.
   SnapshotOwner owner_of(PickleValue frames);
 
  private:
@@ -29,11 +29,12 @@ class SnapshotOwners {
 
   const Pickle* pickle_;
   std::vector<std::string>* names_;
-  std::unordered_map<std::size_t, SnapshotOwner> known_;  // By the list's identity.
+  std::unordered_map<std::size_t, SnapshotOwner> known_;  // Keyed by the list's identity.
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
-// The frame by which headroom marks a block's component in the files that it writes.
+// The name of the frame that marks a block's component in files that headroom writes begins with
+// this.
 inline constexpr std::string_view component_frame_prefix = "headroom: ";
 
 }  // namespace headroom::allocator

@@ -23,7 +23,7 @@ struct Named {
   std::string_view name;
   SnapshotAction action;
 };
-// "free" is what torch 2.0 and conversions from profiles write for a free that is over.
+// torch 2.0, and conversions from profiles, write "free" for a completed free.
 constexpr std::array<Named, 10> actions = {{{"alloc", SnapshotAction::alloc},
                                             {"free_requested", SnapshotAction::free_requested},
                                             {"free_completed", SnapshotAction::free_completed},
@@ -71,8 +71,8 @@ class Reader {
         "torch.cuda.memory._dump_snapshot(\"FILE.pickle\") after it"};
   }
 
-  // Every dict of a snapshot is there once. A file that shows one of them again and again could
-  // make a few bytes look like billions of events.
+  // Each dict of a snapshot may be read only once. A file that refers to the same dict again and
+  // again could make a few bytes look like billions of events.
   Status spend() {
     if (++spent_ > pickle_.container_count())
       return wrong("the snapshot repeats the same events or blocks");
@@ -159,7 +159,8 @@ class Reader {
     if (!name) return wrong(fmt::format("event {} of the snapshot has no action", place));
     const auto known = std::find_if(actions.begin(), actions.end(),
                                     [&](const Named& named) { return named.name == *name; });
-    if (known == actions.end()) return Done{};  // Of a later torch, or a program's own mark.
+    // From a later torch, or a mark that the program set.
+    if (known == actions.end()) return Done{};
     SnapshotEvent read;
     read.action = known->action;
     const bool oom = read.action == SnapshotAction::oom;
@@ -200,7 +201,8 @@ class Reader {
     return for_each(blocks, [&](PickleValue block) { return read_block(block, next); });
   }
 
-  // `next`: where the block is if it does not say so (torch 2.0), and then where the next one is.
+  // `next` is the block's address if the block has none (torch 2.0); it then becomes the next
+  // block's.
   Status read_block(PickleValue block, std::uint64_t& next) {
     const auto [address, bytes, requested, state, frames] =
         pickle_.fields(block, Keys<5>{"address", "size", "requested_size", "state", "frames"});
@@ -215,7 +217,7 @@ class Reader {
     read.address = pickle_.to_unsigned(address).value_or(next);
     read.size_bytes = *size;
     read.requested_bytes = pickle_.to_unsigned(requested).value_or(*size);
-    // "active_pending_free" or "active_awaiting_free", by version.
+    // Otherwise it is "active_pending_free" or "active_awaiting_free", depending on the version.
     if (*words == "active_allocated") {
       read.state = SnapshotBlockState::active_allocated;
     } else if (words->starts_with("active_")) {

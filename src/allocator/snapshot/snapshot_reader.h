@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file that torch.cuda.memory._dump_snapshot writes, as a Snapshot of one of its devices. Read
-// are the pickles of Python (torch/csrc/cuda/Module.cpp, THCPModule_memorySnapshot) and of C++
-// (memory_snapshot.cpp) of torch 2.1 to 2.11, by the names of the keys: what later versions add is
-// passed over, what older ones lack is left empty.
+// Reads the file that torch.cuda.memory._dump_snapshot writes into a Snapshot of one of its
+// devices. It understands the pickles that Python (torch/csrc/cuda/Module.cpp,
+// THCPModule_memorySnapshot) and C++ (memory_snapshot.cpp) write in torch 2.1 to 2.11, by the names
+// of their keys: keys that later versions add are ignored, and what older ones lack is left empty.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace headroom::allocator {
 
-// What a file has of one device.
+// How much a file has about one device.
 struct SnapshotDevice {
   std::uint32_t device = 0;
   std::uint64_t segments = 0;
@@ -24,13 +24,13 @@ struct SnapshotDevice {
 
 struct SnapshotReading {
   Snapshot snapshot;
-  std::vector<SnapshotDevice> devices;  // Those that have anything, by number.
+  std::vector<SnapshotDevice> devices;  // Devices with any content, in the order of their numbers.
 };
 
-// Of the device asked for, else of the one with the most events. Owners are named after the
-// innermost line of the program that is not in a library ("train.py:31 forward"), and tagged where
-// headroom wrote the file. Fails on what is no plain pickle (pickle.h), no snapshot, or has nothing
-// of the device.
+// Reads the device asked for, else the one with the most events. Owners are named after the
+// innermost line of the program that is not in a library ("train.py:31 forward"), and have a
+// component if headroom wrote the file. Fails if the text is no plain pickle (pickle.h) or no
+// snapshot, or has nothing about the device.
 Result<SnapshotReading> read_snapshot(std::string_view text,
                                       std::optional<std::uint32_t> device = std::nullopt);
 

@@ -62,7 +62,7 @@ class Writer {
     out_.text("segments");
     out_.list(snapshot_.segments, [&](const SnapshotSegment& segment) { add(segment); });
     out_.text("device_traces");
-    // One list for each device, this one's at its number.
+    // There is one list for each device, with this device's at its number.
     std::vector<const std::vector<SnapshotEvent>*> traces(snapshot_.device + std::size_t{1},
                                                           &no_events_);
     traces.back() = &snapshot_.events;
@@ -166,7 +166,7 @@ class Writer {
   const Snapshot& snapshot_;
   const std::vector<SnapshotEvent> no_events_;
   PickleWriter out_;
-  std::unordered_map<std::uint64_t, std::uint32_t> frames_;  // Owner → what the writer remembers.
+  std::unordered_map<std::uint64_t, std::uint32_t> frames_;  // Owner → number given by remember().
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Snapshot in the format of torch.cuda.memory._dump_snapshot, for the viewer at
-// pytorch.org/memory_viz, for Python, and for snapshot_reader.h.
+// Writes a Snapshot in the format of torch.cuda.memory._dump_snapshot, which the viewer at
+// pytorch.org/memory_viz, Python and snapshot_reader.h read.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace headroom::allocator {
 
 // An owner becomes a stack of at most two calls, so that the viewer shows it: "headroom:
-// activations" and the tensor's name. Names that are not UTF-8 are replaced. Requires: owners'
+// activations" and the tensor's name. Names that are not UTF-8 are replaced. Requires: all owners'
 // names are below names.size().
 std::string to_pickle(const Snapshot& snapshot);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each operator of ONNX gives, as shapes, types and (of small whole tensors) numbers. The
-// definitions are onnx/docs/Operators.md; attributes that became inputs in a later operator set are
-// read from where they are.
+// Tells what each operator of ONNX gives: shapes, types and, for small tensors of whole numbers,
+// the numbers. The definitions are in onnx/onnx: docs/Operators.md; attributes that became inputs
+// in a later operator set are read from where they are.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that move a window over an image or a signal: convolutions and pools. The output's size
-// is Operators.md's: floor((size + padding - dilation (kernel - 1) - 1) / stride + 1).
+// is that of onnx/onnx: docs/Operators.md: floor((size + padding - dilation (kernel - 1) - 1) /
+// stride + 1).
 #include <algorithm>
 #include <utility>
 

@@ -13,7 +13,7 @@ namespace {
 
 using logs::Observation;
 
-// Further down, a line is nobody's output any more.
+// A line further down is not taken for the command's output.
 constexpr std::uint64_t longest_output_lines = 60;
 
 }  // namespace
@@ -42,7 +42,7 @@ bool is_rootless(const LogSubject& subject) {
   }
   for (const Observation* one : subject.log.of("device-node")) {
     if (one->value("owner") == "nobody" || one->value("group") == "nogroup") return true;
-    // The number that a user namespace shows for whom it does not know (user_namespaces(7)).
+    // A user namespace shows this number for ids that it does not map (user_namespaces(7)).
     if (one->value("group") == "65534") return true;
   }
   const Observation* group = subject.log.first_of({"group-missing", "group-present"});
@@ -54,7 +54,8 @@ const Observation* container_command_of(const LogSubject& subject, const Observa
   for (const Observation& one : subject.log.all()) {
     if (one.log != line.log || one.line > line.line) continue;
     if (one.signature->role != knowledge::Role::command) continue;
-    // One line may be a command of the engine and what it runs: the engine's counts.
+    // One line may have both the engine's command and the command that it runs; the engine's
+    // counts.
     const bool same_line = command != nullptr && command->line == one.line;
     if (!same_line || one.id() == "container-command") command = &one;
   }
@@ -123,7 +124,7 @@ UserGroups user_groups(const LogSubject& subject) {
   if (const Observation* id = subject.log.last("id-output")) {
     user.line = id;
     user.root = id->value("uid") == "0";
-    // "1000(ada),27(sudo)"
+    // The value is like "1000(ada),27(sudo)".
     for (const std::string_view word : split(id->value("groups"), ',')) {
       const std::size_t open = word.find('(');
       const std::string_view name =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a log shows of the way to the GPU: the device nodes, who may open them, which side of a
-// container a line was written on, and on what kind of system. Several rules look at it.
+// What a log shows about access to the GPU: the device nodes, who may open them, whether a line was
+// written inside or outside a container, and on what kind of system. Several rules use it.
 #pragma once
 
 #include <string>
@@ -10,15 +10,16 @@
 
 namespace headroom::findings {
 
-// Some program found no GPU, or could not start ROCm's runtime; nullptr if none says so.
+// The line in which a program says that it found no GPU or could not start ROCm's runtime; nullptr
+// if there is none.
 const logs::Observation* gpu_not_seen(const LogSubject& subject);
 
-// Which one, in the words of its own command ("kubernetes", "podman"), or "container" where only
-// that is known. Empty outside of any.
+// Which container engine, by the name of its command ("kubernetes", "podman"), or "container" if
+// only that is known. Empty outside of containers.
 std::string container_engine(const Scene& scene);
 bool is_rootless(const LogSubject& subject);
 
-// The container's command whose output this line is part of; nullptr if it is none's.
+// The container command whose output the line is part of; nullptr if there is none.
 const logs::Observation* container_command_of(const LogSubject& subject,
                                               const logs::Observation& line);
 
@@ -28,15 +29,15 @@ const logs::Observation* kfd_absent(const LogSubject& subject);
 enum class Platform { native, wsl, windows, mac, desktop_vm };
 struct PlatformSign {
   Platform platform = Platform::native;
-  Evidence evidence;  // Without a meaning for native.
+  Evidence evidence;  // Its meaning is empty for native.
 };
 PlatformSign platform_of(const LogSubject& subject);
 
-// The only one in a log, or the last before it: `ls -l /dev/kfd`, and the groups of who asked.
+// What the last `ls -l /dev/kfd` in the log showed; `line` is nullptr if there is none.
 struct KfdNode {
   const logs::Observation* line = nullptr;
   std::string owner, group, mode;
-  bool everybody = false;  // May open it.
+  bool everybody = false;  // Everybody may open it.
 };
 KfdNode kfd_node(const LogSubject& subject);
 

@@ -19,7 +19,8 @@ bool is_of_others(CodeOwner owner) {
   return owner != CodeOwner::user && owner != CodeOwner::unknown;
 }
 
-// How surely an exception of this type is a slip, by the code that raised it.
+// How sure it is that an exception of this type is a mistake in the program, by whose code raised
+// it.
 double weigh(std::string_view type, CodeOwner owner) {
   if (owner == CodeOwner::generated) return 0.2;
   for (const std::string_view sure : {"NameError", "SyntaxError", "IndentationError", "TabError",
@@ -36,7 +37,7 @@ double weigh(std::string_view type, CodeOwner owner) {
   return 0;
 }
 
-// Frameworks tell of memory and devices with the same types of exception.
+// Frameworks also use these types of exception to report on memory and devices.
 bool speaks_of_the_gpu(const Observation& error) {
   const std::string_view told = error.value("message");
   const std::string message = to_lower(told.empty() ? error.text : told);
@@ -63,7 +64,7 @@ Slip find_slip(const LogSubject& subject) {
     for (const Observation* error : subject.log.of(id)) {
       const CodeOwner owner = raised_in(subject.log, *error).owner;
       double weight = weigh(error->value("type"), owner);
-      // The call is the framework's own.
+      // The framework itself made the call.
       if (owner == CodeOwner::framework && is_wrong_call(*error)) weight = 0.3;
       take(best, error, speaks_of_the_gpu(*error) ? weight * 0.6 : weight,
            fmt::format("A Python error in the program: {}", error->value("type")));

@@ -36,7 +36,7 @@ void take(ApuPool& pool, const std::optional<SeenAmount>& amount) {
   pool.seen = amount->seen;
 }
 
-// A job that was killed after it had planned with more than there is fails for the same reason.
+// A job that planned with more memory than there is and was then killed failed for the same reason.
 void read_projection(const logs::Observations& log, ApuPool& pool) {
   const logs::Observation* fit = log.last("llama-fit");
   if (pool.failure != nullptr || fit == nullptr || !log.seen("killed")) return;
@@ -46,7 +46,7 @@ void read_projection(const logs::Observations& log, ApuPool& pool) {
   pool.asked = wanted;
 }
 
-// llama.cpp's plan with what is free: as much as the carve-out, though GTT is larger.
+// Whether llama.cpp planned with as much free memory as the carve-out has, although GTT is larger.
 bool plans_with_carve_out(const ApuPool& pool, const DeviceMemory& memory) {
   if (!memory.job_free || memory.job_free->seen->id() != "llama-fit") return false;
   if (!pool.carve_out || !memory.gtt_total) return false;
@@ -92,7 +92,7 @@ std::optional<ApuPool> apu_pool(const LogSubject& subject) {
     pool.counts_carve_out = true;
     take(pool, memory.job_free);
   }
-  // hipMalloc takes what is larger of the carve-out and GTT.
+  // hipMalloc uses the larger of the carve-out and GTT.
   const bool by_gtt =
       memory.gtt_total && (!pool.carve_out || *pool.carve_out < memory.gtt_total->amount);
   take(pool, by_gtt ? memory.gtt_total : memory.vram_total);
@@ -140,7 +140,7 @@ std::vector<Step> steps_to_raise_pool(const LogSubject& subject, const ApuPool& 
 std::string apu_name(const LogSubject& subject) {
   const SceneGpu* gpu = subject.scene.integrated_gpu();
   if (gpu == nullptr) return "The integrated GPU";
-  // The tables name all chips of a target.
+  // The tables list all chips of a target, so the first one is taken.
   const std::string name = gpu->name.substr(0, gpu->name.find(','));
   if (gpu->gfx.empty() || name.empty()) return name + gpu->gfx;
   return fmt::format("{} ({})", name, gpu->gfx);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an APU's GPU may have of the system's memory, as a log shows it, and who set that: half of
-// the RAM is TTM's default, a number that options name is the administrator's, and what equals the
-// BIOS carve-out is the carve-out.
+// How much of the system's memory an APU's GPU may use, as a log shows it, and who set that limit:
+// half of the RAM is TTM's default, a number that an option names is the administrator's, and a
+// number equal to the BIOS carve-out is the carve-out.
 #pragma once
 
 #include <optional>
@@ -14,22 +14,22 @@
 namespace headroom::findings {
 
 struct ApuPool {
-  std::optional<Bytes> limit;                  // What the job can get.
-  std::optional<Bytes> carve_out;              // By the kernel or as stated.
+  std::optional<Bytes> limit;                  // How much the job can get.
+  std::optional<Bytes> carve_out;              // As the kernel tells or as stated.
   std::optional<Bytes> ram;                    // Without the carve-out.
-  std::optional<Bytes> pages_limit, gttsize;   // As options ask for them.
-  const logs::Observation* seen = nullptr;     // Where the limit shows; may be nullptr.
+  std::optional<Bytes> pages_limit, gttsize;   // As set by options.
+  const logs::Observation* seen = nullptr;     // The line that shows the limit; may be nullptr.
   const logs::Observation* failure = nullptr;  // An allocation that failed; may be nullptr.
-  std::optional<Bytes> asked;                  // By it.
-  bool counts_carve_out = false;  // The program plans with the carve-out, and GTT is larger.
+  std::optional<Bytes> asked;                  // What that allocation asked for.
+  bool counts_carve_out = false;  // The program counts on the carve-out, but GTT is larger.
 
-  bool limit_is(std::optional<Bytes> other) const;  // Nearly the same amount.
+  bool limit_is(std::optional<Bytes> other) const;  // Compares with a tolerance.
   bool limit_is_half_of_ram() const;
-  // The carve-out is larger than what the job gets.
+  // Whether the carve-out is larger than what the job can get.
   bool carve_out_is_idle() const;
 };
 
-// Nothing where the job's GPU is none of an APU.
+// Nothing if the job's GPU is not an APU's.
 std::optional<ApuPool> apu_pool(const LogSubject& subject);
 
 // The evidence and the steps that the three rules about these limits share.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // backend-unavailable: the job asks for a communication or compute back-end that this build does
-// not have. On a foreign machine that lacks only its own vendor's back-end, it is that vendor's
-// matter.
+// not have. If another vendor's machine lacks only that vendor's back-end, this is no answer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +21,8 @@ struct Sign {
 
 Sign strongest(const logs::Observations& log) {
   if (const auto* line = log.first("no-comm-backend")) {
-    // "No backend type associated with device type cpu" is as often a tensor that was left there.
+    // "No backend type associated with device type cpu" often means a tensor that was left on the
+    // CPU.
     return {line, line->value("kind").empty() ? 0.85 : 0.65};
   }
   if (const auto* line = log.first("distributed-missing")) return {line, 0.85};
@@ -42,7 +42,7 @@ std::string asked_of(const Observation& line) {
   return {};
 }
 
-// A back-end that only this foreign vendor's machines have.
+// Whether only machines of this other vendor have the back-end.
 bool is_of_foreign_vendor(const std::string& asked, Vendor vendor) {
   const std::string word = to_lower(asked);
   const auto has = [&](std::string_view part) { return word.find(part) != std::string::npos; };

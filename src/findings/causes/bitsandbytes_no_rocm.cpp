@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bitsandbytes-no-rocm: bitsandbytes looks for a library of one back-end by the ROCm or CUDA that
-// torch names, and has none that works.
+// bitsandbytes-no-rocm: bitsandbytes looks for the library of the ROCm or CUDA version that torch
+// names, and has none that works.
 #include <fmt/format.h>
 
 #include <algorithm>

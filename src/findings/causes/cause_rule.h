@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Root causes as logs show them. One rule per cause and per file: it looks at what was observed and
-// at what is known of the machine, does the arithmetic, and says how sure it is. It knows nothing
-// of the other rules; which cause explains which is data in the rule.
+// Rules that find root causes in logs. There is one rule for each cause, in a file of its own. It
+// looks at what was observed and at what is known about the machine, does the arithmetic, and says
+// how sure it is. It knows nothing about the other rules; which causes it explains is data in the
+// rule.
 #pragma once
 
 #include <optional>
@@ -21,8 +22,8 @@ struct LogSubject {
   const logs::Observations& log;
   const Scene& scene;
   const knowledge::GpuTables& tables;
-  const std::vector<std::string>& log_names;  // By Observation::log: "worker.log", "stdin".
-  // The job's sizes, where it is described apart from the log; else nullptr.
+  const std::vector<std::string>& log_names;  // Indexed by Observation::log: "worker.log", "stdin".
+  // The job's sizes, if a description besides the log tells them; else nullptr.
   const estimate::JobDimensions* job = nullptr;
 };
 
@@ -50,19 +51,20 @@ struct Hypothesis {
 };
 
 struct CauseRule {
-  std::string_view id;       // causes.md's.
-  std::string_view meaning;  // What is the case, in one sentence. These three make the rule's page.
-  std::string_view why;      // Why it matters, or how it comes about.
-  std::string_view fix;      // What to do in general.
-  // Causes whose signs this one brings about, between blanks: where both hold, they are its
+  std::string_view id;  // As in docs/causes.md.
+  // What is the case, in one sentence. These three texts make up the rule's page.
+  std::string_view meaning;
+  std::string_view why;  // Why it matters, or how it comes about.
+  std::string_view fix;  // What to do in general.
+  // Causes whose signs this one brings about, separated by blanks: if both hold, they are its
   // consequences.
   std::string_view explains;
-  // It strikes on any vendor's GPU, and is the answer there too.
+  // True if it also happens on other vendors' GPUs, and is the answer there too.
   bool any_vendor = false;
   std::optional<Hypothesis> (*find)(const LogSubject&) = nullptr;
 };
 
-// A line of a log as evidence.
+// Makes evidence of a line of a log.
 Evidence show(const LogSubject& subject, const logs::Observation& observation,
               std::string meaning = {});
 

@@ -55,8 +55,8 @@ extern const CauseRule vram_orphaned_cause;
 extern const CauseRule wrong_wheel_cause;
 // clang-format on
 
-// The order is that of the table in the documentation, and decides between causes that are equally
-// sure and show at the same line.
+// The order is that of docs/causes.md. It decides between causes that are equally sure and show at
+// the same line.
 std::span<const CauseRule* const> cause_rules();
 
 }  // namespace headroom::findings

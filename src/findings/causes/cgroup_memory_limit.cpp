@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cgroup-memory-limit: the kernel killed the job because its control group (container, pod, Slurm
-// step, unit) reached its limit on host RAM. The kernel says so itself (CONSTRAINT_MEMCG); exit
-// code 137 alone says only that somebody sent SIGKILL.
+// step, unit) reached its limit on host RAM. The kernel itself says so (CONSTRAINT_MEMCG); exit
+// code 137 alone says only that SIGKILL was sent.
 #include <fmt/format.h>
 
 #include "findings/causes/amounts.h"
@@ -20,7 +20,7 @@ struct Claim {
 
 const Observation* oom_killed(const logs::Observations& log) {
   if (const Observation* one = log.first("oom-killed")) return one;
-  // docker inspect, asked for the state: "true" is its answer.
+  // `docker inspect` prints "true" if the container was killed for memory.
   for (const Observation* one : log.of("inspect-oom")) {
     if (one->output_has("true")) return one;
   }
@@ -54,7 +54,7 @@ Claim find_claim(const LogSubject& subject) {
             unit};
   }
   const Observation* killed = log.first("killed");
-  // The kernel's own report of the whole machine's memory, or a person's kill, explains it.
+  // A kernel report about the whole machine's memory, or a kill by a person, explains it.
   if (killed == nullptr || log.any_of({"host-oom-kill", "job-killed"})) return {};
   const bool limited = log.seen("memory-limit");
   const bool by_engine = killed->text.find("137") != std::string::npos;

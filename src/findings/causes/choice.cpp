@@ -13,12 +13,13 @@
 namespace headroom::findings {
 namespace {
 
-// How much less sure than a sign its explanation may be.
+// An explanation may be less sure than the sign it explains, down to this share.
 constexpr double least_share_to_explain = 0.6;
-// From this on a rival casts doubt on the answer.
+// A rival that is at least this sure casts doubt on the answer.
 constexpr double least_for_a_rival = confidence::possible;
 
-// Where a hypothesis shows first, over all logs. What rests on stated facts alone comes last.
+// Finds where a hypothesis shows first, over all logs. One that rests on stated facts alone comes
+// last.
 std::pair<std::size_t, int> place_of(const LogSubject& subject, const Hypothesis& hypothesis) {
   constexpr auto nowhere = std::numeric_limits<std::size_t>::max();
   if (hypothesis.evidence.empty()) return {nowhere, 0};
@@ -45,12 +46,12 @@ class Explanations {
 
   bool holds(const Candidate& cause, const Candidate& sign) const {
     const double sure = cause.hypothesis.confidence;
-    // A guess does not explain away what is plain to see, and what is no answer itself explains
-    // nothing.
+    // A guess does not explain away what is plain to see, and a hypothesis too weak to be an answer
+    // explains nothing.
     if (sure < least_for_an_answer) return false;
     if (sure < sign.hypothesis.confidence * least_share_to_explain) return false;
     if (names(cause.rule->explains, sign.rule->id)) {
-      // Where each explains the other, the surer one does; the list is in that order.
+      // If each explains the other, the surer one does; the list is in that order.
       return !names(sign.rule->explains, cause.rule->id) || &cause < &sign;
     }
     return chain_.brings_about(subject_, cause.hypothesis, sign.hypothesis);
@@ -85,7 +86,7 @@ std::vector<Candidate> find_candidates(const LogSubject& subject,
   std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
     const double sure_a = a.hypothesis.confidence, sure_b = b.hypothesis.confidence;
     if (sure_a != sure_b) return sure_a > sure_b;
-    // What comes later may follow from what came first.
+    // A later line may be a consequence of an earlier one.
     return place_of(subject, a.hypothesis) < place_of(subject, b.hypothesis);
   });
   const Explanations explanations(subject);
@@ -123,7 +124,7 @@ double confidence_among(const Candidate& chosen, const std::vector<Candidate>& c
     rival = std::max(rival, one.hypothesis.confidence);
   }
   if (rival < least_for_a_rival || own >= 1) return own;
-  // Only one is the root cause: each weighs as much as its odds, and so does "neither".
+  // Only one is the root cause, so each is weighed by its odds, as is "neither".
   const auto odds = [](double sure) { return sure / std::max(1 - sure, 0.01); };
   return odds(own) / (odds(own) + odds(rival) + 1);
 }

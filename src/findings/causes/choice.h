@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one answer is chosen among the rules' hypotheses: what another one explains is no answer, the
-// surest of the rest is, and of equals the one that shows first.
+// Chooses one answer among the rules' hypotheses. A hypothesis that another one explains is no
+// answer; of the rest the surest is, and among equals the one that shows first in the logs.
 #pragma once
 
 #include <span>
@@ -13,25 +13,25 @@ namespace headroom::findings {
 struct Candidate {
   const CauseRule* rule = nullptr;
   Hypothesis hypothesis;
-  const Candidate* explained_by = nullptr;  // In the same list.
+  const Candidate* explained_by = nullptr;  // A candidate in the same list.
 };
 
-// Below this a hypothesis is a runner-up at most.
+// A hypothesis that is less sure than this can only be a runner-up.
 constexpr double least_for_an_answer = 0.35;
 
-// Asks every rule; the surest first. Where the run went on and did its work behind a failure, the
-// hypothesis that rests on it counts half.
+// Asks every rule and returns the candidates, the surest first. If a run went on and did its work
+// after a failure, hypotheses that rest on that failure count half.
 std::vector<Candidate> find_candidates(const LogSubject& subject,
                                        std::span<const CauseRule* const> rules);
 
-// nullptr if none is sure enough.
+// Returns the answer; nullptr if no candidate is sure enough.
 const Candidate* choose(const std::vector<Candidate>& candidates);
 
-// The one at the beginning of the chain of explanations.
+// Returns the candidate at the beginning of the chain of explanations.
 const Candidate& root_of(const Candidate& candidate);
 
-// The rule's own confidence, less where another hypothesis, which rests on other lines and which
-// this one does not explain, is about as sure.
+// Returns the rule's own confidence, lowered if another hypothesis is about as sure, rests on other
+// lines, and is not explained by this one.
 double confidence_among(const Candidate& chosen, const std::vector<Candidate>& candidates);
 
 }  // namespace headroom::findings

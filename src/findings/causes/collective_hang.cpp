@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// collective-hang: several ranks, and one collective operation (or DataParallel) never ends.
-// Nothing points to the way between the GPUs; the usual reasons are a rank that is elsewhere, died,
-// or does another number of steps.
+// collective-hang: there are several ranks, and a collective operation (or DataParallel) never
+// ends. Nothing points to the link between the GPUs; usually one rank is elsewhere in the program,
+// has died, or does another number of steps.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -17,7 +17,7 @@ bool is_typed(const Observation& one) {
   return one.signature->role == knowledge::Role::command || one.id() == "command-typed";
 }
 
-// Where the run that `line` is of ends: the next command that somebody types.
+// Whether `other` is after the run of `line`, which ends with the next command that is typed.
 bool is_of_later_run(const logs::Observations& log, const Observation& line,
                      const Observation& other) {
   const auto& all = log.all();
@@ -26,7 +26,7 @@ bool is_of_later_run(const logs::Observations& log, const Observation& line,
   });
 }
 
-// Somebody stopped the run, and nothing of its work had shown.
+// Finds the line where a person stopped a run that had shown no work.
 const Observation* stopped_by_hand(const logs::Observations& log) {
   const Observation* stop = log.first("interrupted");
   if (stop == nullptr) return nullptr;
@@ -38,7 +38,7 @@ const Observation* stopped_by_hand(const logs::Observations& log) {
   return stop;
 }
 
-// The last line of RCCL's set-up, where neither progress nor a failure follows.
+// Finds the last line of RCCL's set-up, if neither progress nor a failure follows.
 const Observation* last_of_silence(const logs::Observations& log) {
   const Observation* last = log.last("nccl-init");
   if (last == nullptr) return nullptr;
@@ -69,7 +69,7 @@ CollectiveSigns find_collective_signs(const logs::Observations& log) {
                               "nccl-other-channel", "nccl-timeout", "nccl-iommu"});
   const Observation* frame = log.first("frame-in-collective");
   const Observation* halt = log.first_of({"said-to-hang", "hung-task"});
-  // Who stops a job that makes progress has other reasons.
+  // A person who stops a job that makes progress has other reasons.
   if (halt == nullptr) halt = stopped_by_hand(log);
   if (halt == nullptr) halt = test_without_result(log);
   if (frame != nullptr && (halt != nullptr || log.seen("stack-dump"))) signs.stands = frame;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a job of several GPUs stands still in a collective operation: rccl-p2p and
-// collective-hang begin with the same lines.
+// Finds signs that a job on several GPUs is stuck in a collective operation, which both rccl-p2p
+// and collective-hang need.
 #pragma once
 
 #include "findings/causes/cause_rule.h"
@@ -16,7 +16,7 @@ struct CollectiveSigns {
   const logs::Observation* silent = nullptr;  // RCCL was set up, and nothing came after it.
   bool several = false;                       // The job is known to have more than one rank.
 
-  // Any of them; the surest first.
+  // The surest sign that there is; nullptr if there is none.
   const logs::Observation* first() const;
 };
 
@@ -26,7 +26,8 @@ CollectiveSigns find_collective_signs(const logs::Observations& log);
 // there is none.
 const logs::Observation* test_without_result(const logs::Observations& log);
 
-// A failure of its own before `line`: one rank died, and the others wait for it.
+// A failure before `line` that is not about the collective: one rank died, and the others wait for
+// it.
 const logs::Observation* failure_before(const logs::Observations& log,
                                         const logs::Observation& line);
 

@@ -18,7 +18,7 @@ namespace {
 using knowledge::Role;
 using logs::Observation;
 
-// The first line of each kind, up to `most`.
+// Adds the first line of each kind, up to `most`.
 void add_evidence(const LogSubject& subject, Role role, std::size_t most, Hypothesis& hypothesis) {
   std::vector<const Observation*> shown;
   for (const Observation& one : subject.log.all()) {
@@ -32,8 +32,8 @@ void add_evidence(const LogSubject& subject, Role role, std::size_t most, Hypoth
   }
 }
 
-// By the best that is seen: the end of the work, work, a server that came up, or harmless lines
-// alone, of which several kinds make a boot's or a start's picture.
+// Goes by the best sign: the end of the work, work, or a server's start. Harmless lines alone are
+// weaker; several kinds of them look like a normal boot or start.
 double sure_of_health(const logs::Observations& log) {
   if (did_its_work(log)) return 0.9;
   if (log.any_of({"training-step", "request-served", "prompt-executed"})) return 0.8;
@@ -54,8 +54,7 @@ const Observation* first_made_up_for(const LogSubject& subject) {
   return nullptr;
 }
 
-// The last that the log tells of the work is that a model is being loaded. That may take minutes,
-// or for ever.
+// Whether the last sign of work is that a model is being loaded, which may take minutes, or hang.
 bool ends_in_loading(const logs::Observations& log) {
   const Observation* begun = log.last("model-load-begun");
   if (begun == nullptr) return false;
@@ -69,7 +68,7 @@ bool ends_in_loading(const logs::Observations& log) {
 
 bool is_healthy(const LogSubject& subject) {
   if (standing_failure(subject.log) != nullptr) return false;
-  // Whoever ends a job by hand, or marks a place in its log, had a reason.
+  // A person who ends a job, or writes a remark into its log, had a reason.
   if (subject.log.seen("said-to-hang") || is_at_work(subject.log)) return false;
   if (test_without_result(subject.log) != nullptr) return false;
   if (subject.log.seen("said-to-freeze") || ends_in_loading(subject.log)) return false;
@@ -108,7 +107,7 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
 Hypothesis conclude_not_amd(const LogSubject& subject) {
   const facts::Fact<Vendor>& vendor = subject.scene.vendor;
   Hypothesis other;
-  // Words of AMD's software in the log speak against what was said of the machine.
+  // Words of AMD's software in the log contradict what was said about the machine.
   other.confidence = subject.log.seen("amd-words") ? 0.75 : 0.9;
   other.title = *vendor == Vendor::none
                     ? "No GPU has a part in this"
@@ -131,7 +130,7 @@ Hypothesis conclude_insufficient(const LogSubject& subject, double best_guess) {
   Hypothesis unknown;
   const Observation* last = standing_failure(subject.log);
   MissingEvidence missing = find_missing_evidence(subject, last);
-  // A line that no rule knows may be plain to a person who reads it.
+  // A line that no rule knows may be clear to a person who reads it.
   const bool vague = last != nullptr && is_vague(*last);
   const double own = last == nullptr ? 0.65 : vague ? 0.55 : 0.75;
   unknown.confidence = own * (1 - best_guess / 2);

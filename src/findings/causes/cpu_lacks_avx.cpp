@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // not-amd-gpu: a program dies with SIGILL because the processor has no AVX (or another set of
-// instructions) that it was compiled for. An old AMD processor is no AMD GPU.
+// instructions) that it was compiled for. An old AMD processor says nothing about an AMD GPU.
 #include "base/text.h"
 #include "findings/causes/causes.h"
 #include "logs/describe.h"

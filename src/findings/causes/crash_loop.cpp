@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// crash-loop: a process dies by a signal and its supervisor starts it again, which helps nothing.
-// One death without a restart is no loop. SIGKILL is somebody else's doing (the OOM killer's), and
-// SIGILL the processor's.
+// crash-loop: a signal ends a process, and its supervisor starts it again and again without
+// success. One death without a restart is no loop. SIGKILL comes from elsewhere (the OOM killer),
+// and SIGILL points to the processor.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace {
 
 using logs::Observation;
 
-// By a fault of its own: abort, a wrong address, a bus error or a division.
+// Whether a process died by its own fault: an abort, a wrong address, a bus error or a division by
+// zero.
 bool is_own_fault(const Observation& death) {
   const std::string_view code = death.value("code"), signal = death.value("signal");
   if (!code.empty()) return code == "134" || code == "135" || code == "136" || code == "139";
@@ -26,7 +27,7 @@ bool is_own_fault(const Observation& death) {
 std::uint64_t deaths_of(const logs::Observations& log) {
   std::uint64_t workers = 0;
   for (const Observation* one : log.of("worker-killed")) workers += is_own_fault(*one) ? 1 : 0;
-  // One death may be reported in several words; the commonest of them counts.
+  // One death may be reported in several lines, so the most frequent kind is counted.
   return std::max({workers, log.count_of("aborted"), log.count_of("segfault"),
                    log.seen("illegal-instruction") ? 0 : log.count_of("signal-exit")});
 }
@@ -42,8 +43,8 @@ std::uint64_t restarts_of(const logs::Observations& log, bool& lasting) {
   return std::max(most, log.count_of("worker-started"));
 }
 
-// SELinux lets a container open /dev/kfd and not map it; ROCm's runtime then ends the process with
-// words about memory.
+// SELinux may let a container open /dev/kfd but not map it; then ROCm's runtime ends the process
+// with a message about memory.
 void consider_selinux(const LogSubject& subject, Hypothesis& loop) {
   const Observation* in_use = subject.log.first("memory-in-use");
   if (in_use == nullptr) return;
@@ -63,7 +64,7 @@ void consider_selinux(const LogSubject& subject, Hypothesis& loop) {
 }
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
-  bool lasting = false;  // The supervisor itself says that it happens again and again.
+  bool lasting = false;  // The supervisor itself reports repeated deaths.
   const std::uint64_t deaths = deaths_of(subject.log);
   const std::uint64_t restarts = restarts_of(subject.log, lasting);
   if (deaths == 0 || restarts == 0) return std::nullopt;

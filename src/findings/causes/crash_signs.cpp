@@ -23,7 +23,7 @@ bool is_ecc(const Observation& exception) {
   return exception.value("reason").find("ECC") != std::string_view::npos;
 }
 
-// What the log tells of the firmware and of the GPU, in the form that a measured machine has.
+// Puts what the log tells about the firmware and the GPU in the form of a measured GPU.
 facts::Gpu gpu_for_matching(const LogSubject& subject, const SceneGpu& seen) {
   facts::Gpu gpu;
   if (subject.scene.measured != nullptr) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // device-index: a job asks for a device by a number beyond what is visible, or the masks leave
-// none. Masks count behind one another: HIP's numbers are those that ROCr's mask leaves, from 0
+// none. Masks apply one after the other: HIP numbers the devices that ROCr's mask leaves, from 0
 // again.
 #include <fmt/format.h>
 
@@ -17,8 +17,8 @@ using logs::Observation;
 
 struct Mask {
   const Observation* line = nullptr;
-  std::vector<std::uint64_t> indices;  // Up to the first that is negative, which ends a list.
-  bool readable = true;                // UUIDs are not looked at.
+  std::vector<std::uint64_t> indices;  // Indices up to the first negative one, which ends the list.
+  bool readable = true;                // False if the mask has UUIDs.
 };
 
 Mask last_mask(const LogSubject& subject, std::string_view name) {
@@ -38,12 +38,12 @@ Mask last_mask(const LogSubject& subject, std::string_view name) {
   return mask;
 }
 
-// How many GPUs there are without masks, by rocminfo; 0: not known.
+// How many GPUs there are without masks, from rocminfo; 0 if not known.
 std::size_t gpus_there(const LogSubject& subject) {
   return subject.log.of("agent-name").size();
 }
 
-// The masks alone leave no device.
+// Whether the masks alone leave no device.
 bool masks_leave_none(const LogSubject& subject, Hypothesis& index) {
   const Observation* lost = gpu_not_seen(subject);
   if (lost == nullptr) lost = subject.log.first("bad-device-index");

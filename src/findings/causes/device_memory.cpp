@@ -25,7 +25,7 @@ void keep_largest(std::optional<SeenAmount>& amount, const std::optional<Bytes>&
   if (found && (!amount || *found > amount->amount)) amount = SeenAmount{*found, &seen};
 }
 
-// rocm-smi --showmeminfo: a total and a use per GPU; the fullest one is the one in question.
+// `rocm-smi --showmeminfo` prints a total and a use for each GPU; the fullest GPU is taken.
 void add_smi_table(const logs::Observations& log, DeviceMemory& memory) {
   struct Row {
     std::optional<SeenAmount> total, used;
@@ -34,7 +34,7 @@ void add_smi_table(const logs::Observations& log, DeviceMemory& memory) {
   for (const Observation* one : log.of("smi-meminfo")) {
     auto& rows = to_lower(one->value("kind")) == "vram" ? vram : gtt;
     Row& row = rows[std::string(one->value("index"))];
-    // Later tables replace earlier ones where more is in use: a job may have run in between.
+    // A later table with more in use replaces an earlier one, since a job may have run in between.
     keep_largest(one->value("what") == "Total" ? row.total : row.used, amount_of(*one, "amount"),
                  *one);
   }
@@ -51,14 +51,14 @@ void add_smi_table(const logs::Observations& log, DeviceMemory& memory) {
   take_fullest(gtt, memory.gtt_total, memory.gtt_used);
 }
 
-// "{gtt,vram}" → gtt, vram; "gtt" → gtt.
+// Expands a shell's braces: "{gtt,vram}" → gtt, vram; "gtt" → gtt.
 std::vector<std::string_view> alternatives_of(std::string_view word) {
   if (!word.starts_with('{') || !word.ends_with('}')) return {word};
   return split(word.substr(1, word.size() - 2), ',');
 }
 
-// cat …/mem_info_vram_total prints the number on the next line, grep on the same one; several files
-// and a shell's braces give a line each, in their order.
+// `cat …/mem_info_vram_total` prints the number on the next line, grep on the same one. Several
+// files, or a shell's braces, give one line each, in their order.
 void add_driver_files(const logs::Observations& log, DeviceMemory& memory) {
   static const RE2 file(R"(mem_info_(vram|gtt|\{[a-z_,]+\})_(total|used|\{[a-z,]+\}))");
   for (const Observation* one : log.of("mem-info-file")) {
@@ -87,7 +87,7 @@ void add_driver_files(const logs::Observations& log, DeviceMemory& memory) {
   }
 }
 
-// radeontop tells the use and its share.
+// radeontop prints the use in MB and as a percentage.
 void add_radeontop(const logs::Observations& log, DeviceMemory& memory) {
   for (const Observation* one : log.of("radeontop-vram")) {
     const auto used = amount_of(*one, "used");
@@ -99,7 +99,7 @@ void add_radeontop(const logs::Observations& log, DeviceMemory& memory) {
   }
 }
 
-// A percentage is as good as an amount where the size is known.
+// A percentage gives the amount if the size is known.
 void add_percentages(const LogSubject& subject, DeviceMemory& memory) {
   if (memory.vram_used) return;
   const Bytes total = memory.vram_total    ? memory.vram_total->amount
@@ -127,7 +127,7 @@ void add_pools(const logs::Observations& log, DeviceMemory& memory) {
     }
     if (one.id() != "agent-pool") continue;
     const auto size = parse_u64(one.value("kib"));
-    if (!size || *size < 65536) continue;  // LDS is a pool, too.
+    if (!size || *size < 65536) continue;  // Such a small pool is the LDS.
     if (agent == Agent::gpu) keep_largest(memory.pool, Bytes{*size * 1024}, one);
     if (agent == Agent::cpu) keep_largest(memory.ram, Bytes{*size * 1024}, one);
   }
@@ -150,7 +150,7 @@ void add_holders(const logs::Observations& log, DeviceMemory& memory) {
   for (const Observation* table : log.of("gpu-processes")) {
     for (const std::string& line : table->output) add_process_row(line, *table, memory);
   }
-  // Behind a grep the table has no head.
+  // After a grep the table has no head.
   if (!log.seen("gpu-processes")) {
     for (const Observation* command : log.of("showpids-command")) {
       for (const std::string& line : command->output) add_process_row(line, *command, memory);
@@ -169,7 +169,7 @@ void add_holders(const logs::Observations& log, DeviceMemory& memory) {
       if (!pid.empty()) add(pid, one->value(std::string("program") + wording), *one);
     }
   }
-  // lsof … | awk '{print $1, $2}'
+  // The commands print a program and its PID: lsof … | awk '{print $1, $2}'
   for (const Observation* command : log.of("holders-command")) {
     for (const std::string& line : command->output) {
       const auto words = split_words(line);
@@ -180,14 +180,16 @@ void add_holders(const logs::Observations& log, DeviceMemory& memory) {
   }
 }
 
-// free prints KiB, with -m MiB and with -g GiB; no machine has 2 TiB or 3 MiB of RAM.
+// `free` prints KiB, with -m MiB and with -g GiB. The unit follows from the size, as no machine has
+// 2 TiB or 3 MiB of RAM.
 Bytes amount_by_free(std::uint64_t number) {
   constexpr std::uint64_t most_gib = 2048, most_mib = 3'000'000;
   const unsigned shift = number < most_gib ? 30U : number < most_mib ? 20U : 10U;
   return Bytes{number << shift};
 }
 
-// "(25753026560, 25753026560)" as PyTorch gives it, or "[122731, 122880]" by somebody's division.
+// Reads "(25753026560, 25753026560)" as PyTorch prints it, or "[122731, 122880]" after a division
+// into MiB.
 std::optional<Bytes> free_by_hip(const Observation& seen) {
   static const RE2 pair(R"([\[(](\d+(?:\.\d+)?), *(\d+(?:\.\d+)?)[\])])");
   double free = 0, total = 0;
@@ -219,7 +221,7 @@ void add_ram(const logs::Observations& log, DeviceMemory& memory) {
     }
   }
   for (const Observation* one : log.of("comfy-memory")) {
-    const auto mib = number_of(*one, "ram_mib");  // Written as "MB".
+    const auto mib = number_of(*one, "ram_mib");  // The program writes it as "MB".
     if (mib) keep_first(memory.ram, Bytes{static_cast<std::uint64_t>(*mib * 1048576.0)}, *one);
   }
   for (const Observation* one : log.of("ollama-cpu-only")) {
@@ -249,15 +251,15 @@ void add_job_view(const logs::Observations& log, DeviceMemory& memory) {
   }
 }
 
-// An APU whose target is overridden is listed with the discrete card's target that it runs as.
+// An APU with an override is listed with the target of the discrete card as which it runs.
 bool is_override(const Scene& scene, const SceneGpu& gpu) {
   const facts::Setting* setting = scene.setting("HSA_OVERRIDE_GFX_VERSION");
   if (setting == nullptr || scene.integrated_gpu() == nullptr) return false;
   return knowledge::target_of_override(setting->value) == gpu.gfx;
 }
 
-// Whether the job's GPU takes system memory: its target or name says so, or a carve-out that no
-// card is as small as.
+// Whether the job's GPU uses system memory: its target or name says so, or it has a carve-out
+// smaller than any card's memory.
 bool is_unified(const LogSubject& subject, const DeviceMemory& memory) {
   const SceneGpu* card = subject.scene.discrete_gpu();
   if (card != nullptr && !is_override(subject.scene, *card)) return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a log tells of a GPU's memory from outside the job: the kernel's sizes, the tables of
-// rocm-smi and amd-smi, the pools of rocminfo, who has the device open; and what the job itself
-// believed was free.
+// What a log tells about a GPU's memory from outside the job: the kernel's sizes, the tables of
+// rocm-smi and amd-smi, the pools of rocminfo, and who has the device open; and how much the job
+// itself believed was free.
 #pragma once
 
 #include <optional>
@@ -22,28 +22,29 @@ struct SeenAmount {
 // A process that has the GPU open.
 struct SeenHolder {
   std::string pid, program;
-  Bytes vram;         // Zero where it is not told.
-  bool told = false;  // Its VRAM is, and may be none.
+  Bytes vram;         // Zero if it is not told.
+  bool told = false;  // Its VRAM is told; it may be zero.
   const logs::Observation* seen = nullptr;
 };
 
 struct DeviceMemory {
-  // VRAM and GTT as the driver counts them; an APU's VRAM is its carve-out. Of several GPUs the one
-  // with the most in use.
+  // VRAM and GTT as the driver counts them; an APU's VRAM is its carve-out. If there are several
+  // GPUs, those of the one with the most in use.
   std::optional<SeenAmount> vram_total, vram_used, gtt_total, gtt_used;
-  std::optional<SeenAmount> pool;                   // What ROCm offers, by rocminfo.
-  std::optional<SeenAmount> ram;                    // Without an APU's carve-out.
-  std::optional<SeenAmount> ttm_limit;              // As it is now, which may not be in force.
-  std::optional<SeenAmount> job_total, job_free;    // As the program read them.
-  std::optional<SeenAmount> hip_free;               // By hipMemGetInfo, asked besides.
-  std::optional<SeenAmount> ram_available;          // /proc/meminfo's MemAvailable.
+  std::optional<SeenAmount> pool;                 // What ROCm offers, from rocminfo.
+  std::optional<SeenAmount> ram;                  // Without an APU's carve-out.
+  std::optional<SeenAmount> ttm_limit;            // The present setting, which may not be in force.
+  std::optional<SeenAmount> job_total, job_free;  // As the program itself read them.
+  std::optional<SeenAmount> hip_free;             // From a separate call of hipMemGetInfo.
+  std::optional<SeenAmount> ram_available;        // /proc/meminfo's MemAvailable.
   const logs::Observation* no_processes = nullptr;  // "No KFD PIDs currently running".
   std::vector<SeenHolder> holders;
-  bool unified = false;  // The GPU that the job uses is an APU's.
+  bool unified = false;  // Whether the job's GPU is an APU's.
 
-  // Of the VRAM; nothing where it is not told.
+  // The part of the VRAM that is in use; nothing if it is not told.
   std::optional<double> used_part() const;
-  // Processes have the GPU open, the list tells what each has of it, and none has any.
+  // The line of a list in which processes have the GPU open, and none of them has any of its
+  // memory; else nullptr.
   const logs::Observation* holders_without_memory() const;
 };
 

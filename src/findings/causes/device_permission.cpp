@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// device-permission: the device node exists and may not be opened. EACCES says so itself; the
-// node's group beside the user's groups proves it without any message. ENOENT is another cause.
+// device-permission: the device node exists but may not be opened. EACCES says so; the node's group
+// and the user's groups prove it even without a message. ENOENT has another cause.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ void advise(const LogSubject& subject, const std::string& group, Hypothesis& acc
   access.fix.push_back(sentence("with SELinux: sudo setsebool -P container_use_devices=true"));
 }
 
-// The node's group is not among the user's: no message needed.
+// Whether the node's group is not among the user's, which proves it without a message.
 bool groups_differ(const LogSubject& subject, Hypothesis& access) {
   const KfdNode node = kfd_node(subject);
   const UserGroups user = user_groups(subject);
@@ -109,7 +109,7 @@ bool kfd_refused(const LogSubject& subject, Hypothesis& access) {
   return true;
 }
 
-// /sys shows the GPU to everybody; the runtime needs the node.
+// Whether the GPU shows only in /sys, which everybody can read, while the runtime needs the node.
 bool seen_in_sysfs_only(const LogSubject& subject, Hypothesis& access) {
   const Observation* found = subject.log.first("ollama-device");
   const Observation* lost = subject.log.first("no-gpu-seen");
@@ -134,7 +134,7 @@ bool seen_in_sysfs_only(const LogSubject& subject, Hypothesis& access) {
   return true;
 }
 
-// A user namespace that does not know the node's group shows it as nobody's.
+// Whether a user namespace does not map the node's group and so shows it as nobody's.
 bool group_not_mapped(const LogSubject& subject, Hypothesis& access) {
   const KfdNode node = kfd_node(subject);
   const Observation* lost = gpu_not_seen(subject);

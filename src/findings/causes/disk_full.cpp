@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// disk-full: ENOSPC, by whoever meets it first. The message is the proof; which file system it was
-// is not in it. The kernel gives the same error for shared memory and for file watches, which are
-// other limits.
+// disk-full: some program reports ENOSPC. The message proves it but does not name the file system.
+// The kernel returns the same error for shared memory and for file watches, which are other limits.
 #include <fmt/format.h>
 
 #include "base/text.h"

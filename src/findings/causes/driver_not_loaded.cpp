@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// driver-not-loaded: the kernel module amdgpu is not there, or gave the GPU up. Most programs only
+// driver-not-loaded: the kernel module amdgpu is missing, or gave the GPU up. Most programs only
 // say that it is missing; modprobe, DKMS, the kernel's log or lspci say why.
 #include <fmt/format.h>
 
@@ -40,7 +40,7 @@ bool build_failed(const LogSubject& subject, Hypothesis& driver) {
   const Observation* dkms = subject.log.first("dkms-failed");
   if (dkms == nullptr && gpu_not_seen(subject) != nullptr) dkms = subject.log.first("dkms-added");
   if (dkms == nullptr) return false;
-  // The kernel's own amdgpu may serve although the DKMS one was not built.
+  // The kernel's own amdgpu may work although the DKMS one was not built.
   const bool works = subject.log.seen("agent-name") && !subject.log.seen("module-not-loaded");
   driver.confidence = works ? 0.4 : 0.88;
   std::string kernel;
@@ -87,7 +87,7 @@ bool switched_off(const LogSubject& subject, Hypothesis& driver) {
 }
 
 bool bound_elsewhere(const LogSubject& subject, Hypothesis& driver) {
-  // lspci -k prints a device, and its driver within the next lines.
+  // `lspci -k` prints a device, and within the next lines its driver.
   constexpr std::uint64_t lines_of_a_device = 6;
   const Observation* gpu = nullptr;
   for (const Observation& one : subject.log.all()) {
@@ -115,12 +115,13 @@ bool start_failed(const LogSubject& subject, Hypothesis& driver) {
   const Observation* file = subject.log.first("gpu-firmware-missing");
   const Observation* init = subject.log.first("gpu-init-failed");
   if (file == nullptr && init == nullptr) return false;
-  if (init == nullptr && gpu_not_seen(subject) == nullptr) return false;  // Optional files exist.
+  // Some firmware files are optional.
+  if (init == nullptr && gpu_not_seen(subject) == nullptr) return false;
   std::string name;
   for (const std::string_view key : {"file", "file2", "file3"}) {
     if (file != nullptr && name.empty()) name = file->value(key);
   }
-  // A file that is missing is the firmware's matter first.
+  // A missing file points to the firmware first.
   driver.confidence = file != nullptr ? 0.5 : 0.8;
   driver.title = name.empty()
                      ? "amdgpu gave the GPU up while starting it"

@@ -13,7 +13,7 @@ bool lies_between(const Observation& one, std::size_t log, int begin, int end) {
   return one.log == log && line > begin && line < end;
 }
 
-// Raised and caught in the ordinary course.
+// Whether programs normally raise and catch exceptions of this type.
 bool is_control_flow(std::string_view type) {
   for (const std::string_view known :
        {"KeyError", "AttributeError", "ImportError", "ModuleNotFoundError", "StopIteration",

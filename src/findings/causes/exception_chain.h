@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python prints chained exceptions with the first one on top: what it brought about comes below.
-// "The above exception was the direct cause" always means that; "During handling of the above
-// exception" does unless the first one is of the kinds that programs catch in the ordinary course
-// (a key that is not in a cache, an optional package).
+// Tells which of Python's chained exceptions brought about which. Python prints the first one on
+// top and its consequences below. "The above exception was the direct cause" always means that.
+// "During handling of the above exception" also does, unless the first exception is of a kind that
+// programs normally catch (a key that is not in a cache, an optional package).
 #pragma once
 
 #include <optional>
@@ -12,23 +12,23 @@
 
 namespace headroom::findings {
 
-// The log that a line of evidence is from; nothing for facts.
+// The log that contains a line of evidence; nothing for facts.
 std::optional<std::size_t> log_of(const LogSubject& subject, const Evidence& evidence);
 
 class ExceptionChain {
  public:
   explicit ExceptionChain(const logs::Observations& log);
 
-  // Both show in tracebacks that Python joins, and `cause` in an earlier one.
+  // Whether both show in tracebacks that Python chained, with `cause` in an earlier one.
   bool brings_about(const LogSubject& subject, const Hypothesis& cause,
                     const Hypothesis& sign) const;
 
  private:
   struct Traceback {
     std::size_t log = 0;
-    int begin = 0;             // Line.
-    std::size_t chain = 0;     // The same for those that are joined.
-    bool brings_about = true;  // What is below it.
+    int begin = 0;             // The first line.
+    std::size_t chain = 0;     // Chained tracebacks have the same number.
+    bool brings_about = true;  // Whether it brought about what is below it.
   };
   const Traceback* around(const LogSubject& subject, const Hypothesis& hypothesis) const;
 

@@ -32,8 +32,8 @@ constexpr std::array<std::string_view, 15> failures = {"torch-oom",
                                                        "ggml-buffer",
                                                        "kernel-no-memory"};
 
-// "Process 12 has 1.50 GiB memory in use. Including non-PyTorch memory, this process has …": the
-// sum of the others. In a container the job meets itself under another PID; the entry that is as
+// Adds up what other processes have: "Process 12 has 1.50 GiB memory in use. Including non-PyTorch
+// memory, this process has …". In a container the job sees itself under another PID, so an entry as
 // large as what PyTorch has reserved is the job itself.
 Bytes sum_of_others(std::string_view holders, Bytes reserved) {
   Bytes sum;
@@ -68,7 +68,8 @@ std::optional<Bytes> amount_between(std::string_view sentences, std::string_view
   return amount ? std::optional(*amount) : std::nullopt;
 }
 
-// CUDAMallocAsyncAllocator's table: "Currently allocated : 13.01 GiB" and so on, one per line.
+// Reads CUDAMallocAsyncAllocator's table: "Currently allocated : 13.01 GiB" and so on, one entry on
+// each line.
 void read_table(const Observation& seen, FailedAllocation& failed) {
   for (const std::string& line : seen.output) {
     const std::size_t colon = line.rfind(" : ");
@@ -105,12 +106,12 @@ FailedAllocation read_failure(const Observation& seen) {
   failed.named_others = sum_of_others(seen.value("holders"), own);
   failed.process = amount_between(seen.value("holders"), "this process has ");
   if (seen.id() == "torch-alloc-limit") read_table(seen, failed);
-  // At vLLM's start the job has taken nothing yet.
+  // At vLLM's start the job has not taken anything yet.
   if (seen.id() == "vllm-startup-memory") failed.allocated = failed.idle = Bytes{};
   return failed;
 }
 
-// llama.cpp tells its buffers one by one; those before the failure are the job's own.
+// llama.cpp reports its buffers one by one; those before the failure are the job's own.
 Bytes buffers_before(const logs::Observations& log, const Observation& failure) {
   Bytes sum;
   for (const Observation* one : log.of("ggml-buffer-size")) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// firmware-bad: the GPU hangs or faults, and its firmware is known to do that
-// (data/advisories.toml); or the driver could not load a firmware file and gave up. A version alone
-// is no failure: the log must show one.
+// firmware-bad: the GPU hangs or faults, and its firmware is known for that (data/advisories.toml).
+// It also means that the driver could not load a firmware file and gave up. A version alone is not
+// enough: the log must show a failure.
 #include <fmt/format.h>
 
 #include "findings/causes/causes.h"
@@ -11,7 +11,8 @@
 namespace headroom::findings {
 namespace {
 
-// Effect, certainty of the match, and whether the signs are those that it is known for.
+// The confidence depends on the effect, on whether the match is certain, and on whether the signs
+// are those of the advisory.
 double confidence_of(const AdvisoryMatch& match, const CrashSigns& signs) {
   const bool hangs = signs.scheduler != nullptr || signs.stopped != nullptr;
   if (match.advisory->effect == knowledge::Effect::bad) return match.certain ? 0.9 : 0.85;
@@ -47,7 +48,7 @@ std::optional<Hypothesis> find_known(const LogSubject& subject, const CrashSigns
   return bad;
 }
 
-// Whether a version that hangs the scheduler would do so on this kernel and with its options.
+// Whether firmware that hangs the scheduler would do so on this kernel with these options.
 bool may_hang(const LogSubject& subject) {
   for (const knowledge::Advisory& row : subject.tables.advisories.rows) {
     if (!row.firmware || row.effect != knowledge::Effect::unstable) continue;
@@ -57,7 +58,8 @@ bool may_hang(const LogSubject& subject) {
   return false;
 }
 
-// The firmware is not in the log, but this chip is known for it and its scheduler stopped.
+// The log does not name the firmware, but this chip is known for bad firmware, and its scheduler
+// stopped.
 std::optional<Hypothesis> find_by_chip(const LogSubject& subject, const CrashSigns& signs) {
   const bool scheduler = subject.log.seen("mes-timeout");
   if (subject.log.seen("mes-firmware") || !has_advisories(subject, "firmware")) {
@@ -92,7 +94,7 @@ std::optional<Hypothesis> find_by_chip(const LogSubject& subject, const CrashSig
   return bad;
 }
 
-// The driver gave up because a file is not there.
+// The driver gave up because a firmware file is missing.
 std::optional<Hypothesis> find_missing_file(const LogSubject& subject) {
   const logs::Observation* file = subject.log.first("firmware-load-failed");
   const logs::Observation* failed = subject.log.first("driver-gave-up");

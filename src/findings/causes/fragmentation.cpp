@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fragmentation: PyTorch's allocator holds enough idle memory for the request, in pieces. The sum
-// in the message is the proof; fresh evidence is that the job is known to fit.
+// in the message proves it; that the job is known to fit confirms it.
 #include <fmt/format.h>
 
 #include "findings/causes/amounts.h"
@@ -26,7 +26,7 @@ Claim of_torch(const FailedAllocation& failed) {
           reading.sum, failed.seen};
 }
 
-// TensorFlow's arena: much of it free, and no free block as large as the request.
+// TensorFlow's arena has much free memory, but no free block as large as the request.
 Claim of_arena(const LogSubject& subject) {
   const auto* failed = subject.log.first("tf-oom");
   const auto arena = tensorflow_arena(subject.log);

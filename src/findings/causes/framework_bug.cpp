@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// framework-bug: the framework trips over itself: an assertion of its own, a crash of its kernel
+// framework-bug: the framework itself is at fault: an assertion of its own, a crash of its kernel
 // compiler, an error of its library, or a Python error whose innermost frame is in its own code.
 // Many better-named causes end in the same lines, so it is never sure.
 #include <fmt/format.h>
@@ -20,11 +20,11 @@ struct Sign {
   std::string title;
 };
 
-// Slips that no wrong argument of the user's brings about, as a rule.
+// Whether the error is a mistake that a user's wrong argument normally cannot cause.
 bool is_slip(const Observation& error) {
   const std::string_view type = error.value("type");
   const std::string_view message = error.value("message");
-  // Two packages that do not fit each other, not a fault of one.
+  // Such a message shows two packages that do not fit together, not a fault of one.
   const bool misfit = message.starts_with("module '") || message.starts_with("type object '");
   for (const std::string_view slip : {"AttributeError", "UnboundLocalError", "NameError",
                                       "IndexError", "RecursionError", "AssertionError"}) {
@@ -33,7 +33,7 @@ bool is_slip(const Observation& error) {
   return false;
 }
 
-// A Python error that the framework's own code raised, or code that it had written.
+// Finds a Python error that the framework's own code raised, or code that it generated.
 Sign error_within(const logs::Observations& log) {
   Sign best;
   for (const char* id : {"python-exception", "python-bare-exception"}) {
@@ -56,8 +56,8 @@ Sign error_within(const logs::Observations& log) {
   return best;
 }
 
-// A function outside any namespace that the library itself calls and nobody else would bring: it
-// was declared for this build, and its source was left out of it.
+// Finds a missing function, outside any namespace, that the library itself calls and no other
+// library would define: it was declared for this build, but its source was left out.
 Sign own_symbol_missing(const logs::Observations& log) {
   const Observation* missing = log.first("symbol-missing");
   if (missing == nullptr) return {};
@@ -80,7 +80,7 @@ Sign strongest(const LogSubject& subject) {
                         where.empty() ? std::string() : fmt::format(" ({})", where))};
   }
   if (const auto* line = log.first("kernel-compiler-crash")) {
-    // It also passes on what failed while it tried kernels out.
+    // The line may also pass on a failure from trying out kernels.
     const bool passed_on = line->text.find("OutOfMemory") != std::string::npos ||
                            line->text.find("out of memory") != std::string::npos;
     return {line, passed_on ? 0.3 : admitted ? 0.75 : 0.65, "The compiler of GPU kernels failed"};
@@ -91,7 +91,7 @@ Sign strongest(const LogSubject& subject) {
   if (const auto* line = log.first("c-assert")) {
     return {line, 0.55, "A library ran into a state that it says cannot be"};
   }
-  // Where it is started again and again, that is the better name for it.
+  // If the process is restarted again and again, crash-loop is the better name.
   const bool loops = log.any_of({"worker-killed", "restarted"});
   if (const auto* line = log.first("crash-frame"); line && log.any_of({"segfault", "aborted"})) {
     const std::string library(line->value("library").empty() ? line->value("mapped")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // free-memory-misreported: the program's figure for free memory contradicts the device's, or
-// itself: less than the driver has left, more than the card holds, or gone by the program's own
-// doing a moment before. Where it believes in too much because another program holds the rest, the
-// other program is the cause.
+// itself: it is less than the driver has left, more than the card has, or memory that the program
+// itself used up a moment before. If the figure is too large because another program holds the
+// rest, that program is the cause.
 #include <fmt/format.h>
 
 #include "findings/causes/amounts.h"
@@ -25,11 +25,11 @@ void keep_surest(Claim& claim, Claim other) {
   if (other.sure > claim.sure) claim = std::move(other);
 }
 
-// The driver has more left than the program sees, or less.
+// The driver has more, or less, memory left than the program sees.
 Claim against_driver(const LogSubject& subject, const DeviceMemory& memory) {
   if (!memory.vram_total || !memory.vram_used) return {};
   auto job_free = memory.job_free;
-  // What a server found at its start is old by the time it plans.
+  // What a server measured at its start is outdated when it plans.
   if (const Observation* plan = subject.log.last("ollama-plan")) {
     if (const auto planned = amount_of(*plan, "free")) job_free = SeenAmount{*planned, plan};
   }
@@ -59,7 +59,7 @@ Claim against_driver(const LogSubject& subject, const DeviceMemory& memory) {
   return {};
 }
 
-// On an APU the program's figure is the RAM that is available, and HIP or the driver has more.
+// On an APU the program's figure is the available RAM, while HIP or the driver has more.
 Claim of_available_ram(const DeviceMemory& memory) {
   if (!memory.unified || !memory.job_free || !memory.ram_available) return {};
   const double same = part_of(memory.job_free->amount, memory.ram_available->amount);
@@ -79,7 +79,8 @@ Claim of_available_ram(const DeviceMemory& memory) {
           {memory.job_free->seen, memory.ram_available->seen, real->seen}};
 }
 
-// ollama plans the next model with what the one before left, though that has been given back.
+// ollama plans the next model with what the previous one left free, although that one has been
+// unloaded.
 Claim of_server_plan(const LogSubject& subject, const DeviceMemory& memory) {
   const Observation* start = subject.log.first("ollama-memory");
   const Observation* plan = subject.log.last("ollama-plan");
@@ -103,7 +104,7 @@ Claim of_server_plan(const LogSubject& subject, const DeviceMemory& memory) {
   return {0.7, title, "Started again it finds all of it, so nobody else had it.", {plan, again}};
 }
 
-// TensorFlow asks for most of what it believes free; no GPU has this much.
+// TensorFlow asks for most of what it takes to be free, and no GPU has that much.
 Claim of_nonsense(const LogSubject& subject) {
   for (const Observation* one : subject.log.of("tf-alloc")) {
     const auto asked = amount_of(*one, "asked");
@@ -117,7 +118,7 @@ Claim of_nonsense(const LogSubject& subject) {
   return {};
 }
 
-// Figures of the program that cannot both be true.
+// Two figures of the program cannot both be true.
 Claim against_itself(const LogSubject& subject, const DeviceMemory& memory) {
   for (const FailedAllocation& failed : failed_allocations(subject.log)) {
     if (!failed.free || !failed.capacity || *failed.free <= *failed.capacity) continue;
@@ -143,7 +144,7 @@ Claim against_itself(const LogSubject& subject, const DeviceMemory& memory) {
   return {};
 }
 
-// The server had memory for its cache, and finds it gone at its own second look.
+// The server had memory for its cache, and at its own second look finds it gone.
 Claim of_planning(const LogSubject& subject, const DeviceMemory& memory) {
   const Observation* check = subject.log.first("vllm-startup-memory");
   const Observation* cache = subject.log.first("vllm-kv-memory");
@@ -163,8 +164,9 @@ Claim of_refusal(const LogSubject& subject) {
   if (!failed) return {};
   const Reading reading = read_figures(*failed);
   if (reading.of(Shortfall::refused_with_room) <= 0) return {};
-  // For a crumb to be refused the figure would have to be wrong by all of it. Mappings, pinned
-  // memory and the driver's own limits refuse as well, and the message does not tell.
+  // If a tiny request was refused, the whole figure would have to be wrong. Limits on mappings, on
+  // pinned memory and in the driver also refuse requests, and the message does not tell which it
+  // was.
   const bool tiny = failed->asked->value < failed->free->value / 5000;
   return {tiny ? 0.34 : reading.of(Shortfall::refused_with_room),
           fmt::format("{} is refused although {} is reported free", to_string(*failed->asked),

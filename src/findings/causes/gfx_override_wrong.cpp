@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gfx-override-wrong: HSA_OVERRIDE_GFX_VERSION is in force, names a target whose code this GPU
-// cannot run, and code on the GPU failed. The tables judge the pair; without a failure it is at
+// cannot run, and code on the GPU failed. The tables judge the pair; without a failure this is at
 // most a runner-up.
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ const Observation* symptom_of(const LogSubject& subject) {
                                "invalid-kernel-image", "tensile-missing", "override-refused"});
 }
 
-// An error of the program's logic, which no code on the GPU has a part in.
+// Whether the error is in the program's logic, without any code on the GPU.
 bool failed_in_python_alone(const LogSubject& subject) {
   for (const Observation& one : subject.log.all()) {
     const auto role = one.signature->role;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gfx-target-dropped: an older release carried the GPU's target, and the one in use does not. The
-// lines are those of a missing target; the tables tell the history.
+// gfx-target-dropped: an older release carried the GPU's target, but the one in use does not. The
+// lines are those of a missing target; the tables know the history.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -16,7 +16,7 @@ namespace {
 using knowledge::Target;
 using logs::Observation;
 
-// The release in use is newer than the newest stack that is known to carry the target.
+// Whether the release in use is newer than the newest stack that is known to carry the target.
 bool is_beyond_known_stacks(const LogSubject& subject, const Target& target) {
   const knowledge::Stack* stack = subject.tables.stack(target.gfx);
   const facts::Text& used =
@@ -61,7 +61,7 @@ std::optional<Hypothesis> find_ollama(const LogSubject& subject) {
     return std::nullopt;
   }
   std::string gfx = subject.scene.gfx();
-  const Observation* used = nullptr;  // Before that, and by another release.
+  const Observation* used = nullptr;  // It worked before that, with another release.
   const Observation* before = nullptr;
   const Observation* now = nullptr;
   for (const Observation* one : subject.log.of("target-printed")) {
@@ -109,7 +109,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                             show(subject, *code->seen, logs::describe(*code->seen)));
     return dropped;
   }
-  // No line names it: the release is too new for the card, and something failed.
+  // No line names the target, but the release is too new for the card and something failed.
   const Target* target = dropped_target(subject, subject.scene.gfx());
   const auto* failure = subject.log.first_with(knowledge::Role::failure);
   if (failure == nullptr) failure = subject.log.first_with(knowledge::Role::consequence);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gfx-target-missing: the build that runs was never compiled for the GPU's target. Targets that an
-// older release carried are gfx-target-dropped's; a target that is only named by an override is
-// gfx-override-wrong's.
+// older release carried are left to gfx-target-dropped, and targets that only an override names to
+// gfx-override-wrong.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -15,7 +15,8 @@ namespace {
 
 using knowledge::Target;
 
-// A near target that the library has code for, or, where it lists nothing, is known to run.
+// Suggests similar targets for which the library has code or, if it lists none, that are known to
+// work.
 void add_near_targets(const NoCode& code, const Target& target, Hypothesis& missing) {
   for (const auto& [value, judged] : target.overrides) {
     const auto named = knowledge::target_of_override(value);
@@ -29,7 +30,7 @@ void add_near_targets(const NoCode& code, const Target& target, Hypothesis& miss
   }
 }
 
-// The program is PyTorch, as far as its paths and words tell.
+// Whether the program is PyTorch, as far as its paths and messages tell.
 bool is_of_torch(const LogSubject& subject, const NoCode& code) {
   const std::string& line = code.seen->text;
   return subject.scene.torch || subject.scene.torch_rocm ||
@@ -86,7 +87,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis missing;
   missing.confidence = code->confidence;
   const auto forced = find_override(subject);
-  // The line then speaks of the target that the override names.
+  // Then the line is about the target that the override names.
   if (forced && forced->judged.risk == knowledge::Risk::dangerous) missing.confidence *= 0.5;
   missing.title = fmt::format("The program holds no code for {}", describe_gpu(subject, code->gfx));
   missing.reasons.emplace_back(

@@ -26,24 +26,25 @@ std::vector<std::string> listed_targets(const Observation& seen) {
   for (const std::string& line : seen.output) {
     if (line.find("TensileLibrary") != std::string::npos) files += line + ' ';
   }
-  // "_gfx1030.dat" has no word boundary before it.
+  // "_gfx1030.dat" has no word boundary before the target.
   std::replace(files.begin(), files.end(), '_', ' ');
   return targets_in(files);
 }
 
-// Today's wheels and releases carry it, so that its absence is an exception.
+// Whether today's wheels and releases carry the target, so that its absence would be unusual.
 bool is_carried_today(const Target* target) {
   return target != nullptr && target->torch == knowledge::TorchWheels::current;
 }
 
-// AMD's wheels since ROCm 7.9 bring each target's kernels in a package of its own.
+// Whether kernels come in packages of their own, one for each target, as in AMD's wheels since ROCm
+// 7.9.
 bool kernels_come_apart(const Scene& scene) {
   const auto release =
       scene.torch_rocm ? facts::parse_kernel_version(*scene.torch_rocm) : std::nullopt;
   return release && std::pair((*release)[0], (*release)[1]) >= std::pair(7U, 9U);
 }
 
-// How much a line by itself says; a known target that nobody builds for makes it more.
+// How much a line tells by itself; it tells more if its target is one that nobody builds for.
 double weigh(const LogSubject& subject, const NoCode& found) {
   const std::string& id = found.seen->id();
   const Target* target = subject.tables.target(found.gfx);
@@ -59,7 +60,8 @@ double weigh(const LogSubject& subject, const NoCode& found) {
   return rare ? 0.75 : 0.45;
 }
 
-// An integrated GPU that is passed over while the discrete one works is nobody's failure.
+// Whether it is an integrated GPU that is skipped while the discrete one works, which is no
+// failure.
 bool is_bystander(const LogSubject& subject, const std::string& gfx) {
   const SceneGpu* gpu = subject.scene.gpu(gfx);
   const SceneGpu* discrete = subject.scene.discrete_gpu();
@@ -85,7 +87,7 @@ std::optional<NoCode> read(const LogSubject& subject, const Observation& seen) {
     }
   }
   if (!found.gfx.empty() && contains(found.built_for, found.gfx)) return std::nullopt;
-  // "gfx1030gfx1100": a list with a mistake in it, not a missing target.
+  // A list such as "gfx1030gfx1100" has a mistake in it; the target is not missing.
   if (found.names_target && seen.value("built_for").find(found.gfx) != std::string_view::npos) {
     return std::nullopt;
   }
@@ -96,7 +98,8 @@ std::optional<NoCode> read(const LogSubject& subject, const Observation& seen) {
   return found;
 }
 
-// The GPU's own targets as far as they are known: not what the override makes it call itself.
+// Returns the GPU's own targets as far as they are known, not the target that the override
+// pretends.
 std::vector<const Target*> own_targets(const LogSubject& subject, const std::string& pretended) {
   std::vector<const Target*> own;
   std::vector<const Target*> integrated;
@@ -108,7 +111,7 @@ std::vector<const Target*> own_targets(const LogSubject& subject, const std::str
   }
   if (own.empty()) own = integrated;
   if (!own.empty()) return own;
-  // "gfx103x": a family.
+  // A name such as "gfx103x" is a family.
   for (const SceneGpu& gpu : subject.scene.gpus) {
     if (!gpu.gfx.ends_with('x')) continue;
     const std::string family = gpu.gfx.substr(0, gpu.gfx.size() - 1);
@@ -130,7 +133,7 @@ const facts::Setting* override_setting(const Scene& scene) {
   return found;
 }
 
-// "10.3.0" of gfx1030.
+// Returns "10.3.0" for gfx1030.
 std::string value_of_override(const std::string& gfx) {
   const auto step = parse_hex(gfx.substr(gfx.size() - 1));
   if (gfx.size() < 6 || !step) return "";
@@ -138,16 +141,16 @@ std::string value_of_override(const std::string& gfx) {
 }
 
 struct Pretended {
-  std::string value;  // As the variable would be set.
+  std::string value;  // The value as it would be set.
   std::string gfx;
   Evidence evidence;
 };
 
-// The only target that the GPU's names are of.
+// Returns the only target that the GPU's names belong to.
 const Target* target_by_name(const LogSubject& subject) {
   const Target* named = nullptr;
   for (const SceneGpu& gpu : subject.scene.gpus) {
-    // A chip's name is only what the tables made of the target.
+    // A chip's name may come only from the tables, by the target.
     const Target* target = subject.tables.target(gpu.gfx);
     if (target != nullptr && target->chip == gpu.name) continue;
     for (const SceneGpu& one : gpus_of_text(gpu.name, subject.tables)) {
@@ -158,7 +161,7 @@ const Target* target_by_name(const LogSubject& subject) {
   return named;
 }
 
-// A runtime that gives another target than the GPU's name is of.
+// Finds a runtime that reports another target than the GPU's name belongs to.
 std::optional<Pretended> find_implied(const LogSubject& subject) {
   std::vector<const Observation*> printed = subject.log.of("agent-name");
   for (const Observation* one : subject.log.of("target-printed")) printed.push_back(one);

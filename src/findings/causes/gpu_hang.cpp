@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpu-hang: the driver or the runtime reports that the GPU stopped, and nothing here says why. A
-// memory access fault alone is weaker: it ends the job, has at least four causes, and does not hang
-// the GPU by itself.
+// gpu-hang: the driver or the runtime reports that the GPU stopped, and nothing says why. A memory
+// access fault alone is weaker: it ends the job, has at least four causes, and does not hang the
+// GPU by itself.
 #include <fmt/format.h>
 
 #include "findings/causes/causes.h"
@@ -11,7 +11,8 @@
 namespace headroom::findings {
 namespace {
 
-// An override that makes this GPU run another target's code: the likelier cause of any fault.
+// Whether an override makes this GPU run another target's code, which is the likelier cause of a
+// fault.
 bool runs_foreign_code(const LogSubject& subject, std::string& value) {
   const facts::Setting* setting = subject.scene.setting("HSA_OVERRIDE_GFX_VERSION");
   const knowledge::Target* target = subject.tables.target(subject.scene.gfx());

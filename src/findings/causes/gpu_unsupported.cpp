@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpu-unsupported: the compute driver refuses the chip by name, or it is of a generation that ROCm
-// never ran on. "Cannot allocate memory" and "out of resources" are then how the refusal looks.
+// never ran on. The refusal may then read "Cannot allocate memory" or "out of resources".
 #include <fmt/format.h>
 #include <re2/re2.h>
 
@@ -17,14 +17,14 @@ namespace {
 using knowledge::Support;
 using logs::Observation;
 
-// Chips of GCN 1 and 2, and small ones of GCN 3, which KFD never took.
+// Whether KFD never supported the chip: those of GCN 1 and 2, and small ones of GCN 3.
 bool never_in_kfd(std::string_view chip) {
   constexpr std::array chips = {"TAHITI", "PITCAIRN", "VERDE", "OLAND",   "HAINAN", "BONAIRE",
                                 "KABINI", "MULLINS",  "TOPAZ", "CYPRESS", "BARTS",  "CAYMAN"};
   return std::find(chips.begin(), chips.end(), chip) != chips.end();
 }
 
-// Names of cards from before ROCm: TeraScale, GCN 1 and 2.
+// Finds the name of a card from before ROCm: TeraScale, GCN 1 and 2.
 std::string old_card(const LogSubject& subject) {
   static const RE2 old(
       R"((?i)(\bHD ?[2-8]\d{3}[MDG]?\b|\bR[579] ?(?:2[3-8]\d|3[3-7]\d|M2\d\d|M3\d\d)X?\b|Tahiti|Pitcairn|Curacao|Cape Verde|Oland|Hainan|Bonaire|Kabini|Mullins|FirePro [WVM]\d+|\bGCN ?1\b|gfx60\d))");
@@ -42,7 +42,8 @@ std::string old_card(const LogSubject& subject) {
   return "";
 }
 
-// A value with which some people run another chip's code on this one; empty if there is none.
+// Returns an override with which some people run another chip's code on this one; empty if there is
+// none.
 std::string tried_override(const LogSubject& subject) {
   const knowledge::Target* target = subject.tables.target(subject.scene.gfx());
   if (target == nullptr || subject.scene.setting("HSA_OVERRIDE_GFX_VERSION") != nullptr) return "";
@@ -72,7 +73,8 @@ bool refused_by_kfd(const LogSubject& subject, Hypothesis& chip) {
   if (refused == nullptr) return false;
   const std::string name(refused->value("chip"));
   const knowledge::Target* target = subject.tables.target(subject.scene.gfx());
-  // Of a chip that other kernels do serve it says that this one is too old, or built without.
+  // If other kernels support the chip, the message says that this kernel is too old, or was built
+  // without it.
   const bool served_elsewhere =
       name.empty() && target != nullptr && support_of(*target) != Support::unsupported;
   chip.confidence = never_in_kfd(name) ? 0.96 : !name.empty() ? 0.6 : served_elsewhere ? 0.5 : 0.85;
@@ -115,7 +117,7 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   const std::string gfx = said != nullptr ? std::string(said->value("gfx")) : subject.scene.gfx();
   const knowledge::Target* target = subject.tables.target(gfx);
   if (failed == nullptr || target == nullptr) return false;
-  // A discrete card beside it does the work.
+  // A discrete card beside it may do the work.
   const SceneGpu* discrete = subject.scene.discrete_gpu();
   if (discrete != nullptr && discrete->gfx != gfx) return false;
   const Support support = support_of(*target);
@@ -123,7 +125,7 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   if (support == Support::dropped && too_old) {
     chip.confidence = 0.5;
   } else if (support == Support::unsupported) {
-    // A library that was loaded for it and dies in the runtime: a refusal would have said so.
+    // Here a library was loaded for the chip and died in the runtime; a refusal would have said so.
     const bool dies = failed->id() == "memory-in-use" || failed->id() == "hsa-exception";
     chip.confidence = too_old ? 0.85 : said != nullptr || dies ? 0.6 : 0.5;
   } else {
@@ -153,7 +155,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       !no_code_for_it(subject, chip)) {
     const Observation* open = subject.log.first("kfd-refuses-process");
     if (open == nullptr) return std::nullopt;
-    // ENOMEM without a word of the kernel: most often no GPU that KFD serves.
+    // ENOMEM without a message of the kernel most often means that KFD supports no GPU here.
     chip.confidence =
         open->value("error") == "Cannot allocate memory" || open->value("number") == "ENOMEM" ? 0.45
                                                                                               : 0.3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gttsize-cap: somebody set the limit on an APU's memory (ttm.pages_limit, amdgpu.gttsize), and
-// what the job gets is that number; or gttsize led hipMalloc away from a larger carve-out.
+// gttsize-cap: an option (ttm.pages_limit, amdgpu.gttsize) limits an APU's memory, and the job gets
+// just that amount; or gttsize led hipMalloc away from a larger carve-out.
 #include <fmt/format.h>
 
 #include "findings/advice.h"
@@ -12,7 +12,7 @@
 namespace headroom::findings {
 namespace {
 
-// A limit that leaves the system most of its RAM was meant for something smaller.
+// Whether the limit leaves the system only a small part of the RAM.
 bool is_generous(const ApuPool& pool, Bytes limit) {
   return pool.ram && part_of(limit, *pool.ram) > 0.8;
 }
@@ -33,14 +33,14 @@ std::optional<Setting> binding_setting(const ApuPool& pool) {
   const bool shows = pool.limit_is(smallest->amount);
   const bool too_small = pool.asked && *pool.asked > smallest->amount;
   if (is_generous(pool, smallest->amount)) {
-    // The RAM has room for what exceeds the setting by little.
+    // The RAM would have room for what the job asked for.
     const bool fits = pool.asked && pool.ram && part_of(*pool.asked, *pool.ram) < 0.92;
     if (!shows || !too_small || !fits) return std::nullopt;
     smallest->sure = 0.75;
     return smallest;
   }
   if (shows) smallest->sure = pool.failure != nullptr ? 0.9 : 0.7;
-  // gttsize alone does not bind ROCm's pool.
+  // gttsize alone does not limit ROCm's pool.
   else if (too_small && !pool.limit)
     smallest->sure = pool.pages_limit ? 0.75 : 0.5;
   if (smallest->sure <= 0) return std::nullopt;

@@ -15,7 +15,7 @@ namespace {
 
 using logs::Observation;
 
-// What was free near the failure: on its own line, before it, or by the driver's count.
+// Finds how much was free near the failure: on its own line, before it, or by the driver's count.
 std::optional<Bytes> free_near(const LogSubject& subject, const Observation& failure) {
   std::optional<Bytes> free;
   for (const Observation* one : subject.log.of("free-told")) {
@@ -30,7 +30,7 @@ std::optional<Bytes> free_near(const LogSubject& subject, const Observation& fai
   return std::nullopt;
 }
 
-// Solvers and batched calls take scratch memory that grows with the batch.
+// Whether a call takes scratch memory that grows with the batch, as solvers and batched calls do.
 bool takes_scratch(std::string_view call) {
   for (const char* part : {"Batched", "trsm", "Trsm", "getr", "geqr", "gels", "potr"}) {
     if (call.find(part) != std::string_view::npos) return true;
@@ -44,7 +44,7 @@ double sure_of(const LogSubject& subject, const Observation& failure,
   const bool full = failed && failed->free && *failed->free < 512_MiB;
   if (full || (free && *free < 512_MiB)) return 0.2;
   const std::string_view call = failure.value("call");
-  // Making the handle needs no workspace to speak of: something else is amiss, or memory is full.
+  // Creating the handle hardly needs a workspace, so something else is wrong, or memory is full.
   if (call.find("Create") != std::string_view::npos) return 0.25;
   if (free && *free >= 2_GiB) return takes_scratch(call) ? 0.93 : 0.8;
   return takes_scratch(call) ? 0.75 : 0.5;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// host-without-kfd: the engine is asked for /dev/kfd and its own system has none. Docker Desktop's
+// host-without-kfd: the engine is asked for /dev/kfd, but its own system has none. Docker Desktop's
 // engine is a virtual machine, also on Linux; Windows and macOS have no KFD at all.
 #include <fmt/format.h>
 

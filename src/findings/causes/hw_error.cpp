@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hw-error: the hardware itself reports what it could not correct: RAS of the GPU, machine checks
-// of the processor, the PCIe link. Nothing in software makes these lines.
+// hw-error: the hardware itself reports an error that it could not correct: RAS of the GPU, machine
+// checks of the processor, the PCIe link. Software does not cause these lines.
 #include <fmt/format.h>
 
 #include "findings/causes/causes.h"
@@ -28,7 +28,7 @@ const Observation* ecc_exception(const logs::Observations& log) {
 Sign strongest(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   const std::string gpu = gpu_of(subject.scene);
-  // Other devices are on the bus too; a GPU that stops makes it likely that it is the GPU's link.
+  // Other devices are on the bus too; if the GPU stops as well, it is likely the GPU's link.
   const bool of_gpu = find_crash_signs(log).of_gpu() != nullptr || log.seen("driver-gave-up");
   if (const auto* line = log.first("ras-uncorrectable")) {
     const std::string event(line->value("event"));

@@ -16,7 +16,7 @@ namespace {
 using logs::Observation;
 
 struct Devices {
-  const Observation* integrated = nullptr;  // Lines that give their index.
+  const Observation* integrated = nullptr;  // Lines that tell its index.
   const Observation* discrete = nullptr;
 };
 
@@ -42,7 +42,7 @@ std::string failing_target(const LogSubject& subject) {
   return ollama != nullptr ? std::string(ollama->value("gfx")) : "";
 }
 
-// A mask leaves the integrated GPU out.
+// Whether a mask leaves the integrated GPU out.
 bool leaves_out(const Observation& mask, const Devices& devices) {
   const std::string_view index =
       devices.integrated != nullptr ? devices.integrated->value("index") : "0";
@@ -54,7 +54,7 @@ bool is_behind(const Observation& one, const Observation& other) {
   return one.log == other.log && one.line > other.line;
 }
 
-// Such a mask was in force when it failed: then the integrated GPU has no part in it.
+// Whether such a mask was in force at the failure, which rules the integrated GPU out.
 bool masked(const LogSubject& subject, const Devices& devices, const Observation& failure) {
   for (const Observation* mask : subject.log.of("visible-devices")) {
     if (leaves_out(*mask, devices) && !is_behind(*mask, failure)) return true;
@@ -62,7 +62,7 @@ bool masked(const LogSubject& subject, const Devices& devices, const Observation
   return false;
 }
 
-// Such a mask was set behind the failure, and the job did its work then.
+// Finds such a mask that was set after the failure, if the job then did its work.
 const Observation* cure(const LogSubject& subject, const Devices& devices,
                         const Observation& failure) {
   for (const Observation* mask : subject.log.of("visible-devices")) {
@@ -99,20 +99,20 @@ void advise(const LogSubject& subject, const Devices& devices, Hypothesis& pick)
   pick.fix.push_back(sentence("for good: switch the integrated graphics off in the BIOS"));
 }
 
-// Ryzen 7000 and 9000 for desktops carry a small GPU, except where the name ends in F.
+// Desktop Ryzen 7000 and 9000 have a small GPU, unless the name ends in F.
 std::optional<SceneGpu> implied_by_processor(const Scene& scene) {
   static const RE2 desktop(R"(Ryzen(?:\(TM\))? [3579] (?:PRO )?[79]\d[05]0(?:X3D|X)?\b)");
   if (!scene.cpu || !RE2::PartialMatch(*scene.cpu, desktop)) return std::nullopt;
   return SceneGpu{"gfx1036", *scene.cpu, true, {}, {}, scene.cpu.source()};
 }
 
-// PyTorch's wheels have code for the card, so that code being missing points elsewhere.
+// Whether PyTorch's wheels have code for the card, so that missing code points to the other GPU.
 bool card_is_in_wheels(const LogSubject& subject, const SceneGpu& discrete) {
   const knowledge::Target* target = subject.tables.target(discrete.gfx);
   return target != nullptr && target->torch == knowledge::TorchWheels::current;
 }
 
-// The integrated GPU is the one that the program uses.
+// Whether the program uses the integrated GPU.
 bool is_in_use(const LogSubject& subject, const SceneGpu& integrated, const Devices& devices) {
   if (devices.integrated != nullptr && devices.integrated->value("index") == "0") return true;
   for (const Observation* buffer : subject.log.of("ggml-buffer-size")) {
@@ -140,7 +140,7 @@ struct Signs {
   }
 };
 
-// How sure the signs make it, and why.
+// Sets the confidence from the signs, with reasons.
 void judge(const LogSubject& subject, const Signs& signs, const SceneGpu& discrete, bool first,
            Hypothesis& pick) {
   const std::string failing = failing_target(subject);
@@ -165,7 +165,7 @@ void judge(const LogSubject& subject, const Signs& signs, const SceneGpu& discre
   if (first) pick.reasons.emplace_back("The job uses the integrated GPU.");
 }
 
-// The processor's name alone says that there is one.
+// Lowers the confidence if only the processor's name tells that there is an integrated GPU.
 void doubt(const Signs& signs, Hypothesis& pick) {
   const double most = signs.tiny != nullptr ? 0.7 : signs.image != nullptr ? 0.5 : 0.1;
   pick.confidence = std::min(pick.confidence, most);
@@ -194,7 +194,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                     subject.log.first("torch-tiny-gpu")};
   const Devices devices = listed_devices(subject, *integrated);
   if (signs.first() == nullptr || masked(subject, devices, *signs.first())) return std::nullopt;
-  // The card itself lacks code: another cause.
+  // If the card itself lacks code, the cause is another.
   const std::string failing = failing_target(subject);
   if (!failing.empty() && failing != integrated->gfx) return std::nullopt;
   Hypothesis pick;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// job-too-big: an honest lack of memory. The request exceeds the card, or what the job itself has
-// allocated fills it; where a message has no figures it is the usual reason and no more.
+// job-too-big: the job really needs more memory than there is. The request exceeds the card, or the
+// job's own allocations fill it. Without figures in the message this is merely the usual reason.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,13 +26,13 @@ void keep_surest(Claim& claim, Claim other) {
   if (other.seen != nullptr && other.sure > claim.sure) claim = std::move(other);
 }
 
-// llama.cpp's buffers so far and the one that failed are well below the card.
+// Whether llama.cpp's buffers so far and the one that failed are well below the card's size.
 bool would_fit_alone(const FailedAllocation& failed) {
   return failed.seen->id().starts_with("ggml") && failed.asked && failed.capacity &&
          part_of(failed.allocated.value_or(Bytes{}) + *failed.asked, *failed.capacity) < 0.7;
 }
 
-// `trust`: how much "the card" is a card. An APU's size is a setting, and the rules about it speak.
+// `trust` is lower for an APU, whose size is a setting that other rules report on.
 Claim of_figures(const FailedAllocation& failed, const Reading& reading, double trust) {
   const std::string asked = failed.asked ? to_string(*failed.asked) : "more memory";
   const std::string card = failed.capacity ? to_string(*failed.capacity) : "the card";
@@ -48,7 +48,7 @@ Claim of_figures(const FailedAllocation& failed, const Reading& reading, double 
               "is too large is the usual reason.",
               failed.seen};
     default:
-      // A small remainder of doubt is an alternative of the other explanation.
+      // A little doubt is left to the other explanation as an alternative.
       if (reading.of(Shortfall::own_need) < 0.3) return {};
       return {reading.of(Shortfall::own_need),
               fmt::format("The job fills the card: {} of {} is its own, and it asks for {} more",
@@ -91,7 +91,7 @@ Claim of_model(const LogSubject& subject, const FailedAllocation& failed) {
   return {};
 }
 
-// Servers that plan with the whole card and find no place for the KV cache.
+// Adds servers that plan with the whole card and find no room for the KV cache.
 void add_servers(const LogSubject& subject, Claim& claim) {
   const logs::Observations& log = subject.log;
   keep_surest(claim, {0.8, "The KV cache of one request does not fit the GPU",
@@ -121,7 +121,7 @@ void add_host_memory(const LogSubject& subject, Claim& claim) {
   keep_surest(claim, {0.45, "Host memory ran out", "", log.first("host-alloc")});
 }
 
-// TensorFlow's allocator tells what it may take and what is in use.
+// TensorFlow's allocator tells how much it may take and how much is in use.
 Claim of_arena(const LogSubject& subject) {
   const Observation* failed = subject.log.first_of({"tf-oom", "tf-oom-tensor"});
   const auto arena = tensorflow_arena(subject.log);
@@ -142,7 +142,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Claim claim;
   const auto failed = failed_allocation(subject);
   const double trust = trust_in_size(subject);
-  // vLLM's check at the start is before the job has anything.
+  // vLLM's check at the start comes before the job has taken anything.
   if (failed && failed->seen->id() != "vllm-startup-memory") {
     keep_surest(claim, of_figures(*failed, read_figures(*failed), trust));
     Claim model = of_model(subject, *failed);

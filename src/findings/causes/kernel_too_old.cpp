@@ -41,7 +41,7 @@ void advise(const LogSubject& subject, std::string_view since, Hypothesis& kerne
       sentence("install the newest linux-firmware as well, and reboot; then: uname -r"));
 }
 
-// "0b0501" → gfx1151.
+// Converts "0b0501" to gfx1151.
 std::string target_of_version(std::string_view hex) {
   const auto number = parse_hex(hex);
   if (!number) return "";
@@ -61,14 +61,15 @@ bool older_than_runtime(const LogSubject& subject, Hypothesis& kernel) {
   return true;
 }
 
-// Kernels up to 5.11 list their devices; a device that our table knows, a later one serves.
+// Kernels up to 5.11 list their devices. A device that headroom's table has is supported by a later
+// kernel.
 bool lacks_device(const LogSubject& subject, Hypothesis& kernel) {
   const Observation* said = subject.log.first("kfd-device-missing");
   if (said == nullptr) return false;
   const auto id = parse_hex(said->value("device"));
   const knowledge::Device* device =
       id ? subject.tables.device(static_cast<std::uint32_t>(*id)) : nullptr;
-  if (device == nullptr) return false;  // Perhaps none ever will.
+  if (device == nullptr) return false;  // Perhaps no kernel ever supports it.
   kernel.confidence = 0.8;
   kernel.title = fmt::format("The compute driver of {} does not know the {} ({})",
                              kernel_name(subject.scene), device->name, device->gfx);
@@ -105,7 +106,7 @@ facts::Gpu as_gpu(const SceneGpu& known) {
   return gpu;
 }
 
-// An APU whose carve-out this kernel leaves unused: 6.10 to 6.14.
+// Whether the kernel leaves an APU's carve-out unused, as 6.10 to 6.14 do.
 bool ignores_carve_out(const LogSubject& subject, const SceneGpu& apu, const AdvisoryMatch& match,
                        Hypothesis& kernel) {
   const Advisory& advisory = *match.advisory;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kfd-not-passed: the container was started without /dev/kfd. Either something inside says that it
-// is absent, or the command that started it does not hand it over.
+// kfd-not-passed: the container was started without /dev/kfd. Either a line from inside says that
+// it is absent, or the command that started the container does not pass it.
 #include <fmt/format.h>
 #include <re2/re2.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using logs::Observation;
 
-// A command over several lines, joined where a backslash ends one.
+// Joins a command that goes over several lines, each ended by a backslash.
 std::string whole_command(const Observation& command) {
   std::string text = command.text;
   for (const std::string& line : command.output) {
@@ -27,8 +27,8 @@ std::string whole_command(const Observation& command) {
   return text;
 }
 
-// How the command that starts a container keeps the device from it; empty if it does not, or if it
-// cannot be told from the command.
+// Says how the command that starts a container leaves the device out; empty if it does not, or if
+// the command does not tell.
 std::string omission(const Observation& command) {
   const std::string text = whole_command(command);
   const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
@@ -46,7 +46,7 @@ std::string omission(const Observation& command) {
   return has("/dev/dri") ? "with /dev/dri alone" : "without --device /dev/kfd";
 }
 
-// `ls /dev` that lists devices and not kfd. One that is longer than what is kept may have it
+// Finds an `ls /dev` that lists devices but not kfd. A listing longer than what is kept may have it
 // further down.
 const Observation* listing_without_kfd(const LogSubject& subject) {
   static const RE2 entry(R"((?:total \d+|[bcdlsp-][rwxstST-]{9}.*|[\w.@+:-]+(?:\s+[\w.@+:-]+)*)?)");

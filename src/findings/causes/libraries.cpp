@@ -13,11 +13,11 @@ namespace {
 struct Soname {
   std::string_view name;
   std::uint64_t number;
-  std::uint64_t rocm;  // Major release.
+  std::uint64_t rocm;  // The major release.
 };
 
-// From the packages' own versions: CMakeLists.txt of each library at the release tags. Those whose
-// number is that of the release itself are in `numbered_as_rocm`.
+// The numbers are from CMakeLists.txt of each library at the release tags. Libraries that have the
+// release's own number are in `numbered_as_rocm`.
 constexpr std::array sonames = {
     Soname{"librocblas.so", 3, 5},    Soname{"librocblas.so", 4, 6},
     Soname{"librocblas.so", 5, 7},    Soname{"libhipblas.so", 1, 5},
@@ -29,7 +29,7 @@ constexpr std::array sonames = {
 constexpr std::array<std::string_view, 3> numbered_as_rocm = {"libamdhip64.so", "libhiprtc.so",
                                                               "libhiprtc-builtins.so"};
 
-// The month in which a major release came out: ROCm's release history.
+// The month in which a major release came out, from ROCm's release history.
 struct Major {
   std::uint64_t number;
   std::string_view since;
@@ -37,7 +37,7 @@ struct Major {
 constexpr std::array majors = {Major{4, "2020-12"}, Major{5, "2022-02"}, Major{6, "2023-12"},
                                Major{7, "2025-09"}};
 
-// ".so" and what is before it, and the first number behind it.
+// Splits off ".so" with what is before it, and the first number after it.
 std::pair<std::string_view, std::optional<std::uint64_t>> split_soname(std::string_view soname) {
   const std::size_t end = soname.find(".so");
   if (end == std::string_view::npos) return {soname, std::nullopt};
@@ -50,7 +50,7 @@ struct Package {
   std::string_view library, how;
 };
 
-// Which package brings a library that ROCm's own need and do not bring.
+// The packages with libraries that ROCm's libraries need but do not bring.
 constexpr Package packages[] = {
     {"libnuma", "libnuma1 (Debian, Ubuntu), numactl-libs (Fedora, RHEL)"},
     {"libelf", "libelf1 (Debian, Ubuntu), elfutils-libelf (Fedora, RHEL)"},
@@ -76,7 +76,7 @@ std::optional<std::string> missing_library(const logs::Observation& seen) {
   std::string name(seen.value("library"));
   if (name.empty()) name = seen.value("loading");
   if (name.empty() || name.starts_with("libbitsandbytes")) return std::nullopt;
-  // ollama and llama.cpp try every vendor's libraries in turn and say so.
+  // ollama and llama.cpp try every vendor's libraries in turn and report each.
   const bool only_tried = seen.text.find("level=") != std::string::npos &&
                           seen.text.find("source=") != std::string::npos;
   if (only_tried && !is_library_of_rocm(name)) return std::nullopt;

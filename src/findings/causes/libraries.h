@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the names of shared libraries tell: which one is missing, whose it is, and which ROCm
-// release it belongs to. Pure.
+// Tells from names of shared libraries which one is missing, whose it is, and which ROCm release it
+// belongs to. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@
 
 namespace headroom::findings {
 
-// "libamdhip64.so.6" of a line that says that it was not found; nothing for lines by programs that
-// only try whether it is there, and for bitsandbytes' own.
+// Returns "libamdhip64.so.6" for a line which says that it was not found. Nothing for lines of
+// programs that only test whether a library exists, and for bitsandbytes' own libraries.
 std::optional<std::string> missing_library(const logs::Observation& seen);
 
-// 6 of "libamdhip64.so.6". Nothing for libraries whose number stays the same over releases.
+// Returns 6 for "libamdhip64.so.6". Nothing for libraries whose number is the same in all releases.
 std::optional<std::uint64_t> rocm_major_of_library(std::string_view soname);
 
-// When the log was written, "2024-06", as far as its lines say; else empty.
+// Returns when the log was written, as "2024-06", if its lines tell; else empty.
 std::string date_of(const logs::Observations& log);
-// That major release of ROCm was the newest one at that time. False if the time is unknown.
+// Whether that major release of ROCm was the newest at that time. False if the time is unknown.
 bool was_current(std::uint64_t major, std::string_view date);
 
 bool is_library_of_cuda(std::string_view soname);
 bool is_library_of_rocm(std::string_view soname);
-// PyTorch's own, which its other builds do not have.
+// Whether it is a library that only PyTorch's builds for ROCm have.
 bool is_of_torch_for_rocm(std::string_view soname);
-// The distribution's package that brings a library; empty: not known.
+// The distribution's package that has the library; empty if not known.
 std::string_view package_of_library(std::string_view soname);
-// A module that programs of this field install; anything else may be a module of the user's own.
+// Whether it is a module of a well-known machine-learning package; any other may be the user's own.
 bool is_known_module(std::string_view module);
 
 }  // namespace headroom::findings

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // managed-memory: trouble from memory that CPU and GPU share by page faults or by mapping: SVM,
-// XNACK, hipMallocManaged, llama.cpp's unified memory. The driver's own words prove it; a switch
-// that made the trouble end is nearly as good.
+// XNACK, hipMallocManaged, llama.cpp's unified memory. The driver's own messages prove it; a
+// setting that ended the trouble is nearly as good.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -48,7 +48,7 @@ const Observation* setting(const logs::Observations& log, std::string_view name,
   return nullptr;
 }
 
-// It failed, somebody switched shared memory off, and nothing failed any more.
+// It failed, then shared memory was switched off, and nothing failed any more.
 Claim of_switch(const logs::Observations& log) {
   const Observation* off = setting(log, "HSA_USE_SVM", "0");
   if (off == nullptr) off = setting(log, "HSA_XNACK", "0");

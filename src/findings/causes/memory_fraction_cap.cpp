@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// memory-fraction-cap: a limit that the process set for itself is reached, not the card: PyTorch's
-// "X allowed", a fraction that TensorFlow, JAX or vLLM was given, an arena of ONNX Runtime.
+// memory-fraction-cap: the process reached a limit that it set for itself, not the card's size:
+// PyTorch's "X allowed", a fraction that TensorFlow, JAX or vLLM was given, an arena of ONNX
+// Runtime.
 #include <fmt/format.h>
 
 #include "findings/causes/amounts.h"
@@ -33,7 +34,7 @@ std::optional<Claim> of_message(const LogSubject& subject) {
   return std::nullopt;
 }
 
-// TensorFlow takes nearly all that is free unless it is told to take a share of it.
+// TensorFlow takes nearly all free memory unless it is told to take only a share.
 std::optional<Claim> of_tensorflow(const logs::Observations& log) {
   const Observation* failed = log.first_of({"tf-oom", "tf-oom-tensor"});
   const auto arena = tensorflow_arena(log);
@@ -56,7 +57,7 @@ std::optional<Claim> of_tensorflow(const logs::Observations& log) {
       failed, log.first("tf-device")};
 }
 
-// A share that was set, and a failure that fits it without saying so.
+// Finds a share that was set, with a failure that it would explain but that does not mention it.
 std::optional<Claim> of_setting(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   const Observation* share = log.last("vllm-share");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// miopen-db: MIOpen keeps what it tuned and compiled in SQLite files under the home folder. Where
-// they cannot be written or locked, convolutions fail or start from nothing each time.
+// miopen-db: MIOpen stores tuned and compiled kernels in SQLite files under the home folder. If
+// these cannot be written or locked, convolutions fail, or are tuned again each time.
 #include <fmt/format.h>
 
 #include "base/text.h"

@@ -39,7 +39,7 @@ Ending ending_of(int number) {
   }
 }
 
-// The signal behind "exit code -6", "code 134", "exitcode: -11", "status 139".
+// Finds the signal in "exit code -6", "code 134", "exitcode: -11", "status 139".
 Ending signal_in(const Observation& failure) {
   static const RE2 pattern(
       R"((?i)(?:exit ?code|exited with|exit status|sent code|status|code)[ :=(]+(-?\d{1,3})\b)");
@@ -62,7 +62,7 @@ bool has_word(const facts::Text& text, std::string_view word) {
   return text && to_lower(*text).find(word) != std::string::npos;
 }
 
-// A name that journald knows: "ollama.service", or the program a syslog line is from.
+// Finds a name that journald knows: "ollama.service", or the program of a syslog line.
 std::string unit_of(const logs::Observations& log) {
   static const RE2 unit(R"(\b([\w@-]+)\.service\b)");
   std::string name;
@@ -80,7 +80,7 @@ std::string origin_of(const logs::Observations& log, const Observation* last) {
   return {};
 }
 
-// Where the program's own words are kept.
+// Names the command that shows the program's own output.
 std::string own_words(const LogSubject& subject, const Observation* last) {
   const facts::Text& container = subject.scene.machine.container;
   const std::string origin = origin_of(subject.log, last);
@@ -126,7 +126,8 @@ std::string shortly_before(const std::string& time) {
   int hour = 0, minute = 0;
   if (!RE2::FullMatch(time, form, &year, &month, &day, &hour, &minute, &zone)) return {};
   constexpr int window = 2, in_an_hour = 60;
-  // The first minutes of a day stay in that day: the seconds before midnight are worth no calendar.
+  // For the first minutes of a day, the time stays on that day; the minutes before midnight are not
+  // worth a calendar.
   const int start = std::max(0, hour * in_an_hour + minute - window);
   return fmt::format("{}-{}-{} {:02}:{:02}{}", year, month, day, start / in_an_hour,
                      start % in_an_hour, zone.empty() ? "" : " UTC");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// missing-library: a shared library or a Python module is not there or not on the search path.
-// Libraries of another ROCm are rocm-version-mismatch's, those of CUDA are wrong-wheel's.
+// missing-library: a shared library or a Python module is missing or not on the search path.
+// Libraries of another ROCm are left to rocm-version-mismatch, those of CUDA to wrong-wheel.
 #include <fmt/format.h>
 
 #include "base/text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pcie-atomics: KFD leaves a GPU out because nothing between it and the CPU completes atomic
+// pcie-atomics: KFD leaves a GPU out because the way between it and the CPU does not support atomic
 // operations. The kernel says so; graphics keeps working, so only ROCm misses the card.
 #include <fmt/format.h>
 
@@ -35,8 +35,9 @@ void explain_firmware(const Observation& rejected, Hypothesis& atomics) {
                            *needed)));
 }
 
-// The packet that a port refused was an atomic operation: PCI Express Base Specification, table of
-// formats and types. Its first byte is FetchAdd, Swap or CAS, with data, of 3 or 4 words.
+// Finds a line in which a port refused an atomic operation. The first byte of the packet then means
+// FetchAdd, Swap or CAS with data, of 3 or 4 words (PCI Express Base Specification, table of
+// formats and types).
 const Observation* atomic_refused(const logs::Observations& log) {
   if (const Observation* blocked = log.first("atomic-blocked")) return blocked;
   if (!log.seen("pcie-uncorrected")) return nullptr;

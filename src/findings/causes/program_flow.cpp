@@ -7,8 +7,8 @@ namespace {
 using knowledge::Role;
 using logs::Observation;
 
-// A failure with a reason of its own: neither an exception of Python, which may be the same one
-// again, nor a line that only repeats that something failed.
+// Whether it is a failure with a reason of its own: neither a Python exception, which may repeat an
+// earlier one, nor a line that only says again that something failed.
 bool is_failure_of_its_own(const Observation& one) {
   if (one.signature->role != Role::failure) return false;
   for (const std::string_view vague : {"unknown-error-line", "system-error", "aborted", "segfault",
@@ -32,7 +32,7 @@ bool goes_on_after(const logs::Observations& log, const Observation& seen) {
   constexpr std::uint64_t end_of_a_traceback = 3;
   for (const Observation& one : log.all()) {
     if (one.log != seen.log || one.line < seen.line + end_of_a_traceback) continue;
-    // ComfyUI says that of a job that failed, too.
+    // ComfyUI also says this about a job that failed.
     if (one.id() == "prompt-executed") continue;
     if (one.signature->role == Role::progress) return true;
     if (one.id() != seen.id() && is_failure_of_its_own(one)) return true;

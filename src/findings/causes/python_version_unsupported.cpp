@@ -23,7 +23,7 @@ std::optional<std::uint64_t> minor_of(std::string_view version) {
   return parse_u64(parts[1]);
 }
 
-// Wheels that are compiled for one Python each.
+// Whether each of the package's wheels is compiled for one version of Python.
 bool is_compiled_package(std::string_view package) {
   for (const std::string_view known :
        {"torch", "torchvision", "torchaudio", "triton", "pytorch-triton-rocm", "tensorflow",
@@ -34,7 +34,7 @@ bool is_compiled_package(std::string_view package) {
   return false;
 }
 
-// The newest minor that wheels of one ROCm release exist for: PyTorch's wheel indexes.
+// The newest minor version of Python with wheels for a ROCm release, from PyTorch's wheel indexes.
 std::uint64_t newest_for_rocm(const std::string& release) {
   const auto version = facts::parse_kernel_version(release);
   if (!version) return 13;
@@ -46,7 +46,7 @@ std::uint64_t newest_for_rocm(const std::string& release) {
   return 13;
 }
 
-// "…/whl/rocm6.1" → 6.1.
+// Returns 6.1 for "…/whl/rocm6.1".
 std::string rocm_of_index(std::string_view index) {
   const std::size_t at = index.rfind("rocm");
   if (at == std::string_view::npos) return "";
@@ -67,7 +67,7 @@ std::string normalized(std::string_view package) {
   return name;
 }
 
-// A wheel of the package that the log names, for another Python.
+// Finds a wheel of the package in the log that is for another Python.
 const Observation* other_wheel(const LogSubject& subject, std::string_view package,
                                std::uint64_t minor) {
   const Observation* other = nullptr;

@@ -12,7 +12,7 @@ using logs::Observation;
 
 namespace {
 
-// Frames that hand a call on, or an attribute back: what is wrong with it is their caller's.
+// Whether a frame only passes a call on, or returns an attribute; then its caller is at fault.
 bool only_hands_on(const Observation& frame) {
   for (const std::string_view function :
        {"decorate_context", "_call_impl", "_wrapped_call_impl", "new_forward", "wrapper", "wrapped",
@@ -39,8 +39,8 @@ CodeOwner owner_of_path(std::string_view path) {
 }
 
 RaisedIn raised_in(const logs::Observations& log, const Observation& error) {
-  // From a frame to its error there are the source line, marks below it, and a message's first
-  // lines.
+  // Between a frame and its error are the source line, marks below it, and the first lines of a
+  // message.
   constexpr std::uint64_t most_lines = 12;
   RaisedIn raised;
   for (const Observation* frame : log.of("traceback-frame")) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rccl-p2p: a job of several GPUs hangs or fails, and something says that it is the way from GPU to
-// GPU: RCCL's own warning about the IOMMU, a refused address, a refused peer, or that it runs once
-// peer-to-peer is off. That GPUs use peer-to-peer is normal and says nothing.
+// rccl-p2p: a job on several GPUs hangs or fails, and there is a sign that transfers between the
+// GPUs are the reason: RCCL's own warning about the IOMMU, a refused address, a refused peer, or
+// that the job runs with peer-to-peer off. That GPUs use peer-to-peer is normal and says nothing.
 #include <fmt/format.h>
 
 #include "findings/advice.h"
@@ -26,13 +26,14 @@ Iommu iommu_of(const Scene& scene) {
   return Iommu::translates;
 }
 
-// The setting that takes peer-to-peer away, with which the job still fails, or runs.
+// Finds the setting that turns peer-to-peer off.
 const facts::Setting* p2p_off(const Scene& scene) {
   const facts::Setting* setting = scene.setting("NCCL_P2P_DISABLE");
   return setting != nullptr && setting->value == "1" ? setting : nullptr;
 }
 
-// It stood still, then somebody took peer-to-peer away, and it made progress; or a remark says so.
+// Finds the line which shows that the job hung, peer-to-peer was turned off, and the job then made
+// progress; or a remark that says so.
 const Observation* runs_without_peers(const logs::Observations& log, const Observation& failure) {
   if (const auto* said = log.first("p2p-off-works")) return said;
   for (const Observation* setting : log.of("setting")) {

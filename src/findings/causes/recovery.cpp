@@ -15,7 +15,7 @@ using logs::Observations;
 
 constexpr std::array finishes = {"training-finished", "checkpoint-saved", "output-saved",
                                  "tests-passed",      "exit-zero",        "rccl-test-done"};
-// The GPU itself gave a result.
+// These observations show a result of the GPU itself.
 constexpr std::array gpu_results = {"gpu-device-created", "torch-sees-gpu", "tensor-on-gpu",
                                     "vllm-throughput", "llama-timings"};
 
@@ -28,12 +28,13 @@ bool is_command(const Observation& one) {
   return one.signature->role == Role::command || one.id() == "command-typed";
 }
 
-// Two lines of one stream: the same log, and no sign that two programs wrote them.
+// Whether two lines are of one run: they are in the same log, and nothing shows that two programs
+// wrote them.
 bool same_run(const Observation& a, const Observation& b) {
   return a.log == b.log && (a.origin == b.origin || a.origin.empty() || b.origin.empty());
 }
 
-// The failures of a kind that programs report and then do without.
+// Whether the failure is of a kind that programs report and then do without.
 bool is_of_something_optional(const Observation& failure) {
   for (const std::string_view word :
        {"ImportError", "ModuleNotFoundError", "No module named", "cannot import", "ailed to import",
@@ -43,8 +44,8 @@ bool is_of_something_optional(const Observation& failure) {
   return false;
 }
 
-// What has to follow for the failure to count as made up for: any progress, work that goes on, the
-// end of the work, or nothing will do.
+// What has to follow so that a failure counts as made up for: any progress, further work, or the
+// end of the work; `never` if nothing is enough.
 enum class Needs { progress, work, end, never };
 
 Needs needs(const Observation& failure) {
@@ -56,7 +57,7 @@ Needs needs(const Observation& failure) {
   return id == "python-exception" ? Needs::end : Needs::never;
 }
 
-// The same line is known, and known to fail nothing.
+// Whether another signature knows the same line as harmless.
 bool is_known_as_harmless(const Observations& log, const Observation& failure) {
   const bool doubtful = is_vague(failure) || failure.id() == "python-exception";
   return std::any_of(log.all().begin(), log.all().end(), [&](const Observation& one) {

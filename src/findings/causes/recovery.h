@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which failures still stand at the end of a run. A program may report an error, do without what it
-// wanted, and finish its work; a crash, a kernel's message or a failed test is never made up for.
+// Finds which failures still stand at the end of a run. A program may report an error, go on
+// without what it wanted, and finish its work: that error is made up for. A crash, a kernel's
+// message or a failed test never is.
 #pragma once
 
 #include "findings/causes/cause_rule.h"
 
 namespace headroom::findings {
 
-// A line that reports a failure, by itself or as a consequence, and is not known to be harmless.
+// Whether a line reports a failure, of its own or as a consequence, and is not known to be
+// harmless.
 bool is_failure(const logs::Observations& log, const logs::Observation& one);
 
-// Known by a word of failure alone, which no other signature knows better.
+// Whether only a general word such as "error" marks the line as a failure.
 bool is_vague(const logs::Observation& failure);
 
-// The same run went on and did its work behind it.
+// Whether the same run went on and did its work after it.
 bool is_made_up_for(const logs::Observations& log, const logs::Observation& failure);
-// All the failures that a hypothesis rests on are. False where it rests on none.
+// Whether all failures that a hypothesis rests on are made up for. False if it rests on none.
 bool is_made_up_for(const LogSubject& subject, const Hypothesis& hypothesis);
 
 // The last failure that stands; nullptr if there is none.
 const logs::Observation* standing_failure(const logs::Observations& log);
 
-// A job that the program says it began, and of whose end nothing is said.
+// Whether the program says that it began a job, and says nothing about its end.
 bool is_at_work(const logs::Observations& log);
 
-// The job reached its end, or a GPU's results were seen: more than that a server came up.
+// Whether the job reached its end or a GPU's results were seen; a server's start alone is not
+// enough.
 bool did_its_work(const logs::Observations& log);
 
 }  // namespace headroom::findings

@@ -17,7 +17,7 @@ bool is_one_of(const Observation& one, const std::string_view (&ids)[n]) {
   return std::find(std::begin(ids), std::end(ids), one.id()) != std::end(ids);
 }
 
-// What a release can break. A missing target or library is no fault of a release.
+// Whether a release can cause the failure. A missing target or library is not a fault of a release.
 bool is_crash(const Observation& one) {
   static constexpr std::string_view ids[] = {"memory-access-fault",
                                              "gpu-page-fault",
@@ -52,7 +52,7 @@ std::string_view release_in(const Observation& one) {
   return image.empty() ? one.value("torch_rocm") : image;
 }
 
-// "7.0" of an image and "7.0.0" of the wheel in it.
+// Whether two names mean one release, like "7.0" of an image and "7.0.0" of the wheel in it.
 bool same_release(std::string_view one, std::string_view other) {
   return one.starts_with(other) || other.starts_with(one);
 }
@@ -60,7 +60,7 @@ bool same_release(std::string_view one, std::string_view other) {
 struct Run {
   std::string release;
   const Observation* told = nullptr;
-  const Observation* crash = nullptr;  // The last sign decides.
+  const Observation* crash = nullptr;  // The last sign of a crash decides.
   const Observation* work = nullptr;
 };
 
@@ -105,7 +105,7 @@ std::string_view value_of(const Observation& one, const std::string& name) {
   return {};
 }
 
-// "6.4.1" of "6.4.1-1".
+// Returns "6.4.1" for "6.4.1-1".
 std::string release_of_package(std::string_view version) {
   return std::string(version.substr(0, version.find_first_of("-~+")));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A log that holds more than one run: with one ROCm release the job does its work, with another one
-// it crashes; or ROCm's packages are updated before the crash and put back behind it. Pure.
+// Compares runs in one log: with one ROCm release the job does its work, with another it crashes.
+// Or ROCm's packages were updated before the crash and put back after it. Pure.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@
 namespace headroom::findings {
 
 struct ReleaseComparison {
-  std::string fails, works;  // "7.0.0", "6.4.3"; releases of a package where no other are told.
+  std::string fails, works;  // "7.0.0", "6.4.3"; releases of a package if no others are told.
   const logs::Observation* failure = nullptr;
-  std::vector<const logs::Observation*> told_by;  // What tells the releases and the result.
-  // It works again with the one before, by the same log.
+  std::vector<const logs::Observation*> told_by;  // The lines that tell releases and results.
+  // Whether the log shows that it works again with the earlier one.
   bool shown = false;
-  std::string package;  // Whose update it was; empty: whole releases are compared.
+  std::string package;  // The updated package; empty if whole releases are compared.
 };
 
 std::optional<ReleaseComparison> compare_releases(const logs::Observations& log);

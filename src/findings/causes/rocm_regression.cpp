@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rocm-regression: the set-up is right, and one release of ROCm breaks it on this target. Either
+// rocm-regression: the set-up is right, but one release of ROCm breaks it on this target. Either
 // the table of known combinations has it (data/advisories.toml), or the log says or shows that
-// another release works. A version alone is no failure: the log must show a fault, a hang or a
+// another release works. A version alone is not enough: the log must show a fault, a hang or a
 // crash.
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using logs::Observation;
 
-// The failure that such a release brings about.
+// Finds a failure that such a release may cause.
 const Observation* failure_of(const LogSubject& subject) {
   const CrashSigns signs = find_crash_signs(subject.log);
   if (signs.of_gpu() != nullptr) return signs.of_gpu();
@@ -33,7 +33,7 @@ std::optional<Hypothesis> find_known(const LogSubject& subject, const Observatio
   Hypothesis regression;
   regression.confidence = bad ? 0.85 : 0.65;
   if (!match.certain) regression.confidence -= 0.15;
-  // A process that merely died may have died of anything, and numbers go wrong for many reasons.
+  // A process may die for any reason, and wrong numbers have many.
   if (!of_gpu) regression.confidence -= 0.15;
   regression.title = fmt::format("ROCm {} is known {} on {}", *rocm,
                                  bad ? "not to work" : "to be unstable", gpu_of(subject.scene));
@@ -50,7 +50,7 @@ std::optional<Hypothesis> find_known(const LogSubject& subject, const Observatio
   return regression;
 }
 
-// Somebody wrote into the log that it works with another release.
+// A remark in the log says that it works with another release.
 std::optional<Hypothesis> find_said(const LogSubject& subject, const Observation& failure) {
   const Observation* said = subject.log.first_of({"other-rocm-works", "rocm-regression-said"});
   if (said == nullptr) return std::nullopt;
@@ -59,7 +59,7 @@ std::optional<Hypothesis> find_said(const LogSubject& subject, const Observation
     if (other.empty()) other = said->value(name);
   }
   const facts::Text& rocm = rocm_of(subject.scene);
-  // "It works with ROCm 6.2", written where 6.2 is what runs, tells nothing.
+  // "It works with ROCm 6.2" says nothing if 6.2 is what runs here.
   if (!other.empty() && rocm && rocm->starts_with(other)) return std::nullopt;
   Hypothesis regression;
   regression.confidence = 0.75;
@@ -78,7 +78,7 @@ std::optional<Hypothesis> find_said(const LogSubject& subject, const Observation
   return regression;
 }
 
-// The log itself holds runs with both releases.
+// The log itself has runs with both releases.
 std::optional<Hypothesis> find_compared(const LogSubject& subject) {
   const auto compared = compare_releases(subject.log);
   if (!compared) return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rocm-version-mismatch: a library or a symbol is asked for that belongs to another ROCm than the
-// one that is there. The number behind ".so." names the major release that a program was built for.
+// rocm-version-mismatch: a program needs a library or a symbol of another ROCm than the installed
+// one. The number after ".so." names the major release for which a program was built.
 #include <fmt/format.h>
 
 #include <array>
@@ -39,7 +39,7 @@ Hypothesis make(const LogSubject& subject, const Observation& seen) {
   return mismatch;
 }
 
-// A library of another major release than the one that is known to be there.
+// Finds a library of another major release than the one that is known to be installed.
 std::optional<Hypothesis> find_library(const LogSubject& subject, const Observation& seen) {
   const auto library = missing_library(seen);
   if (!library) return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<Hypothesis> find_library(const LogSubject& subject, const Observat
     const auto major = major_of(*there);
     if (!major) continue;
     if (*major == *built_for) return std::nullopt;
-    // From ROCm 7 on the numbers need not follow the release's.
+    // From ROCm 7 on a library's number need not be the release's.
     mismatch.confidence = *built_for >= 7 && *major > 7 ? 0.45 : 0.9;
     mismatch.title += fmt::format(", and ROCm {} is there", *there);
     mismatch.reasons.push_back(fmt::format("{} belongs to ROCm {}; ROCm {} brings another number.",
@@ -62,7 +62,7 @@ std::optional<Hypothesis> find_library(const LogSubject& subject, const Observat
         *built_for, *there, *built_for)));
     return mismatch;
   }
-  // Nothing says which ROCm is there: none, or another one.
+  // Nothing tells which ROCm is installed; it may be none, or another one.
   const auto current = major_of(subject.tables.current_rocm);
   mismatch.confidence = was_current(*built_for, date_of(subject.log)) ? 0.3
                         : current && *built_for + 3 < *current        ? 0.55
@@ -102,7 +102,7 @@ std::optional<Hypothesis> find_symbol(const LogSubject& subject, const Observati
   return mismatch;
 }
 
-// "version `hip_6.2' not found": the library that is loaded is older than what was compiled.
+// "version `hip_6.2' not found" means that the loaded library is older than the one at compilation.
 std::optional<Hypothesis> find_symbol_version(const LogSubject& subject, const Observation& seen) {
   const std::string name = to_lower(seen.value("version"));
   if (!contains_any(name, {"hip_", "rocr_", "roc", "amd_comgr", "hsa"})) return std::nullopt;

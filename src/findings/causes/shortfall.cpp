@@ -10,7 +10,8 @@
 namespace headroom::findings {
 namespace {
 
-// What a job has on the card besides its tensors: context, code objects, the libraries' workspaces.
+// The memory that a job needs on the card besides its tensors: context, code objects, the
+// libraries' workspaces.
 Bytes overhead(Bytes capacity) {
   return std::max(768_MiB, Bytes{capacity.value / 20});
 }
@@ -28,7 +29,7 @@ Reading over_allowance(const FailedAllocation& failed) {
 }
 
 Reading larger_than_card(const FailedAllocation& failed) {
-  // An amount beyond all reason is rather a slip in the program than its need.
+  // An absurd amount is probably a mistake in the program and not its need.
   const bool absurd = failed.asked->value / 30 > failed.capacity->value;
   return {Shortfall::larger_than_card, absurd ? 0.6 : 0.9,
           fmt::format("{} is asked for in one piece; the whole card has {}.",
@@ -36,7 +37,7 @@ Reading larger_than_card(const FailedAllocation& failed) {
           Shortfall::unknown, 0};
 }
 
-// Free exceeds the request, and it was refused all the same.
+// More is free than was requested, and yet the request was refused.
 Reading refused(const FailedAllocation& failed) {
   const Bytes idle = failed.idle.value_or(Bytes{});
   Reading reading = {Shortfall::refused_with_room, 0.45,
@@ -80,11 +81,11 @@ Reading weigh_shares(const FailedAllocation& failed) {
     const double sure = idle >= *failed.asked && idle_part >= 0.2 ? 0.85 : 0.7;
     return {Shortfall::fragmented, sure, sum, Shortfall::own_need, std::min(own_sure, 1 - sure)};
   }
-  // Even alone on the card it would not have fitted.
+  // The job would not have fitted even alone on the card.
   const bool never_fits = own + *failed.asked > saturating_sub(capacity, overhead(capacity));
   const bool crowded = other_part >= 0.2 || (other_part >= 0.1 && own_part < 0.5);
   if (crowded && !(never_fits && other_part < 0.3)) {
-    // Without the process's own total, some of it may be the job's after all.
+    // Without the process's own total, some of it may belong to the job.
     const bool told = failed.process || failed.named_others.value > 0;
     const double sure = other_part >= 0.5   ? (told ? 0.88 : 0.78)
                         : other_part >= 0.3 ? (told ? 0.78 : 0.7)
@@ -111,7 +112,8 @@ Reading read_figures(const FailedAllocation& failed) {
   }
   if (!failed.asked || !failed.capacity) return {};
   if (*failed.asked > *failed.capacity) return larger_than_card(failed);
-  // A few hundred MiB are no room: the driver's figure leaves out what graphics programs hold.
+  // A few hundred MiB do not count as free, because the driver's figure leaves out what graphics
+  // programs hold.
   if (failed.free && *failed.free > *failed.asked + overhead(*failed.capacity)) {
     return refused(failed);
   }

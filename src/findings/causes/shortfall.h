@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the figures of a failed allocation add up to, in one place: what is not free and not the
-// job's own is held by others; what PyTorch has reserved and not given out is lost to
-// fragmentation; what the job itself allocated is its need; a limit below the card is a limit.
+// Adds up the figures of a failed allocation. Memory that is neither free nor the job's own is held
+// by others; what PyTorch has reserved but does not use is lost to fragmentation; what the job
+// itself allocated is its need; and a limit may lie below the card's size.
 #pragma once
 
 #include <string>
@@ -13,21 +13,21 @@ namespace headroom::findings {
 enum class Shortfall {
   unknown,            // Too few figures.
   larger_than_card,   // The request alone exceeds the card.
-  over_allowance,     // A limit of the process, below the card.
-  fragmented,         // What the allocator keeps idle would have served it.
+  over_allowance,     // A limit of the process, below the card's size.
+  fragmented,         // The allocator's idle memory would have been enough.
   own_need,           // The job's own memory fills the card.
-  others,             // Somebody else's memory does.
-  refused_with_room,  // Plainly enough was free, by the program's own figures.
+  others,             // Other processes' memory fills it.
+  refused_with_room,  // By the program's own figures enough was free.
 };
 
 struct Reading {
   Shortfall shortfall = Shortfall::unknown;
   double sure = 0;
   std::string sum;                        // The arithmetic in words.
-  Shortfall second = Shortfall::unknown;  // What it might be instead.
+  Shortfall second = Shortfall::unknown;  // The next best explanation.
   double second_sure = 0;
 
-  // How sure the figures make one explanation; 0 if they speak for others.
+  // How sure an explanation is by the figures; 0 if they speak for another.
   double of(Shortfall one) const {
     if (shortfall == one) return sure;
     return second == one ? second_sure : 0;

@@ -6,7 +6,7 @@
 
 namespace headroom::findings {
 
-// Empty for an id that is none of causes.md's.
+// Empty for an id that is not in docs/causes.md.
 std::string_view telltale(std::string_view cause);
 
 }  // namespace headroom::findings

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of the cause rules: the whole road from a log's text to the answer.
+// For tests of the cause rules: goes the whole way from a log's text to the answer.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ inline const Tables& tables() {
   return all;
 }
 
-// `stated` is a JSON object of contracts.md's keys.
+// `stated` is a JSON object with the keys of docs/logs.md.
 inline LogDiagnosis diagnose(std::string_view log, std::string_view stated = "{}") {
   logs::Observations observations;
   logs::LogReader reader(tables().matcher, observations, 0, "job.log");

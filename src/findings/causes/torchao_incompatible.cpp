@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchao-incompatible: torchao, or torchtune on top of it, does not fit the installed torch. Its
-// releases follow torch's closely; the error comes up wherever a library imports it.
+// torchao-incompatible: torchao, or torchtune on top of it, does not fit the installed torch. Each
+// release needs certain releases of torch; the error appears wherever a library imports torchao.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using logs::Observation;
 
-// torchao takes low-bit types that older releases of torch do not have.
+// torchao uses low-bit types that older releases of torch do not have.
 bool is_low_bit_type(std::string_view name) {
   for (const std::string_view head : {"int", "uint", "float8", "float4"}) {
     if (!name.starts_with(head)) continue;
@@ -31,7 +31,7 @@ bool is_of_torchao(std::string_view path) {
          whole.find("/torchtune/") != std::string::npos;
 }
 
-// A frame of torchao or torchtune shortly before an exception of an import.
+// Finds a frame of torchao or torchtune shortly before an import error.
 const Observation* find_frame(const LogSubject& subject, const Observation& error) {
   for (const Observation* frame : subject.log.of("traceback-frame")) {
     const bool near =
@@ -41,8 +41,8 @@ const Observation* find_frame(const LogSubject& subject, const Observation& erro
   return nullptr;
 }
 
-// An exception while torchao itself is imported: its modules name things of torch that this one
-// does not have, whatever the words are.
+// Finds an exception during the import of torchao itself, whatever its message: torchao's modules
+// use names that this torch does not have.
 const Observation* fails_to_import(const LogSubject& subject) {
   for (const Observation* error : subject.log.of("python-exception")) {
     bool usual = false;

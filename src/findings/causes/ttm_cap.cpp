@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ttm-cap: an APU's pool is half of the RAM, which is TTM's default and nobody's choice. gttsize
-// raises what graphics may use and not this; a pages_limit that came too late is not in force.
+// ttm-cap: an APU's pool is half of the RAM, which is TTM's default and was not chosen by anybody.
+// gttsize raises only what graphics may use; a pages_limit that was set too late is not in force.
 #include <fmt/format.h>
 
 #include "findings/causes/amounts.h"
@@ -11,7 +11,7 @@
 namespace headroom::findings {
 namespace {
 
-// The card's size reads as all of the RAM, and the job stopped at half of it.
+// Whether the card's reported size is all of the RAM and the job stopped at half of it.
 bool stopped_at_half(const LogSubject& subject, const ApuPool& pool) {
   const auto failed = failed_allocation(subject);
   if (!failed || !failed->capacity || !failed->allocated || !failed->free) return false;
@@ -25,15 +25,15 @@ bool stopped_at_half(const LogSubject& subject, const ApuPool& pool) {
 double sure_of(const LogSubject& subject, const ApuPool& pool) {
   if (pool.limit_is(pool.pages_limit)) return 0;
   if (!pool.limit_is_half_of_ram()) return stopped_at_half(subject, pool) ? 0.55 : 0;
-  // A larger carve-out that lies idle is the kernel's doing or gttsize's.
+  // If a larger carve-out lies idle, the kernel or gttsize is the reason.
   if (pool.carve_out_is_idle()) return 0.5;
   if (pool.pages_limit) return 0.7;
   if (pool.failure != nullptr) {
-    // More than the RAM has is the job's size, whatever the limit.
+    // If the job asks for more than the RAM, it is too big under any limit.
     const bool beyond = pool.asked && pool.ram && *pool.asked > *pool.ram;
     return beyond ? 0.6 : 0.88;
   }
-  // Nothing ran out of memory here. A setting shows that somebody wanted more all the same.
+  // Nothing ran out of memory here, but a setting shows that a person wanted more.
   if (subject.log.first_with(knowledge::Role::failure) != nullptr) return 0.3;
   return pool.gttsize ? 0.8 : 0.5;
 }

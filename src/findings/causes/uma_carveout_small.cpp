@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// uma-carveout-small: an APU whose program counts or gets the BIOS carve-out alone. Kernels before
+// uma-carveout-small: on an APU the program sees or gets only the BIOS carve-out. Kernels before
 // 6.10 give hipMalloc nothing else, and some programs read nothing else.
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 namespace headroom::findings {
 namespace {
 
-// From here on hipMalloc takes system memory where the carve-out is the smaller one.
+// Whether the kernel is new enough that hipMalloc uses system memory if the carve-out is smaller.
 bool takes_system_memory(const Scene& scene) {
   const auto version =
       scene.machine.kernel ? facts::parse_kernel_version(*scene.machine.kernel) : std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// unsupported-option: an option, a number format or a back-end is forced that this build or this
-// GPU does not have. A warning that falls back by itself is no failure.
+// unsupported-option: a program is forced to use an option, a number format or a back-end that this
+// build or this GPU does not have. A warning with an automatic fallback is no failure.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -43,7 +43,7 @@ constexpr Form forms[] = {
      "leave --xformers out: PyTorch's own attention needs none; pip uninstall xformers"},
 };
 
-// Ignored where it is not supported, so it matters only for what it was set for.
+// expandable_segments is ignored if it is not supported, so this matters only for fragmentation.
 std::optional<Hypothesis> find_expandable(const LogSubject& subject) {
   const Observation* seen = subject.log.first("expandable-segments-refused");
   if (seen == nullptr) return std::nullopt;
@@ -65,9 +65,9 @@ std::optional<Hypothesis> find_expandable(const LogSubject& subject) {
   return option;
 }
 
-// A variable that switches an add-on's kernels on, by the name that the add-on's files have.
+// A variable that switches an add-on's kernels on, and the name in the add-on's files.
 struct Switch {
-  std::string_view setting;  // And all that begin with it.
+  std::string_view setting;  // Matches all that begin with it.
   std::string_view add_on;
 };
 constexpr Switch switches[] = {
@@ -95,7 +95,7 @@ const facts::Setting* switch_for(const LogSubject& subject, const Observation& r
   return nullptr;
 }
 
-// An add-on says that it has no kernels for this GPU, and a variable is what asks for it.
+// An add-on says that it has no kernels for this GPU, and a variable asks for the add-on.
 std::optional<Hypothesis> find_switched_on(const LogSubject& subject) {
   for (const char* id : {"target-refused", "attention-supports-only"}) {
     for (const Observation* refused : subject.log.of(id)) {
@@ -125,7 +125,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (auto forced = find_switched_on(subject)) best = std::move(forced);
   for (const Form& form : forms) {
     const Observation* seen = nullptr;
-    // What a program says in passing, it does without.
+    // A program that only mentions it works without it.
     for (const Observation* one : subject.log.of(form.id)) {
       if (seen == nullptr && !one->is_remark()) seen = one;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// vram-held-by-other: a living process holds the memory that the job wants. It is named in a
-// process list, or it must exist: the card is fuller than the job can account for, and nothing
-// says that a job was killed before. ROCm's own "free" leaves graphics programs out.
+// vram-held-by-other: a living process holds the memory that the job wants. A process list names
+// it, or it must exist because the card is fuller than the job explains and no job was killed
+// before. ROCm's own "free" leaves graphics programs out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ void keep_surest(Claim& claim, Claim other) {
   if (other.seen != nullptr && other.sure > claim.sure) claim = std::move(other);
 }
 
-// The driver counts the same memory, and less than half of that in use.
+// Whether the driver counts less than half of that memory as in use.
 bool driver_denies(const DeviceMemory& memory, const FailedAllocation& failed) {
   if (!memory.vram_used || !memory.vram_total || !failed.capacity) return false;
   const double same = part_of(memory.vram_total->amount, *failed.capacity);
@@ -32,7 +32,7 @@ bool driver_denies(const DeviceMemory& memory, const FailedAllocation& failed) {
          memory.vram_used->amount.value < failed.unaccounted().value_or(Bytes{}).value / 2;
 }
 
-// llama.cpp's buffers would fit an empty card, and one was refused.
+// llama.cpp's buffers would fit into an empty card, and yet one was refused.
 Claim of_buffers(const DeviceMemory& memory, const FailedAllocation& failed) {
   const bool told = failed.allocated && failed.asked && failed.capacity && !failed.free;
   if (!told || memory.unified) return {};
@@ -45,7 +45,7 @@ Claim of_buffers(const DeviceMemory& memory, const FailedAllocation& failed) {
           failed.seen};
 }
 
-// TensorFlow took the card with so much memory, and could not get it a moment later.
+// TensorFlow reported that much memory, and could not get it a moment later.
 Claim of_tensorflow(const LogSubject& subject) {
   const logs::Observation* wish = subject.log.first("tf-alloc");
   const logs::Observation* device = subject.log.first("tf-device");
@@ -60,16 +60,16 @@ Claim of_tensorflow(const LogSubject& subject) {
           "The memory that was reported free is taken: another process has it.", wish};
 }
 
-// What the message's own figures leave unaccounted for.
+// The message's own figures leave memory unaccounted for.
 Claim of_figures(const LogSubject& subject, const DeviceMemory& memory,
                  const FailedAllocation& failed) {
   const Reading reading = read_figures(failed);
   double sure = reading.of(Shortfall::others);
   const auto others = failed.unaccounted();
-  // vLLM looks before it takes anything: all that is in use is somebody's.
+  // vLLM checks before it takes anything, so everything in use belongs to others …
   if (failed.seen->id() == "vllm-startup-memory" && others && *others >= 512_MiB) {
     sure = std::max(sure, 0.55);
-    // … unless it had taken it a moment before.
+    // … unless vLLM itself took it a moment before.
     if (subject.log.seen("vllm-kv-memory")) sure = std::min(sure, 0.45);
   }
   if (sure <= 0 || driver_denies(memory, failed)) return {};
@@ -80,7 +80,7 @@ Claim of_figures(const LogSubject& subject, const DeviceMemory& memory,
           reading.sum, failed.seen};
 }
 
-// The driver counts memory in use that the job does not have, and the request does not fit beside.
+// The driver counts memory in use that is not the job's, and the request does not fit beside it.
 Claim of_driver(const DeviceMemory& memory, const FailedAllocation& failed) {
   if (!memory.vram_used || !memory.vram_total || memory.unified) return {};
   const Bytes used = memory.vram_used->amount, total = memory.vram_total->amount;
@@ -102,7 +102,7 @@ Claim of_driver(const DeviceMemory& memory, const FailedAllocation& failed) {
       memory.vram_used->seen};
 }
 
-// A process list names somebody else.
+// A process list names another process.
 Claim of_list(const LogSubject& subject, const DeviceMemory& memory) {
   const auto failed = failed_allocation(subject);
   const SeenHolder* largest = nullptr;
@@ -110,7 +110,7 @@ Claim of_list(const LogSubject& subject, const DeviceMemory& memory) {
     if (largest == nullptr || one.vram > largest->vram) largest = &one;
   }
   if (largest == nullptr || !failed) return {};
-  // After a kill it may be what is left of the job.
+  // After a kill this may be the rest of the job.
   const logs::Observation* kill = subject.log.first("job-killed");
   if (kill != nullptr && is_before(*kill, *failed->seen)) return {};
   if (largest->told && largest->vram < 1_GiB) return {};
@@ -151,8 +151,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     held.evidence.push_back(show(subject, *idle));
   }
   if (memory.no_processes != nullptr) {
-    // On the host a list without compute processes leaves graphics programs; in a container it
-    // leaves everything outside of it, too.
+    // If a list has no compute processes, graphics programs may hold the memory; in a container, so
+    // may everything outside of it.
     held.confidence = std::min(claim.sure, subject.scene.machine.in_container() ? 0.77 : 0.7);
     held.reasons.emplace_back(
         "The list of compute processes is empty: the holder is on the host or in another "

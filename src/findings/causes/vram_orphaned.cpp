@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // vram-orphaned: memory stays taken after its owner has gone. Three signs together prove it: the
-// driver counts memory in use, no process has it, and a job was killed or the driver stumbled
-// before. A worker that outlived its killed parent is the living form of the same.
+// driver counts memory in use, no process has it, and a job was killed or the driver failed before.
+// A worker that survives its killed parent counts as well.
 #include <fmt/format.h>
 #include <re2/re2.h>
 
@@ -18,8 +18,8 @@ namespace {
 
 using logs::Observation;
 
-// A job that ended before `now` and before its time, or the kernel's own trouble with ending it,
-// which may be told later.
+// Finds a job that was ended early, before `now`, or the kernel's trouble with ending one, which
+// may be logged later.
 const Observation* violent_end(const logs::Observations& log, const Observation& now) {
   for (const char* id : {"driver-oops", "process-defunct", "ipc-orphan"}) {
     if (const Observation* one = log.first(id)) return one;
@@ -28,7 +28,7 @@ const Observation* violent_end(const logs::Observations& log, const Observation&
   return end != nullptr && is_before(*end, now) ? end : nullptr;
 }
 
-// How much is taken while nobody is there: by the driver's count, else by the job's figures.
+// How much is taken without any process, by the driver's count or else by the job's figures.
 std::optional<SeenAmount> taken(const LogSubject& subject, const DeviceMemory& memory) {
   const auto& used = memory.unified ? memory.gtt_used : memory.vram_used;
   const auto& total = memory.unified ? memory.gtt_total : memory.vram_total;
@@ -40,7 +40,7 @@ std::optional<SeenAmount> taken(const LogSubject& subject, const DeviceMemory& m
   return SeenAmount{failed->unaccounted().value_or(Bytes{}), failed->seen};
 }
 
-// Names of processes that jobs leave behind.
+// Whether a process has a name of those that jobs leave behind.
 bool is_worker(const std::string& program) {
   for (const char* known : {"python", "VLLM::", "ray::", "pt_", "sglang", "torchrun", "UNKNOWN"}) {
     if (program.find(known) != std::string::npos) return true;
@@ -56,7 +56,7 @@ struct Claim {
 
 std::optional<Claim> without_owner(const LogSubject& subject, const DeviceMemory& memory) {
   const auto amount = taken(subject, memory);
-  // Monitoring services have every GPU open and nothing of its memory.
+  // Monitoring services have every GPU open but use none of its memory.
   const Observation* nobody =
       memory.no_processes != nullptr ? memory.no_processes : memory.holders_without_memory();
   if (nobody == nullptr || !amount) return std::nullopt;
@@ -64,13 +64,13 @@ std::optional<Claim> without_owner(const LogSubject& subject, const DeviceMemory
   const Observation* end = violent_end(subject.log, *nobody);
   const bool by_driver = amount->seen->id() != "torch-oom";
   claim.sure = subject.log.seen("driver-oops") ? 0.93 : end != nullptr ? 0.85 : 0.6;
-  // All who have the GPU open are listed, which leaves out graphics programs alone.
+  // The list has every process with the GPU open, except graphics programs.
   const bool all_told = memory.no_processes == nullptr && !memory.unified;
   if (all_told) claim.sure = std::max(claim.sure, 0.72);
   if (!by_driver) claim.sure -= 0.1;
-  // The host's processes are out of sight in a container.
+  // In a container the host's processes are invisible.
   if (subject.scene.machine.in_container()) claim.sure -= end == nullptr ? 0.15 : 0.1;
-  // vLLM's own check may count what it took itself a moment before.
+  // vLLM's own check may count memory that it took itself a moment before.
   if (amount->seen->id() == "vllm-startup-memory") {
     claim.sure = end != nullptr ? 0.7 : all_told ? 0.6 : 0.4;
   }
@@ -81,11 +81,11 @@ std::optional<Claim> without_owner(const LogSubject& subject, const DeviceMemory
   return claim;
 }
 
-// ps says that the parent of `pid` is PID 1: whoever started it is gone.
+// Finds the output of ps in which the parent of `pid` is PID 1, so its real parent is gone.
 const Observation* adopted(const logs::Observations& log, const std::string& pid) {
   static const RE2 chosen(R"( -\w*o ?([\w,]+))");
   for (const Observation* one : log.of("parent-row")) {
-    std::string columns = "uid,pid,ppid";  // Those of ps -ef.
+    std::string columns = "uid,pid,ppid";  // The columns of `ps -ef`.
     RE2::PartialMatch(one->text, chosen, &columns);
     const auto names = split(columns, ',');
     const auto place_of = [&](std::string_view name) {
@@ -95,7 +95,7 @@ const Observation* adopted(const logs::Observations& log, const std::string& pid
     for (const std::string& line : one->output) {
       const auto words = split_words(line);
       if (parent >= words.size() || words[parent] != "1") continue;
-      // Asked for one process (-p), its own number need not be told.
+      // If ps was asked for one process (-p), its number need not be in the output.
       const bool is_it =
           own < names.size() ? words[own] == pid : one->text.find(pid) != std::string::npos;
       if (is_it) return one;
@@ -104,7 +104,7 @@ const Observation* adopted(const logs::Observations& log, const std::string& pid
   return nullptr;
 }
 
-// A worker of the killed job lives on, and has the GPU open.
+// A worker of the killed job is still alive and has the GPU open.
 std::optional<Claim> left_behind(const LogSubject& subject, const DeviceMemory& memory) {
   const bool failed = failed_allocation(subject).has_value();
   for (const SeenHolder& one : memory.holders) {

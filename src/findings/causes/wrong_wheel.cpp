@@ -25,14 +25,14 @@ void take(Sign& best, const Observation* seen, double confidence) {
   if (seen != nullptr && confidence > best.confidence) best = {seen, confidence};
 }
 
-// A line by which a program for CUDA shows itself.
+// Finds a line that shows that the program was built for CUDA.
 Sign find_sign(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   const bool rocm_build = subject.scene.torch_rocm.known();
   Sign best;
   take(best, log.first("torch-without-cuda"), rocm_build ? 0.6 : 0.9);
   if (const auto* seen = log.first("no-nvidia-driver")) {
-    // ROCm's builds say "No HIP GPUs" in the same place.
+    // ROCm's builds say "No HIP GPUs" instead.
     const bool both = seen->text.find("No CUDA GPUs") != std::string::npos;
     take(best, seen, both ? (rocm_build ? 0.15 : 0.75) : (rocm_build ? 0.6 : 0.88));
   }
@@ -50,7 +50,7 @@ Sign find_sign(const LogSubject& subject) {
     const bool cuda = seen->text.find("+cu") != std::string::npos;
     take(best, seen, cuda ? 0.75 : 0.5);
   }
-  // vLLM also says it where amdsmi is missing.
+  // vLLM also says so if amdsmi is missing.
   const bool excused = rocm_build || log.seen("rocm-platform-refused");
   take(best, log.first("no-platform"), excused ? 0.25 : 0.6);
   take(best, log.first("torch-sees-no-gpu"), rocm_build ? 0.1 : 0.4);
@@ -109,7 +109,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     confidence = sign.seen != nullptr ? std::max(0.93, confidence) : failed ? 0.6 : 0.5;
   }
   if (confidence <= 0) return std::nullopt;
-  // Without a word of an AMD GPU such a line may be anybody's.
+  // Without a sign of an AMD GPU such a line may be from any machine.
   const bool amd = subject.scene.vendor && *subject.scene.vendor == Vendor::amd;
   Hypothesis wrong;
   wrong.confidence = amd ? confidence : std::min(confidence, 0.45);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: a GPU's driver with real contents, in a memory file, and a clock of its own. It keeps
-// the rules that HIP has (addresses at odd places, one unmap per map, no access before it is
-// allowed) and has the faults that HIP was reported to have, one at a time.
+// For tests: a GPU's driver whose memory has real contents, in a memory file, with a clock of its
+// own. It has HIP's rules (ranges at odd addresses, one unmap per map, no access before it is
+// allowed) and one at a time of the faults that were reported of HIP.
 #pragma once
 
 #include <fcntl.h>
@@ -26,18 +26,18 @@ enum class Fault : std::uint8_t {
   none,
   zeros_after_mapping,         // For 1.5 ms a new mapping reads zeros and loses stores.
   live_data_zeroed,            // Every 144 maps a page that is mapped reads zeros.
-  contents_lost_by_remapping,  // Of one page in 16.
+  contents_lost_by_remapping,  // One page in 16 loses them.
   hang,                        // The 30th map never returns.
   crash,                       // The 30th map ends the process.
-  tail_access_refused,         // Only from where the mapped pages begin.
-  first_mapping_only,          // Access only from the base of a range.
-  access_sometimes_refused,    // Two times in a row, then a while not.
+  tail_access_refused,         // Access is granted only from where the mapped pages begin.
+  first_mapping_only,          // Access is granted only from the base of a range.
+  access_sometimes_refused,    // Refused twice in a row, then granted for a while.
   some_sizes_refused,
-  map_lies,  // Every tenth map says that it worked, and nothing is mapped.
-  aliasing,  // Every 16th page is the one before.
+  map_lies,  // Every tenth map reports success but maps nothing.
+  aliasing,  // Every 16th page shares the memory of the page before it.
   range_not_freed,
-  memory_not_returned,       // Until the addresses are free.
-  memory_info_inconsistent,  // More is free than there is.
+  memory_not_returned,       // It stays taken until the addresses are freed.
+  memory_info_inconsistent,  // It reports more free memory than there is.
   single_pages_only,
   memory_info_refused,
 };
@@ -46,8 +46,8 @@ class FakeDriver final : public Driver {
  public:
   static constexpr std::uint64_t total_bytes = std::uint64_t{512} << 20U;
 
-  // `left` is told, when the driver ends, how many ranges, pages, mappings, allocations and events
-  // nobody gave back.
+  // When the driver is destroyed, it stores in `left` how many ranges, pages, mappings, allocations
+  // and events were not given back.
   explicit FakeDriver(Fault fault = Fault::none, std::size_t* left = nullptr)
       : fault_(fault), left_(left), file_(::memfd_create("headroom-fake-gpu", MFD_CLOEXEC)) {}
   FakeDriver(const FakeDriver&) = delete;
@@ -60,11 +60,11 @@ class FakeDriver final : public Driver {
     ::close(file_);
   }
 
-  // From now on what a backend needs for this call is refused, and nothing is done; nothing: for no
-  // call.
+  // From now on everything that a backend needs for this call is refused without effect; nullopt
+  // refuses nothing.
   void refuse(std::optional<BackendCall> call) { refused_call_ = call; }
   void set_fault(Fault fault) { fault_ = fault; }
-  // From now on ranges begin where no page does, as HIP's do.
+  // From now on ranges do not begin at a page, as with HIP.
   void place_oddly() { places_oddly_ = true; }
 
   std::string_view name() const override { return "a fake driver"; }
@@ -253,7 +253,7 @@ class FakeDriver final : public Driver {
   }
   std::size_t events() const { return events_.size(); }
   std::uint64_t memory_info_calls() const { return memory_info_calls_; }
-  // To reserve, create, map, allow and unmap.
+  // How many calls there were to reserve, create, map, allow and unmap.
   std::uint64_t virtual_memory_calls() const { return virtual_memory_calls_; }
 
   Status copy_in(std::uint64_t to, const void* from, std::uint64_t bytes) override {
@@ -289,8 +289,8 @@ class FakeDriver final : public Driver {
     std::uint64_t page = 0;
     std::uint64_t offset = 0;  // In the handle's memory.
     bool accessible = false;
-    bool nothing = false;             // A map that lied.
-    std::uint64_t settles_at_ns = 0;  // Until then zeros are there instead of the page.
+    bool nothing = false;             // The map reported success but mapped nothing.
+    std::uint64_t settles_at_ns = 0;  // Until then it reads as zeros.
   };
 
   static void* pointer(std::uint64_t address) {
@@ -312,7 +312,7 @@ class FakeDriver final : public Driver {
     for (const auto& [address, size] : plain_) bytes += size;
     return bytes;
   }
-  // 0 where the address is in none.
+  // Returns 0 if the address is in no range.
   std::uint64_t range_of(std::uint64_t address) const {
     auto range = ranges_.upper_bound(address);
     if (range == ranges_.begin()) return 0;
@@ -323,7 +323,7 @@ class FakeDriver final : public Driver {
     ::mmap(pointer(address), page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_,
            static_cast<off_t>(pages_[mapping.page].place + mapping.offset));
   }
-  // 64 KiB in the middle, which only who reads all of it sees.
+  // Clears 64 KiB in the middle, which is noticed only by reading the whole page.
   void clear(std::uint64_t page) {
     ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                 static_cast<off_t>(pages_[page].place + page_bytes / 2), off_t{64} << 10U);
@@ -378,7 +378,7 @@ class FakeDriver final : public Driver {
   std::size_t* left_;
   int file_;
   std::uint64_t now_ns_ = 0;
-  std::uint64_t kept_bytes_ = 0;  // Destroyed, and not given back.
+  std::uint64_t kept_bytes_ = 0;  // Destroyed, but not returned.
   std::uint64_t maps_ = 0;
   std::uint64_t access_calls_ = 0;
   std::uint64_t memory_info_calls_ = 0;
@@ -386,7 +386,7 @@ class FakeDriver final : public Driver {
   std::uint64_t last_page_ = 0;
   std::uintptr_t last_event_ = 0;
   struct Pages {
-    std::uint64_t place = 0;  // In the file.
+    std::uint64_t place = 0;  // Its offset in the file.
     std::uint64_t bytes = 0;
   };
   std::uint64_t file_bytes_ = page_bytes;

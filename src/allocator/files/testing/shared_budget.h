@@ -50,7 +50,7 @@ class SharedBudget : public ::testing::Test {
   std::string path_;
 };
 
-// A child that does something and then waits to be killed; it is gone with this object.
+// A child that does some work and then waits to be killed; this object's destructor kills it.
 class Child {
  public:
   explicit Child(const std::function<void()>& work) {
@@ -72,7 +72,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Whether the work was done, rather than the process dead.
+  // Waits for the work. Returns false if the child died instead of finishing it.
   bool wait_done() const {
     char byte = 0;
     return ::read(done_, &byte, 1) == 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests: plays a program to an IterationFinder, remembers all of it, and compares each
-// iteration that is found with what was really asked for.
+// iteration that is found with what was really requested.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class FinderProgram {
   }
   void pass(std::uint64_t bytes, StreamId stream = 0) { free(allocate(bytes, stream)); }
 
-  // The sizes, in blocks, of the iterations found so far, and where each ended.
+  // The sizes, in blocks, of the iterations found so far, and where each of them ended.
   const std::vector<std::size_t>& found() const { return found_; }
   const std::vector<std::size_t>& ends() const { return ends_; }
   std::size_t allocations() const { return log_.size(); }
@@ -50,7 +50,7 @@ class FinderProgram {
   }
 
   IterationFinder finder_;
-  Iteration log_;  // With times of death since the beginning.
+  Iteration log_;  // `dies` counts from the beginning of the program.
   std::vector<std::size_t> found_;
   std::vector<std::size_t> ends_;
 };

@@ -15,7 +15,7 @@
 
 namespace headroom::allocator {
 
-// What a shard does with a planner.
+// Uses a planner as a shard does.
 class Player {
  public:
   struct Block {
@@ -75,7 +75,7 @@ class Player {
 
   static constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
-  // A step of 48 blocks whose activations are of `unit` bytes; `middle` runs at its peak.
+  // Plays a step of 48 blocks with activations of `unit` bytes; `middle` runs at its peak.
   void step(std::uint64_t unit = mib, const std::function<void()>& middle = {}) {
     std::vector<std::size_t> live;
     for (int i = 0; i < 16; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: a core that keeps books only.
+// For tests: a core that only keeps records.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace headroom::allocator {
 
-// Gives endless memory, or none, and counts a miss when it is told to.
+// Has endless memory, or none, and counts a miss when it is told to.
 class ScriptedCore final : public Core {
  public:
   explicit ScriptedCore(bool breaks_up_well) : breaks_up_well_(breaks_up_well) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: what a training job asks for, step by step, as PyTorch would: several micro-batches,
-// whose gradients are made by the first of them and added to by the others, and an optimizer.
+// For tests: the requests of a training job, step by step, as PyTorch makes them. The first of
+// several micro-batches creates the gradients, the others add to them, and then an optimizer runs.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@
 namespace headroom::allocator {
 
 struct TrainingShape {
-  enum class Gradients : std::uint8_t { freed, kept };  // By zero_grad() after each step.
-  // What it makes beside its states: a temporary for all parameters at once, two for each in turn,
-  // or nothing to speak of.
+  enum class Gradients : std::uint8_t { freed, kept };  // What zero_grad() does after each step.
+  // What the optimizer allocates besides its state: a temporary for all parameters at once, two for
+  // each parameter in turn, or next to nothing.
   enum class Optimizer : std::uint8_t { all_at_once, one_by_one, fused };
 
   int micro_batches = 4;
@@ -41,7 +41,7 @@ class TrainingJob {
   }
 
   void step(const Tokens& tokens) { step_of(shape_.micro_batches, tokens); }
-  // With another number of micro-batches than the job's.
+  // Plays a step with this number of micro-batches instead of the job's.
   void step_of(int micro_batches, const Tokens& tokens) {
     for (int batch = 0; batch < micro_batches; ++batch) micro_batch(tokens(batch));
     optimize();
@@ -50,16 +50,16 @@ class TrainingJob {
   void step(std::uint64_t tokens) {
     step([=](int) { return tokens; });
   }
-  // From now on so many numbers are kept for good: losses of each micro-batch, and norms of the
-  // gradients of each step.
+  // From now on the job keeps numbers for good: so many losses of each micro-batch, and so many
+  // gradient norms of each step.
   void keep(int losses, int norms) {
     kept_losses_ = losses;
     kept_norms_ = norms;
   }
-  // The lists that they are in are cleared.
+  // Clears the lists that the kept numbers are in.
   void free_kept() { free_all(kept_); }
 
-  // Gives all of it back.
+  // Frees everything.
   void end() {
     free_all(weights_);
     free_all(gradients_);
@@ -112,7 +112,7 @@ class TrainingJob {
       if (is_first)
         gradients_.push_back(gradient);
       else
-        memory_.free(gradient);  // It was added to the one that is there.
+        memory_.free(gradient);  // It was added to the existing one.
       if (i % 4 != 3) continue;
       const std::size_t upstream = memory_.allocate(unit);
       free_all(saved.back());
@@ -159,7 +159,7 @@ inline std::string to_string(const TrainingShape& shape) {
   return text + "fused";
 }
 
-// Every kind, for parametrised tests.
+// Every kind of job, for parametrised tests.
 inline std::vector<TrainingShape> training_shapes() {
   using Gradients = TrainingShape::Gradients;
   using Optimizer = TrainingShape::Optimizer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: a flight recorder's file in memory, with a clock that goes on at each look.
+// For tests: a flight recorder's file in memory, with a clock that advances at each reading.
 #pragma once
 
 #include <gtest/gtest.h>
