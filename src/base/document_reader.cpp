@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/document.h"
 #include "base/json_text.h"
 #include "base/text.h"
 

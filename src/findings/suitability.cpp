@@ -157,8 +157,9 @@ void assess_unsupported(const Subject& subject, const facts::Gpu& gpu, const Tar
                          s.override->value);
 }
 
-// The wheel's own list first where no other test can pass without it; else a product whose result
-// is known, in both precisions that jobs use.
+// Returns the command of the deciding test. If only a wheel with this target can run, it prints the
+// wheel's list of targets; else it computes a product whose result is known, in both precisions
+// that jobs use.
 Step deciding_test(const Target* target, const Suitability& s) {
   if (target == nullptr)
     return sentence("vulkaninfo --summary   # whether Vulkan knows it; ROCm never will");

@@ -37,11 +37,11 @@ struct Suitability {
   std::vector<std::string> reasons;
   std::vector<Evidence> evidence;
   std::vector<Step> install;  // Commands and sentences, in order.
-  // The least dangerous override that is known for the target; its risk says whether to use it.
+  // The least dangerous known override for the target; its risk tells whether to use it.
   std::optional<OverrideAdvice> override;
-  std::vector<Step> instead;         // Empty where the GPU is simply fine.
+  std::vector<Step> instead;         // Empty if the GPU is simply fine.
   Step decides;                      // The command that shows whether it works here.
-  knowledge::Origin origin;          // Of the row that decided the level,
+  knowledge::Origin origin;          // The row that decided the level,
   std::vector<std::string> sources;  // and its sources, written out.
 };
 

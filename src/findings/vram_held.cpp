@@ -48,7 +48,7 @@ std::string join_names(const std::vector<std::string>& names) {
 struct Holders {
   std::vector<std::string> names;
   std::vector<std::string> pids;
-  Bytes inside, outside;  // Held by processes that are in sight, and by those that are not.
+  Bytes inside, outside;  // Held by visible processes, and by others.
   std::vector<Step> fixes;
 };
 

@@ -36,7 +36,7 @@ std::vector<Finding> find(const Subject& subject) {
                                                    : "neither HIP nor CUDA is in it")};
   finding.fix = steps_to_install_torch(subject, *gpus[0]);
   finding.next = NextCommand::fix("stack");
-  if (serves_nvidia) return {finding};  // It may be there for the other GPU: said, not blamed.
+  if (serves_nvidia) return {finding};  // It may be meant for the other GPU, so it is not blamed.
   finding.severity = Severity::error;
   finding.claim = Claim{Verdict::broken, python.named ? 0.95 : 0.8, {}};
   return {finding};

@@ -161,9 +161,9 @@ struct Points {
   int stride = 1;
 };
 
-// All of them on one distribution for each tool that makes initramfs images, and of the machines on
-// those whose fixes no distribution needs. Of the others every fifth, unless everything is wanted;
-// they begin at different ones, so that of changes that are alike every operation is broken
+// Every operation on one distribution for each tool that makes initramfs images, and on the
+// machines whose fixes no distribution needs. Every fifth on the others, unless everything is
+// wanted, and not the same ones on each: of changes that are alike every operation is broken
 // somewhere.
 Points points_on(const std::string& name) {
   for (const char* representative : {"debian-12", "fedora-42", "arch-systemd-boot", "nixos",

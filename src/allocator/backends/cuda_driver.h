@@ -13,8 +13,8 @@ namespace headroom::allocator {
 // a GPU that it can use.
 Result<int> count_cuda_gpus();
 
-// `device` is CUDA's number of the GPU. Fails with unsupported where there is no CUDA driver, no
-// such GPU, or a function missing.
+// `device` is CUDA's number of the GPU. Fails with unsupported if there is no CUDA driver or no
+// such GPU, or if a function is missing.
 Result<std::unique_ptr<Driver>> open_cuda(int device);
 
 }  // namespace headroom::allocator

@@ -31,7 +31,7 @@ class Driver {
   virtual std::string_view name() const = 0;  // "HIP", "CUDA".
   virtual Result<std::string> gpu_name() = 0;
   virtual Result<std::string> pci_address() = 0;  // "0000:03:00.0".
-  // HIP_VERSION of the runtime, or CUDA's version of the driver, as the driver gives it.
+  // The runtime's HIP_VERSION or the CUDA driver's version, as the driver gives it.
   virtual Result<int> version() = 0;
 
   // Fails and says why if virtual memory cannot even be tried.

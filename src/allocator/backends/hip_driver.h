@@ -12,8 +12,8 @@ namespace headroom::allocator {
 // GPU that it can use.
 Result<int> count_hip_gpus();
 
-// `device` is HIP's number of the GPU. Fails with unsupported where there is no HIP runtime, no
-// such GPU, or a function missing.
+// `device` is HIP's number of the GPU. Fails with unsupported if there is no HIP runtime or no such
+// GPU, or if a function is missing.
 Result<std::unique_ptr<Driver>> open_hip(int device);
 
 }  // namespace headroom::allocator

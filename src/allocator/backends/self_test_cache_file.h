@@ -19,11 +19,11 @@ std::string self_test_path(std::string_view xdg_cache_home, std::string_view hom
 // than its caller.
 std::string self_test_path_of_caller();
 
-// Empty where the file is not there. Fails where it cannot be read or makes no sense.
+// Returns an empty cache if there is no file. Fails if the file cannot be read or makes no sense.
 Result<SelfTestCache> read_self_test_cache(const std::string& path);
 
-// Adds a result to what is there, atomically. A file that makes no sense is replaced. Its folder
-// must be there. Of two processes that do so at once the later wins.
+// Adds a result to the file, atomically. A file that makes no sense is replaced; its folder must
+// exist. If two processes do this at once, the later one wins.
 Status keep_self_test_result(const std::string& path, SelfTestResult result);
 
 }  // namespace headroom::allocator

@@ -39,8 +39,8 @@ VirtualMemoryKey cuda_key(Driver& driver);
 // The key of host memory, which is the kernel's matter alone.
 VirtualMemoryKey host_key(const std::string& kernel);
 
-// HIP_VERSION as people write it: 71460850 is "7.14.60850" (hip_version.h: major · 10,000,000 +
-// minor · 100,000 + patch).
+// Returns HIP_VERSION as people write it: 71460850 is "7.14.60850" (hip_version.h: major ·
+// 10,000,000 + minor · 100,000 + patch).
 std::string hip_release(int version);
 
 }  // namespace headroom::allocator

@@ -41,8 +41,8 @@ class LockedFile {
     const std::string* path_;
     machine::Descriptor file_;
   };
-  // Waits; fails with `busy` after five seconds, because nobody holds it for a millisecond. The
-  // threads of one process queue better for a mutex of their own.
+  // Waits for the lock. Fails with `busy` after five seconds, since it is normally held for less
+  // than a millisecond. The threads of one process queue better for a mutex of their own.
   Result<Lock> lock();
 
   // Sets a mark, by locking a byte far behind the file's end. It lasts as long as this object and

@@ -45,7 +45,7 @@ class NameTable {
   void grow() HEADROOM_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
-  // By number less one; a deque never moves them.
+  // Name n is at n - 1. A deque never moves its elements.
   std::deque<std::string> names_ HEADROOM_GUARDED_BY(mutex_);
   // Open addressing, a power of two of them.
   std::vector<NameId> slots_ HEADROOM_GUARDED_BY(mutex_);

@@ -94,7 +94,7 @@ Status HeadroomAllocator::release_pool(PoolId pool) {
     drain(released);
     static_cast<void>(released.give_up(capacity_bytes(), Shard::Plan::break_up));
   }
-  // Only now may another pool have this shard.
+  // Only from here on may another pool have this shard.
   const MutexLock lock(creation_mutex_);
   std::erase_if(graph_pools_, [&](const GraphPool& each) { return each.id == pool; });
   return Done{};

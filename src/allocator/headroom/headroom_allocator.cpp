@@ -117,7 +117,8 @@ std::optional<Address> HeadroomAllocator::refuse(Shard& own, const Request& requ
 // other shards do not use; and before failing, everything.
 std::optional<Address> HeadroomAllocator::on_miss(std::size_t own, const Request& request,
                                                   std::uint64_t bytes) {
-  // One at a time: two that collect pages at once would take them from each other, and both fail.
+  // One request at a time gets here. Two that collect pages at once would take them from each
+  // other, and both would fail.
   const MutexLock lock(miss_mutex_);
   if (is_alone()) return try_hard(own, request, bytes, Shard::Plan::break_up);
   if (const auto address = borrow(own, request, bytes)) return address;
@@ -174,7 +175,8 @@ void HeadroomAllocator::free(Address address) {
     const std::size_t number = where.owner - std::size_t{1};
     Shard& first = *existing(number);
     DeferredLock lock(first.mutex());
-    // Whoever takes the lock next takes it from there; so it must be the right one.
+    // The next thread that takes this shard's lock performs the free, so this must be the right
+    // shard.
     if (!where.is_sure)
       lock.lock();
     else if (!lock.try_lock())

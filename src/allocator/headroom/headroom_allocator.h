@@ -182,7 +182,7 @@ class HeadroomAllocator final : public Policy {
       HEADROOM_REQUIRES(miss_mutex_);
   std::optional<Address> try_hard(std::size_t own, const Request& request, std::uint64_t bytes,
                                   Shard::Plan plan) HEADROOM_REQUIRES(miss_mutex_);
-  // Notes that the request of `bytes`, as rounded, was not met.
+  // Notes that the request, rounded to `bytes`, was not met.
   static std::optional<Address> refuse(Shard& own, const Request& request, std::uint64_t bytes);
   bool collect(std::size_t own, std::uint64_t bytes, Shard::Plan plan)
       HEADROOM_REQUIRES(miss_mutex_);

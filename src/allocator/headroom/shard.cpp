@@ -226,7 +226,7 @@ void Shard::wait_for_sharers(SegmentId id) {
 
 void Shard::reap_waiting(bool block) {
   unpassed_.clear();
-  // A stream's events pass in order: behind one that has not, none has.
+  // A stream's events pass in order: after one that has not passed, no later one has.
   const auto passed = [&](const auto& event) HEADROOM_REQUIRES(mutex_) {
     const StreamId stream = event.second;
     if (std::find(unpassed_.begin(), unpassed_.end(), stream) != unpassed_.end()) return false;

@@ -42,10 +42,10 @@ class Shard {
   // Whether a plan may be broken up for the memory that it holds.
   enum class Plan : std::uint8_t { keep, break_up };
 
-  // Three ways to a block of `bytes`, the rounded request, each dearer than the one before. ready:
-  // its planned place, or free memory that the stream may use at once. lend: memory that any stream
-  // may use, for a stream of another shard. hard: whatever the core can do, after ready() found
-  // nothing.
+  // Three ways to a block for a request rounded to `bytes`, each more expensive than the one
+  // before. ready() uses the planned place, or free memory that the stream may use at once. lend()
+  // gives memory that any stream may use to a stream of another shard. hard() does whatever the
+  // core can do, after ready() found nothing.
   std::optional<Address> ready(const Request& request, std::uint64_t bytes)
       HEADROOM_REQUIRES(mutex_);
   std::optional<Address> lend(const Request& request, std::uint64_t bytes)
@@ -53,11 +53,12 @@ class Shard {
   std::optional<Address> hard(const Request& request, std::uint64_t bytes, Plan plan)
       HEADROOM_REQUIRES(mutex_);
 
-  // False if the address is no live block of this shard.
+  // Return false if the address is no live block of this shard.
   bool free(Address address) HEADROOM_REQUIRES(mutex_);
   bool retag(Address address, Component tag) HEADROOM_REQUIRES(mutex_);
-  // The block is used by that stream as well: its memory is reused only when what the stream has
-  // queued at the free is done; on a stream that is being captured, when it is known to be.
+  // Notes that this stream uses the block as well: its memory is reused only when everything is
+  // done that the stream has queued at the time of the free. On a stream that is being captured
+  // this is known only after the capture.
   bool record_stream(Address address, StreamId stream) HEADROOM_REQUIRES(mutex_);
   std::optional<std::uint64_t> block_bytes(Address address) const HEADROOM_REQUIRES(mutex_);
   // Calls visit(address, bytes) for every live block.
@@ -71,14 +72,14 @@ class Shard {
   void publish(StreamId stream) HEADROOM_REQUIRES(mutex_) { core_->publish(stream); }
   // Publishes the streams that have nothing queued any more.
   void publish_idle_streams() HEADROOM_REQUIRES(mutex_);
-  // Gives what is wholly free to the other shards; see Core::give_up().
+  // Gives wholly free memory to the other shards; see Core::give_up().
   std::uint64_t give_up(std::uint64_t bytes, Plan plan) HEADROOM_REQUIRES(mutex_);
-  // The same with all of it, but the plan stays.
+  // Gives all wholly free memory; the plan stays.
   std::uint64_t trim() HEADROOM_REQUIRES(mutex_) {
     return give_up(pool_->totals().reserved_bytes, Plan::keep);
   }
-  // Whether somebody remembers addresses of free memory, as a captured graph does: as long as that
-  // is so, nothing is moved or given up.
+  // Tells the shard whether a captured graph remembers addresses of free memory. As long as it
+  // does, nothing is moved or given up.
   void remember_addresses(bool remembered) HEADROOM_REQUIRES(mutex_) {
     is_remembered_ = remembered;
   }
@@ -87,7 +88,7 @@ class Shard {
   // performs them. inbox_put() and has_mail() need no lock.
   void inbox_put(Address address);
   bool has_mail() const { return inbox_has_mail_.load(std::memory_order_acquire); }
-  // How many of them were no live blocks.
+  // Performs the frees in the inbox. Returns how many addresses were no live blocks.
   std::uint64_t drain_inbox() HEADROOM_REQUIRES(mutex_);
 
   // What is live, by component; the peak is this shard's own.
@@ -97,17 +98,16 @@ class Shard {
   Core& core() HEADROOM_REQUIRES(mutex_) { return *core_; }
   const PlanCounts& plan_counts() const HEADROOM_REQUIRES(mutex_) { return planner_.counts(); }
 
-  // For who reads the recording: that the request could not be met, and that the program has waited
-  // for the stream.
+  // Record that a request could not be met, and that the program has waited for a stream.
   void note_refusal(const Request& request, std::uint64_t bytes) HEADROOM_REQUIRES(mutex_);
   void note_synchronization(StreamId stream) HEADROOM_REQUIRES(mutex_);
 
   void add_to(HeapView& view, StreamId stream) const HEADROOM_REQUIRES(mutex_);
-  // Adds how old things are, as this shard counts: its blocks' births are such numbers.
+  // Adds HeapView::now and the beginnings of iterations, counted in this shard's births.
   void add_ages_to(HeapView& view) const HEADROOM_REQUIRES(mutex_);
   std::string broken_invariant() const HEADROOM_REQUIRES(mutex_);
-  // Memory that neither a live block nor free bytes account for: what a plan holds beyond its live
-  // blocks, and frees that wait for streams.
+  // Memory that is neither in a live block nor free: what a plan holds beyond its live blocks, and
+  // freed blocks that wait for streams.
   std::uint64_t set_aside_bytes() const HEADROOM_REQUIRES(mutex_);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How HeadroomAllocator's own files go through its shards. A visitor says that it needs the shard's
-// lock, HEADROOM_REQUIRES(shard.mutex()); it is called by its operator's name because clang 16
-// mixes up the arguments of `visit(number, shard)` when it looks for the lock.
+// How the .cpp files of HeadroomAllocator go through its shards. A visitor says that it needs the
+// shard's lock, HEADROOM_REQUIRES(shard.mutex()); it is called by its operator's name because clang
+// 16 mixes up the arguments of `visit(number, shard)` when it looks for the lock.
 #pragma once
 
 #include <algorithm>

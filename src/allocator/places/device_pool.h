@@ -48,7 +48,7 @@ class DevicePool {
   DevicePool& operator=(const DevicePool&) = delete;
 
   const Capabilities& capabilities() const { return *capabilities_; }
-  // False in a forked child: then no lock may be taken, and the memory is not there.
+  // False in a forked child, which must take no lock and does not have the memory.
   bool is_ours() const { return *alive_ != 0; }
   std::uint64_t capacity_bytes() const {
     return capacity_pages_.load(std::memory_order_relaxed) * page_bytes;

@@ -33,7 +33,7 @@ Iteration AllocationLog::since(std::uint64_t begin) const {
 bool AllocationLog::repeats(std::uint64_t begin, std::uint64_t since) const {
   require(first_ <= since && since <= begin && begin <= next(),
           "what is compared lies in the log, one before the other");
-  std::array<std::uint32_t, 4096> counts{};  // How many of which size, by hash.
+  std::array<std::uint32_t, 4096> counts{};  // How many requests of each size, by the size's hash.
   for (std::uint64_t i = since; i < begin; ++i) ++counts[hash_of(block(i).bytes)];
   std::uint64_t known = 0;
   for (std::uint64_t i = begin; i < next(); ++i) {

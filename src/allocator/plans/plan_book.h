@@ -49,7 +49,7 @@ class PlanBook {
                      const Piece& piece);
 
   bool is_empty() const { return plans_.empty(); }
-  std::uint64_t bytes() const;  // What the largest needs.
+  std::uint64_t bytes() const;  // What the largest plan needs.
   StreamId stream() const;      // Requires: not empty.
 
  private:

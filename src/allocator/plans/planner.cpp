@@ -39,7 +39,7 @@ struct Planner::Job {
   PlanPointer known;
   std::uint64_t least_bytes = 0;
   Mutex mutex;
-  PlanPointer plan HEADROOM_GUARDED_BY(mutex);  // There when it is done.
+  PlanPointer plan HEADROOM_GUARDED_BY(mutex);  // Set when the work is done.
 
   PlanPointer result() {
     const MutexLock lock(mutex);
