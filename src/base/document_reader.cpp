@@ -78,14 +78,14 @@ std::string TableReader::found_at(const Json* value) const {
   return to_line(*value);
 }
 
-void TableReader::fail_at(const Place& place, Error error) {
+void TableReader::fail_at(const Place& place, const Json* found, Error error) {
   if (reader_->failed()) return;
   const DocumentWords& words = reader_->words_;
   std::string line;
   if (reader_->lines_ != nullptr) {
     line = reader_->lines_->place(place.pointer);
     // What is not there stands on no line; the table that lacks it does.
-    const bool lacks = line.empty() && table_ != nullptr && !place_.pointer.empty();
+    const bool lacks = found == nullptr && table_ != nullptr && !place_.pointer.empty();
     if (lacks) line = reader_->lines_->place(place_.pointer);
   }
   const std::string file = words.file.empty() ? "" : words.file + ": ";
@@ -96,7 +96,7 @@ void TableReader::fail_at(const Place& place, Error error) {
 
 void TableReader::fail(std::string_view key, Errc code, const std::string& message,
                        const std::string& next) {
-  fail_at(place_of(key), {code, message, next});
+  fail_at(place_of(key), key.empty() ? table_ : find(key), {code, message, next});
 }
 
 void TableReader::wrong(std::string_view key, std::string_view expected) {
@@ -147,7 +147,7 @@ TableReader TableReader::inner(const Json* value, Place place, std::string name)
   if (!is_table) {
     const std::string& advice = words.next;
     fail_at(
-        place,
+        place, value,
         {Errc::invalid,
          fmt::format("expected {}, found {}", name_of_table(words.spelling), found_at(value)),
          advice.empty() ? "write it as a [table] followed by lines such as key = value" : advice});

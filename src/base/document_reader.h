@@ -199,7 +199,8 @@ class TableReader {
   Place place_of(const Place& list, std::size_t index) const;
   std::string found_at(const Json* value) const;
   void refuse(std::string_view key, const Wanted& wanted);
-  void fail_at(const Place& place, Error error);
+  // `found` is what stands there; null if nothing does.
+  void fail_at(const Place& place, const Json* found, Error error);
   // A reader of `value`, which must be a table; of an empty one if it is not.
   TableReader inner(const Json* value, Place place, std::string name);
 

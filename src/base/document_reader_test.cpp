@@ -159,6 +159,16 @@ TEST(DocumentReader, a_row_is_named_by_its_place_and_a_missing_key_by_its_rows_l
             "");
 }
 
+TEST(DocumentReader, a_value_that_came_from_elsewhere_has_no_line) {
+  auto document = parse_toml("[batch]\nmicro = 1\n");
+  document->value["batch"]["micro"] = 0;
+  document->lines.erase("/batch/micro");
+  DocumentReader reader(*document);
+  reader.root().table("batch").number("micro", {1, 8});
+  EXPECT_EQ(reader.finish().error().message,
+            "batch.micro: expected a whole number from 1 to 8, found 0");
+}
+
 TEST(DocumentReader, the_table_itself_can_be_wrong) {
   EXPECT_EQ(complaint("a = 1\n",
                       [](TableReader& table) {

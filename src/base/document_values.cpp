@@ -236,9 +236,10 @@ std::optional<std::string> TableReader::to_bytes(const Json* value, const Place&
       if (auto bytes = from_base64(coded->get_ref<const std::string&>())) return *std::move(bytes);
     }
   }
-  fail_at(place, {Errc::invalid,
-                  fmt::format("expected text, or {{\"base64\": …}}, found {}", found_at(value)),
-                  reader_->words_.next});
+  fail_at(
+      place, value,
+      {Errc::invalid, fmt::format("expected text, or {{\"base64\": …}}, found {}", found_at(value)),
+       reader_->words_.next});
   return std::nullopt;
 }
 

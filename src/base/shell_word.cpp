@@ -45,19 +45,18 @@ class Nesting {
   void step() {
     const char c = text_[at_];
     const Level level = open_.back();
+    const bool nests = level.close != '`';
     const bool has_next = at_ + 1 < text_.size();
     if (c == '\\') {
       at_ += 2;
     } else if (c == level.close) {
       open_.pop_back();
       ++at_;
-    } else if (level.close == '`') {
-      ++at_;
-    } else if (c == '\'' && !level.in_double_quotes) {
+    } else if (nests && c == '\'' && !level.in_double_quotes) {
       at_ = skip_single_quotes(text_, at_);
-    } else if (c == '"' || c == '`' || (c == '(' && level.close == ')')) {
+    } else if (nests && (c == '"' || c == '`' || (c == '(' && level.close == ')'))) {
       open(c, level.in_double_quotes);
-    } else if (c == '$' && has_next && (text_[at_ + 1] == '(' || text_[at_ + 1] == '{')) {
+    } else if (nests && c == '$' && has_next && (text_[at_ + 1] == '(' || text_[at_ + 1] == '{')) {
       ++at_;
       open(text_[at_], level.in_double_quotes);
     } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "change/observe.h"
 
+#include "base/require.h"
 #include "machine/checksum.h"
 
 namespace headroom::change {
@@ -32,6 +33,7 @@ Sight sight_before(const plan::Touched& touched) {
 }
 
 Sight sight_after(const plan::Touched& touched) {
+  require(touched.done, "a file has a state after a step once the step is done");
   return {touched.after, touched.after_checksum};
 }
 
@@ -68,6 +70,7 @@ Result<StepPaths> paths_of(const machine::WritableFiles& files, const plan::Step
 }
 
 const plan::Step& step_at(const plan::Change& change, std::size_t index) {
+  require(index < step_count(change), "a change has the step that is asked for");
   const std::size_t count = change.steps.size();
   return index < count ? change.steps[index] : change.on_confirm[index - count];
 }

@@ -5,6 +5,7 @@
 #include "allocator/replay/replay_history.h"
 #include "allocator/replay/snapshot_of_heap.h"
 #include "allocator/snapshot/snapshot_writer.h"
+#include "base/require.h"
 #include "report/replay_html.h"
 #include "report/replay_picture.h"
 
@@ -49,6 +50,8 @@ std::vector<machine::OutputFile> to_outputs(const ReplayFiles& files) {
 Status write_replay_files(const ReplayFiles& files, const ReplayInput& input,
                           const report::TraceFacts& facts,
                           const std::vector<report::ReplayRow>& rows) {
+  require(files.exported.empty() || !files.exports_policy || rows.size() == 1,
+          "the replay that is exported is that of one policy");
   if (!files.exported.empty()) HEADROOM_CHECK(write_export(files, input, rows.front()));
   if (!files.html.empty()) HEADROOM_CHECK(write_page(files.html, input, facts, rows));
   return Done{};

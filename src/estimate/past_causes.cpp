@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/require.h"
+
 namespace headroom::estimate {
 namespace {
 
@@ -161,6 +163,7 @@ std::optional<Amounts> amounts_of(const PastRun& run, Measure measure) {
 }
 
 double median(std::vector<double> values) {
+  require(!values.empty(), "a median is of one value at least");
   const std::size_t middle = values.size() / 2;
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle),
                    values.end());

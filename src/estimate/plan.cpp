@@ -9,6 +9,7 @@
 
 #include "allocator/models/make_policy.h"
 #include "base/bytes.h"
+#include "base/require.h"
 #include "estimate/models/parameters.h"
 #include "estimate/search.h"
 #include "estimate/setting_estimate.h"
@@ -40,6 +41,7 @@ struct Replays {
 
 // Requires: there is a capacity.
 Result<Peak> replay_capped(const Job& job, const Device& device, const Recording& recording) {
+  require(device.capacity.has_value(), "a replay within a capacity has one");
   const Bytes left = saturating_sub(*device.capacity, device.context);
   HEADROOM_TRY(auto policy, allocator::make_policy(job.device.allocator, left.value));
   return replay(recording, *policy);

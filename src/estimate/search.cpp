@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/require.h"
 #include "estimate/setting_estimate.h"
 
 namespace headroom::estimate {
@@ -197,6 +198,7 @@ Job with_batch(Job job, std::uint64_t micro) {
 
 Result<Job> choose_automatic(Job job, const Architecture& model, const Device& device,
                              const TryJob& try_job) {
+  require(job.compute.attention.has_value(), "the attention kernel is chosen first");
   const bool follows = batch_follows(job);
   const bool chooses = job.compute.checkpointing == Checkpointing::automatic;
   if (follows && !chooses) return job;
@@ -232,6 +234,7 @@ Result<Job> choose_automatic(Job job, const Architecture& model, const Device& d
 
 Result<Search> find_settings(const Job& job, const Architecture& model, const Device& device,
                              const TryJob& try_job, bool faster_only) {
+  require(device.capacity.has_value(), "settings are looked for on a device of known capacity");
   return Finder(job, model, device, try_job).run(faster_only);
 }
 

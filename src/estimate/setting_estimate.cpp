@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/require.h"
 #include "estimate/engine_support.h"
 #include "estimate/step.h"
 
@@ -28,6 +29,8 @@ Effort effort_of(const Taking& taking, const StepProfile& profile) {
 
 Result<SettingEstimator> SettingEstimator::make(const Job& job, const Architecture& model,
                                                 const Device& device) {
+  require(job.compute.attention && job.compute.checkpointing != Checkpointing::automatic,
+          "a setting names its attention kernel and its checkpointing");
   HEADROOM_CHECK(check_engine(job));
   SettingEstimator estimator(model, device);
   if (job.engine.kind == EngineKind::transformers && !model.graph) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/require.h"
 #include "estimate/models/parameters.h"
 
 namespace headroom::estimate {
@@ -139,6 +140,7 @@ double flops_per_sample(const Job& job, const Architecture& model) {
 
 double tokens_per_second(const Job& job, const Architecture& model, const Device& device,
                          const Effort& effort) {
+  require(job.batch.micro.has_value(), "a job whose speed is wanted has its micro-batch");
   const Rates& rates = rates_for(job, device);
   const auto micro = static_cast<double>(*job.batch.micro);
   const double computing = micro * flops_per_sample(job, model) / rate_of(job, rates);
@@ -152,6 +154,7 @@ double tokens_per_second(const Job& job, const Architecture& model, const Device
     const double tokens = micro * static_cast<double>(job.batch.prompt + job.batch.generate);
     return tokens / (pass + generating_seconds(job, model, rates, effort));
   }
+  require(job.batch.accumulate.has_value(), "a job whose speed is wanted has its accumulation");
   const auto passes = static_cast<double>(*job.batch.accumulate);
   const double step = passes * pass + optimizer_seconds(job, rates, effort);
   return passes * micro * static_cast<double>(job.batch.sequence) / step;

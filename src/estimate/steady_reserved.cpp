@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/require.h"
+
 namespace headroom::estimate {
 namespace {
 
@@ -74,6 +76,7 @@ class Runner {
 
 std::optional<std::uint64_t> steady_reserved_bytes(const Recording& recording,
                                                    allocator::Policy& policy) {
+  require(policy.usage().live_bytes == 0, "nothing lives in the policy before the recording");
   const auto step = last_step(recording);
   if (!step) return std::nullopt;
   Runner runner(recording, policy);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/require.h"
 #include "estimate/engine_support.h"
 #include "estimate/files/file_weights.h"
 #include "estimate/headroom_engine.h"
@@ -73,6 +74,8 @@ Peak replay(const Recording& recording, allocator::Policy& policy) {
 }
 
 Result<Recording> record_step(const Job& job, const Architecture& model, const Device& device) {
+  require(job.batch.micro && job.compute.attention,
+          "a step that is recorded has its micro-batch and its attention kernel");
   if (model.graph) return record_onnx(job, *model.graph);
   HEADROOM_CHECK(check_engine(job));
   if (job.engine.kind == EngineKind::transformers) {

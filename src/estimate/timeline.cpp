@@ -6,6 +6,7 @@
 
 #include "allocator/models/make_policy.h"
 #include "base/bytes.h"
+#include "base/require.h"
 #include "estimate/step.h"
 
 namespace headroom::estimate {
@@ -171,6 +172,8 @@ class Thinning {
 }  // namespace
 
 Timeline make_timeline(const Recording& recording, allocator::Policy& policy, std::size_t buckets) {
+  require(policy.usage().live_bytes == 0, "nothing lives in a timeline's policy at its start");
+  require(buckets > 0, "a timeline has at least one bucket");
   const Replayed replayed = replay_all(recording, policy);
   const std::vector<Range> ranges = choose_ranges(recording, replayed);
   Timeline timeline;

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/document.h"
+#include "base/require.h"
 #include "base/text.h"
 #include "report/html.h"
 #include "report/page_files.h"
@@ -150,6 +151,7 @@ class Page {
 
 std::string to_html(const TraceFacts& trace, const std::optional<SnapshotFacts>& snapshot,
                     const std::vector<ReplayPicture>& pictures) {
+  require(!pictures.empty(), "a page has a picture at least");
   return Page(trace, snapshot, pictures).run();
 }
 

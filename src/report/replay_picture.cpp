@@ -9,6 +9,7 @@
 #include "allocator/models/counting_device.h"
 #include "allocator/replay/address_ranges.h"
 #include "base/bytes.h"
+#include "base/require.h"
 
 namespace headroom::report {
 namespace {
@@ -39,6 +40,7 @@ class Places {
     const auto after =
         std::upper_bound(starts_.begin(), starts_.end(), address,
                          [](std::uint64_t a, const Start& start) { return a < start.address; });
+    require(after != starts_.begin(), "a block had the address whose place is wanted");
     return std::prev(after)->place + address - std::prev(after)->address;
   }
   std::uint64_t bytes() const { return bytes_; }
@@ -84,6 +86,7 @@ double area(const DrawnBlock& block) {
 
 ReplayPicture make_replay_picture(ReplayRow row, const ReplayHistory& history,
                                   std::size_t most_pieces, std::size_t most_blocks) {
+  require(most_pieces > 0 && most_blocks > 0, "a picture may have a piece and a block at least");
   ReplayPicture picture;
   picture.row = std::move(row);
   picture.events = history.held.size();

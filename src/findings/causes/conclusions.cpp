@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/require.h"
 #include "base/text.h"
 #include "findings/causes/collective_signs.h"
 #include "findings/causes/missing_evidence.h"
@@ -106,6 +107,7 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
 
 Hypothesis conclude_not_amd(const LogSubject& subject) {
   const facts::Fact<Vendor>& vendor = subject.scene.vendor;
+  require(vendor.known() && *vendor != Vendor::amd, "the vendor is known and is not AMD");
   Hypothesis other;
   // Words of AMD's software in the log contradict what was said about the machine.
   other.confidence = subject.log.seen("amd-words") ? 0.75 : 0.9;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/boot/grub_environment.h"
 
+#include "base/require.h"
 #include "base/text.h"
 
 namespace headroom::plan {
@@ -46,6 +47,8 @@ std::string environment_tool(const facts::BootSetup& boot) {
 }
 
 Step choose_for_next_boot(const facts::BootSetup& boot, const std::string& entry) {
+  require(!reboot_tool(boot).empty() && !environment_tool(boot).empty(),
+          "the machine has the tools that choose GRUB's next entry");
   const std::string path = environment_path(boot);
   Command command;
   command.argv = {reboot_tool(boot), entry};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/require.h"
 #include "base/text.h"
 #include "plan/fixes/places.h"
 
@@ -126,6 +127,7 @@ std::optional<std::uint64_t> number_of_user(const FixSubject& subject, std::stri
 }
 
 std::vector<Step> steps_to_join(const FixSubject& subject, const std::vector<std::string>& groups) {
+  require(!subject.options.user.empty(), "the user who joins a group is known");
   std::vector<Step> steps;
   copy_from_image(subject, groups, steps);
   for (const std::string& group : groups) steps.push_back(join_group(subject, group));
