@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/document.h"
 #include "base/document_reader.h"
 #include "base/encoding.h"
 #include "base/text.h"

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/document.h"
 #include "base/document_reader.h"
 #include "base/text.h"
 #include "knowledge/embedded.h"

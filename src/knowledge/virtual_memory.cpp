@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/document.h"
 #include "base/document_reader.h"
 #include "knowledge/embedded.h"
 #include "knowledge/knobs.h"
