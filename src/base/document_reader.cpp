@@ -91,6 +91,7 @@ void TableReader::fail_at(const Place& place, const Json* found, Error error) {
   const std::string file = words.file.empty() ? "" : words.file + ": ";
   error.message =
       file + line + (place.path.empty() ? words.root : place.path) + ": " + error.message;
+  if (file.empty() && line.empty()) error.key = place.path;
   reader_->fail(std::move(error));
 }
 

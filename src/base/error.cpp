@@ -31,6 +31,13 @@ std::string_view to_string(Errc code) {
 
 Error Error::in(std::string_view doing) && {
   message = std::string(doing) + ": " + message;
+  key.clear();
+  return std::move(*this);
+}
+
+Error Error::at(std::string_view key_in_question) && {
+  message = std::string(key_in_question) + ": " + message;
+  key = key_in_question;
   return std::move(*this);
 }
 

@@ -27,9 +27,14 @@ struct Error {
   Errc code = Errc::invalid;
   std::string message;
   std::string next;
+  // The key of a job or of a table that the message begins with: "batch.micro". Empty where it
+  // begins otherwise.
+  std::string key = {};
 
   // Adds context in front: error.in("reading job.toml") → "reading job.toml: …".
   Error in(std::string_view doing) &&;
+  // Adds the key that it is about in front: error.at("batch.micro") → "batch.micro: …".
+  Error at(std::string_view key_in_question) &&;
 };
 
 }  // namespace headroom

@@ -7,9 +7,9 @@ namespace headroom::estimate {
 namespace {
 
 Error cannot(std::string_view key, std::string_view found, std::string_view has, std::string next) {
-  return {Errc::unsupported,
-          fmt::format("{}: engine headroom has {}, found \"{}\"", key, has, found),
-          std::move(next)};
+  return Error{Errc::unsupported, fmt::format("engine headroom has {}, found \"{}\"", has, found),
+               std::move(next)}
+      .at(key);
 }
 
 Status check_headroom(const Job& job) {
@@ -48,9 +48,10 @@ Status check_headroom(const Job& job) {
 Status check_transformers(const Job& job) {
   if (job.compute.loss == Loss::chunked)
     return Error{Errc::unsupported,
-                 "compute.loss: engine transformers has \"eager\", \"triton\" and "
-                 "\"fused-liger\", found \"chunked\"",
-                 "write loss = \"fused-liger\", or [engine] kind = \"headroom\""};
+                 "engine transformers has \"eager\", \"triton\" and \"fused-liger\", found "
+                 "\"chunked\"",
+                 "write loss = \"fused-liger\", or [engine] kind = \"headroom\""}
+        .at("compute.loss");
   return Done{};
 }
 
@@ -65,8 +66,9 @@ Status check_engine(const Job& job) {
     case EngineKind::command:
       break;
   }
-  return Error{Errc::unsupported, "engine.kind: a command of your own cannot be planned, only run",
-               "plan it as what it runs: [engine] kind = \"transformers\""};
+  return Error{Errc::unsupported, "a command of your own cannot be planned, only run",
+               "plan it as what it runs: [engine] kind = \"transformers\""}
+      .at("engine.kind");
 }
 
 }  // namespace headroom::estimate

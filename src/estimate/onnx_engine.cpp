@@ -210,10 +210,11 @@ OnnxBinding binding_of(const Job& job) {
 Result<Recording> record_onnx(const Job& job, const OnnxModel& model) {
   if (job.method.kind != MethodKind::inference) {
     return Error{Errc::unsupported,
-                 fmt::format("method.kind: an ONNX file is run, not trained: expected "
+                 fmt::format("an ONNX file is run, not trained: expected "
                              "\"inference\", found \"{}\"",
                              to_string(job.method.kind)),
-                 "write [method] kind = \"inference\""};
+                 "write [method] kind = \"inference\""}
+        .at("method.kind");
   }
   HEADROOM_TRY(const OnnxShapes shapes, infer_onnx_shapes(model, binding_of(job)));
   AllocationPlan plan(model, shapes);

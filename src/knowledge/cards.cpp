@@ -105,14 +105,16 @@ Result<Card> find_card(std::string_view name) {
   if (!begun.empty()) {
     std::vector<std::string> several;
     for (const Card& card : begun) several.push_back("\"" + card.name + "\"");
-    return Error{Errc::invalid, fmt::format("device.gpu: several cards are called \"{}\"", name),
-                 "name one of " + join(several, ", ")};
+    return Error{Errc::invalid, fmt::format("several cards are called \"{}\"", name),
+                 "name one of " + join(several, ", ")}
+        .at("device.gpu");
   }
   const auto meant = nearest(name, names);
-  return Error{
-      Errc::not_found, fmt::format("device.gpu: no card is known by the name \"{}\"", name),
-      meant ? fmt::format("did you mean \"{}\"? or give device.capacity = \"16GiB\"", *meant)
-            : "give the memory instead: device.capacity = \"16GiB\""};
+  return Error{Errc::not_found, fmt::format("no card is known by the name \"{}\"", name),
+               meant
+                   ? fmt::format("did you mean \"{}\"? or give device.capacity = \"16GiB\"", *meant)
+                   : "give the memory instead: device.capacity = \"16GiB\""}
+      .at("device.gpu");
 }
 
 Result<std::optional<Telling>> find_by_capacity(Bytes capacity) {

@@ -160,9 +160,10 @@ Result<KnownModel> find_model(std::string_view name) {
   const auto meant = nearest_names(name.substr(0, 80), models);
   return Error{
       Errc::not_found,
-      fmt::format("model.name: expected one of {} models known by name, found {}{}", models.size(),
-                  shown, meant.empty() ? "" : "; the nearest: " + join(meant, ", ")),
-      "give its folder instead: config = \"the folder with the model's config.json\" in [model]"};
+      fmt::format("expected one of {} models known by name, found {}{}", models.size(), shown,
+                  meant.empty() ? "" : "; the nearest: " + join(meant, ", ")),
+      "give its folder instead: config = \"the folder with the model's config.json\" in [model]"}
+      .at("model.name");
 }
 
 }  // namespace headroom::knowledge

@@ -49,16 +49,16 @@ struct LoadedModel {
   Json config;
 };
 
-Result<LoadedModel> parse_config(Json config, const std::string& place) {
+Result<LoadedModel> parse_config(Json config) {
   auto model = estimate::parse_architecture(config);
-  if (!model) return std::move(model).error().in(place);
+  if (!model) return std::move(model).error();
   return LoadedModel{*std::move(model), std::move(config)};
 }
 
 Result<Json> read_config(const std::string& path) {
   const auto text = machine::read_file(path);
   if (!text) {
-    return with_next(Error(text.error()).in("model.config"),
+    return with_next(Error(text.error()).at("model.config"),
                      "write the folder with the model's config.json, as seen from the job file");
   }
   auto config = parse_json(*text);
@@ -68,7 +68,7 @@ Result<Json> read_config(const std::string& path) {
 
 Result<LoadedModel> load_files(const std::string& path, const estimate::Job& job) {
   auto files = read_model_files(path);
-  if (!files) return std::move(files).error().in("model.config");
+  if (!files) return std::move(files).error().at("model.config");
   LoadedModel loaded;
   if (files->graph) {
     auto model = architecture_of(*files, job);
@@ -78,7 +78,9 @@ Result<LoadedModel> load_files(const std::string& path, const estimate::Job& job
     if (!files->config) {
       HEADROOM_TRY(files->config, read_config(files->config_file));
     }
-    HEADROOM_TRY(loaded, parse_config(*std::move(files->config), files->place));
+    auto model = parse_config(*std::move(files->config));
+    if (!model) return std::move(model).error().in(files->place);
+    loaded = *std::move(model);
   }
   loaded.model.weights = std::move(files->weights);
   loaded.model.notes.insert(loaded.model.notes.end(), files->notes.begin(), files->notes.end());
@@ -87,9 +89,10 @@ Result<LoadedModel> load_files(const std::string& path, const estimate::Job& job
 
 Result<LoadedModel> load_named(const std::string& name) {
   HEADROOM_TRY(knowledge::KnownModel known, knowledge::find_model(name));
-  HEADROOM_TRY(LoadedModel loaded, parse_config(std::move(known.config), "model.name"));
+  auto loaded = parse_config(std::move(known.config));
+  if (!loaded) return std::move(loaded).error().at("model.name");
   if (known.stands_in) {
-    loaded.model.notes.push_back(
+    loaded->model.notes.push_back(
         fmt::format("model.name: \"{}\" is planned with the layers of {}", name, known.name));
   }
   return loaded;
@@ -97,7 +100,11 @@ Result<LoadedModel> load_named(const std::string& name) {
 
 // config before name: what the job itself brings is the model, whatever it is called.
 Result<LoadedModel> load_model(const estimate::Job& job, const std::string& folder) {
-  if (job.model.config) return parse_config(*job.model.config, "model.config");
+  if (job.model.config) {
+    auto loaded = parse_config(*job.model.config);
+    if (!loaded) return std::move(loaded).error().at("model.config");
+    return loaded;
+  }
   if (job.model.config_path) return load_files(below(folder, *job.model.config_path), job);
   return load_named(job.model.name.value_or(""));
 }

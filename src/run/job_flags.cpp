@@ -63,10 +63,8 @@ void apply(const JobFlags& flags, Document& document) {
 }
 
 Error place_error(Error error, const JobFlags& flags, const std::string& name) {
-  for (const auto& [key, flag] : flags.flags) {
-    if (error.message.starts_with(key + ":")) return std::move(error).in(flag);
-  }
-  return std::move(error).in(name);
+  const auto flag = flags.flags.find(error.key);
+  return std::move(error).in(flag == flags.flags.end() ? name : flag->second);
 }
 
 std::string default_note(const JobFlags& flags, const estimate::Job& job) {

@@ -21,12 +21,15 @@ Status check_positions(const Job& job, const Architecture& model) {
   const bool infers = job.method.kind == MethodKind::inference;
   const std::uint64_t tokens = infers ? job.batch.prompt + job.batch.generate : job.batch.sequence;
   if (tokens <= main.position_rows) return Done{};
-  return Error{Errc::invalid,
-               fmt::format("{}: expected at most {}, the positions that the model has, found {}",
-                           infers ? "batch.prompt and batch.generate" : "batch.sequence",
-                           main.position_rows, tokens),
-               infers ? "write a shorter prompt, or generate less"
-                      : fmt::format("write sequence = {}", main.position_rows)};
+  const std::string wrong =
+      fmt::format("expected at most {}, the positions that the model has, found {}",
+                  main.position_rows, tokens);
+  if (infers) {
+    return Error{Errc::invalid, wrong, "write a shorter prompt, or generate less"}.in(
+        "batch.prompt and batch.generate");
+  }
+  return Error{Errc::invalid, wrong, fmt::format("write sequence = {}", main.position_rows)}.at(
+      "batch.sequence");
 }
 
 void train(Tape& tape, const Job& job, transformers::Network& network, std::uint64_t steps) {
