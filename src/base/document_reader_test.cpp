@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/byte_json.h"
+#include "base/document.h"
 
 namespace headroom {
 namespace {

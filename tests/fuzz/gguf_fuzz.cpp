@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A GGUF file, up to the config that it describes.
+#include "base/document.h"
 #include "base/random_access.h"
 #include "estimate/files/gguf_config.h"
 #include "estimate/models/architecture.h"

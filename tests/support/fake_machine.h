@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/document_fwd.h"
+#include "base/result.h"
 
 namespace headroom::testing {
 
