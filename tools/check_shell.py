@@ -5,9 +5,10 @@
     check_shell.py [FOLDER_OF_PROGRAMS]      default: build/dev/bin
 
 Exit 0: clean (scripts that the programs print are left out where nothing is built yet, which is said); 1: one finding
-a line. A finding that is meant is disabled where it stands, with its reason beside it.
+a line; 77: shellcheck is not installed. A finding that is meant is disabled where it stands, with its reason beside it.
 """
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -56,6 +57,9 @@ def printed_scripts(scratch):
 
 
 def main():
+    if shutil.which("shellcheck") is None:
+        print("shellcheck is not installed; ./dev check installs it")
+        sys.exit(77)
     tracked = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
     findings = shellcheck([name for name in tracked.stdout.splitlines() if is_shell(name)])
     if all((PROGRAMS / name).exists() for name in ("headroom", "fake_distribution")):
