@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""clang-tidy over our sources; by default over what changed since they were last found clean, and what that reaches.
+"""clang-tidy over our sources; by default over those that changed since they were last found clean.
 
     lint.py [--all] [--stamp] [--list] BUILD_FOLDER      exit 0: clean; 1: findings; 2: usage
 
-tools/lint-stamp names the commit whose sources were all clean. A source is linted if it, or a header that it includes
-through any chain, differs from that commit. Everything is linted if the stamp is absent, names a commit that this
-clone does not have, or if .clang-tidy or this file changed. --all lints everything, and writes the stamp if all is
-clean; --stamp lints what changed, and moves the stamp on; neither writes one beside changes that are not committed.
---list prints what would be linted. The trainer's sources are left out: libtorch's headers take minutes each.
+tools/lint-stamp has a fingerprint of every source that was found clean: of the source, of all that it includes from
+src/ through any chain, and of the rules (.clang-tidy). A source is linted if its fingerprint is another one now, or is
+not there. --all lints everything; --all and --stamp write the fingerprints of what is clean, for you to commit. --list
+prints what would be linted. The trainer's sources are left out: libtorch's headers take minutes each.
 """
 import argparse
+import hashlib
 import os
 import pathlib
 import re
@@ -20,90 +20,72 @@ from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STAMP = ROOT / "tools" / "lint-stamp"
-RULES = {".clang-tidy", "tools/lint.py"}  # A change of these changes what is found in any source.
 CLANG_TIDY = "clang-tidy-16"
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 NOISE = re.compile(r"^\d+ warnings? generated\.\n", re.M)  # It counts those of other people's headers.
 
 
-def git(*words):
-    return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=True).stdout
+def find_sources():
+    names = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "src"], capture_output=True,
+                           text=True, check=True).stdout.splitlines()
+    return sorted(name for name in names if name.endswith(".cpp") and not name.endswith("_test.cpp")
+                  and not name.startswith("src/trainer/") and (ROOT / name).exists())
 
 
-def all_files():
-    return [name for name in git("ls-files", "-co", "--exclude-standard", "src").splitlines()
-            if name.endswith((".h", ".cpp")) and (ROOT / name).exists()]
+class Fingerprints:
+    """Of sources, by their text and that of all they include. Files are read once."""
+
+    def __init__(self):
+        self.rules = (ROOT / ".clang-tidy").read_bytes()
+        self.files = {}  # name → (its text's hash, what it includes)
+
+    def read(self, name):
+        if name not in self.files:
+            path = ROOT / name
+            text = path.read_bytes() if path.exists() else b""  # Made by the build, and so from what is read here.
+            included = [f"src/{target}" for target in INCLUDE.findall(text.decode())]
+            self.files[name] = (hashlib.sha256(text).hexdigest(), included)
+        return self.files[name]
+
+    def of(self, source):
+        reached, todo = {source}, [source]
+        while todo:
+            new = set(self.read(todo.pop())[1]) - reached
+            reached |= new
+            todo += new
+        whole = hashlib.sha256(self.rules)
+        for name in sorted(reached):
+            whole.update(f"{name} {self.read(name)[0]}\n".encode())
+        return whole.hexdigest()[:16]
 
 
-def is_linted(name):
-    return name.endswith(".cpp") and not name.endswith("_test.cpp") and not name.startswith("src/trainer/")
-
-
-def changed_files():
-    """What differs from the stamp's commit, and None with the reason if that cannot be told."""
+def read_stamp():
     if not STAMP.exists():
-        return None, "there is no tools/lint-stamp"
-    commit = STAMP.read_text().strip()
-    try:
-        git("cat-file", "-e", f"{commit}^{{commit}}")
-    except subprocess.CalledProcessError:
-        return None, f"this clone has no commit {commit[:12]}, which tools/lint-stamp names"
-    changed = set(git("diff", "--name-only", "--no-renames", commit).splitlines())
-    changed |= set(git("ls-files", "-o", "--exclude-standard").splitlines())
-    if changed & RULES:
-        return None, "the rules changed: " + ", ".join(sorted(changed & RULES))
-    return changed, ""
+        return {}
+    rows = (line.split() for line in STAMP.read_text().splitlines() if not line.startswith("#"))
+    return {row[1]: row[0] for row in rows if len(row) == 2}
 
 
-def reached_from(changed, files):
-    """`changed`, and every file that includes one of them through any chain."""
-    includers = {}
-    for name in files:
-        for target in INCLUDE.findall((ROOT / name).read_text()):
-            includers.setdefault(f"src/{target}", []).append(name)
-    reached, todo = set(changed), list(changed)
-    while todo:
-        for name in includers.get(todo.pop(), []):
-            if name not in reached:
-                reached.add(name)
-                todo.append(name)
-    return reached
-
-
-def choose(files, everything):
-    sources = sorted(filter(is_linted, files))
-    if everything:
-        return sources, "everything"
-    changed, why = changed_files()
-    if changed is None:
-        return sources, f"everything, because {why}"
-    reached = reached_from(changed, files)
-    return [name for name in sources if name in reached], "what changed since tools/lint-stamp, and what that reaches"
+def write_stamp(fingerprints):
+    lines = [f"{fingerprints[name]} {name}\n" for name in sorted(fingerprints)]
+    STAMP.write_text("# Written by ./dev lint --stamp: sources that clang-tidy found clean, with what they include.\n"
+                     + "".join(lines))
 
 
 def lint(sources, build, jobs):
-    """Whether all are clean; prints what is found."""
-    def run(some):
-        words = [CLANG_TIDY, "-p", build, "--quiet", *some]
-        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
-        return done.returncode, done.stdout + NOISE.sub("", done.stderr)
+    """Those that are clean; prints what is found in the others."""
+    def run(source):
+        done = subprocess.run([CLANG_TIDY, "-p", build, "--quiet", source], cwd=ROOT, capture_output=True, text=True)
+        return source, done.returncode, done.stdout + NOISE.sub("", done.stderr)
 
-    few = [sources[i:i + 4] for i in range(0, len(sources), 4)]
-    clean = True
+    clean = []
     with ThreadPoolExecutor(jobs) as pool:
-        for code, text in pool.map(run, few):
-            clean &= code == 0
-            if text.strip():
+        for source, code, text in pool.map(run, sources):
+            if code == 0:
+                clean.append(source)
+            elif text.strip():
                 print(text, end="", flush=True)
     return clean
-
-
-def write_stamp():
-    if git("status", "--porcelain", "src", *RULES).strip():
-        print("lint: tools/lint-stamp stays: there are changes that are not committed", file=sys.stderr)
-        return
-    STAMP.write_text(git("rev-parse", "HEAD"))
-    print("lint: tools/lint-stamp names HEAD now; commit it", file=sys.stderr)
 
 
 def main():
@@ -113,15 +95,18 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("build")
     options = parser.parse_args()
-    sources, which = choose(all_files(), options.all)
+    everything, fingerprints, stamped = find_sources(), Fingerprints(), read_stamp()
+    now = {source: fingerprints.of(source) for source in everything}
+    known = {} if options.all else {source: now[source] for source in everything if stamped.get(source) == now[source]}
+    sources = [source for source in everything if source not in known]
     if options.list:
         print("\n".join(sources))
         return 0
-    print(f"lint: {len(sources)} sources: {which}", file=sys.stderr)
+    print(f"lint: {len(sources)} of {len(everything)} sources changed since they were found clean", file=sys.stderr)
     clean = lint(sources, options.build, os.cpu_count() or 1)
-    if clean and (options.all or options.stamp):
-        write_stamp()
-    return 0 if clean else 1
+    if options.all or options.stamp:
+        write_stamp(known | {source: now[source] for source in clean})
+    return 0 if len(clean) == len(sources) else 1
 
 
 if __name__ == "__main__":
