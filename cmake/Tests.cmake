@@ -3,9 +3,9 @@
 # tests did; the program itself runs single ones: build/dev/bin/plan_test --gtest_filter='Plan.*'.
 
 # Registers `target` with ctest as `name`: as "name", or as "name 1/3" and so on.
-#   headroom_add_tests(NAME TARGET [SHARDS N] [LABELS ...] [ARGUMENTS ...])
+#   headroom_add_tests(NAME TARGET [SHARDS N] [LABELS ...])
 function(headroom_add_tests name target)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "SHARDS" "LABELS;ARGUMENTS")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "SHARDS" "LABELS")
   if(NOT arg_SHARDS)
     set(arg_SHARDS 1)
   endif()
@@ -16,7 +16,7 @@ function(headroom_add_tests name target)
       math(EXPR number "${index} + 1")
       set(one "${name} ${number}/${arg_SHARDS}")
     endif()
-    add_test(NAME "${one}" COMMAND ${target} --gtest_brief=1 ${arg_ARGUMENTS})
+    add_test(NAME "${one}" COMMAND ${target} --gtest_brief=1)
     set_tests_properties("${one}" PROPERTIES LABELS "${arg_LABELS}"
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
   endforeach()

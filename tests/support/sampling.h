@@ -7,10 +7,7 @@
 
 namespace headroom::testing {
 
-// Whether everything is wanted: HEADROOM_TEST_ALL is set.
-bool wants_everything();
-
-// How far to go from one case to the next: `sampled`, or 1 where everything is wanted. A sample
+// How far to go from one case to the next: `sampled`, or 1 if HEADROOM_TEST_ALL is set. A sample
 // that begins at `number % stride` for one test, subject or round after the other leaves no case
 // out altogether.
 std::size_t stride(std::size_t sampled);

@@ -66,6 +66,8 @@ def make(path, functions):
 
 
 def main():
+    if len(sys.argv) != 2:
+        sys.exit(f"stand_ins.py: expected one folder, found {len(sys.argv) - 1} arguments; ./dev venv calls it rightly")
     folder = pathlib.Path(sys.argv[1])
     libraries = sorted(folder.glob("*.so"))
     missing = sorted({name for library in libraries for name in needed_by(library)
