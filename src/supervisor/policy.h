@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a supervised command may do, and what is done when it does otherwise. The defaults are those
+// of `headroom run -- CMD`.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "base/bytes.h"
+
+namespace headroom::supervisor {
+
+// Since some fixed moment, and never going back. Nothing in this folder asks a clock.
+using Time = std::chrono::milliseconds;
+
+struct Policy {
+  // Attempts after a crash or a hang. Those after an out of memory, with smaller settings, are not
+  // counted: they end by themselves.
+  std::uint64_t restarts = 0;
+  Time back_off{1000};           // Before the first restart; it doubles with each,
+  Time longest_back_off{60000};  // up to this.
+  // A command that wrote nothing, used no processor and no GPU for so long is ended. Nothing: never.
+  std::optional<Time> hang;
+  Time grace{10000};            // From SIGTERM to SIGKILL.
+  std::optional<Bytes> memory;  // Of the whole tree of processes.
+};
+
+}  // namespace headroom::supervisor
