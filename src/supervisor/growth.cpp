@@ -13,8 +13,9 @@ namespace {
 constexpr std::size_t kept = 32;    // Samples of a level.
 constexpr std::size_t needed = 24;  // To judge a level: three thirds of eight.
 constexpr std::size_t most_levels = 24;
-constexpr double foreseeable = 3;    // Times the time observed.
-constexpr double least_rise = 0.01;  // Of the limit, within the time observed.
+constexpr double foreseeable = 3;      // Times the time observed.
+constexpr double least_rise = 0.01;    // Of the limit, within the time observed.
+constexpr double least_of_jitter = 4;  // Times how far the values lie from their line.
 constexpr double least_of_steady =
     0.4;  // What a third rises, of what it would if it rose steadily.
 
@@ -26,6 +27,16 @@ double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
+}
+
+// How far the values lie from the line of this slope, as the median of the distances.
+template <class Samples>
+double jitter_around(const Samples& samples, double slope) {
+  std::vector<double> heights;
+  for (const auto& sample : samples) heights.push_back(sample.used - slope * to_s(sample.when));
+  const double height = median(heights);
+  for (double& one : heights) one = std::abs(one - height);
+  return median(std::move(heights));
 }
 
 }  // namespace
@@ -103,6 +114,7 @@ std::optional<Growth> GrowthWatch::judge(const Level& level, Time now) const {
 
   const double slope = slope_of(0, samples.size());
   if (slope <= 0) return std::nullopt;
+  if (slope * to_s(observed) < least_of_jitter * jitter_around(samples, slope)) return std::nullopt;
   const double steady = slope * to_s(observed) / 3 * least_of_steady;
   const double first = middle_of(0, third);
   const double second = middle_of(third, samples.size() - third);

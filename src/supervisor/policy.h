@@ -22,9 +22,9 @@ struct Policy {
   Time longest_back_off{60000};  // up to this.
   // A command that wrote nothing, used no processor and no GPU for so long is ended. Nothing:
   // never.
-  std::optional<Time> hang;
-  Time grace{10000};            // From SIGTERM to SIGKILL.
-  std::optional<Bytes> memory;  // Of the whole tree of processes.
+  std::optional<Time> hang = std::nullopt;
+  Time grace{10000};                           // From SIGTERM to SIGKILL.
+  std::optional<Bytes> memory = std::nullopt;  // Of the whole tree of processes.
 };
 
 }  // namespace headroom::supervisor

@@ -105,6 +105,11 @@ void Supervisor::on(const event::Sample& event) {
 
 void Supervisor::on(const event::MainEnded& event) {
   if (phase_ == Phase::starting) on(event::Started{});
+  if (phase_ == Phase::diagnosing && current_.is_exit_presumed) {
+    // Given up, and now it did end.
+    current_.exit = event.exit;
+    current_.is_exit_presumed = false;
+  }
   if (phase_ != Phase::alive) return;
   phase_ = Phase::clearing;
   current_.exit = event.exit;
@@ -167,6 +172,7 @@ void Supervisor::on_deadline() {
     // The driver owes an answer that did not come; nothing is gained by waiting any longer.
     if (!current_.exit) {
       current_.exit = Exit{128 + signals::kill, signals::kill};
+      current_.is_exit_presumed = true;
       current_.main_ended = now_;
     }
     stuck_ = stuck_ || !current_.tree_gone;

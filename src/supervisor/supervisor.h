@@ -146,6 +146,7 @@ class Supervisor {
 
     Time started{0}, main_ended{0};
     std::optional<Exit> exit;
+    bool is_exit_presumed = false;  // Its process was given up.
     bool tree_gone = false;
     Reason reason = Reason::none;  // Why it was ended, if it was.
     Pressure pressure = Pressure::none;
