@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <span>
+#include <utility>
 
 #include "base/require.h"
 
@@ -29,14 +30,64 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+struct Point {
+  double s = 0, used = 0;
+};
+using Points = std::vector<Point>;
+using Part = std::span<const Point>;
+
+double middle_of(Part points) {
+  std::vector<double> values;
+  for (const Point& point : points) values.push_back(point.used);
+  return median(std::move(values));
+}
+
+// By Theil and Sen.
+double slope_of(Part points) {
+  std::vector<double> slopes;
+  slopes.reserve(points.size() * points.size() / 2);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    for (std::size_t j = i + 1; j < points.size(); ++j) {
+      const double passed = points[j].s - points[i].s;
+      if (passed > 0) slopes.push_back((points[j].used - points[i].used) / passed);
+    }
+  }
+  return slopes.empty() ? 0 : median(std::move(slopes));
+}
+
 // How far the values lie from the line of this slope, as the median of the distances.
-template <class Samples>
-double jitter_around(const Samples& samples, double slope) {
+double jitter_around(Part points, double slope) {
   std::vector<double> heights;
-  for (const auto& sample : samples) heights.push_back(sample.used - slope * to_s(sample.when));
+  for (const Point& point : points) heights.push_back(point.used - slope * point.s);
   const double height = median(heights);
   for (double& one : heights) one = std::abs(one - height);
   return median(std::move(heights));
+}
+
+// Each third above the one before, by a good part of what a steady rise would make it.
+bool rises_throughout(Part points) {
+  const double slope = slope_of(points);
+  const double rise = slope * (points.back().s - points.front().s);
+  if (slope <= 0 || rise < least_of_jitter * jitter_around(points, slope)) return false;
+  const std::size_t third = points.size() / 3;
+  const double first = middle_of(points.first(third));
+  const double second = middle_of(points.subspan(third, points.size() - 2 * third));
+  const double last = middle_of(points.last(third));
+  const double steady = rise / 3 * least_of_steady;
+  return second - first >= steady && last - second >= steady;
+}
+
+// How fast it rises now, where it gets as far as `left` further; nothing if it levels off before.
+std::optional<double> slope_that_reaches(Part points, double left) {
+  const std::size_t half = points.size() / 2;
+  const double early = slope_of(points.first(half));
+  const double late = slope_of(points.subspan(half));
+  if (late <= 0) return std::nullopt;
+  const double ratio = early > 0 ? late / early : 1;
+  if (ratio >= 1) return late;
+  const double half_s = (points.back().s - points.front().s) / 2;
+  const double still_to_come = late * half_s * ratio / (1 - ratio);
+  return still_to_come < left ? std::nullopt : std::optional(late);
 }
 
 }  // namespace
@@ -90,51 +141,19 @@ std::optional<Growth> GrowthWatch::judge(const Level& level, Time now) const {
   const Time observed = samples.back().when - samples.front().when;
   if (observed < shortest_ * 9 / 10) return std::nullopt;
   const auto limit = static_cast<double>(limit_.value);
-  // Cheap first: most of the time memory does not grow at all.
-  const double rise = samples.back().used - samples.front().used;
-  if (rise < least_rise * limit) return std::nullopt;
-
-  const std::size_t third = samples.size() / 3;
-  const std::size_t half = samples.size() / 2;
-  const auto middle_of = [&](std::size_t begin, std::size_t end) {
-    std::vector<double> values;
-    for (std::size_t i = begin; i < end; ++i) values.push_back(samples[i].used);
-    return median(std::move(values));
-  };
-  const auto slope_of = [&](std::size_t begin, std::size_t end) {
-    std::vector<double> slopes;
-    for (std::size_t i = begin; i < end; ++i) {
-      for (std::size_t j = i + 1; j < end; ++j) {
-        const double passed = to_s(samples[j].when - samples[i].when);
-        if (passed > 0) slopes.push_back((samples[j].used - samples[i].used) / passed);
-      }
-    }
-    return slopes.empty() ? 0 : median(std::move(slopes));
-  };
-
-  const double slope = slope_of(0, samples.size());
-  if (slope <= 0) return std::nullopt;
-  if (slope * to_s(observed) < least_of_jitter * jitter_around(samples, slope)) return std::nullopt;
-  const double steady = slope * to_s(observed) / 3 * least_of_steady;
-  const double first = middle_of(0, third);
-  const double second = middle_of(third, samples.size() - third);
-  const double last = middle_of(samples.size() - third, samples.size());
-  if (second - first < steady || last - second < steady) return std::nullopt;
-  if (highest_before(samples.front().when) > last) return std::nullopt;
-
-  const double early = slope_of(0, half);
-  const double late = slope_of(half, samples.size());
-  if (late <= 0) return std::nullopt;
   const double left = std::max(0.0, limit - samples.back().used);
-  const double ratio = early > 0 ? late / early : 1;
-  if (ratio < 1) {
-    const double still_to_come = late * to_s(observed) / 2 * ratio / (1 - ratio);
-    if (still_to_come < left) return std::nullopt;
-  }
-  const double seconds = left / late;
-  if (seconds > foreseeable * to_s(observed)) return std::nullopt;
-  const Time reaches = samples.back().when + Time{static_cast<Time::rep>(seconds * 1000)};
-  return Growth{late, std::max(now, reaches), observed};
+  // Cheap first: most of the time memory hardly grows.
+  const double rise = samples.back().used - samples.front().used;
+  if (rise < least_rise * limit || rise * foreseeable * 2 < left) return std::nullopt;
+  Points points;
+  for (const Sample& sample : samples) points.push_back({to_s(sample.when), sample.used});
+  const double last = middle_of(Part(points).last(points.size() / 3));
+  if (highest_before(samples.front().when) > last) return std::nullopt;
+  if (!rises_throughout(points)) return std::nullopt;
+  const auto slope = slope_that_reaches(points, left);
+  if (!slope || left / *slope > foreseeable * to_s(observed)) return std::nullopt;
+  const Time reaches = samples.back().when + Time{static_cast<Time::rep>(left / *slope * 1000)};
+  return Growth{*slope, std::max(now, reaches), observed};
 }
 
 std::optional<Growth> GrowthWatch::growth(Time now) const {

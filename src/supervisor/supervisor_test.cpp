@@ -5,94 +5,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "supervisor/played_supervisor.h"
 #include "supervisor/wording.h"
 
 namespace headroom::supervisor {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace headroom::supervisor::testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-// Plays the driver: keeps what was asked for, and the time.
-class Play {
- public:
-  explicit Play(Policy policy, std::vector<std::string> argv = {"job"}, const Settings& given = {})
-      : supervisor_(policy, *CommandTemplate::make(std::move(argv), given, flags()), "job") {
-    tell(event::Begin{});
-  }
-
-  void tell(const Event& event) {
-    for (Action& one : supervisor_.step(event, now)) {
-      if (const auto* wake = std::get_if<action::WakeAt>(&one)) wake_ = wake->when;
-      if (const auto* finish = std::get_if<action::Finish>(&one)) report = finish->report;
-      if (const auto* say = std::get_if<action::Say>(&one)) said += say->text + "\n";
-      did.push_back(std::move(one));
-    }
-  }
-  void pass(Time time) {
-    now += time;
-    tell(event::Tick{});
-  }
-  // To the moment that it wants to be woken at.
-  void wake() { pass(wake_ - now); }
-
-  template <class What>
-  std::vector<What> all() const {
-    std::vector<What> found;
-    for (const Action& one : did) {
-      if (const auto* what = std::get_if<What>(&one)) found.push_back(*what);
-    }
-    return found;
-  }
-  std::size_t starts() const { return all<action::Start>().size(); }
-  // "TERM" or "KILL" for each that was sent to all.
-  std::vector<std::string> ends() const {
-    std::vector<std::string> found;
-    for (const auto& end : all<action::EndTree>()) found.emplace_back(end.kill ? "KILL" : "TERM");
-    return found;
-  }
-  std::vector<int> sent() const {
-    std::vector<int> found;
-    for (const auto& send : all<action::SendSignal>()) found.push_back(send.number);
-    return found;
-  }
-
-  void started() { tell(event::Started{}); }
-  void ended(Exit exit) {
-    tell(event::MainEnded{exit});
-    tell(event::TreeGone{});
-  }
-  void diagnosed(bool out_of_memory = false, bool by_kernel = false) {
-    tell(event::Diagnosed{std::nullopt, out_of_memory, by_kernel});
-  }
-  // A whole attempt.
-  void attempt(Exit exit, bool out_of_memory = false) {
-    started();
-    now += 1s;
-    ended(exit);
-    diagnosed(out_of_memory);
-  }
-
-  Time now{0};
-  std::vector<Action> did;
-  std::optional<RunReport> report;
-  std::string said;
-
- private:
-  static const knowledge::TrainerFlags& flags() {
-    static const knowledge::TrainerFlags table = *knowledge::load_trainer_flags();
-    return table;
-  }
-  Supervisor supervisor_;
-  Time wake_{0};
-};
-
-constexpr Exit success{0, std::nullopt};
-constexpr Exit failure{3, std::nullopt};
-const Exit segfault{139, 11};
-const Exit killed{137, 9};
 
 Play training(Policy policy, std::uint64_t micro) {
   Settings given;
@@ -355,96 +278,6 @@ TEST(Supervisor, growth_is_told_once_and_before_the_limit) {
   ASSERT_EQ(said.size(), 1U);
   EXPECT_THAT(said[0].text, HasSubstr("7.03 GiB an hour"));
   EXPECT_THAT(said[0].text, HasSubstr("--memory"));
-}
-
-TEST(Supervisor, a_signal_is_passed_on_and_kills_after_the_grace) {
-  Play play({.restarts = 5, .grace = 10s});
-  play.started();
-  play.tell(event::Signal{signals::terminate, false});
-  EXPECT_THAT(play.sent(), ElementsAre(signals::terminate));
-  EXPECT_THAT(play.ends(), IsEmpty());
-  play.wake();
-  EXPECT_EQ(play.now, 10s);
-  EXPECT_THAT(play.ends(), ElementsAre("KILL"));
-  play.ended(killed);
-  play.diagnosed();
-  EXPECT_EQ(play.report->outcome, Outcome::stopped);
-  EXPECT_EQ(play.report->exit, killed);
-  EXPECT_EQ(play.report->attempts.at(0).ended_by, EndedBy::user);
-  EXPECT_EQ(play.starts(), 1U);
-}
-
-TEST(Supervisor, a_signal_that_the_terminal_sent_to_both_is_not_sent_twice) {
-  Play play({});
-  play.started();
-  play.tell(event::Signal{signals::interrupt, true});
-  EXPECT_THAT(play.sent(), IsEmpty());
-  play.ended({130, 2});
-  play.diagnosed();
-  EXPECT_EQ(play.report->exit.code, 130);
-}
-
-TEST(Supervisor, a_second_interrupt_kills_at_once_and_a_hangup_does_not) {
-  Play play({});
-  play.started();
-  play.tell(event::Signal{signals::interrupt, true});
-  play.tell(event::Signal{signals::hangup, false});
-  EXPECT_THAT(play.ends(), IsEmpty());
-  play.tell(event::Signal{signals::interrupt, true});
-  EXPECT_THAT(play.ends(), ElementsAre("KILL"));
-}
-
-TEST(Supervisor, a_signal_while_it_waits_ends_the_run_at_once) {
-  Play play({.restarts = 5});
-  play.attempt(failure);
-  ASSERT_FALSE(play.report.has_value());
-  play.tell(event::Signal{signals::terminate, false});
-  ASSERT_TRUE(play.report.has_value());
-  EXPECT_EQ(play.report->outcome, Outcome::stopped);
-  EXPECT_EQ(play.report->exit.code, 143);
-}
-
-TEST(Supervisor, a_signal_before_the_command_lives_reaches_it_when_it_does) {
-  Play play({});
-  play.tell(event::Signal{signals::interrupt, true});
-  EXPECT_THAT(play.sent(), IsEmpty());
-  play.started();
-  EXPECT_THAT(play.sent(), ElementsAre(signals::interrupt));
-}
-
-TEST(Supervisor, a_signal_between_the_end_and_the_last_child_keeps_the_success) {
-  Play play({});
-  play.started();
-  play.tell(event::MainEnded{success});
-  play.tell(event::Signal{signals::interrupt, true});
-  EXPECT_THAT(play.ends(), ElementsAre("TERM"));
-  play.tell(event::TreeGone{});
-  play.diagnosed();
-  EXPECT_EQ(play.report->outcome, Outcome::completed);
-}
-
-TEST(Supervisor, who_insists_does_not_wait_for_the_diagnosis) {
-  Play play({.restarts = 5});
-  play.started();
-  play.ended(failure);
-  play.tell(event::Signal{signals::interrupt, false});
-  EXPECT_FALSE(play.report.has_value());
-  play.tell(event::Signal{signals::interrupt, false});
-  ASSERT_TRUE(play.report.has_value());
-  EXPECT_EQ(play.report->outcome, Outcome::stopped);
-  EXPECT_EQ(play.report->exit, failure);
-}
-
-TEST(Supervisor, other_signals_are_passed_on_and_change_nothing) {
-  Play play({});
-  play.tell(event::Signal{signals::user1, false});
-  play.started();
-  play.tell(event::Signal{signals::user1, false});
-  play.tell(event::Signal{signals::user2, true});
-  play.tell(event::Signal{signals::go_on, false});
-  EXPECT_THAT(play.sent(), ElementsAre(signals::user1, signals::go_on));
-  play.attempt(success);
-  EXPECT_EQ(play.report->outcome, Outcome::completed);
 }
 
 TEST(Supervisor, events_in_odd_orders_lose_nothing) {
