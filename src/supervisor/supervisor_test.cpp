@@ -24,6 +24,14 @@ Play training(Policy policy, std::uint64_t micro) {
   return Play(policy, {"train", "{micro}", "{accumulate}", "{resume}"}, given);
 }
 
+event::Sample sample(std::uint64_t output, std::uint64_t processor, std::uint64_t gpu = 0) {
+  event::Sample seen;
+  seen.output_bytes = output;
+  seen.processor_ms = processor;
+  seen.gpu_ms = gpu;
+  return seen;
+}
+
 TEST(Supervisor, a_command_that_ends_with_0_completes) {
   Play play({});
   play.attempt(success);
@@ -124,6 +132,23 @@ TEST(Supervisor, what_cannot_be_ended_is_given_up_reported_and_never_joined_by_a
   EXPECT_FALSE(play.report->left_behind.at(0).ended);
 }
 
+TEST(Supervisor, the_exit_of_a_process_that_ends_after_it_was_given_up_is_kept) {
+  Play play({.hang = 4s, .grace = 0s});
+  play.started();
+  for (int i = 0; i < 10; ++i) {
+    play.now += 1s;
+    play.tell(sample(1, 1));
+  }
+  play.pass(unkillable_after);
+  play.tell(event::TreeGone{{{7, "job", false}}});
+  play.pass(answer_time);
+  EXPECT_EQ(play.all<action::Diagnose>().size(), 1U);
+  play.tell(event::MainEnded{failure});
+  play.diagnosed();
+  EXPECT_EQ(play.report->attempts.at(0).exit, failure);
+  EXPECT_EQ(play.report->exit.code, 1);
+}
+
 TEST(Supervisor, an_out_of_memory_is_answered_by_smaller_settings_that_do_not_count) {
   Play play = training({}, 8);
   for (int i = 0; i < 3; ++i) play.attempt({1, std::nullopt}, /*out_of_memory=*/true);
@@ -177,14 +202,6 @@ TEST(Supervisor, the_kernel_that_killed_for_memory_is_who_ended_it) {
   EXPECT_EQ(play.starts(), 2U) << "such a kill is an out of memory";
   play.attempt(success);
   EXPECT_EQ(play.report->attempts.at(0).ended_by, EndedBy::kernel);
-}
-
-event::Sample sample(std::uint64_t output, std::uint64_t processor, std::uint64_t gpu = 0) {
-  event::Sample seen;
-  seen.output_bytes = output;
-  seen.processor_ms = processor;
-  seen.gpu_ms = gpu;
-  return seen;
 }
 
 TEST(Supervisor, a_command_that_does_nothing_is_ended_as_hanging) {
