@@ -14,7 +14,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const knowledge::TrainerFlags& flags() {
   static const knowledge::TrainerFlags table = *knowledge::load_trainer_flags();

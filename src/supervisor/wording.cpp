@@ -33,7 +33,7 @@ std::string describe_time(Time time) {
   if (ms < 1000) return fmt::format("{} ms", ms);
   if (s < 120) return fmt::format("{} s", s);
   if (s < 7200) return fmt::format("{} min", s / 60);
-  if (s < 48 * 3600) return fmt::format("{} h {} min", s / 3600, s % 3600 / 60);
+  if (s < std::int64_t{48} * 3600) return fmt::format("{} h {} min", s / 3600, s % 3600 / 60);
   return fmt::format("{} days {} h", s / 86400, s % 86400 / 3600);
 }
 
