@@ -128,9 +128,11 @@ std::optional<RecognisedCommand> recognise_as(const Trainer& trainer, const Word
     command.arguments = *behind;
   }
   if (!trainer.verbs.empty()) {
-    const auto verb = std::find_if(argv.begin() + command.arguments, argv.end(),
-                                   [&](const auto& word) { return contains(trainer.verbs, word); });
-    if (verb == argv.end()) return std::nullopt;
+    const Words behind(argv.begin() + static_cast<std::ptrdiff_t>(command.arguments), argv.end());
+    const bool has_verb = std::any_of(behind.begin(), behind.end(), [&](const auto& word) {
+      return contains(trainer.verbs, word);
+    });
+    if (!has_verb) return std::nullopt;
   }
   if (!trainer.known_by.empty() && !has_flag(argv, command.arguments, trainer.known_by)) {
     return std::nullopt;
@@ -178,7 +180,7 @@ std::optional<RecognisedCommand> recognise(const TrainerFlags& flags, const Word
   if (argv.empty()) return std::nullopt;
   const std::size_t arguments = behind_launcher(flags, argv);
   for (const Trainer& trainer : flags.trainers) {
-    if (const auto command = recognise_as(trainer, argv, arguments)) return command;
+    if (auto command = recognise_as(trainer, argv, arguments)) return command;
   }
   return std::nullopt;
 }

@@ -190,7 +190,6 @@ void SupervisedWorld::sample(std::size_t attempt) {
 void SupervisedWorld::send_user_signal(int number) {
   const bool reached = once_in(2) && attempt_ > 0;
   if (asks_for_end(number)) {
-    ++stops_;
     if (!first_stop_) {
       first_stop_ = now_;
     } else if (number != signals::hangup) {

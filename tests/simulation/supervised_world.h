@@ -120,7 +120,7 @@ class SupervisedWorld {
 
   // What the supervisor owes.
   std::optional<Time> terminated_, first_stop_, diagnosed_;
-  std::size_t stops_ = 0, insisted_ = 0, restarts_ = 0, warnings_ = 0;
+  std::size_t insisted_ = 0, restarts_ = 0, warnings_ = 0;
   bool over_limit_ = false, diagnosing_ = false;
   Time expected_wait_{0}, last_ran_{0}, slow_diagnosis_{0};
   bool last_out_of_memory_ = false;
