@@ -20,10 +20,11 @@ struct Policy {
   std::uint64_t restarts = 0;
   Time back_off{1000};           // Before the first restart; it doubles with each,
   Time longest_back_off{60000};  // up to this.
-  // A command that wrote nothing, used no processor and no GPU for so long is ended. Nothing: never.
-  std::optional<Time> hang;
-  Time grace{10000};            // From SIGTERM to SIGKILL.
-  std::optional<Bytes> memory;  // Of the whole tree of processes.
+  // A command that wrote nothing, used no processor and no GPU for so long is ended. Nothing:
+  // never.
+  std::optional<Time> hang = std::nullopt;
+  Time grace{10000};                           // From SIGTERM to SIGKILL.
+  std::optional<Bytes> memory = std::nullopt;  // Of the whole tree of processes.
 };
 
 }  // namespace headroom::supervisor
