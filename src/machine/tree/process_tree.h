@@ -13,15 +13,19 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "machine/tree/signals.h"
 
 namespace headroom::machine {
 
 struct TreeOptions {
-  std::vector<std::string> argv;         // argv[0] is looked up in PATH of `environment`.
-  std::vector<std::string> environment;  // NAME=VALUE.
-  std::string folder;                    // Working directory; empty: ours.
-  std::optional<Bytes> memory;           // Of the whole tree.
+  std::vector<std::string> argv;          // argv[0] is looked up in PATH of `environment`.
+  std::vector<std::string> environment;   // NAME=VALUE.
+  std::string folder;                     // Working directory; empty: ours.
+  std::optional<Bytes> memory;            // Of the whole tree.
   int input = 0, output = 1, errors = 2;  // Its descriptors 0 to 2; they stay ours to close.
+  // What is held back from us reaches the command as it was before; nothing: what Signals takes
+  // reaches it. Used by start() alone.
+  const Signals* signals = nullptr;
 };
 
 // One process of the tree.
@@ -32,11 +36,11 @@ struct TreeMember {
 
 // Each nothing where it cannot be measured.
 struct TreeUse {
-  std::optional<Bytes> rss;           // Of all processes added up.
-  std::optional<Bytes> memory;        // What counts against the limit: the group's, else rss.
-  std::optional<Bytes> group_peak;    // The highest that the kernel counted.
-  std::uint64_t processor_ms = 0;     // Used by all processes, ended ones included.
-  std::uint64_t kernel_kills = 0;     // Processes that the kernel ended in the group for memory.
+  std::optional<Bytes> rss;         // Of all processes added up.
+  std::optional<Bytes> memory;      // What counts against the limit: the group's, else rss.
+  std::optional<Bytes> group_peak;  // The highest that the kernel counted.
+  std::uint64_t processor_ms = 0;   // Used by all processes, ended ones included.
+  std::uint64_t kernel_kills = 0;   // Processes that the kernel ended in the group for memory.
   std::uint64_t processes = 0;
 };
 
