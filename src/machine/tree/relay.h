@@ -47,11 +47,13 @@ class Relay {
   // Becomes readable once everything is passed on, or nothing more can be: finish() then only waits
   // for the reader.
   virtual int descriptor() const = 0;
+  // What the command and whoever holds its end have written by now is the last that is passed on:
+  // for a process that cannot be ended. Does not wait.
+  virtual void stop_reading() = 0;
   // Waits until the command's end is closed by all who had it, all is written and read. With
-  // `timeout_ms`, those who hold it are waited for so long only, and what they wrote until then is
-  // still passed on: for a process that cannot be ended. Whoever reads from `target` is waited for
-  // as long as it takes, as the command would have had to; abandon() ends that. Returns false if
-  // the stream had not ended.
+  // `timeout_ms`, those who hold it are waited for so long only, then comes stop_reading(). Whoever
+  // reads from `target` is waited for as long as it takes, as the command would have had to;
+  // abandon() ends that. Returns false if the stream had not ended.
   virtual bool finish(std::optional<std::uint64_t> timeout_ms = std::nullopt) = 0;
   // Whatever is not written by now stays unwritten. Does not wait; the reader is called no more.
   virtual void abandon() = 0;

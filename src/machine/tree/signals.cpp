@@ -14,8 +14,8 @@
 namespace headroom::machine {
 namespace {
 
-constexpr std::array watched{SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
-                             SIGUSR2, SIGWINCH, SIGCONT, SIGCHLD};
+constexpr std::array watched_signals{SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
+                                     SIGUSR2, SIGWINCH, SIGCONT, SIGCHLD};
 
 bool is_ignored(int signal) {
   struct sigaction now {};
@@ -27,7 +27,7 @@ bool is_ignored(int signal) {
 Result<Signals> Signals::take() {
   Signals signals;
   sigemptyset(&signals.taken_);
-  for (const int signal : watched) {
+  for (const int signal : watched_signals) {
     if (!is_ignored(signal)) sigaddset(&signals.taken_, signal);
   }
   signals.descriptor_ = Descriptor(::signalfd(-1, &signals.taken_, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -35,6 +35,10 @@ Result<Signals> Signals::take() {
   pthread_sigmask(SIG_BLOCK, &signals.taken_, &signals.before_);
   signals.is_active_ = true;
   return signals;
+}
+
+std::span<const int> Signals::watched() {
+  return watched_signals;
 }
 
 Signals::Signals(Signals&& other) noexcept

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "base/result.h"
 #include "machine/descriptor.h"
@@ -29,6 +30,8 @@ struct ArrivedSignal {
 class Signals {
  public:
   static Result<Signals> take();
+  // Those of the list above.
+  static std::span<const int> watched();
   Signals(Signals&& other) noexcept;
   Signals& operator=(Signals&&) = delete;
   ~Signals();  // What has come and was not read is forgotten.
