@@ -14,7 +14,7 @@
 
 namespace headroom::machine {
 
-enum class Means : std::uint8_t { strongest, cgroup_v2, cgroup_v1, systemd_scope, processes };
+enum class Means : std::uint8_t { strongest, cgroup_v2, cgroup_v1, holding_group, processes };
 
 struct Containment {
   std::unique_ptr<ControlGroup> group;  // None: the processes alone.
