@@ -14,7 +14,14 @@
 
 namespace headroom::machine {
 
-enum class Means : std::uint8_t { strongest, cgroup_v2, cgroup_v1, holding_group, processes };
+enum class Means : std::uint8_t {
+  strongest,
+  cgroup_v2,
+  cgroup_v1,
+  systemd_scope,
+  holding_group,  // A group of version 2 that cannot limit memory.
+  processes,
+};
 
 struct Containment {
   std::unique_ptr<ControlGroup> group;  // None: the processes alone.
