@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "machine/tree/group_places.h"
+#include "machine/tree/group_scope.h"
 #include "machine/tree/group_v1.h"
 #include "machine/tree/group_v2.h"
 
@@ -50,6 +51,8 @@ Containment contain(pid_t command, std::optional<Bytes> limit, Means means) {
   if (wanted(Means::cgroup_v2) && attempts.try_one(make_group_v2(places, limit)))
     return attempts.take();
   if (wanted(Means::cgroup_v1) && attempts.try_one(make_group_v1(places, limit)))
+    return attempts.take();
+  if (wanted(Means::systemd_scope) && attempts.try_one(make_scope(command, limit)))
     return attempts.take();
   // It cannot limit memory, and still tells every process and ends them at one moment.
   if (wanted(Means::holding_group)) attempts.try_one(make_holding_group_v2(places));

@@ -80,14 +80,15 @@ Result<GroupFolder> GroupFolder::make(const std::string& parent, const std::stri
   std::string path = fmt::format("{}/{}", parent, name);
   constexpr mode_t mode = 0755;
   if (::mkdir(path.c_str(), mode) != 0) return os_error(errno, "making " + path);
-  return GroupFolder(std::move(path));
+  return GroupFolder(std::move(path), true);
 }
 
-GroupFolder::GroupFolder(GroupFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+GroupFolder::GroupFolder(GroupFolder&& other) noexcept
+    : path_(std::exchange(other.path_, {})), is_ours_(std::exchange(other.is_ours_, false)) {}
 
 // What has just ended may keep it busy for a moment.
 GroupFolder::~GroupFolder() {
-  if (path_.empty()) return;
+  if (!is_ours_) return;
   constexpr int most_tries = 100;
   constexpr std::uint64_t pause_ms = 5;
   for (int i = 0; i < most_tries && remove_with_inner(path_) == EBUSY; ++i) {

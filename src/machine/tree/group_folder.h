@@ -22,6 +22,8 @@ class GroupFolder {
  public:
   // Makes `name` in the group `parent`. Fails as mkdir(2) does, with no_permission for most users.
   static Result<GroupFolder> make(const std::string& parent, const std::string& name);
+  // One that somebody else makes and removes.
+  static GroupFolder borrow(std::string path) { return GroupFolder(std::move(path), false); }
   GroupFolder(GroupFolder&& other) noexcept;
   GroupFolder& operator=(GroupFolder&&) = delete;
   ~GroupFolder();
@@ -37,8 +39,9 @@ class GroupFolder {
   std::vector<pid_t> processes() const;
 
  private:
-  explicit GroupFolder(std::string path) : path_(std::move(path)) {}
+  GroupFolder(std::string path, bool is_ours) : path_(std::move(path)), is_ours_(is_ours) {}
   std::string path_;
+  bool is_ours_;
 };
 
 // A name that no other group of this system has, now or later.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/tree/group_places.h"
 
+#include <fmt/format.h>
+
 #include <vector>
 
 #include "base/text.h"
@@ -86,11 +88,12 @@ GroupPlaces find_group_places(std::string_view mounts, std::string_view own_grou
   return places;
 }
 
-GroupPlaces read_group_places() {
+GroupPlaces read_group_places(std::optional<pid_t> process) {
   const auto files = Files::open("/");
   if (!files) return {};
   const auto mounts = files->read("/proc/self/mountinfo");
-  const auto groups = files->read("/proc/self/cgroup");
+  const auto groups =
+      files->read(process ? fmt::format("/proc/{}/cgroup", *process) : "/proc/self/cgroup");
   if (!mounts || !groups) return {};
   return find_group_places(*mounts, *groups);
 }

@@ -3,6 +3,8 @@
 // anywhere, and within a container only a part of it (cgroups(7), proc_pid_mountinfo(5)).
 #pragma once
 
+#include <sys/types.h>
+
 #include <map>
 #include <optional>
 #include <string>
@@ -17,7 +19,7 @@ struct GroupPlaces {
 
 // From /proc/self/mountinfo and /proc/self/cgroup. What is not mounted where we see it is absent.
 GroupPlaces find_group_places(std::string_view mounts, std::string_view own_groups);
-// Of this process, now.
-GroupPlaces read_group_places();
+// Of a process, now; nothing: this one.
+GroupPlaces read_group_places(std::optional<pid_t> process = std::nullopt);
 
 }  // namespace headroom::machine

@@ -2,6 +2,7 @@
 #include "machine/tree/group_v2.h"
 
 #include <fmt/format.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "base/text.h"
 #include "machine/clock.h"
 #include "machine/tree/group_folder.h"
+#include "machine/tree/systemd_bus.h"
 
 namespace headroom::machine {
 namespace {
@@ -74,14 +76,16 @@ class GroupV2 : public ControlGroup {
   Status add(pid_t process) override { return folder_.add(process); }
   std::vector<pid_t> processes() const override { return folder_.processes(); }
   void kill() override { kill_group_v2(folder_.path()); }
-  GroupUse use() override;
+  GroupUse use() override {
+    return has_memory_ ? read_group_use_v2(folder_, highest_) : GroupUse{};
+  }
   Status limit(Bytes limit) const;
 
  private:
   bool has_memory_;
   std::optional<MemoryHandedOn> handed_;
   GroupFolder folder_;  // Removed before memory is handed on no more.
-  Bytes highest_;       // For kernels before 5.19, which do not keep it.
+  Bytes highest_;
 };
 
 // Swap is no part of what the limit allows: a job that lives in swap would hardly move.
@@ -91,21 +95,30 @@ Status GroupV2::limit(Bytes limit) const {
   return Done{};
 }
 
-GroupUse GroupV2::use() {
-  GroupUse use;
-  if (!has_memory_) return use;
-  if (const auto current = folder_.read_bytes("memory.current")) {
-    highest_ = std::max(highest_, *current);
-    const Bytes cache{folder_.read_key("memory.stat", "active_file").value_or(0) +
-                      folder_.read_key("memory.stat", "inactive_file").value_or(0)};
-    use.memory = saturating_sub(*current, cache);
-    use.peak = folder_.read_bytes("memory.peak").value_or(highest_);
-  }
-  use.kernel_kills = folder_.read_key("memory.events", "oom_kill").value_or(0);
-  return use;
+// systemd marks what it has delegated: for everyone since version 251, for root before that.
+bool is_delegated(const std::string& own) {
+  if (!is_systemd_there()) return true;
+  char mark = 0;
+  const auto is_marked = [&](const char* name) {
+    return ::getxattr(own.c_str(), name, &mark, 1) == 1 && mark == '1';
+  };
+  return is_marked("user.delegate") || is_marked("trusted.delegate");
 }
 
 }  // namespace
+
+GroupUse read_group_use_v2(const GroupFolder& folder, Bytes& highest) {
+  GroupUse use;
+  if (const auto current = folder.read_bytes("memory.current")) {
+    highest = std::max(highest, *current);
+    const Bytes cache{folder.read_key("memory.stat", "active_file").value_or(0) +
+                      folder.read_key("memory.stat", "inactive_file").value_or(0)};
+    use.memory = saturating_sub(*current, cache);
+    use.peak = folder.read_bytes("memory.peak").value_or(highest);
+  }
+  use.kernel_kills = folder.read_key("memory.events", "oom_kill").value_or(0);
+  return use;
+}
 
 // Before Linux 5.14 there is no cgroup.kill; then they are frozen, so that none forks meanwhile.
 void kill_group_v2(const std::string& folder) {
@@ -126,6 +139,9 @@ Result<std::unique_ptr<ControlGroup>> make_group_v2(const GroupPlaces& places,
                                                     std::optional<Bytes> limit) {
   if (!places.unified)
     return Error{Errc::not_found, "version 2 of control groups is not mounted", ""};
+  if (!is_delegated(*places.unified))
+    return Error{Errc::no_permission, fmt::format("systemd has not delegated {}", *places.unified),
+                 ""};
   sweep_groups(*places.unified);
   HEADROOM_TRY(auto handed, MemoryHandedOn::make(*places.unified));
   HEADROOM_TRY(GroupFolder folder, GroupFolder::make(*places.unified, make_group_name()));
@@ -137,6 +153,9 @@ Result<std::unique_ptr<ControlGroup>> make_group_v2(const GroupPlaces& places,
 Result<std::unique_ptr<ControlGroup>> make_holding_group_v2(const GroupPlaces& places) {
   if (!places.unified)
     return Error{Errc::not_found, "version 2 of control groups is not mounted", ""};
+  if (!is_delegated(*places.unified))
+    return Error{Errc::no_permission, fmt::format("systemd has not delegated {}", *places.unified),
+                 ""};
   sweep_groups(*places.unified);
   HEADROOM_TRY(GroupFolder folder, GroupFolder::make(*places.unified, make_group_name()));
   return std::make_unique<GroupV2>(std::move(folder), false, std::nullopt);
