@@ -11,15 +11,13 @@
 
 #include <array>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
-#include "machine/descriptor.h"
-#include "machine/tree/containment.h"
 #include "machine/tree/group_folder.h"
 #include "machine/tree/group_places.h"
-#include "machine/tree/wait.h"
-#include "support/scratch.h"
+#include "tree/started_tree.h"
 
 namespace headroom::machine {
 namespace {
@@ -28,72 +26,7 @@ using ::testing::Contains;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using ::testing::SizeIs;
-
-constexpr std::uint64_t long_ms = 60'000;  // Only what is broken takes so long.
-
-std::vector<std::string> environment() {
-  return {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C"};
-}
-
-TreeOptions options_of(std::vector<std::string> argv) {
-  TreeOptions options;
-  options.argv = std::move(argv);
-  options.environment = environment();
-  return options;
-}
-
-TreeOptions nasty(std::vector<std::string> words) {
-  words.insert(words.begin(), HEADROOM_NASTY_PROGRAM);
-  return options_of(std::move(words));
-}
-
-std::unique_ptr<ProcessTree> must_start(const TreeOptions& options,
-                                        Means means = Means::strongest) {
-  auto tree = start_tree(options, means);
-  EXPECT_TRUE(tree) << tree.error().message;
-  return tree ? std::move(*tree) : nullptr;
-}
-
-TreeExit wait_for_exit(ProcessTree& tree) {
-  const std::array ended{tree.descriptor()};
-  EXPECT_TRUE(wait_readable(ended, long_ms)[0]);
-  const auto exit = tree.main_exit();
-  EXPECT_TRUE(exit);
-  return exit.value_or(TreeExit{-1, std::nullopt, false});
-}
-
-// Until it has as many processes as it is going to have.
-void wait_for_members(ProcessTree& tree, std::size_t count) {
-  for (int i = 0; i < 6000 && tree.members().size() != count; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_THAT(tree.members(), SizeIs(count));
-}
-
-bool is_alive(std::uint64_t pid) {
-  std::ifstream stat(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  std::getline(stat, text);
-  return !text.empty() && text.find(") Z ") == std::string::npos;
-}
-
-// What a program writes to its standard output.
-std::string output_of(TreeOptions options) {
-  std::array<int, 2> both{};
-  EXPECT_EQ(::pipe2(both.data(), O_CLOEXEC), 0);
-  const Descriptor reading(both[0]);
-  Descriptor writing(both[1]);
-  options.output = writing.get();
-  const auto tree = must_start(options);
-  writing = Descriptor();
-  std::string text;
-  std::array<char, 4096> piece;
-  ssize_t count = 0;
-  while ((count = ::read(reading.get(), piece.data(), piece.size())) > 0)
-    text.append(piece.data(), static_cast<std::size_t>(count));
-  return text;
-}
 
 class ProcessTreeBy : public ::testing::TestWithParam<Means> {
  protected:
@@ -261,115 +194,6 @@ TEST_P(ForkBomb, is_ended) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_TRUE(tree->send_all(SIGKILL));
   EXPECT_THAT(tree->members(), IsEmpty());
-}
-
-TEST(ProcessTree, missing_program_is_not_found) {
-  const auto tree = ProcessTree::start(options_of({"there-is-no-such-program"}));
-  ASSERT_FALSE(tree);
-  EXPECT_EQ(tree.error().code, Errc::not_found);
-}
-
-TEST(ProcessTree, what_cannot_be_executed_is_no_permission_or_invalid) {
-  EXPECT_EQ(ProcessTree::start(options_of({"/etc/passwd"})).error().code, Errc::no_permission);
-  EXPECT_EQ(ProcessTree::start(options_of({"/etc"})).error().code, Errc::no_permission);
-  const testing::Scratch scratch;
-  const std::string script = scratch.string() + "/script";
-  std::ofstream(script) << "#!/no/such/interpreter\n";
-  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-  EXPECT_EQ(ProcessTree::start(options_of({script})).error().code, Errc::invalid);
-}
-
-TEST(ProcessTree, path_of_the_given_environment_counts) {
-  const testing::Scratch scratch;
-  const std::string script = scratch.string() + "/only-here";
-  std::ofstream(script) << "echo script without a first line: $1\n";
-  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-  auto options = options_of({"only-here", "word"});
-  EXPECT_FALSE(ProcessTree::start(options));
-  options.environment = {"PATH=/no/such/folder:" + scratch.string() + ":/bin:/usr/bin"};
-  EXPECT_EQ(output_of(options), "script without a first line: word\n");
-}
-
-TEST(ProcessTree, missing_folder_is_said_and_nothing_runs) {
-  auto options = options_of({"true"});
-  options.folder = "/no/such/folder";
-  const auto tree = ProcessTree::start(options);
-  ASSERT_FALSE(tree);
-  EXPECT_EQ(tree.error().code, Errc::invalid);
-  EXPECT_THAT(tree.error().message, HasSubstr("/no/such/folder"));
-}
-
-TEST(ProcessTree, command_starts_in_its_folder) {
-  const testing::Scratch scratch;
-  auto options = options_of({"/bin/pwd"});
-  options.folder = std::filesystem::canonical(scratch.path()).string();
-  EXPECT_EQ(output_of(options), options.folder + "\n");
-}
-
-TEST(ProcessTree, command_gets_three_descriptors_and_none_of_ours) {
-  // What we inherited without close-on-exec passes through, as it would without us.
-  const Descriptor passed(::open("/dev/null", O_RDONLY));
-  const std::string listing = output_of(options_of({"ls", "-l", "/proc/self/fd"}));
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    const int fd = std::stoi(entry.path().filename().string());
-    const int flags = ::fcntl(fd, F_GETFD);
-    if (flags < 0 || fd <= 2 || (flags & FD_CLOEXEC) == 0) continue;
-    const std::string leads_to = std::filesystem::read_symlink(entry.path()).string();
-    EXPECT_THAT(listing, Not(HasSubstr(fmt::format(" {} -> {}\n", fd, leads_to))));
-  }
-  EXPECT_THAT(listing, HasSubstr(fmt::format(" {} -> /dev/null", passed.get())));
-  EXPECT_THAT(listing, Not(HasSubstr("socket:")));
-}
-
-TEST(ProcessTree, stream_that_is_not_open_is_none_there) {
-  auto options = options_of({"sh", "-c", "ls -l /proc/$$/fd/0 2>&1"});
-  options.input = 1000;
-  EXPECT_THAT(output_of(options), HasSubstr("No such file"));
-}
-
-TEST(ProcessTree, signals_that_we_hold_back_reach_the_command) {
-  const auto signals = Signals::take();
-  ASSERT_TRUE(signals);
-  auto options = options_of({"grep", "SigBlk", "/proc/self/status"});
-  EXPECT_EQ(output_of(options), "SigBlk:\t0000000000000000\n") << "without being told";
-  options.signals = &*signals;
-  EXPECT_EQ(output_of(options), "SigBlk:\t0000000000000000\n");
-}
-
-TEST(ProcessTree, ignored_sigchld_loses_no_exit) {
-  const auto before = ::signal(SIGCHLD, SIG_IGN);
-  {
-    const auto tree = must_start(nasty({"exit", "6"}));
-    EXPECT_EQ(wait_for_exit(*tree).code, 6);
-  }
-  ::signal(SIGCHLD, before);
-}
-
-TEST(ProcessTree, command_stays_in_our_group_and_session) {
-  const std::string ids = output_of(options_of({"sh", "-c", "cut -d' ' -f5,6 /proc/$$/stat"}));
-  EXPECT_EQ(ids, fmt::format("{} {}\n", ::getpgrp(), ::getsid(0)));
-}
-
-TEST(ProcessTree, command_gets_sigterm_when_we_are_killed) {
-  std::array<int, 2> line{};
-  ASSERT_EQ(::pipe2(line.data(), O_CLOEXEC), 0);
-  const Descriptor reading(line[0]);
-  Descriptor writing(line[1]);
-  const pid_t supervisor = ::fork();
-  if (supervisor == 0) {
-    const auto tree = ProcessTree::start(nasty({"wait"}));
-    const std::uint64_t pid = tree ? (*tree)->pid() : 0;
-    (void)!::write(writing.get(), &pid, sizeof pid);
-    for (;;) ::pause();
-  }
-  std::uint64_t pid = 0;
-  ASSERT_EQ(::read(reading.get(), &pid, sizeof pid), static_cast<ssize_t>(sizeof pid));
-  ASSERT_TRUE(is_alive(pid));
-  ::kill(supervisor, SIGKILL);
-  ::waitpid(supervisor, nullptr, 0);
-  for (int i = 0; i < 6000 && is_alive(pid); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_FALSE(is_alive(pid));
 }
 
 TEST(ProcessTree, groups_of_killed_ones_are_swept_and_others_stay) {

@@ -43,7 +43,7 @@ std::optional<std::string> wait_for_scope(pid_t command, const std::string& name
   constexpr int most_looks = 1000;
   constexpr std::uint64_t pause_ms = 5;
   for (int i = 0; i < most_looks; ++i) {
-    const auto folder = read_group_places(command).unified;
+    auto folder = read_group_places(command).unified;
     if (folder && folder->ends_with("/" + name)) return folder;
     sleep_ms(pause_ms);
   }

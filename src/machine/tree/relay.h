@@ -37,8 +37,8 @@ class Relay {
   // Does not wait: what was not passed on is lost. Call finish() first.
   virtual ~Relay() = default;
 
-  // What the command is to have as its stream. Close ours with close_source() once it is started;
-  // until then the stream cannot end.
+  // What the command is to have as its stream. Close ours with close_source() once it is started,
+  // since the stream cannot end before.
   virtual int source() const = 0;
   virtual void close_source() = 0;
   virtual bool is_terminal() const = 0;

@@ -13,7 +13,7 @@ struct RelayEnds {
   bool is_terminal = false;
 };
 
-// A pipe as large as this user may have.
+// A pipe larger than the usual one, so that command and relay wait for each other less often.
 Result<RelayEnds> make_pipe_ends();
 // A pseudo-terminal that passes every byte as it is, as large as the terminal `like`.
 Result<RelayEnds> make_terminal_ends(int like);

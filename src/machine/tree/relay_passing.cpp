@@ -22,7 +22,7 @@ namespace headroom::machine {
 namespace {
 
 constexpr std::size_t ring_bytes = std::size_t{8} << 20U;
-constexpr std::size_t piece_bytes = std::size_t{256} << 10U;   // Read and written at once.
+constexpr std::size_t piece_bytes = std::size_t{128} << 10U;   // Read and written at once.
 constexpr std::size_t reading_bytes = std::size_t{64} << 10U;  // For the reader at once.
 
 // Signals are for those who wait for them, and a pipe without a reader is an errno here. Those that

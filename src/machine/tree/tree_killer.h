@@ -11,8 +11,8 @@
 
 namespace headroom::machine {
 
-// To each of them, never to a later process of its number. One that has ended is none that fails;
-// fails with no_permission, after the others have got it, where one belongs to somebody else.
+// To each of them, never to a later process of its number. That one has ended is no failure. Fails
+// with no_permission, after the others have got it, where one belongs to somebody else.
 Status signal_all(const std::vector<ProcessStat>& processes, int signal);
 
 // Ends all that `list` names until it names none, or only those that were sent SIGKILL and do not
