@@ -83,7 +83,7 @@ void reap(int line, pid_t command) {
   // The terminal and whoever signals our process group mean the others of it.
   sigset_t all;
   sigfillset(&all);
-  ::sigprocmask(SIG_BLOCK, &all, nullptr);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
   ::prctl(PR_SET_NAME, "headroom-keeper");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t keeper = ::getpid();

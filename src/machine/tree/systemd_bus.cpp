@@ -15,21 +15,21 @@ namespace headroom::machine {
 namespace {
 
 // As sd-bus.h declares them, the same since version 221.
-struct sd_bus;
-struct sd_bus_message;
-struct sd_bus_error {
+struct Bus;
+struct Message;
+struct BusError {
   const char* name;
   const char* message;
   int need_free;
 };
 
 struct Library {
-  int (*open_system)(sd_bus**) = nullptr;
-  int (*open_user)(sd_bus**) = nullptr;
-  sd_bus* (*close_unref)(sd_bus*) = nullptr;
-  int (*call_method)(sd_bus*, const char*, const char*, const char*, const char*, sd_bus_error*,
-                     sd_bus_message**, const char*, ...) = nullptr;
-  void (*error_free)(sd_bus_error*) = nullptr;
+  int (*open_system)(Bus**) = nullptr;
+  int (*open_user)(Bus**) = nullptr;
+  Bus* (*close_unref)(Bus*) = nullptr;
+  int (*call_method)(Bus*, const char*, const char*, const char*, const char*, BusError*, Message**,
+                     const char*, ...) = nullptr;
+  void (*error_free)(BusError*) = nullptr;
 };
 
 Error not_there(const std::string& why) {
@@ -64,11 +64,11 @@ bool is_systemd_there() {
 Status start_scope(const std::string& name, pid_t process, std::optional<Bytes> limit) {
   if (!is_systemd_there()) return not_there("systemd does not run here");
   HEADROOM_TRY(const Library library, load_library());
-  sd_bus* opened = nullptr;
+  Bus* opened = nullptr;
   const int failure = ::geteuid() == 0 ? library.open_system(&opened) : library.open_user(&opened);
   if (failure < 0) return os_error(-failure, "asking systemd for a scope");
-  const std::unique_ptr<sd_bus, sd_bus* (*)(sd_bus*)> bus(opened, library.close_unref);
-  sd_bus_error error{};
+  const std::unique_ptr<Bus, Bus* (*)(Bus*)> bus(opened, library.close_unref);
+  BusError error{};
   constexpr std::uint64_t unlimited = ~std::uint64_t{0};  // As systemd writes "infinity".
   // Without a limit swap is as it would be; with one a job that lives in it would hardly move.
   const int answer =
