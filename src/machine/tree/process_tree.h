@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A command and every process that comes from it, whatever they do: fork, become daemons, change
 // their session or their group, ignore SIGTERM. Where a control group can be had (version 2,
-// delegated; version 1; a scope of systemd) the kernel keeps the list; else this process is made
-// the subreaper of its descendants (prctl(2)), so that no one escapes to init, and /proc tells.
+// delegated; version 1; a scope of systemd) the kernel keeps the list. In any case the command's
+// parent is a forked keeper, the subreaper of all that comes from it (prctl(2)), so that no one
+// escapes to init unseen.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +53,8 @@ struct TreeExit {
 
 enum class LimitKind : std::uint8_t { none, cgroup_v2, cgroup_v1, systemd_scope, added_up };
 
-// One thread at a time. Only one tree of a process may be alive where there is no control group.
+// One thread at a time, and the one that started it lives as long as the tree: if it ends, so does
+// the command, by SIGTERM. Several trees may be alive.
 class ProcessTree {
  public:
   // Starts the command. Fails with not_found (no such program: a shell's 127) or no_permission,
