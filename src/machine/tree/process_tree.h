@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A command and every process that comes from it, whatever they do: fork, become daemons, change
 // their session or their group, ignore SIGTERM. Where a control group can be had (version 2,
-// delegated; version 1; a scope of systemd) the kernel keeps the list; else this process is made
-// the subreaper of its descendants (prctl(2)), so that no one escapes to init, and /proc tells.
+// delegated; version 1; a scope of systemd) the kernel keeps the list. In any case the command's
+// parent is a forked keeper, the subreaper of all that comes from it (prctl(2)), so that no one
+// escapes to init unseen.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +14,19 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "machine/tree/signals.h"
 
 namespace headroom::machine {
 
 struct TreeOptions {
-  std::vector<std::string> argv;         // argv[0] is looked up in PATH of `environment`.
-  std::vector<std::string> environment;  // NAME=VALUE.
-  std::string folder;                    // Working directory; empty: ours.
-  std::optional<Bytes> memory;           // Of the whole tree.
+  std::vector<std::string> argv;          // argv[0] is looked up in PATH of `environment`.
+  std::vector<std::string> environment;   // NAME=VALUE.
+  std::string folder;                     // Working directory; empty: ours.
+  std::optional<Bytes> memory;            // Of the whole tree.
   int input = 0, output = 1, errors = 2;  // Its descriptors 0 to 2; they stay ours to close.
+  // What is held back from us reaches the command as it was before; nothing: what Signals takes
+  // reaches it. Used by start() alone.
+  const Signals* signals = nullptr;
 };
 
 // One process of the tree.
@@ -32,11 +37,11 @@ struct TreeMember {
 
 // Each nothing where it cannot be measured.
 struct TreeUse {
-  std::optional<Bytes> rss;           // Of all processes added up.
-  std::optional<Bytes> memory;        // What counts against the limit: the group's, else rss.
-  std::optional<Bytes> group_peak;    // The highest that the kernel counted.
-  std::uint64_t processor_ms = 0;     // Used by all processes, ended ones included.
-  std::uint64_t kernel_kills = 0;     // Processes that the kernel ended in the group for memory.
+  std::optional<Bytes> rss;         // Of all processes added up.
+  std::optional<Bytes> memory;      // What counts against the limit: the group's, else rss.
+  std::optional<Bytes> group_peak;  // The highest that the kernel counted.
+  std::uint64_t processor_ms = 0;   // Used by all processes, ended ones included.
+  std::uint64_t kernel_kills = 0;   // Processes that the kernel ended in the group for memory.
   std::uint64_t processes = 0;
 };
 
@@ -48,7 +53,8 @@ struct TreeExit {
 
 enum class LimitKind : std::uint8_t { none, cgroup_v2, cgroup_v1, systemd_scope, added_up };
 
-// One thread at a time. Only one tree of a process may be alive where there is no control group.
+// One thread at a time, and the one that started it lives as long as the tree: if it ends, so does
+// the command, by SIGTERM. Several trees may be alive.
 class ProcessTree {
  public:
   // Starts the command. Fails with not_found (no such program: a shell's 127) or no_permission,

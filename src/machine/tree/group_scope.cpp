@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/tree/group_scope.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "machine/clock.h"
+#include "machine/tree/group_folder.h"
+#include "machine/tree/group_places.h"
+#include "machine/tree/group_v2.h"
+#include "machine/tree/systemd_bus.h"
+
+namespace headroom::machine {
+namespace {
+
+class Scope : public ControlGroup {
+ public:
+  explicit Scope(const std::string& folder) : folder_(GroupFolder::borrow(folder)) {}
+
+  LimitKind kind() const override {
+    return folder_.read("memory.max") ? LimitKind::systemd_scope : LimitKind::none;
+  }
+  Status add(pid_t /*process*/) override { return Done{}; }  // systemd has.
+  std::vector<pid_t> processes() const override { return folder_.processes(); }
+  void kill() override { kill_group_v2(folder_.path()); }
+  // Once the last process has ended systemd removes the group: then what it said last holds.
+  GroupUse use() override {
+    GroupUse now = read_group_use_v2(folder_, highest_);
+    if (now.memory) last_ = now;
+    return last_;
+  }
+
+ private:
+  GroupFolder folder_;
+  Bytes highest_;
+  GroupUse last_;
+};
+
+// Where `command` is, once that is in the scope.
+std::optional<std::string> wait_for_scope(pid_t command, const std::string& name) {
+  constexpr int most_looks = 1000;
+  constexpr std::uint64_t pause_ms = 5;
+  for (int i = 0; i < most_looks; ++i) {
+    auto folder = read_group_places(command).unified;
+    if (folder && folder->ends_with("/" + name)) return folder;
+    sleep_ms(pause_ms);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ControlGroup>> make_scope(pid_t command, std::optional<Bytes> limit) {
+  const std::string name = make_group_name() + ".scope";
+  HEADROOM_CHECK(start_scope(name, command, limit));
+  const auto folder = wait_for_scope(command, name);
+  if (!folder)
+    return Error{Errc::io, fmt::format("systemd has not put the command into {}", name),
+                 "systemctl status " + name};
+  return std::make_unique<Scope>(*folder);
+}
+
+}  // namespace headroom::machine
