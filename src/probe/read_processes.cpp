@@ -124,6 +124,27 @@ std::vector<KfdProcess> read_kfd_processes(const Files& files) {
 
 }  // namespace
 
+std::vector<std::string> read_client_texts(const Files& files, std::uint64_t pid) {
+  const std::string folder = fmt::format("/proc/{}", pid);
+  Process process;
+  bool complete = true;
+  std::vector<std::string> texts;
+  for (const std::string& fd : find_descriptors(files, folder, process, complete)) {
+    auto info = files.read(folder + "/fdinfo/" + fd);
+    if (info) texts.push_back(*std::move(info));
+  }
+  return texts;
+}
+
+facts::Processes read_processes_of(const Files& files, const std::vector<std::uint64_t>& pids) {
+  facts::Processes processes;
+  processes.kfd = read_kfd_processes(files);
+  processes.complete = true;
+  for (const std::uint64_t pid : pids)
+    processes.visible.push_back(read_process(files, pid, processes.complete));
+  return processes;
+}
+
 facts::Processes read_processes(const Files& files) {
   facts::Processes processes;
   processes.kfd = read_kfd_processes(files);
