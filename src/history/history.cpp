@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "history/database.h"
-#include "history/file.h"
-#include "history/schema.h"
+#include "history/use_file.h"
 
 namespace headroom::history {
 namespace {
@@ -64,24 +63,7 @@ Result<PastRun> read_row(const Statement& row) {
   return run;
 }
 
-Error newer(std::uint64_t version) {
-  return {
-      Errc::unsupported,
-      fmt::format("expected a history of version {} at most, found {}", newest_version(), version),
-      "use the newer headroom that made it"};
-}
-
-Error foreign() {
-  return {Errc::unsupported, "expected headroom's history, found another program's database",
-          "move it elsewhere"};
-}
-
 Status insert(Database& database, const PastRun& run) {
-  HEADROOM_TRY(Transaction transaction, Transaction::begin(database, Database::Access::read_write));
-  HEADROOM_TRY(const auto version, read_version(database));
-  if (!version) return foreign();
-  if (*version > newest_version()) return newer(*version);
-  HEADROOM_CHECK(migrate(database, *version));
   HEADROOM_TRY(Statement statement,
                database.prepare(fmt::format("INSERT INTO runs ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, "
                                             "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -92,56 +74,34 @@ Status insert(Database& database, const PastRun& run) {
   bind_peak(statement, run.measured);
   statement.bind(std::string(to_string(run.outcome)));
   HEADROOM_CHECK(statement.step());
-  return transaction.commit();
-}
-
-Status add_to(const std::string& path, const PastRun& run) {
-  HEADROOM_CHECK(make_file(path));
-  HEADROOM_TRY(Database database, Database::open(path, Database::Access::read_write));
-  return insert(database, run);
+  return Done{};
 }
 
 }  // namespace
 
 Result<Runs> read_runs(const std::string& path) {
-  if (!is_there(path)) return Runs{};
-  auto database = Database::open(path, Database::Access::read_only);
-  if (!database) return std::move(database).error().in(path);
-  const auto moment = Transaction::begin(*database, Database::Access::read_only);
-  if (!moment) return Error(moment.error()).in(path);
-  const auto version = read_version(*database);
-  if (!version) return Error(version.error()).in(path);
-  if (!*version) return foreign().in(path);
-  if (**version > newest_version()) return newer(**version).in(path);
-  if (**version == 0) return Runs{};
-  HEADROOM_TRY(Statement rows, database->prepare(fmt::format(
-                                   "SELECT {} FROM runs ORDER BY time DESC, id DESC", columns)));
   Runs found;
-  for (;;) {
-    const auto more = rows.step();
-    if (!more) return Error(more.error()).in(path);
-    if (!*more) return found;
-    auto run = read_row(rows);
-    if (run) {
-      found.runs.push_back(*std::move(run));
-    } else {
-      ++found.unreadable;
+  const auto read_all = [&found](Database& database, std::uint64_t version) -> Status {
+    if (version == 0) return Done{};
+    HEADROOM_TRY(Statement rows, database.prepare(fmt::format(
+                                     "SELECT {} FROM runs ORDER BY time DESC, id DESC", columns)));
+    for (;;) {
+      HEADROOM_TRY(const bool more, rows.step());
+      if (!more) return Done{};
+      auto run = read_row(rows);
+      if (run) {
+        found.runs.push_back(*std::move(run));
+      } else {
+        ++found.unreadable;
+      }
     }
-  }
+  };
+  HEADROOM_CHECK(read_file(path, read_all));
+  return found;
 }
 
 Result<std::optional<std::string>> add_run(const std::string& path, const PastRun& run) {
-  const Status added = add_to(path, run);
-  if (added) return std::optional<std::string>{};
-  if (added.error().code != Errc::invalid) return Error(added.error()).in(path);
-  const auto is_damaged = [&path] {
-    const auto found = read_runs(path);
-    return !found && found.error().code == Errc::invalid;
-  };
-  HEADROOM_TRY(const std::string aside, move_damaged_aside(path, is_damaged));
-  const Status again = add_to(path, run);
-  if (!again) return Error(again.error()).in(path);
-  return aside.empty() ? std::nullopt : std::optional{aside};
+  return change_file(path, [&run](Database& database) { return insert(database, run); });
 }
 
 }  // namespace headroom::history

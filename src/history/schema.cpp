@@ -16,7 +16,7 @@ constexpr std::uint64_t application = 0x6864726d;
 
 // Number i brings a file of version i to version i + 1. What is here is never changed, only added
 // to: files of every version are out there.
-constexpr std::array<const char*, 1> migrations = {
+constexpr std::array<const char*, 2> migrations = {
     R"sql(
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY,
@@ -41,6 +41,30 @@ CREATE TABLE runs (
   outcome TEXT NOT NULL               -- completed, stopped, out-of-memory
 );
 CREATE INDEX runs_of_a_kind ON runs (engine, family, method);
+)sql",
+    R"sql(
+CREATE TABLE commands (                -- one row for each attempt of a supervised command
+  id INTEGER PRIMARY KEY,
+  time TEXT NOT NULL,                 -- of the end of its run, UTC, ISO 8601
+  headroom TEXT NOT NULL,             -- the version that ran it
+  name TEXT NOT NULL,
+  command TEXT NOT NULL,              -- JSON: an array of its words as typed
+  memory_bytes INTEGER,               -- the limit
+  devices TEXT NOT NULL,              -- --device, or ''
+  attempt INTEGER NOT NULL,           -- from 1, within its run
+  micro INTEGER,
+  accumulate INTEGER,
+  exit_code INTEGER NOT NULL,
+  signal INTEGER,
+  out_of_memory INTEGER NOT NULL,     -- 0, 1
+  cause TEXT NOT NULL,                -- its id, or ''
+  duration_ms INTEGER NOT NULL,
+  rss_bytes INTEGER,                  -- peaks
+  cgroup_bytes INTEGER,
+  vram_bytes INTEGER,
+  gtt_bytes INTEGER
+);
+CREATE INDEX commands_of_a_name ON commands (name);
 )sql"};
 
 }  // namespace
