@@ -31,6 +31,10 @@ int print_error(const Context& context, const Error& error, ExitCode code);
 // one that was typed, with sudo.
 int print_change_error(const Context& context, Error error, ExitCode code);
 
+// How many words of a command line are headroom's own: all of them, or for `run` those before "--",
+// behind which stands the command that it runs.
+int count_own_words(int argc, const char* const* argv);
+
 // Each adds one command to the App; `context` must outlive the parse.
 void add_check(CLI::App& app, Context& context);
 void add_capture(CLI::App& app, Context& context);

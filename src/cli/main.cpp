@@ -26,7 +26,7 @@ int main(int argc, char** argv, char** variables) {
   headroom::cli::add_test(app, context);
   headroom::cli::add_replay(app, context);
   try {
-    app.parse(argc, argv);
+    app.parse(headroom::cli::count_own_words(argc, argv), argv);
   } catch (const CLI::ParseError& problem) {
     return printer.finish(headroom::cli::print_usage(app, problem, context));
   }

@@ -15,11 +15,6 @@
 namespace headroom::cli {
 namespace {
 
-std::string history_path(const Context& context) {
-  const std::string folder = state_folder(context);
-  return folder.empty() ? "" : folder + "/history.db";
-}
-
 Result<estimate::PastRun> read_report(const std::string& text, const estimate::Plan& plan,
                                       const estimate::Architecture& model) {
   HEADROOM_TRY(const Json report, parse_json(text));
@@ -42,6 +37,11 @@ Status store(const estimate::PastRun& run, const Context& context) {
 }
 
 }  // namespace
+
+std::string history_path(const Context& context) {
+  const std::string folder = state_folder(context);
+  return folder.empty() ? "" : folder + "/history.db";
+}
 
 estimate::PastErrors look_up_past(const estimate::Plan& plan, const estimate::Architecture& model,
                                   const Context& context) {

@@ -12,6 +12,9 @@
 
 namespace headroom::cli {
 
+// The file of past runs; empty where there is no folder for it.
+std::string history_path(const Context& context);
+
 // What runs of such jobs say of this plan. A history that cannot be read is a note on stderr, and
 // no runs.
 estimate::PastErrors look_up_past(const estimate::Plan& plan, const estimate::Architecture& model,

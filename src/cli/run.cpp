@@ -1,132 +1,149 @@
 // SPDX-License-Identifier: Apache-2.0
-// `headroom run`: plans a job, refuses what cannot fit, and runs what can.
+// `headroom run`: a job by headroom's own trainer, or any command under supervision.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/shell_quote.h"
+#include "cli/command_options.h"
 #include "cli/commands.h"
-#include "cli/host_memory.h"
-#include "cli/past_runs.h"
-#include "estimate/plan.h"
-#include "machine/program.h"
-#include "report/plan_text.h"
-#include "run/job_file.h"
+#include "cli/run_command.h"
+#include "cli/run_command_job.h"
+#include "cli/run_training.h"
+#include "machine/user_files.h"
 
 namespace headroom::cli {
 namespace {
 
+constexpr const char* dashes = "--";
+
 struct Options {
-  std::string job;
-  std::string output;
-  std::string trace;
-  bool resume = false;
-  std::vector<std::string> allowed_changes;
-  bool quiet = false;
+  TrainingOptions training;
+  CommandOptions command;
 };
 
-Result<estimate::Plan> plan_job(const run::LoadedJob& loaded, const std::string& path) {
-  if (loaded.job.engine.kind != estimate::EngineKind::headroom) {
-    return Error{
-        Errc::unsupported,
-        fmt::format("engine.kind: expected \"headroom\", found \"{}\"; this version runs "
-                    "only its own trainer",
-                    to_string(loaded.job.engine.kind)),
-        fmt::format("write [engine] kind = \"headroom\", or only plan it: headroom plan {}", path)};
+// "headroom run OPTIONS -- CMD": the words behind the first "--".
+struct Behind {
+  bool has_dashes = false;
+  std::vector<std::string> words;
+};
+
+Behind find_behind(const Context& context) {
+  const auto found = std::find(context.words.begin(), context.words.end(), dashes);
+  if (found == context.words.end()) return {};
+  return {true, {found + 1, context.words.end()}};
+}
+
+// The first of these options that was typed.
+std::string first_typed(const CLI::App& command, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (command.count(name) > 0) return name;
   }
-  HEADROOM_TRY(const estimate::Device device, estimate::find_device(loaded.job));
-  return estimate::make_plan(loaded.job, loaded.model, device);
+  return "";
 }
 
-// Its exit status, and its report, which it says to us alone.
-Result<machine::ProgramAnswer> start_trainer(const Options& options) {
-  HEADROOM_TRY(const std::string folder, machine::program_folder());
-  std::vector<std::string> argv = {folder + "/headroom-train", options.job, "--json"};
-  if (!options.output.empty()) argv.insert(argv.end(), {"--output", options.output});
-  if (!options.trace.empty()) argv.insert(argv.end(), {"--trace", options.trace});
-  if (options.resume) argv.emplace_back("--resume");
-  for (const std::string& key : options.allowed_changes)
-    argv.insert(argv.end(), {"--allow-change", key});
-  if (options.quiet) argv.emplace_back("--quiet");
-  auto answer = machine::ask_program(argv);
-  if (answer) return answer;
-  Error error = std::move(answer).error();
-  error.next = "build headroom-train beside headroom: ./dev build";
-  return error;
+const std::vector<std::string> training_only = {"--trace", "--resume", "--allow-change"};
+
+int refuse(const Context& context, std::string message, std::string next) {
+  return print_error(context, {Errc::invalid, "run: " + std::move(message), std::move(next)},
+                     exit_usage);
 }
 
-// Why nothing was started, after the plan that shows it, and what to change.
-int refuse(const estimate::Plan& plan, const run::LoadedJob& loaded, const std::string& path,
-           const Context& context) {
-  context.printer.say(report::to_text(plan, loaded.model) + "\n");
-  const std::string next = plan.advice.empty()
-                               ? "change the job as said above"
-                               : fmt::format("in {} write {}, then the same command again", path,
-                                             report::to_text(plan.advice.front().change));
-  return print_error(context,
-                     {Errc::out_of_memory, "not started: the job would run out of memory", next},
-                     exit_findings);
+int run_behind(const CLI::App& command, const Options& options, const Behind& behind,
+               const Context& context) {
+  if (!options.training.job.empty())
+    return refuse(context,
+                  fmt::format("expected a job, or a command behind --; found both, {} and {}",
+                              options.training.job, behind.words.empty() ? "--" : behind.words[0]),
+                  "headroom run -- CMD, or headroom run JOB.toml");
+  if (behind.words.empty() || behind.words.front().empty())
+    return refuse(context, "expected a command behind --, found none",
+                  "headroom run -- python train.py");
+  auto wrong = first_typed(command, training_only);
+  if (wrong.empty() && command.count("--output") > 0) wrong = "--output";
+  if (!wrong.empty())
+    return refuse(context,
+                  fmt::format("{} is for a job of headroom's own trainer, found a command", wrong),
+                  "headroom run --report FILE -- CMD writes what happened");
+  return run_command(
+      {.words = behind.words, .options = options.command, .quiet = options.training.quiet},
+      context);
 }
 
-// A trainer that a signal ended has said nothing itself. The kernel ends it first where memory runs
-// out all the same.
-Error ended_by_signal(int number) {
-  constexpr int killed = 9;
-  return {
-      Errc::not_found,
-      fmt::format("expected the run to end by itself, found that signal {} ended headroom-train",
-                  number),
-      fmt::format("{}the same command with --resume goes on from the last checkpoint, if there "
-                  "is one",
-                  number == killed ? "dmesg or journalctl -k tells whether memory ran out; " : "")};
+int run_job(const CLI::App& command, const Options& options, const Context& context) {
+  const std::string& path = options.training.job;
+  const auto job = run::load_command_job(path);
+  if (!job) return print_error(context, job.error(), exit_usage);
+  const std::string wrong = first_typed(command, *job ? training_only : CommandOptions::names());
+  if (wrong.empty())
+    return *job ? run_command_job({**job, path, options.training.output, options.training.quiet},
+                                  options.command, context)
+                : run_training(options.training, context);
+  if (machine::kind_of(path) || path == "-")
+    return refuse(context,
+                  *job
+                      ? fmt::format("{} is for headroom's own trainer, found a job whose engine "
+                                    "is a command",
+                                    wrong)
+                      : fmt::format("{} is for a command, found a job whose engine is none", wrong),
+                  *job ? "headroom run --report FILE JOB.toml writes what happened"
+                       : "[engine] kind = \"command\", or headroom run -- CMD");
+  return refuse(context, fmt::format("expected a job file, found nothing at {}", path),
+                fmt::format("headroom run {} ... -- {} runs it as a command", wrong, path));
 }
 
-int run_job(const Options& options, const Context& context) {
-  context.printer.finish_first();
-  const auto loaded = run::load_job(options.job);
-  if (!loaded) return print_error(context, loaded.error(), exit_usage);
-  auto plan = plan_job(*loaded, options.job);
-  if (!plan) return print_error(context, std::move(plan).error().in(options.job), exit_usage);
-  if (plan->fits == false) return refuse(*plan, *loaded, options.job, context);
-  if (const auto warning = warn_of_host_memory(*plan); warning && !options.quiet)
-    print_error(context, *warning, exit_ok);
-  if (!options.quiet) {
-    context.printer.note(
-        fmt::format("planned peak {}{}", to_string(Bytes{plan->device_bytes}),
-                    plan->capacity_bytes ? " of " + to_string(Bytes{*plan->capacity_bytes}) : ""));
-  }
-  const auto ended = start_trainer(options);
-  if (!ended) return print_error(context, ended.error(), exit_could_not_look);
-  remember_run(*plan, *loaded, ended->output, context);
-  constexpr int by_signal = 128;  // As machine::ask_program answers.
-  if (ended->status > by_signal)
-    print_error(context, ended_by_signal(ended->status - by_signal), exit_could_not_look);
-  return ended->status;
+int run(const CLI::App& command, const Options& options, const Context& context) {
+  const Behind behind = find_behind(context);
+  if (behind.has_dashes) return run_behind(command, options, behind, context);
+  if (options.training.job.empty())
+    return refuse(context, "expected a job, or a command behind --; found neither",
+                  "headroom run -- python train.py, or headroom run JOB.toml");
+  return run_job(command, options, context);
+}
+
+void add_training_options(CLI::App& command, TrainingOptions& options) {
+  command.add_option("job", options.job, "The job, a TOML or JSON file");
+  command.add_option("--output", options.output, "Folder for everything the run writes");
+  command.add_option("--trace", options.trace,
+                     "Record every allocation into this file, for headroom replay");
+  CLI::Option* resume = command.add_flag("--resume", options.resume,
+                                         "Go on from the checkpoint in the output folder");
+  command
+      .add_option("--allow-change", options.allowed_changes,
+                  "With --resume: a setting of the checkpoint that is meant to have another value "
+                  "now")
+      ->type_name("KEY")
+      ->allow_extra_args(false)
+      ->needs(resume);
+  command.add_flag("--quiet", options.quiet, "Say nothing but what went wrong");
 }
 
 }  // namespace
 
+int count_own_words(int argc, const char* const* argv) {
+  constexpr int first_option = 2;
+  if (argc < first_option || std::string_view(argv[1]) != "run") return argc;
+  for (int i = first_option; i < argc; ++i) {
+    if (std::string_view(argv[i]) == dashes) return i;
+  }
+  return argc;
+}
+
 void add_run(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("run", "Plan a training job, refuse it if it cannot fit, and run it");
-  command->add_option("job", options->job, "The job, a TOML or JSON file")->required();
-  command->add_option("--output", options->output, "Folder for everything the run writes");
-  command->add_option("--trace", options->trace,
-                      "Record every allocation into this file, for headroom replay");
-  CLI::Option* resume = command->add_flag("--resume", options->resume,
-                                          "Go on from the checkpoint in the output folder");
-  command
-      ->add_option("--allow-change", options->allowed_changes,
-                   "With --resume: a setting of the checkpoint that is meant to have another value "
-                   "now")
-      ->type_name("KEY")
-      ->allow_extra_args(false)
-      ->needs(resume);
-  command->add_flag("--quiet", options->quiet, "Say nothing but what went wrong");
-  command->callback([options, &context] { context.exit_code = run_job(*options, context); });
+  CLI::App* command = app.add_subcommand(
+      "run", "Run a training job that fits, or supervise any command: headroom run -- CMD");
+  add_training_options(*command, options->training);
+  options->command.add_to(*command);
+  command->footer(
+      "A command's exit code is its own: 128 + the signal if one ended it, 126 and 127 as a "
+      "shell's, 1 if\nheadroom ended it. Its output passes through unchanged; what headroom says "
+      "goes to standard error.");
+  command->callback(
+      [options, command, &context] { context.exit_code = run(*command, *options, context); });
 }
 
 }  // namespace headroom::cli

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_options.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/text.h"
+
+namespace headroom::cli {
+namespace {
+
+using supervisor::Time;
+
+constexpr double longest_s = 1e9;        // Thirty years.
+constexpr Bytes least_memory = 1_MiB;    // Below it no program starts.
+constexpr Time longest_back_off{60000};  // Where it doubles to, unless more is asked for.
+
+Result<Time> parse_seconds(const std::string& option, const std::string& text) {
+  const auto number = parse_double(text);
+  if (number && std::isfinite(*number) && *number >= 0 && *number <= longest_s)
+    return Time{std::llround(*number * 1000)};
+  return Error{Errc::invalid,
+               fmt::format("{}: expected a number of seconds, found \"{}\"", option, text),
+               fmt::format("{} 30", option)};
+}
+
+Result<std::optional<Time>> parse_hang(const std::string& text) {
+  if (text == "off") return std::optional<Time>();
+  HEADROOM_TRY(const Time time, parse_seconds("--hang", text));
+  if (time.count() > 0) return std::optional(time);
+  return Error{
+      Errc::invalid,
+      fmt::format("--hang: expected a number of seconds above 0, or off, found \"{}\"", text),
+      "--hang 600"};
+}
+
+Result<std::optional<Bytes>> parse_memory(const std::string& text) {
+  if (text.empty()) return std::optional<Bytes>();
+  auto memory = parse_bytes(text);
+  if (!memory) return std::move(memory).error().in("--memory");
+  if (*memory >= least_memory) return std::optional(*memory);
+  return Error{
+      Errc::invalid,
+      fmt::format("--memory: expected at least {}, found \"{}\"", to_string(least_memory), text),
+      "write it with its unit: --memory 8GiB"};
+}
+
+}  // namespace
+
+void CommandOptions::add_to(CLI::App& command) {
+  const std::string group = "With a command behind --, or a job with [engine] kind = \"command\"";
+  const auto add = [&](const char* option, std::string& value, const char* meaning,
+                       const char* type) {
+    command.add_option(option, value, meaning)->type_name(type)->group(group);
+  };
+  add("--report", report, "Write what happened into this file, as JSON: schema headroom.run/1",
+      "FILE");
+  add("--name", name, "What to call it in messages and in the history (default: its program)",
+      "NAME");
+  add("--memory", memory,
+      "Limit the memory of all its processes together, by a control group where one can be had",
+      "SIZE");
+  add("--device", devices, "Show it these GPUs alone: 0, or 0,2, as ROCm counts them", "LIST");
+  command
+      .add_option("--restarts", restarts,
+                  "Start it again after a crash, up to this often (default: 0); retries with "
+                  "smaller settings after an out of memory do not count")
+      ->type_name("N")
+      ->group(group);
+  add("--back-off", back_off,
+      "Wait so long before a restart (default: 1); it doubles with each, up to 60", "SECONDS");
+  add("--hang", hang,
+      "End it if it writes nothing and uses neither processor nor GPU for so long (default: off)",
+      "SECONDS");
+  add("--grace", grace, "How long it has from SIGTERM to SIGKILL (default: 10)", "SECONDS");
+  add("--settings", settings,
+      "Values of {micro}, {accumulate} and {resume} in it: micro=8,accumulate=4,resume=--resume; "
+      "after an out of memory micro is halved and accumulate doubled (default: the flags that "
+      "known "
+      "training programs have)",
+      "KEY=VALUE,...");
+  command
+      .add_flag("--keep-env", keep_env,
+                "Leave variables as they are that are known to break jobs on this machine's GPUs")
+      ->group(group);
+  add("--root", root, "A scratch root whose GPUs are looked at, for tests", "DIR");
+}
+
+std::vector<std::string> CommandOptions::names() {
+  return {"--report", "--name",  "--memory",   "--device",   "--restarts", "--back-off",
+          "--hang",   "--grace", "--settings", "--keep-env", "--root"};
+}
+
+Result<supervisor::Policy> parse_policy(const CommandOptions& options) {
+  supervisor::Policy policy;
+  policy.restarts = options.restarts;
+  HEADROOM_TRY(policy.back_off, parse_seconds("--back-off", options.back_off));
+  policy.longest_back_off = std::max(longest_back_off, policy.back_off);
+  HEADROOM_TRY(policy.hang, parse_hang(options.hang));
+  HEADROOM_TRY(policy.grace, parse_seconds("--grace", options.grace));
+  HEADROOM_TRY(policy.memory, parse_memory(options.memory));
+  return policy;
+}
+
+Result<supervisor::Settings> parse_given(const CommandOptions& options) {
+  if (options.settings.empty()) return supervisor::Settings{};
+  return supervisor::parse_settings(options.settings);
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of a supervised command as they are typed, and what they mean.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/result.h"
+#include "supervisor/policy.h"
+#include "supervisor/settings.h"
+
+namespace headroom::cli {
+
+struct CommandOptions {
+  std::string report;
+  std::string name;
+  std::string memory;
+  std::string devices;
+  std::uint64_t restarts = 0;
+  std::string back_off = "1";
+  std::string hang = "off";
+  std::string grace = "10";
+  std::string settings;
+  std::string root = "/";
+  bool keep_env = false;
+
+  void add_to(CLI::App& command);
+  // The names of those that can only be meant for a supervised command.
+  static std::vector<std::string> names();
+};
+
+// Fails with what is wrong in an option, named in front.
+Result<supervisor::Policy> parse_policy(const CommandOptions& options);
+Result<supervisor::Settings> parse_given(const CommandOptions& options);
+
+}  // namespace headroom::cli

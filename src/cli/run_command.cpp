@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_command.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/shell_quote.h"
+#include "cli/command_history.h"
+#include "cli/refuse_outputs.h"
+#include "cli/surroundings.h"
+#include "findings/diagnosis.h"
+#include "knowledge/signatures.h"
+#include "knowledge/trainer_flags.h"
+#include "logs/matcher.h"
+#include "machine/open_root.h"
+#include "machine/writable_files.h"
+#include "probe/probe.h"
+#include "report/run_json.h"
+#include "report/run_text.h"
+#include "run/command/environment.h"
+#include "run/command/flag_file.h"
+#include "run/command/supervise.h"
+
+namespace headroom::cli {
+namespace {
+
+// What the tables and the machine say, read once before anything is started.
+struct Ground {
+  knowledge::GpuTables tables;
+  knowledge::SignatureTable signatures;
+  knowledge::TrainerFlags flags;
+  std::optional<machine::OpenRoot> root;
+  std::optional<logs::Matcher> matcher;
+  probe::Surroundings surroundings;
+  std::optional<facts::Facts> facts;  // Nothing: the machine could not be looked at.
+  std::optional<findings::Diagnosis> diagnosis;
+
+  run::KnownMachine machine() const {
+    return {facts ? &*facts : nullptr, diagnosis ? &*diagnosis : nullptr};
+  }
+};
+
+std::string base_name(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  return name.empty() ? path : name;
+}
+
+// The Python that the command itself names is the one whose packages matter.
+std::string python_of(const std::vector<std::string>& words) {
+  const bool has_path = words.front().find('/') != std::string::npos;
+  return has_path && base_name(words.front()).starts_with("python") ? words.front() : "";
+}
+
+// Only this system and scratch roots of tests are acted on.
+Status check_root(const machine::Files& files, const std::string& root) {
+  const auto marker = "/" + std::string(machine::WritableFiles::scratch_marker);
+  if (files.is_real() || files.exists(marker)) return Done{};
+  return Error{Errc::not_this_system,
+               fmt::format("--root {}: a command runs on this system; expected a scratch root of "
+                           "a test, found a captured machine",
+                           root),
+               "headroom run -- CMD, or headroom check --root " + root};
+}
+
+Status read_ground(const CommandQuestion& question, const Context& context, Ground& ground) {
+  HEADROOM_TRY(ground.tables, knowledge::load_gpu_tables());
+  HEADROOM_TRY(ground.signatures, knowledge::load_signatures());
+  HEADROOM_TRY(ground.flags, knowledge::load_trainer_flags());
+  HEADROOM_TRY(auto matcher, logs::Matcher::make(ground.signatures));
+  ground.matcher.emplace(std::move(matcher));
+  HEADROOM_TRY(auto root, machine::open_root(question.options.root));
+  ground.root.emplace(std::move(root));
+  HEADROOM_CHECK(check_root(ground.root->files, question.options.root));
+  ground.surroundings =
+      make_surroundings(context, python_of(question.words), ground.root->files.is_real());
+  ground.surroundings.ask_kfd = false;  // This process would be one of KFD's until it ends.
+  auto facts = probe::probe(ground.root->files, ground.tables, ground.surroundings);
+  if (!facts) {
+    context.printer.note(
+        "the machine could not be looked at, so that the command's environment "
+        "stays as it is: " +
+        facts.error().message);
+    return Done{};
+  }
+  ground.facts = *std::move(facts);
+  ground.diagnosis = findings::diagnose({*ground.facts, ground.tables});
+  return Done{};
+}
+
+Result<std::vector<std::string>> make_environment(const CommandQuestion& question,
+                                                  const Ground& ground, const Context& context) {
+  run::CommandEnvironment environment{run::to_variables(context.environment), {}};
+  if (!question.options.devices.empty())
+    HEADROOM_CHECK(run::set_devices(question.options.devices, ground.machine(), environment));
+  if (question.options.keep_env) return environment.variables;
+  environment =
+      run::clean_environment(std::move(environment.variables), ground.machine(), ground.tables);
+  for (const std::string& one : environment.said)
+    context.printer.note(one + " (--keep-env leaves it)");
+  return environment.variables;
+}
+
+// What was typed wins over what a job says.
+supervisor::Settings merge(const supervisor::Settings& typed, const supervisor::Settings& of_job) {
+  supervisor::Settings merged = typed;
+  if (!merged.micro) merged.micro = of_job.micro;
+  if (!merged.accumulate) merged.accumulate = of_job.accumulate;
+  if (merged.resume.empty()) merged.resume = of_job.resume;
+  return merged;
+}
+
+class PrinterTalk : public run::Talk {
+ public:
+  PrinterTalk(const CommandQuestion& question, std::string name, report::RunWords words,
+              const Context& context)
+      : question_(question), name_(std::move(name)), words_(std::move(words)), context_(context) {}
+
+  void started(const std::string& limited_by) override {
+    if (question_.quiet) return;
+    supervisor::RunReport begun;
+    begun.name = name_;
+    begun.limited_by = limited_by;
+    context_.printer.note(report::start_line(begun, words_));
+  }
+  void say(const std::string& text, const std::string& next, bool is_in_line) override {
+    if (is_in_line) context_.printer.say("\n");
+    context_.printer.note(text);
+    if (!next.empty()) context_.printer.note("next: " + next);
+  }
+
+ private:
+  const CommandQuestion& question_;
+  std::string name_;
+  report::RunWords words_;
+  const Context& context_;
+};
+
+void tell_end(const run::SupervisedRun& ended, const CommandQuestion& question,
+              const report::RunWords& words, const Context& context) {
+  const bool completed = ended.report.outcome == supervisor::Outcome::completed;
+  if (completed && question.quiet) return;
+  const auto lines = report::end_lines(ended.report, words);
+  if (!lines.empty() && ended.is_in_line) context.printer.say("\n");
+  for (const std::string& line : lines) context.printer.note(line);
+}
+
+Status write_report(const run::SupervisedRun& ended, const CommandQuestion& question) {
+  if (question.options.report.empty()) return Done{};
+  return machine::write_output(
+      {"--report", question.options.report},
+      report::to_json_text(ended.report, {ended.no_group_peak, ended.no_gpu_memory}));
+}
+
+// Looks at the machine again where it could be looked at before.
+Result<facts::Facts> look_again(const Ground& ground) {
+  return probe::probe(ground.root->files, ground.tables, ground.surroundings);
+}
+
+int supervise(const CommandQuestion& question, const Ground& ground, run::SupervisedCommand command,
+              const Context& context) {
+  const supervisor::CommandKey key{command.name, question.words, command.policy.memory,
+                                   question.options.devices};
+  const report::RunWords words{shell_line(question.words), command.policy.memory,
+                               command.command.takes_micro()};
+  PrinterTalk talk(question, command.name, words, context);
+  const run::SupervisedMachine machine{ground.root->files, ground.tables, *ground.matcher,
+                                       ground.facts ? &*ground.facts : nullptr,
+                                       [&ground] { return look_again(ground); }};
+  const auto ended = run::supervise(std::move(command), machine, talk);
+  if (!ended) return print_error(context, ended.error(), exit_could_not_look);
+  tell_end(*ended, question, words, context);
+  if (const auto written = write_report(*ended, question); !written)
+    print_error(context, written.error(), exit_could_not_look);
+  remember_command(ended->report, key, context);
+  return ended->report.exit.code;
+}
+
+machine::InputFiles inputs_of(const CommandQuestion& question) {
+  machine::InputFiles inputs{question.words, {}};
+  if (!question.job.empty()) inputs.files.push_back(question.job);
+  return inputs;
+}
+
+int refuse_usage(const Context& context, const Error& error) {
+  Error shown = error;
+  if (shown.next.empty()) shown.next = "headroom run --help";
+  return print_error(context, shown, exit_usage);
+}
+
+}  // namespace
+
+int run_command(const CommandQuestion& question, const Context& context) {
+  const auto policy = parse_policy(question.options);
+  if (!policy) return refuse_usage(context, policy.error());
+  const auto typed = parse_given(question.options);
+  if (!typed) return refuse_usage(context, typed.error());
+  if (const auto refused =
+          refuse_outputs({{"--report", question.options.report}}, inputs_of(question), context))
+    return *refused;
+  Ground ground;
+  if (const auto read = read_ground(question, context, ground); !read)
+    return print_error(context, read.error(), exit_could_not_look);
+  const std::string name =
+      question.options.name.empty() ? base_name(question.words.front()) : question.options.name;
+  const supervisor::CommandKey key{name, question.words, policy->memory, question.options.devices};
+  const auto make = [&](const supervisor::Settings& given) {
+    return supervisor::CommandTemplate::make(question.words, given, ground.flags,
+                                             run::read_flag_file(ground.flags, question.words));
+  };
+  const supervisor::Settings given = merge(*typed, question.of_job);
+  auto command = make(given);
+  if (!command) return refuse_usage(context, command.error());
+  const auto learned = look_up_command(key, context);
+  if (const auto start = begin_from(learned, command->initial(), given, question.quiet, context)) {
+    if (auto smaller = make(*start)) command = std::move(smaller);
+  }
+  auto environment = make_environment(question, ground, context);
+  if (!environment) return refuse_usage(context, environment.error());
+  return supervise(question, ground, {*policy, *std::move(command), name, *std::move(environment)},
+                   context);
+}
+
+}  // namespace headroom::cli

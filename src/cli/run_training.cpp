@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_training.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "cli/host_memory.h"
+#include "cli/past_runs.h"
+#include "estimate/plan.h"
+#include "machine/program.h"
+#include "report/plan_text.h"
+#include "run/job_file.h"
+
+namespace headroom::cli {
+namespace {
+
+Result<estimate::Plan> plan_job(const run::LoadedJob& loaded, const std::string& path) {
+  if (loaded.job.engine.kind != estimate::EngineKind::headroom) {
+    return Error{
+        Errc::unsupported,
+        fmt::format("engine.kind: expected \"headroom\" or \"command\", found \"{}\"; this version "
+                    "runs its own trainer, or a command of yours",
+                    to_string(loaded.job.engine.kind)),
+        fmt::format("write [engine] kind = \"headroom\", or kind = \"command\" with command = "
+                    "[\"python\", \"train.py\"], or only plan it: headroom plan {}",
+                    path)};
+  }
+  HEADROOM_TRY(const estimate::Device device, estimate::find_device(loaded.job));
+  return estimate::make_plan(loaded.job, loaded.model, device);
+}
+
+// Its exit status, and its report, which it says to us alone.
+Result<machine::ProgramAnswer> start_trainer(const TrainingOptions& options) {
+  HEADROOM_TRY(const std::string folder, machine::program_folder());
+  std::vector<std::string> argv = {folder + "/headroom-train", options.job, "--json"};
+  if (!options.output.empty()) argv.insert(argv.end(), {"--output", options.output});
+  if (!options.trace.empty()) argv.insert(argv.end(), {"--trace", options.trace});
+  if (options.resume) argv.emplace_back("--resume");
+  for (const std::string& key : options.allowed_changes)
+    argv.insert(argv.end(), {"--allow-change", key});
+  if (options.quiet) argv.emplace_back("--quiet");
+  auto answer = machine::ask_program(argv);
+  if (answer) return answer;
+  Error error = std::move(answer).error();
+  error.next = "build headroom-train beside headroom: ./dev build";
+  return error;
+}
+
+// A trainer that a signal ended has said nothing itself. The kernel ends it first where memory runs
+// out all the same.
+Error ended_by_signal(int number) {
+  constexpr int killed = 9;
+  return {
+      Errc::not_found,
+      fmt::format("expected the run to end by itself, found that signal {} ended headroom-train",
+                  number),
+      fmt::format("{}the same command with --resume goes on from the last checkpoint, if there "
+                  "is one",
+                  number == killed ? "dmesg or journalctl -k tells whether memory ran out; " : "")};
+}
+
+}  // namespace
+
+int refuse_plan(const estimate::Plan& plan, const run::LoadedJob& loaded, const std::string& path,
+                const Context& context) {
+  context.printer.say(report::to_text(plan, loaded.model) + "\n");
+  const std::string next = plan.advice.empty()
+                               ? "change the job as said above"
+                               : fmt::format("in {} write {}, then the same command again", path,
+                                             report::to_text(plan.advice.front().change));
+  return print_error(context,
+                     {Errc::out_of_memory, "not started: the job would run out of memory", next},
+                     exit_findings);
+}
+
+int run_training(const TrainingOptions& options, const Context& context) {
+  context.printer.finish_first();
+  const auto loaded = run::load_job(options.job);
+  if (!loaded) return print_error(context, loaded.error(), exit_usage);
+  auto plan = plan_job(*loaded, options.job);
+  if (!plan) return print_error(context, std::move(plan).error().in(options.job), exit_usage);
+  if (plan->fits == false) return refuse_plan(*plan, *loaded, options.job, context);
+  if (const auto warning = warn_of_host_memory(*plan); warning && !options.quiet)
+    print_error(context, *warning, exit_ok);
+  if (!options.quiet) {
+    context.printer.note(
+        fmt::format("planned peak {}{}", to_string(Bytes{plan->device_bytes}),
+                    plan->capacity_bytes ? " of " + to_string(Bytes{*plan->capacity_bytes}) : ""));
+  }
+  const auto ended = start_trainer(options);
+  if (!ended) return print_error(context, ended.error(), exit_could_not_look);
+  remember_run(*plan, *loaded, ended->output, context);
+  constexpr int by_signal = 128;  // As machine::ask_program answers.
+  if (ended->status > by_signal)
+    print_error(context, ended_by_signal(ended->status - by_signal), exit_could_not_look);
+  return ended->status;
+}
+
+}  // namespace headroom::cli
