@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`headroom run -- CMD` with real processes: exit codes, streams byte for byte, limits, restarts, signals.
+
+    run_command_test.py FOLDER_OF_PROGRAMS
+
+Whatever fills memory does it inside a limit of headroom's own and an outer one (RLIMIT_AS).
+"""
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import jsonschema
+
+PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SCHEMA = json.loads((ROOT / "docs/schema/run.schema.json").read_text())
+LIMIT_S = 60
+
+OUT_OF_MEMORY = """
+import sys
+if int(sys.argv[1]) > 2:
+    sys.exit("torch.OutOfMemoryError: HIP out of memory. Tried to allocate 3.99 GiB. GPU 0 has a total capacity of "
+             "15.98 GiB of which 1.20 GiB is free. Of the allocated memory 13.10 GiB is allocated by PyTorch, and "
+             "900.00 MiB is reserved by PyTorch but unallocated.")
+print(*sys.argv[1:])
+"""
+TAKES_MEMORY = "held = []\nwhile True:\n    held.append(bytearray(8 << 20))\n"
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory(prefix="headroom-run-")
+        self.folder = pathlib.Path(self.scratch.name)
+        self.environment = {**os.environ, "HOME": str(self.folder), "PATH": f"{PROGRAMS}:/usr/bin:/bin"}
+        self.environment.pop("XDG_STATE_HOME", None)
+
+    def tearDown(self):
+        self.scratch.cleanup()
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+        return name
+
+    def start(self, *words, **keys):
+        return subprocess.Popen(["headroom", "run", *words], cwd=self.folder, env=self.environment,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                preexec_fn=limit_memory, **keys)
+
+    def run_it(self, *words):
+        process = self.start("--report", "report.json", *words)
+        out, err = process.communicate(timeout=LIMIT_S)
+        report = None
+        if (self.folder / "report.json").exists():
+            report = json.loads((self.folder / "report.json").read_text())
+            jsonschema.validate(report, SCHEMA)
+        return process.returncode, out, err, report
+
+    def test_the_exit_code_is_the_commands_own(self):
+        for code in (0, 1, 2, 3, 77, 126, 127, 128, 130, 255):
+            with self.subTest(code):
+                found, _, _, report = self.run_it("--", "sh", "-c", f"exit {code}")
+                self.assertEqual(found, code)
+                self.assertEqual(report["exit_code"], code)
+                self.assertEqual(report["outcome"], "failed" if code else "completed")
+
+    def test_a_signal_is_128_and_its_number(self):
+        for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM):
+            code, _, _, report = self.run_it("--", "sh", "-c", f"kill -{int(number)} $$")
+            self.assertEqual(code, 128 + number)
+            self.assertEqual(report["signal"], int(number))
+            self.assertEqual(report["attempts"][0]["ended_by"], "itself")
+
+    def test_what_cannot_be_started_ends_as_in_a_shell(self):
+        self.assertEqual(self.run_it("--", "no-such-program")[0], 127)
+        self.write("plain", "no program")
+        code, _, err, _ = self.run_it("--", "./plain")
+        self.assertEqual(code, 126)
+        self.assertIn(b"headroom: ", err)
+
+    def test_both_streams_pass_byte_for_byte(self):
+        size = 20 << 20
+        program = ("import os, sys\n"
+                   f"data = bytes(range(256)) * ({size} // 256) + b'no end'\n"
+                   "sys.stdout.buffer.write(data); sys.stderr.buffer.write(b'\\x00\\xff\\r' + data[:70000] + b'x')\n")
+        code, out, err, _ = self.run_it("--quiet", "--", "python3", "-c", program)
+        data = bytes(range(256)) * (size // 256) + b"no end"
+        self.assertEqual(code, 0)
+        self.assertTrue(out == data)
+        self.assertTrue(err == b"\x00\xff\r" + data[:70000] + b"x")
+
+    def test_words_behind_the_dashes_are_the_commands(self):
+        words = ["[a,b]", "", "--memory", "--", "-q", "{x}", "a b"]
+        _, out, _, _ = self.run_it("--", "python3", "-c", "import sys; print(sys.argv[1:])", *words)
+        self.assertEqual(out.decode().strip(), str(words))
+
+    def test_after_an_out_of_memory_micro_shrinks_and_the_product_stays(self):
+        self.write("train.py", OUT_OF_MEMORY)
+        code, out, err, report = self.run_it("--settings", "micro=12,accumulate=1", "--", "python3", "train.py",
+                                             "{micro}", "{accumulate}")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(out, b"1 12\n")
+        self.assertEqual([attempt["settings"]["micro"] for attempt in report["attempts"]], [12, 6, 3, 1])
+        self.assertEqual({attempt["settings"]["micro"] * attempt["settings"]["accumulate"]
+                          for attempt in report["attempts"]}, {12})
+        self.assertTrue(report["attempts"][0]["out_of_memory"])
+        self.assertEqual(report["attempts"][0]["cause"]["evidence"][0]["source"], "stderr")
+        self.assertIsNone(report["attempts"][-1]["cause"])
+
+    def test_the_next_run_begins_where_the_last_one_had_to_shrink_to(self):
+        self.write("train.py", OUT_OF_MEMORY.replace("sys.argv[1]", "sys.argv[2]"))
+        words = ["--", "python3", "train.py", "--per_device_train_batch_size", "8"]
+        _, _, _, first = self.run_it(*words)
+        self.assertEqual(len(first["attempts"]), 3)
+        code, out, err, second = self.run_it(*words)
+        self.assertEqual(code, 0)
+        self.assertEqual(len(second["attempts"]), 1, err)
+        self.assertEqual(second["attempts"][0]["settings"]["micro"], 2)
+        self.assertIn(b"headroom: on ", err)
+        _, _, _, larger = self.run_it("--memory", "1GiB", *words)
+        self.assertEqual(len(larger["attempts"]), 3)
+
+    def test_a_limit_ends_what_takes_more_and_says_so(self):
+        code, _, err, report = self.run_it("--memory", "200MiB", "--", "python3", "-c", TAKES_MEMORY)
+        self.assertIn(code, (1, 137))
+        self.assertEqual(report["attempts"][0]["cause"]["id"], "cgroup-memory-limit")
+        self.assertTrue(report["attempts"][0]["out_of_memory"])
+        self.assertIn(report["attempts"][0]["ended_by"], ("kernel", "headroom"))
+        self.assertTrue(report["limited_by"])
+        self.assertIn(b"200.0 MiB", err)
+
+    def test_it_gives_up_after_so_many_restarts_with_the_root_cause(self):
+        code, _, err, report = self.run_it("--restarts", "2", "--back-off", "0.05", "--", "sh", "-c",
+                                           "echo 'OSError: [Errno 28] No space left on device' >&2; exit 3")
+        self.assertEqual((code, report["outcome"], len(report["attempts"])), (3, "gave-up", 3))
+        self.assertEqual(report["attempts"][-1]["cause"]["id"], "disk-full")
+        self.assertIn(b"headroom: root cause: disk-full", err)
+        self.assertIn(b"headroom: next: ", err)
+
+    def test_a_command_that_does_nothing_hangs(self):
+        code, _, _, report = self.run_it("--hang", "1", "--grace", "1", "--", "sleep", "1000")
+        self.assertEqual((code, report["attempts"][0]["ended_by"]), (1, "headroom"))
+        self.assertEqual(report["attempts"][0]["cause"]["id"], "hang")
+
+    def test_what_it_leaves_behind_is_ended(self):
+        _, out, _, report = self.run_it("--", "sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & echo $!")
+        self.assertEqual(len(report["left_behind"]), 1)
+        self.assertTrue(report["left_behind"][0]["ended"])
+        self.assertFalse(pathlib.Path("/proc", str(report["left_behind"][0]["pid"])).exists())
+
+    def test_a_signal_to_headroom_stops_the_command(self):
+        process = self.start("--report", "report.json", "--", "sh", "-c", "trap 'exit 9' TERM; echo ready; "
+                             "while :; do sleep 0.1; done")
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=LIMIT_S)
+        report = json.loads((self.folder / "report.json").read_text())
+        self.assertEqual((process.returncode, report["outcome"]), (9, "stopped"))
+        self.assertEqual(report["attempts"][0]["ended_by"], "user")
+
+    def test_a_second_interrupt_kills_what_ignores_the_first(self):
+        process = self.start("--", "sh", "-c", "trap '' INT TERM; echo ready; while :; do sleep 0.1; done")
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=LIMIT_S)
+        self.assertEqual(process.returncode, 137)
+
+    def test_a_reader_that_went_away_ends_the_command_as_without_headroom(self):
+        process = self.start("--quiet", "--", "yes")
+        process.stdout.read(100)
+        process.stdout.close()
+        self.assertEqual(process.wait(timeout=LIMIT_S), 128 + signal.SIGPIPE)
+        process.stderr.close()
+
+    def test_a_job_with_a_command_is_run_with_its_batch(self):
+        self.write("train.py", OUT_OF_MEMORY)
+        self.write("job.toml", '[engine]\nkind = "command"\n'
+                   'command = ["python3", "train.py", "{micro}", "{accumulate}"]\n[batch]\nmicro = 4\naccumulate = 2\n')
+        code, out, err, report = self.run_it("job.toml")
+        self.assertEqual((code, out), (0, b"2 4\n"), err)
+        self.assertEqual(len(report["attempts"]), 2)
+
+    def test_options_that_do_not_exist_yet_are_refused(self):
+        for option in ("--allocator", "--split", "--guard", "--ranks"):
+            self.assertEqual(self.run_it(option, "1", "--", "true")[0], 2)
+
+    def test_quiet_says_nothing_of_a_run_that_completed(self):
+        self.assertEqual(self.run_it("--quiet", "--", "true")[2], b"")
+
+    def test_devices_become_masks(self):
+        _, out, _, _ = self.run_it("--device", "1", "--", "env")
+        self.assertIn(b"HIP_VISIBLE_DEVICES=1\n", out)
+        self.assertIn(b"CUDA_VISIBLE_DEVICES=1\n", out)
+        self.assertEqual(self.run_it("--device", "one", "--", "true")[0], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
