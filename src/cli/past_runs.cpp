@@ -5,7 +5,9 @@
 
 #include <utility>
 
+#include "base/document.h"
 #include "cli/surroundings.h"
+#include "history/commands.h"
 #include "history/history.h"
 #include "machine/clock.h"
 #include "machine/terminal.h"
@@ -63,12 +65,21 @@ int list_past_runs(bool json, const Context& context) {
   const std::string path = history_path(context);
   auto found = path.empty() ? Result<history::Runs>(history::Runs{}) : history::read_runs(path);
   if (!found) return print_error(context, found.error(), exit_could_not_look);
+  const auto commands =
+      path.empty() ? Result<history::Commands>(history::Commands{}) : history::read_commands(path);
+  if (!commands) return print_error(context, commands.error(), exit_could_not_look);
+  const std::size_t unreadable = found->unreadable + commands->unreadable;
   if (json) {
-    context.printer.print_json(report::past_runs_to_json(found->runs, found->unreadable));
-  } else {
-    context.printer.print(
-        report::past_runs_to_text(found->runs, found->unreadable, machine::stdout_width()));
+    Json document = report::past_runs_to_json(found->runs, unreadable);
+    document["commands"] = report::past_commands_to_json(commands->attempts);
+    context.printer.print_json(document);
+    return exit_ok;
   }
+  const std::size_t width = machine::stdout_width();
+  const bool commands_alone = found->runs.empty() && !commands->attempts.empty();
+  if (!commands_alone || unreadable > 0)
+    context.printer.print(report::past_runs_to_text(found->runs, unreadable, width));
+  context.printer.print(report::past_commands_to_text(commands->attempts, width));
   return exit_ok;
 }
 

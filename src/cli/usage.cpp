@@ -37,7 +37,10 @@ Error no_such_command(const CLI::App& app, const std::vector<std::string>& rest)
 }
 
 Error no_such_argument(const CLI::App& command, const std::string& found) {
-  const std::string help = fmt::format("headroom {} --help", command.get_name());
+  const bool runs = command.get_name() == "run";
+  const std::string help = runs && !found.starts_with('-')
+                               ? "headroom run -- CMD ...: a command stands behind --"
+                               : fmt::format("headroom {} --help", command.get_name());
   if (!found.starts_with('-'))
     return {Errc::invalid,
             fmt::format("{}: one argument too many: \"{}\"", command.get_name(), found), help};

@@ -8,6 +8,7 @@
 #include "base/document_fwd.h"
 #include "estimate/past_errors.h"
 #include "estimate/past_run.h"
+#include "supervisor/past_command.h"
 
 namespace headroom::report {
 
@@ -20,5 +21,11 @@ Json to_json(const estimate::PastErrors& past);
 std::string past_runs_to_text(const std::vector<estimate::PastRun>& runs, std::size_t unreadable,
                               std::size_t width);
 Json past_runs_to_json(const std::vector<estimate::PastRun>& runs, std::size_t unreadable);
+
+// The attempts of supervised commands, below the runs; empty where there is none.
+std::string past_commands_to_text(const std::vector<supervisor::PastCommand>& attempts,
+                                  std::size_t width);
+// The key "commands" of headroom.past-runs/1.
+Json past_commands_to_json(const std::vector<supervisor::PastCommand>& attempts);
 
 }  // namespace headroom::report
