@@ -206,6 +206,41 @@ class Run(unittest.TestCase):
         self.assertIn(b"CUDA_VISIBLE_DEVICES=1\n", out)
         self.assertEqual(self.run_it("--device", "one", "--", "true")[0], 2)
 
+    def make_root(self, machine):
+        root = self.folder / "root"
+        subprocess.run([PROGRAMS / "fake_machine", ROOT / "tests/machines" / f"{machine}.toml", root], check=True)
+        (root / ".headroom-scratch-root").touch()
+        return root
+
+    def test_the_environment_is_cleaned_for_the_machines_gpus(self):
+        self.make_root("two-cards-full-host")
+        self.environment["HSA_OVERRIDE_GFX_VERSION"] = "9.0.6"
+        show = ["--", "sh", "-c", "echo [$HSA_OVERRIDE_GFX_VERSION]"]
+        _, out, err, _ = self.run_it("--root", "root", *show)
+        self.assertEqual(out, b"[]\n")
+        self.assertIn(b"headroom: HSA_OVERRIDE_GFX_VERSION=9.0.6 is taken out: ", err)
+        self.assertEqual(self.run_it("--root", "root", "--keep-env", *show)[1], b"[9.0.6]\n")
+
+    def test_gpu_memory_of_its_processes_is_measured(self):
+        root = self.make_root("two-cards-full-host")
+        look = subprocess.run(["headroom", "check", "--json", "--root", "root"], cwd=self.folder, env=self.environment,
+                              capture_output=True, check=False)
+        pci = json.loads(look.stdout)["gpus"][0]["pci"]
+        program = ("import os, pathlib, time\n"
+                   f"folder = pathlib.Path('{root}', 'proc', str(os.getpid()), 'fdinfo')\n"
+                   "folder.mkdir(parents=True)\n"
+                   f"(folder / '7').write_text('drm-driver:\\tamdgpu\\ndrm-pdev:\\t{pci}\\ndrm-client-id:\\t9\\n"
+                   "drm-memory-vram:\\t2048 KiB\\n')\n"
+                   "time.sleep(3)\n")
+        code, _, err, report = self.run_it("--root", "root", "--", "python3", "-c", program)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(report["attempts"][0]["peak"]["vram_bytes"], 2 << 20)
+
+    def test_a_captured_machine_is_not_acted_on(self):
+        root = self.make_root("two-cards-full-host")
+        (root / ".headroom-scratch-root").unlink()
+        self.assertEqual(self.run_it("--root", "root", "--", "true")[0], 3)
+
 
 if __name__ == "__main__":
     unittest.main()
