@@ -182,6 +182,12 @@ def train_commands(scratch):
         yield ["headroom-train", folder / f"{name}.json", "--output", folder / name, "--quiet", "--json"]
 
 
+def run_commands(_scratch):
+    """`headroom run` of commands that end well, badly, and not at all."""
+    for words in (["true"], ["sh", "-c", "echo 'OSError: [Errno 28] No space left on device' >&2; exit 3"], ["/no/such/program"]):
+        yield ["headroom", "run", "--quiet", "--report", "/dev/stdout", "--", *words]
+
+
 SCHEMAS = {
     "capture.schema.json": capture_commands,
     "change.schema.json": change_commands,
@@ -195,6 +201,7 @@ SCHEMAS = {
     "plan.schema.json": plan_commands,
     "reclaim.schema.json": reclaim_commands,
     "replay.schema.json": replay_commands,
+    "run.schema.json": run_commands,
     "test.schema.json": test_commands,
     "train.schema.json": train_commands,
 }
