@@ -26,8 +26,9 @@ namespace headroom::deploy {
 // Which configuration is spoken of.
 enum class Whose : std::uint8_t { baseline, candidate, restored };
 
-// What happened. Where an event answers an action, it says so; each such action is answered by
-// exactly one event, and the driver goes on with the list of actions only after the action is done.
+// What happened. Where an event answers an action, it says so: each such action is answered by
+// exactly one event, and a list of actions has at most one of them, after all that is done at once.
+// Samples and signals may come at any time, also before an answer.
 namespace event {
 struct Begin {};  // The first event of a new deployment.
 // The first event of one that is resumed: what the change engine's journal has of it.
@@ -74,7 +75,8 @@ struct Started {};  // Answers StartService; it need not be healthy yet.
 struct NotStarted {
   std::string why;
 };
-struct HealthSeen {  // Answers ProbeHealth.
+struct HealthSeen {          // Answers ProbeHealth.
+  std::uint64_t number = 0;  // The number of the ProbeHealth.
   bool healthy = false;
   bool answered = true;  // False: there was no answer within the time of one probe.
   std::string detail;    // "status 503", "connection refused".
@@ -84,7 +86,8 @@ struct SmokeEnded {          // Answers RunSmoke, also after CancelSmoke.
   SmokeRun run;
   std::optional<GpuUse> gpu;  // Where the RunSmoke asked for it.
 };
-// One look at the service after Observe: at once when a process of it ended, else each second.
+// One look at the service after Observe: at once when a process of it ended, else four times a
+// second.
 struct Sample {
   std::uint64_t start = 0;       // The number of the Observe.
   bool running = true;           // Its main process lives.
@@ -94,6 +97,7 @@ struct Sample {
   std::uint64_t oom_kills = 0;   // Since the start.
   std::uint64_t core_dumps = 0;  // Since the start.
   std::optional<Bytes> memory, memory_limit;  // Of all its processes; in force on them.
+  std::optional<std::uint64_t> processor_ms;  // Used since the start, by all its processes.
   std::vector<std::string> alarms;  // New messages of the kernel that log rules take for trouble.
 };
 struct Diagnosed {  // Answers Diagnose.
@@ -137,8 +141,11 @@ struct DeployReport {
 namespace action {
 struct LookAtGate {};
 struct LookAtService {};
-struct Keep {  // Durable (fsync of file and folder) before the actions after it begin.
+// Durable (fsync of file and folder) before the actions after it begin. Where it fails, the driver
+// says NotKept and drops the rest of the list; if it need not succeed, it goes on.
+struct Keep {
   Record record;
+  bool must = true;
 };
 struct RunSmoke {
   Whose whose = Whose::baseline;
@@ -157,12 +164,17 @@ struct Undo {
 struct StartService {  // Makes the service manager read the files anew first.
   Whose whose = Whose::candidate;
 };
-struct ProbeHealth {};  // Once, with a time-out of a few seconds at most.
-struct Observe {        // Samples from now on, until StopObserving; right before StartService.
+struct ProbeHealth {  // Once, with a time-out of a few seconds at most.
+  std::uint64_t number = 0;
+};
+struct Observe {  // Samples from now on, until StopObserving; right before StartService.
   std::uint64_t start = 0;
 };
 struct StopObserving {};
-struct Diagnose {};  // By the log rules: service's log and kernel's messages since Observe.
+// By the log rules: the service's log and the kernel's messages since Observe. A broken connection
+// is seen before the death that broke it: the driver first waits up to a second for one, and sends
+// a Sample of what it finds, before it answers.
+struct Diagnose {};
 struct Commit {  // Nothing goes back from here on: remove what would finish a roll-back at boot.
   std::string change_id;
 };
@@ -204,7 +216,7 @@ class Deployer {
   ~Deployer();
 
   // Events that answer nothing that was asked, or speak of an earlier start, are ignored; after
-  // Finish, all are. `now` before that of the last call counts as that of the last call.
+  // Finish, all are. A `now` before that of the last call counts as that one.
   std::vector<Action> step(const Event& event, Time now);
 
   bool is_over() const;

@@ -4,6 +4,7 @@
 // it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,16 +64,5 @@ struct GateInput {
 };
 
 Gate judge_gate(const GateInput& input);
-
-// What an image's name claims to hold: "rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_2.3.0" →
-// rocm 6.2, torch 2.3.0. Fields that the name does not tell are empty.
-struct ImageClaim {
-  std::string rocm;
-  std::string torch;
-  std::string gfx;    // "gfx90c", where the tag is of one target.
-  bool cuda = false;  // It is made for NVIDIA's.
-  bool cpu = false;   // Its tag says so.
-};
-ImageClaim parse_image_claim(std::string_view image);
 
 }  // namespace headroom::deploy

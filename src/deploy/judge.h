@@ -47,17 +47,19 @@ struct LogVerdict {
 // Everything that was seen of a candidate so far.
 struct Seen {
   bool was_healthy = false;
-  std::string unhealthy;        // Why it is not, or no longer; empty: nothing was wrong.
-  bool gave_up_health = false;  // The time for it is over, or it ended before.
-  std::vector<Death> deaths;    // And all of them that count against watch.crashes.
+  bool gave_up_health = false;  // The time for it is over.
+  std::string unhealthy;        // What the last health request that was not answered well got.
+  bool turned_bad = false;      // In the watch: answered, but not well, for watch.hang_s.
+  bool hangs = false;           // In the watch: no answer for watch.hang_s.
+  std::string hang;             // How that was seen.
+  std::vector<Death> deaths;    // With a failure.
+  bool down = false;            // It ended, and nothing starts it again.
+  bool died_in_smoke = false;   // A death that a failed request tells of; none is borne there.
   std::uint64_t core_dumps = 0;
-  bool died_in_smoke = false;   // The request failed and a process died: no crash is borne there.
   std::uint64_t oom_kills = 0;  // By the memory limit of the service.
   std::optional<Bytes> memory, memory_peak, memory_limit;
   std::optional<supervisor::Growth> growth;
   std::vector<std::string> alarms;  // The kernel's messages that mean trouble with a GPU.
-  bool hangs = false;               // In the watch: no answer for watch.hang_s.
-  std::string hang;                 // How that was seen.
   std::optional<SmokeRun> baseline, smoke;
   std::optional<GpuUse> gpu;
   std::optional<LogVerdict> log;
