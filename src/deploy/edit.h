@@ -48,9 +48,8 @@ struct EditTarget {
 };
 
 // Fails with invalid where the text cannot be read, with not_found where a compose file has no such
-// service, with unsupported where a setting stands behind an anchor, alias, merge key, `extends` or
-// variable that others share, or where the kind of file has no such setting (an image of a unit).
-// The message names the line.
+// service, with unsupported where others share a setting by an anchor, an alias or a merged map, or
+// where the kind of file has no such setting (an image of a unit). The message names the line.
 Result<std::string> edit_text(const EditTarget& target, std::string_view text, const TypedSet& set);
 
 // Fails as edit_text() does. What stands behind variables is returned as it was written.
