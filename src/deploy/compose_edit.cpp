@@ -242,8 +242,7 @@ std::optional<Bytes> read_size(const YamlNode* node) {
 YamlNode without_settings(YamlNode service) {
   static const std::set<std::string> named = {"image",     "environment", "devices",
                                               "group_add", "mem_limit",   "command"};
-  std::erase_if(service.entries,
-                [](const auto& entry) { return named.contains(entry.first.value); });
+  std::erase_if(service.entries, [](const auto& entry) { return named.contains(entry.key.value); });
   for (auto& [key, value] : service.entries) {
     if (key.value != "deploy") continue;
     for (auto& [inner_key, resources] : value.entries) {
@@ -251,7 +250,7 @@ YamlNode without_settings(YamlNode service) {
       for (auto& [limits_key, limits] : resources.entries) {
         if (limits_key.value != "limits") continue;
         std::erase_if(limits.entries,
-                      [](const auto& entry) { return entry.first.value == "memory"; });
+                      [](const auto& entry) { return entry.key.value == "memory"; });
       }
     }
   }

@@ -67,7 +67,7 @@ class Comparison {
   std::string arrays(const Json& a, const Json& b, const std::string& where) const {
     for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
       const std::string place = fmt::format("{}/{}", where, i);
-      const std::string found =
+      std::string found =
           member(i < a.size() ? &a[i] : nullptr, i < b.size() ? &b[i] : nullptr, place);
       if (!found.empty()) return found;
     }
@@ -77,13 +77,13 @@ class Comparison {
   std::string objects(const Json& a, const Json& b, const std::string& where) const {
     for (const auto& [key, value] : a.items()) {
       const auto other = b.find(key);
-      const std::string found =
+      std::string found =
           member(&value, other == b.end() ? nullptr : &*other, where + "/" + escaped(key));
       if (!found.empty()) return found;
     }
     for (const auto& [key, value] : b.items()) {
       if (a.contains(key)) continue;
-      const std::string found = member(nullptr, &value, where + "/" + escaped(key));
+      std::string found = member(nullptr, &value, where + "/" + escaped(key));
       if (!found.empty()) return found;
     }
     return "";

@@ -109,10 +109,10 @@ std::string add_entry(std::string_view text, const YamlNode& map, const std::str
   if (map.flow) {
     const std::size_t last =
         map.entries.empty() ? 0
-                            : std::max(map.entries.back().first.end, map.entries.back().second.end);
+                            : std::max(map.entries.back().key.end, map.entries.back().value.end);
     return add_to_flow(text, map, last, entry);
   }
-  return add_line(text, map.end, indentation_at(text, map.entries.front().first.begin) + entry);
+  return add_line(text, map.end, indentation_at(text, map.entries.front().key.begin) + entry);
 }
 
 std::string add_item(std::string_view text, const YamlNode& list, const std::string& item) {

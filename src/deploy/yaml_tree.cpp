@@ -131,7 +131,7 @@ class Builder {
       OwnedEvent second;
       HEADROOM_CHECK(read(second.event));
       HEADROOM_TRY(YamlNode value, node(second.event, depth + 1));
-      map.entries.emplace_back(std::move(key), std::move(value));
+      map.entries.push_back({std::move(key), std::move(value)});
     }
   }
 
@@ -150,7 +150,7 @@ class Builder {
     if (node.flow) {
       node.end = byte_of(event.end_mark);
     } else if (!node.entries.empty()) {
-      node.end = std::max(node.entries.back().first.end, node.entries.back().second.end);
+      node.end = std::max(node.entries.back().key.end, node.entries.back().value.end);
     } else if (!node.items.empty()) {
       node.end = node.items.back().end;
     }
@@ -175,9 +175,9 @@ std::string quoted(std::string_view text) {
 
 const YamlNode* YamlNode::find(std::string_view key) const {
   const auto found = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) {
-    return entry.first.kind == Kind::scalar && entry.first.value == key;
+    return entry.key.kind == Kind::scalar && entry.key.value == key;
   });
-  return found == entries.end() ? nullptr : &found->second;
+  return found == entries.end() ? nullptr : &found->value;
 }
 
 bool YamlNode::is_null() const {

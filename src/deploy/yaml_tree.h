@@ -7,12 +7,13 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
 
 namespace headroom::deploy {
+
+struct YamlEntry;
 
 struct YamlNode {
   enum class Kind : std::uint8_t { scalar, map, list, alias };
@@ -24,11 +25,16 @@ struct YamlNode {
   std::string anchor;    // Its own; empty: none.
   std::size_t line = 0;  // From 1.
   std::size_t begin = 0, end = 0;  // Its bytes. A block ends where its last entry does.
-  std::vector<std::pair<YamlNode, YamlNode>> entries;  // Of maps, in their order.
-  std::vector<YamlNode> items;                         // Of lists.
+  std::vector<YamlEntry> entries;  // Of maps, in their order.
+  std::vector<YamlNode> items;     // Of lists.
 
   const YamlNode* find(std::string_view key) const;  // nullptr if there is none, and in no map.
   bool is_null() const;
+};
+
+struct YamlEntry {
+  YamlNode key;
+  YamlNode value;
 };
 
 // Fails with the line where it is not YAML, is not UTF-8, is nested deeper than 100, names a key

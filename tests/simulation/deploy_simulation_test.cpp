@@ -263,6 +263,22 @@ TEST(DeploySimulation, no_step_is_taken_that_could_not_be_recorded) {
   }
 }
 
+TEST(DeploySimulation, who_interrupts_it_gets_the_old_configuration_or_the_decided_one) {
+  for (const Way way : {Way::good, Way::aborts_at_load, Way::hangs_later}) {
+    for (std::size_t at = 0; at < 400; ++at) {
+      Trouble trouble;
+      trouble.signal_at = at;
+      World world = make_world(way, trouble, at);
+      const auto report = world.run();
+      ASSERT_TRUE(report) << at;
+      expect_whole(world, std::to_string(at) + "\n" + story(*report));
+      const bool is_new = world.files == Files::wholly_new;
+      EXPECT_EQ(report->outcome == Outcome::committed, is_new) << story(*report);
+      if (world.actions < at) break;
+    }
+  }
+}
+
 TEST(DeploySimulation, tolerated_crashes_are_borne_in_the_watch) {
   deploy::ServiceSpec spec = make_spec();
   spec.watch.crashes = 5;

@@ -71,6 +71,7 @@ std::optional<DeployReport> World::drive(Deployer deployer, Event first, std::op
         kill_now(*kill, action);
         return std::nullopt;
       }
+      if (trouble_.signal_at == actions) answer(Time{0}, event::Signal{"SIGINT"});
       ++actions;
       if (!act(action)) break;
     }

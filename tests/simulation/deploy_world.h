@@ -45,7 +45,8 @@ struct Trouble {
   int undo_failures = 0;
   bool apply_fails = false;
   bool gate_refuses = false;
-  std::optional<int> keep_fails_at;  // This Keep, and all after it.
+  std::optional<int> keep_fails_at;      // This Keep, and all after it.
+  std::optional<std::size_t> signal_at;  // Before this action somebody wants it to end.
 };
 
 enum class Files : std::uint8_t { old, partly, wholly_new };
