@@ -67,7 +67,7 @@ std::optional<Cause> find_unhealthy(const ServiceSpec& spec, const Seen& seen) {
                  seen.unhealthy.empty() ? "" : "the last health request: " + seen.unhealthy);
   if (seen.turned_bad) cause.reasons.push_back(seen.hang);
   for (const Death& death : seen.deaths) cause.reasons.push_back(describe(death));
-  cause.fix = {sentence("look into its log from the start on; what it said is below the timeline")};
+  cause.fix = {sentence("look into its log from the start on")};
   return with_log(std::move(cause), seen);
 }
 
