@@ -116,7 +116,10 @@ bool World::act(const Action& action) {
   if (const auto* probe = std::get_if<action::ProbeHealth>(&action)) do_action(*probe);
   if (const auto* wake = std::get_if<action::WakeAt>(&action))
     answer(wake->when - now, event::Tick{});
-  if (std::holds_alternative<action::Commit>(action)) answer(Time{10}, event::Committed{});
+  if (std::holds_alternative<action::Commit>(action)) {
+    committed = true;
+    answer(Time{10}, event::Committed{});
+  }
   if (std::holds_alternative<action::LookAtGate>(action)) {
     event::GateJudged judged;
     if (trouble_.gate_refuses) {

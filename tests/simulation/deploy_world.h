@@ -74,6 +74,7 @@ class World {
   bool runs_new = false;   // The configuration of the process that runs.
   bool touched = false;    // Stopped, started or changed in any way.
   bool ran_mixed = false;  // It was started from files that are half old and half new.
+  bool committed = false;  // What would end a roll-back at boot is gone: there is no way back.
   std::string stored;      // The last record, as text.
   Time now{1'700'000'000'000};
   std::size_t actions = 0;  // That the last run did.
