@@ -38,7 +38,7 @@ class CommandService : public Service {
  public:
   explicit CommandService(CommandServiceOptions options)
       : options_(std::move(options)),
-        own_(std::make_shared<OwnCommands>()),
+        own_(options_.own ? options_.own : std::make_shared<OwnCommands>()),
         kin_(fmt::format("HEADROOM_SERVICE={}:{}", options_.name, options_.folder), own_) {}
 
   Result<ServiceStatus> status() override {

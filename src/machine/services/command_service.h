@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "machine/services/running_program.h"
 #include "machine/services/service.h"
 
 namespace headroom::machine {
@@ -19,6 +20,8 @@ struct CommandServiceOptions {
   std::vector<std::string> status, logs;  // Either may be empty.
   std::string pidfile;                    // Absolute; empty: none.
   std::string output_file;                // What `start` and what it leaves write to.
+  // Programs that the caller runs: no part of the service. Null: there are none.
+  std::shared_ptr<OwnCommands> own;
 };
 
 // Makes this process the subreaper of its descendants: once, and for good.
