@@ -99,7 +99,8 @@ Workshop Deployment::workshop(const deploy::ServiceSpec& spec, const GateQuestio
           hands_.engine.get(),
           nullptr,
           hands_.boot_unit.get(),
-          order_.say};
+          order_.say,
+          order_.before_each};
 }
 
 Result<DeployDone> Deployment::run() {
@@ -202,6 +203,12 @@ Result<DeployDone> Deployment::begin() {
 
 Result<DeployDone> deploy_service(const DeployOrder& order) {
   HEADROOM_TRY(auto files, machine::WritableFiles::open("/"));
+  if (order.before_each) {
+    files.before_each([&order](std::string_view operation, std::string_view /*path*/) {
+      order.before_each(operation);
+      return Status(Done{});
+    });
+  }
   return Deployment(order, files).run();
 }
 

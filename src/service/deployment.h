@@ -31,6 +31,9 @@ struct DeployOrder {
   bool force = false;
   bool only_finish = false;  // What an earlier one left, and nothing else.
   std::function<void(const std::string& text, const std::string& next)> say;
+  // Called before each action of the deployer and each operation on a file. For tests that kill
+  // this process at every step.
+  std::function<void(std::string_view step)> before_each;
 };
 
 struct DeployDone {

@@ -51,6 +51,7 @@ Result<deploy::DeployReport> Driver::run(const deploy::Event& first) {
 
 void Driver::feed(const deploy::Event& event) {
   for (const deploy::Action& action : deployer_.step(event, now())) {
+    if (shop_.before_each) shop_.before_each("action");
     if (!perform(action)) return;
   }
 }

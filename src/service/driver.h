@@ -39,6 +39,7 @@ struct Workshop {
   const Places* places = nullptr;
   BootUnit* boot_unit = nullptr;  // Null where nothing finishes a roll-back at boot.
   std::function<void(const std::string& text, const std::string& next)> say;
+  std::function<void(std::string_view step)> before_each;  // For tests; may be empty.
 };
 
 // One thread. While it runs, SIGINT and SIGTERM are events, and SIGHUP is nothing.
