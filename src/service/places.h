@@ -6,7 +6,7 @@
 //     service.toml      what it was asked to do: the way back needs its commands
 //     lock              held while one runs
 //     output.log        what `start` and what it leaves write
-//     TIME.md           the post-mortems, by the time when each was written
+//     (time).md         the post-mortems, by the time when each was written
 //
 // The changes themselves are in the change engine's journal, which begins at STATE.
 #pragma once

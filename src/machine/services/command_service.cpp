@@ -75,11 +75,14 @@ class CommandService : public Service {
     const std::uint64_t patience = kill_after_ms.value_or(stop_timeout_ms);
     const std::uint64_t deadline = monotonic_ns() + patience * 1'000'000;
     // What it ends with tells little: a service that has crashed cannot be stopped any more.
-    const auto said = call(options_.stop, patience);
+    (void)call(options_.stop, patience);
     while (monotonic_ns() < deadline) {
       HEADROOM_TRY(const auto look, look_on());
-      if (look.living.empty()) break;
-      if (said && said->status != 0 && is_gone_or_deaf(said->status)) break;
+      if (look.living.empty()) {
+        // Processes that are not known as its own only `status` tells of.
+        HEADROOM_TRY(const auto now, status());
+        if (now.state == ServiceStatus::State::stopped) break;
+      }
       sleep_ms(20);
     }
     HEADROOM_CHECK(end_rest(!kill_after_ms));
@@ -150,8 +153,6 @@ class CommandService : public Service {
   }
 
   void note(const KinEnd& end);
-  // Whether waiting longer for what `stop` could not end makes no sense.
-  bool is_gone_or_deaf(int status) const { return status == 126 || status == 127; }
   Status end_rest(bool gently);
   Status forget();
 

@@ -129,6 +129,22 @@ TEST_F(Commands, a_stop_that_waits_for_its_daemon_does_not_wait_for_ever) {
   EXPECT_TRUE(service_->stop(std::nullopt));
 }
 
+// Started by somebody else, and without a pidfile: only `status` knows when it is gone.
+TEST_F(Commands, a_stop_that_returns_early_is_waited_for) {
+  CommandServiceOptions options;
+  options.name = "other";
+  options.folder = folder_.path();
+  options.environment = {"PATH=/usr/bin:/bin"};
+  options.start = {"true"};
+  options.stop = {"sh", "-c", "(sleep 0.3; rm lives) >/dev/null 2>&1 &"};
+  options.status = {"test", "-e", "lives"};
+  options.output_file = folder_.path() + "/output";
+  ASSERT_TRUE(write_file_atomic(folder_.path() + "/lives", "yes\n"));
+  const auto other = make_command_service(options);
+  EXPECT_TRUE(other->stop(std::nullopt));
+  EXPECT_FALSE(read_file(folder_.path() + "/lives"));
+}
+
 TEST_F(Commands, the_log_begins_where_it_was_observed) {
   make("echo to-its-output; echo new line >> log; exec sleep 1000");
   ASSERT_TRUE(service_->start(long_ms));
