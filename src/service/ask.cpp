@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "machine/services/kin.h"
 #include "machine/user_files.h"
 
 namespace headroom::service {
@@ -72,6 +73,7 @@ Result<std::unique_ptr<Asker>> Asker::make(const deploy::ServiceSpec& spec, std:
   std::unique_ptr<Asker> asker(new Asker(spec));
   asker->folder_ = std::move(folder);
   asker->environment_ = std::move(environment);
+  asker->environment_.emplace_back(machine::own_command_variable);
   asker->own_ = std::move(own);
   if (spec.smoke.request || spec.health.url) {
     HEADROOM_TRY(asker->curl_, machine::Libcurl::load());

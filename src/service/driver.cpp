@@ -119,9 +119,11 @@ deploy::event::Sample Driver::to_sample(const machine::ServiceSample& seen) {
   sample.main = seen.main;
   for (const machine::ServiceDeath& one : seen.deaths)
     sample.deaths.push_back({one.code, one.signal, one.main, one.what});
-  // Nobody but its parent knows how a worker ended; a request that broke off beside it tells.
+  // Nobody but its parent knows how a worker ended. A request that broke off beside it tells, or
+  // the log; else it may have been relieved after its work, as some masters do.
   replaced_.insert(replaced_.end(), seen.replaced.begin(), seen.replaced.end());
-  if (smoke_lost_connection_) {
+  const bool is_new = !seen.replaced.empty();
+  if (smoke_lost_connection_ || (is_new && log_tells_of_death())) {
     for (const machine::ServiceDeath& one : replaced_)
       sample.deaths.push_back({one.code, one.signal, one.main, one.what});
     replaced_.clear();
@@ -138,6 +140,11 @@ deploy::event::Sample Driver::to_sample(const machine::ServiceSample& seen) {
     sample.alarms = shop_.logs.alarms(text);
   }
   return sample;
+}
+
+bool Driver::log_tells_of_death() {
+  const auto log = shop_.service->log();
+  return log && shop_.logs.judge(*log, "").saw_death;
 }
 
 void Driver::take_sample(bool at_once) {

@@ -59,6 +59,7 @@ class Driver {
   void take_probe(std::uint64_t wait_ms);
   void take_sample(bool now);
   deploy::event::Sample to_sample(const machine::ServiceSample& seen);
+  bool log_tells_of_death();
   void answer(deploy::Event event) { events_.push_back(std::move(event)); }
 
   void look_at_gate();

@@ -56,11 +56,10 @@ class CommandService : public Service {
   }
 
   Status start(std::uint64_t timeout_ms) override {
-    ProgramCall program = call_of(options_.start);
-    program.environment.push_back(kin_.variable());
+    ProgramCall program = call_of(options_.start, kin_.variable());
     program.output_file = options_.output_file;
     const std::uint64_t before = output_size();
-    HEADROOM_TRY(const auto said, call(std::move(program), timeout_ms));
+    HEADROOM_TRY(const auto said, call(program, timeout_ms));
     HEADROOM_CHECK(look_on());
     if (said.status == 0) return Done{};
     const std::string words = last_line(output_since(before));
@@ -115,15 +114,17 @@ class CommandService : public Service {
   }
 
  private:
-  ProgramCall call_of(const std::vector<std::string>& argv) const {
-    return {argv, options_.folder, options_.environment, "", own_};
+  ProgramCall call_of(const std::vector<std::string>& argv, std::string variable) const {
+    ProgramCall program{argv, options_.folder, options_.environment, "", own_};
+    program.environment.push_back(std::move(variable));
+    return program;
   }
   Result<CallResult> call(const std::vector<std::string>& argv, std::uint64_t timeout_ms) {
-    return call(call_of(argv), timeout_ms);
+    return call(call_of(argv, std::string(own_command_variable)), timeout_ms);
   }
   // Looks after the service's processes meanwhile: one that nobody asks for how it ended would
   // still be there for a command that waits for it.
-  Result<CallResult> call(ProgramCall program, std::uint64_t timeout_ms) {
+  Result<CallResult> call(const ProgramCall& program, std::uint64_t timeout_ms) {
     const std::string name = shell_line(program.argv);
     const bool is_start = !program.output_file.empty();
     HEADROOM_TRY(const auto running, RunningProgram::start(program));
@@ -185,7 +186,7 @@ class CommandService : public Service {
 };
 
 ServiceDeath death_of(const KinEnd& end, bool main) {
-  return {end.code.value_or(0), end.signal, main, process_name(end.pid, end.command)};
+  return {end.code.value_or(unknown_code), end.signal, main, process_name(end.pid, end.command)};
 }
 
 void CommandService::note(const KinEnd& end) {
@@ -197,7 +198,9 @@ void CommandService::note(const KinEnd& end) {
   // A helper that ends well, or a launcher on the way to a daemon, is nothing to speak of; whether
   // it was the last of the service, sample() sees.
   if (end.code && *end.code != 0) noted_.deaths.push_back(death_of(end, end.was_root));
-  if (end.came_again) noted_.replaced.push_back(death_of(end, false));
+  if (!end.came_again) return;
+  noted_.replaced.push_back(death_of(end, false));
+  noted_.replaced.back().what += ", which its parent started again,";
 }
 
 ServiceSample CommandService::sample() {

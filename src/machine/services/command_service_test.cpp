@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -114,6 +115,15 @@ TEST_F(Commands, a_worker_that_its_parent_starts_again_is_seen) {
   EXPECT_FALSE(sample.replaced[0].main);
 }
 
+TEST_F(Commands, a_worker_that_comes_again_after_a_pause_is_seen_too) {
+  make("while true; do /bin/sleep 0.13; timeout 0.5 cat fifo; done");
+  ASSERT_EQ(::mkfifo((folder_.path() + "/fifo").c_str(), 0600), 0);
+  ASSERT_TRUE(service_->start(long_ms));
+  const ServiceSample sample =
+      sample_until([](const ServiceSample& one) { return !one.replaced.empty(); });
+  EXPECT_FALSE(sample.replaced.empty());
+}
+
 TEST_F(Commands, what_ignores_sigterm_is_ended_when_the_time_is_over) {
   make("trap \"\" TERM; while true; do sleep 1; done");
   ASSERT_TRUE(service_->start(long_ms));
@@ -127,6 +137,15 @@ TEST_F(Commands, a_stop_that_waits_for_its_daemon_does_not_wait_for_ever) {
   make("exec sleep 1000", "kill $(cat pid); while kill -0 $(cat pid); do sleep 0.01; done");
   ASSERT_TRUE(service_->start(long_ms));
   EXPECT_TRUE(service_->stop(std::nullopt));
+}
+
+TEST_F(Commands, what_a_command_of_ours_leaves_running_is_no_part_of_the_service) {
+  make("exec sleep 1000", "setsid sleep 1001 >/dev/null 2>&1 & echo $! > other; kill $(cat pid)");
+  ASSERT_TRUE(service_->start(long_ms));
+  ASSERT_TRUE(service_->stop(std::nullopt));
+  const auto other = read_file(folder_.path() + "/other");
+  ASSERT_TRUE(other);
+  EXPECT_EQ(::kill(std::stoi(*other), SIGKILL), 0) << "it was ended with the service";
 }
 
 // Started by somebody else, and without a pidfile: only `status` knows when it is gone.

@@ -50,7 +50,7 @@ bool Kin::belongs(const ListedProcess& one, const std::map<std::uint64_t, Name>&
   const auto parent = by_pid.find(one.parent);
   if (parent != by_pid.end() && found.contains(parent->second)) return true;
   if (strangers_.contains(name)) return false;
-  if (one.parent == own_) return true;
+  if (one.parent == own_ && !has_variable(one.pid, std::string(own_command_variable))) return true;
   if (has_ended(one)) return false;
   if (has_variable(one.pid, variable_)) return true;
   strangers_.insert(name);
@@ -74,16 +74,24 @@ std::optional<KinEnd> Kin::end_of(const Member& member, const ListedProcess* now
   return end;
 }
 
-// A worker whose end only its parent knows: that the parent starts the same again tells that it was
-// not meant to end.
-void Kin::find_restarts(const std::map<Name, Member>& before, std::vector<KinEnd>& ended) const {
-  for (KinEnd& end : ended) {
-    if (end.code || end.was_root) continue;
-    end.came_again =
-        std::any_of(members_.begin(), members_.end(), [&before, &end](const auto& one) {
-          return !before.contains(one.first) && one.second.command == end.command;
-        });
+// A worker whose end only its parent knows: that the parent starts the same again, at once or after
+// a pause, tells that it was not meant to end.
+void Kin::find_restarts(const std::map<Name, Member>& before, std::vector<KinEnd>& ended) {
+  for (const KinEnd& end : ended) {
+    if (!end.code && !end.was_root) missed_.push_back(end);
   }
+  for (const auto& [name, member] : members_) {
+    if (before.contains(name)) continue;
+    const auto same = std::find_if(missed_.begin(), missed_.end(), [&member](const KinEnd& one) {
+      return one.command == member.command;
+    });
+    if (same == missed_.end()) continue;
+    ended.push_back(*same);
+    ended.back().came_again = true;
+    missed_.erase(same);
+  }
+  constexpr std::size_t most = 64;
+  if (missed_.size() > most) missed_.erase(missed_.begin());
 }
 
 Result<KinLook> Kin::look() {

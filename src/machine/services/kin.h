@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,9 @@
 #include "machine/services/running_program.h"
 
 namespace headroom::machine {
+
+// What commands of ours are started with: what they leave behind is no part of the service.
+inline constexpr std::string_view own_command_variable = "HEADROOM_ASKS=1";
 
 // A process of a service that ended.
 struct KinEnd {
@@ -33,7 +37,9 @@ struct KinEnd {
 
 struct KinLook {
   std::vector<ListedProcess> living;
-  std::vector<KinEnd> ended;  // Since the look before.
+  // Since the look before. A worker whose end nobody knows is told of again when its parent starts
+  // the same anew, with came_again.
+  std::vector<KinEnd> ended;
 };
 
 // One thread.
@@ -65,14 +71,15 @@ class Kin {
   bool belongs(const ListedProcess& one, const std::map<std::uint64_t, Name>& by_pid,
                const std::map<Name, Member>& found);
   std::optional<KinEnd> end_of(const Member& member, const ListedProcess* now) const;
-  void find_restarts(const std::map<Name, Member>& before, std::vector<KinEnd>& ended) const;
+  void find_restarts(const std::map<Name, Member>& before, std::vector<KinEnd>& ended);
 
   std::string variable_;
   std::shared_ptr<const OwnCommands> commands_;
   std::uint64_t own_;
   std::set<std::uint64_t> added_;
   std::map<Name, Member> members_;
-  std::set<Name> strangers_;  // Looked at, and without the variable.
+  std::set<Name> strangers_;    // Looked at, and without the variable.
+  std::vector<KinEnd> missed_;  // Workers that ended, nobody knows how, and were not started again.
 };
 
 }  // namespace headroom::machine

@@ -12,9 +12,11 @@
 
 namespace headroom::machine {
 
+inline constexpr int unknown_code = -1;
+
 // A process of it that ended though nobody asked it to.
 struct ServiceDeath {
-  int code = 0;  // 128 + signal where one ended it.
+  int code = 0;  // 128 + signal where one ended it; unknown_code where only its parent knows.
   std::optional<int> signal;
   bool main = true;  // Else a worker below it.
   std::string what;  // "python3 server.py (pid 4711)".
