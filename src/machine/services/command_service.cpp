@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <set>
 
 #include "base/shell_quote.h"
 #include "base/text.h"
@@ -98,6 +99,7 @@ class CommandService : public Service {
     noted_ = {};
     main_.clear();
     core_dumps_ = 0;
+    ended_full_ = 0;
     oom_kills_before_ = read_memory_room(last_.living).oom_kills;
     // Whoever writes to it appends, and goes on at its new end.
     if (output_size() > longest_output) (void)::truncate(options_.output_file.c_str(), 0);
@@ -181,6 +183,8 @@ class CommandService : public Service {
   std::string main_;  // The main process of the last sample; empty: none yet.
   std::uint64_t core_dumps_ = 0;
   std::uint64_t oom_kills_before_ = 0;
+  std::set<std::uint64_t> nearly_full_;  // In the last sample.
+  std::uint64_t ended_full_ = 0;
   std::uint64_t output_before_ = 0;
   std::string log_before_;
 };
@@ -191,6 +195,7 @@ ServiceDeath death_of(const KinEnd& end, bool main) {
 
 void CommandService::note(const KinEnd& end) {
   if (end.dumped_core) ++core_dumps_;
+  if (end.code != 0 && !end.came_again && nearly_full_.contains(end.pid)) ++ended_full_;
   if (end.was_root) {
     noted_.root_ended = true;
     noted_.last_root = end;
@@ -221,7 +226,9 @@ ServiceSample CommandService::sample() {
   const MemoryRoom room = read_memory_room(look->living);
   if (!look->living.empty()) sample.memory = room.used;
   sample.memory_limit = room.limit;
-  sample.oom_kills = room.oom_kills > oom_kills_before_ ? room.oom_kills - oom_kills_before_ : 0;
+  nearly_full_ = {room.nearly_full.begin(), room.nearly_full.end()};
+  sample.oom_kills = ended_full_;
+  if (room.oom_kills > oom_kills_before_) sample.oom_kills += room.oom_kills - oom_kills_before_;
   sample.core_dumps = core_dumps_;
   for (const ListedProcess& one : look->living) {
     sample.processor_ms += one.processor_ms;

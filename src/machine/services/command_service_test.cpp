@@ -96,6 +96,16 @@ TEST_F(Commands, a_daemon_that_aborts_says_so) {
   EXPECT_TRUE(sample.deaths[0].main);
 }
 
+TEST_F(Commands, who_dies_with_a_full_address_space_was_ended_by_its_limit) {
+  make(
+      "ulimit -v 40000; exec python3 -c \"import time\nkept = []\nwhile True:\n kept.append("
+      "bytearray(1 << 19))\n time.sleep(0.02)\"");
+  ASSERT_TRUE(service_->start(long_ms));
+  const ServiceSample sample = sample_until(is_down);
+  EXPECT_FALSE(sample.running);
+  EXPECT_EQ(sample.oom_kills, 1U);
+}
+
 TEST_F(Commands, a_service_that_ends_with_zero_has_ended_all_the_same) {
   make("sleep 0.1");
   ASSERT_TRUE(service_->start(long_ms));

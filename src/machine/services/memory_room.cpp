@@ -11,6 +11,7 @@
 namespace headroom::machine {
 namespace {
 
+constexpr std::uint64_t nearly_full_percent = 85;
 // Larger than any machine: how control groups of version 1 write "none".
 constexpr std::uint64_t no_limit = std::uint64_t{1} << 60U;
 
@@ -82,6 +83,7 @@ MemoryRoom read_memory_room(const std::vector<ListedProcess>& processes) {
     const auto limit = address_space_limit(one.pid);
     if (!limit) continue;
     const std::uint64_t taken = std::min(one.address_space.value, *limit);
+    if (taken >= *limit / 100 * nearly_full_percent) room.nearly_full.push_back(one.pid);
     lower(room.limit, room.used.value + (*limit - taken));
   }
   if (processes.empty()) return room;

@@ -16,6 +16,8 @@ struct MemoryRoom {
   Bytes used;                   // Resident, of all processes added up.
   std::optional<Bytes> limit;   // Of `used`: the smallest that is in force. Nothing: none is.
   std::uint64_t oom_kills = 0;  // That the control group of the first process has counted.
+  // Those whose address space is nearly as large as they may make it: the next request fails.
+  std::vector<std::uint64_t> nearly_full;
 };
 
 MemoryRoom read_memory_room(const std::vector<ListedProcess>& processes);

@@ -30,7 +30,9 @@ struct ServiceSample {
   // Workers that are gone and were started again by their parent, who alone knows why. A failed
   // request beside it says that they crashed.
   std::vector<ServiceDeath> replaced;
-  std::uint64_t oom_kills = 0;   // Since observe().
+  // Processes that a memory limit ended since observe(): by the control group's count, or that died
+  // with their address space full.
+  std::uint64_t oom_kills = 0;
   std::uint64_t core_dumps = 0;  // Since observe().
   std::optional<Bytes> memory, memory_limit;
   std::uint64_t processor_ms = 0;
