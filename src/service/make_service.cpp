@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/make_service.h"
 
-#include <fmt/format.h>
-
 #include "machine/services/command_service.h"
+#include "machine/services/units.h"
 
 namespace headroom::service {
 
 Result<std::unique_ptr<machine::Service>> make_service(const deploy::ServiceName& name,
                                                        const ServicePlace& place) {
-  if (name.kind != deploy::ServiceKind::commands) {
+  if (name.kind == deploy::ServiceKind::systemd || name.kind == deploy::ServiceKind::quadlet)
+    return machine::make_unit_service({name.unit, name.user});
+  if (name.kind == deploy::ServiceKind::compose) {
     return Error{Errc::unsupported,
-                 fmt::format("expected a service of kind \"commands\", found \"{}\": this version "
-                             "shows what it would change of such services, and does not do it",
-                             to_string(name.kind)),
-                 "write its start, stop and status commands into SERVICE.toml, as kind = "
-                 "\"commands\""};
+                 "expected a service of kind \"commands\", \"systemd\" or \"quadlet\", found "
+                 "\"compose\": this version shows what it would change there, and does not do it",
+                 "write the compose commands as start, stop and status, with kind = \"commands\""};
   }
   machine::CommandServiceOptions options;
   options.name = name.name;

@@ -16,6 +16,7 @@
 #include "machine/services/memory_room.h"
 #include "machine/services/proc_file.h"
 #include "machine/services/running_program.h"
+#include "machine/services/worker_watch.h"
 
 namespace headroom::machine {
 namespace {
@@ -28,11 +29,6 @@ constexpr std::uint64_t end_timeout_ms = 10'000;  // From SIGTERM to SIGKILL.
 std::string last_line(const std::string& text) {
   const std::string_view trimmed = trim(text);
   return std::string(trimmed.substr(trimmed.rfind('\n') + 1));
-}
-
-std::string process_name(std::uint64_t pid, const std::string& command) {
-  constexpr std::size_t enough = 80;
-  return fmt::format("{} (pid {})", command.substr(0, enough), pid);
 }
 
 class CommandService : public Service {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -98,8 +99,8 @@ TEST_F(Commands, a_daemon_that_aborts_says_so) {
 
 TEST_F(Commands, who_dies_with_a_full_address_space_was_ended_by_its_limit) {
   make(
-      "ulimit -v 40000; exec python3 -c \"import time\nkept = []\nwhile True:\n kept.append("
-      "bytearray(1 << 19))\n time.sleep(0.02)\"");
+      "ulimit -v 200000; exec python3 -c \"import time\nkept = []\nwhile True:\n kept.append("
+      "bytearray(1 << 21))\n time.sleep(0.02)\"");
   ASSERT_TRUE(service_->start(long_ms));
   const ServiceSample sample = sample_until(is_down);
   EXPECT_FALSE(sample.running);
@@ -221,7 +222,8 @@ TEST_F(Commands, another_call_finds_what_an_earlier_one_started) {
   make("exec sleep 1000");
   const pid_t child = ::fork();
   if (child == 0) ::_exit(service_->start(long_ms) ? 0 : 1);
-  while (service_->sample().pids.empty()) sleep_ms(10);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_FALSE(service_->sample().pids.empty());
   EXPECT_TRUE(service_->stop(0));
   EXPECT_THAT(service_->sample().pids, IsEmpty());
 }
