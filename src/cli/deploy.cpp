@@ -134,6 +134,7 @@ int show_status(const DeployCommand& command, const Context& context) {
     if (!record || !*record) continue;
     const bool runs = !places.holders().empty();
     auto json = report::to_json(**record);
+    json.erase("schema");  // That of all of them is the document's.
     json["running"] = runs;
     all.push_back(std::move(json));
     page += report::to_text(**record, style_of_stdout());
