@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "report/cause_text.h"
 #include "report/log_report.h"
+#include "report/markdown.h"
 
 namespace headroom::report {
 namespace {
@@ -14,31 +15,22 @@ namespace {
 using findings::Event;
 using findings::LogDiagnosis;
 
-// A log's own characters must not become Markdown.
-std::string cell(std::string_view text) {
-  std::string safe;
-  for (const char c : shorten(printable(text), 160)) {
-    if (c == '|' || c == '`' || c == '<' || c == '*' || c == '_') safe.push_back('\\');
-    safe.push_back(c);
-  }
-  return safe;
-}
-
 std::string summary(const LogDiagnosis& diagnosis, const findings::Scene& scene,
                     const LogExtent& extent) {
   const findings::Cause& cause = diagnosis.cause;
-  std::string text = "## Summary\n\n" + cell(cause.title) + ".\n\n";
+  std::string text = "## Summary\n\n" + markdown_cell(cause.title) + ".\n\n";
   text += fmt::format("- Root cause: `{}`, {:.0f} % sure\n", cause.id, cause.confidence * 100);
   const std::string machine = describe_scene(scene);
-  if (!machine.empty()) text += "- Machine, as far as is known: " + cell(machine) + "\n";
-  text += fmt::format("- Read: {} ({} lines)\n", cell(join(extent.names, ", ")), extent.lines);
+  if (!machine.empty()) text += "- Machine, as far as is known: " + markdown_cell(machine) + "\n";
+  text +=
+      fmt::format("- Read: {} ({} lines)\n", markdown_cell(join(extent.names, ", ")), extent.lines);
   const auto times = [](const Event& event) { return !event.time.empty(); };
   const auto& events = diagnosis.timeline;
   const auto first = std::find_if(events.begin(), events.end(), times);
   const auto last = std::find_if(events.rbegin(), events.rend(), times);
   if (first != events.end()) {
-    text += fmt::format("- From {} to {}\n", cell(first->time),
-                        cell(last->last_time.empty() ? last->time : last->last_time));
+    text += fmt::format("- From {} to {}\n", markdown_cell(first->time),
+                        markdown_cell(last->last_time.empty() ? last->time : last->last_time));
   }
   return text;
 }
@@ -49,38 +41,34 @@ std::string timeline(const LogDiagnosis& diagnosis) {
       "\n## Timeline\n\nTimes are the log's own.\n\n"
       "| time | from | what | where |\n|---|---|---|---|\n";
   for (const Event& event : diagnosis.timeline) {
-    std::string what = cell(event.what);
+    std::string what = markdown_cell(event.what);
     if (event.times > 1) {
-      what += fmt::format(" ({} times{})", event.times,
-                          event.last_time.empty() ? "" : ", last " + cell(event.last_time));
+      what +=
+          fmt::format(" ({} times{})", event.times,
+                      event.last_time.empty() ? "" : ", last " + markdown_cell(event.last_time));
     }
-    text += fmt::format("| {} | {} | {} | {}:{} |\n", cell(event.time), cell(event.origin), what,
-                        cell(event.log), event.line);
+    text += fmt::format("| {} | {} | {} | {}:{} |\n", markdown_cell(event.time),
+                        markdown_cell(event.origin), what, markdown_cell(event.log), event.line);
   }
   return text;
 }
 
 std::string root_cause(const LogDiagnosis& diagnosis) {
   std::string text = "\n## Root cause\n\n";
-  for (const std::string& reason : diagnosis.cause.reasons) text += cell(reason) + "\n";
-  if (diagnosis.cause.reasons.empty()) text += cell(diagnosis.cause.title) + ".\n";
+  for (const std::string& reason : diagnosis.cause.reasons) text += markdown_cell(reason) + "\n";
+  if (diagnosis.cause.reasons.empty()) text += markdown_cell(diagnosis.cause.title) + ".\n";
   for (const findings::Consequence& one : diagnosis.consequences) {
-    text += fmt::format("\nIt brought about `{}`: {}.\n", one.id, cell(one.title));
+    text += fmt::format("\nIt brought about `{}`: {}.\n", one.id, markdown_cell(one.title));
   }
   if (diagnosis.failed_tensor) {
     const findings::FailedTensor& failed = *diagnosis.failed_tensor;
     for (const estimate::TensorMatch& one : failed.matches) {
-      text += fmt::format("\nThe {} are the {}: {} ({}).\n", cell(failed.size), cell(one.tensor),
-                          one.formula, one.dtype);
+      text += fmt::format("\nThe {} are the {}: {} ({}).\n", markdown_cell(failed.size),
+                          markdown_cell(one.tensor), one.formula, one.dtype);
     }
   }
   text += "\n## Evidence\n\n";
-  for (const findings::Evidence& one : diagnosis.cause.evidence) {
-    const std::string place =
-        one.line > 0 ? fmt::format("{}:{}", one.source, one.line) : one.source;
-    text += "- " + (one.meaning.empty() ? "" : cell(one.meaning) + ", ") + cell(place) + "\n";
-    if (!one.text.empty()) text += "\n      " + shorten(printable(one.text), 300) + "\n\n";
-  }
+  text += markdown_evidence(diagnosis.cause.evidence);
   if (!diagnosis.runners_up.empty()) {
     text += "\n## What else it could be\n\n";
     for (const findings::Alternative& one : diagnosis.runners_up) {
@@ -92,14 +80,7 @@ std::string root_cause(const LogDiagnosis& diagnosis) {
 }
 
 std::string what_to_change(const LogDiagnosis& diagnosis) {
-  std::string text = "\n## What to change\n\n";
-  int number = 0;
-  for (const findings::Step& step : diagnosis.cause.fix) {
-    const std::string shown =
-        step.is_command() ? "`" + printable(step.whole()) + "`" : cell(step.text);
-    text += fmt::format("{}. {}\n", ++number, shown);
-  }
-  return text;
+  return "\n## What to change\n\n" + markdown_steps(diagnosis.cause.fix);
 }
 
 }  // namespace

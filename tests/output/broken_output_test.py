@@ -29,6 +29,12 @@ APPLY = "headroom fix ttm-cap --size 110GiB --root machine --apply"
 BROKEN = DEBIAN + " && printf '#!/bin/sh\\nexit 1\\n' > machine/usr/sbin/update-initramfs"
 
 
+# A service that is judged, and not touched.
+SERVICE = ("printf 'good\\n' > app.conf && printf 'new\\n' > new.conf && printf '[service]\\nname = \"toy\"\\n"
+           "kind = \"commands\"\\nstart = [\"true\"]\\nstop = [\"true\"]\\nstatus = [\"true\"]\\n"
+           "[[change]]\\nfile = \"app.conf\"\\nwith = \"new.conf\"\\n[smoke]\\ncommand = [\"true\"]\\n' > service.toml")
+
+
 class Case:
     """A command line, what is to be there before, and the file or the change that it is there for."""
 
@@ -57,6 +63,9 @@ CASES = {
     "confirm": [
         Case("confirm --root machine", f"{DEBIAN} && {APPLY} && fake_distribution --reboot machine", acts=True),
         Case("confirm --root machine", DEBIAN, acts=True)],
+    "deploy": [
+        Case("deploy service.toml", SERVICE), Case("deploy service.toml --json", SERVICE),
+        Case("deploy --status"), Case("deploy --status --json"), Case("deploy nothing.toml")],
     "undo": [
         Case("undo --root machine", f"{DEBIAN} && {APPLY}", acts=True), Case("undo --root machine", DEBIAN, acts=True)],
     "history": [

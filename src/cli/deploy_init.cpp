@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/deploy_init.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "deploy/edit.h"
+#include "machine/services/paths.h"
+#include "machine/user.h"
+#include "machine/user_files.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* file_name = "SERVICE.toml";
+
+std::string last_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+std::string without_ending(const std::string& name) {
+  return name.substr(0, name.rfind('.'));
+}
+bool is_one_of(const std::string& text, std::initializer_list<const char*> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&text](const char* ending) { return text.ends_with(ending); });
+}
+
+// As a TOML string.
+std::string quoted(const std::string& text) {
+  std::string word = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') word += '\\';
+    word += c;
+  }
+  return word + "\"";
+}
+
+// The [service] table and what is changed.
+std::string service_table(const std::string& what) {
+  const bool is_user = !machine::runs_as_root();
+  const std::string name = last_name(what);
+  const std::string path = machine::real_path(what).value_or(what);
+  if (is_one_of(what, {".yaml", ".yml"})) {
+    return fmt::format(
+        "[service]\nname = {0}\nkind = \"compose\"\nfile = {1}\nservice = \"ml\"   # its name in "
+        "that file\n\n[[change]]\nset = {{ image = \"IMAGE:TAG\" }}\n",
+        quoted(without_ending(name)), quoted(path));
+  }
+  if (is_one_of(what, {".container"})) {
+    return fmt::format(
+        "[service]\nname = {0}\nkind = \"quadlet\"\nunit = {1}\nuser = {2}\n\n[[change]]\nfile = "
+        "{3}\nset = {{ image = \"IMAGE:TAG\", devices = [\"/dev/kfd\", \"/dev/dri\"] }}\n",
+        quoted(without_ending(name)), quoted(without_ending(name) + ".service"), is_user,
+        quoted(path));
+  }
+  const std::string unit = is_one_of(name, {".service"}) ? name : name + ".service";
+  const std::string drop_in =
+      what.find('/') == std::string::npos ? "/etc/systemd/system/" + unit : path;
+  return fmt::format(
+      "[service]\nname = {0}\nkind = \"systemd\"\nunit = {1}\nuser = {2}\n\n[[change]]\nfile = "
+      "{3}\nset = {{ environment = {{ HIP_VISIBLE_DEVICES = \"0\" }} }}\n",
+      quoted(without_ending(unit)), quoted(unit), is_user, quoted(drop_in));
+}
+
+std::string service_file(const std::string& what) {
+  return "# What headroom deploy is to change, and how the change is proved. docs/deploy.md has "
+         "every key.\n" +
+         service_table(what) +
+         "\n[health]\n"
+         "url = \"http://127.0.0.1:3003/ping\"   # answers once the service is up\n"
+         "timeout_s = 60\n"
+         "\n[smoke]\n"
+         "# A request that makes the service do its real work, so that models are loaded now.\n"
+         "url = \"http://127.0.0.1:3003/predict\"\n"
+         "expect_status = 200\n"
+         "repeat = 20\n"
+         "concurrency = 4\n"
+         "timeout_s = 120\n"
+         "\n[expect]\n"
+         "gpu = false      # true: it must really use the GPU\n"
+         "faster = 0       # 1.5: the change is kept only if it is half as fast again\n"
+         "\n[watch]\n"
+         "seconds = 600\n"
+         "crashes = 0\n"
+         "hang_s = 60\n";
+}
+
+}  // namespace
+
+int write_service_file(const std::string& what, const Context& context) {
+  const auto there = machine::read_file(file_name);
+  if (there ? !there->empty() : there.error().code != Errc::not_found) {
+    return print_error(
+        context,
+        {Errc::invalid,
+         fmt::format("expected to write {}, found one that is there already", file_name),
+         fmt::format("headroom deploy {}   (or move it away)", file_name)},
+        exit_usage);
+  }
+  const std::string text = service_file(what);
+  const Status written = machine::write_file_atomic(file_name, text);
+  if (!written) return print_error(context, written.error(), exit_could_not_look);
+  context.printer.print(text);
+  context.printer.note(
+      fmt::format("wrote {}: change what is asked and expected, then run headroom "
+                  "deploy {}",
+                  file_name, file_name));
+  return exit_ok;
+}
+
+}  // namespace headroom::cli

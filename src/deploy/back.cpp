@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The deployer's way back: stop the candidate, undo the change, start the old configuration and
+// prove it by the smoke test that it passed before.
+#include <fmt/format.h>
+
+#include "deploy/machine.h"
+
+namespace headroom::deploy {
+namespace {
+
+constexpr Time candidate_grace{3000};  // From SIGTERM to SIGKILL: it has failed already.
+constexpr int starts_max = 3;
+constexpr int smokes_max = 3;
+
+}  // namespace
+
+void Deployer::Machine::roll_back(std::optional<findings::Cause> cause, std::string why) {
+  if (!record_.stopped) record_.stopped = now_;
+  if (seen_.was_healthy) note_failure();
+  record_.cause = std::move(cause);
+  record_.why = std::move(why);
+  const std::string because =
+      record_.cause ? record_.cause->id + ": " + record_.cause->title : record_.why;
+  note("rolling back: " + because);
+  enter(Stage::rolling_back);
+  say("rolling back: " + because);
+  stop_for_roll_back(candidate_grace);
+}
+
+void Deployer::Machine::stop_for_roll_back(Time kill_after) {
+  phase_ = Phase::back_stop;
+  deadline_.reset();
+  probe_at_.reset();
+  down_at_.reset();
+  held_smoke_.reset();
+  tries_ = 0;
+  if (smokes_) act(action::CancelSmoke{});
+  ++smokes_run_;  // Whatever comes of that one is of no interest any more.
+  smokes_ = false;
+  probing_ = false;
+  if (observes_) act(action::StopObserving{});
+  observes_ = false;
+  act(action::StopService{kill_after});
+}
+
+void Deployer::Machine::undo_or_start() {
+  tries_ = 0;
+  if (record_.change_id.empty()) return start_old();
+  phase_ = Phase::back_undo;
+  act(action::Undo{record_.change_id});
+}
+
+void Deployer::Machine::on(const event::Undone& undone) {
+  if (phase_ != Phase::back_undo) return;
+  note("the old configuration is back in place");
+  for (const std::string& path : undone.left) {
+    warnings_.push_back("left as it is, because it was changed since: " + path);
+  }
+  start_old();
+}
+
+void Deployer::Machine::on(const event::NotUndone& failed) {
+  if (phase_ != Phase::back_undo) return;
+  note("the change could not be undone: " + failed.error.message);
+  if (++tries_ <= 1) return act(action::Undo{record_.change_id});
+  std::vector<findings::Step> left;
+  left.push_back(findings::command(failed.error.next.empty() ? "headroom undo " + record_.change_id
+                                                             : failed.error.next));
+  if (!options_.start_command.empty()) left.push_back(findings::command(options_.start_command));
+  not_restored("the old configuration could not be put back (" + failed.error.message +
+                   "); the service is stopped",
+               std::move(left));
+}
+
+void Deployer::Machine::start_old() {
+  tries_ = 0;
+  if (!record_.was_running) {
+    note("the service did not run before, and is left stopped");
+    return finish(Outcome::rolled_back, true);
+  }
+  phase_ = Phase::back_start;
+  act(action::StartService{Whose::restored});
+}
+
+void Deployer::Machine::start_old_again(const std::string& why) {
+  note("the old configuration: " + why);
+  deadline_.reset();
+  probe_at_.reset();
+  if (++tries_ >= starts_max) {
+    std::vector<findings::Step> left;
+    if (!options_.start_command.empty()) left.push_back(findings::command(options_.start_command));
+    return not_restored("the old configuration is back in place and does not come up (" + why +
+                            fmt::format("; tried {} times)", tries_),
+                        std::move(left));
+  }
+  phase_ = Phase::back_start;
+  probe_later(Time{1000} * tries_);
+}
+
+void Deployer::Machine::restored_health(const event::HealthSeen& seen) {
+  if (!seen.healthy) {
+    seen_.unhealthy = seen.detail;
+    return probe_later(Time{200});
+  }
+  note("the old configuration is healthy");
+  deadline_.reset();
+  tries_ = 0;
+  smoke_of_old();
+}
+
+void Deployer::Machine::smoke_of_old() {
+  phase_ = Phase::back_smoke;
+  run_smoke(Whose::restored);
+}
+
+void Deployer::Machine::restored_smoke(const event::SmokeEnded& ended) {
+  if (ended.run.passed()) {
+    note("the old configuration passed its smoke test");
+    return finish(Outcome::rolled_back, true);
+  }
+  note("the old configuration failed its smoke test: " + ended.run.fault->message);
+  if (++tries_ < smokes_max) return probe_later(Time{1000} * tries_);
+  not_restored("the old configuration is back in place and runs, and fails its smoke test (" +
+                   ended.run.fault->message + fmt::format("; tried {} times)", tries_),
+               {});
+}
+
+void Deployer::Machine::not_restored(const std::string& what, std::vector<findings::Step> left) {
+  note("not restored: " + what);
+  left_.push_back(findings::sentence(what));
+  for (findings::Step& step : left) left_.push_back(std::move(step));
+  say(what, left.empty() ? std::string() : left.front().text);
+  finish(Outcome::rolled_back, false);
+}
+
+}  // namespace headroom::deploy

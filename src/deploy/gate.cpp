@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "deploy/gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "deploy/image_claim.h"
+
+namespace headroom::deploy {
+namespace {
+
+using findings::Cause;
+using findings::sentence;
+using Answer = GateCheck::Answer;
+
+GateCheck passed(std::string name, std::string says) {
+  return {std::move(name), Answer::passed, std::move(says), std::nullopt};
+}
+
+GateCheck unknown(std::string name, std::string says) {
+  return {std::move(name), Answer::unknown, std::move(says), std::nullopt};
+}
+
+GateCheck refused(std::string name, Cause cause) {
+  std::string says = cause.title;
+  return {std::move(name), Answer::refused, std::move(says), std::move(cause)};
+}
+
+Cause make_cause(std::string id, std::string title, std::string reason, findings::Step fix) {
+  Cause cause;
+  cause.id = std::move(id);
+  cause.title = std::move(title);
+  cause.confidence = 0.95;
+  if (!reason.empty()) cause.reasons.push_back(std::move(reason));
+  cause.evidence = {{"computed", 0, cause.title, ""}};
+  cause.fix.push_back(std::move(fix));
+  return cause;
+}
+
+// ---- the GPU ----
+
+Cause no_gpu(const GateInput& input) {
+  Cause cause =
+      make_cause("gpu-not-used", "There is no AMD GPU on this machine",
+                 "SERVICE.toml says expect.gpu = true", findings::command("headroom check"));
+  for (const facts::OtherGpu& other : input.facts.other_gpus) {
+    cause.reasons.push_back("there is " + other.name + ", which ROCm does not drive");
+  }
+  return cause;
+}
+
+// The best of the GPUs decides: a machine with one that is suited is suited.
+const findings::Suitability* best_of(const findings::Diagnosis& diagnosis) {
+  const findings::Suitability* best = nullptr;
+  for (const auto& one : diagnosis.suitability) {
+    if (one && (best == nullptr || one->level < best->level)) best = &*one;
+  }
+  return best;
+}
+
+Cause unsuited(const findings::Suitability& suitability) {
+  Cause cause = make_cause("gpu-unsupported", suitability.summary, "",
+                           sentence("leave the service on the CPU"));
+  cause.reasons = suitability.reasons;
+  cause.evidence = suitability.evidence;
+  cause.fix = suitability.instead;
+  return cause;
+}
+
+GateCheck check_gpu(const GateInput& input) {
+  const findings::Diagnosis& diagnosis = input.diagnosis;
+  using findings::Verdict;
+  if (diagnosis.verdict == Verdict::no_gpu) return refused("GPU", no_gpu(input));
+  const bool bad = diagnosis.verdict == Verdict::unsuitable || diagnosis.verdict == Verdict::broken;
+  if (bad && diagnosis.cause) return refused("GPU", *diagnosis.cause);
+  const findings::Suitability* best = best_of(diagnosis);
+  if (best != nullptr && best->level == findings::Level::no) return refused("GPU", unsuited(*best));
+  if (best == nullptr || diagnosis.verdict == Verdict::unknown) {
+    return unknown("GPU", "whether the GPU is suited is not known; the smoke test shows it");
+  }
+  return passed("GPU", best->summary);
+}
+
+// ---- memory ----
+
+std::optional<Bytes> needed_host(const GateInput& input) {
+  return input.spec.expect.memory ? input.spec.expect.memory : input.predicted_host;
+}
+
+std::optional<GateCheck> check_limit(const GateInput& input, Bytes needed) {
+  auto limit = input.candidate ? input.candidate->memory : std::nullopt;
+  if (!limit) limit = input.memory_limit;
+  if (!limit || *limit >= needed) return std::nullopt;
+  return refused(
+      "memory",
+      make_cause("cgroup-memory-limit",
+                 fmt::format("The service's memory limit is {}, and it is expected to need {}",
+                             to_string(*limit), to_string(needed)),
+                 "the kernel would end it when its models are loaded",
+                 sentence("raise the limit: set = { memory = … } in a [[change]]")));
+}
+
+GateCheck check_memory(const GateInput& input) {
+  const auto needed = needed_host(input);
+  if (!needed) return passed("memory", "nothing is said about how much it needs");
+  if (auto refusal = check_limit(input, *needed)) return *refusal;
+  const auto& available = input.facts.machine.memory.available;
+  if (!available) return unknown("memory", "how much memory is free is not known");
+  const Bytes free = *available + input.present_use.value_or(Bytes{});
+  if (free < *needed) {
+    return refused(
+        "memory",
+        make_cause("job-too-big",
+                   fmt::format("{} of memory are free for it, and it is expected to need {}",
+                               to_string(free), to_string(*needed)),
+                   "counted with what the service holds now", findings::command("headroom check")));
+  }
+  return passed("memory",
+                fmt::format("{} are free, {} are expected", to_string(free), to_string(*needed)));
+}
+
+GateCheck check_device_memory(const GateInput& input) {
+  const Bytes needed = *input.predicted_device;
+  std::optional<Bytes> largest;
+  for (const facts::Gpu& gpu : input.facts.gpus) {
+    const facts::Rung* binding = gpu.ladder.binding();
+    if (binding != nullptr && binding->limit)
+      largest = std::max(largest.value_or(Bytes{}), *binding->limit);
+  }
+  if (!largest) return unknown("GPU memory", "how much memory the GPU gives is not known");
+  if (*largest >= needed) {
+    return passed("GPU memory", fmt::format("{} can be had, {} are predicted", to_string(*largest),
+                                            to_string(needed)));
+  }
+  return refused("GPU memory",
+                 make_cause("job-too-big",
+                            fmt::format("The GPU gives at most {}, and {} are predicted",
+                                        to_string(*largest), to_string(needed)),
+                            "by the plan of " + input.spec.expect.job.value_or("the job"),
+                            findings::command("headroom check")));
+}
+
+// ---- disk, devices, stack ----
+
+GateCheck check_disk(const GateInput& input) {
+  for (const Room& room : input.rooms) {
+    if (!room.free || *room.free >= room.needed) continue;
+    return refused("disk", make_cause("disk-full",
+                                      fmt::format("{} has {} free, and {} are needed", room.path,
+                                                  to_string(*room.free), to_string(room.needed)),
+                                      "", findings::command("df -h " + room.path)));
+  }
+  const bool all_known = std::all_of(input.rooms.begin(), input.rooms.end(),
+                                     [](const Room& room) { return room.free.has_value(); });
+  if (!all_known) return unknown("disk", "how much room is free is not known everywhere");
+  return passed("disk", "there is room for what is written");
+}
+
+bool passes(const std::vector<std::string>& devices, std::string_view wanted) {
+  return std::any_of(devices.begin(), devices.end(), [&](const std::string& device) {
+    const std::string host = device.substr(0, device.find(':'));
+    return host == wanted || host.starts_with(std::string(wanted) + "/");
+  });
+}
+
+// Containers see the devices that they are given; units see all, unless a policy closes them.
+GateCheck check_devices(const GateInput& input) {
+  const bool in_container = input.spec.service.kind == ServiceKind::quadlet ||
+                            input.spec.service.kind == ServiceKind::compose;
+  if (in_container && input.candidate) {
+    for (const std::string_view wanted : {"/dev/kfd", "/dev/dri"}) {
+      if (passes(input.candidate->devices, wanted)) continue;
+      return refused(
+          "devices",
+          make_cause(
+              "kfd-not-passed", fmt::format("The container is not given {}", wanted),
+              "ROCm opens /dev/kfd and the render nodes below /dev/dri",
+              sentence("add set = { devices = [\"/dev/kfd\", \"/dev/dri\"] } to a [[change]]")));
+    }
+  }
+  bool all_known = true;
+  for (const DeviceAccess& access : input.devices) {
+    all_known = all_known && access.may_open.has_value();
+    if (access.may_open.value_or(true)) continue;
+    return refused(
+        "devices",
+        make_cause("device-permission", "The service may not open " + access.device, access.why,
+                   sentence("add the group of the device: set = { groups = [\"render\"] }")));
+  }
+  if (!all_known)
+    return unknown("devices", "whether the service may open the GPU's devices is not known");
+  return passed("devices", "the GPU's devices are there for it");
+}
+
+}  // namespace
+
+const GateCheck* Gate::refusal() const {
+  const auto found = std::find_if(checks.begin(), checks.end(), [](const GateCheck& check) {
+    return check.answer == Answer::refused;
+  });
+  return found == checks.end() ? nullptr : &*found;
+}
+
+Gate judge_gate(const GateInput& input) {
+  Gate gate;
+  if (input.spec.expect.gpu) gate.checks.push_back(check_gpu(input));
+  gate.checks.push_back(check_memory(input));
+  if (input.predicted_device) gate.checks.push_back(check_device_memory(input));
+  gate.checks.push_back(check_disk(input));
+  if (!input.spec.expect.gpu) return gate;
+  gate.checks.push_back(check_devices(input));
+  if (input.candidate && input.candidate->image) {
+    gate.checks.push_back(check_image(*input.candidate->image, input.facts, input.tables));
+  }
+  return gate;
+}
+
+}  // namespace headroom::deploy

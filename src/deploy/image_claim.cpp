@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "deploy/image_claim.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "facts/boot_tools.h"
+
+namespace headroom::deploy {
+namespace {
+
+std::string first_match(const std::string& text, const char* pattern) {
+  std::string found;
+  return RE2::PartialMatch(text, pattern, &found) ? found : "";
+}
+
+GateCheck refusal(const std::string& image, std::string id, const std::string& what) {
+  GateCheck check{"stack", GateCheck::Answer::refused, image + " " + what, std::nullopt};
+  findings::Cause cause;
+  cause.id = std::move(id);
+  cause.title = check.says;
+  cause.confidence = 0.85;
+  cause.evidence = {{"the image's name", 0, image, what}};
+  cause.fix = {findings::sentence("choose an image of a ROCm build that carries this GPU"),
+               findings::command("headroom check")};
+  check.cause = std::move(cause);
+  return check;
+}
+
+bool has_target(const facts::Facts& facts, const std::string& gfx) {
+  return std::any_of(facts.gpus.begin(), facts.gpus.end(),
+                     [&](const facts::Gpu& gpu) { return gpu.gfx && *gpu.gfx == gfx; });
+}
+
+// The release that first listed the oldest of the machine's targets; empty where one is not known.
+std::string first_release(const facts::Facts& facts, const knowledge::GpuTables& tables) {
+  std::string first;
+  for (const facts::Gpu& gpu : facts.gpus) {
+    const knowledge::Target* target = gpu.gfx ? tables.target(*gpu.gfx) : nullptr;
+    if (target == nullptr || !target->rocm_first || target->about_first) return "";
+    if (first.empty() || facts::is_older(*target->rocm_first, first)) first = *target->rocm_first;
+  }
+  return first;
+}
+
+}  // namespace
+
+ImageClaim parse_image_claim(std::string_view image) {
+  const std::string name = to_lower(image.substr(0, image.find('@')));
+  ImageClaim claim;
+  claim.rocm = first_match(name, R"(rocm[-_:v]?(\d+(?:\.\d+)+))");
+  claim.torch = first_match(name, R"((?:pytorch|torch)[-_]?(?:release[-_])?v?(\d+(?:\.\d+)+))");
+  claim.gfx = first_match(name, R"(\b(gfx[0-9a-f]{3,4})(?:[^0-9a-z]|$))");
+  claim.cuda =
+      RE2::PartialMatch(name, R"((?:^|[-_/:.])(?:cuda|cu1[0-9]{2}|nvidia)(?:[-_/:.0-9]|$))");
+  claim.cpu = RE2::PartialMatch(name, R"(:(?:.*[-_.])?cpu(?:[-_.]|$))");
+  return claim;
+}
+
+GateCheck check_image(const std::string& image, const facts::Facts& facts,
+                      const knowledge::GpuTables& tables) {
+  const ImageClaim claim = parse_image_claim(image);
+  const bool says_rocm = !claim.rocm.empty() || image.find("rocm") != std::string::npos;
+  if (claim.cuda && !says_rocm) return refusal(image, "wrong-wheel", "is made for NVIDIA's GPUs");
+  if (claim.cpu && !says_rocm) return refusal(image, "wrong-wheel", "is made for the CPU");
+  if (!claim.gfx.empty() && !facts.gpus.empty() && !has_target(facts, claim.gfx)) {
+    return refusal(image, "gfx-target-missing",
+                   "is made for " + claim.gfx + ", and no GPU of this machine is one");
+  }
+  const std::string first = first_release(facts, tables);
+  if (!claim.rocm.empty() && !first.empty() && facts::is_older(claim.rocm, first)) {
+    return refusal(
+        image, "gfx-target-missing",
+        fmt::format("holds ROCm {}, and this GPU is known from {} on", claim.rocm, first));
+  }
+  GateCheck check{"stack", GateCheck::Answer::passed, "", std::nullopt};
+  if (claim.rocm.empty() && !says_rocm) {
+    check.answer = GateCheck::Answer::unknown;
+    check.says = "the image's name does not tell its stack; the smoke test shows whether it fits";
+  } else {
+    check.says =
+        claim.rocm.empty() ? "the image is a build for ROCm" : "the image holds ROCm " + claim.rocm;
+  }
+  return check;
+}
+
+}  // namespace headroom::deploy

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "deploy/spec_checks.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "deploy/json_compare.h"
+
+namespace headroom::deploy {
+namespace {
+
+bool is_word_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool has_control(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+// It becomes part of the names of files.
+bool is_name(const std::string& name) {
+  if (name.empty() || name.size() > 128 || name.front() == '.' || name.front() == '-') return false;
+  return std::all_of(name.begin(), name.end(),
+                     [](char c) { return is_word_letter(c) || c == '.' || c == '-'; });
+}
+
+// "host", "host:port", "[::1]:port".
+bool is_authority(std::string_view text) {
+  std::string_view port;
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos || end < 3) return false;
+    port = text.substr(end + 1);
+  } else {
+    const std::size_t colon = text.find(':');
+    if (text.substr(0, colon).empty()) return false;
+    port = colon == std::string_view::npos ? std::string_view() : text.substr(colon);
+  }
+  if (port.empty()) return true;
+  const auto number = parse_u64(port.substr(1));
+  return port.front() == ':' && number && *number >= 1 && *number <= 65535;
+}
+
+// What is wrong with it; empty: nothing.
+std::string fault_of_url(std::string_view url) {
+  std::size_t begin = 0;
+  const std::string scheme = to_lower(url.substr(0, url.find("://")));
+  if (scheme == "http") {
+    begin = 7;
+  } else if (scheme == "https") {
+    begin = 8;
+  } else {
+    return "one that begins with http:// or https://";
+  }
+  if (has_control(url) || url.find(' ') != std::string_view::npos) return "one without blanks";
+  const std::string_view authority = url.substr(begin, url.find_first_of("/?#", begin) - begin);
+  if (authority.find('@') != std::string_view::npos) {
+    return "one without a user's name or password; those belong into headers";
+  }
+  if (!is_authority(authority))
+    return "one with a host, and a port from 1 to 65535 if it names one";
+  return "";
+}
+
+struct KeyOfKind {
+  std::string_view key;
+  bool given = false;
+  std::vector<ServiceKind> kinds;
+  bool required = true;
+};
+
+bool belongs(const KeyOfKind& key, ServiceKind kind) {
+  return std::find(key.kinds.begin(), key.kinds.end(), kind) != key.kinds.end();
+}
+
+bool is_token(const std::string& text) {  // RFC 9110, 5.6.2.
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return is_word_letter(c) ||
+           std::string_view("!#$%&'*+-.^`|~").find(c) != std::string_view::npos;
+  });
+}
+
+void check_lines(TableReader& table, std::string_view key, const std::vector<std::string>& values) {
+  const bool wrong = std::any_of(values.begin(), values.end(), [](const std::string& one) {
+    return one.empty() || has_control(one);
+  });
+  if (wrong) table.wrong(key, "texts that are not empty, without line ends");
+}
+
+}  // namespace
+
+void check_service(TableReader& table, const ServiceName& service) {
+  if (!is_name(service.name)) {
+    table.wrong("name", "a name of letters, digits, '.', '_' and '-'");
+  }
+  using enum ServiceKind;
+  const std::vector<KeyOfKind> keys = {
+      {"unit", !service.unit.empty(), {systemd, quadlet}},
+      {"user", service.user, {systemd, quadlet}, false},
+      {"file", !service.file.empty(), {compose}},
+      {"service", !service.service.empty(), {compose}},
+      {"start", !service.start.empty(), {commands}},
+      {"stop", !service.stop.empty(), {commands}},
+      {"status", !service.status.empty(), {commands}},
+      {"logs", !service.logs.empty(), {commands}, false},
+      {"pidfile", service.pidfile.has_value(), {commands}, false},
+  };
+  const std::string_view kind = to_string(service.kind);
+  for (const KeyOfKind& key : keys) {
+    if (belongs(key, service.kind) && key.required && !key.given) {
+      table.fail(key.key, Errc::invalid,
+                 fmt::format("expected it, because kind is \"{}\"; found nothing", kind),
+                 fmt::format("add {}, or choose another kind", key.key));
+    } else if (key.given && !belongs(key, service.kind)) {
+      table.fail(key.key, Errc::invalid, fmt::format("is not a key of kind \"{}\"", kind),
+                 fmt::format("remove {}, or choose another kind", key.key));
+    }
+  }
+  if (!service.unit.empty() &&
+      (service.unit.find('/') != std::string::npos || has_control(service.unit))) {
+    table.wrong("unit", "the name of a unit, without a folder");
+  }
+}
+
+void check_set(TableReader& table, const TypedSet& set) {
+  if (set == TypedSet{}) {
+    table.fail("", Errc::invalid, "expected at least one setting, found none",
+               "write for instance set = { memory = \"8GiB\" }");
+  }
+  if (set.image && (set.image->empty() || has_control(*set.image) ||
+                    set.image->find(' ') != std::string::npos)) {
+    table.wrong("image", "the name of an image");
+  }
+  for (const auto& [name, value] : set.environment) {
+    const bool is_variable = !name.empty() &&
+                             std::all_of(name.begin(), name.end(), is_word_letter) &&
+                             (name.front() < '0' || name.front() > '9');
+    if (!is_variable || has_control(value)) {
+      table.fail(
+          "environment", Errc::invalid,
+          fmt::format("expected names of letters, digits and '_', and values of one line; found {}",
+                      name),
+          "mend its name or its value");
+    }
+  }
+  check_lines(table, "devices", set.devices);
+  check_lines(table, "groups", set.groups);
+  if (set.memory && set.memory->value == 0) table.wrong("memory", "more than nothing");
+  if (!set.command) return;
+  if (set.command->empty() || set.command->front().empty()) {
+    table.wrong("command", "a program and its arguments");
+  }
+  if (std::any_of(set.command->begin(), set.command->end(), has_control)) {
+    table.wrong("command", "words without line ends");
+  }
+}
+
+void check_change(TableReader& table, const FileChange& change) {
+  if (change.file.empty()) {
+    table.fail("file", Errc::invalid, "expected the name of the file to change, found nothing",
+               "add file = \"/etc/…\"");
+  }
+  if (change.with && change.set) {
+    table.fail("set", Errc::invalid, "expected with or set, found both",
+               "write two [[change]] tables, or leave one out");
+  }
+  if (!change.with && !change.set) {
+    table.fail("", Errc::invalid, "expected with or set, found neither",
+               "add with = \"a file beside this one\", or set = { … }");
+  }
+  if (change.with && change.with->empty()) table.wrong("with", "the name of a file");
+}
+
+void check_request(TableReader& table, const Request& request) {
+  check_url(table, "url", request.url);
+  if (!is_token(request.method)) table.wrong("method", "a method of HTTP, such as \"POST\"");
+  for (const auto& [name, value] : request.headers) {
+    if (is_token(name) && !has_control(value)) continue;
+    table.fail("headers", Errc::invalid,
+               fmt::format("expected names and values of HTTP headers, found {}", name),
+               "mend its name or its value");
+  }
+}
+
+void refuse_without_url(TableReader& table) {
+  for (const std::string_view key : {"method", "body_file", "headers", "expect_status"}) {
+    if (!table.has(key)) continue;
+    table.fail(key, Errc::invalid, "belongs to a smoke test with a url, and there is none",
+               fmt::format("add url, or remove {}", key));
+  }
+}
+
+void check_smoke(TableReader& table, const Smoke& smoke) {
+  if (smoke.request && !smoke.command.empty()) {
+    table.fail("command", Errc::invalid, "expected url or command, found both",
+               "leave one of them out");
+  }
+  if (!smoke.request && smoke.command.empty()) {
+    table.fail("", Errc::invalid,
+               "expected url or command, found neither: nothing is proved without a real request",
+               "add url = \"http://127.0.0.1:…\" of a request that loads the model");
+  }
+  for (const std::string& pointer : smoke.ignore) check_pointer(table, "ignore", pointer);
+  if (!smoke.expect_text) return;
+  RE2::Options options;
+  options.set_log_errors(false);
+  const RE2 pattern(*smoke.expect_text, options);
+  if (pattern.ok()) return;
+  table.fail("expect_text", Errc::invalid,
+             fmt::format("expected a regular expression (RE2): {}", pattern.error()),
+             "mend the expression; in TOML '…' leaves backslashes alone");
+}
+
+void check_url(TableReader& table, std::string_view key, const std::string& url) {
+  const std::string wanted = fault_of_url(url);
+  if (wanted.empty()) return;
+  table.fail(key, Errc::invalid, "expected a URL, " + wanted,
+             fmt::format("write for instance {} = \"http://127.0.0.1:3003/ping\"", key));
+}
+
+void check_pointer(TableReader& table, std::string_view key, const std::string& pointer) {
+  if (is_pointer(pointer)) return;
+  table.fail(
+      key, Errc::invalid,
+      fmt::format("expected JSON pointers (RFC 6901), which begin with '/'; found {}", pointer),
+      "write for instance \"/faces/0/score\"");
+}
+
+}  // namespace headroom::deploy

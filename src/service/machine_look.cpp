@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/machine_look.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "estimate/device.h"
+#include "estimate/plan.h"
+#include "machine/writable_files.h"
+#include "probe/probe.h"
+#include "run/job_file.h"
+
+namespace headroom::service {
+namespace {
+
+// Beside the originals and the records, what the service's output may take.
+constexpr Bytes room_for_records{std::uint64_t{32} << 20U};
+
+// Each file system is asked once for each path; that two paths share one does no harm.
+std::vector<deploy::Room> read_rooms(const machine::WritableFiles& files,
+                                     const GateQuestion& question) {
+  deploy::Room records{question.state, std::nullopt, room_for_records};
+  std::vector<deploy::Room> rooms;
+  for (const plan::Step& step : question.change.steps) {
+    const auto* edit = std::get_if<plan::FileEdit>(&step.action);
+    if (edit == nullptr) continue;
+    if (edit->before) records.needed += Bytes{edit->before->size()};
+    rooms.push_back({edit->path, std::nullopt, Bytes{edit->after ? edit->after->size() : 0}});
+  }
+  rooms.push_back(std::move(records));
+  for (deploy::Room& room : rooms) {
+    if (const auto free = files.free_bytes(room.path)) room.free = Bytes{*free};
+  }
+  return rooms;
+}
+
+// Of plain commands, which run as this user. A service manager gives its services other users.
+std::vector<deploy::DeviceAccess> read_devices(const MachineLook& machine,
+                                               const deploy::ServiceSpec& spec) {
+  std::vector<deploy::DeviceAccess> devices;
+  if (!spec.expect.gpu || spec.service.kind != deploy::ServiceKind::commands) return devices;
+  std::vector<std::string> names = {"/dev/kfd"};
+  const auto nodes = machine.root.files.list("/dev/dri");
+  for (const std::string& node : nodes ? *nodes : std::vector<std::string>{}) {
+    if (node.starts_with("renderD")) names.push_back("/dev/dri/" + node);
+  }
+  for (const std::string& name : names) {
+    if (!machine.root.files.exists(name)) continue;
+    const auto may = machine.root.files.may_use(name);
+    if (!may) {
+      devices.push_back({name, std::nullopt, may.error().message});
+    } else {
+      devices.push_back({name, *may, *may ? "" : "this user may not open " + name});
+    }
+  }
+  return devices;
+}
+
+Status predict(const GateQuestion& question, deploy::GateInput& input) {
+  if (!question.spec.expect.job) return Done{};
+  const std::string& job = *question.spec.expect.job;
+  HEADROOM_TRY(const auto loaded,
+               run::load_job(job.starts_with('/') ? job : question.folder + "/" + job));
+  HEADROOM_TRY(const auto device, estimate::find_device(loaded.job));
+  HEADROOM_TRY(const auto plan, estimate::make_plan(loaded.job, loaded.model, device));
+  input.predicted_device = Bytes{plan.device_bytes};
+  return Done{};
+}
+
+// What the changed file says; the last one that says something.
+std::optional<deploy::Settings> read_candidate(const GateQuestion& question) {
+  std::optional<deploy::Settings> found;
+  for (const plan::Step& step : question.change.steps) {
+    const auto* edit = std::get_if<plan::FileEdit>(&step.action);
+    if (edit == nullptr || !edit->after) continue;
+    const auto kind = deploy::kind_of_file(edit->path, question.spec.service.kind);
+    if (!kind) continue;
+    auto settings =
+        deploy::read_settings({*kind, edit->path, question.spec.service.service, ""}, *edit->after);
+    if (settings) found = *std::move(settings);
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MachineLook>> look_at_machine(const std::string& root,
+                                                     const probe::Surroundings& surroundings) {
+  HEADROOM_TRY(auto tables, knowledge::load_gpu_tables());
+  HEADROOM_TRY(auto opened, machine::open_root(root));
+  std::unique_ptr<MachineLook> machine(
+      new MachineLook{std::move(tables), std::move(opened), {}, {}});
+  HEADROOM_TRY(machine->facts, probe::probe(machine->root.files, machine->tables, surroundings));
+  machine->diagnosis = findings::diagnose({machine->facts, machine->tables});
+  return machine;
+}
+
+Result<deploy::Gate> judge_machine(const MachineLook& machine, const GateQuestion& question) {
+  deploy::GateInput input{
+      question.spec, machine.facts, machine.diagnosis, machine.tables, {}, {}, {}, {}, {}, {}, {}};
+  input.candidate = read_candidate(question);
+  HEADROOM_CHECK(predict(question, input));
+  HEADROOM_TRY(const auto files, machine::WritableFiles::open("/"));
+  input.rooms = read_rooms(files, question);
+  input.devices = read_devices(machine, question.spec);
+  if (question.service != nullptr) {
+    const machine::ServiceSample now = question.service->sample();
+    input.present_use = now.memory;
+    input.memory_limit = now.memory_limit;
+  }
+  return deploy::judge_gate(input);
+}
+
+}  // namespace headroom::service
