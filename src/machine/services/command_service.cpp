@@ -179,7 +179,7 @@ class CommandService : public Service {
   std::string main_;  // The main process of the last sample; empty: none yet.
   std::uint64_t core_dumps_ = 0;
   std::uint64_t oom_kills_before_ = 0;
-  std::set<std::uint64_t> nearly_full_;  // In the last sample.
+  std::set<std::uint64_t> nearly_full_;  // When they were last seen.
   std::uint64_t ended_full_ = 0;
   std::uint64_t output_before_ = 0;
   std::string log_before_;
@@ -222,7 +222,10 @@ ServiceSample CommandService::sample() {
   const MemoryRoom room = read_memory_room(look->living);
   if (!look->living.empty()) sample.memory = room.used;
   sample.memory_limit = room.limit;
-  nearly_full_ = {room.nearly_full.begin(), room.nearly_full.end()};
+  for (const ListedProcess& one : look->living) {
+    if (one.address_space.value > 0) nearly_full_.erase(one.pid);  // None: it is ending.
+  }
+  nearly_full_.insert(room.nearly_full.begin(), room.nearly_full.end());
   sample.oom_kills = ended_full_;
   if (room.oom_kills > oom_kills_before_) sample.oom_kills += room.oom_kills - oom_kills_before_;
   sample.core_dumps = core_dumps_;
