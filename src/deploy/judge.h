@@ -18,7 +18,7 @@ namespace headroom::deploy {
 
 // A process of the service that ended though nobody asked it to.
 struct Death {
-  int code = 0;  // 128 + signal where one ended it.
+  int code = 0;  // 128 + signal where one ended it; below 0: a failure, and which is not known.
   std::optional<int> signal;
   bool main = true;  // Else a worker below it.
   std::string what;  // "photos-ml (pid 4711)"; for the timeline.

@@ -25,6 +25,7 @@ bool is_clean(const Death& death) {
 
 std::string describe_end(const Death& death) {
   const std::string what = death.what.empty() ? "a process" : death.what;
+  if (death.code < 0) return what + " ended; how, only its parent knows";
   return death.signal
              ? fmt::format("{} ended by signal {} (code {})", what, *death.signal, death.code)
              : fmt::format("{} ended with code {}", what, death.code);

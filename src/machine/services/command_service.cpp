@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <csignal>
-#include <set>
+#include <map>
 
 #include "base/shell_quote.h"
 #include "base/text.h"
@@ -152,6 +152,7 @@ class CommandService : public Service {
   }
 
   void note(const KinEnd& end);
+  bool was_full_lately(std::uint64_t pid) const;
   Status end_rest(bool gently);
   Status forget();
 
@@ -179,7 +180,7 @@ class CommandService : public Service {
   std::string main_;  // The main process of the last sample; empty: none yet.
   std::uint64_t core_dumps_ = 0;
   std::uint64_t oom_kills_before_ = 0;
-  std::set<std::uint64_t> nearly_full_;  // In the last sample.
+  std::map<std::uint64_t, std::uint64_t> nearly_full_;  // When each was last seen so, by its pid.
   std::uint64_t ended_full_ = 0;
   std::uint64_t output_before_ = 0;
   std::string log_before_;
@@ -191,7 +192,7 @@ ServiceDeath death_of(const KinEnd& end, bool main) {
 
 void CommandService::note(const KinEnd& end) {
   if (end.dumped_core) ++core_dumps_;
-  if (end.code != 0 && !end.came_again && nearly_full_.contains(end.pid)) ++ended_full_;
+  if (end.code != 0 && !end.came_again && was_full_lately(end.pid)) ++ended_full_;
   if (end.was_root) {
     noted_.root_ended = true;
     noted_.last_root = end;
@@ -202,6 +203,13 @@ void CommandService::note(const KinEnd& end) {
   if (!end.came_again) return;
   noted_.replaced.push_back(death_of(end, false));
   noted_.replaced.back().what += ", which its parent started again,";
+}
+
+// Who cannot get memory gives back what it has on its way to the end.
+bool CommandService::was_full_lately(std::uint64_t pid) const {
+  constexpr std::uint64_t lately_ns = std::uint64_t{5} * 1'000'000'000;
+  const auto seen = nearly_full_.find(pid);
+  return seen != nearly_full_.end() && monotonic_ns() - seen->second < lately_ns;
 }
 
 ServiceSample CommandService::sample() {
@@ -222,7 +230,7 @@ ServiceSample CommandService::sample() {
   const MemoryRoom room = read_memory_room(look->living);
   if (!look->living.empty()) sample.memory = room.used;
   sample.memory_limit = room.limit;
-  nearly_full_ = {room.nearly_full.begin(), room.nearly_full.end()};
+  for (const std::uint64_t pid : room.nearly_full) nearly_full_[pid] = monotonic_ns();
   sample.oom_kills = ended_full_;
   if (room.oom_kills > oom_kills_before_) sample.oom_kills += room.oom_kills - oom_kills_before_;
   sample.core_dumps = core_dumps_;
