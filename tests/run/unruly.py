@@ -98,12 +98,13 @@ def main():
         for piece in pieces(seed, stream, plan[stream]):
             write_all(descriptor, piece)
     kept = fill(plan["fill"])
+    if plan["fill"] == 2 * LIMIT:
+        time.sleep(20)  # Where headroom adds up itself, it looks about once a second.
+        os._exit(99)
     if plan["closes"]:
         close_output()
     kept.clear()
     how, number = plan["end"]
-    if plan["fill"] == 2 * LIMIT:
-        os._exit(99)  # It was to be ended before.
     if how == "exit":
         os._exit(number)
     signal.signal(number, signal.SIG_DFL) if number != signal.SIGKILL else None
