@@ -16,11 +16,11 @@ namespace {
 using testing::HasSubstr;
 
 TEST(BootUnit, names_what_it_finishes_and_where_its_records_are) {
-  const std::string text = boot_unit_text({"photos", "/srv/50% photos/SERVICE.toml",
-                                           "/usr/bin/headroom", "/root/.local/state/headroom"});
+  const std::string text = boot_unit_text(
+      {"photos", "/srv/50% photos/SERVICE.toml", "/usr/bin/headroom", "/var/lib/someone/headroom"});
   EXPECT_THAT(text, HasSubstr("ExecStart=\"/usr/bin/headroom\" deploy --finish "
                               "\"/srv/50%% photos/SERVICE.toml\"\n"));
-  EXPECT_THAT(text, HasSubstr("Environment=\"XDG_STATE_HOME=/root/.local/state\"\n"));
+  EXPECT_THAT(text, HasSubstr("Environment=\"XDG_STATE_HOME=/var/lib/someone\"\n"));
   EXPECT_THAT(text, HasSubstr("KillMode=process\n")) << "what it starts has to stay";
 }
 

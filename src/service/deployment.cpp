@@ -190,6 +190,7 @@ Result<DeployDone> Deployment::begin() {
   if (!lock_) {
     HEADROOM_TRY(lock_, places_.lock());
   }
+  HEADROOM_CHECK(hands_.engine->check_ready());
   HEADROOM_CHECK(places_.keep_service_file(order_.text));
   const GateQuestion gate{order_.spec, folder, order_.state, *change, hands_.service.get()};
   Workshop shop = workshop(order_.spec, gate, *change);

@@ -119,6 +119,20 @@ change::Doors ServiceChange::doors() const {
   return {files_, *programs_, machine::utc_now(), 0};
 }
 
+Status ServiceChange::check_ready() const {
+  HEADROOM_TRY(const auto listing, journal_.read_all());
+  for (const Error& error : listing.unreadable) return error;
+  for (const plan::Record& record : listing.records) {
+    if (!plan::is_interrupted(record.state)) continue;
+    return Error{Errc::busy,
+                 fmt::format("expected every earlier change to be finished; {} was interrupted; "
+                             "nothing was done",
+                             record.id),
+                 plan::undo_command(record)};
+  }
+  return Done{};
+}
+
 deploy::Event ServiceChange::apply(const plan::Change& change) {
   const auto boot_id = files_.read("/proc/sys/kernel/random/boot_id");
   const std::string now = machine::utc_now();

@@ -35,6 +35,9 @@ class ServiceChange {
                                                      const std::string& state,
                                                      const std::string& service);
 
+  // Fails with busy where an earlier change was interrupted: the change engine begins nothing
+  // before it is undone, and the service would be stopped for nothing.
+  Status check_ready() const;
   // Each answers the action of that name.
   deploy::Event apply(const plan::Change& change);
   deploy::Event undo(const std::string& id, const std::string& why);

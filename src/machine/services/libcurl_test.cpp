@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers by which libcurl is spoken to, held against its headers where those are installed;
-// http_test.cpp holds them against a server in any case.
+// The numbers by which libcurl is spoken to, held against its headers where those are installed.
+// In any case http_test.cpp holds them against a server.
 #include "machine/services/libcurl.h"
 
 #include <gtest/gtest.h>
