@@ -133,7 +133,8 @@ class Podman:
 
 
 def check_candidates(check, engine, binaries):
-    for candidate, cause in (("crash", "crash-loop"), ("wrong", "wrong-answer"), ("hang", "hang")):
+    for candidate, cause in (("crash", "crash-loop"), ("wrong", "wrong-answer"), ("hang", "hang"),
+                             ("leak", "memory-growth")):
         with Compose(engine, binaries, candidate) as photos:
             before = photos.conf()
             deploy_test.check_rolled_back(check, f"compose, {candidate}", photos, before, photos.deploy("--apply"),
@@ -175,6 +176,15 @@ def check_file(check, engine, binaries):
         check.equal("an image that is not there: it serves again", photos.predict()["took_ms"], 40)
 
 
+def check_memory_limit(check, engine, binaries):
+    """The limit of the container ends a worker: the kernel does that, and counts it in the control group."""
+    small = [("    restart: always", "    restart: always\n    mem_limit: 128m")]
+    with Compose(engine, binaries, "leak", compose=small, edits=[('memory = "256MiB"', "")]) as photos:
+        before = photos.conf()
+        deploy_test.check_rolled_back(check, "a limit of the container", photos, before, photos.deploy("--apply"),
+                                      "memory-growth")
+
+
 def check_refusals(check, engine, binaries):
     with Compose(engine, binaries, "good", compose=[("    restart: always", "    restart: always\n    scale: 2")]) as two:
         code, _, errors = two.deploy("--apply")
@@ -196,7 +206,9 @@ def main():
     try:
         check_candidates(check, engine, binaries)
         check_file(check, engine, binaries)
-        if not is_real:
+        if is_real:
+            check_memory_limit(check, engine, binaries)
+        else:
             check_refusals(check, engine, binaries)
     finally:
         engine.end()

@@ -136,6 +136,7 @@ class ComposeService : public Service {
   std::int64_t since_ms_ = 0;
   std::optional<ContainerState> last_;
   std::vector<ListedProcess> members_;
+  bool is_visible_ = false;  // Its processes are of this system.
   std::string main_;
   WorkerWatch workers_;  // Of the run that goes on.
   std::size_t ends_told_ = 0;
@@ -223,15 +224,18 @@ void ComposeService::look(ServiceSample& sample) {
   if (last_) members_ = processes_of_container(*last_);
   const std::uint64_t now = monotonic_ns();
   const bool is_fresh = looked_ns_ != 0 && now < looked_ns_ + look_every_ms * 1'000'000;
-  if (last_ && is_fresh && has_main_process()) return;
+  if (last_ && is_fresh && (has_main_process() || !is_visible_)) return;
   std::optional<ContainerState> state;
   if (last_) {
     const auto again = containers_.inspect(tool_.engine, {last_->id}, look_timeout_ms);
+    looked_ns_ = monotonic_ns();
     if (again && again->size() == 1) state = again->front();
+    // An engine that does not answer says nothing of the service.
+    if (!again && again.error().code == Errc::busy) return;
   }
   if (!state) {
     auto found = find_one();
-    if (!found) return;  // An engine that does not answer says nothing of the service.
+    if (!found) return;
     state = *std::move(found);
   }
   looked_ns_ = monotonic_ns();
@@ -242,11 +246,15 @@ void ComposeService::look(ServiceSample& sample) {
   }
   note_ends(*state, sample);
   const bool begins_anew = !last_ || last_->started_at != state->started_at;
-  if (begins_anew) workers_ = {};
+  if (begins_anew) {
+    workers_ = {};
+    is_visible_ = false;
+  }
   last_ = *std::move(state);
   if (is_up(*last_)) down_ns_ = 0;
   if (!is_up(*last_) && down_ns_ == 0) down_ns_ = looked_ns_;
   members_ = processes_of_container(*last_);
+  if (!members_.empty()) is_visible_ = true;
 }
 
 // How a run ended that another one followed, only the engine's events tell. The last one's end is
