@@ -3,6 +3,7 @@
 
 #include "machine/services/command_service.h"
 #include "machine/services/units.h"
+#include "service/compose_place.h"
 
 namespace headroom::service {
 
@@ -10,12 +11,7 @@ Result<std::unique_ptr<machine::Service>> make_service(const deploy::ServiceName
                                                        const ServicePlace& place) {
   if (name.kind == deploy::ServiceKind::systemd || name.kind == deploy::ServiceKind::quadlet)
     return machine::make_unit_service({name.unit, name.user});
-  if (name.kind == deploy::ServiceKind::compose) {
-    return Error{Errc::unsupported,
-                 "expected a service of kind \"commands\", \"systemd\" or \"quadlet\", found "
-                 "\"compose\": this version shows what it would change there, and does not do it",
-                 "write the compose commands as start, stop and status, with kind = \"commands\""};
-  }
+  if (name.kind == deploy::ServiceKind::compose) return make_compose(name, place);
   machine::CommandServiceOptions options;
   options.name = name.name;
   options.folder = place.folder;
