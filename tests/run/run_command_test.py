@@ -169,6 +169,16 @@ class Run(unittest.TestCase):
         self.assertEqual((process.returncode, report["outcome"]), (9, "stopped"))
         self.assertEqual(report["attempts"][0]["ended_by"], "user")
 
+    def test_nothing_outlives_a_headroom_that_is_killed(self):
+        process = self.start("--", "sh", "-c", "setsid sleep 1000 & echo $!; sleep 1000")
+        daemon = pathlib.Path("/proc", process.stdout.readline().decode().strip())
+        process.kill()
+        process.communicate(timeout=LIMIT_S)
+        deadline = time.monotonic() + LIMIT_S
+        while daemon.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertFalse(daemon.exists())
+
     def test_a_second_interrupt_kills_what_ignores_the_first(self):
         process = self.start("--", "sh", "-c", "trap '' INT TERM; echo ready; while :; do sleep 0.1; done")
         self.assertEqual(process.stdout.readline(), b"ready\n")
