@@ -203,6 +203,13 @@ class Run(unittest.TestCase):
         self.assertEqual((code, out), (0, b"2 4\n"), err)
         self.assertEqual(len(report["attempts"]), 2)
 
+    def test_a_job_with_a_global_batch_accumulates_up_to_it(self):
+        self.write("job.toml", '[engine]\nkind = "command"\ncommand = ["echo", "{micro}", "{accumulate}"]\n'
+                   '[batch]\nmicro = 4\nglobal = 32\n')
+        self.assertEqual(self.run_it("job.toml")[:2], (0, b"4 8\n"))
+        self.write("job.toml", '[engine]\nkind = "command"\ncommand = [""]\n')
+        self.assertEqual(self.run_it("job.toml")[0], 2)
+
     def test_options_that_do_not_exist_yet_are_refused(self):
         for option in ("--allocator", "--split", "--guard", "--ranks"):
             self.assertEqual(self.run_it(option, "1", "--", "true")[0], 2)
