@@ -210,6 +210,19 @@ class Run(unittest.TestCase):
         self.write("job.toml", '[engine]\nkind = "command"\ncommand = [""]\n')
         self.assertEqual(self.run_it("job.toml")[0], 2)
 
+    def test_restarts_are_a_whole_number(self):
+        for text in ("-1", "1.5", "", "99999999999999999999", "many"):
+            with self.subTest(text):
+                code, _, err, _ = self.run_it(f"--restarts={text}", "--", "false")
+                self.assertEqual(code, 2)
+                self.assertIn(b"--restarts", err)
+
+    def test_a_setting_that_the_command_does_not_take_is_said(self):
+        code, out, err, _ = self.run_it("--settings", "micro=8", "--", "echo", "hi")
+        self.assertEqual((code, out), (0, b"hi\n"))
+        self.assertIn(b"micro=8 changes nothing", err)
+        self.assertNotIn(b"changes nothing", self.run_it("--settings", "micro=8", "--", "echo", "{micro}")[2])
+
     def test_options_that_do_not_exist_yet_are_refused(self):
         for option in ("--allocator", "--split", "--guard", "--ranks"):
             self.assertEqual(self.run_it(option, "1", "--", "true")[0], 2)
