@@ -210,6 +210,20 @@ class Run(unittest.TestCase):
         self.write("job.toml", '[engine]\nkind = "command"\ncommand = [""]\n')
         self.assertEqual(self.run_it("job.toml")[0], 2)
 
+    def test_output_that_was_lost_is_said(self):
+        with open("/dev/full", "wb") as full:
+            process = subprocess.run(["headroom", "run", "--quiet", "--report", "report.json", "--", "echo", "hi"],
+                                     cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=full,
+                                     stderr=subprocess.PIPE, check=False, timeout=LIMIT_S)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(process.stderr.count(b"headroom: not all of the command's output could be written"), 1)
+        self.assertEqual(len(json.loads((self.folder / "report.json").read_text())["warnings"]), 1)
+
+    def test_memory_that_was_not_seen_is_missing_not_zero(self):
+        for _ in range(5):
+            report = self.run_it("--", "true")[3]
+            self.assertNotEqual(report["attempts"][0]["peak"]["rss_bytes"], 0)
+
     def test_restarts_are_a_whole_number(self):
         for text in ("-1", "1.5", "", "99999999999999999999", "many"):
             with self.subTest(text):

@@ -131,7 +131,8 @@ event::Sample RunningAttempt::take_sample(Time now) {
   sample.processor_ms = use.processor_ms;
   sample.memory = use.memory;
   sample.has_enforced_limit = is_kernels(tree_->limit_kind());
-  raise(peak_.rss, use.rss);
+  // What has ended has no memory any more; that is no measure of what it had.
+  if (use.rss && use.rss->value > 0) raise(peak_.rss, use.rss);
   raise(peak_.cgroup, use.group_peak);
   kernel_kills_ = std::max(kernel_kills_, use.kernel_kills);
   const auto& limit = host_.command.policy.memory;
