@@ -169,6 +169,15 @@ class Run(unittest.TestCase):
         self.assertEqual((process.returncode, report["outcome"]), (9, "stopped"))
         self.assertEqual(report["attempts"][0]["ended_by"], "user")
 
+    def test_a_stopped_command_hears_the_signal(self):
+        process = self.start("--grace", "50", "--", "sh", "-c", "trap 'exit 9' TERM; echo $$; kill -STOP $$; sleep 1000")
+        stat = pathlib.Path("/proc", process.stdout.readline().decode().strip(), "stat")
+        while ") T " not in stat.read_text():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=LIMIT_S / 2)
+        self.assertEqual(process.returncode, 9)
+
     def test_nothing_outlives_a_headroom_that_is_killed(self):
         process = self.start("--", "sh", "-c", "setsid sleep 1000 & echo $!; sleep 1000")
         daemon = pathlib.Path("/proc", process.stdout.readline().decode().strip())

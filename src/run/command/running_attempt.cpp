@@ -21,6 +21,10 @@ namespace event = supervisor::event;
 constexpr int standard_output = 1;
 constexpr int standard_errors = 2;
 
+// SIGHUP, SIGINT, SIGQUIT, SIGTERM; and SIGCONT, as signal(7) has it on x86, ARM and POWER.
+constexpr std::array end_signals{1, 2, 3, 15};
+constexpr int continue_signal = 18;
+
 constexpr Time first_step{20};
 constexpr Time longest_step{250};
 // The driver takes a process's queues and memory down after its end; longer than this is a fault.
@@ -261,6 +265,10 @@ std::vector<supervisor::LeftBehind> RunningAttempt::driver_remains() const {
 void RunningAttempt::send(int signal) {
   // It may have ended meanwhile, which the next look tells.
   (void)tree_->send(signal).has_value();
+  // One that is stopped would not act on it until its time of grace is over.
+  const bool asks_for_end =
+      std::find(end_signals.begin(), end_signals.end(), signal) != end_signals.end();
+  if (asks_for_end) (void)tree_->send(continue_signal).has_value();
 }
 
 void RunningAttempt::end_tree(bool kill, Time now) {
