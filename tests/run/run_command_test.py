@@ -100,6 +100,17 @@ class Run(unittest.TestCase):
         self.assertTrue(out == data)
         self.assertTrue(err == b"\x00\xff\r" + data[:70000] + b"x")
 
+    def test_two_streams_into_one_keep_their_order(self):
+        program = "for i in 1 2 3 4 5 6 7 8 9; do echo $i; echo $i >&2; done"
+        expected = "".join(f"{i}\n{i}\n" for i in range(1, 10)).encode()
+        words = ["headroom", "run", "--quiet", "--", "sh", "-c", program]
+        keys = {"cwd": self.folder, "env": self.environment, "stdin": subprocess.DEVNULL, "check": True}
+        piped = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S, **keys)
+        self.assertEqual(piped.stdout, expected)
+        with open(self.folder / "log", "wb") as log:
+            subprocess.run(words, stdout=log, stderr=subprocess.STDOUT, timeout=LIMIT_S, **keys)
+        self.assertEqual((self.folder / "log").read_bytes(), expected)
+
     def test_words_behind_the_dashes_are_the_commands(self):
         words = ["[a,b]", "", "--memory", "--", "-q", "{x}", "a b"]
         _, out, _, _ = self.run_it("--", "python3", "-c", "import sys; print(sys.argv[1:])", *words)

@@ -66,7 +66,7 @@ RunningAttempt::RunningAttempt(const AttemptHost& host, bool is_one)
 
 Result<std::unique_ptr<RunningAttempt>> RunningAttempt::start(const std::vector<std::string>& argv,
                                                               const AttemptHost& host, Time now) {
-  const bool is_one = Relay::is_same_terminal(standard_output, standard_errors);
+  const bool is_one = Relay::is_same_target(standard_output, standard_errors);
   std::unique_ptr<RunningAttempt> attempt(new RunningAttempt(host, is_one));
   HEADROOM_CHECK(attempt->open_relays());
   HEADROOM_CHECK(attempt->start_tree(argv));
@@ -80,7 +80,7 @@ Result<std::unique_ptr<RunningAttempt>> RunningAttempt::start(const std::vector<
 }
 
 Status RunningAttempt::open_relays() {
-  const bool is_one = Relay::is_same_terminal(standard_output, standard_errors);
+  const bool is_one = Relay::is_same_target(standard_output, standard_errors);
   const auto open = [this](int target, LogStream stream) -> Status {
     HEADROOM_TRY(auto relay, Relay::start(target, [this, stream](std::string_view piece,
                                                                  std::uint64_t left_out) {
