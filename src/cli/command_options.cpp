@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace headroom::cli {
@@ -14,7 +15,8 @@ namespace {
 
 using supervisor::Time;
 
-constexpr double longest_s = 1e9;        // Thirty years.
+constexpr double longest_s = 1e9;  // Thirty years.
+constexpr std::uint64_t most_restarts = 1'000'000;
 constexpr Bytes least_memory = 1_MiB;    // Below it no program starts.
 constexpr Time longest_back_off{60000};  // Where it doubles to, unless more is asked for.
 
@@ -25,6 +27,16 @@ Result<Time> parse_seconds(const std::string& option, const std::string& text) {
   return Error{Errc::invalid,
                fmt::format("{}: expected a number of seconds, found \"{}\"", option, text),
                fmt::format("{} 30", option)};
+}
+
+// Digits alone: a minus sign in front would otherwise mean for ever.
+Result<std::uint64_t> parse_restarts(const std::string& text) {
+  const auto number = parse_u64(text);
+  if (number && *number <= most_restarts) return *number;
+  return Error{Errc::invalid,
+               fmt::format("--restarts: expected a whole number from 0 to {}, found \"{}\"",
+                           most_restarts, printable(text)),
+               "--restarts 3"};
 }
 
 Result<std::optional<Time>> parse_hang(const std::string& text) {
@@ -64,12 +76,10 @@ void CommandOptions::add_to(CLI::App& command) {
       "Limit the memory of all its processes together, by a control group where one can be had",
       "SIZE");
   add("--device", devices, "Show it these GPUs alone: 0, or 0,2, as ROCm counts them", "LIST");
-  command
-      .add_option("--restarts", restarts,
-                  "Start it again after a crash, up to this often (default: 0); retries with "
-                  "smaller settings after an out of memory do not count")
-      ->type_name("N")
-      ->group(group);
+  add("--restarts", restarts,
+      "Start it again after a crash, up to this often (default: 0); retries with smaller settings "
+      "after an out of memory do not count",
+      "N");
   add("--back-off", back_off,
       "Wait so long before a restart (default: 1); it doubles with each, up to 60", "SECONDS");
   add("--hang", hang,
@@ -96,7 +106,7 @@ std::vector<std::string> CommandOptions::names() {
 
 Result<supervisor::Policy> parse_policy(const CommandOptions& options) {
   supervisor::Policy policy;
-  policy.restarts = options.restarts;
+  HEADROOM_TRY(policy.restarts, parse_restarts(options.restarts));
   HEADROOM_TRY(policy.back_off, parse_seconds("--back-off", options.back_off));
   policy.longest_back_off = std::max(longest_back_off, policy.back_off);
   HEADROOM_TRY(policy.hang, parse_hang(options.hang));

@@ -2,7 +2,6 @@
 // The options of a supervised command as they are typed, and what they mean.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,7 +18,7 @@ struct CommandOptions {
   std::string name;
   std::string memory;
   std::string devices;
-  std::uint64_t restarts = 0;
+  std::string restarts = "0";
   std::string back_off = "1";
   std::string hang = "off";
   std::string grace = "10";

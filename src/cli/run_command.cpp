@@ -112,6 +112,15 @@ supervisor::Settings merge(const supervisor::Settings& typed, const supervisor::
   return merged;
 }
 
+// What was typed for a word that the command lacks would be believed to work.
+void say_unused(const CommandQuestion& question, const supervisor::Settings& typed,
+                const supervisor::CommandTemplate& command, const Context& context) {
+  if (!typed.micro || command.takes_micro()) return;
+  context.printer.note(fmt::format(
+      "--settings: {} has no {{micro}} and no flag that is known, so that micro={} changes nothing",
+      shell_line({question.words.front()}), *typed.micro));
+}
+
 class PrinterTalk : public run::Talk {
  public:
   PrinterTalk(const CommandQuestion& question, std::string name, report::RunWords words,
@@ -213,6 +222,7 @@ int run_command(const CommandQuestion& question, const Context& context) {
   const supervisor::Settings given = merge(*typed, question.of_job);
   auto command = make(given);
   if (!command) return refuse_usage(context, command.error());
+  say_unused(question, *typed, *command, context);
   const auto learned = look_up_command(key, context);
   if (const auto start = begin_from(learned, command->initial(), given, question.quiet, context)) {
     if (auto smaller = make(*start)) command = std::move(smaller);

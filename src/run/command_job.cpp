@@ -35,6 +35,9 @@ void take_batch(const Json& value, const estimate::Job& job, CommandJob& result)
     result.micro_is_automatic = !job.batch.micro;
   }
   if (says(value, "accumulate")) result.accumulate = job.batch.accumulate;
+  // What was read holds: global is a multiple of micro.
+  if (job.batch.global && result.micro && !result.accumulate)
+    result.accumulate = *job.batch.global / *result.micro;
   result.command = job.engine.command;
   result.output_folder = job.output.folder;
 }
@@ -68,7 +71,7 @@ Result<std::optional<CommandJob>> load_command_job(const std::string& path) {
     if (!job) return Error(job.error()).in(path);
     take_batch(document->value, *job, result);
   }
-  if (result.command.empty()) return without_command(path);
+  if (result.command.empty() || result.command.front().empty()) return without_command(path);
   return std::optional(std::move(result));
 }
 

@@ -100,6 +100,17 @@ class Run(unittest.TestCase):
         self.assertTrue(out == data)
         self.assertTrue(err == b"\x00\xff\r" + data[:70000] + b"x")
 
+    def test_two_streams_into_one_keep_their_order(self):
+        program = "for i in 1 2 3 4 5 6 7 8 9; do echo $i; echo $i >&2; done"
+        expected = "".join(f"{i}\n{i}\n" for i in range(1, 10)).encode()
+        words = ["headroom", "run", "--quiet", "--", "sh", "-c", program]
+        keys = {"cwd": self.folder, "env": self.environment, "stdin": subprocess.DEVNULL, "check": True}
+        piped = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S, **keys)
+        self.assertEqual(piped.stdout, expected)
+        with open(self.folder / "log", "wb") as log:
+            subprocess.run(words, stdout=log, stderr=subprocess.STDOUT, timeout=LIMIT_S, **keys)
+        self.assertEqual((self.folder / "log").read_bytes(), expected)
+
     def test_words_behind_the_dashes_are_the_commands(self):
         words = ["[a,b]", "", "--memory", "--", "-q", "{x}", "a b"]
         _, out, _, _ = self.run_it("--", "python3", "-c", "import sys; print(sys.argv[1:])", *words)
@@ -169,6 +180,25 @@ class Run(unittest.TestCase):
         self.assertEqual((process.returncode, report["outcome"]), (9, "stopped"))
         self.assertEqual(report["attempts"][0]["ended_by"], "user")
 
+    def test_a_stopped_command_hears_the_signal(self):
+        process = self.start("--grace", "50", "--", "sh", "-c", "trap 'exit 9' TERM; echo $$; kill -STOP $$; sleep 1000")
+        stat = pathlib.Path("/proc", process.stdout.readline().decode().strip(), "stat")
+        while ") T " not in stat.read_text():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=LIMIT_S / 2)
+        self.assertEqual(process.returncode, 9)
+
+    def test_nothing_outlives_a_headroom_that_is_killed(self):
+        process = self.start("--", "sh", "-c", "setsid sleep 1000 & echo $!; sleep 1000")
+        daemon = pathlib.Path("/proc", process.stdout.readline().decode().strip())
+        process.kill()
+        process.communicate(timeout=LIMIT_S)
+        deadline = time.monotonic() + LIMIT_S
+        while daemon.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertFalse(daemon.exists())
+
     def test_a_second_interrupt_kills_what_ignores_the_first(self):
         process = self.start("--", "sh", "-c", "trap '' INT TERM; echo ready; while :; do sleep 0.1; done")
         self.assertEqual(process.stdout.readline(), b"ready\n")
@@ -192,6 +222,40 @@ class Run(unittest.TestCase):
         code, out, err, report = self.run_it("job.toml")
         self.assertEqual((code, out), (0, b"2 4\n"), err)
         self.assertEqual(len(report["attempts"]), 2)
+
+    def test_a_job_with_a_global_batch_accumulates_up_to_it(self):
+        self.write("job.toml", '[engine]\nkind = "command"\ncommand = ["echo", "{micro}", "{accumulate}"]\n'
+                   '[batch]\nmicro = 4\nglobal = 32\n')
+        self.assertEqual(self.run_it("job.toml")[:2], (0, b"4 8\n"))
+        self.write("job.toml", '[engine]\nkind = "command"\ncommand = [""]\n')
+        self.assertEqual(self.run_it("job.toml")[0], 2)
+
+    def test_output_that_was_lost_is_said(self):
+        with open("/dev/full", "wb") as full:
+            process = subprocess.run(["headroom", "run", "--quiet", "--report", "report.json", "--", "echo", "hi"],
+                                     cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=full,
+                                     stderr=subprocess.PIPE, check=False, timeout=LIMIT_S)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(process.stderr.count(b"headroom: not all of the command's output could be written"), 1)
+        self.assertEqual(len(json.loads((self.folder / "report.json").read_text())["warnings"]), 1)
+
+    def test_memory_that_was_not_seen_is_missing_not_zero(self):
+        for _ in range(5):
+            report = self.run_it("--", "true")[3]
+            self.assertNotEqual(report["attempts"][0]["peak"]["rss_bytes"], 0)
+
+    def test_restarts_are_a_whole_number(self):
+        for text in ("-1", "1.5", "", "99999999999999999999", "many"):
+            with self.subTest(text):
+                code, _, err, _ = self.run_it(f"--restarts={text}", "--", "false")
+                self.assertEqual(code, 2)
+                self.assertIn(b"--restarts", err)
+
+    def test_a_setting_that_the_command_does_not_take_is_said(self):
+        code, out, err, _ = self.run_it("--settings", "micro=8", "--", "echo", "hi")
+        self.assertEqual((code, out), (0, b"hi\n"))
+        self.assertIn(b"micro=8 changes nothing", err)
+        self.assertNotIn(b"changes nothing", self.run_it("--settings", "micro=8", "--", "echo", "{micro}")[2])
 
     def test_options_that_do_not_exist_yet_are_refused(self):
         for option in ("--allocator", "--split", "--guard", "--ranks"):

@@ -301,10 +301,24 @@ TEST(Relay, one_terminal_is_told_from_two) {
   const Terminal one;
   const Terminal other;
   const Descriptor again(::fcntl(one.inside.get(), F_DUPFD_CLOEXEC, 3));
-  const Pipe pipe;
-  EXPECT_TRUE(Relay::is_same_terminal(one.inside.get(), again.get()));
-  EXPECT_FALSE(Relay::is_same_terminal(one.inside.get(), other.inside.get()));
-  EXPECT_FALSE(Relay::is_same_terminal(pipe.writing.get(), pipe.writing.get()));
+  EXPECT_TRUE(Relay::is_same_target(one.inside.get(), again.get()));
+  EXPECT_FALSE(Relay::is_same_target(one.inside.get(), other.inside.get()));
+}
+
+TEST(Relay, one_pipe_or_opened_file_is_told_from_two) {
+  const Pipe one;
+  const Pipe other;
+  const Descriptor again(::fcntl(one.writing.get(), F_DUPFD_CLOEXEC, 3));
+  EXPECT_TRUE(Relay::is_same_target(one.writing.get(), again.get()));
+  EXPECT_FALSE(Relay::is_same_target(one.writing.get(), other.writing.get()));
+  EXPECT_FALSE(Relay::is_same_target(one.writing.get(), -1));
+  const std::string path = ::testing::TempDir() + fmt::format("headroom-relay-{}", ::getpid());
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const Descriptor opened_again(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const Descriptor copied(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
+  ::unlink(path.c_str());
+  EXPECT_TRUE(Relay::is_same_target(file.get(), copied.get()));
+  EXPECT_FALSE(Relay::is_same_target(file.get(), opened_again.get()));
 }
 
 }  // namespace

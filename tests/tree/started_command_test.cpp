@@ -113,6 +113,33 @@ TEST(StartedCommand, command_stays_in_our_group_and_session) {
   EXPECT_EQ(ids, fmt::format("{} {}\n", ::getpgrp(), ::getsid(0)));
 }
 
+TEST(StartedCommand, daemons_are_ended_when_we_are_killed) {
+  std::array<int, 2> line{};
+  ASSERT_EQ(::pipe2(line.data(), O_CLOEXEC), 0);
+  const Descriptor reading(line[0]);
+  Descriptor writing(line[1]);
+  const pid_t supervisor = ::fork();
+  if (supervisor == 0) {
+    const auto tree = must_start(nasty({"daemon", "group", "deaf", "wait"}));
+    wait_for_members(*tree, 3);
+    for (const TreeMember& member : tree->members())
+      (void)!::write(writing.get(), &member.pid, sizeof member.pid);
+    for (;;) ::pause();
+  }
+  std::array<std::uint64_t, 3> pids{};
+  for (std::uint64_t& pid : pids) {
+    ASSERT_EQ(::read(reading.get(), &pid, sizeof pid), static_cast<ssize_t>(sizeof pid));
+    ASSERT_TRUE(is_alive(pid));
+  }
+  ::kill(supervisor, SIGKILL);
+  ::waitpid(supervisor, nullptr, 0);
+  for (const std::uint64_t pid : pids) {
+    for (int i = 0; i < 6000 && is_alive(pid); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_FALSE(is_alive(pid)) << pid;
+  }
+}
+
 TEST(StartedCommand, command_gets_sigterm_when_we_are_killed) {
   std::array<int, 2> line{};
   ASSERT_EQ(::pipe2(line.data(), O_CLOEXEC), 0);

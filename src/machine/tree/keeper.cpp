@@ -101,6 +101,8 @@ Result<Keeper> Keeper::start(Launch& launch) {
 Keeper::~Keeper() {
   gate_ = Descriptor();
   if (line_.get() < 0) return;  // Moved from, or never begun.
+  const char done = 1;
+  (void)::send(line_.get(), &done, 1, MSG_NOSIGNAL);
   line_ = Descriptor();
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }

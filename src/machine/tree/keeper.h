@@ -16,8 +16,9 @@
 
 namespace headroom::machine {
 
-// One thread. If this process ends in whatever way, the keeper does, and the kernel sends SIGTERM
-// to the command (PR_SET_PDEATHSIG).
+// One thread. If this process is killed, the keeper ends the tree in its place: SIGTERM to the
+// command, and SIGKILL to what is left ten seconds later, or a second after the command has ended.
+// If both are killed, the kernel sends SIGTERM to the command (PR_SET_PDEATHSIG).
 class Keeper {
  public:
   // Forks the keeper and the command's process, which waits for release(): there is time to put it

@@ -26,7 +26,8 @@ struct KeeperEnds {
   int failures = -1;  // where it writes a LaunchFailure.
 };
 
-// Forks the command's process and keeps it until `line` is closed at the other end.
+// Forks the command's process and keeps it until a byte comes on `line`. Where `line` is closed at
+// the other end without one, it ends every process of the tree first.
 [[noreturn]] void run_keeper(Launch& launch, const KeeperEnds& ends);
 
 }  // namespace headroom::machine

@@ -99,8 +99,8 @@ Result<std::unique_ptr<Relay>> Relay::start(int target, Reader reader) {
   return relay;
 }
 
-bool Relay::is_same_terminal(int one, int other) {
-  return is_same_open_terminal(one, other);
+bool Relay::is_same_target(int one, int other) {
+  return is_same_stream(one, other);
 }
 
 }  // namespace headroom::machine

@@ -28,9 +28,9 @@ class Relay {
   // goes on without being heard, by the reader excepted. May be not open: then there is only the
   // reader. Fails where the system has no more descriptors or threads.
   static Result<std::unique_ptr<Relay>> start(int target, Reader reader);
-  // Whether both are the same terminal: then one relay to the first serves both streams, which come
-  // in the order they were written in.
-  static bool is_same_terminal(int one, int other);
+  // Whether both are the same terminal, pipe, socket or opened file ("2>&1"): then one relay to the
+  // first serves both streams, which come in the order they were written in.
+  static bool is_same_target(int one, int other);
 
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;

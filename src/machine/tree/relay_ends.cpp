@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 namespace headroom::machine {
 namespace {
 
+constexpr int kcmp_file = 0;   // KCMP_FILE of linux/kcmp.h: the same open file description.
 constexpr int first_free = 3;  // 0 to 2 are the standard streams, closed ones too.
 
 Descriptor lift(int fd) {
@@ -66,12 +68,17 @@ bool is_open_terminal(int fd) {
   return ::isatty(fd) == 1;
 }
 
-bool is_same_open_terminal(int one, int other) {
+bool is_same_stream(int one, int other) {
   struct stat first {};
   struct stat second {};
-  return is_open_terminal(one) && is_open_terminal(other) && ::fstat(one, &first) == 0 &&
-         ::fstat(other, &second) == 0 && first.st_rdev == second.st_rdev &&
-         first.st_ino == second.st_ino && first.st_dev == second.st_dev;
+  if (::fstat(one, &first) != 0 || ::fstat(other, &second) != 0) return false;
+  const bool is_one_file = first.st_rdev == second.st_rdev && first.st_ino == second.st_ino &&
+                           first.st_dev == second.st_dev;
+  if (!is_one_file || S_ISFIFO(first.st_mode) || S_ISSOCK(first.st_mode)) return is_one_file;
+  if (!S_ISREG(first.st_mode)) return is_open_terminal(one) && is_open_terminal(other);
+  // Opened twice, a file has two places where the next byte goes. A kernel that may not be asked
+  // (kcmp(2) needs the right to trace) leaves it at two streams.
+  return ::syscall(SYS_kcmp, ::getpid(), ::getpid(), kcmp_file, one, other) == 0;
 }
 
 bool copy_terminal_size(int like, int reading) {

@@ -19,7 +19,8 @@ Result<RelayEnds> make_pipe_ends();
 Result<RelayEnds> make_terminal_ends(int like);
 
 bool is_open_terminal(int fd);
-bool is_same_open_terminal(int one, int other);
+// Whether both write to the same terminal, pipe, socket or opened file.
+bool is_same_stream(int one, int other);
 // Gives `reading` of a pseudo-terminal the size of `like`; whether it was another one.
 bool copy_terminal_size(int like, int reading);
 

@@ -21,6 +21,10 @@ namespace event = supervisor::event;
 constexpr int standard_output = 1;
 constexpr int standard_errors = 2;
 
+// SIGHUP, SIGINT, SIGQUIT, SIGTERM; and SIGCONT, as signal(7) has it on x86, ARM and POWER.
+constexpr std::array end_signals{1, 2, 3, 15};
+constexpr int continue_signal = 18;
+
 constexpr Time first_step{20};
 constexpr Time longest_step{250};
 // The driver takes a process's queues and memory down after its end; longer than this is a fault.
@@ -62,7 +66,7 @@ RunningAttempt::RunningAttempt(const AttemptHost& host, bool is_one)
 
 Result<std::unique_ptr<RunningAttempt>> RunningAttempt::start(const std::vector<std::string>& argv,
                                                               const AttemptHost& host, Time now) {
-  const bool is_one = Relay::is_same_terminal(standard_output, standard_errors);
+  const bool is_one = Relay::is_same_target(standard_output, standard_errors);
   std::unique_ptr<RunningAttempt> attempt(new RunningAttempt(host, is_one));
   HEADROOM_CHECK(attempt->open_relays());
   HEADROOM_CHECK(attempt->start_tree(argv));
@@ -76,7 +80,7 @@ Result<std::unique_ptr<RunningAttempt>> RunningAttempt::start(const std::vector<
 }
 
 Status RunningAttempt::open_relays() {
-  const bool is_one = Relay::is_same_terminal(standard_output, standard_errors);
+  const bool is_one = Relay::is_same_target(standard_output, standard_errors);
   const auto open = [this](int target, LogStream stream) -> Status {
     HEADROOM_TRY(auto relay, Relay::start(target, [this, stream](std::string_view piece,
                                                                  std::uint64_t left_out) {
@@ -131,7 +135,8 @@ event::Sample RunningAttempt::take_sample(Time now) {
   sample.processor_ms = use.processor_ms;
   sample.memory = use.memory;
   sample.has_enforced_limit = is_kernels(tree_->limit_kind());
-  raise(peak_.rss, use.rss);
+  // What has ended has no memory any more; that is no measure of what it had.
+  if (use.rss && use.rss->value > 0) raise(peak_.rss, use.rss);
   raise(peak_.cgroup, use.group_peak);
   kernel_kills_ = std::max(kernel_kills_, use.kernel_kills);
   const auto& limit = host_.command.policy.memory;
@@ -260,6 +265,10 @@ std::vector<supervisor::LeftBehind> RunningAttempt::driver_remains() const {
 void RunningAttempt::send(int signal) {
   // It may have ended meanwhile, which the next look tells.
   (void)tree_->send(signal).has_value();
+  // One that is stopped would not act on it until its time of grace is over.
+  const bool asks_for_end =
+      std::find(end_signals.begin(), end_signals.end(), signal) != end_signals.end();
+  if (asks_for_end) (void)tree_->send(continue_signal).has_value();
 }
 
 void RunningAttempt::end_tree(bool kill, Time now) {

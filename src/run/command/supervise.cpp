@@ -117,12 +117,12 @@ class Driver {
     is_diagnosing_ = true;
     if (attempt_) attempt_->wind_up(now());
   }
-  void perform(const action::Say& say) {
-    talk_.say(say.text, say.next, attempt_ && attempt_->is_in_line());
-  }
+  void perform(const action::Say& say) { talk_.say(say.text, say.next, is_in_line()); }
   void perform(const action::WakeAt& wake) { tick_at_ = wake.when; }
   void perform(const action::Finish& finish) { finished_ = finish.report; }
 
+  bool is_in_line() const { return attempt_ && attempt_->is_in_line(); }
+  void warn(std::string text);
   event::Diagnosed diagnose();
   void keep_what_is_left();
   void wait();
@@ -150,6 +150,12 @@ class Driver {
   bool has_group_peak_ = false;
 };
 
+// Nobody reads the report of a run that went well: what was lost has to be said.
+void Driver::warn(std::string text) {
+  talk_.say(text, "", is_in_line());
+  warnings_.push_back(std::move(text));
+}
+
 // A machine that cannot be looked at leaves the answer to the log.
 event::Diagnosed Driver::diagnose() {
   const bool succeeded = exit_ && exit_->code == 0;
@@ -163,7 +169,7 @@ event::Diagnosed Driver::diagnose() {
                            .over_limit = attempt_->over_limit()};
   const auto facts = machine_.look_again();
   if (!facts) {
-    warnings_.push_back("the machine could not be looked at: " + facts.error().message);
+    warn("the machine could not be looked at: " + facts.error().message);
     return diagnose_attempt(ended, nullptr, machine_.tables);
   }
   const auto diagnosis = findings::diagnose({*facts, machine_.tables});
@@ -174,7 +180,7 @@ event::Diagnosed Driver::diagnose() {
 // Before an attempt goes, what it knows that the report needs.
 void Driver::keep_what_is_left() {
   if (!attempt_) return;
-  for (std::string& warning : attempt_->warnings()) warnings_.push_back(std::move(warning));
+  for (std::string& warning : attempt_->warnings()) warn(std::move(warning));
   for (supervisor::LeftBehind& one : attempt_->driver_remains())
     driver_remains_.push_back(std::move(one));
   has_group_peak_ = has_group_peak_ || attempt_->has_group_peak();
@@ -224,9 +230,11 @@ void Driver::take_signals() {
 
 SupervisedRun Driver::finish() {
   SupervisedRun run;
-  run.is_in_line = attempt_ && attempt_->is_in_line();
+  run.is_in_line = is_in_line();
   if (attempt_) run.no_gpu_memory = attempt_->gpu().no_memory();
+  const std::size_t said = warnings_.size();
   keep_what_is_left();
+  if (warnings_.size() > said) run.is_in_line = false;  // They have begun a line of their own.
   run.report = *std::move(finished_);
   run.report.limited_by = limited_by_;
   run.report.warnings.insert(run.report.warnings.end(), warnings_.begin(), warnings_.end());
