@@ -165,7 +165,7 @@ def check_file(check, engine, binaries):
                    "main process of container" in text and "ended with code 7" in text, text)
         check.equal("a main process that falls: the file is as before", photos.compose.read_text(encoding="utf-8"),
                     before)
-        check.equal("a main process that falls: it serves again", photos.predict()["took_ms"], 40)
+        check.equal("a main process that falls: it serves again", photos.predict()["took_ms"], deploy_test.SLOW_MS)
     unknown = (WITH, 'file = "compose.yaml"\nset = { image = "localhost/missing:1" }')
     with Compose(engine, binaries, "good", edits=[unknown, shown]) as photos:
         code, report, errors = photos.deploy("--apply")
@@ -173,7 +173,7 @@ def check_file(check, engine, binaries):
         check.equal("an image that is not there: exit code", code, 1)
         check.true("an image that is not there: it says so", "missing" in text and "rror" in text, text)
         check.true("no secret of the environment is repeated", "hushhush" not in text, text)
-        check.equal("an image that is not there: it serves again", photos.predict()["took_ms"], 40)
+        check.equal("an image that is not there: it serves again", photos.predict()["took_ms"], deploy_test.SLOW_MS)
 
 
 def check_memory_limit(check, engine, binaries):
