@@ -146,6 +146,24 @@ TEST_P(ProcessTreeBy, limit_is_enforced_and_counted_where_the_kernel_does_it) {
   EXPECT_LE(tree->use().group_peak->value, 50'000'000U);
 }
 
+// systemd removes a scope soon after its last process has ended.
+TEST_P(ProcessTreeBy, what_the_kernel_counted_is_known_long_after_the_end) {
+  const bool has_limit = GetParam() != Means::processes && GetParam() != Means::holding_group;
+  if (!has_limit) GTEST_SKIP() << "the kernel does not limit memory there";
+  auto options = nasty({"fill", "200000000", "exit", "0"});
+  options.memory = Bytes{50'000'000};
+  const auto tree = start(options);
+  const LimitKind kind = tree->limit_kind();
+  EXPECT_EQ(wait_for_exit(*tree).signal, SIGKILL);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  EXPECT_THAT(tree->members(), IsEmpty());
+  EXPECT_EQ(tree->limit_kind(), kind);
+  EXPECT_EQ(tree->use().kernel_kills, 1U);
+  EXPECT_GE(tree->use().group_peak->value, 49'000'000U);
+  EXPECT_TRUE(tree->send_all(SIGKILL));
+  EXPECT_EQ(tree->use().kernel_kills, 1U);
+}
+
 TEST_P(ProcessTreeBy, a_child_of_ours_is_left_alone) {
   const pid_t ours = ::fork();
   if (ours == 0) {

@@ -10,6 +10,7 @@
 #include "machine/tree/group_folder.h"
 #include "machine/tree/group_places.h"
 #include "machine/tree/group_v2.h"
+#include "machine/tree/scope_holder.h"
 #include "machine/tree/systemd_bus.h"
 
 namespace headroom::machine {
@@ -17,15 +18,27 @@ namespace {
 
 class Scope : public ControlGroup {
  public:
-  explicit Scope(const std::string& folder) : folder_(GroupFolder::borrow(folder)) {}
+  Scope(const std::string& folder, ScopeHolder holder)
+      : folder_(GroupFolder::borrow(folder)),
+        holder_(std::move(holder)),
+        has_memory_(folder_.read("memory.max").has_value()) {}
 
+  // It stays what it was when the group is gone.
   LimitKind kind() const override {
-    return folder_.read("memory.max") ? LimitKind::systemd_scope : LimitKind::none;
+    return has_memory_ ? LimitKind::systemd_scope : LimitKind::none;
   }
   Status add(pid_t /*process*/) override { return Done{}; }  // systemd has.
-  std::vector<pid_t> processes() const override { return folder_.processes(); }
-  void kill() override { kill_group_v2(folder_.path()); }
-  // Once the last process has ended systemd removes the group: then what it said last holds.
+  std::vector<pid_t> processes() const override {
+    std::vector<pid_t> found = folder_.processes();
+    std::erase(found, holder_.pid());
+    return found;
+  }
+  // The holder goes with the rest, and then the group: its counts are read before.
+  void kill() override {
+    use();
+    kill_group_v2(folder_.path());
+  }
+  // Where somebody else has stopped the scope, what it said last holds.
   GroupUse use() override {
     GroupUse now = read_group_use_v2(folder_, highest_);
     if (now.memory) last_ = now;
@@ -34,6 +47,8 @@ class Scope : public ControlGroup {
 
  private:
   GroupFolder folder_;
+  ScopeHolder holder_;
+  bool has_memory_;
   Bytes highest_;
   GroupUse last_;
 };
@@ -54,12 +69,13 @@ std::optional<std::string> wait_for_scope(pid_t command, const std::string& name
 
 Result<std::unique_ptr<ControlGroup>> make_scope(pid_t command, std::optional<Bytes> limit) {
   const std::string name = make_group_name() + ".scope";
-  HEADROOM_CHECK(start_scope(name, command, limit));
+  HEADROOM_TRY(ScopeHolder holder, ScopeHolder::start());
+  HEADROOM_CHECK(start_scope(name, {command, holder.pid()}, limit));
   const auto folder = wait_for_scope(command, name);
   if (!folder)
     return Error{Errc::io, fmt::format("systemd has not put the command into {}", name),
                  "systemctl status " + name};
-  return std::make_unique<Scope>(*folder);
+  return std::make_unique<Scope>(*folder, std::move(holder));
 }
 
 }  // namespace headroom::machine

@@ -6,13 +6,14 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
+
+#include "machine/tree/close_all.h"
 
 namespace headroom::machine {
 namespace {
@@ -30,19 +31,6 @@ namespace {
   const LaunchFailure failure = launch.run();
   (void)!::write(ends.failures, &failure, sizeof failure);
   ::_exit(not_started);
-}
-
-void close_range_of(unsigned first, unsigned last) {
-  if (first > last || ::syscall(SYS_close_range, first, last, 0U) == 0) return;
-  constexpr unsigned highest = 65536;  // Before Linux 5.9; nobody here opens as many.
-  for (unsigned fd = first; fd <= last && fd < highest; ++fd) ::close(static_cast<int>(fd));
-}
-
-// What it has copies of would seem in use, a pipe to the command's reader for instance.
-void close_all_but(int kept) {
-  const auto number = static_cast<unsigned>(kept);
-  close_range_of(0, number - 1);
-  close_range_of(number + 1, ~0U);
 }
 
 void tell(int line, const KeeperMessage& message) {

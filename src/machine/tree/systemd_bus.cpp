@@ -61,7 +61,8 @@ bool is_systemd_there() {
   return ::access("/run/systemd/system", F_OK) == 0;
 }
 
-Status start_scope(const std::string& name, pid_t process, std::optional<Bytes> limit) {
+Status start_scope(const std::string& name, std::array<pid_t, 2> processes,
+                   std::optional<Bytes> limit) {
   if (!is_systemd_there()) return not_there("systemd does not run here");
   HEADROOM_TRY(const Library library, load_library());
   Bus* opened = nullptr;
@@ -74,9 +75,10 @@ Status start_scope(const std::string& name, pid_t process, std::optional<Bytes> 
   const int answer =
       library.call_method(bus.get(), "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
                           "org.freedesktop.systemd1.Manager", "StartTransientUnit", &error, nullptr,
-                          "ssa(sv)a(sa(sv))", name.c_str(), "fail", 6,                 //
-                          "Description", "s", "A command that headroom supervises",    //
-                          "PIDs", "au", 1, static_cast<std::uint32_t>(process),        //
+                          "ssa(sv)a(sa(sv))", name.c_str(), "fail", 6,               //
+                          "Description", "s", "A command that headroom supervises",  //
+                          "PIDs", "au", 2, static_cast<std::uint32_t>(processes[0]),
+                          static_cast<std::uint32_t>(processes[1]),                    //
                           "CollectMode", "s", "inactive-or-failed",                    //
                           "MemoryAccounting", "b", 1,                                  //
                           "MemoryMax", "t", limit ? limit->value : unlimited,          //

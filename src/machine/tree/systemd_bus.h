@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -16,9 +17,10 @@ namespace headroom::machine {
 // Whether systemd is this system's init (sd_booted(3)).
 bool is_systemd_there();
 
-// Asks systemd, root the system's and everybody else their own, to put `process` into a new scope
-// `name`, with this limit. It does so a moment after this returns. Fails with unsupported where
-// there is no systemd or no libsystemd, and as systemd answers.
-Status start_scope(const std::string& name, pid_t process, std::optional<Bytes> limit);
+// Asks systemd, root the system's and everybody else their own, to put both processes into a new
+// scope `name`, with this limit. It does so a moment after this returns. Fails with unsupported
+// where there is no systemd or no libsystemd, and as systemd answers.
+Status start_scope(const std::string& name, std::array<pid_t, 2> processes,
+                   std::optional<Bytes> limit);
 
 }  // namespace headroom::machine
