@@ -43,6 +43,7 @@ Cause with_log(Cause cause, const Seen& seen) {
 
 std::string describe(const Death& death) {
   const std::string what = death.what.empty() ? "a process of it" : death.what;
+  if (death.code < 0) return what + " ended; how, only its parent knows";
   return death.signal
              ? fmt::format("{} was ended by signal {} (code {})", what, *death.signal, death.code)
              : fmt::format("{} ended with code {}", what, death.code);

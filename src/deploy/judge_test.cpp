@@ -134,6 +134,17 @@ TEST(Judge, crashes_are_borne_up_to_the_number_allowed) {
   EXPECT_EQ(id_of(spec, seen), "crash-loop");
 }
 
+TEST(Judge, an_end_that_only_its_parent_knows_has_no_number) {
+  Seen seen;
+  seen.was_healthy = true;
+  seen.down = true;
+  seen.deaths = {{-1, std::nullopt, false, "a worker"}};
+  const auto cause = judge(a_spec(), seen);
+  ASSERT_TRUE(cause);
+  ASSERT_FALSE(cause->reasons.empty());
+  EXPECT_EQ(cause->reasons.front(), "a worker ended; how, only its parent knows");
+}
+
 TEST(GpuUse, a_process_alone_is_not_use_where_more_is_known) {
   EXPECT_TRUE(is_used({true, 1_MiB, std::nullopt, 0, {}}));
   EXPECT_TRUE(is_used({true, Bytes{}, Bytes{}, 7, {}}));
