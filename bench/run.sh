@@ -9,3 +9,5 @@ if [[ -x $1/headroom-train ]]; then
   echo "== headroom-train, with headroom's allocator and with libtorch's"
   "$(dirname "${BASH_SOURCE[0]}")/training_speed.py" "$1"
 fi
+echo "== headroom run, beside cat"
+"$(dirname "${BASH_SOURCE[0]}")/run_rate.py" "$1"

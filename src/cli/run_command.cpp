@@ -11,9 +11,7 @@
 #include "cli/refuse_outputs.h"
 #include "cli/surroundings.h"
 #include "findings/diagnosis.h"
-#include "knowledge/signatures.h"
 #include "knowledge/trainer_flags.h"
-#include "logs/matcher.h"
 #include "machine/open_root.h"
 #include "machine/writable_files.h"
 #include "probe/probe.h"
@@ -29,10 +27,9 @@ namespace {
 // What the tables and the machine say, read once before anything is started.
 struct Ground {
   knowledge::GpuTables tables;
-  knowledge::SignatureTable signatures;
   knowledge::TrainerFlags flags;
   std::optional<machine::OpenRoot> root;
-  std::optional<logs::Matcher> matcher;
+  run::LogRules rules;
   probe::Surroundings surroundings;
   std::optional<facts::Facts> facts;  // Nothing: the machine could not be looked at.
   std::optional<findings::Diagnosis> diagnosis;
@@ -67,10 +64,7 @@ Status check_root(const machine::Files& files, const std::string& root) {
 
 Status read_ground(const CommandQuestion& question, const Context& context, Ground& ground) {
   HEADROOM_TRY(ground.tables, knowledge::load_gpu_tables());
-  HEADROOM_TRY(ground.signatures, knowledge::load_signatures());
   HEADROOM_TRY(ground.flags, knowledge::load_trainer_flags());
-  HEADROOM_TRY(auto matcher, logs::Matcher::make(ground.signatures));
-  ground.matcher.emplace(std::move(matcher));
   HEADROOM_TRY(auto root, machine::open_root(question.options.root));
   ground.root.emplace(std::move(root));
   HEADROOM_CHECK(check_root(ground.root->files, question.options.root));
@@ -168,14 +162,14 @@ Result<facts::Facts> look_again(const Ground& ground) {
   return probe::probe(ground.root->files, ground.tables, ground.surroundings);
 }
 
-int supervise(const CommandQuestion& question, const Ground& ground, run::SupervisedCommand command,
+int supervise(const CommandQuestion& question, Ground& ground, run::SupervisedCommand command,
               const Context& context) {
   const supervisor::CommandKey key{command.name, question.words, command.policy.memory,
                                    question.options.devices};
   const report::RunWords words{shell_line(question.words), command.policy.memory,
                                command.command.takes_micro()};
   PrinterTalk talk(question, command.name, words, context);
-  const run::SupervisedMachine machine{ground.root->files, ground.tables, *ground.matcher,
+  const run::SupervisedMachine machine{ground.root->files, ground.tables, ground.rules,
                                        ground.facts ? &*ground.facts : nullptr,
                                        [&ground] { return look_again(ground); }};
   const auto ended = run::supervise(std::move(command), machine, talk);

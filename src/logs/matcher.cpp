@@ -25,6 +25,10 @@ Error wrong(const Signature& signature, const std::string& found) {
           "mend data/signatures.toml"};
 }
 
+Error stopped() {
+  return {Errc::busy, "compiling the rules of log lines was stopped", ""};
+}
+
 // An expression and its words, all of them.
 struct Compiled {
   std::unique_ptr<re2::FilteredRE2> expression;
@@ -91,11 +95,12 @@ std::vector<std::vector<std::string>> choose_words(const Compiled& compiled,
 
 }  // namespace
 
-Result<Matcher> Matcher::make(const knowledge::SignatureTable& table) {
+Result<Matcher> Matcher::make(const knowledge::SignatureTable& table, std::stop_token stop) {
   Matcher matcher(table);
   std::vector<Compiled> all;
   std::unordered_map<std::string, int> users;
   for (const Signature& signature : table.rows) {
+    if (stop.stop_requested()) return stopped();
     HEADROOM_TRY(Compiled compiled, compile(signature));
     if (compiled.words.empty() || may_match(*compiled.expression, {})) {
       return wrong(signature, "none in it");
@@ -111,6 +116,7 @@ Result<Matcher> Matcher::make(const knowledge::SignatureTable& table) {
   std::vector<Words::Word> words;
   std::unordered_map<std::string, std::size_t> places;
   for (std::size_t place = 0; place < all.size(); ++place) {
+    if (stop.stop_requested()) return stopped();
     std::uint8_t set = 1;
     for (const auto& chosen : choose_words(all[place], common)) {
       for (const std::string& word : chosen) {

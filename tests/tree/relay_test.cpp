@@ -112,6 +112,27 @@ TEST(Relay, passes_every_byte_of_a_loud_program_in_order) {
   EXPECT_EQ(seen, length) << "what reads along has counted what it did not get";
 }
 
+TEST(Relay, tells_whether_the_last_line_has_an_end) {
+  Pipe pipe;
+  const auto relay = must_start(pipe.writing.get(), ignore);
+  EXPECT_FALSE(relay->is_in_line());
+  write_text(relay->source(), "loss 0.5");
+  EXPECT_EQ(read_some(pipe.reading.get()), "loss 0.5");
+  relay->finish();
+  EXPECT_TRUE(relay->is_in_line());
+}
+
+TEST(Relay, passes_on_what_nobody_is_told_any_more) {
+  Pipe pipe;
+  Kept kept;
+  const auto relay = must_start(pipe.writing.get(), kept.reader());
+  relay->stop_telling();
+  write_text(relay->source(), "step 1\n");
+  EXPECT_TRUE(relay->finish());
+  EXPECT_EQ(read_some(pipe.reading.get()), "step 1\n");
+  EXPECT_EQ(kept.text, "");
+}
+
 TEST(Relay, reader_that_is_slow_holds_nobody_up_and_gets_the_end) {
   constexpr std::uint64_t length = 64'000'000;
   const Descriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));

@@ -34,9 +34,11 @@ class ThreadedRelay : public Relay {
   void close_source() override { writing_ = Descriptor(); }
   bool is_terminal() const override { return is_terminal_; }
   std::uint64_t bytes() const override { return passing_->bytes(); }
+  bool is_in_line() const override { return passing_->is_in_line(); }
   int descriptor() const override { return passing_->done(); }
   void stop_reading() override { passing_->stop_reading(); }
   bool finish(std::optional<std::uint64_t> timeout_ms) override;
+  void stop_telling() override { passing_->stop_telling(); }
   void abandon() override;
   std::optional<Error> problem() const override { return passing_->problem(); }
   bool copy_window_size() override;

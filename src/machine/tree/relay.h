@@ -43,6 +43,8 @@ class Relay {
   virtual void close_source() = 0;
   virtual bool is_terminal() const = 0;
   virtual std::uint64_t bytes() const = 0;  // Passed on so far.
+  // The last line that was passed on has no end yet.
+  virtual bool is_in_line() const = 0;
 
   // Becomes readable once everything is passed on, or nothing more can be: finish() then only waits
   // for the reader.
@@ -55,6 +57,9 @@ class Relay {
   // reads from `target` is waited for as long as it takes, as the command would have had to;
   // abandon() ends that. Returns false if the stream had not ended.
   virtual bool finish(std::optional<std::uint64_t> timeout_ms = std::nullopt) = 0;
+  // The reader is called no more; what it is at, it ends. All is passed on as before. Does not
+  // wait.
+  virtual void stop_telling() = 0;
   // Whatever is not written by now stays unwritten. Does not wait; the reader is called no more.
   virtual void abandon() = 0;
   // Why not everything could be written ("No space left on device"). Nothing if all was, and where

@@ -15,7 +15,9 @@
 #include <memory>
 #include <utility>
 
+#include "machine/clock.h"
 #include "machine/os_error.h"
+#include "machine/tree/gathering.h"
 #include "machine/tree/relay_ends.h"
 
 namespace headroom::machine {
@@ -111,6 +113,7 @@ bool RelayPassing::write_out(std::string_view piece) {
   const int number = write_until(target_, piece, stop_.get(), is_abandoned_);
   if (number == 0) {
     bytes_.fetch_add(piece.size(), std::memory_order_relaxed);
+    if (!piece.empty()) is_in_line_.store(piece.back() != '\n', std::memory_order_relaxed);
     return true;
   }
   if (number == EPIPE || number == ECANCELED) return false;
@@ -124,6 +127,7 @@ bool RelayPassing::write_out(std::string_view piece) {
 
 void RelayPassing::pass_on() {
   hold_signals_back();
+  Gathering gathering;
   Next next = Next::some;
   // Whoever still writes when no more is wanted gets that far and no further.
   std::size_t last_bytes = ring_bytes;
@@ -134,6 +138,7 @@ void RelayPassing::pass_on() {
     if (count == 0) continue;
     const bool goes_on = write_out({space.data(), count});
     ring_.commit(count);
+    gathering.after(count);
     if (!goes_on) next = Next::left;
     if (!was_told_) continue;
     if (count >= last_bytes) break;
@@ -155,6 +160,8 @@ void RelayPassing::read_along() {
     const std::string_view piece = ring_.read({buffer.get(), reading_bytes}, left_out);
     if (piece.empty()) return;
     reader_(piece, left_out);
+    // Being woken for every line would cost who passes on more than the line does.
+    if (piece.size() < reading_bytes) sleep_ms(2);
   }
 }
 

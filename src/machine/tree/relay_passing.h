@@ -25,8 +25,10 @@ class RelayPassing {
   void read_along();
 
   void stop_reading();  // What is there now is the last.
-  void abandon();       // Nothing more is written.
+  void stop_telling() { ring_.abandon(); }
+  void abandon();  // Nothing more is written.
   std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  bool is_in_line() const { return is_in_line_.load(std::memory_order_relaxed); }
   int done() const { return done_.get(); }  // Readable once pass_on() has nothing more to do.
   bool has_ended() const { return has_ended_.load(); }
   std::optional<Error> problem() const;
@@ -52,6 +54,7 @@ class RelayPassing {
   bool was_told_ = false;   // To stop reading.
   std::atomic<bool> is_abandoned_{false};
   std::atomic<bool> has_ended_{false};
+  std::atomic<bool> is_in_line_{false};
   std::atomic<std::uint64_t> bytes_{0};
   mutable Mutex mutex_;
   std::optional<Error> problem_ HEADROOM_GUARDED_BY(mutex_);

@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "knowledge/signatures.h"
 #include "run/command/log_watch.h"
 
 namespace headroom::run {
@@ -15,9 +14,8 @@ class AttemptDiagnosis : public testing::Test {
  protected:
   supervisor::event::Diagnosed diagnose(const std::string& errors, std::uint64_t kernel_kills = 0) {
     const auto tables = knowledge::load_gpu_tables();
-    const auto signatures = knowledge::load_signatures();
-    const auto matcher = logs::Matcher::make(*signatures);
-    LogWatch watch(*matcher, false);
+    LogRules rules;
+    LogWatch watch(rules, false);
     watch.feed(LogStream::output, "step 1\n");
     watch.feed(LogStream::errors, errors);
     watch.finish();

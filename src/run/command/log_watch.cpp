@@ -5,25 +5,33 @@
 
 namespace headroom::run {
 
-LogWatch::LogWatch(const logs::Matcher& matcher, bool is_one)
-    : names_{is_one ? "output" : "stdout", "stderr", "kernel"},
-      readings_{Reading(matcher, 0, names_[0]), Reading(matcher, 1, names_[1]),
-                Reading(matcher, 2, names_[2])} {}
-
-void LogWatch::feed(LogStream stream, std::string_view piece, std::uint64_t left_out) {
-  Reading& reading = of(stream);
-  if (left_out > 0) reading.reader.feed("\n");  // What follows is no part of the line before.
-  if (piece.empty()) return;
-  reading.reader.feed(piece);
-  reading.is_in_line.store(piece.back() != '\n', std::memory_order_relaxed);
+LogWatch::LogWatch(LogRules& rules, bool is_one)
+    : rules_(rules), names_{is_one ? "output" : "stdout", "stderr", "kernel"} {
+  rules_.want();
 }
 
-bool LogWatch::is_in_line(LogStream stream) const {
-  return readings_[static_cast<std::size_t>(stream)].is_in_line.load(std::memory_order_relaxed);
+void LogWatch::feed(LogStream stream, std::string_view piece, std::uint64_t left_out) {
+  const auto number = static_cast<std::size_t>(stream);
+  Reading& reading = readings_[number];
+  if (!reading.reader) {
+    const logs::Matcher* matcher = rules_.matcher();
+    if (matcher == nullptr) return;
+    reading.reader.emplace(*matcher, reading.observations, number, names_[number]);
+  }
+  if (left_out > 0) reading.reader->feed("\n");  // What follows is no part of the line before.
+  reading.reader->feed(piece);
+}
+
+void LogWatch::feed_kernel(std::string_view lines) {
+  constexpr std::size_t most_bytes = std::size_t{1} << 20U;  // A kernel that says more has begun.
+  if (kernel_lines_.size() + lines.size() <= most_bytes) kernel_lines_ += lines;
 }
 
 void LogWatch::finish() {
-  for (Reading& reading : readings_) reading.reader.finish();
+  if (!kernel_lines_.empty()) feed(LogStream::kernel, kernel_lines_);
+  for (Reading& reading : readings_) {
+    if (reading.reader) reading.reader->finish();
+  }
 }
 
 logs::Observations LogWatch::observations() const {

@@ -5,15 +5,15 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "logs/log_reader.h"
-#include "logs/matcher.h"
 #include "logs/observation.h"
+#include "run/command/log_rules.h"
 
 namespace headroom::run {
 
@@ -22,16 +22,17 @@ enum class LogStream : std::uint8_t { output, errors, kernel };
 
 class LogWatch {
  public:
-  // `matcher` outlives this. With `is_one`, both streams of the command come as LogStream::output.
-  LogWatch(const logs::Matcher& matcher, bool is_one);
+  // `rules` outlive this. With `is_one`, both streams of the command come as LogStream::output.
+  LogWatch(LogRules& rules, bool is_one);
   LogWatch(const LogWatch&) = delete;
   LogWatch& operator=(const LogWatch&) = delete;
   ~LogWatch() = default;
 
   // One thread for each stream. `left_out`: so many bytes before this piece were not kept.
   void feed(LogStream stream, std::string_view piece, std::uint64_t left_out = 0);
-  // Any thread. The stream's last line has no end yet.
-  bool is_in_line(LogStream stream) const;
+  // One thread. Kept until finish(): who has them has other things to do than to wait for the
+  // rules.
+  void feed_kernel(std::string_view lines);
 
   // These require that nobody feeds any more.
   void finish();
@@ -41,16 +42,14 @@ class LogWatch {
 
  private:
   struct Reading {
-    Reading(const logs::Matcher& matcher, std::uint64_t log, const std::string& name)
-        : reader(matcher, observations, log, name) {}
     logs::Observations observations;
-    logs::LogReader reader;
-    std::atomic<bool> is_in_line{false};
+    std::optional<logs::LogReader> reader;  // Once there is something to read.
   };
-  Reading& of(LogStream stream) { return readings_[static_cast<std::size_t>(stream)]; }
 
+  LogRules& rules_;
   std::vector<std::string> names_;
   std::array<Reading, 3> readings_;
+  std::string kernel_lines_;
 };
 
 }  // namespace headroom::run

@@ -60,7 +60,7 @@ bool is_kernels(LimitKind kind) {
 
 RunningAttempt::RunningAttempt(const AttemptHost& host, bool is_one)
     : host_(host),
-      log_(host.machine.matcher, is_one),
+      log_(host.machine.rules, is_one),
       gpu_(host.machine.files, host.machine.facts),
       pace_(host.command.policy.memory, host.command.policy.hang) {}
 
@@ -125,7 +125,7 @@ std::vector<int> RunningAttempt::descriptors() const {
 }
 
 bool RunningAttempt::is_in_line() const {
-  return log_.is_in_line(relays_.size() == 1 ? LogStream::output : LogStream::errors);
+  return relays_.back()->is_in_line();
 }
 
 event::Sample RunningAttempt::take_sample(Time now) {
@@ -159,8 +159,15 @@ void RunningAttempt::read_kernel() {
   if (host_.kernel == nullptr) return;
   for (const machine::KernelMessage& message : host_.kernel->next()) {
     const std::string line = machine::KernelMessages::to_line(message);
-    if (concerns_command(line, pids_)) log_.feed(LogStream::kernel, line + "\n");
+    if (concerns_command(line, pids_)) log_.feed_kernel(line + "\n");
   }
+}
+
+// What a command wrote that ended well, nobody asks for: passed on is all that it has to be.
+void RunningAttempt::leave_unread() {
+  is_unread_ = true;
+  host_.machine.rules.give_up();
+  for (const auto& relay : relays_) relay->stop_telling();
 }
 
 void RunningAttempt::enter(Stage stage, Time now) {
@@ -205,6 +212,7 @@ void RunningAttempt::look_for_end(Time now, std::vector<supervisor::Event>& even
   if (stage_ != Stage::running || !ended) return;
   events.emplace_back(take_sample(now));
   events.emplace_back(event::MainEnded{{ended->code, ended->signal}});
+  if (ended->code == 0 && !ended->signal) leave_unread();
   enter(Stage::ending, now);
 }
 
@@ -244,7 +252,7 @@ void RunningAttempt::release(Time now) {
   if (!is_abandoned_) remains_ = gpu_.remains();
   if (!remains_.empty() && now - since_ < release_time) return;
   read_kernel();
-  log_.finish();
+  if (!is_unread_) log_.finish();
   enter(Stage::over, now);
 }
 

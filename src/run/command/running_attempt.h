@@ -79,6 +79,7 @@ class RunningAttempt {
   Status start_tree(const std::vector<std::string>& argv);
   supervisor::event::Sample take_sample(Time now);
   void read_kernel();
+  void leave_unread();
   void look_for_end(Time now, std::vector<supervisor::Event>& events);
   void watch_tree(Time now, std::vector<supervisor::Event>& events);
   void drain(Time now);
@@ -99,6 +100,7 @@ class RunningAttempt {
   Time next_look_{0};  // While it ends.
   Time step_{20};
   bool is_abandoned_ = false;
+  bool is_unread_ = false;
   std::set<std::uint64_t> pids_;               // All that were seen.
   std::vector<machine::TreeMember> outlived_;  // Of them, those that had to be ended.
   std::vector<machine::TreeMember> unended_;

@@ -11,8 +11,8 @@
 #include "base/result.h"
 #include "facts/facts.h"
 #include "knowledge/gpu_tables.h"
-#include "logs/matcher.h"
 #include "machine/files.h"
+#include "run/command/log_rules.h"
 #include "supervisor/attempt.h"
 #include "supervisor/policy.h"
 #include "supervisor/settings.h"
@@ -30,7 +30,7 @@ struct SupervisedCommand {
 struct SupervisedMachine {
   const machine::Files& files;
   const knowledge::GpuTables& tables;
-  const logs::Matcher& matcher;
+  LogRules& rules;
   const facts::Facts* facts = nullptr;  // Before the start; nullptr if it could not be looked at.
   // Looks at the machine once more, after an attempt that failed.
   std::function<Result<facts::Facts>()> look_again;
