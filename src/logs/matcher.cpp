@@ -95,7 +95,7 @@ std::vector<std::vector<std::string>> choose_words(const Compiled& compiled,
 
 }  // namespace
 
-Result<Matcher> Matcher::make(const knowledge::SignatureTable& table, std::stop_token stop) {
+Result<Matcher> Matcher::make(const knowledge::SignatureTable& table, const std::stop_token& stop) {
   Matcher matcher(table);
   std::vector<Compiled> all;
   std::unordered_map<std::string, int> users;

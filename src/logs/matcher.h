@@ -24,7 +24,8 @@ class Matcher {
   // Keeps a reference: the table must outlive the matcher. Fails if an expression is none, or has
   // no literal part of at least three letters, which would make every line a candidate; and soon
   // after `stop` was asked for, since it takes a tenth of a second.
-  static Result<Matcher> make(const knowledge::SignatureTable& table, std::stop_token stop = {});
+  static Result<Matcher> make(const knowledge::SignatureTable& table,
+                              const std::stop_token& stop = {});
 
   // The end of the next word that any signature needs; npos if the text has none.
   std::size_t find_candidate(std::string_view text, std::size_t from) const {
