@@ -72,6 +72,7 @@ Result<service::DeployOrder> read_order(const DeployCommand& command) {
   order.apply = command.apply;
   order.force = command.force;
   order.only_finish = command.finish;
+  order.leaves_session = true;
   return order;
 }
 

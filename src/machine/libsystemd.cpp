@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/services/libsystemd.h"
+#include "machine/libsystemd.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <string>
 
-#include "machine/services/symbols.h"
+#include "machine/symbols.h"
 
 namespace headroom::machine {
 namespace {
@@ -33,6 +33,7 @@ Result<Libsystemd> Libsystemd::load() {
   symbols.find(it.call_method, "sd_bus_call_method");
   symbols.find(it.get_property_string, "sd_bus_get_property_string");
   symbols.find(it.get_property_trivial, "sd_bus_get_property_trivial");
+  symbols.find(it.get_property_strv, "sd_bus_get_property_strv");
   symbols.find(it.message_read, "sd_bus_message_read");
   symbols.find(it.message_unref, "sd_bus_message_unref");
   symbols.find(it.error_free, "sd_bus_error_free");

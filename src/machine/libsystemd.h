@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libsystemd's sd-bus, opened at run time: only `deploy` speaks to a service manager. The functions
-// that are used, as sd-bus.h declares them (shared object version 0; sd-bus(3)).
+// libsystemd's sd-bus, opened at run time: most of what headroom does speaks to no service manager.
+// The functions that are used, as sd-bus.h declares them (shared object version 0; sd-bus(3)).
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,9 @@ struct Libsystemd {
   int (*get_property_trivial)(void* bus, const char* destination, const char* path,
                               const char* interface, const char* member, BusError* error, char type,
                               void* value) = nullptr;
+  int (*get_property_strv)(void* bus, const char* destination, const char* path,
+                           const char* interface, const char* member, BusError* error,
+                           char*** values) = nullptr;
   int (*message_read)(void* message, const char* types, ...) = nullptr;
   void* (*message_unref)(void* message) = nullptr;
   void (*error_free)(BusError* error) = nullptr;

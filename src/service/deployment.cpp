@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/shell_quote.h"
+#include "machine/process_handle.h"
+#include "machine/tree/own_scope.h"
 #include "service/ask.h"
 #include "service/driver.h"
 #include "service/make_service.h"
@@ -49,6 +52,7 @@ class Deployment {
   Workshop workshop(const deploy::ServiceSpec& spec, const GateQuestion& gate,
                     const plan::Change& change) const;
   Status look();
+  void leave_session() const;
   static DeployDone mistake(Error error) { return {{}, {}, std::move(error)}; }
 
   const DeployOrder& order_;
@@ -103,6 +107,20 @@ Workshop Deployment::workshop(const deploy::ServiceSpec& spec, const GateQuestio
           order_.before_each};
 }
 
+// What systemd started itself has no session.
+void Deployment::leave_session() const {
+  const std::string pid = std::to_string(machine::own_pid());
+  const auto& variables = order_.environment;
+  const bool is_unit =
+      std::find(variables.begin(), variables.end(), "SYSTEMD_EXEC_PID=" + pid) != variables.end();
+  if (!order_.leaves_session || is_unit) return;
+  const std::string& service = order_.spec.service.name;
+  const machine::Stay stay =
+      machine::leave_session(fmt::format("headroom-deploy-{}-{}.scope", service, pid),
+                             fmt::format("headroom deploy of {}", service));
+  order_.say(stay.remark, stay.command);
+}
+
 Result<DeployDone> Deployment::run() {
   HEADROOM_TRY(auto finished, finish_earlier());
   if (finished) return *std::move(finished);
@@ -123,6 +141,7 @@ Result<std::optional<DeployDone>> Deployment::finish_earlier() {
   HEADROOM_TRY(lock_, places_.lock());
   HEADROOM_TRY(record, places_.read_record());  // It may have been ended meanwhile.
   if (!record || !deploy::needs_finishing(*record)) return std::optional<DeployDone>();
+  leave_session();
   HEADROOM_TRY(auto done, resume(*record));
   return std::optional(std::move(done));
 }
@@ -191,6 +210,7 @@ Result<DeployDone> Deployment::begin() {
     HEADROOM_TRY(lock_, places_.lock());
   }
   HEADROOM_CHECK(hands_.engine->check_ready());
+  leave_session();
   HEADROOM_CHECK(places_.keep_service_file(order_.text));
   const GateQuestion gate{order_.spec, folder, order_.state, *change, hands_.service.get()};
   Workshop shop = workshop(order_.spec, gate, *change);

@@ -30,6 +30,9 @@ struct DeployOrder {
   bool apply = false;
   bool force = false;
   bool only_finish = false;  // What an earlier one left, and nothing else.
+  // Before anything is done this process leaves its login session (machine/tree/own_scope.h), which
+  // a test that deploys must not.
+  bool leaves_session = false;
   std::function<void(const std::string& text, const std::string& next)> say;
   // Called before each action of the deployer and each operation on a file. For tests that kill
   // this process at every step.

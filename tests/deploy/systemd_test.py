@@ -8,8 +8,10 @@ usage: systemd_test.py BIN_FOLDER
 import ctypes
 import os
 import pathlib
+import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -107,6 +109,73 @@ class Unit(deploy_test.Photos):
         return self.manager.systemctl({"status": "is-active"}.get(what, what), "photos.service")
 
 
+def begin(photos, **environment):
+    """A deployment in its watch, with a terminal of its own; what ends that is the test's to do."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(f"{photos.binaries}/headroom", photos.command("--apply"), dict(photos.environment, **environment))
+    deadline = time.monotonic() + deploy_test.LONG_S
+    while time.monotonic() < deadline and (photos.record() or {}).get("stage") != "watching":
+        time.sleep(0.05)
+    return pid, terminal
+
+
+def read_to_end(terminal):
+    text = b""
+    while True:
+        try:
+            text += os.read(terminal, 65536)
+        except OSError:  # Nobody has its other end any more.
+            os.close(terminal)
+            return text
+
+
+def own_scope(check, manager, binaries):
+    """It leaves its session, and keeps its terminal, its parent and its exit code. Root's goes to the system's manager,
+    which is the test's here."""
+    for system_bus, moves in ((os.environ["DBUS_SESSION_BUS_ADDRESS"], True), ("unix:path=/nowhere", False)):
+        what = f"a scope of its own, moves {moves}"
+        with Unit(manager, binaries, "good") as photos:
+            pid, terminal = begin(photos, DBUS_SYSTEM_BUS_ADDRESS=system_bus)
+            name = f"headroom-deploy-photos-{pid}.scope"
+            groups = pathlib.Path(f"/proc/{pid}/cgroup").read_text(encoding="ascii")
+            check.equal(f"{what}: its group", f"/{name}\n" in groups, moves)
+            said = os.read(terminal, 65536).decode()
+            check.true(f"{what}: it says what holds", "goes on when its terminal goes" in said, said)
+            check.equal(f"{what}: it says where", name in said, moves)
+            check.equal(f"{what}: it says what does not hold", "KillUserProcesses" in said, not moves)
+            os.kill(pid, signal.SIGHUP)
+            check.true(f"{what}: its output", b"committed" in read_to_end(terminal))
+            status = os.waitpid(pid, 0)[1]
+            check.equal(f"{what}: exit code", os.waitstatus_to_exitcode(status), 0)
+            check.equal(f"{what}: outcome", photos.record()["outcome"], "committed")
+            check.true(f"{what}: the scope is gone", manager.systemctl("is-active", name) != 0)
+
+
+def next_start_of_the_manager(check, manager, binaries):
+    """What was killed is finished by a unit that is there as long as it is needed."""
+    wants = manager.units / "default.target.wants/headroom-deploy-photos.service"
+    unit = manager.units / "headroom-deploy-photos.service"
+    with Unit(manager, binaries, "good", edits=[("seconds = 3", "seconds = 600")]) as photos:
+        before = photos.conf()
+        pid, terminal = begin(photos)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(terminal)
+        check.true("killed: the unit that finishes it is wanted", wants.resolve() == unit.resolve() and unit.exists())
+        verified = subprocess.run(["systemd-analyze", "--user", "--man=no", "verify", str(unit)], capture_output=True,
+                                  text=True, check=False)
+        check.true("killed: systemd takes the unit", verified.returncode == 0, verified.stderr)
+        manager.systemctl("daemon-reload")
+        manager.systemctl("start", unit.name)
+        manager.wait(lambda: photos.record()["stage"] == "over" and not unit.exists())
+        manager.wait(lambda: manager.systemctl("is-active", unit.name) != 0)
+        check.true("killed: the unit did its work", manager.systemctl("is-failed", unit.name) != 0)
+        check.equal("killed: the file", photos.conf(), before)
+        check.equal("killed: its answer", photos.predict()["took_ms"], deploy_test.SLOW_MS)
+        check.true("killed: nothing is left", not wants.is_symlink())
+
+
 def main():
     if os.geteuid() != 0:
         skip("it takes root to have a mount namespace")
@@ -136,6 +205,8 @@ def main():
             shown = subprocess.run(["systemctl", "--user", "show", "photos.service", "--property=Environment"],
                                    capture_output=True, text=True, check=False).stdout
             check.equal("a setting of the unit: systemd has it", shown.strip(), "Environment=SHOWN=1")
+        own_scope(check, manager, binaries)
+        next_start_of_the_manager(check, manager, binaries)
     finally:
         manager.end()
     for one in check.wrong:

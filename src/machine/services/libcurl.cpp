@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "machine/services/symbols.h"
+#include "machine/symbols.h"
 
 namespace headroom::machine {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "machine/services/libsystemd.h"
+#include "machine/libsystemd.h"
 #include "machine/services/service.h"
 
 namespace headroom::machine {

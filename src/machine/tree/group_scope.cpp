@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "machine/clock.h"
 #include "machine/tree/group_folder.h"
 #include "machine/tree/group_places.h"
 #include "machine/tree/group_v2.h"
@@ -53,28 +52,17 @@ class Scope : public ControlGroup {
   GroupUse last_;
 };
 
-// Where `command` is, once that is in the scope.
-std::optional<std::string> wait_for_scope(pid_t command, const std::string& name) {
-  constexpr int most_looks = 1000;
-  constexpr std::uint64_t pause_ms = 5;
-  for (int i = 0; i < most_looks; ++i) {
-    auto folder = read_group_places(command).unified;
-    if (folder && folder->ends_with("/" + name)) return folder;
-    sleep_ms(pause_ms);
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ControlGroup>> make_scope(pid_t command, std::optional<Bytes> limit) {
   const std::string name = make_group_name() + ".scope";
   HEADROOM_TRY(ScopeHolder holder, ScopeHolder::start());
-  HEADROOM_CHECK(start_scope(name, {command, holder.pid()}, limit));
-  const auto folder = wait_for_scope(command, name);
-  if (!folder)
-    return Error{Errc::io, fmt::format("systemd has not put the command into {}", name),
-                 "systemctl status " + name};
+  HEADROOM_CHECK(
+      start_scope({name, "A command that headroom supervises", {command, holder.pid()}, limit}));
+  HEADROOM_CHECK(wait_for_scope(command, name));
+  const auto folder = read_group_places(command).unified;
+  if (!folder || !folder->ends_with("/" + name))
+    return Error{Errc::unsupported, fmt::format("{} is not a group of version 2", name), ""};
   return std::make_unique<Scope>(*folder, std::move(holder));
 }
 
