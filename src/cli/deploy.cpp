@@ -89,8 +89,14 @@ void complete(service::DeployOrder& order, const Context& context) {
   };
 }
 
-int exit_code_of(deploy::Outcome outcome) {
-  const bool is_well = outcome == deploy::Outcome::committed || outcome == deploy::Outcome::planned;
+// What was to be finished is well finished either way: the unit that does it at boot must not be
+// told to have failed where it did its work.
+int exit_code_of(const deploy::DeployReport& report, bool finishes) {
+  using deploy::Outcome;
+  const bool is_back =
+      finishes && report.outcome == Outcome::rolled_back && report.restored.value_or(true);
+  const bool is_well =
+      is_back || report.outcome == Outcome::committed || report.outcome == Outcome::planned;
   return is_well ? exit_ok : exit_findings;
 }
 
@@ -115,7 +121,7 @@ int run_deployment(const DeployCommand& command, const Context& context) {
   } else {
     context.printer.print(report::to_text(report, style_of_stdout()));
   }
-  return exit_code_of(report.outcome);
+  return exit_code_of(report, command.finish);
 }
 
 // What is under way, or was last, of every service.
@@ -198,7 +204,8 @@ void add_deploy(CLI::App& app, Context& context) {
   command->add_flag("--json", options->json, "For programs: schema headroom.deploy/1");
   command->footer(
       "Exit: 0 committed (without --apply: it would pass the gate), 1 refused or rolled back, 2 a "
-      "mistake in the file, 3 could not look, no rights, or another deployment of it runs.");
+      "mistake in the file, 3 could not look, no rights, or another deployment of it runs. With "
+      "--finish also 0 where the old configuration is back and proved.");
   command->callback([options, &context] { context.exit_code = run_deploy(*options, context); });
 }
 

@@ -76,8 +76,11 @@ Status Deployment::make_hands(const deploy::ServiceSpec& spec, const std::string
   HEADROOM_TRY(hands_.service, make_service(spec.service, {folder, order_.environment,
                                                            places_.output_file(), hands_.own}));
   HEADROOM_TRY(hands_.engine, ServiceChange::open(files_, order_.state, spec.service.name));
-  hands_.boot_unit =
-      BootUnit::make(files_, {spec.service.name, file, order_.program, order_.state});
+  const std::string units = spec.service.user ? find_user_units(order_.environment) : "";
+  if (!spec.service.user || !units.empty()) {
+    hands_.boot_unit =
+        BootUnit::make(files_, {spec.service.name, file, order_.program, order_.state, units});
+  }
   return Done{};
 }
 
