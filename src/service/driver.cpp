@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "machine/clock.h"
+#include "machine/services/units.h"
 
 namespace headroom::service {
 namespace {
@@ -36,7 +37,7 @@ Result<deploy::DeployReport> Driver::run(const deploy::Event& first) {
   feed(first);
   while (!report_ && !failed_) {
     if (const auto signal = signals_.take()) {
-      feed(deploy::event::Signal{*signal});
+      take_signal(*signal);
     } else if (!events_.empty()) {
       const deploy::Event event = std::move(events_.front());
       events_.pop_front();
@@ -47,6 +48,18 @@ Result<deploy::DeployReport> Driver::run(const deploy::Event& first) {
   }
   if (failed_) return *std::move(failed_);
   return *std::move(report_);
+}
+
+// A manager that is ending starts nothing any more, so the way back would end at its first step. It
+// is as if the power went: the unit for that is there.
+void Driver::take_signal(const std::string& name) {
+  const bool can_wait = shop_.boot_unit != nullptr && deploy::needs_finishing(deployer_.record());
+  if (!can_wait || !machine::is_going_down(shop_.spec.service.user))
+    return feed(deploy::event::Signal{name});
+  failed_ = Error{Errc::busy,
+                  "expected time to put the old configuration back, and systemd is going down: the "
+                  "next boot does it",
+                  "headroom deploy --status"};
 }
 
 void Driver::feed(const deploy::Event& event) {

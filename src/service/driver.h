@@ -47,11 +47,13 @@ class Driver {
  public:
   Driver(Workshop workshop, deploy::Deployer deployer);
 
-  // To the end: the report. Fails where the gate could not be asked; nothing was touched then.
+  // To the end: the report. Fails where the gate could not be asked: nothing was touched then; and
+  // with busy where the system goes down: what was begun is finished at the next boot.
   Result<deploy::DeployReport> run(const deploy::Event& first);
 
  private:
   void feed(const deploy::Event& event);
+  void take_signal(const std::string& name);
   // False: the rest of the list is not to be done.
   bool perform(const deploy::Action& action);
   void wait_a_little();

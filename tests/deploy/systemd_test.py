@@ -176,6 +176,19 @@ def next_start_of_the_manager(check, manager, binaries):
         check.true("killed: nothing is left", not wants.is_symlink())
 
 
+def the_manager_ends(check, manager, binaries):
+    """A manager that goes down starts nothing any more: nothing is put back, and the unit for that stays."""
+    unit = manager.units / "headroom-deploy-photos.service"
+    with Unit(manager, binaries, "good", edits=[("seconds = 3", "seconds = 600")]) as photos:
+        pid, terminal = begin(photos, DBUS_SYSTEM_BUS_ADDRESS=os.environ["DBUS_SESSION_BUS_ADDRESS"])
+        manager.children[-1].terminate()  # Ends what is in its scopes, and with dbus.socket its bus.
+        said = read_to_end(terminal).decode()
+        os.waitpid(pid, 0)
+        check.true("the manager ends: it says so", "going down" in said, said)
+        check.equal("the manager ends: the record", photos.record()["stage"], "watching")
+        check.true("the manager ends: the unit stays", unit.exists())
+
+
 def main():
     if os.geteuid() != 0:
         skip("it takes root to have a mount namespace")
@@ -207,6 +220,7 @@ def main():
             check.equal("a setting of the unit: systemd has it", shown.strip(), "Environment=SHOWN=1")
         own_scope(check, manager, binaries)
         next_start_of_the_manager(check, manager, binaries)
+        the_manager_ends(check, manager, binaries)  # The last one: it takes the manager.
     finally:
         manager.end()
     for one in check.wrong:

@@ -38,7 +38,7 @@ class Reply {
 Result<std::unique_ptr<UnitBus>> UnitBus::open(bool user) {
   HEADROOM_TRY(const Libsystemd systemd, Libsystemd::load());
   void* bus = nullptr;
-  const int opened = user ? systemd.open_user(&bus) : systemd.open_system(&bus);
+  const int opened = systemd.open_manager(user, &bus);
   if (opened >= 0) return std::unique_ptr<UnitBus>(new UnitBus(systemd, bus));
   Error error = os_error(-opened, user ? "speaking to the user's service manager"
                                        : "speaking to the system's service manager");
@@ -163,6 +163,18 @@ Result<UnitState> UnitBus::state(const std::string& unit) {
   state.exit_status = number<std::int32_t>(path, "ExecMainStatus", 'i');
   state.main_started_us = number<std::uint64_t>(path, "ExecMainStartTimestampMonotonic", 't');
   return state;
+}
+
+bool UnitBus::is_stopping() {
+  return text(manager_path, manager, "SystemState") == "stopping";
+}
+
+bool is_going_down(bool user) {
+  const auto stops = [](bool of_user) {
+    auto bus = UnitBus::open(of_user);
+    return bus && (*bus)->is_stopping();
+  };
+  return stops(false) || (user && stops(true));
 }
 
 }  // namespace headroom::machine

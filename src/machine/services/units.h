@@ -46,6 +46,8 @@ class UnitBus {
   Status kill(const std::string& unit, int signal);
   Status forget_failure(const std::string& unit);
   Result<UnitState> state(const std::string& unit);
+  // Whether the manager is ending, and starts nothing any more.
+  bool is_stopping();
 
  private:
   UnitBus(const Libsystemd& systemd, void* bus) : systemd_(systemd), bus_(bus) {}
@@ -58,6 +60,9 @@ class UnitBus {
   Libsystemd systemd_;
   void* bus_;
 };
+
+// Whether the system is going down or, with `user`, this user's manager. No where nobody says so.
+bool is_going_down(bool user);
 
 struct UnitServiceOptions {
   std::string unit;  // "photos-ml.service".

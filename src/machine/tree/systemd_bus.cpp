@@ -55,8 +55,7 @@ Status start_scope(const ScopeRequest& request) {
   const auto systemd = Libsystemd::load();
   if (!systemd) return not_there(systemd.error().message);
   void* opened = nullptr;
-  const int failure =
-      ::geteuid() == 0 ? systemd->open_system(&opened) : systemd->open_user(&opened);
+  const int failure = systemd->open_manager(::geteuid() != 0, &opened);
   if (failure < 0) return os_error(-failure, doing);
   const std::unique_ptr<void, void* (*)(void*)> bus(opened, systemd->flush_close_unref);
   Libsystemd::BusError error;
