@@ -46,10 +46,11 @@ std::string state_folder_of(const Context& context) {
   return state_folder(context);
 }
 
-std::vector<std::string> words_without_apply(const Context& context) {
+// What a person types to look at it again.
+std::vector<std::string> words_without_acting(const Context& context) {
   std::vector<std::string> words;
   for (const std::string& word : context.words) {
-    if (word != "--apply") words.push_back(word);
+    if (word != "--apply" && word != "--finish") words.push_back(word);
   }
   return words;
 }
@@ -82,7 +83,7 @@ void complete(service::DeployOrder& order, const Context& context) {
   order.program = folder ? *folder + "/headroom" : "";
   order.environment = variables_of(context);
   order.surroundings = make_surroundings(context, "", order.root == "/");
-  order.words = words_without_apply(context);
+  order.words = words_without_acting(context);
   order.say = [&context](const std::string& text, const std::string& next) {
     context.printer.note(text);
     if (!next.empty()) context.printer.say("  next: " + next + "\n");

@@ -26,7 +26,7 @@ struct DeployOrder {
   std::string program;                   // headroom itself, absolute.
   std::vector<std::string> environment;  // NAME=VALUE, for the service's commands.
   probe::Surroundings surroundings;
-  std::vector<std::string> words;  // The command line as typed, without --apply.
+  std::vector<std::string> words;  // The command line as typed, without --apply and --finish.
   bool apply = false;
   bool force = false;
   bool only_finish = false;  // What an earlier one left, and nothing else.
