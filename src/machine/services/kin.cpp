@@ -36,17 +36,26 @@ Kin::Kin(std::string variable, std::shared_ptr<const OwnCommands> own)
   // Children that we have already are about something else: who tidies up after us, for instance.
   const auto all = list_processes();
   if (!all) return;
+  std::map<std::uint64_t, std::uint64_t> parents;
   for (const ListedProcess& one : *all) {
+    parents[one.pid] = one.parent;
     if (one.parent == own_) strangers_.insert({one.pid, one.started});
   }
+  for (std::uint64_t pid = own_; pid != 0 && ancestors_.insert(pid).second;)
+    pid = parents.contains(pid) ? parents[pid] : 0;
+}
+
+void Kin::add(const ListedProcess& process) {
+  if (!has_ended(process)) added_.insert({process.pid, process.started});
 }
 
 // Parents are mostly older than their children and come first; look() repeats it for the others.
 bool Kin::belongs(const ListedProcess& one, const std::map<std::uint64_t, Name>& by_pid,
                   const std::map<Name, Member>& found) {
   const Name name{one.pid, one.started};
-  if (one.pid == own_ || commands_->pids.contains(one.pid)) return false;
-  if (members_.contains(name) || added_.contains(one.pid)) return true;
+  if (ancestors_.contains(one.pid) || commands_->pids.contains(one.pid)) return false;
+  if (told_.contains(name)) return false;
+  if (members_.contains(name) || added_.contains(name)) return true;
   const auto parent = by_pid.find(one.parent);
   if (parent != by_pid.end() && found.contains(parent->second)) return true;
   if (strangers_.contains(name)) return false;
@@ -121,7 +130,7 @@ Result<KinLook> Kin::look() {
                          : command_line_of(member.process.pid, member.process.name);
     if (ended && known != before.end()) member.is_root = known->second.is_root;
     if (auto end = end_of(member, &member.process)) {
-      strangers_.insert(name);  // Until its parent asks for it, it would be told of again.
+      told_.insert(name);
       look.ended.push_back(*std::move(end));
       continue;
     }

@@ -51,8 +51,9 @@ class Kin {
   Kin(std::string variable, std::shared_ptr<const OwnCommands> own);
 
   const std::string& variable() const { return variable_; }
-  // One that is, whoever started it, with what comes from it.
-  void add(std::uint64_t pid) { added_.insert(pid); }
+  // One that is, whoever started it, with what comes from it. Nothing happens where it has ended,
+  // and where this process comes from it.
+  void add(const ListedProcess& process);
 
   // Also asks every process that became our child how it ended, so that it is really gone.
   Result<KinLook> look();
@@ -76,7 +77,9 @@ class Kin {
   std::string variable_;
   std::shared_ptr<const OwnCommands> commands_;
   std::uint64_t own_;
-  std::set<std::uint64_t> added_;
+  std::set<std::uint64_t> ancestors_;  // Of this process: no service, or ending it would end us.
+  std::set<Name> added_;
+  std::set<Name> told_;  // Of their end. Until their parents ask for them, they are still listed.
   std::map<Name, Member> members_;
   std::set<Name> strangers_;    // Looked at, and without the variable.
   std::vector<KinEnd> missed_;  // Workers that ended, nobody knows how, and were not started again.

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "base/text.h"
 #include "machine/each_entry.h"
 #include "machine/os_error.h"
+#include "machine/services/held_signals.h"
 #include "machine/services/proc_file.h"
 
 namespace headroom::machine {
@@ -39,6 +41,24 @@ std::optional<ListedProcess> parse_process_stat(const std::string& text, std::ui
   const bool has_ended = it.state == 'Z' || it.state == 'X';
   if (has_ended && fields.size() > 52 - first) it.wait_status = static_cast<int>(number(52));
   return it;
+}
+
+std::optional<ListedProcess> read_process(std::uint64_t pid) {
+  const auto text = read_proc_file(fmt::format("/proc/{}/stat", pid));
+  if (!text) return std::nullopt;
+  return parse_process_stat(*text, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)),
+                            static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
+}
+
+// The kernel counts from the boot, suspensions included.
+std::int64_t started_at_ms(const ListedProcess& process) {
+  timespec since_boot{};
+  ::clock_gettime(CLOCK_BOOTTIME, &since_boot);
+  const std::int64_t now_ms =
+      static_cast<std::int64_t>(since_boot.tv_sec) * 1000 + since_boot.tv_nsec / 1'000'000;
+  const auto ticks_per_s = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  const auto started_ms = static_cast<std::int64_t>(process.started * 1000 / ticks_per_s);
+  return time_of_day_ms() - (now_ms - started_ms);
 }
 
 Result<std::vector<ListedProcess>> list_processes() {

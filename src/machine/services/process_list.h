@@ -32,6 +32,12 @@ std::optional<ListedProcess> parse_process_stat(const std::string& text, std::ui
 // Those that can be seen, by their numbers.
 Result<std::vector<ListedProcess>> list_processes();
 
+// One of them; nothing where there is none of this number.
+std::optional<ListedProcess> read_process(std::uint64_t pid);
+
+// When it was started: milliseconds since 1970, by the clock as it is set now.
+std::int64_t started_at_ms(const ListedProcess& process);
+
 // Whether the process was started with this variable, "NAME=VALUE", as far as this user may know.
 bool has_variable(std::uint64_t pid, const std::string& variable);
 
