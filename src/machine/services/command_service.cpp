@@ -21,7 +21,9 @@
 namespace headroom::machine {
 namespace {
 
-constexpr std::uint64_t ask_timeout_ms = 30'000;   // Of `status` and `logs`.
+constexpr std::uint64_t ask_timeout_ms = 30'000;  // Of `status`.
+constexpr std::uint64_t log_timeout_ms = 3'000;   // Of `logs`: the service is down meanwhile.
+constexpr std::size_t log_mark_size = 4096;
 constexpr std::uint64_t stop_timeout_ms = 60'000;  // Of `stop`, and of its processes after it.
 constexpr std::uint64_t longest_output = std::uint64_t{16} << 20U;
 constexpr std::uint64_t end_timeout_ms = 10'000;  // From SIGTERM to SIGKILL.
@@ -100,9 +102,14 @@ class CommandService : public Service {
     // Whoever writes to it appends, and goes on at its new end.
     if (output_size() > longest_output) (void)::truncate(options_.output_file.c_str(), 0);
     output_before_ = output_size();
-    log_before_.clear();
+    log_before_size_ = 0;
+    log_mark_.clear();
     if (options_.logs.empty()) return;
-    if (auto said = call(options_.logs, ask_timeout_ms)) log_before_ = std::move(said->output);
+    if (auto said = read_logs()) {
+      log_before_size_ = said->written;
+      log_mark_ =
+          said->output.substr(said->output.size() - std::min(said->output.size(), log_mark_size));
+    }
   }
 
   ServiceSample sample() override;
@@ -135,7 +142,8 @@ class CommandService : public Service {
                                static_cast<double>(timeout_ms) / 1000),
                    ""};
     }
-    return CallResult{running->status(), std::move(running->output()), running->errors()};
+    return CallResult{running->status(), std::move(running->output()), running->errors(),
+                      running->written()};
   }
 
   Result<KinLook> look_on() {
@@ -148,9 +156,21 @@ class CommandService : public Service {
     if (options_.pidfile.empty()) return;
     const auto text = read_proc_file(options_.pidfile);
     const auto pid = text ? parse_u64(trim(*text)) : std::nullopt;
-    if (pid && *pid > 1) kin_.add(*pid);
+    const auto process = pid && *pid > 1 ? read_process(*pid) : std::nullopt;
+    if (process && !is_younger_than_pidfile(*process)) kin_.add(*process);
+  }
+  // Its number was given to somebody else, after whoever wrote the file had ended.
+  bool is_younger_than_pidfile(const ListedProcess& process) const {
+    constexpr std::int64_t slack_ms = 2000;  // Of the clocks: the kernel's ticks, a file's time.
+    struct stat file {};
+    if (::stat(options_.pidfile.c_str(), &file) != 0) return true;
+    const std::int64_t written_ms =
+        static_cast<std::int64_t>(file.st_mtim.tv_sec) * 1000 + file.st_mtim.tv_nsec / 1'000'000;
+    return started_at_ms(process) > written_ms + slack_ms;
   }
 
+  Result<CallResult> read_logs();
+  std::string new_part(CallResult said) const;
   void note(const KinEnd& end);
   bool was_full_lately(std::uint64_t pid) const;
   Status end_rest(bool gently);
@@ -183,7 +203,8 @@ class CommandService : public Service {
   std::map<std::uint64_t, std::uint64_t> nearly_full_;  // When each was last seen so, by its pid.
   std::uint64_t ended_full_ = 0;
   std::uint64_t output_before_ = 0;
-  std::string log_before_;
+  std::uint64_t log_before_size_ = 0;
+  std::string log_mark_;  // The end of what `logs` printed then.
 };
 
 ServiceDeath death_of(const KinEnd& end, bool main) {
@@ -245,10 +266,31 @@ ServiceSample CommandService::sample() {
 // that `start` left it.
 Result<std::string> CommandService::log() {
   if (options_.logs.empty()) return output_since(output_before_);
-  HEADROOM_TRY(const auto said, call(options_.logs, ask_timeout_ms));
-  const bool goes_on = said.output.starts_with(log_before_);
-  return output_since(output_before_) +
-         (goes_on ? said.output.substr(log_before_.size()) : said.output);
+  HEADROOM_TRY(auto said, read_logs());
+  return output_since(output_before_) + new_part(std::move(said));
+}
+
+// What was not there when it was observed; all of it if it does not go on from there, because the
+// log was rotated for instance.
+std::string CommandService::new_part(CallResult said) const {
+  if (said.written < log_before_size_) return std::move(said.output);
+  const std::uint64_t fresh = said.written - log_before_size_;
+  if (fresh > said.output.size()) return std::move(said.output);
+  const std::size_t begin = said.output.size() - static_cast<std::size_t>(fresh);
+  const std::string_view before = std::string_view(said.output).substr(0, begin);
+  return before.ends_with(log_mark_) ? said.output.substr(begin) : std::move(said.output);
+}
+
+// A command that prints the log and goes on waiting for more is ended after its time; what it has
+// printed by then counts.
+Result<CallResult> CommandService::read_logs() {
+  ProgramCall program = call_of(options_.logs, std::string(own_command_variable));
+  program.keeps_end = true;
+  HEADROOM_TRY(const auto running, RunningProgram::start(program));
+  const std::uint64_t deadline = monotonic_ns() + log_timeout_ms * 1'000'000;
+  while (!running->wait(20) && monotonic_ns() < deadline) HEADROOM_CHECK(look_on());
+  return CallResult{running->status(), std::move(running->output()), running->errors(),
+                    running->written()};
 }
 
 Status CommandService::end_rest(bool gently) {

@@ -2,6 +2,7 @@
 // A service of plain commands, with real processes: daemons, crashes, and what outlives us.
 #include "machine/services/command_service.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,6 +10,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <ctime>
 
 #include "machine/clock.h"
 #include "machine/services/process_list.h"
@@ -215,6 +218,71 @@ TEST_F(Commands, a_start_that_does_not_return_is_ended) {
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().code, Errc::busy);
   EXPECT_TRUE(other->stop(0));
+}
+
+// PID 1 of a container asks for nobody, so what ended there stays in the list of processes.
+TEST_F(Commands, an_end_that_nobody_asks_for_is_told_once) {
+  CommandServiceOptions options;
+  options.name = "toy";
+  options.folder = folder_.path();
+  options.environment = {"PATH=/usr/bin:/bin"};
+  options.status = {"true"};
+  options.pidfile = folder_.path() + "/pid";
+  const std::string script = "sleep 1000 & echo $! > " + options.pidfile + "; exec sleep 1000";
+  const pid_t holder = ::fork();
+  if (holder == 0) {
+    ::execlp("sh", "sh", "-c", script.c_str(), nullptr);
+    ::_exit(127);
+  }
+  const auto other = make_command_service(options);
+  const std::uint64_t deadline = monotonic_ns() + long_ms * 1'000'000;
+  while (other->sample().pids.empty() && monotonic_ns() < deadline) sleep_ms(10);
+  other->observe();
+  const auto pid = read_file(options.pidfile);
+  ASSERT_TRUE(pid);
+  ASSERT_EQ(::kill(std::stoi(*pid), SIGKILL), 0);
+  std::size_t deaths = 0;
+  while (deaths == 0 && monotonic_ns() < deadline) deaths += other->sample().deaths.size();
+  for (int i = 0; i < 5; ++i) deaths += other->sample().deaths.size();
+  EXPECT_EQ(deaths, 1U);
+  ::kill(holder, SIGKILL);
+  ::waitpid(holder, nullptr, 0);
+}
+
+TEST_F(Commands, a_number_that_was_given_to_somebody_else_is_not_the_service) {
+  CommandServiceOptions options;
+  options.name = "toy";
+  options.folder = folder_.path();
+  options.environment = {"PATH=/usr/bin:/bin"};
+  options.status = {"false"};
+  options.stop = {"true"};
+  options.pidfile = folder_.path() + "/pid";
+  const pid_t stranger = ::fork();
+  if (stranger == 0) {
+    ::execlp("sleep", "sleep", "1000", nullptr);
+    ::_exit(127);
+  }
+  ASSERT_TRUE(write_file_atomic(options.pidfile, std::to_string(stranger) + "\n"));
+  const timespec long_ago[2] = {{1000, 0}, {1000, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, options.pidfile.c_str(), long_ago, 0), 0);
+  const auto other = make_command_service(options);
+  EXPECT_THAT(other->sample().pids, IsEmpty());
+  EXPECT_TRUE(other->stop(0));
+  EXPECT_EQ(::waitpid(stranger, nullptr, WNOHANG), 0) << "it was ended";
+  ::kill(stranger, SIGKILL);
+  ::waitpid(stranger, nullptr, 0);
+}
+
+// More than is kept of it was there before.
+TEST_F(Commands, what_is_new_is_found_behind_a_long_log) {
+  make("exec sleep 1000");
+  const std::string log = folder_.path() + "/log";
+  ASSERT_TRUE(write_file_atomic(log, std::string(std::size_t{40} << 20U, 'x') + "\n"));
+  service_->observe();
+  ASSERT_EQ(std::system(("echo new line >> " + log).c_str()), 0);
+  EXPECT_EQ(*service_->log(), "new line\n");
+  ASSERT_TRUE(write_file_atomic(log, "rotated\n"));
+  EXPECT_EQ(*service_->log(), "rotated\n");
 }
 
 // Another call of ours, after one that was killed: it knows the service by the variable alone.

@@ -91,29 +91,34 @@ pid_t spawn(const ProgramCall& call, int output, int errors) {
   return spawning.start("./" + name, call);
 }
 
-// True when there will be no more.
-bool drain_one(int from, std::string& to, std::size_t limit, bool keep_end) {
+// Counts what it reads. True when there will be no more. Whoever writes without a pause does not
+// keep us here.
+bool drain_one(int from, std::string& to, std::size_t limit, bool keep_end, std::uint64_t& read) {
+  constexpr int pieces_at_once = 64;
   std::array<char, 65536> piece;
-  for (;;) {
+  for (int i = 0; i < pieces_at_once; ++i) {
     const ssize_t count = ::read(from, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return errno != EAGAIN;
     if (count == 0) return true;
     const auto bytes = static_cast<std::size_t>(count);
+    read += bytes;
     to.append(piece.data(), keep_end ? bytes : std::min(bytes, limit - to.size()));
     if (keep_end && to.size() > 2 * limit) to.erase(0, to.size() - limit);
   }
+  return false;
 }
 
 }  // namespace
 
 RunningProgram::RunningProgram(pid_t pid, Descriptor output, Descriptor errors,
-                               std::shared_ptr<OwnCommands> own)
+                               const ProgramCall& call)
     : pid_(pid),
-      own_(std::move(own)),
+      own_(call.own),
       ends_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
       output_end_(std::move(output)),
-      errors_end_(std::move(errors)) {
+      errors_end_(std::move(errors)),
+      keeps_end_(call.keeps_end) {
   if (own_) own_->pids.insert(static_cast<std::uint64_t>(pid_));
 }
 
@@ -145,13 +150,15 @@ Result<std::unique_ptr<RunningProgram>> RunningProgram::start(const ProgramCall&
   }
   if (child < 0) return os_error(-child, doing);
   return std::unique_ptr<RunningProgram>(
-      new RunningProgram(child, std::move(output.reads), std::move(errors.reads), call.own));
+      new RunningProgram(child, std::move(output.reads), std::move(errors.reads), call));
 }
 
 void RunningProgram::drain() {
-  if (output_end_.get() >= 0 && drain_one(output_end_.get(), output_, longest_body, false))
+  if (output_end_.get() >= 0 &&
+      drain_one(output_end_.get(), output_, longest_body, keeps_end_, written_))
     output_end_ = Descriptor();
-  if (errors_end_.get() >= 0 && drain_one(errors_end_.get(), errors_, kept_errors, true))
+  std::uint64_t said = 0;
+  if (errors_end_.get() >= 0 && drain_one(errors_end_.get(), errors_, kept_errors, true, said))
     errors_end_ = Descriptor();
 }
 
@@ -191,7 +198,8 @@ Result<CallResult> call_program(const ProgramCall& call, std::uint64_t timeout_m
                              static_cast<double>(timeout_ms) / 1000),
                  ""};
   }
-  return CallResult{program->status(), std::move(program->output()), program->errors()};
+  return CallResult{program->status(), std::move(program->output()), program->errors(),
+                    program->written()};
 }
 
 }  // namespace headroom::machine

@@ -32,6 +32,8 @@ struct ProgramCall {
   // write on after us.
   std::string output_file;
   std::shared_ptr<OwnCommands> own;  // It is entered there while it runs; may be null.
+  // Of what is kept here, the end rather than the beginning where it is longer than `longest_body`.
+  bool keeps_end = false;
 };
 
 // One thread.
@@ -52,9 +54,11 @@ class RunningProgram {
   // What it wrote to its standard output, at most `longest_body`; and the end of its errors.
   std::string& output() { return output_; }
   const std::string& errors() const { return errors_; }
+  // How much it wrote to its standard output, kept or not.
+  std::uint64_t written() const { return written_; }
 
  private:
-  RunningProgram(pid_t pid, Descriptor output, Descriptor errors, std::shared_ptr<OwnCommands> own);
+  RunningProgram(pid_t pid, Descriptor output, Descriptor errors, const ProgramCall& call);
   void drain();
   bool reap();
   void leave();
@@ -63,6 +67,8 @@ class RunningProgram {
   std::shared_ptr<OwnCommands> own_;
   Descriptor ends_, output_end_, errors_end_;
   std::string output_, errors_;
+  bool keeps_end_;
+  std::uint64_t written_ = 0;
   bool has_ended_ = false;
   int status_ = 0;
 };
@@ -71,6 +77,7 @@ class RunningProgram {
 struct CallResult {
   int status = 0;
   std::string output, errors;
+  std::uint64_t written = 0;  // To its standard output, kept or not.
 };
 Result<CallResult> call_program(const ProgramCall& call, std::uint64_t timeout_ms);
 
