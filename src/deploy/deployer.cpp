@@ -143,7 +143,7 @@ void Deployer::Machine::on(const event::Tick&) {
       deadline_.reset();
       return health_is_late();
     }
-    if (phase_ == Phase::watch) return commit();
+    if (phase_ == Phase::watch) return end_watch();
   }
   if (!probe_at_ || now_ < *probe_at_) return;
   probe_at_.reset();

@@ -81,9 +81,12 @@ class Deployer::Machine {
   void candidate_health(const event::HealthSeen& seen);
   void watched_health(const event::HealthSeen& seen);
   void candidate_smoke(const event::SmokeEnded& ended);
+  void await_start();
+  bool waits_for_others() const;
   bool smoke_again();
   void begin_smoke();
   void begin_watch();
+  void end_watch();
   void stays_down();
   void health_is_late();
 
@@ -153,6 +156,7 @@ class Deployer::Machine {
   std::optional<event::SmokeEnded> held_smoke_;  // It ended while the log was read.
   bool commits_ = false;           // It was decided before; it only has to come up once more.
   std::string ends_by_;            // The signal that waits for a step to end.
+  bool is_watched_out_ = false;    // Its time is over; the last health request is not well yet.
   std::optional<Time> bad_since_;  // In the watch: the first of the health requests that failed.
   std::optional<supervisor::GrowthWatch> growth_;
   Phase interrupted_ = Phase::watch;  // What diagnosing goes on with.

@@ -46,6 +46,7 @@ void Deployer::Machine::on(const event::Sample& sample) {
     seen_.alarms.push_back(alarm);
   }
   const bool judges = phase_ == Phase::health || phase_ == Phase::smoke || phase_ == Phase::watch;
+  if (waits_for_others()) return;
   if (judges && needs_log(spec_, seen_)) judge_now();
 }
 
@@ -70,14 +71,18 @@ void Deployer::Machine::note_main(const event::Sample& sample) {
   if (sample.main.empty() || sample.main == main_) return;
   if (!main_.empty() && phase_ != Phase::starting) {
     if (main_failed_) {
+      await_start();
       note("its manager started it again");
     } else {
       restarted_elsewhere_ = true;
+      await_start();
       note("somebody else restarted it");
       say("somebody else restarted " + spec_.service.name + "; it is asked again");
     }
   }
   main_ = sample.main;
+  // The first sample that names it may be the one that tells of its end.
+  if (!sample.running) return;
   main_failed_ = false;
   clean_end_.reset();
 }
@@ -86,10 +91,26 @@ void Deployer::Machine::note_end(const event::Sample& sample) {
   if (sample.running || sample.will_restart) {
     down_at_.reset();
   } else if (main_failed_) {
+    down_at_.reset();
     seen_.down = true;
   } else if (phase_ != Phase::starting && !down_at_) {
     down_at_ = now_ + patience_with_others;
   }
+}
+
+// Who starts anew has the time of a start to answer again, but no longer once the watch is over.
+void Deployer::Machine::await_start() {
+  if (is_watched_out_) return;
+  bad_since_.reset();
+  last_answer_ = now_ + std::max(seconds(spec_.health.timeout_s - spec_.watch.hang_s), Time{0});
+  processor_at_answer_.reset();
+}
+
+// The smoke test broke off because the service was told to end. Until it is clear that nobody
+// starts it again, the candidate is not blamed for it.
+bool Deployer::Machine::waits_for_others() const {
+  return phase_ == Phase::smoke && !smokes_ && seen_.smoke && seen_.smoke->fault && down_at_ &&
+         seen_.deaths.size() <= deaths_before_smoke_;
 }
 
 // It is gone without a failure, and nobody started it again.
@@ -99,7 +120,7 @@ void Deployer::Machine::stays_down() {
     return roll_back(std::nullopt, "somebody stopped the service");
   }
   note(describe_end(*clean_end_) + ", though nobody asked it to");
-  note_failure();
+  if (!record_.first_failure) record_.first_failure = now_ - patience_with_others;
   seen_.deaths.push_back(*clean_end_);
   seen_.down = true;
   judge_now();
@@ -151,6 +172,7 @@ void Deployer::Machine::candidate_health(const event::HealthSeen& seen) {
 }
 
 void Deployer::Machine::health_is_late() {
+  if (probing_) seen_.unhealthy = "it was not answered yet";
   const std::string late = fmt::format("not healthy within {} s{}", spec_.health.timeout_s,
                                        seen_.unhealthy.empty() ? "" : ": " + seen_.unhealthy);
   if (phase_ == Phase::back_health) return start_old_again(late);
@@ -208,10 +230,18 @@ void Deployer::Machine::begin_watch() {
   note(fmt::format("watched for {} s", spec_.watch.seconds));
   say(fmt::format("the smoke test passed; watching for {} s", spec_.watch.seconds));
   deadline_ = now_ + seconds(spec_.watch.seconds);
+  is_watched_out_ = false;
   last_answer_ = now_;
   processor_at_answer_ = processor_ms_;
   growth_.reset();
   probe();
+}
+
+// What is silent or gone when the time is over is not kept: it answers once more, or it is judged.
+void Deployer::Machine::end_watch() {
+  deadline_.reset();
+  is_watched_out_ = true;
+  if (!down_at_ && !bad_since_ && !probing_) commit();
 }
 
 void Deployer::Machine::watched_health(const event::HealthSeen& seen) {
@@ -222,6 +252,7 @@ void Deployer::Machine::watched_health(const event::HealthSeen& seen) {
     processor_at_answer_ = processor_ms_;
     bad_since_.reset();
     seen_.unhealthy.clear();
+    if (is_watched_out_ && !down_at_) commit();
     return;
   }
   if (!bad_since_) {
@@ -229,11 +260,13 @@ void Deployer::Machine::watched_health(const event::HealthSeen& seen) {
     note("not healthy: " + seen.detail);
   }
   seen_.unhealthy = seen.detail;
-  if (now_ - last_answer_ < patience) return;
+  // Whether somebody starts it again decides about one that is gone, not its silence.
+  if (down_at_ || now_ - last_answer_ < patience) return;
   if (!record_.first_failure) record_.first_failure = bad_since_;
   (seen.answered ? seen_.turned_bad : seen_.hangs) = true;
   seen_.hang = fmt::format("no good answer to the health request for {} s", spec_.watch.hang_s);
-  if (processor_ms_ && processor_at_answer_) {
+  // It falls where a process has ended.
+  if (processor_ms_ && processor_at_answer_ && *processor_ms_ >= *processor_at_answer_) {
     seen_.hang += fmt::format(", and {:.1f} s of processor time used meanwhile",
                               static_cast<double>(*processor_ms_ - *processor_at_answer_) / 1000);
   }
@@ -258,7 +291,7 @@ void Deployer::Machine::on(const event::Diagnosed& diagnosed) {
   if (phase_ != Phase::diagnosing) return;
   seen_.log = diagnosed.verdict;
   phase_ = interrupted_;
-  if (interrupted_ == Phase::smoke && smoke_again()) return;
+  if (interrupted_ == Phase::smoke && (smoke_again() || waits_for_others())) return;
   const bool broke =
       seen_.smoke && seen_.smoke->fault && seen_.smoke->fault->kind != Fault::Kind::wrong;
   seen_.died_in_smoke =

@@ -170,10 +170,12 @@ void Driver::take_sample(bool at_once) {
   deploy::event::Sample sample = to_sample(seen);
   const bool over_limit = shop_.spec.expect.memory && sample.memory > shop_.spec.expect.memory;
   const bool is_news = at_once || !sample.deaths.empty() || sample.running != was_running_ ||
-                       sample.oom_kills > 0 || !sample.alarms.empty() || over_limit;
+                       sample.main != told_main_ || sample.oom_kills > 0 ||
+                       !sample.alarms.empty() || over_limit;
   was_running_ = sample.running;
   if (!is_news && time - told_ < tells_every) return;
   told_ = time;
+  told_main_ = sample.main;
   answer(std::move(sample));
 }
 

@@ -101,6 +101,7 @@ class Driver {
   deploy::Time looked_{0}, told_{0};
   bool was_running_ = true;
   bool saw_death_ = false;
+  std::string told_main_;  // The main process of the last sample that was told of.
   std::vector<machine::ServiceDeath> replaced_;  // Not told of yet.
 };
 

@@ -172,6 +172,7 @@ void Driver::observe(std::uint64_t start) {
   observes_ = true;
   start_ = start;
   saw_death_ = false;
+  told_main_.clear();
   replaced_.clear();
   kernel_text_.clear();
   kernel_.reset();
