@@ -77,6 +77,40 @@ Result<service::DeployOrder> read_order(const DeployCommand& command) {
   return order;
 }
 
+// As a record names it, whether it is there or not.
+std::string absolute_path(const std::string& file) {
+  if (const auto real = machine::real_path(file)) return *real;
+  const auto here = machine::real_path(".");
+  return file.starts_with('/') || !here ? file : *here + "/" + file;
+}
+
+// The file may have been changed or removed since a deployment of it was killed. What that one was
+// asked to do is kept beside its record, and is enough to finish it. Nothing: none was interrupted.
+std::optional<service::DeployOrder> read_interrupted(const DeployCommand& command,
+                                                     const Context& context) {
+  auto files = machine::WritableFiles::open("/");
+  const std::string state = state_folder_of(context);
+  if (!files || state.empty() || command.root != "/") return std::nullopt;
+  const auto names = service::deployed_services(*files, state);
+  for (const std::string& name : names ? *names : std::vector<std::string>{}) {
+    const service::Places places(*files, state, name);
+    const auto record = places.read_record();
+    if (!record || !*record || !deploy::needs_finishing(**record)) continue;
+    if ((*record)->spec != absolute_path(command.file)) continue;
+    const auto text = places.read_service_file();
+    if (!text) continue;
+    auto spec = deploy::parse_service_spec(*text, command.file);
+    if (!spec) continue;
+    service::DeployOrder order;
+    order.file = (*record)->spec;
+    order.text = *text;
+    order.spec = *std::move(spec);
+    order.only_finish = true;
+    return order;
+  }
+  return std::nullopt;
+}
+
 void complete(service::DeployOrder& order, const Context& context) {
   order.state = state_folder_of(context);
   const auto folder = machine::program_folder();
@@ -103,7 +137,13 @@ int exit_code_of(const deploy::DeployReport& report, bool finishes) {
 
 int run_deployment(const DeployCommand& command, const Context& context) {
   auto order = read_order(command);
-  if (!order) return print_error(context, order.error(), exit_usage);
+  if (!order) {
+    auto interrupted = read_interrupted(command, context);
+    if (!interrupted) return print_error(context, order.error(), exit_usage);
+    context.printer.note(order.error().message +
+                         "; an interrupted deployment of it is finished by the copy that was kept");
+    order = *std::move(interrupted);
+  }
   complete(*order, context);
   if (order->state.empty()) {
     return print_error(

@@ -41,6 +41,11 @@ struct Fault {
 // before, compared where the file says same_answers; null: nothing to compare with.
 std::optional<Fault> judge_answer(const Smoke& smoke, const Answer& answer, const Answer* baseline);
 
+// Where the file says same_answers: whether one configuration gives the same answer each time. If
+// it does not, nothing can be compared with it.
+std::optional<Fault> judge_repetition(const Smoke& smoke, const Answer& answer,
+                                      const Answer& earlier);
+
 // What two answers differ in, by the rules of same_answers: JSON values of the same structure, with
 // numbers at most `tolerance` apart relative to the larger one; anything else byte for byte. Empty:
 // they are the same.

@@ -165,6 +165,17 @@ bool passes(const std::vector<std::string>& devices, std::string_view wanted) {
 }
 
 // Containers see the devices that they are given; units see all, unless a policy closes them.
+GateCheck check_given_devices(const GateInput& input) {
+  const std::string& device = input.missing_devices.front();
+  return refused(
+      "devices",
+      make_cause(
+          "device-missing",
+          fmt::format("The service is to be given {}, and this machine has none", device),
+          "a container with a device that is not there does not start",
+          sentence("take it out of set = { devices = … }, or load the driver that makes it")));
+}
+
 GateCheck check_devices(const GateInput& input) {
   const bool in_container = input.spec.service.kind == ServiceKind::quadlet ||
                             input.spec.service.kind == ServiceKind::compose;
@@ -208,6 +219,7 @@ Gate judge_gate(const GateInput& input) {
   gate.checks.push_back(check_memory(input));
   if (input.predicted_device) gate.checks.push_back(check_device_memory(input));
   gate.checks.push_back(check_disk(input));
+  if (!input.missing_devices.empty()) gate.checks.push_back(check_given_devices(input));
   if (!input.spec.expect.gpu) return gate;
   gate.checks.push_back(check_devices(input));
   if (input.candidate && input.candidate->image) {

@@ -61,6 +61,7 @@ struct GateInput {
   std::optional<Bytes> present_use;   // Of the service as it runs: it is freed by the stop.
   std::vector<Room> rooms;
   std::vector<DeviceAccess> devices;
+  std::vector<std::string> missing_devices;  // That a change gives to the service.
 };
 
 Gate judge_gate(const GateInput& input);

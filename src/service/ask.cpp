@@ -51,6 +51,8 @@ bool SmokeAsk::wait(std::uint64_t wait_ms) {
     const bool broke = one.end == machine::LoadAnswer::End::transport;
     const deploy::Answer answer = to_answer(std::move(one));
     run_.fault = deploy::judge_answer(smoke_, answer, baseline_ ? &*baseline_ : nullptr);
+    if (!run_.fault && is_baseline_ && run_.first)
+      run_.fault = deploy::judge_repetition(smoke_, answer, *run_.first);
     lost_connection_ = lost_connection_ || broke;
     if (run_.fault) {
       load_.reset();
@@ -67,9 +69,19 @@ void SmokeAsk::fail(const std::string& why) {
   run_.fault = deploy::Fault{deploy::Fault::Kind::failed, why, deploy::describe(smoke_), ""};
 }
 
+Result<std::optional<std::string>> read_body(const deploy::Smoke& smoke,
+                                             const std::string& folder) {
+  if (!smoke.request || !smoke.request->body_file) return std::optional<std::string>();
+  const std::string& file = *smoke.request->body_file;
+  auto body = machine::read_file(file.starts_with('/') ? file : folder + "/" + file);
+  if (!body) return std::move(body).error().in("smoke.body_file");
+  return std::optional(*std::move(body));
+}
+
 Result<std::unique_ptr<Asker>> Asker::make(const deploy::ServiceSpec& spec, std::string folder,
                                            std::vector<std::string> environment,
-                                           std::shared_ptr<machine::OwnCommands> own) {
+                                           std::shared_ptr<machine::OwnCommands> own,
+                                           std::optional<std::string> body) {
   std::unique_ptr<Asker> asker(new Asker(spec));
   asker->folder_ = std::move(folder);
   asker->environment_ = std::move(environment);
@@ -86,12 +98,7 @@ Result<std::unique_ptr<Asker>> Asker::make(const deploy::ServiceSpec& spec, std:
   request.headers = asked.headers;
   // A redirection that is expected is not followed.
   request.follow_redirects = spec.smoke.expect_status < 300 || spec.smoke.expect_status >= 400;
-  if (asked.body_file) {
-    const std::string path = asked.body_file->starts_with('/')
-                                 ? *asked.body_file
-                                 : asker->folder_ + "/" + *asked.body_file;
-    HEADROOM_TRY(request.body, machine::read_file(path));
-  }
+  request.body = std::move(body);
   return asker;
 }
 

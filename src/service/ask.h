@@ -20,7 +20,10 @@ namespace headroom::service {
 class SmokeAsk {
  public:
   SmokeAsk(const deploy::Smoke& smoke, const deploy::action::RunSmoke& run)
-      : smoke_(smoke), number_(run.number), baseline_(run.compare_with) {}
+      : smoke_(smoke),
+        number_(run.number),
+        is_baseline_(run.whose == deploy::Whose::baseline),
+        baseline_(run.compare_with) {}
 
   void begin(std::unique_ptr<machine::Load> load) { load_ = std::move(load); }
   // Waits at most so long. True: it is over, by its end, by its first fault, or because it could
@@ -38,21 +41,26 @@ class SmokeAsk {
  private:
   const deploy::Smoke& smoke_;
   std::uint64_t number_;
+  bool is_baseline_;
   std::optional<deploy::Answer> baseline_;
   std::unique_ptr<machine::Load> load_;
   deploy::SmokeRun run_;
   bool lost_connection_ = false;
 };
 
+// The text of smoke.body_file; nothing where none is named. Fails with what is wrong with it.
+Result<std::optional<std::string>> read_body(const deploy::Smoke& smoke, const std::string& folder);
+
 // Asks in the way that SERVICE.toml says. One thread.
 class Asker {
  public:
   // `folder`: of SERVICE.toml. `environment`: of commands. `own`: where they are entered while they
-  // run. `spec` must outlive this. Fails with unsupported where a URL is to be asked and libcurl is
-  // not there, and with what is wrong with smoke.body_file.
+  // run. `body`: of the request. `spec` must outlive this. Fails with unsupported where a URL is to
+  // be asked and libcurl is not there.
   static Result<std::unique_ptr<Asker>> make(const deploy::ServiceSpec& spec, std::string folder,
                                              std::vector<std::string> environment,
-                                             std::shared_ptr<machine::OwnCommands> own);
+                                             std::shared_ptr<machine::OwnCommands> own,
+                                             std::optional<std::string> body);
 
   std::unique_ptr<SmokeAsk> begin_smoke(const deploy::action::RunSmoke& run) const;
   // One probe, with a time-out of its own; null where nothing is to be asked but the port.

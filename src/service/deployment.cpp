@@ -154,7 +154,11 @@ Result<DeployDone> Deployment::resume(const deploy::Record& record) {
   HEADROOM_TRY(const auto spec, deploy::parse_service_spec(text, record.spec));
   HEADROOM_CHECK(make_hands(spec, record.spec));
   const std::string folder = folder_of(record.spec);
-  HEADROOM_TRY(hands_.asker, Asker::make(spec, folder, order_.environment, hands_.own));
+  HEADROOM_TRY(auto body, places_.read_body());
+  if (!body) {
+    HEADROOM_TRY(body, read_body(spec.smoke, folder));
+  }
+  HEADROOM_TRY(hands_.asker, Asker::make(spec, folder, order_.environment, hands_.own, body));
   HEADROOM_CHECK(look());
   HEADROOM_TRY(const auto found,
                hands_.engine->find(record.change_id, record.began.count() / 1000));
@@ -195,6 +199,9 @@ Result<DeployDone> Deployment::begin() {
     if (change.error().code == Errc::no_permission) return change.error();
     return mistake(change.error());
   }
+  const auto body = read_body(order_.spec.smoke, folder);
+  if (!body) return mistake(body.error());
+  if (const Status job = check_job(order_.spec, folder); !job) return mistake(job.error());
   if (!applies) {
     // How much memory it takes now matters to the gate, on this machine.
     if (order_.root == "/") (void)make_hands(order_.spec, order_.file);
@@ -202,11 +209,8 @@ Result<DeployDone> Deployment::begin() {
   }
   HEADROOM_CHECK(check_rights(*change, order_.words));
   HEADROOM_CHECK(make_hands(order_.spec, order_.file));
-  auto asker = Asker::make(order_.spec, folder, order_.environment, hands_.own);
-  if (!asker) {
-    if (asker.error().code == Errc::unsupported) return asker.error();
-    return mistake(asker.error());
-  }
+  auto asker = Asker::make(order_.spec, folder, order_.environment, hands_.own, *body);
+  if (!asker) return asker.error();
   hands_.asker = *std::move(asker);
   HEADROOM_CHECK(places_.make());
   if (!lock_) {
@@ -215,6 +219,7 @@ Result<DeployDone> Deployment::begin() {
   HEADROOM_CHECK(hands_.engine->check_ready());
   leave_session();
   HEADROOM_CHECK(places_.keep_service_file(order_.text));
+  HEADROOM_CHECK(places_.keep_body(*body));
   const GateQuestion gate{order_.spec, folder, order_.state, *change, hands_.service.get()};
   Workshop shop = workshop(order_.spec, gate, *change);
   shop.places = &places_;

@@ -56,15 +56,33 @@ std::vector<deploy::DeviceAccess> read_devices(const MachineLook& machine,
   return devices;
 }
 
-Status predict(const GateQuestion& question, deploy::GateInput& input) {
-  if (!question.spec.expect.job) return Done{};
-  const std::string& job = *question.spec.expect.job;
-  HEADROOM_TRY(const auto loaded,
-               run::load_job(job.starts_with('/') ? job : question.folder + "/" + job));
+// Of the job that the service runs; nothing where none is named.
+Result<std::optional<Bytes>> predict(const deploy::ServiceSpec& spec, const std::string& folder) {
+  if (!spec.expect.job) return std::optional<Bytes>();
+  const std::string& job = *spec.expect.job;
+  HEADROOM_TRY(const auto loaded, run::load_job(job.starts_with('/') ? job : folder + "/" + job));
   HEADROOM_TRY(const auto device, estimate::find_device(loaded.job));
   HEADROOM_TRY(const auto plan, estimate::make_plan(loaded.job, loaded.model, device));
-  input.predicted_device = Bytes{plan.device_bytes};
-  return Done{};
+  return std::optional(Bytes{plan.device_bytes});
+}
+
+// What a container is to be given and this system does not have: then it does not start. Another
+// machine's folder need not hold all of its /dev, and systemd passes over such a line.
+std::vector<std::string> find_missing_devices(const MachineLook& machine,
+                                              const deploy::ServiceSpec& spec) {
+  std::vector<std::string> missing;
+  const bool is_container = spec.service.kind == deploy::ServiceKind::quadlet ||
+                            spec.service.kind == deploy::ServiceKind::compose;
+  if (!is_container || !machine.root.files.is_real()) return missing;
+  for (const deploy::FileChange& change : spec.changes) {
+    if (!change.set) continue;
+    for (const std::string& device : change.set->devices) {
+      const std::string path = device.substr(0, device.find(':'));
+      const bool is_file = path.starts_with("/dev/");
+      if (is_file && !machine.root.files.exists(path)) missing.push_back(path);
+    }
+  }
+  return missing;
 }
 
 // What the changed file says; the last one that says something.
@@ -95,11 +113,27 @@ Result<std::unique_ptr<MachineLook>> look_at_machine(const std::string& root,
   return machine;
 }
 
+Status check_job(const deploy::ServiceSpec& spec, const std::string& folder) {
+  HEADROOM_TRY([[maybe_unused]] const auto predicted, predict(spec, folder));
+  return Done{};
+}
+
 Result<deploy::Gate> judge_machine(const MachineLook& machine, const GateQuestion& question) {
-  deploy::GateInput input{
-      question.spec, machine.facts, machine.diagnosis, machine.tables, {}, {}, {}, {}, {}, {}, {}};
+  deploy::GateInput input{question.spec,
+                          machine.facts,
+                          machine.diagnosis,
+                          machine.tables,
+                          {},
+                          {},
+                          {},
+                          {},
+                          {},
+                          {},
+                          {},
+                          {}};
   input.candidate = read_candidate(question);
-  HEADROOM_CHECK(predict(question, input));
+  HEADROOM_TRY(input.predicted_device, predict(question.spec, question.folder));
+  input.missing_devices = find_missing_devices(machine, question.spec);
   HEADROOM_TRY(const auto files, machine::WritableFiles::open("/"));
   input.rooms = read_rooms(files, question);
   input.devices = read_devices(machine, question.spec);

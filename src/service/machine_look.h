@@ -40,6 +40,9 @@ struct GateQuestion {
   machine::Service* service = nullptr;  // As it runs now; null: it is not of this machine.
 };
 
+// Fails with what is wrong with the job file of expect.job, where there is one.
+Status check_job(const deploy::ServiceSpec& spec, const std::string& folder);
+
 Result<deploy::Gate> judge_machine(const MachineLook& machine, const GateQuestion& question);
 
 }  // namespace headroom::service

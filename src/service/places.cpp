@@ -9,6 +9,8 @@ namespace headroom::service {
 namespace {
 
 constexpr std::size_t longest_file = std::size_t{16} << 20U;
+// It holds an answer of the service, of at most 16 MiB, in which a byte may take six.
+constexpr std::size_t longest_record = std::size_t{256} << 20U;
 
 // For whoever owns the folder alone: answers of a service may be nobody else's business.
 FileAttributes for_owner_of(const FileEntry& folder) {
@@ -45,7 +47,7 @@ Result<std::optional<deploy::Record>> Places::read_record() const {
   const std::string path = folder_ + "/record.json";
   HEADROOM_TRY(const auto entry, files_.look(path));
   if (!entry) return std::optional<deploy::Record>();
-  HEADROOM_TRY(const std::string text, files_.read(path, longest_file));
+  HEADROOM_TRY(const std::string text, files_.read(path, longest_record));
   auto record = deploy::parse_record(text);
   if (!record) return std::move(record).error().in(path);
   return std::optional(*std::move(record));
@@ -61,6 +63,20 @@ Result<std::string> Places::read_service_file() const {
 
 Status Places::keep_service_file(const std::string& text) const {
   return write(folder_ + "/service.toml", text);
+}
+
+Result<std::optional<std::string>> Places::read_body() const {
+  const std::string path = folder_ + "/body";
+  HEADROOM_TRY(const auto entry, files_.look(path));
+  if (!entry) return std::optional<std::string>();
+  HEADROOM_TRY(std::string text, files_.read(path, longest_record));
+  return std::optional(std::move(text));
+}
+
+Status Places::keep_body(const std::optional<std::string>& body) const {
+  if (body) return write(folder_ + "/body", *body);
+  HEADROOM_TRY(const auto entry, files_.look(folder_ + "/body"));
+  return entry ? files_.remove(folder_ + "/body") : Status(Done{});
 }
 
 Result<std::string> Places::write_postmortem(const std::string& now,

@@ -46,6 +46,11 @@ class Places {
   Result<std::string> read_service_file() const;
   Status keep_service_file(const std::string& text) const;
 
+  // The body of its request; nothing where it has none. It is kept because a file of the user's may
+  // be gone when the old configuration is to be proved.
+  Result<std::optional<std::string>> read_body() const;
+  Status keep_body(const std::optional<std::string>& body) const;
+
   // Returns its path.
   Result<std::string> write_postmortem(const std::string& now, const std::string& text) const;
 

@@ -313,6 +313,7 @@ def mistakes(check, binaries):
             code, _, errors = photos.deploy("--apply")
             check.equal(f"{what}: exit code", code, 2)
             check.true(f"{what}: a message", errors.startswith("headroom: "), errors)
+            check.equal(f"{what}, without --apply: exit code", photos.deploy()[0], 2)
         check.equal("mistakes: the file", photos.conf(), before)
         check.equal("mistakes: the service", photos.service("status"), 0)
 

@@ -49,7 +49,7 @@ Settings gpu_settings() {
 }
 
 GateInput input_of(const Machine& on, const ServiceSpec& spec) {
-  return {spec, on.facts, on.diagnosis, tables(), gpu_settings(), {}, {}, {}, {}, {}, {}};
+  return {spec, on.facts, on.diagnosis, tables(), gpu_settings(), {}, {}, {}, {}, {}, {}, {}};
 }
 
 std::string refusal_of(const GateInput& input) {
@@ -106,6 +106,15 @@ TEST(DeployGate, memory_and_disk_that_do_not_suffice_are_refused) {
   input.candidate->memory.reset();
   input.memory_limit.reset();
   EXPECT_EQ(refusal_of(input), "job-too-big");
+}
+
+TEST(DeployGate, a_device_that_is_not_there_is_refused_without_a_gpu_too) {
+  const Machine apu = machine("apu-5600g");
+  ServiceSpec spec = gpu_spec();
+  spec.expect.gpu = false;
+  GateInput input = input_of(apu, spec);
+  input.missing_devices = {"/dev/apex_0"};
+  EXPECT_EQ(refusal_of(input), "device-missing");
 }
 
 TEST(DeployGate, an_image_for_something_else_is_refused) {
