@@ -30,10 +30,25 @@ bool is_one_of(const std::string& text, std::initializer_list<const char*> endin
 std::string quoted(const std::string& text) {
   std::string word = "\"";
   for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      word += fmt::format("\\u{:04x}", byte);
+      continue;
+    }
     if (c == '"' || c == '\\') word += '\\';
     word += c;
   }
   return word + "\"";
+}
+
+// A name as [service] takes it: it becomes part of the names of files.
+std::string service_name(std::string text) {
+  for (char& c : text) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!is_letter && (c < '0' || c > '9') && c != '_' && c != '.') c = '-';
+  }
+  text.erase(0, std::min(text.find_first_not_of(".-"), text.size()));
+  return quoted(text.empty() ? "service" : text.substr(0, 100));
 }
 
 // The [service] table and what is changed.
@@ -45,13 +60,13 @@ std::string service_table(const std::string& what) {
     return fmt::format(
         "[service]\nname = {0}\nkind = \"compose\"\nfile = {1}\nservice = \"ml\"   # its name in "
         "that file\n\n[[change]]\nset = {{ image = \"IMAGE:TAG\" }}\n",
-        quoted(without_ending(name)), quoted(path));
+        service_name(without_ending(name)), quoted(path));
   }
   if (is_one_of(what, {".container"})) {
     return fmt::format(
         "[service]\nname = {0}\nkind = \"quadlet\"\nunit = {1}\nuser = {2}\n\n[[change]]\nfile = "
         "{3}\nset = {{ image = \"IMAGE:TAG\", devices = [\"/dev/kfd\", \"/dev/dri\"] }}\n",
-        quoted(without_ending(name)), quoted(without_ending(name) + ".service"), is_user,
+        service_name(without_ending(name)), quoted(without_ending(name) + ".service"), is_user,
         quoted(path));
   }
   const std::string unit = is_one_of(name, {".service"}) ? name : name + ".service";
@@ -60,7 +75,7 @@ std::string service_table(const std::string& what) {
   return fmt::format(
       "[service]\nname = {0}\nkind = \"systemd\"\nunit = {1}\nuser = {2}\n\n[[change]]\nfile = "
       "{3}\nset = {{ environment = {{ HIP_VISIBLE_DEVICES = \"0\" }} }}\n",
-      quoted(without_ending(unit)), quoted(unit), is_user, quoted(drop_in));
+      service_name(without_ending(unit)), quoted(unit), is_user, quoted(drop_in));
 }
 
 std::string service_file(const std::string& what) {

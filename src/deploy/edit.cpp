@@ -69,7 +69,9 @@ Result<FileKind> kind_of_file(std::string_view file, ServiceKind service) {
   const auto ends = [&](std::string_view suffix) { return file.ends_with(suffix); };
   if (ends(".container")) return FileKind::quadlet;
   if (ends(".service")) return FileKind::unit;
-  if (ends(".conf")) return service == ServiceKind::quadlet ? FileKind::quadlet : FileKind::unit;
+  const bool is_unit = service == ServiceKind::systemd || service == ServiceKind::quadlet;
+  if (ends(".conf") && is_unit)
+    return service == ServiceKind::quadlet ? FileKind::quadlet : FileKind::unit;
   if (ends(".yaml") || ends(".yml")) return FileKind::compose;
   if (service == ServiceKind::compose) return FileKind::compose;
   return Error{

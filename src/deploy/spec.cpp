@@ -81,6 +81,7 @@ void read_health(TableReader table, Health& health) {
   table.read("command", health.command);
   table.read("timeout_s", health.timeout_s, 0.1, longest_s);
   table.refuse_unknown();
+  check_command(table, "command", health.command);
   if (health.url) check_url(table, "url", *health.url);
   if (health.url && !health.command.empty()) {
     table.fail("command", Errc::invalid, "expected url or command, found both",

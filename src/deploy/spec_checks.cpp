@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/document.h"
 #include "base/text.h"
 #include "deploy/json_compare.h"
 
@@ -93,6 +94,19 @@ void check_lines(TableReader& table, std::string_view key, const std::vector<std
 
 }  // namespace
 
+void check_command(TableReader& table, std::string_view key,
+                   const std::vector<std::string>& command) {
+  if (command.empty()) return;
+  const bool has_nul = std::any_of(command.begin(), command.end(), [](const std::string& word) {
+    return word.find('\0') != std::string::npos;
+  });
+  // One text is no command line: nothing here splits it.
+  const Json* value = table.find(key);
+  const bool is_list = value != nullptr && value->is_array();
+  if (!is_list || command.front().empty() || has_nul)
+    table.wrong(key, "a list of words, of which the first is a program");
+}
+
 void check_service(TableReader& table, const ServiceName& service) {
   if (!is_name(service.name)) {
     table.wrong("name", "a name of letters, digits, '.', '_' and '-'");
@@ -109,6 +123,13 @@ void check_service(TableReader& table, const ServiceName& service) {
       {"logs", !service.logs.empty(), {commands}, false},
       {"pidfile", service.pidfile.has_value(), {commands}, false},
   };
+  check_command(table, "start", service.start);
+  check_command(table, "stop", service.stop);
+  check_command(table, "status", service.status);
+  check_command(table, "logs", service.logs);
+  if (service.pidfile && (service.pidfile->empty() || has_control(*service.pidfile)))
+    table.wrong("pidfile", "the name of a file");
+  if (has_control(service.file)) table.wrong("file", "the name of a file");
   const std::string_view kind = to_string(service.kind);
   for (const KeyOfKind& key : keys) {
     if (belongs(key, service.kind) && key.required && !key.given) {
@@ -172,11 +193,16 @@ void check_change(TableReader& table, const FileChange& change) {
     table.fail("", Errc::invalid, "expected with or set, found neither",
                "add with = \"a file beside this one\", or set = { … }");
   }
-  if (change.with && change.with->empty()) table.wrong("with", "the name of a file");
+  if (has_control(change.file) || change.file.ends_with('/'))
+    table.wrong("file", "the name of a file");
+  if (change.with && (change.with->empty() || has_control(*change.with)))
+    table.wrong("with", "the name of a file");
 }
 
 void check_request(TableReader& table, const Request& request) {
   check_url(table, "url", request.url);
+  if (request.body_file && (request.body_file->empty() || has_control(*request.body_file)))
+    table.wrong("body_file", "the name of a file");
   if (!is_token(request.method)) table.wrong("method", "a method of HTTP, such as \"POST\"");
   for (const auto& [name, value] : request.headers) {
     if (is_token(name) && !has_control(value)) continue;
@@ -195,6 +221,7 @@ void refuse_without_url(TableReader& table) {
 }
 
 void check_smoke(TableReader& table, const Smoke& smoke) {
+  check_command(table, "command", smoke.command);
   if (smoke.request && !smoke.command.empty()) {
     table.fail("command", Errc::invalid, "expected url or command, found both",
                "leave one of them out");

@@ -86,6 +86,20 @@ TEST(ServiceSpec, mistakes_are_named_with_their_line_and_key) {
   EXPECT_NE(error_of(""), "");
 }
 
+TEST(ServiceSpec, command_lines_are_lists_that_begin_with_a_program) {
+  const std::string commands = with(smallest, "kind = \"systemd\"\nunit = \"ml.service\"\n",
+                                    "kind = \"commands\"\nstart = [\"a\", \"b\"]\nstop = [\"c\"]\n"
+                                    "status = [\"d\"]\n");
+  ASSERT_TRUE(parse_service_spec(commands, "ml.toml"));
+  for (const std::string wrong : {"\"a b\"", "[\"\"]", "[\"a\", \"\\u0000\"]"}) {
+    EXPECT_THAT(error_of(with(commands, "[\"a\", \"b\"]", wrong)),
+                AllOf(HasSubstr("service.start"), HasSubstr("list of words")))
+        << wrong;
+  }
+  EXPECT_THAT(error_of(with(commands, "stop = ", "pidfile = \"\"\nstop = ")),
+              HasSubstr("service.pidfile"));
+}
+
 TEST(ServiceSpec, urls_that_are_none_are_refused_without_their_secrets) {
   for (const std::string url : {"ftp://h/", "http://", "http://h:0/", "http://h:99999/",
                                 "http:// h/", "127.0.0.1:3003", "http://:80/", "http://[::1/"}) {
