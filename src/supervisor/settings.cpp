@@ -151,9 +151,6 @@ Status CommandTemplate::use_given(const Settings& given) {
   initial_.accumulate = given.accumulate ? given.accumulate : accumulate_.says;
   if (!given.resume.empty()) initial_.resume = given.resume;
   if (micro_.placeholder && !initial_.micro) return no_value(micro_placeholder, "micro=8");
-  if (resume_placeholder_ && initial_.resume.empty()) {
-    return no_value(resume_placeholder, "resume=--resume");
-  }
   if (accumulate_.placeholder && !initial_.accumulate) initial_.accumulate = 1;
   return Done{};
 }

@@ -152,12 +152,18 @@ TEST(CommandTemplate, other_braces_stay_and_fillings_are_not_filled_again) {
 }
 
 TEST(CommandTemplate, a_placeholder_without_a_value_is_a_mistake_but_for_accumulate) {
-  for (const char* line : {"t.sh {micro}", "t.sh {resume}"}) {
+  for (const char* line : {"t.sh {micro}", "t.sh --batch={micro}"}) {
     const auto made = CommandTemplate::make(words_of(line), {}, flags());
     ASSERT_FALSE(made.has_value()) << line;
     EXPECT_THAT(made.error().next, HasSubstr("--settings"));
   }
   EXPECT_EQ(second(make("t.sh {micro} {accumulate}", "micro=8")), "t.sh 4 2");
+}
+
+TEST(CommandTemplate, a_resume_without_a_value_is_nothing_on_every_attempt) {
+  const auto command = make("t.sh {micro} {resume} end", "micro=8");
+  EXPECT_EQ(first(command), "t.sh 8 end");
+  EXPECT_EQ(second(command), "t.sh 4 end");
 }
 
 TEST(CommandTemplate, known_flags_are_found_changed_and_appended) {

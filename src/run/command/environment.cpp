@@ -219,7 +219,16 @@ bool has_nvidia_alone(const KnownMachine& machine) {
 }
 
 Status check_devices(const std::string& list, std::optional<std::size_t> count) {
+  std::vector<std::string_view> seen;
   for (const std::string_view word : split(list, ',')) {
+    // HIP takes the list up to a device that it has already.
+    if (std::find(seen.begin(), seen.end(), word) != seen.end()) {
+      return Error{
+          Errc::invalid,
+          fmt::format("--device: expected each GPU once, found {} twice in \"{}\"", word, list),
+          "name each GPU once"};
+    }
+    seen.push_back(word);
     if (!is_device_word(word)) {
       return Error{Errc::invalid,
                    fmt::format("--device: expected indices or ids of GPUs, found \"{}\"", list),

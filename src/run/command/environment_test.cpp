@@ -79,6 +79,7 @@ TEST_F(Environment, a_device_that_is_not_there_is_refused) {
   EXPECT_FALSE(set_devices("1", {&facts_, &diagnosis_}, environment));
   EXPECT_FALSE(set_devices("", {}, environment));
   EXPECT_FALSE(set_devices("all", {}, environment));
+  EXPECT_FALSE(set_devices("0,0", {}, environment));
   EXPECT_TRUE(set_devices("7", {}, environment));
 }
 
