@@ -12,6 +12,14 @@ constexpr Time candidate_grace{3000};  // From SIGTERM to SIGKILL: it has failed
 constexpr int starts_max = 3;
 constexpr int smokes_max = 3;
 
+// The change engine says a command or, where a person has to look first, a sentence.
+findings::Step what_is_next(const Error& error, const std::string& change_id) {
+  const std::string& next = error.next;
+  if (next.empty()) return findings::command("headroom undo " + change_id);
+  const bool is_command = next.starts_with("headroom ") || next.starts_with("sudo ");
+  return is_command ? findings::command(next) : findings::sentence(next);
+}
+
 }  // namespace
 
 void Deployer::Machine::roll_back(std::optional<findings::Cause> cause, std::string why) {
@@ -63,12 +71,11 @@ void Deployer::Machine::on(const event::NotUndone& failed) {
   if (phase_ != Phase::back_undo) return;
   note("the change could not be undone: " + failed.error.message);
   if (++tries_ <= 1) return act(action::Undo{record_.change_id});
-  std::vector<findings::Step> left;
-  left.push_back(findings::command(failed.error.next.empty() ? "headroom undo " + record_.change_id
-                                                             : failed.error.next));
+  std::vector<findings::Step> left = {what_is_next(failed.error, record_.change_id)};
   if (!options_.start_command.empty()) left.push_back(findings::command(options_.start_command));
-  not_restored("the old configuration could not be put back (" + failed.error.message +
-                   "); the service is stopped",
+  // Behind the first line there may be what differs, of many lines.
+  const std::string why = failed.error.message.substr(0, failed.error.message.find('\n'));
+  not_restored("the old configuration could not be put back (" + why + "); the service is stopped",
                std::move(left));
 }
 

@@ -5,7 +5,9 @@ answer differently each time, or lose the files that their deployment was made o
 
 usage: hostile_test.py BIN_FOLDER
 """
+import json
 import os
+import pathlib
 import subprocess
 import sys
 import time
@@ -101,11 +103,30 @@ def the_files_go(check, binaries):
         check.true("the files go: the file", photos.conf() == before, errors)
 
 
+def somebody_edits(check, binaries):
+    """What somebody changed meanwhile is not overwritten, and what is left to do is said in sentences."""
+    with Photos(binaries, "good", edits=[("seconds = 3", "seconds = 600")]) as photos:
+        one = subprocess.Popen(photos.command("--apply", "--json"), env=photos.environment, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
+        deadline = time.monotonic() + LONG_S
+        while time.monotonic() < deadline and (photos.record() or {}).get("stage") != "watching":
+            time.sleep(0.05)
+        edited = photos.conf() + "# by hand\n"
+        (photos.folder / "photos.conf").write_text(edited, encoding="utf-8")
+        one.terminate()
+        report = json.loads(one.communicate(timeout=LONG_S)[0])
+        check.equal("somebody edits: restored", report["restored"], False)
+        check.equal("somebody edits: the file", photos.conf(), edited)
+        check.true("somebody edits: what is left", report["left"] and "\n" not in "".join(report["left"]), report["left"])
+        text = pathlib.Path(report["postmortem"]).read_text(encoding="utf-8")
+        check.true("somebody edits: a sentence is no command", "`undo that edit" not in text, text)
+
+
 def main():
     check = Checks()
     binaries = os.path.abspath(sys.argv[1])
     wanted = sys.argv[2:]
-    for test in (dies_at_once, leaves_before_the_end, answers_that_vary, the_files_go):
+    for test in (dies_at_once, leaves_before_the_end, answers_that_vary, the_files_go, somebody_edits):
         if not wanted or test.__name__ in wanted:
             test(check, binaries)
     for one in check.wrong:
