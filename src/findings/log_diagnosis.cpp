@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/choice.h"
 #include "findings/causes/conclusions.h"
@@ -51,6 +52,20 @@ void share_what_is_left(double left, std::vector<Alternative>& runners) {
   for (Alternative& one : runners) one.confidence *= left / sum;
 }
 
+// The answer and the runners-up share the whole, the likeliest runners-up come first, and none of
+// them stands above the answer.
+void settle_shares(LogDiagnosis& diagnosis) {
+  std::vector<Alternative>& runners = diagnosis.runners_up;
+  const double cause = diagnosis.cause.confidence;
+  for (Alternative& one : runners) one.confidence = std::min(one.confidence, cause);
+  std::stable_sort(runners.begin(), runners.end(), [](const Alternative& a, const Alternative& b) {
+    return a.confidence > b.confidence;
+  });
+  constexpr std::size_t most = 4;
+  if (runners.size() > most) runners.resize(most);
+  share_what_is_left(1 - cause, runners);
+}
+
 void fill_runners_up(const std::vector<Candidate>& candidates, const Hypothesis& chosen,
                      LogDiagnosis& diagnosis) {
   for (const Alternative& one : chosen.alternatives) {
@@ -70,12 +85,7 @@ void fill_runners_up(const std::vector<Candidate>& candidates, const Hypothesis&
   for (Alternative& one : diagnosis.runners_up) {
     if (one.would_tell.empty()) one.would_tell = telltale(one.id);
   }
-  std::stable_sort(
-      diagnosis.runners_up.begin(), diagnosis.runners_up.end(),
-      [](const Alternative& a, const Alternative& b) { return a.confidence > b.confidence; });
-  constexpr std::size_t most = 4;
-  if (diagnosis.runners_up.size() > most) diagnosis.runners_up.resize(most);
-  share_what_is_left(1 - diagnosis.cause.confidence, diagnosis.runners_up);
+  settle_shares(diagnosis);
 }
 
 Verdict verdict_of(const std::string& cause) {
@@ -183,6 +193,53 @@ LogDiagnosis diagnose_logs(const LogSubject& subject, std::span<const CauseRule*
   return diagnosis;
 }
 
+namespace {
+
+bool brings_about(std::string_view cause, std::string_view sign) {
+  for (const CauseRule* rule : cause_rules()) {
+    if (rule->id != cause) continue;
+    const auto words = split_words(rule->explains);
+    return std::find(words.begin(), words.end(), sign) != words.end();
+  }
+  return false;
+}
+
+// Whether what was measured on the machine explains what the log shows, and is the better answer.
+bool machine_explains(const Cause& found, const Cause& told) {
+  constexpr double sure_enough = 0.5;
+  constexpr double least_share = 0.6;
+  if (told.id == "none" || told.id == "not-amd-gpu") return false;
+  if (found.confidence < sure_enough) return false;
+  // The log says that something failed and not why; the machine shows something that is wrong.
+  if (told.id == "insufficient-evidence") return true;
+  return brings_about(found.id, told.id) && found.confidence >= told.confidence * least_share;
+}
+
+// Puts the machine's cause in the place of the log's, which becomes what it brought about.
+void put_first(const Cause& found, const Diagnosis& machine, LogDiagnosis& diagnosis) {
+  // The failure may also have a reason that neither shows.
+  constexpr double if_the_log_is_silent = 0.75;
+  Cause told = std::move(diagnosis.cause);
+  diagnosis.cause = found;
+  diagnosis.verdict = machine.verdict;
+  diagnosis.cause.reasons.emplace_back(
+      "This was measured on the machine, which outweighs what the log's words suggest.");
+  diagnosis.cause.evidence.insert(diagnosis.cause.evidence.end(), told.evidence.begin(),
+                                  told.evidence.end());
+  std::erase_if(diagnosis.runners_up, [&](const Alternative& one) { return one.id == found.id; });
+  if (told.id == "insufficient-evidence") {
+    diagnosis.cause.confidence *= if_the_log_is_silent;
+    return;
+  }
+  add_runner_up(diagnosis.runners_up,
+                {told.id, told.confidence * (1 - found.confidence), std::string(telltale(told.id))},
+                found.id);
+  diagnosis.consequences.insert(diagnosis.consequences.begin(),
+                                {told.id, told.title, std::move(told.evidence)});
+}
+
+}  // namespace
+
 void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis) {
   if (!machine.cause) return;
   const Cause& found = *machine.cause;
@@ -192,10 +249,13 @@ void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis) {
     diagnosis.cause.confidence = 1 - doubt;
     diagnosis.cause.evidence.insert(diagnosis.cause.evidence.end(), found.evidence.begin(),
                                     found.evidence.end());
-    return;
+  } else if (machine_explains(found, diagnosis.cause)) {
+    put_first(found, machine, diagnosis);
+  } else {
+    const double left = std::min(found.confidence, 1 - diagnosis.cause.confidence);
+    add_runner_up(diagnosis.runners_up, {found.id, left, "headroom check"}, diagnosis.cause.id);
   }
-  const double left = std::min(found.confidence, 1 - diagnosis.cause.confidence);
-  add_runner_up(diagnosis.runners_up, {found.id, left, "headroom check"}, diagnosis.cause.id);
+  settle_shares(diagnosis);
 }
 
 int exit_code(const LogDiagnosis& diagnosis) {

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// A log together with the machine that wrote it: what was measured outweighs what the words
+// suggest, and the shares of all answers never exceed the whole.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "findings/causes/testing.h"
+#include "findings/log_diagnosis.h"
+
+namespace headroom::findings {
+namespace {
+
+using testing::diagnose;
+
+constexpr std::string_view small_request =
+    "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 96.00 MiB. GPU 0 has a total "
+    "capacity of 19.98 GiB of which 40.00 MiB is free.\n";
+
+Diagnosis machine_with(std::string_view id, double confidence) {
+  Diagnosis machine;
+  machine.verdict = Verdict::broken;
+  Cause cause;
+  cause.id = id;
+  cause.title = "what was measured";
+  cause.confidence = confidence;
+  machine.cause = cause;
+  return machine;
+}
+
+void expect_shares_of_a_whole(const LogDiagnosis& diagnosis) {
+  double sum = diagnosis.cause.confidence;
+  for (const Alternative& one : diagnosis.runners_up) {
+    EXPECT_LE(one.confidence, diagnosis.cause.confidence + 1e-9) << one.id;
+    sum += one.confidence;
+  }
+  EXPECT_LE(sum, 1 + 1e-9) << diagnosis.cause.id;
+}
+
+TEST(MeasuredFacts, memory_that_others_hold_wins_over_a_job_that_is_said_to_be_too_big) {
+  for (const std::string_view holder : {"vram-held-by-other", "vram-orphaned"}) {
+    auto got = diagnose(small_request, R"({"vendor": "AMD"})");
+    join_machine(machine_with(holder, 0.9), got);
+    EXPECT_EQ(got.cause.id, holder);
+    expect_shares_of_a_whole(got);
+  }
+}
+
+TEST(MeasuredFacts, a_fault_that_brings_about_something_else_does_not_take_the_place) {
+  auto got = diagnose("RuntimeError: HIP error: invalid device function\n",
+                      R"({"vendor": "AMD", "gfx": "gfx1031"})");
+  const std::string told = got.cause.id;
+  join_machine(machine_with("ttm-cap", 0.9), got);
+  EXPECT_EQ(got.cause.id, told);
+  expect_shares_of_a_whole(got);
+}
+
+TEST(MeasuredFacts, a_machine_that_is_hardly_sure_leaves_the_log_its_answer) {
+  auto got = diagnose(small_request, R"({"vendor": "AMD"})");
+  const std::string told = got.cause.id;
+  join_machine(machine_with("ttm-cap", 0.2), got);
+  EXPECT_EQ(got.cause.id, told);
+  expect_shares_of_a_whole(got);
+}
+
+TEST(MeasuredFacts, a_log_without_a_failure_stays_healthy) {
+  auto got = diagnose("{'loss': 1.2, 'epoch': 1.0}\ntraining finished\n", R"({"vendor": "AMD"})");
+  ASSERT_EQ(got.cause.id, "none");
+  join_machine(machine_with("vram-held-by-other", 0.9), got);
+  EXPECT_EQ(got.cause.id, "none");
+  expect_shares_of_a_whole(got);
+}
+
+TEST(MeasuredFacts, where_both_agree_the_others_make_room) {
+  auto got = diagnose(small_request, R"({"vendor": "AMD"})");
+  join_machine(machine_with(got.cause.id, 0.9), got);
+  EXPECT_GT(got.cause.confidence, 0.45);
+  expect_shares_of_a_whole(got);
+}
+
+TEST(Shares, they_are_parts_of_a_whole_for_any_mix_of_lines_and_machines) {
+  const std::vector<std::string> lines = {
+      std::string(small_request),
+      "RuntimeError: HIP error: invalid device function\n",
+      "Unable to open /dev/kfd read-write: Permission denied\n",
+      "amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=2\n",
+      "Memory access fault by GPU node-1 on address 0x7f00. Reason: Page not present\n",
+      "ImportError: libamdhip64.so.5: cannot open shared object file: No such file or directory\n",
+      "RuntimeError: No HIP GPUs are available\n",
+      "Segmentation fault (core dumped)\n",
+      "kfd kfd: amdgpu: added device 1002:744c\n",
+      "tensor([[2., 2.], [2., 2.]], device='cuda:0')\n",
+      "{'loss': 1.2, 'epoch': 1.0}\n"};
+  const std::vector<std::string_view> causes = {"vram-held-by-other", "ttm-cap",
+                                                "device-permission", "driver-not-loaded",
+                                                "gfx-target-missing"};
+  std::mt19937 random(17);
+  for (int round = 0; round < 200; ++round) {
+    std::string log;
+    for (std::uint32_t i = 0; i < 1 + random() % 5; ++i) log += lines[random() % lines.size()];
+    auto got = diagnose(log, R"({"vendor": "AMD", "gfx": "gfx1100"})");
+    expect_shares_of_a_whole(got);
+    const double sure = static_cast<double>(random() % 100) / 100;
+    join_machine(machine_with(causes[random() % causes.size()], sure), got);
+    expect_shares_of_a_whole(got);
+    if (HasFailure()) FAIL() << log;
+  }
+}
+
+}  // namespace
+}  // namespace headroom::findings
