@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "findings/causes/contradiction.h"
 #include "findings/causes/exception_chain.h"
 #include "findings/causes/recovery.h"
 
@@ -81,6 +82,7 @@ std::vector<Candidate> find_candidates(const LogSubject& subject,
     if (!hypothesis) continue;
     constexpr double worked_all_the_same = 0.5;
     if (is_made_up_for(subject, *hypothesis)) hypothesis->confidence *= worked_all_the_same;
+    weigh_contradictions(subject, rule->id, *hypothesis);
     candidates.push_back({rule, *std::move(hypothesis), nullptr});
   }
   std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
@@ -126,7 +128,9 @@ double confidence_among(const Candidate& chosen, const std::vector<Candidate>& c
   if (rival < least_for_a_rival || own >= 1) return own;
   // Only one is the root cause, so each is weighed by its odds, as is "neither".
   const auto odds = [](double sure) { return sure / std::max(1 - sure, 0.01); };
-  return odds(own) / (odds(own) + odds(rival) + 1);
+  const double shared = odds(own) / (odds(own) + odds(rival) + 1);
+  // A rival that explains as much leaves no answer sure.
+  return rival >= own ? std::min(shared, most_in_doubt) : shared;
 }
 
 }  // namespace headroom::findings

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/contradiction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+struct Contradiction {
+  std::string_view seen;    // The signature of the line that speaks against the causes.
+  std::string_view causes;  // Separated by blanks.
+  double keeps;             // How much of the confidence is left.
+  std::string_view says;
+};
+
+constexpr Contradiction contradictions[] = {
+    {"tensor-on-gpu",
+     "gfx-target-missing gfx-target-dropped gpu-unsupported driver-not-loaded device-permission "
+     "kfd-not-passed wrong-wheel backend-unavailable pcie-atomics",
+     0.5, "the GPU computed a result, which this cause does not allow"},
+    {"kfd-added", "pcie-atomics driver-not-loaded gpu-unsupported", 0.5,
+     "the kernel's compute driver took a GPU"},
+    // A table's advice about releases is a guess beside a refusal that the log shows.
+    {"kfd-refused", "kernel-too-old", 0.5,
+     "opening the device is refused, which no kernel's age does"},
+};
+
+bool names(std::string_view list, std::string_view id) {
+  const auto words = split_words(list);
+  return std::find(words.begin(), words.end(), id) != words.end();
+}
+
+// A line that the hypothesis itself rests on does not speak against it.
+bool rests_on(const Hypothesis& hypothesis, const Observation& seen) {
+  return std::any_of(
+      hypothesis.evidence.begin(), hypothesis.evidence.end(), [&](const Evidence& one) {
+        return one.source == seen.log_name && one.line == static_cast<int>(seen.line);
+      });
+}
+
+// What holds for one of several GPUs says nothing about the others.
+bool may_be_another_gpu(const LogSubject& subject) {
+  return subject.scene.gpus.size() > 1;
+}
+
+}  // namespace
+
+bool weigh_contradictions(const LogSubject& subject, std::string_view cause,
+                          Hypothesis& hypothesis) {
+  bool any = false;
+  for (const Contradiction& one : contradictions) {
+    const Observation* seen = subject.log.first(one.seen);
+    if (seen == nullptr || !names(one.causes, cause) || rests_on(hypothesis, *seen)) continue;
+    if (one.seen != "kfd-refused" && may_be_another_gpu(subject)) continue;
+    hypothesis.confidence = std::min(hypothesis.confidence * one.keeps, most_in_doubt);
+    hypothesis.reasons.push_back(
+        fmt::format("Against it: {} ({}:{}).", one.says, seen->log_name, seen->line));
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace headroom::findings

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evidence against: what is seen in a log that a cause does not allow.
+#pragma once
+
+#include <string_view>
+
+#include "findings/causes/cause_rule.h"
+
+namespace headroom::findings {
+
+// An answer against which something speaks, or that a rival equals, is never said with more.
+constexpr double most_in_doubt = 0.75;
+
+// Lowers the hypothesis of this cause for each kind of line that speaks against it, and adds a
+// reason that begins with "Against it:" and names the line. Returns whether there was any.
+bool weigh_contradictions(const LogSubject& subject, std::string_view cause,
+                          Hypothesis& hypothesis);
+
+}  // namespace headroom::findings

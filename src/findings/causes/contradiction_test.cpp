@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What speaks against a cause lowers it and is named; what is about something else does not.
+#include "findings/causes/contradiction.h"
+
+#include <gmock/gmock.h>
+
+#include "findings/causes/testing.h"
+
+namespace headroom::findings {
+namespace {
+
+using ::testing::Contains;
+using testing::diagnose;
+using ::testing::HasSubstr;
+
+constexpr std::string_view refusal =
+    "$ ls -ln /dev/kfd\n"
+    "crw-rw---- 1 65534 65534 510, 0 Feb  3 08:12 /dev/kfd\n"
+    "$ id\n"
+    "uid=1000(ada) gid=1000(ada) groups=1000(ada),39(video),105(render),65534(nogroup)\n"
+    "$ rocminfo\n"
+    "ROCk module is loaded\n"
+    "Unable to open /dev/kfd read-write: Permission denied\n";
+
+TEST(Contradiction, a_refusal_that_is_shown_outweighs_what_a_table_says_of_releases) {
+  const auto got = diagnose(
+      refusal,
+      R"({"vendor": "AMD", "gfx": "gfx1151", "rocm": "7.2", "kernel": "6.14.0-1010-oem"})");
+  EXPECT_EQ(got.cause.id, "device-permission");
+}
+
+TEST(Contradiction, a_result_of_the_gpu_speaks_against_missing_code) {
+  const std::string failure = "RuntimeError: HIP error: invalid device function\n";
+  const std::string product = "tensor([[2., 2.], [2., 2.]], device='cuda:0')\n";
+  const std::string_view stated = R"({"vendor": "AMD", "gfx": "gfx1031"})";
+  const double alone = testing::confidence_of(diagnose(failure, stated), "gfx-target-missing");
+  const auto both = diagnose(product + failure, stated);
+  ASSERT_GT(alone, 0);
+  EXPECT_LT(testing::confidence_of(both, "gfx-target-missing"), alone);
+  EXPECT_LT(both.cause.confidence, 0.8);
+}
+
+TEST(Contradiction, it_is_named_with_its_line) {
+  logs::Observations log;
+  knowledge::Signature work{"tensor-on-gpu", "", knowledge::Role::progress, "", 0, {}};
+  logs::Observation seen;
+  seen.signature = &work;
+  seen.line = 7;
+  seen.log_name = "job.log";
+  log.add(seen);
+  const Scene scene;
+  const std::vector<std::string> names = {"job.log"};
+  const LogSubject subject{log, scene, testing::tables().gpus, names};
+  Hypothesis missing;
+  missing.confidence = 0.9;
+  EXPECT_TRUE(weigh_contradictions(subject, "gfx-target-missing", missing));
+  EXPECT_LE(missing.confidence, most_in_doubt);
+  EXPECT_THAT(missing.reasons, Contains(HasSubstr("Against it: ")));
+  EXPECT_THAT(missing.reasons, Contains(HasSubstr("job.log:7")));
+  Hypothesis hang;
+  hang.confidence = 0.9;
+  EXPECT_FALSE(weigh_contradictions(subject, "gpu-hang", hang));
+  EXPECT_EQ(hang.confidence, 0.9);
+}
+
+}  // namespace
+}  // namespace headroom::findings
