@@ -69,8 +69,29 @@ Sign own_symbol_missing(const logs::Observations& log) {
           fmt::format("{} was built without one of its own functions", missing->value("library"))};
 }
 
+// Finds a framework that refuses a GPU although its own list of targets has it, because two names
+// in the list have run together.
+Sign list_with_a_slip(const logs::Observations& log) {
+  for (const Observation* refused : log.of("tensorflow-target-ignored")) {
+    const std::string_view gfx = refused->value("gfx");
+    const std::string_view listed = refused->value("built_for");
+    const std::size_t at = listed.find(gfx);
+    if (gfx.empty() || at == std::string_view::npos) continue;
+    const std::size_t end = at + gfx.size();
+    const auto is_of_name = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); };
+    const bool glued_before = at > 0 && is_of_name(listed[at - 1]);
+    const bool glued_behind = listed.substr(end).starts_with("gfx");
+    if (!glued_before && !glued_behind) continue;
+    return {
+        refused, 0.82,
+        fmt::format("The framework's own list of GPUs has a mistake at {}, and refuses it", gfx)};
+  }
+  return {};
+}
+
 Sign strongest(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
+  if (Sign slip = list_with_a_slip(log); slip.line != nullptr) return slip;
   const bool admitted = log.seen("report-a-bug");
   if (const auto* line = log.first("internal-assert")) {
     const std::string_view where = line->value("where");

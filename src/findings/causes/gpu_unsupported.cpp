@@ -149,10 +149,41 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   return true;
 }
 
+// Whether the target is of GCN 1 or 2, or an APU's of GCN 3: what current libraries were never
+// built for. gfx803 was dropped later, which is another cause.
+bool is_before_gfx803(std::string_view gfx) {
+  if (!gfx.starts_with("gfx") || gfx.size() != 6) return false;
+  return gfx[3] == '6' || gfx[3] == '7' || (gfx[3] == '8' && gfx != "gfx803" && gfx != "gfx805");
+}
+
+// The framework names the oldest target that it takes, or a list of them, and this one is older
+// than all that any release of it had.
+bool below_the_least(const LogSubject& subject, Hypothesis& chip) {
+  for (const Observation* refused : subject.log.of("tensorflow-target-ignored")) {
+    std::string gfx(refused->value("gfx"));
+    std::erase(gfx, ' ');
+    if (!is_before_gfx803(gfx)) continue;
+    const SceneGpu* discrete = subject.scene.discrete_gpu();
+    if (discrete != nullptr && !discrete->gfx.empty() && discrete->gfx != gfx) continue;
+    const std::string least(refused->value("least"));
+    chip.confidence = least.empty() ? 0.8 : 0.88;
+    chip.title = fmt::format("{} is older than every GPU that this framework supports", gfx);
+    chip.reasons.push_back(
+        least.empty() ? "No release of the framework was built for so old a chip."
+                      : fmt::format("It takes {} and later; the job goes on without the GPU, on "
+                                    "the CPU.",
+                                    least));
+    chip.evidence.push_back(show(subject, *refused, "the refusal"));
+    chip.alternatives.push_back({"gfx-target-missing", 0.1, "rocminfo | grep -m2 gfx"});
+    return true;
+  }
+  return false;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis chip;
-  if (!refused_by_kfd(subject, chip) && !too_old_by_name(subject, chip) &&
-      !no_code_for_it(subject, chip)) {
+  if (!refused_by_kfd(subject, chip) && !below_the_least(subject, chip) &&
+      !too_old_by_name(subject, chip) && !no_code_for_it(subject, chip)) {
     const Observation* open = subject.log.first("kfd-refuses-process");
     if (open == nullptr) return std::nullopt;
     // ENOMEM without a message of the kernel most often means that KFD supports no GPU here.

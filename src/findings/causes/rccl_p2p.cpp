@@ -4,6 +4,8 @@
 // that the job runs with peer-to-peer off. That GPUs use peer-to-peer is normal and says nothing.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "findings/advice.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/collective_signs.h"
@@ -51,6 +53,19 @@ const Observation* runs_without_peers(const logs::Observations& log, const Obser
   return nullptr;
 }
 
+// Finds a reset by the machine's watchdog after several GPUs reached each other directly, if no
+// line in between tells of a fault of one GPU or of the hardware.
+const Observation* stood_still(const logs::Observations& log) {
+  const Observation* peers = log.first_of({"peer-access-enabled", "nccl-p2p-channel"});
+  const Observation* reset = log.first("host-reset-by-watchdog");
+  if (peers == nullptr || reset == nullptr) return nullptr;
+  if (std::pair(reset->log, reset->line) < std::pair(peers->log, peers->line)) return nullptr;
+  const bool told =
+      log.any_of({"ring-timeout", "gpu-reset", "memory-access-fault", "gpu-page-fault",
+                  "hw-exception", "mes-timeout", "hws-hang", "device-lost"});
+  return told ? nullptr : reset;
+}
+
 struct Finding {
   double confidence = 0;
   const Observation* line = nullptr;
@@ -67,6 +82,11 @@ Finding judge(const LogSubject& subject, const CollectiveSigns& signs) {
   }
   if (const auto* peer = log.first("peer-access-failed")) {
     return {0.8, peer, "One GPU could not reach another one's memory."};
+  }
+  if (const auto* reset = stood_still(log)) {
+    return {0.6, reset,
+            "GPUs wrote into each other's memory, and then the whole machine stood still without "
+            "a word: a transfer that never ends holds the bus."};
   }
   if (signs.first() == nullptr) return {};
   if (const auto* works = runs_without_peers(log, *signs.first())) {

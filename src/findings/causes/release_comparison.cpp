@@ -110,6 +110,37 @@ std::string release_of_package(std::string_view version) {
   return std::string(version.substr(0, version.find_first_of("-~+")));
 }
 
+// Whether the change is told as the answer to a question at the log's end: a person who looks up
+// what was updated after a crash pastes the history behind it.
+bool is_looked_up(const Observations& log, const Observation& changed) {
+  for (const Observation& one : log.all()) {
+    const bool near =
+        one.log == changed.log && one.line < changed.line && changed.line - one.line <= 3;
+    if (near && one.id() == "package-history-read") return true;
+  }
+  return false;
+}
+
+// A first crash before the change shows that the change did not bring it, unless the history was
+// read afterwards.
+std::optional<ReleaseComparison> compare_looked_up(const Observations& log) {
+  const Observation* changed = log.last("rocm-package-changed");
+  if (changed == nullptr || !is_looked_up(log, *changed)) return std::nullopt;
+  for (const Observation& one : log.all()) {
+    const bool before = std::pair(one.log, one.line) < std::pair(changed->log, changed->line);
+    if (!before || !is_crash(one)) continue;
+    ReleaseComparison compared;
+    compared.fails = release_of_package(value_of(*changed, "to"));
+    compared.works = release_of_package(value_of(*changed, "from"));
+    compared.package = value_of(*changed, "package");
+    if (compared.fails == compared.works) return std::nullopt;
+    compared.failure = &one;
+    compared.told_by = {changed};
+    return compared;
+  }
+  return std::nullopt;
+}
+
 std::optional<ReleaseComparison> compare_packages(const Observations& log) {
   const Observation* changed = nullptr;
   const Observation* crash = nullptr;
@@ -139,7 +170,8 @@ std::optional<ReleaseComparison> compare_packages(const Observations& log) {
 
 std::optional<ReleaseComparison> compare_releases(const Observations& log) {
   if (auto runs = compare_runs(log)) return runs;
-  return compare_packages(log);
+  if (auto packages = compare_packages(log)) return packages;
+  return compare_looked_up(log);
 }
 
 }  // namespace headroom::findings

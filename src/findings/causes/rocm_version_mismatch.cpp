@@ -115,6 +115,34 @@ std::optional<Hypothesis> find_symbol_version(const LogSubject& subject, const O
   return mismatch;
 }
 
+bool same_minor(std::string_view one, std::string_view other) {
+  const auto a = split(one, '.'), b = split(other, '.');
+  if (a.size() < 2 || b.size() < 2) return true;
+  return a[0] == b[0] && a[1] == b[1];
+}
+
+// A wheel brings ROCm's libraries with it, so a process that fails on a file of a system's ROCm of
+// another release holds two of them.
+std::optional<Hypothesis> find_second_tree(const LogSubject& subject, const Observation& seen) {
+  const facts::Text& wheel = subject.scene.torch_rocm;
+  const std::string_view tree = seen.value("tree");
+  if (!wheel || tree.empty() || same_minor(*wheel, tree)) return std::nullopt;
+  Hypothesis mismatch = make(subject, seen);
+  mismatch.confidence = 0.82;
+  mismatch.title = fmt::format(
+      "The wheel brings ROCm {} with it, and the process loads files of ROCm {}", *wheel, tree);
+  mismatch.reasons.emplace_back(
+      "An extension or LD_LIBRARY_PATH draws the system's libraries into a process that has the "
+      "wheel's own; the two releases do not fit together.");
+  mismatch.evidence.push_back(show(wheel, "the ROCm that the wheel was built for"));
+  mismatch.fix.insert(
+      mismatch.fix.begin(),
+      sentence(fmt::format("take PyTorch and its extensions for one release: all for ROCm {}, or "
+                           "all for ROCm {}",
+                           *wheel, tree)));
+  return mismatch;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best;
   const auto take = [&](std::optional<Hypothesis> one) {
@@ -122,6 +150,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   };
   for (const auto* seen : subject.log.of("shared-library-missing")) {
     take(find_library(subject, *seen));
+  }
+  for (const auto* seen : subject.log.of("rocm-file-not-loaded")) {
+    take(find_second_tree(subject, *seen));
   }
   for (const auto* seen : subject.log.of("symbol-missing")) take(find_symbol(subject, *seen));
   for (const auto* seen : subject.log.of("symbol-version-missing")) {

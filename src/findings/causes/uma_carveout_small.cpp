@@ -23,6 +23,10 @@ double sure_of(const LogSubject& subject, const ApuPool& pool) {
   if (subject.log.seen("ollama-igpu-skipped")) return 0.85;
   const bool failed =
       pool.failure != nullptr || subject.log.any_of({"ollama-no-fit", "ollama-low-vram"});
+  // Nothing tells what the job may get; a small carve-out that is known is then the likelier limit.
+  if (failed && !pool.limit && !pool.pages_limit && pool.carve_out && *pool.carve_out <= 4_GiB) {
+    return takes_system_memory(subject.scene) ? 0.3 : 0.6;
+  }
   if (!failed || !pool.limit || pool.limit_is(pool.pages_limit)) return 0;
   if (pool.counts_carve_out) return 0.78;
   if (*pool.limit <= 4_GiB) return 0.8;

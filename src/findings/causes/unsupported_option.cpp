@@ -120,6 +120,20 @@ std::optional<Hypothesis> find_switched_on(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// Whether hipBLASLt has no kernels at all for the GPU: it is built for gfx90a and later of CDNA and
+// for gfx11 and gfx12 (ROCm/hipBLASLt: its list of supported targets).
+bool is_without_hipblaslt(const LogSubject& subject) {
+  const std::string gfx = subject.scene.gfx();
+  return gfx.starts_with("gfx8") || gfx.starts_with("gfx10") || gfx.starts_with("gfx900") ||
+         gfx.starts_with("gfx906");
+}
+
+double sure_of(const LogSubject& subject, const Form& form) {
+  constexpr double without_kernels = 0.78;
+  const bool of_hipblaslt = form.id == std::string_view("hipblaslt-without-kernel");
+  return of_hipblaslt && is_without_hipblaslt(subject) ? without_kernels : form.confidence;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best = find_expandable(subject);
   if (auto forced = find_switched_on(subject)) best = std::move(forced);
@@ -129,9 +143,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     for (const Observation* one : subject.log.of(form.id)) {
       if (seen == nullptr && !one->is_remark()) seen = one;
     }
-    if (seen == nullptr || (best && best->confidence >= form.confidence)) continue;
+    if (seen == nullptr || (best && best->confidence >= sure_of(subject, form))) continue;
     Hypothesis option;
-    option.confidence = form.confidence;
+    option.confidence = sure_of(subject, form);
     option.title = form.title;
     option.reasons.emplace_back("The message names what is not there; nothing is broken.");
     option.evidence.push_back(show(subject, *seen, logs::describe(*seen)));

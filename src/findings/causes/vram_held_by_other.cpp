@@ -126,6 +126,24 @@ Claim of_list(const LogSubject& subject, const DeviceMemory& memory) {
       largest->seen};
 }
 
+// A program planned as many layers as should fit, was refused all the same, and a list of programs
+// has some that draw: the figure for free memory leaves theirs out.
+Claim of_graphics(const LogSubject& subject, const DeviceMemory& memory,
+                  const FailedAllocation& failed) {
+  const logs::Observation* program = subject.log.first("graphics-program");
+  const logs::Observation* offload = subject.log.last("llama-offload");
+  if (program == nullptr || offload == nullptr || memory.unified || !failed.capacity) return {};
+  const bool planned = offload->value("on") != offload->value("all");
+  const Bytes own = failed.allocated.value_or(Bytes{});
+  if (!planned || part_of(own + failed.asked.value_or(Bytes{}), *failed.capacity) > 0.95) return {};
+  return {0.6,
+          fmt::format("{} and other programs that draw hold memory on this card",
+                      program->value("program")),
+          "The layers were chosen to fit what was reported as free, and ROCm's figure leaves out "
+          "what graphics programs have.",
+          program};
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const DeviceMemory memory = device_memory(subject);
   const auto failed = failed_allocation(subject);
@@ -134,6 +152,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     keep_surest(claim, of_figures(subject, memory, *failed));
     keep_surest(claim, of_driver(memory, *failed));
     keep_surest(claim, of_buffers(memory, *failed));
+    keep_surest(claim, of_graphics(subject, memory, *failed));
   }
   keep_surest(claim, of_tensorflow(subject));
   keep_surest(claim, {0.7, "Other processes occupy some of the GPUs",
