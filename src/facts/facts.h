@@ -12,6 +12,7 @@
 #include "facts/machine_facts.h"
 #include "facts/python_stack.h"
 #include "facts/visible_devices.h"
+#include "facts/wsl.h"
 
 namespace headroom::facts {
 
@@ -25,6 +26,7 @@ struct OtherGpu {
 
 struct Facts {
   MachineFacts machine;
+  Wsl wsl;                // Of Windows's subsystem for Linux; elsewhere its kind is none.
   std::vector<Gpu> gpus;  // AMD's, by PCI address.
   std::vector<OtherGpu> other_gpus;
   Interconnect interconnect;

@@ -24,9 +24,11 @@ Finding make(std::string gpu, std::string title) {
 // Reports a GPU that a container may not use. If the container has other GPUs, this is most likely
 // meant, and worth only a remark.
 Finding make_withheld(const facts::Gpu& gpu, const facts::MachineFacts& machine, bool others) {
-  Finding finding = make(gpu.pci, fmt::format("{} is withheld from this {}", title_of(gpu),
-                                              machine.in_container() ? "container" : "session"));
-  finding.evidence = {show(gpu.kfd_id, "KFD lists a GPU whose node may not be read here")};
+  Finding finding =
+      make(gpu.pci, machine.in_container()
+                        ? fmt::format("{} was not passed to this container", title_of(gpu))
+                        : fmt::format("{} is withheld from this session", title_of(gpu)));
+  finding.evidence = {show(gpu.kfd_id, "the compute driver's node for it may not be read here")};
   if (gpu.render_node && !*gpu.render_node) {
     finding.evidence.push_back(
         {gpu.render_node.source().path, 0, "not there", "its render node was not passed"});

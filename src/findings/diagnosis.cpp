@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "findings/needed_facts.h"
+#include "findings/wsl_way.h"
 
 namespace headroom::findings {
 namespace {
@@ -68,10 +69,25 @@ Verdict verdict_of(const Facts& facts, const Gpu& gpu, const std::vector<Finding
   return worst;
 }
 
+// WSL shows no GPU even if jobs reach one; what is known is how far the way to it goes.
+Verdict verdict_without_gpus(const Facts& facts, const std::vector<Finding>& findings) {
+  const Verdict none = facts.looked ? Verdict::no_gpu : Verdict::unknown;
+  if (!facts.wsl.is_wsl()) return none;
+  Verdict worst = Verdict::ok;
+  for (const Finding& finding : findings) {
+    if (finding.claim && weight(finding.claim->verdict) > weight(worst)) {
+      worst = finding.claim->verdict;
+    }
+  }
+  if (worst != Verdict::ok) return worst;
+  if (!uses_amd(facts)) return none;
+  return way_is_whole(facts) && facts.wsl.windows_driver ? Verdict::ok : Verdict::unknown;
+}
+
 // A machine with one GPU that works is at worst limited, however bad the others are.
 Verdict combine(const Facts& facts, const std::vector<const Gpu*>& primary,
                 const std::vector<Finding>& findings) {
-  if (facts.gpus.empty()) return facts.looked ? Verdict::no_gpu : Verdict::unknown;
+  if (facts.gpus.empty()) return verdict_without_gpus(facts, findings);
   Verdict worst = Verdict::ok;
   bool any_works = false;
   bool any_unknown = facts.kfd_nodes_unread > 0;  // Each unread node may be another GPU.

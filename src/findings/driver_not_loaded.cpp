@@ -2,6 +2,7 @@
 // driver-not-loaded: an AMD GPU is on PCI, but amdgpu does not drive it.
 #include <fmt/format.h>
 
+#include "facts/kernel_release.h"
 #include "findings/memory_use.h"
 #include "findings/rules.h"
 
@@ -16,9 +17,48 @@ bool has_driver(const facts::Gpu& gpu) {
   return gpu.driver.missing().why != facts::Why::not_present;
 }
 
-void add_blacklist(const facts::MachineFacts& machine, Finding& finding) {
+bool is_forbidden(const facts::MachineFacts& machine) {
   const auto* option = machine.option("modprobe", "blacklist");
-  if (option == nullptr || option->value.find("amdgpu") == std::string::npos) return;
+  return option != nullptr && option->value.find("amdgpu") != std::string::npos;
+}
+
+// The first kernel that knows the GPU, if the running one is older and that is why no driver has
+// the GPU; else nullptr. AMD's DKMS driver brings new chips to old kernels.
+const knowledge::FirstKernel* too_old_for(const Subject& subject, const facts::Gpu& gpu) {
+  const facts::Text& running = subject.facts.machine.kernel;
+  const auto version = running ? facts::parse_kernel_version(*running) : std::nullopt;
+  const facts::MachineFacts& machine = subject.facts.machine;
+  if (!version || !gpu.gfx || machine.driver_version || is_forbidden(machine)) return nullptr;
+  for (const knowledge::FirstKernel& first : subject.tables.advisories.first_kernels) {
+    const bool older = facts::in_range(*version, {"0", std::string(first.since)});
+    if (first.gfx == *gpu.gfx && older) return &first;
+  }
+  return nullptr;
+}
+
+// A kernel from before the chip has an amdgpu, but that does not take the GPU.
+void blame_kernel(const Subject& subject, const facts::Gpu& gpu,
+                  const knowledge::FirstKernel& first, Finding& finding) {
+  finding.id = "kernel-too-old";
+  finding.title = fmt::format("no driver has {}: Linux {} is from before it", title_of(gpu),
+                              *subject.facts.machine.kernel);
+  finding.reasons = {
+      fmt::format("amdgpu knows {} from about Linux {} on, unless AMD's DKMS driver is installed.",
+                  first.gfx, first.since)};
+  finding.evidence = {show(gpu.driver, "the device is on PCI and no driver is bound"),
+                      show(subject.facts.machine.kernel, "the running kernel")};
+  finding.fix = {
+      sentence(fmt::format("boot Linux {} or later, with the newest linux-firmware", first.since)),
+      command("sudo dmesg | grep -i amdgpu", "(what amdgpu said of it, if it is loaded)")};
+  finding.claim =
+      Claim{Verdict::broken,
+            0.85,
+            {{"driver-not-loaded", 0.15, "lsmod | grep amdgpu; sudo dmesg | grep amdgpu"}}};
+}
+
+void add_blacklist(const facts::MachineFacts& machine, Finding& finding) {
+  if (!is_forbidden(machine)) return;
+  const auto* option = machine.option("modprobe", "blacklist");
   finding.evidence.push_back({option->source.path, option->source.line, option->source.text,
                               "the kernel command line forbids amdgpu"});
   finding.fix.insert(finding.fix.begin(),
@@ -45,6 +85,8 @@ std::vector<Finding> find(const Subject& subject) {
               ? "it is reserved for a virtual machine; run headroom in that machine, or "
               : "",
           *gpu.driver))};
+    } else if (const auto* first = too_old_for(subject, gpu)) {
+      blame_kernel(subject, gpu, *first, finding);
     } else {
       finding.title = fmt::format("no driver has {}: amdgpu is not loaded for it", title_of(gpu));
       finding.evidence.push_back(show(gpu.driver, "the device is on PCI and no driver is bound"));

@@ -9,6 +9,7 @@ namespace {
 // clang-format off: a line each.
 constexpr std::array table = {
     &gpu_unsupported_rule,
+    &wsl_rule,
     &driver_not_loaded_rule,
     &kfd_not_passed_rule,
     &device_permission_rule,

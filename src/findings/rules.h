@@ -70,6 +70,7 @@ extern const Rule memlock_too_low_rule;
 extern const Rule mask_hides_gpu_rule;
 extern const Rule mask_names_missing_rule;
 extern const Rule mixed_targets_rule;
+extern const Rule wsl_rule;
 extern const Rule knob_dangerous_rule;
 extern const Rule knob_wrong_unit_rule;
 extern const Rule knob_unknown_rule;

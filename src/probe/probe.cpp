@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "facts/not_passed.h"
 #include "machine/live_answers.h"
 #include "probe/read_environment.h"
 #include "probe/read_gpus.h"
@@ -12,6 +13,7 @@
 #include "probe/read_processes.h"
 #include "probe/read_python.h"
 #include "probe/read_text.h"
+#include "probe/read_wsl.h"
 
 namespace headroom::probe {
 
@@ -64,11 +66,13 @@ Result<facts::Facts> probe(const machine::Files& files, const knowledge::GpuTabl
   if (any_in_kfd && !facts.looked) facts.looked = topology.present;
   facts.other_gpus = read_other_gpus(files, devices.gpus);
   facts.gpus = join_gpus(devices.gpus, topology.nodes, topology.no_node, tables);
+  mark_not_passed(facts);
   const Shell shell = read_shell(files, facts.machine, surroundings, tables.knobs);
   facts.masks = facts::find_masks(shell.variables(), shell.text.source());
   read_links(files, topology, facts);
   facts.python = read_python(files, {surroundings.python, shell.get("PATH"), shell.get("HOME"),
                                      shell.get("LD_LIBRARY_PATH")});
+  facts.wsl = read_wsl(files, facts.machine, facts.python);
   // Without a GPU, going through every process would be useless. This comes before KFD is asked,
   // because asking makes this process one of KFD's.
   const auto processes = facts.gpus.empty() ? facts::Processes{} : read_processes(files);

@@ -181,6 +181,9 @@ PciGpu read_device(const Files& files, const std::string& pci, const std::string
   return gpu;
 }
 
+// The paravirtual device of Hyper-V and WSL, behind which is any maker's GPU (dxgkrnl).
+constexpr std::uint64_t microsoft = 0x1414;
+
 std::string vendor_name(std::uint64_t vendor) {
   switch (vendor) {
     case 0x10de:
@@ -224,6 +227,8 @@ std::vector<facts::OtherGpu> read_other_gpus(const Files& files,
         read_text(files, "/proc/driver/nvidia/gpus/" + device.pci + "/information"), "Model");
     if (model) {
       other.name = *model;
+    } else if (*device.vendor == microsoft) {
+      other.name = "a GPU that Windows shares";
     } else {
       other.name = fmt::format("{} GPU {}", vendor_name(*device.vendor),
                                device.device ? fmt::format("{:04x}", *device.device) : "");

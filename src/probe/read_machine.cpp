@@ -9,6 +9,7 @@
 #include "machine/live_answers.h"
 #include "probe/read_cgroup.h"
 #include "probe/read_text.h"
+#include "probe/rocm_folders.h"
 
 namespace headroom::probe {
 namespace {
@@ -139,7 +140,7 @@ MachineFacts read_machine(const Files& files) {
   machine.kernel = facts::parse_word(read_text(files, "/proc/sys/kernel/osrelease"));
   machine.kernel_signature = facts::parse_word(read_text(files, "/proc/version_signature"));
   read_distribution(files, machine);
-  machine.rocm = facts::parse_word(read_text(files, "/opt/rocm/.info/version"));
+  machine.rocm = read_rocm_version(files);
   machine.memory = facts::parse_meminfo(read_text(files, "/proc/meminfo"));
   machine.container = find_container(files);
   machine.ttm_module = find_ttm_module(files);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "probe/read_text.h"
+#include "probe/rocm_folders.h"
 
 namespace headroom::probe {
 namespace {
@@ -29,8 +30,8 @@ bool any_begins(const Names& names, std::string_view start) {
 }
 
 // Lists the folders to look in, the surest first.
-Names target_folders(const std::string& site, const Names& in_site, const Names& in_lib,
-                     bool own_rocm) {
+Names target_folders(const Files& files, const std::string& site, const Names& in_site,
+                     const Names& in_lib, bool own_rocm) {
   Names folders = {site + "/torch/.kpack"};
   if (contains(in_lib, "rocblas")) folders.push_back(site + "/torch/lib/rocblas/library");
   for (const std::string& name : in_site) {
@@ -38,7 +39,9 @@ Names target_folders(const std::string& site, const Names& in_site, const Names&
     folders.push_back(site + "/" + name + "/lib/rocblas/library");
   }
   if (contains(in_lib, "hipblaslt")) folders.push_back(site + "/torch/lib/hipblaslt/library");
-  if (!own_rocm) folders.emplace_back("/opt/rocm/lib/rocblas/library");
+  for (const std::string& rocm : own_rocm ? Names{} : rocm_library_folders(files)) {
+    folders.push_back(rocm + "/rocblas/library");
+  }
   return folders;
 }
 
@@ -84,7 +87,7 @@ Torch read_torch(const Files& files, const std::string& site, const Names& in_si
   const bool own = any_begins(in_lib, "libamdhip64") || any_begins(in_site, "_rocm_sdk_");
   torch.own_rocm = listed ? facts::Fact<bool>(own, source)
                           : facts::Fact<bool>(to_missing(listed.error()), source);
-  read_targets(files, target_folders(site, in_site, in_lib, own), torch);
+  read_targets(files, target_folders(files, site, in_site, in_lib, own), torch);
   read_attention(files, lib, in_lib, torch);
   return torch;
 }

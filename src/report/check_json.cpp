@@ -50,6 +50,7 @@ class Writer {
       document["other_gpus"].push_back(
           write_other(gpu, fmt::format("/other_gpus/{}", document["other_gpus"].size())));
     }
+    if (facts.wsl.is_wsl()) document["wsl"] = write_wsl(facts.wsl);
     document["environment"] = environment_json(diagnosis.environment);
     document["facts"] = write_facts(facts);
     document["links"] = links_json(facts.interconnect, missing_);
@@ -114,6 +115,21 @@ class Writer {
     object["container"] = facts.container ? Ordered(*facts.container) : Ordered(nullptr);
     object["live"] = facts.live;
     return object;
+  }
+
+  Ordered write_wsl(const facts::Wsl& wsl) {
+    const auto route = [](facts::DxgRoute way) { return to_string(way); };
+    const auto is = [](bool yes) { return yes; };
+    if (wsl.kind == facts::WslKind::wsl1) return {{"kind", to_string(wsl.kind)}};
+    return {{"kind", to_string(wsl.kind)},
+            {"dxg", value(wsl.dxg, "/wsl/dxg", is)},
+            {"dxg_usable", value(wsl.dxg_usable, "/wsl/dxg_usable", is)},
+            {"libdxcore", text(wsl.dxcore, "/wsl/libdxcore")},
+            {"librocdxg", text(wsl.rocdxg, "/wsl/librocdxg")},
+            {"runtime", value(wsl.system.route, "/wsl/runtime", route)},
+            {"torch_runtime", value(wsl.bundled.route, "/wsl/torch_runtime", route)},
+            {"windows_driver", text(wsl.windows_driver, "/wsl/windows_driver")},
+            {"adrenalin", text(wsl.adrenalin, "/wsl/adrenalin")}};
   }
 
   static Ordered write_finding(const findings::Finding& finding) {

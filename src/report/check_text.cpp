@@ -47,6 +47,7 @@ std::string list_capacities(const facts::Facts& facts) {
 }
 
 std::string unknown_summary(const facts::Facts& facts) {
+  if (facts.wsl.is_wsl()) return "WSL: not all of the way to the GPU could be seen from inside";
   if (facts.gpus.empty()) return "whether there is a GPU could not be seen";
   const bool any_limit = std::any_of(facts.gpus.begin(), facts.gpus.end(), [](const auto& gpu) {
     return gpu.ladder.binding() != nullptr;
@@ -68,6 +69,9 @@ std::string summary(const facts::Facts& facts, const Diagnosis& diagnosis) {
       return unknown_summary(facts);
     default:
       break;
+  }
+  if (facts.wsl.is_wsl() && facts.gpus.empty()) {
+    return "WSL: all that jobs need to reach Windows's GPU is there";
   }
   return list_capacities(facts);
 }

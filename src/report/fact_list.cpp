@@ -54,6 +54,7 @@ class List {
 
   void add_machine(const facts::MachineFacts& machine);
   void add_parameters(const facts::MachineFacts& machine);
+  void add_wsl(const facts::Wsl& wsl);
   void add_gpu(const facts::Gpu& gpu);
   std::vector<FactRow> take() { return std::move(rows_); }
 
@@ -102,6 +103,23 @@ void List::add_parameters(const facts::MachineFacts& machine) {
         option.module == "amdgpu" || option.module == "ttm" || option.module == "amdttm";
     if (ours) add_option(option);
   }
+}
+
+void List::add_wsl(const facts::Wsl& wsl) {
+  rows_.push_back({gpu_, "WSL", std::string(to_string(wsl.kind)), "", wsl.source.path, 0});
+  if (wsl.kind != facts::WslKind::wsl2) return;
+  const auto add_runtime = [&](std::string name, const facts::HsaRuntime& runtime) {
+    add_as(std::move(name), runtime.route,
+           [](facts::DxgRoute route) { return std::string(to_string(route)); });
+  };
+  add("/dev/dxg", wsl.dxg);
+  add("/dev/dxg may be used", wsl.dxg_usable);
+  add("libdxcore.so", wsl.dxcore);
+  add("librocdxg.so", wsl.rocdxg);
+  add_runtime("ROCm runtime's way to WSL's GPU", wsl.system);
+  add_runtime("torch's runtime's way to WSL's GPU", wsl.bundled);
+  add("AMD's driver in Windows", wsl.windows_driver);
+  add("Adrenalin release", wsl.adrenalin);
 }
 
 void List::add_gpu(const facts::Gpu& gpu) {
@@ -154,6 +172,7 @@ void drop_repeated(std::vector<FactRow>& rows, const std::vector<FactRow>& said)
 std::vector<FactRow> list_facts(const facts::Facts& facts) {
   List list;
   list.add_machine(facts.machine);
+  if (facts.wsl.is_wsl()) list.add_wsl(facts.wsl);
   list.append(interconnect_rows(facts));
   list.append(python_rows(facts.python));
   const facts::Gpu* before = nullptr;

@@ -88,6 +88,24 @@ TEST(StackFix, no_card_has_no_stack) {
   EXPECT_EQ(world.plan(stack_fix).error().code, Errc::unsupported);
 }
 
+TEST(StackFix, in_wsl_it_is_amds_wheels_with_the_switch) {
+  World world;
+  world.facts.gpus.clear();
+  world.facts.wsl.kind = facts::WslKind::wsl2;
+  world.facts.wsl.dxg = known(true);
+  world.look();
+  world.options.output = "/var/home/alice/wsl";
+  const Change change = *world.plan(stack_fix);
+  const std::string requirements =
+      edit_of(change, "/var/home/alice/wsl/requirements.txt")->after.value_or("");
+  EXPECT_THAT(requirements, HasSubstr("--find-links https://repo.radeon.com/"));
+  EXPECT_THAT(requirements, HasSubstr("torch==2.9.1+rocm7.2.1"));
+  EXPECT_THAT(edit_of(change, "/var/home/alice/wsl/env")->after.value_or(""),
+              HasSubstr("HSA_ENABLE_DXG_DETECTION=1"));
+  world.facts.wsl.kind = facts::WslKind::wsl1;
+  EXPECT_THAT(world.plan(stack_fix).error().next, HasSubstr("--set-version"));
+}
+
 World library_world(bool unversioned, bool ids_in_opt) {
   World world;
   world.libraries.libdrm_amdgpu = known(facts::LibraryFolder{

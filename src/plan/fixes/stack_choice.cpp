@@ -71,9 +71,35 @@ bool take_override(const FixSubject& subject, const Suitability& suitability, St
   return true;
 }
 
+// Which GPU it is cannot be read in WSL; the wheels for WSL carry all that are supported there.
+Result<StackChoice> choose_for_wsl(const FixSubject& subject) {
+  const knowledge::Stack* stack = subject.tables.stack("wsl");
+  if (stack == nullptr || subject.facts.wsl.kind != facts::WslKind::wsl2) {
+    return Error{Errc::unsupported, "stack: WSL 1 reaches no GPU",
+                 "in Windows's PowerShell: wsl --set-version NAME 2"};
+  }
+  StackChoice choice;
+  choice.gfx = "wsl";
+  choice.gpu = "the GPU that Windows shares with WSL";
+  choice.requirement = stack->torch;
+  choice.index = stack->index;
+  choice.page = true;
+  choice.python_versions = stack->python;
+  choice.python = newest_python(stack->python);
+  choice.pinned = true;
+  choice.environment = {"HSA_ENABLE_DXG_DETECTION=1"};
+  choice.remarks = {fmt::format("Its ROCm is {}: {}.", stack->rocm, stack->evidence),
+                    "It needs librocdxg as well: its package from "
+                    "https://github.com/ROCm/librocdxg/releases, and "
+                    "the ROCm packages of the same release.",
+                    "Also: " + stack->also + "."};
+  return choice;
+}
+
 }  // namespace
 
 Result<StackChoice> choose_stack(const FixSubject& subject) {
+  if (subject.facts.wsl.is_wsl() && subject.facts.gpus.empty()) return choose_for_wsl(subject);
   const auto& gpus = subject.facts.gpus;
   const auto& judged = subject.diagnosis.suitability;
   std::optional<std::size_t> best;
@@ -102,8 +128,9 @@ Result<StackChoice> choose_stack(const FixSubject& subject) {
 std::string requirements_of(const StackChoice& choice) {
   std::string text = fmt::format("# For {}. Made by headroom fix stack.\n", choice.gpu);
   for (const std::string& remark : choice.remarks) text += "# " + remark + "\n";
-  text += fmt::format("# Python {}.\n--index-url {}\n{}\n", choice.python_versions, choice.index,
-                      choice.requirement);
+  text +=
+      fmt::format("# Python {}.\n{} {}\n{}\n", choice.python_versions,
+                  choice.page ? "--find-links" : "--index-url", choice.index, choice.requirement);
   return text;
 }
 

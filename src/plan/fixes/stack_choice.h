@@ -18,6 +18,7 @@ struct StackChoice {
   std::string gfx;
   std::string requirement;      // "torch==2.4.1+rocm6.0", "torch[device-gfx1151]".
   std::string index;            // The wheel index, whole.
+  bool page = false;            // It is a page of wheels beside PyPI, and no index.
   std::string python;           // The interpreter to make the environment with: "python3.12".
   std::string python_versions;  // What the wheels exist for: "3.8 to 3.12".
   std::vector<std::string> environment;  // "HSA_OVERRIDE_GFX_VERSION=10.3.0".
