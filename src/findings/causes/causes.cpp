@@ -10,6 +10,7 @@ namespace {
 constexpr std::array table = {
   &app_bug_cause,
   &backend_unavailable_cause,
+  &bar_too_small_cause,
   &bitsandbytes_no_rocm_cause,
   &cgroup_memory_limit_cause,
   &collective_hang_cause,

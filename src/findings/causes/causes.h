@@ -11,6 +11,7 @@ namespace headroom::findings {
 // clang-format off
 extern const CauseRule app_bug_cause;
 extern const CauseRule backend_unavailable_cause;
+extern const CauseRule bar_too_small_cause;
 extern const CauseRule bitsandbytes_no_rocm_cause;
 extern const CauseRule cgroup_memory_limit_cause;
 extern const CauseRule collective_hang_cause;

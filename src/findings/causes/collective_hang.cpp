@@ -17,7 +17,21 @@ namespace {
 
 using logs::Observation;
 
-double confidence_of(const CollectiveSigns& signs) {
+// Waiting ranks spin: the GPUs are at 100 % and draw little power, and no step follows.
+bool spins(const logs::Observations& log) {
+  if (log.seen("said-to-be-busy")) return true;
+  const auto rows = log.of("gpu-fully-busy");
+  if (rows.size() < 2) return false;
+  const auto& all = log.all();
+  return std::none_of(all.begin(), all.end(), [&](const Observation& one) {
+    const bool after = std::pair(one.log, one.line) > std::pair(rows[0]->log, rows[0]->line);
+    return after && one.signature->role == knowledge::Role::progress;
+  });
+}
+
+double confidence_of(const CollectiveSigns& signs, const logs::Observations& log) {
+  const bool stands = signs.stopped != nullptr || signs.silent != nullptr;
+  if (signs.several && stands && signs.timeout == nullptr && spins(log)) return 0.72;
   if (signs.timeout != nullptr) return 0.75;
   if (signs.stands != nullptr) return 0.75;
   if (signs.stopped != nullptr && signs.several) return 0.55;
@@ -45,7 +59,7 @@ std::string title_of(const logs::Observations& log) {
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const CollectiveSigns signs = find_collective_signs(subject.log);
   Hypothesis waiting;
-  waiting.confidence = confidence_of(signs);
+  waiting.confidence = confidence_of(signs, subject.log);
   const Observation* first = signs.first();
   if (first == nullptr || waiting.confidence == 0) return std::nullopt;
   waiting.title = title_of(subject.log);
@@ -59,8 +73,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   } else {
     waiting.reasons.emplace_back("No line tells of peer-to-peer, IOMMU or a rank that died.");
   }
-  show_some(subject, {"nccl-timeout", "frame-in-collective", "nccl-error", "several-ranks"}, 3,
-            waiting);
+  show_some(
+      subject,
+      {"nccl-timeout", "frame-in-collective", "nccl-error", "gpu-fully-busy", "several-ranks"}, 3,
+      waiting);
   waiting.fix = {
       sentence("see where each rank stands: py-spy dump --pid PID, for every rank"),
       sentence("which operation, which ranks: TORCH_DISTRIBUTED_DEBUG=DETAIL NCCL_DEBUG=INFO CMD"),

@@ -61,5 +61,38 @@ TEST(Collectives, a_measurement_that_never_came_is_a_hang_whatever_a_later_one_s
   EXPECT_EQ(diagnose(begun + done + begun + done, R"({"vendor": "AMD"})").cause.id, "none");
 }
 
+constexpr std::string_view busy_cards =
+    "GPU  Temp (DieEdge)  AvgPwr  SCLK     MCLK    Fan  Perf  PwrCap  VRAM%  GPU%\n"
+    "0    45.0c           95.0W   2330Mhz  1249Mhz 0%   auto  327.0W   32%   100%\n"
+    "1    44.0c           94.0W   2330Mhz  1249Mhz 0%   auto  327.0W   32%   100%\n";
+
+TEST(Collectives, cards_at_full_load_without_a_step_wait_for_each_other) {
+  const auto found =
+      diagnose("NCCL INFO comm 0x55 rank 0 nranks 2 cudaDev 0 busId 3000 - Init COMPLETE\n" +
+                   std::string(busy_cards),
+               R"({"vendor": "AMD"})");
+  EXPECT_EQ(found.cause.id, "collective-hang");
+  EXPECT_GE(found.cause.confidence, 0.7);
+}
+
+TEST(Collectives, a_remark_that_both_cards_stay_at_full_load_is_the_same) {
+  const auto found = diagnose(
+      "$ torchrun --nproc_per_node=2 train.py\n"
+      "[rank1]: using device 1\n"
+      "# both GPUs at 100 %, no further output for 40 minutes\n",
+      R"({"vendor": "AMD"})");
+  EXPECT_EQ(found.cause.id, "collective-hang");
+}
+
+TEST(Collectives, cards_at_full_load_that_go_on_training_are_at_work) {
+  const auto found =
+      diagnose("NCCL INFO comm 0x55 rank 0 nranks 2 cudaDev 0 busId 3000 - Init COMPLETE\n" +
+                   std::string(busy_cards) +
+                   "{'loss': 1.8, 'epoch': 0.2}\n100%|##| 20/20 [00:12<00:00, "
+                   "1.61it/s]\n",
+               R"({"vendor": "AMD"})");
+  EXPECT_EQ(found.cause.id, "none");
+}
+
 }  // namespace
 }  // namespace headroom::findings

@@ -134,6 +134,28 @@ bool seen_in_sysfs_only(const LogSubject& subject, Hypothesis& access) {
   return true;
 }
 
+// EINVAL is no refusal by mode or group. In containers it comes where the process's user namespace
+// or device rules do not fit the host's (legacy#4043, legacy#5379); elsewhere nothing is known.
+bool process_refused(const LogSubject& subject, Hypothesis& access) {
+  const Observation* refused = nullptr;
+  for (const Observation* one : subject.log.of("kfd-refuses-process")) {
+    const bool invalid =
+        one->value("error") == "Invalid argument" || one->value("number") == "EINVAL";
+    if (invalid) refused = one;
+  }
+  if (refused == nullptr || container_engine(subject.scene).empty()) return false;
+  access.title = "KFD does not take processes of this container (EINVAL)";
+  access.confidence = is_rootless(subject) ? 0.6 : 0.45;
+  access.reasons.emplace_back(
+      "The node may be opened, and the compute driver cannot set the process up. On the host or in "
+      "a privileged container the same program shows whether the container is why.");
+  access.evidence.push_back(show(subject, *refused, "opened, and turned away"));
+  advise(subject, "render", access);
+  access.alternatives = {{"kernel-too-old", 0.2, "uname -r, against the ROCm of the container"},
+                         {"gpu-unsupported", 0.15, "rocminfo, on the host itself"}};
+  return true;
+}
+
 // Whether a user namespace does not map the node's group and so shows it as nobody's.
 bool group_not_mapped(const LogSubject& subject, Hypothesis& access) {
   const KfdNode node = kfd_node(subject);
@@ -154,7 +176,8 @@ bool group_not_mapped(const LogSubject& subject, Hypothesis& access) {
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis access;
   if (groups_differ(subject, access) || kfd_refused(subject, access) ||
-      group_not_mapped(subject, access) || seen_in_sysfs_only(subject, access)) {
+      group_not_mapped(subject, access) || process_refused(subject, access) ||
+      seen_in_sysfs_only(subject, access)) {
     return access;
   }
   const Observation* lost = gpu_not_seen(subject);

@@ -9,6 +9,7 @@
 #include "findings/advice.h"
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/unbound_gpu.h"
 
 namespace headroom::findings {
 namespace {
@@ -164,11 +165,30 @@ bool not_there(const LogSubject& subject, Hypothesis& driver) {
   return true;
 }
 
+bool unbound(const LogSubject& subject, Hypothesis& driver) {
+  const Observation* gpu = unbound_gpu(subject.log);
+  if (gpu == nullptr) return false;
+  driver.confidence = gpu_not_seen(subject) != nullptr ? 0.8 : 0.65;
+  driver.title = "amdgpu is there, and did not take the GPU";
+  driver.reasons.emplace_back(
+      "lspci names amdgpu as a module for it and no driver in use: the module is not loaded, does "
+      "not know the chip, or gave up while it started.");
+  driver.evidence.push_back(show(subject, *gpu, "no driver has it"));
+  driver.fix = {command("sudo modprobe amdgpu"),
+                command("sudo dmesg | grep -iE 'amdgpu|kfd|secure boot|lockdown'",
+                        "(says why it did not take the GPU)"),
+                sentence("uname -r   (a kernel from before the GPU does not know it)")};
+  driver.alternatives = {
+      {"kernel-too-old", 0.3, "uname -r, against the GPU's generation"},
+      {"bar-too-small", 0.1, "sudo dmesg | grep -E 'BAR [0-9]+.*(no space|failed to assign)'"}};
+  return true;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis driver;
   if (unsigned_module(subject, driver) || build_failed(subject, driver) ||
       bound_elsewhere(subject, driver) || switched_off(subject, driver) ||
-      start_failed(subject, driver) || not_there(subject, driver)) {
+      start_failed(subject, driver) || not_there(subject, driver) || unbound(subject, driver)) {
     return driver;
   }
   return std::nullopt;

@@ -30,7 +30,10 @@ std::string_view name_of(Platform platform) {
 
 void advise(Platform platform, Hypothesis& host) {
   if (platform == Platform::wsl) {
-    host.fix = {sentence("WSL's way to the GPU is /dev/dxg: ls -l /dev/dxg, with AMD's driver for "
+    host.fix = {sentence("before ROCm 7.13: export HSA_ENABLE_DXG_DETECTION=1, and rocminfo again"),
+                sentence("is librocdxg there? ldconfig -p | grep rocdxg; else its package from "
+                         "https://github.com/ROCm/librocdxg/releases"),
+                sentence("WSL's way to the GPU is /dev/dxg: ls -l /dev/dxg, with AMD's driver for "
                          "WSL on Windows and a GPU that it supports"),
                 sentence("a container there: docker run --device /dev/dxg -v "
                          "/usr/lib/wsl/lib/libdxcore.so:/usr/lib/libdxcore.so …"),
@@ -76,7 +79,15 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
         sign.platform == Platform::desktop_vm ||
         (sign.platform == Platform::windows && !container_engine(subject.scene).empty());
     if (lost == nullptr || !foreign) return std::nullopt;
+    // The GPU was reached, so the way to it is there.
+    if (sign.platform == Platform::wsl && subject.log.seen("agent-name")) return std::nullopt;
     host.confidence = lost->id() == "no-gpu-seen" ? 0.55 : 0.75;
+    if (const Observation* first = subject.log.first("wsl-1")) {
+      host.confidence = confidence::proven;
+      host.reasons.emplace_back("WSL 1 has no devices: no program in it reaches a GPU.");
+      host.evidence.push_back(show(subject, *first));
+      host.fix = {sentence("in Windows's PowerShell: wsl --set-version NAME 2")};
+    }
     host.reasons.push_back(fmt::format("{} has no compute driver of Linux, and so no /dev/kfd.",
                                        name_of(sign.platform)));
     host.evidence.push_back(show(subject, *lost));
@@ -91,7 +102,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                                  "on the host: ls -l /dev/kfd; lsmod | "
                                  "grep amdgpu"});
   }
-  advise(elsewhere ? Platform::desktop_vm : sign.platform, host);
+  if (host.fix.empty()) advise(elsewhere ? Platform::desktop_vm : sign.platform, host);
   return host;
 }
 

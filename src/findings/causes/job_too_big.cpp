@@ -8,6 +8,7 @@
 #include "findings/causes/amounts.h"
 #include "findings/causes/apu_pool.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/convolutions.h"
 #include "findings/causes/device_memory.h"
 #include "findings/causes/shortfall.h"
 
@@ -168,6 +169,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       sentence("make it smaller: batch size, context length (llama.cpp -c, vLLM --max-model-len), "
                "a smaller quantisation, fewer layers on the GPU (-ngl), gradient checkpointing"),
       sentence("or split it over several GPUs")};
+  advise_convolutions(subject, big);
   big.alternatives = {
       {"vram-held-by-other", 0.2, "rocm-smi --showmeminfo vram --showpids, with the job stopped"},
       {"fragmentation", 0.1, "python -c 'print(torch.cuda.memory_summary())' before the failure"}};

@@ -10,6 +10,7 @@
 #include "findings/advisories.h"
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/unbound_gpu.h"
 
 namespace headroom::findings {
 namespace {
@@ -165,17 +166,20 @@ bool older_than_chip(const LogSubject& subject, Hypothesis& kernel) {
   const Observation* lost =
       subject.log.first_of({"module-not-loaded", "gpu-init-failed", "kfd-absent", "no-gpu-seen",
                             "rocminfo-failed", "kfd-refuses-process"});
+  const Observation* unbound = unbound_gpu(subject.log);
+  if (unbound != nullptr) lost = unbound;
   const auto version = running ? facts::parse_kernel_version(*running) : std::nullopt;
   if (!version || lost == nullptr) return false;
   for (const knowledge::FirstKernel& first : subject.tables.advisories.first_kernels) {
     const SceneGpu* gpu = subject.scene.gpu(first.gfx);
     if (gpu == nullptr || !facts::in_range(*version, {"0", std::string(first.since)})) continue;
-    kernel.confidence = 0.65;
+    kernel.confidence = unbound != nullptr ? 0.85 : 0.65;
     kernel.title = fmt::format("{} is older than {}", kernel_name(subject.scene), first.gfx);
     kernel.reasons.push_back(fmt::format(
         "amdgpu knows {} from about Linux {} on, unless AMD's DKMS driver is installed.", first.gfx,
         first.since));
-    kernel.evidence = {show(running, "the running kernel"), show(subject, *lost)};
+    kernel.evidence = {show(running, "the running kernel"),
+                       show(subject, *lost, unbound != nullptr ? "no driver has it" : "")};
     kernel.alternatives.push_back({"driver-not-loaded", 0.3, "sudo dmesg | grep -i amdgpu"});
     advise(subject, first.since, kernel);
     return true;

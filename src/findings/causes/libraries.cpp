@@ -59,6 +59,8 @@ constexpr Package packages[] = {
     {"libstdc++", "libstdc++6 (Debian, Ubuntu), libstdc++ (Fedora, RHEL)"},
     {"libgomp", "libgomp1 (Debian, Ubuntu), libgomp (Fedora, RHEL)"},
     {"libopenblas", "libopenblas0 (Debian, Ubuntu), openblas (Fedora, RHEL)"},
+    {"librocdxg", "librocdxg's own, from https://github.com/ROCm/librocdxg/releases"},
+    {"libdxcore", "WSL's own: wsl --update in Windows's PowerShell"},
     {"libGL.so", "libgl1 (Debian, Ubuntu), mesa-libGL (Fedora, RHEL)"},
     {"libmpi", "libopenmpi3 (Debian, Ubuntu), openmpi (Fedora, RHEL)"},
 };

@@ -135,7 +135,9 @@ std::optional<Hypothesis> find_other(const LogSubject& subject) {
     missing.reasons.emplace_back("Compilers and headers come in packages of their own.");
     missing.fix = {
         sentence("ls -d /opt/rocm*; command -v hipcc"),
-        sentence("install them: sudo apt install rocm-hip-sdk   (or rocm-hip-sdk of dnf, zypper)"),
+        sentence("install them: sudo apt install rocm-hip-sdk   (or rocm-hip-sdk of dnf, zypper); "
+                 "from ROCm 7.14 on the packages name release and target, for example "
+                 "amdrocm-core-sdk10.0-gfx1100"),
         sentence("installed elsewhere: export ROCM_PATH=/opt/rocm PATH=/opt/rocm/bin:$PATH")};
     return missing;
   }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "findings/causes/access.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/libraries.h"
 #include "logs/describe.h"
@@ -143,6 +144,49 @@ std::optional<Hypothesis> find_second_tree(const LogSubject& subject, const Obse
   return mismatch;
 }
 
+// ROCm's device libraries are bitcode that is linked into every kernel. Those of another release
+// lack functions that the compiler's headers call.
+std::optional<Hypothesis> find_device_symbol(const LogSubject& subject, const Observation& seen) {
+  Hypothesis mismatch = make(subject, seen);
+  mismatch.confidence = 0.7;
+  mismatch.title = "The compiler and ROCm's device libraries are of different releases";
+  mismatch.reasons.push_back(fmt::format(
+      "{} belongs to the device libraries, which are linked into every kernel; the ones that were "
+      "found do not have it.",
+      seen.value("symbol")));
+  mismatch.fix.insert(mismatch.fix.begin(),
+                      sentence("which hipcc; hipconfig --full; env | grep -E 'ROCM_PATH|HIP_PATH|"
+                               "DEVICE_LIB'   (which compiler, and which libraries it takes)"));
+  return mismatch;
+}
+
+// In WSL the runtime that a wheel brings may know /dev/kfd alone, while rocminfo takes the
+// system's, which knows /dev/dxg.
+std::optional<Hypothesis> find_runtime_for_wsl(const LogSubject& subject) {
+  const logs::Observations& log = subject.log;
+  if (platform_of(subject).platform != Platform::wsl) return std::nullopt;
+  const Observation* agent = log.first("agent-name");
+  const Observation* lost = log.first_of({"no-gpu-seen", "torch-sees-no-gpu"});
+  if (agent == nullptr || lost == nullptr || !subject.scene.torch_rocm) return std::nullopt;
+  Hypothesis mismatch = make(subject, *lost);
+  mismatch.confidence = 0.82;
+  mismatch.title = "The ROCm runtime that PyTorch brings does not know WSL's way to the GPU";
+  mismatch.reasons.emplace_back(
+      "rocminfo sees the GPU with the system's runtime, so Windows's driver and /dev/dxg work. "
+      "PyTorch loads its own copy of libhsa-runtime64.so, which looks for /dev/kfd.");
+  mismatch.evidence.push_back(show(subject, *agent, "the system's runtime sees the GPU"));
+  mismatch.evidence.push_back(platform_of(subject).evidence);
+  mismatch.fix = {
+      sentence("install PyTorch's wheels that AMD builds for WSL (from repo.radeon.com, "
+               "rocm-rel-7.2.1 or later)"),
+      sentence("or move torch/lib/libhsa-runtime64.so out of the way, so that the system's is "
+               "loaded; both must be of the same ROCm release"),
+      sentence("before ROCm 7.13: export HSA_ENABLE_DXG_DETECTION=1")};
+  mismatch.alternatives = {
+      {"host-without-kfd", 0.15, "echo $HSA_ENABLE_DXG_DETECTION, in the shell of the job"}};
+  return mismatch;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best;
   const auto take = [&](std::optional<Hypothesis> one) {
@@ -155,6 +199,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     take(find_second_tree(subject, *seen));
   }
   for (const auto* seen : subject.log.of("symbol-missing")) take(find_symbol(subject, *seen));
+  for (const auto* seen : subject.log.of("device-symbol-undefined")) {
+    take(find_device_symbol(subject, *seen));
+  }
+  take(find_runtime_for_wsl(subject));
   for (const auto* seen : subject.log.of("symbol-version-missing")) {
     take(find_symbol_version(subject, *seen));
   }

@@ -15,6 +15,7 @@ struct Telltale {
 constexpr std::array telltales = {
   Telltale{"app-bug", "the last \"File …, line …\" of the traceback is in the program's own code"},
   Telltale{"backend-unavailable", "python -c \"import torch.distributed as d; print(d.is_nccl_available(), d.is_gloo_available())\""},
+  Telltale{"bar-too-small", "sudo dmesg | grep -E 'BAR [0-9]+.*(no space|failed to assign)'; lspci -vv: Region 0 of the GPU"},
   Telltale{"bitsandbytes-no-rocm", "python -m bitsandbytes"},
   Telltale{"cgroup-memory-limit", "sudo dmesg -T | grep -i 'memory cgroup out of memory'; cat /sys/fs/cgroup/memory.events"},
   Telltale{"collective-hang", "py-spy dump --pid PID on every rank: all wait in a collective; NCCL_DEBUG=INFO"},

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "findings/causes/aiter.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/raised_in.h"
 #include "logs/describe.h"
@@ -137,6 +138,8 @@ double sure_of(const LogSubject& subject, const Form& form) {
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best = find_expandable(subject);
   if (auto forced = find_switched_on(subject)) best = std::move(forced);
+  auto aiter = find_aiter(subject);
+  if (aiter && (!best || aiter->confidence > best->confidence)) best = std::move(aiter);
   for (const Form& form : forms) {
     const Observation* seen = nullptr;
     // A program that only mentions it works without it.

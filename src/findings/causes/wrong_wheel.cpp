@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "findings/causes/causes.h"
 #include "findings/causes/libraries.h"
@@ -59,6 +60,74 @@ Sign find_sign(const LogSubject& subject) {
   return best;
 }
 
+// Another install of pip's, which put a build without ROCm in place of one with it.
+struct Replacement {
+  const Observation* removed = nullptr;
+  const Observation* installed = nullptr;
+  std::string before, after;
+  std::string requirer;  // The package that asked for it; empty if it is not told.
+};
+
+std::string first_value(const Observation& line, std::initializer_list<const char*> keys) {
+  for (const char* key : keys) {
+    if (!line.value(key).empty()) return std::string(line.value(key));
+  }
+  return "";
+}
+
+std::optional<Replacement> find_replacement(const logs::Observations& log) {
+  std::optional<Replacement> found;
+  Replacement now;
+  for (const Observation& one : log.all()) {
+    if (one.id() == "pip-requires-torch") now.requirer = one.value("requirer");
+    if (one.id() == "pip-removes-torch") {
+      now.removed = &one;
+      now.before = first_value(one, {"removed", "removed2", "removed3"});
+    }
+    if (one.id() != "pip-installs-torch") continue;
+    now.installed = &one;
+    now.after = first_value(one, {"installed", "installed2"});
+    const bool had = now.before.find("rocm") != std::string::npos;
+    const bool has = now.after.find("rocm") != std::string::npos;
+    // A later install may have mended it.
+    if (has) found.reset();
+    if (now.removed != nullptr && had && !has) found = now;
+    now = {};
+  }
+  return found;
+}
+
+Hypothesis make_replaced(const LogSubject& subject, const Replacement& replaced, bool failed) {
+  const std::string who =
+      replaced.requirer.empty() ? "a later install" : "installing " + replaced.requirer;
+  Hypothesis wrong;
+  wrong.confidence = failed ? 0.95 : 0.85;
+  wrong.title = fmt::format("{} put PyTorch {} from PyPI in place of {}, the ROCm build", who,
+                            replaced.after, replaced.before);
+  wrong.title.front() = static_cast<char>(std::toupper(wrong.title.front()));
+  wrong.reasons.push_back(
+      replaced.requirer.empty()
+          ? "PyPI holds the CUDA builds; pip takes them unless an index for ROCm is named."
+          : fmt::format("{} asks for a certain PyTorch, and pip took it from PyPI, which holds the "
+                        "CUDA builds.",
+                        replaced.requirer));
+  wrong.evidence = {show(subject, *replaced.removed, "the ROCm build was taken away"),
+                    show(subject, *replaced.installed, "what stands in its place")};
+  wrong.fix = {command(fmt::format(
+      "pip install --force-reinstall torch=={} --index-url https://download.pytorch.org/whl/rocm{}",
+      replaced.before, replaced.before.substr(replaced.before.find("rocm") + 4)))};
+  if (!replaced.requirer.empty()) {
+    wrong.fix.push_back(sentence(
+        fmt::format("{0}: pip install --no-deps {0}, or its build for ROCm", replaced.requirer)));
+  }
+  wrong.fix.push_back(
+      sentence("so that it stays: pip freeze | grep -E '^(torch|triton|pytorch-triton)' > "
+               "constraints.txt, then pip install -c constraints.txt PACKAGE"));
+  wrong.fix.push_back(
+      command("python3 -c \"import torch; print(torch.version.hip)\"", "(not None)"));
+  return wrong;
+}
+
 struct Build {
   std::string name;  // "cu124", "cpu"; empty: not told.
   std::optional<Evidence> evidence;
@@ -102,6 +171,9 @@ void advise(const LogSubject& subject, bool add_on, Hypothesis& wrong) {
 std::optional<Hypothesis> find(const LogSubject& subject) {
   if (subject.scene.is_foreign()) return std::nullopt;
   const Sign sign = find_sign(subject);
+  if (const auto replaced = find_replacement(subject.log)) {
+    return make_replaced(subject, *replaced, sign.seen != nullptr);
+  }
   const Build build = find_build(subject);
   const bool failed = subject.log.first_with(knowledge::Role::failure) != nullptr;
   double confidence = sign.confidence;

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/aiter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "logs/describe.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+bool is_on(std::string_view value) {
+  const std::string word = to_lower(trim(value));
+  return word == "1" || word == "true";
+}
+
+// Returns the variable that switches AITER, or one family of its kernels, on; nullptr without.
+const facts::Setting* find_switch(const Scene& scene) {
+  const facts::Setting* found = nullptr;
+  for (const facts::Setting& setting : scene.settings) {
+    const bool names_it =
+        setting.name.starts_with("VLLM_ROCM_USE_AITER") || setting.name == "SGLANG_USE_AITER";
+    if (names_it && is_on(setting.value)) found = &setting;
+  }
+  return found;
+}
+
+// Returns the last line before `line`, at most this many lines above, that AITER writes.
+const Observation* written_before(const logs::Observations& log, const Observation& line) {
+  constexpr std::uint64_t near = 40;
+  const Observation* last = nullptr;
+  for (const Observation* one : log.of("aiter-words")) {
+    if (one->log == line.log && one->line <= line.line && line.line - one->line <= near) last = one;
+  }
+  return last;
+}
+
+struct Failure {
+  const Observation* seen = nullptr;
+  double confidence = 0;
+  std::string_view reason;
+};
+
+// A crash or a kernel that does not fit is AITER's if its own lines stand before it.
+Failure find_failure(const logs::Observations& log) {
+  if (const Observation* refused = log.first("aiter-refuses-gpu")) {
+    return {refused, 0.86, "AITER itself says that it has no kernels for this GPU."};
+  }
+  if (const Observation* local = log.first("kernel-exceeds-local-memory")) {
+    if (written_before(log, *local) != nullptr) {
+      return {
+          local, 0.82,
+          "AITER's kernel needs more local memory (LDS) than a workgroup of this GPU has; it is "
+          "laid out for Instinct cards."};
+    }
+  }
+  for (const char* crash : {"segfault-banner", "segfault", "signal-death"}) {
+    for (const Observation* one : log.of(crash)) {
+      if (written_before(log, *one) != nullptr) {
+        return {one, 0.72, "The process crashed in or right after AITER's own kernels."};
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<Hypothesis> find_aiter(const LogSubject& subject) {
+  const Failure failure = find_failure(subject.log);
+  if (failure.seen == nullptr) return std::nullopt;
+  const facts::Setting* setting = find_switch(subject.scene);
+  Hypothesis option;
+  option.confidence =
+      setting != nullptr ? std::min(failure.confidence + 0.08, 0.92) : failure.confidence - 0.12;
+  option.title = setting != nullptr
+                     ? fmt::format("{} switches on AITER's kernels, which this GPU does not have",
+                                   setting->name)
+                     : "AITER's kernels are used, which this GPU does not have";
+  option.reasons.emplace_back(failure.reason);
+  option.evidence.push_back(show(subject, *failure.seen, logs::describe(*failure.seen)));
+  if (const Observation* before = written_before(subject.log, *failure.seen)) {
+    option.evidence.push_back(show(subject, *before, "AITER was in use"));
+  }
+  if (setting != nullptr) {
+    const facts::Source& source = setting->source;
+    option.evidence.push_back({source.path, source.line, source.text, "what switches it on"});
+  }
+  option.fix = {
+      sentence("switch all of it off: VLLM_ROCM_USE_AITER=0 (SGLang: SGLANG_USE_AITER=0), in the "
+               "environment of the server"),
+      sentence(
+          "or only the kernels that fail, by the variable that vllm/envs.py names for them, for "
+          "example VLLM_ROCM_USE_AITER_UNIFIED_ATTENTION=0, VLLM_ROCM_USE_AITER_RMSNORM=0, "
+          "VLLM_ROCM_USE_AITER_FP4BMM=0")};
+  option.alternatives = {{"gfx-target-missing", 0.15, "the same job with VLLM_ROCM_USE_AITER=0"},
+                         {"framework-bug", 0.1, "the same job with a newer vLLM and AITER"}};
+  return option;
+}
+
+}  // namespace headroom::findings

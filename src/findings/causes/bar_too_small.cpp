@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// bar-too-small: the firmware or the virtual machine leaves no room for the card's memory windows
+// (BARs), so amdgpu cannot map its registers and gives up, usually with -12 (ENOMEM). A card whose
+// window is merely small works, only slower, and is no case of this.
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/text.h"
+#include "findings/causes/causes.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+std::string_view address_of(const Observation& line) {
+  for (const std::string_view key : {"pci", "pci2", "pci3"}) {
+    if (!line.value(key).empty()) return line.value(key);
+  }
+  return {};
+}
+
+// Returns the line that says that a window of the card whose start failed got no room; nullptr if
+// there is none. If the address of the failed card is not known, any device's line will do.
+const Observation* unassigned_window(const logs::Observations& log, std::string_view card) {
+  for (const Observation* line : log.of("bar-unassigned")) {
+    const std::string_view address = address_of(*line);
+    if (card.empty() || address.empty() || address == card) return line;
+  }
+  return nullptr;
+}
+
+std::string size_of(const Observation& line) {
+  for (const std::string_view key : {"size", "size2"}) {
+    const auto bytes = parse_hex(line.value(key));
+    if (bytes && *bytes > 0) return to_string(Bytes{*bytes});
+  }
+  return "";
+}
+
+void advise(const LogSubject& subject, Hypothesis& bar) {
+  if (subject.log.seen("virtual-machine-words")) {
+    bar.fix = {
+        sentence("the virtual machine needs a large 64-bit window: UEFI (OVMF) with q35, and for "
+                 "QEMU -fw_cfg name=opt/ovmf/X-PciMmio64Mb,string=65536; for Hyper-V "
+                 "Set-VM -HighMemoryMappedIoSpace 64GB"),
+        sentence("on its host too: Above 4G Decoding on, in the BIOS")};
+  } else {
+    bar.fix = {
+        sentence("in the BIOS: switch on Above 4G Decoding, and Resizable BAR (Re-Size BAR) if it "
+                 "is there; switch CSM (legacy boot) off; update the BIOS if it has neither"),
+        sentence("or let Linux place the windows anew: add pci=realloc to the kernel command line, "
+                 "and reboot")};
+  }
+  bar.fix.push_back(command("sudo dmesg | grep -E 'BAR [0-9]+'", "(no \"no space\" any more)"));
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  const logs::Observations& log = subject.log;
+  const Observation* no_memory = log.first("gpu-init-enomem");
+  const Observation* failed = no_memory != nullptr ? no_memory : log.first("gpu-init-failed");
+  // A firmware file that is missing explains the failure by itself.
+  if (failed == nullptr || log.seen("gpu-firmware-missing")) return std::nullopt;
+  std::string_view card = address_of(*failed);
+  for (const Observation* line : log.of("gpu-init-enomem")) {
+    if (card.empty()) card = address_of(*line);
+  }
+  const Observation* window = unassigned_window(log, card);
+  const Observation* resize = log.first("bar-resize-failed");
+  Hypothesis bar;
+  if (window != nullptr) {
+    bar.confidence = 0.93;
+    const std::string size = size_of(*window);
+    bar.title = fmt::format("There is no room for the card's memory window{}: amdgpu cannot map it",
+                            size.empty() ? "" : fmt::format(" of {}", size));
+    bar.evidence = {show(subject, *window, "the kernel found no address range for it"),
+                    show(subject, *failed)};
+  } else if (no_memory != nullptr) {
+    bar.confidence = resize != nullptr ? 0.75 : 0.6;
+    bar.title = "amdgpu cannot map the card (-12): its memory windows most likely got no room";
+    bar.evidence = {show(subject, *no_memory, "-12 is ENOMEM: mapping the registers failed")};
+    if (resize != nullptr) bar.evidence.push_back(show(subject, *resize));
+    bar.alternatives = {
+        {"driver-not-loaded", 0.2, "sudo dmesg | grep -E 'BAR [0-9]+|amdgpu' | head -40"},
+        {"hw-error", 0.1, "sudo dmesg | grep -iE 'psp|vbios|pcie.*error'"}};
+  } else {
+    return std::nullopt;
+  }
+  bar.reasons.emplace_back(
+      "A card's registers and memory are reached through windows in the address space (BARs), "
+      "which "
+      "the firmware hands out. Below 4 GiB there is too little room for a card of today.");
+  advise(subject, bar);
+  return bar;
+}
+
+}  // namespace
+
+constinit const CauseRule bar_too_small_cause = {
+    .id = "bar-too-small",
+    .meaning = "The driver cannot map the card: there is no room for its memory windows (BARs).",
+    .why =
+        "Above 4G Decoding or Resizable BAR is off in the BIOS, or a virtual machine has too small "
+        "a 64-bit window. amdgpu then gives the card up, often with error -12, and nothing of it "
+        "is left for ROCm.",
+    .fix = "Switch both on in the BIOS; give a virtual machine a large 64-bit window.",
+    .explains =
+        "driver-not-loaded device-permission host-without-kfd kfd-not-passed gpu-unsupported "
+        "kernel-too-old firmware-bad hw-error missing-library framework-bug",
+    .find = find,
+};
+
+}  // namespace headroom::findings

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builds and kernels: wheels that pip replaced, compilers and linkers, AITER's switches, the
+// workspace of convolutions.
+#include <gmock/gmock.h>
+
+#include "findings/causes/testing.h"
+
+namespace headroom::findings {
+namespace {
+
+using testing::confidence_of;
+using ::testing::Contains;
+using testing::diagnose;
+using ::testing::HasSubstr;
+
+// ------------------------------------------------------------------ a wheel that was replaced
+
+constexpr std::string_view replaced =
+    "$ pip install xformers\n"
+    "Collecting torch==2.9.0 (from xformers)\n"
+    "  Downloading torch-2.9.0-cp312-cp312-manylinux_2_28_x86_64.whl (899.8 MB)\n"
+    "  Attempting uninstall: torch\n"
+    "    Found existing installation: torch 2.9.1+rocm6.4\n"
+    "    Uninstalling torch-2.9.1+rocm6.4:\n"
+    "      Successfully uninstalled torch-2.9.1+rocm6.4\n"
+    "Successfully installed nvidia-cuda-nvrtc-cu12-12.8.93 torch-2.9.0 xformers-0.0.33\n";
+
+TEST(ReplacedWheel, the_package_that_did_it_is_named) {
+  const auto found =
+      diagnose(std::string(replaced) + "AssertionError: Torch not compiled with CUDA enabled\n");
+  EXPECT_EQ(found.cause.id, "wrong-wheel");
+  EXPECT_GE(found.cause.confidence, 0.9);
+  EXPECT_THAT(found.cause.title, HasSubstr("xformers"));
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("torch==2.9.1+rocm6.4")));
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("--no-deps xformers")));
+}
+
+TEST(ReplacedWheel, uv_says_it_in_its_own_way) {
+  const auto found = diagnose(
+      "Installed 3 packages in 1.2s\n"
+      " - torch==2.9.1+rocm6.4\n"
+      " + torch==2.9.0+cpu\n"
+      "RuntimeError: Found no NVIDIA driver on your system.\n");
+  EXPECT_EQ(found.cause.id, "wrong-wheel");
+  EXPECT_THAT(found.cause.title, HasSubstr("2.9.1+rocm6.4"));
+}
+
+TEST(ReplacedWheel, one_build_for_rocm_for_another_is_no_mistake) {
+  const auto found = diagnose(
+      "    Found existing installation: torch 2.9.1+rocm6.4\n"
+      "Successfully installed torch-2.10.0+rocm7.1\n"
+      "100%|##########| 20/20 [00:12<00:00,  1.61it/s]\n");
+  EXPECT_NE(found.cause.id, "wrong-wheel");
+}
+
+TEST(ReplacedWheel, what_was_put_right_again_is_over) {
+  const auto found = diagnose(std::string(replaced) +
+                              "    Found existing installation: torch 2.9.0\n"
+                              "Successfully installed torch-2.9.1+rocm6.4\n"
+                              "100%|##########| 20/20 [00:12<00:00,  1.61it/s]\n");
+  EXPECT_LT(confidence_of(found, "wrong-wheel"), 0.6);
+}
+
+// ------------------------------------------------------------------ compilers and linkers
+
+TEST(Compilers, a_linker_that_is_not_installed_is_missing) {
+  EXPECT_EQ(diagnose("  [1/12] /opt/rocm/bin/hipcc -O3 --offload-arch=gfx1100 -c fmha.hip\n"
+                     "  clang++: error: unable to execute command: Executable \"ld.lld\" doesn't "
+                     "exist!\n"
+                     "  clang++: error: linker command failed with exit code 1\n")
+                .cause.id,
+            "missing-library");
+}
+
+TEST(Compilers, device_libraries_of_another_release_lack_symbols) {
+  const auto found = diagnose(
+      "/opt/rocm/bin/hipcc --offload-arch=gfx1100 x.hip\n"
+      "ld.lld: error: undefined hidden symbol: __ockl_fprintf_stderr_begin\n"
+      ">>> referenced by x.bc\n"
+      "clang++: error: amdgcn-link command failed with exit code 1 (use -v to see invocation)\n");
+  EXPECT_EQ(found.cause.id, "rocm-version-mismatch");
+  EXPECT_LT(found.cause.confidence, 0.8);
+}
+
+TEST(Compilers, a_symbol_of_the_programs_own_is_not_rocms) {
+  EXPECT_NE(diagnose("/opt/rocm/bin/hipcc --offload-arch=gfx1100 x.hip\n"
+                     "ld.lld: error: undefined symbol: my_kernel(float*)\n")
+                .cause.id,
+            "rocm-version-mismatch");
+}
+
+TEST(Compilers, comgr_without_device_libraries_lacks_them) {
+  EXPECT_EQ(diagnose("MIOpen(HIP): Error [BuildOcl] comgr status = ERROR (1)\n"
+                     "error: cannot find ROCm device library; provide its path via '--rocm-path'\n"
+                     "RuntimeError: miopenStatusUnknownError\n")
+                .cause.id,
+            "missing-library");
+}
+
+// ------------------------------------------------------------------ AITER
+
+TEST(Aiter, a_kernel_that_does_not_fit_is_the_switchs_doing) {
+  const auto found = diagnose(
+      "export VLLM_ROCM_USE_AITER=1\n"
+      "INFO 08-15 [rocm.py:220] Using AITER unified attention backend\n"
+      "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 65792, "
+      "Hardware limit: 65536. Reducing block sizes or `num_stages` may help.\n"
+      "GPU: AMD Radeon AI PRO R9700 gfx1201\n");
+  EXPECT_EQ(found.cause.id, "unsupported-option");
+  EXPECT_GE(found.cause.confidence, 0.8);
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("VLLM_ROCM_USE_AITER=0")));
+}
+
+TEST(Aiter, a_crash_right_after_its_module_was_loaded_is_its_own) {
+  const auto found = diagnose(
+      "$ VLLM_ROCM_USE_AITER=1 vllm serve m\n"
+      "[aiter] import [module_rmsnorm] under /usr/lib/python3/aiter/jit/module_rmsnorm.so\n"
+      "!!!!!!! Segfault encountered !!!!!!!\n"
+      "gfx1201\n");
+  EXPECT_EQ(found.cause.id, "unsupported-option");
+}
+
+TEST(Aiter, its_own_refusal_is_enough) {
+  EXPECT_EQ(diagnose("RuntimeError: Get GPU arch from rocminfo failed \"Unknown GPU architecture: "
+                     "gfx1201. Supported architectures: ['native', 'gfx90a', 'gfx942']\"\n")
+                .cause.id,
+            "unsupported-option");
+}
+
+TEST(Aiter, a_kernel_of_the_jobs_own_that_does_not_fit_is_not_aiters) {
+  const auto found = diagnose(
+      "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 65792, "
+      "Hardware limit: 65536. Reducing block sizes or `num_stages` may help.\n"
+      "gfx1201\n");
+  EXPECT_NE(found.cause.id, "unsupported-option");
+}
+
+TEST(Aiter, going_on_without_it_is_no_failure) {
+  const auto found = diagnose(
+      "INFO 11-02 [envs] VLLM_ROCM_USE_AITER=1\n"
+      "WARNING AITER is not found or not supported on the current platform, will fall back to "
+      "emulation.\n"
+      "INFO 11-02 [api_server.py] Application startup complete.\n"
+      "INFO:     127.0.0.1:38776 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK\n"
+      "gfx1100\n");
+  EXPECT_EQ(found.cause.id, "none");
+}
+
+// ------------------------------------------------------------------ convolutions
+
+constexpr std::string_view too_much =
+    "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 13.50 GiB. GPU 0 has a total "
+    "capacity of 15.92 GiB of which 9.10 GiB is free. Of the allocated memory 5.20 GiB is "
+    "allocated "
+    "by PyTorch, and 300.00 MiB is reserved by PyTorch but unallocated.\n";
+
+TEST(Convolutions, a_spike_while_decoding_is_met_with_fast_find_and_tiles) {
+  const auto found = diagnose(
+      "Requested to load AutoencoderKL\n"
+      "MIOpen(HIP): Warning [IsEnoughWorkspace] [GetSolutionsFallback WTI] Solver <GemmFwdRest>, "
+      "workspace required: 14495514624, provided ptr: 0 size: 0\n"
+      "Warning: Ran out of memory when regular VAE decoding, retrying with tiled VAE decoding.\n" +
+      std::string(too_much) + "    return F.conv2d(input, weight, bias)\n");
+  EXPECT_EQ(found.cause.id, "job-too-big");
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("MIOPEN_FIND_MODE=FAST")));
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("VAE Decode (Tiled)")));
+}
+
+TEST(Convolutions, a_job_without_them_is_not_told_of_them) {
+  const auto found = diagnose(std::string(too_much) + "    scores = torch.matmul(q, k)\n");
+  EXPECT_THAT(texts_of(found.cause.fix), ::testing::Not(Contains(HasSubstr("MIOPEN_FIND_MODE"))));
+}
+
+TEST(Convolutions, a_workspace_that_was_done_without_is_harmless) {
+  const auto found = diagnose(
+      "MIOpen(HIP): Warning [IsEnoughWorkspace] [EvaluateInvokers] Solver <GemmFwdRest>, workspace "
+      "required: 268435456, provided ptr: 0 size: 0\n"
+      "100%|##########| 20/20 [00:12<00:00,  1.61it/s]\n");
+  EXPECT_EQ(found.cause.id, "none");
+}
+
+}  // namespace
+}  // namespace headroom::findings

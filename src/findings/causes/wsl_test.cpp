@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Logs from Windows's subsystem for Linux, where no KFD and no amdgpu is the normal state.
+#include <gmock/gmock.h>
+
+#include "findings/causes/testing.h"
+
+namespace headroom::findings {
+namespace {
+
+using ::testing::Contains;
+using testing::diagnose;
+using ::testing::HasSubstr;
+
+TEST(Wsl, rocminfo_that_finds_no_gpu_is_told_of_the_switch) {
+  const auto found = diagnose(
+      "$ rocminfo\n"
+      "WSL environment detected.\n"
+      "hsa_init Failed, possibly no supported GPU devices\n");
+  EXPECT_EQ(found.cause.id, "host-without-kfd");
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("HSA_ENABLE_DXG_DETECTION=1")));
+}
+
+TEST(Wsl, a_driver_that_is_not_loaded_is_normal_and_not_the_cause) {
+  const auto found = diagnose(
+      "$ uname -r\n6.6.87.2-microsoft-standard-WSL2\n"
+      "$ rocminfo\n"
+      "ROCk module is NOT loaded, possibly no GPU devices\n");
+  EXPECT_EQ(found.cause.id, "host-without-kfd");
+}
+
+TEST(Wsl, a_wheel_with_a_runtime_of_its_own_is_told_from_a_machine_without_a_gpu) {
+  const auto found = diagnose(
+      "$ uname -r\n6.6.87.2-microsoft-standard-WSL2\n"
+      "$ rocminfo | grep gfx\n"
+      "  Name:                    gfx1100\n"
+      "$ python3 -c \"import torch; print(torch.__version__, torch.cuda.is_available())\"\n"
+      "2.8.0+rocm6.4 False\n"
+      ">>> torch.cuda.is_available()\n"
+      "CUDA available: False\n");
+  EXPECT_EQ(found.cause.id, "rocm-version-mismatch");
+  EXPECT_THAT(found.cause.title, HasSubstr("WSL"));
+}
+
+TEST(Wsl, the_same_outside_of_wsl_is_something_else) {
+  const auto found = diagnose(
+      "$ uname -r\n6.14.0-37-generic\n"
+      "$ rocminfo | grep gfx\n"
+      "  Name:                    gfx1100\n"
+      "2.8.0+rocm6.4\n"
+      "CUDA available: False\n");
+  EXPECT_NE(found.cause.id, "rocm-version-mismatch");
+}
+
+TEST(Wsl, the_library_that_is_missing_is_named) {
+  const auto found = diagnose(
+      "WSL environment detected.\n"
+      "Cannot load librocdxg.so, failed:librocdxg.so: cannot open shared object file: No such file "
+      "or directory\n"
+      "hsa_init Failed, possibly no supported GPU devices\n");
+  EXPECT_EQ(found.cause.id, "missing-library");
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("ROCm/librocdxg")));
+}
+
+TEST(Wsl, the_first_generation_reaches_no_gpu_whatever_is_installed) {
+  const auto found = diagnose(
+      "$ uname -r\n4.4.0-19041-Microsoft\n"
+      "$ rocminfo\n"
+      "ROCk module is NOT loaded, possibly no GPU devices\n");
+  EXPECT_EQ(found.cause.id, "host-without-kfd");
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("--set-version")));
+}
+
+TEST(Wsl, a_job_that_fills_the_card_is_too_big_there_as_anywhere) {
+  const auto found = diagnose(
+      "Linux 6.6.87.2-microsoft-standard-WSL2\n"
+      "misc dxg: dxgk: dxgkio_query_adapter_info: Ioctl failed: -22\n"
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
+      "capacity of 15.98 GiB of which 120.00 MiB is free. Of the allocated memory 15.20 GiB is "
+      "allocated by PyTorch, and 200.00 MiB is reserved by PyTorch but unallocated.\n");
+  EXPECT_EQ(found.cause.id, "job-too-big");
+}
+
+TEST(Wsl, a_run_that_works_is_healthy_whatever_the_kernel_grumbles) {
+  const auto found = diagnose(
+      "Linux 6.6.87.2-microsoft-standard-WSL2\n"
+      "misc dxg: dxgk: dxgkio_query_adapter_info: Ioctl failed: -2\n"
+      "  Name:                    gfx1100\n"
+      "100%|##########| 20/20 [00:12<00:00,  1.61it/s]\n");
+  EXPECT_EQ(found.cause.id, "none");
+}
+
+}  // namespace
+}  // namespace headroom::findings
