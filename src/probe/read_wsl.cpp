@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "facts/boot_tools.h"
+#include "machine/byte_source.h"
 #include "probe/read_text.h"
 #include "probe/rocm_folders.h"
 
@@ -59,11 +60,24 @@ Text find_file(const Files& files, const Names& folders, const std::string& name
           Source{folders.front(), 0, ""}};
 }
 
+// Reads a file of Windows's or of ROCm's that is too large for a record, which keeps what was made
+// of it instead.
+Result<std::string> read_unrecorded(const Files& files, const std::string& path,
+                                    std::size_t limit) {
+  HEADROOM_TRY(const machine::Descriptor file, files.open_file(path));
+  HEADROOM_TRY(const machine::FileBytes bytes, machine::FileBytes::of(file.get()));
+  if (bytes.size() > limit) return Error{Errc::invalid, path + " is too large to look into", ""};
+  std::string text(bytes.size(), '\0');
+  HEADROOM_TRY(const std::size_t length, bytes.read_at(0, text));
+  text.resize(length);
+  return text;
+}
+
 // A record keeps this answer, not the library.
 Fact<DxgRoute> read_route(const Files& files, const std::string& path) {
   const Text answer = read_answer(path, [&] {
     return files.derive("dxg-route" + path, [&]() -> Result<std::string> {
-      HEADROOM_TRY(const std::string library, files.read(path, library_bytes_max));
+      HEADROOM_TRY(const std::string library, read_unrecorded(files, path, library_bytes_max));
       return std::string(to_string(facts::find_dxg_route(library)));
     });
   });
@@ -107,7 +121,7 @@ void read_windows_driver(const Files& files, Wsl& wsl) {
         std::string(driver_store) + "/" + name + "/" + name.substr(0, name.find('.')) + ".inf";
     const Text line = read_answer(path, [&] {
       return files.derive("driver-version" + path, [&]() -> Result<std::string> {
-        HEADROOM_TRY(const std::string inf, files.read(path, inf_bytes_max));
+        HEADROOM_TRY(const std::string inf, read_unrecorded(files, path, inf_bytes_max));
         const Text version = facts::parse_driver_version({inf, Source{path, 0, ""}});
         if (version) return "DriverVer=," + *version;
         return Error{Errc::not_found, to_string(version.missing()), ""};
