@@ -52,7 +52,8 @@ bool way_is_whole(const facts::Facts& facts) {
   const facts::HsaRuntime& runtime = runtime_of_jobs(facts);
   if (!runtime.route || *runtime.route == facts::DxgRoute::none) return false;
   if (by_rocdxg(facts) && !wsl.rocdxg) return false;
-  return !needs_dxg_detection(facts) || dxg_detection_is_on(facts);
+  if (!by_rocdxg(facts) || dxg_detection_is_on(facts)) return true;
+  return rocm_of_jobs(facts) && !needs_dxg_detection(facts);
 }
 
 }  // namespace headroom::findings

@@ -35,7 +35,8 @@ void find_kind(const Files& files, const Text& kernel, Wsl& wsl) {
   wsl.kind = kernel ? facts::wsl_kind_of(*kernel) : WslKind::none;
   wsl.source = kernel.source();
   if (wsl.is_wsl()) return;
-  for (const char* mark : {"/run/WSL", "/proc/sys/fs/binfmt_misc/WSLInterop"}) {
+  for (const char* mark :
+       {"/run/WSL", "/proc/sys/fs/binfmt_misc/WSLInterop", "/usr/lib/wsl", "/dev/dxg"}) {
     if (!files.exists(mark)) continue;
     wsl.kind = WslKind::wsl2;
     wsl.source = {mark, 0, ""};
@@ -54,7 +55,7 @@ void read_device(const Files& files, Wsl& wsl) {
 Text find_file(const Files& files, const Names& folders, const std::string& name) {
   for (const std::string& folder : folders) {
     const std::string path = folder + "/" + name;
-    if (files.exists(path)) return {path, Source{path, 0, ""}};
+    if (files.exists(path)) return {path, Source{folder, 0, ""}};
   }
   return {Missing{Why::not_present, name + " is in none of " + join(folders, ", ")},
           Source{folders.front(), 0, ""}};
@@ -78,6 +79,7 @@ Fact<DxgRoute> read_route(const Files& files, const std::string& path) {
   const Text answer = read_answer(path, [&] {
     return files.derive("dxg-route" + path, [&]() -> Result<std::string> {
       HEADROOM_TRY(const std::string library, read_unrecorded(files, path, library_bytes_max));
+      if (library.empty()) return Error{Errc::invalid, path + " is empty", ""};
       return std::string(to_string(facts::find_dxg_route(library)));
     });
   });
@@ -131,7 +133,7 @@ void read_windows_driver(const Files& files, Wsl& wsl) {
     const bool newer =
         !wsl.windows_driver || (version && facts::is_older(*wsl.windows_driver, *version));
     // That there is a driver is known even if its version is not.
-    if (!version) version = {std::string("unknown"), Source{path, 0, ""}};
+    if (!version) version = {std::string("unknown"), Source{driver_store, 0, name}};
     if (newer) wsl.windows_driver = std::move(version);
   }
 }
