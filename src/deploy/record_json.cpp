@@ -25,9 +25,10 @@ constexpr std::string_view schema = "headroom.deploy-record/1";
 OrderedJson steps_to_json(const std::vector<Step>& steps) {
   OrderedJson list = OrderedJson::array();
   for (const Step& step : steps) {
-    list.push_back({{"command", step.is_command()},
-                    {"text", bytes_to_json(step.text)},
-                    {"remark", bytes_to_json(step.remark)}});
+    list.push_back(
+        {{"command", step.is_command()},
+         {"text", bytes_to_json(step.run.empty() ? step.text : step.text + ": " + step.run)},
+         {"remark", bytes_to_json(step.remark)}});
   }
   return list;
 }

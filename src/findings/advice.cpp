@@ -70,15 +70,25 @@ bool on_command_line(const MachineFacts& machine, const std::string& module,
 }
 
 void edit_command_line(std::vector<Step>& steps, Family family, const std::string& change) {
-  steps.push_back(sentence(fmt::format(
+  Step step = sentence(fmt::format(
       "{} on the kernel command line (for GRUB: GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub)",
-      change)));
-  if (family != Family::other) steps.push_back(boot_menu_command(family));
+      change));
+  if (family != Family::other) {
+    step.text += ", and make the boot menu anew";
+    step.run = boot_menu_command(family).text;
+  }
+  steps.push_back(std::move(step));
+}
+
+Step nixos_step(const std::string& argument) {
+  return sentence_with(
+      fmt::format("in configuration.nix: boot.kernelParams = [ \"{}\" ];", argument),
+      "sudo nixos-rebuild boot");
 }
 
 void finish(std::vector<Step>& steps, const MachineFacts& machine) {
   steps.push_back(command("sudo reboot"));
-  steps.push_back(command("headroom check"));
+  steps.push_back(look("headroom check", "(after the reboot: what it brought)"));
   if (!machine.in_container()) return;
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) steps[i] = on_the_host(std::move(steps[i]));
 }
@@ -98,15 +108,14 @@ std::vector<Step> steps_to_set(const MachineFacts& machine, const std::string& m
     steps.push_back(command(
         fmt::format("sudo rpm-ostree kargs --delete-if-present={} --append={}", name, argument)));
   } else if (family == Family::nixos) {
-    steps.push_back(
-        sentence(fmt::format("in configuration.nix: boot.kernelParams = [ \"{}\" ];", argument)));
-    steps.push_back(command("sudo nixos-rebuild boot"));
+    steps.push_back(nixos_step(argument));
   } else if (family == Family::other || on_command_line(machine, module, key)) {
     edit_command_line(steps, family, "put " + argument);
   } else if (const auto* option = machine.option(module, key)) {
-    steps.push_back(sentence(fmt::format("put {}={} into {} (line {}), in place of {}", key, value,
-                                         option->source.path, option->source.line, option->value)));
-    steps.push_back(initramfs_command(family));
+    steps.push_back(sentence_with(
+        fmt::format("put {}={} into {} (line {}), in place of {}, and make the initramfs anew", key,
+                    value, option->source.path, option->source.line, option->value),
+        initramfs_command(family).text));
   } else {
     steps.push_back(
         command(fmt::format("echo 'options {} {}={}' | sudo tee /etc/modprobe.d/headroom-{}.conf",
@@ -124,9 +133,13 @@ std::vector<Step> steps_to_drop(const MachineFacts& machine, const std::string& 
   const auto* option = machine.option(module, key);
   std::vector<Step> steps;
   if (option != nullptr && option->source.path != "/proc/cmdline") {
-    steps.push_back(sentence(fmt::format("take {}={} out of {} (line {})", key, option->value,
-                                         option->source.path, option->source.line)));
-    if (family != Family::other) steps.push_back(initramfs_command(family));
+    Step step = sentence(fmt::format("take {}={} out of {} (line {})", key, option->value,
+                                     option->source.path, option->source.line));
+    if (family != Family::other) {
+      step.text += ", and make the initramfs anew";
+      step.run = initramfs_command(family).text;
+    }
+    steps.push_back(std::move(step));
   } else if (family == Family::fedora) {
     steps.push_back(command(fmt::format("sudo grubby --update-kernel=ALL --remove-args={}", name)));
   } else if (family == Family::ostree) {
@@ -147,9 +160,7 @@ std::vector<Step> steps_to_boot_with(const MachineFacts& machine, const std::str
   } else if (family == Family::ostree) {
     steps.push_back(command(fmt::format("sudo rpm-ostree kargs --append-if-missing={}", argument)));
   } else if (family == Family::nixos) {
-    steps.push_back(
-        sentence(fmt::format("in configuration.nix: boot.kernelParams = [ \"{}\" ];", argument)));
-    steps.push_back(command("sudo nixos-rebuild boot"));
+    steps.push_back(nixos_step(argument));
   } else {
     edit_command_line(steps, family, "put " + argument);
   }
@@ -189,8 +200,8 @@ Step step_to_vulkan(const MachineFacts& machine) {
     case Family::suse:
       return command("sudo zypper install libvulkan_radeon vulkan-tools && vulkaninfo --summary");
     default:
-      return sentence(
-          "vulkaninfo --summary   (from the package vulkan-tools, with Mesa's Vulkan driver)");
+      return command("vulkaninfo --summary",
+                     "(from the package vulkan-tools, with Mesa's Vulkan driver)");
   }
 }
 

@@ -55,7 +55,7 @@ std::vector<Finding> find(const Subject& subject) {
     finding.evidence = {
         {"/dev/kfd", 0, "no permission", "reading and writing it is refused to you"}};
     finding.fix = {command("sudo usermod -aG render,video \"$USER\""),
-                   sentence("log out and in again"), command("headroom check")};
+                   sentence("log out and in again"), look("headroom check")};
     if (facts.machine.in_container()) {
       finding.fix = {
           sentence("on the host: " + pass_devices_command(*facts.machine.container)),
@@ -76,7 +76,7 @@ std::vector<Finding> find(const Subject& subject) {
         make(gpu.pci, fmt::format("you may not open the render node of {}", title_of(gpu)));
     finding.evidence = {{gpu.render_usable.source().path, 0, "no permission", "refused to you"}};
     finding.fix = {command("sudo usermod -aG render,video \"$USER\""),
-                   sentence("log out and in again"), command("headroom check")};
+                   sentence("log out and in again"), look("headroom check")};
     findings.push_back(std::move(finding));
   }
   return findings;

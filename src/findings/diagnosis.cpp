@@ -134,7 +134,7 @@ std::optional<Cause> choose_cause(const std::vector<Finding>& findings) {
     }
   }
   if (cause.gpus.size() > 1) {
-    cause.title += fmt::format(", and {} more GPU{} likewise", cause.gpus.size() - 1,
+    cause.title += fmt::format(", and the same on {} more GPU{}", cause.gpus.size() - 1,
                                cause.gpus.size() > 2 ? "s" : "");
   }
   return cause;

@@ -21,11 +21,12 @@ bool carried_by_installed(const facts::MachineFacts& machine, const knowledge::T
   return std::pair((*installed)[0], (*installed)[1]) <= std::pair((*last)[0], (*last)[1]);
 }
 
-void name_stack(const knowledge::Target& target, const knowledge::Stack& stack, Finding& finding) {
+void name_stack(const Subject& subject, const knowledge::Target& target,
+                const knowledge::Stack& stack, Finding& finding) {
   finding.reasons.push_back(
       fmt::format("The card works with the stack that still carries {}: ROCm {}. {}.", target.gfx,
                   stack.rocm, stack.evidence));
-  finding.fix = older_wheels(stack);
+  finding.fix = older_wheels(subject.tables, stack);
 }
 
 // Jobs load the installed torch, whatever ROCm the system has.
@@ -54,11 +55,12 @@ std::vector<Finding> find(const Subject& subject) {
     finding.evidence = {show(gpu.gfx, "the target is " + *gpu.gfx)};
     if (in_torch) blame_torch(subject.facts.python, gpu, finding);
     if (machine.rocm) finding.evidence.push_back(show(machine.rocm, "the installed ROCm"));
-    if (const auto* stack = subject.tables.stack(*gpu.gfx)) name_stack(*target, *stack, finding);
+    if (const auto* stack = subject.tables.stack(*gpu.gfx))
+      name_stack(subject, *target, *stack, finding);
     finding.fix.push_back(sentence("leave HSA_OVERRIDE_GFX_VERSION unset: a wheel that carries " +
                                    *gpu.gfx + " needs none, and another chip's code faults here"));
-    finding.fix.push_back(command("python3 -c \"import torch; print(torch.cuda.get_arch_list())\"",
-                                  "(must name " + *gpu.gfx + ")"));
+    finding.fix.push_back(look("python3 -c \"import torch; print(torch.cuda.get_arch_list())\"",
+                               "(must name " + *gpu.gfx + ")"));
     if (target->attention == knowledge::Attention::none) {
       finding.reasons.push_back(
           "PyTorch ships no fused attention kernels for it, so attention needs memory that grows "

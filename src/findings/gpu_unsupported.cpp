@@ -27,12 +27,12 @@ std::vector<Finding> find(const Subject& subject) {
           gpu.vram_total, "an integrated GPU with a carve-out of " + to_string(*gpu.vram_total)));
     }
     for (const Step& way : suitability->instead) {
-      finding.fix.push_back(way.is_command() ? way : sentence("use " + way.text));
+      finding.fix.push_back(way);
+      if (!way.is_command()) finding.fix.back().text.insert(0, "use ");
     }
     finding.fix.push_back(
         sentence("keep /dev/kfd out of containers on this machine, so that nothing tries ROCm"));
-    finding.fix.push_back(sentence("what would show otherwise, if you want to see for yourself:"));
-    finding.fix.push_back(suitability->decides);
+    finding.fix.push_back(look(suitability->decides.text, suitability->decides.remark));
     finding.next = NextCommand::plan();
     finding.claim = Claim{Verdict::unsuitable, 0.97, {}};
     findings.push_back(std::move(finding));

@@ -28,8 +28,10 @@ std::vector<Finding> find(const Subject& subject) {
   finding.evidence = {
       show(translated->connection.iommu, "DMA of " + translated->pci + " is translated")};
   finding.fix = steps_to_boot_with(subject.facts.machine, "iommu=pt");
-  finding.fix.push_back(
-      sentence("until then, NCCL_P2P_DISABLE=1 lets RCCL go through RAM: slower, but it ends"));
+  finding.fix.insert(
+      finding.fix.begin(),
+      sentence("until the reboot below, NCCL_P2P_DISABLE=1 lets RCCL go through RAM: "
+               "slower, but it does not hang"));
   finding.next = NextCommand::fix("iommu-not-passthrough");
   return {finding};
 }

@@ -33,7 +33,7 @@ std::vector<Finding> find(const Subject& subject) {
     }
   }
   finding.fix = {sentence("on the host: " + pass_devices_command(*machine.container)),
-                 command("headroom check")};
+                 look("headroom check")};
   finding.next = NextCommand::check();
   finding.claim = Claim{Verdict::broken, 0.95, {}};
   return {finding};

@@ -151,7 +151,8 @@ class Audit {
     if (!said) return;
     item.judged.why = said->why;
     if (said->dangerous) {
-      conclude(item, KnobVerdict::dangerous, said->why, "drop it");
+      conclude(item, KnobVerdict::dangerous, said->why,
+               said->instead.empty() ? "drop it" : "drop it, and " + said->instead);
     } else if (said->needless) {
       conclude(item, KnobVerdict::no_effect, said->why, "drop it");
     }
@@ -227,28 +228,68 @@ class Audit {
       conclude(item, KnobVerdict::no_effect, why + " it does nothing", "drop it");
       return;
     }
-    for (const Item& other : items_) {
-      if (&other == &item || other.group != item.group || !active(other)) continue;
-      const std::string* why = conflict(*item.meaning, *other.meaning);
-      if (why == nullptr) continue;
-      // It is not known whether this stack reads the knob at all, so it is mentioned and kept.
-      const std::string unsure = context_.unsure(*item.row);
-      if ((!unsure.empty() || !context_.unsure(*other.row).empty()) && !is_aid(item) &&
-          !is_aid(other)) {
-        item.judged.why = unsure.empty() ? "where" : unsure + ". Where";
-        item.judged.why +=
-            " this stack has both, it goes badly " + said_of_conflict(item, other, *why);
-        continue;
-      }
-      conclude(item, KnobVerdict::contradictory, said_of_conflict(item, other, *why),
-               advice_for_conflict(item, other));
-      // If a debugging aid disturbs another setting, the other one stays; of two equals the first
-      // stays.
-      if (is_aid(other) ? !is_aid(item) : !is_aid(item) && &item < &other) {
-        item.judged.remains = {item.judged.name, item.judged.value};
-      }
+    const Item* aid = find_conflicting(item, true);
+    const Item* rival = find_conflicting(item, false);
+    if (is_aid(item)) {
+      const Item* other = rival != nullptr ? rival : aid;
+      if (other == nullptr) return;
+      conclude(item, KnobVerdict::contradictory, said_of_conflict(item, *other),
+               item.meaning->instead);
+    } else if (aid != nullptr) {
+      judge_beside_aid(item, *aid, rival);
+    } else if (rival != nullptr) {
+      judge_beside_rival(item, *rival);
+    }
+  }
+
+  // If a debugging aid disturbs another setting, the aid is to be removed and the other one stays.
+  void judge_beside_aid(Item& item, const Item& aid, const Item* rival) {
+    const std::string said = said_of_conflict(item, aid);
+    if (rival != nullptr && gives_way(item, *rival)) {
+      conclude(item, KnobVerdict::contradictory, said + "; and " + said_of_conflict(item, *rival),
+               advice_to_yield(item, *rival));
       return;
     }
+    const std::string needed = context_.needed_versions(*item.row);
+    conclude(item, KnobVerdict::contradictory, said,
+             fmt::format("drop {}, then this one works{}", aid.judged.name,
+                         needed.empty() ? "" : ", if this is " + needed));
+    item.judged.remains = {item.judged.name, item.judged.value};
+  }
+
+  // Of two settings that exclude each other one stays. If it is not known whether this stack reads
+  // one of them at all, that one gives way and the other is in order.
+  void judge_beside_rival(Item& item, const Item& rival) {
+    const std::string unsure = context_.unsure(*item.row);
+    const bool yields = gives_way(item, rival);
+    if (unsure.empty() && !context_.unsure(*rival.row).empty()) return;
+    std::string why = said_of_conflict(item, rival);
+    if (!unsure.empty()) why = unsure + ". Where this stack has it, it goes badly " + why;
+    conclude(item, KnobVerdict::contradictory, std::move(why),
+             unsure.empty() ? "keep one of the two" : advice_to_yield(item, rival));
+    if (!yields) item.judged.remains = {item.judged.name, item.judged.value};
+  }
+
+  static std::string advice_to_yield(const Item& item, const Item& rival) {
+    const std::string& name = rival.judged.name;
+    const std::string& own = item.judged.name;
+    return fmt::format("drop {}, or drop {} instead: never both", own.substr(own.find(':') + 1),
+                       name.substr(name.find(':') + 1));
+  }
+
+  // The first setting in force that excludes this one, and is a debugging aid or is none.
+  const Item* find_conflicting(const Item& item, bool aid) const {
+    for (const Item& other : items_) {
+      if (&other == &item || other.group != item.group || !active(other)) continue;
+      if (is_aid(other) == aid && conflict(*item.meaning, *other.meaning) != nullptr) return &other;
+    }
+    return nullptr;
+  }
+
+  bool gives_way(const Item& item, const Item& rival) const {
+    const bool unsure = !context_.unsure(*item.row).empty();
+    if (unsure != !context_.unsure(*rival.row).empty()) return unsure;
+    return &item > &rival;
   }
 
   static const std::string* conflict(const Knob& a, const Knob& b) {
@@ -261,21 +302,14 @@ class Audit {
 
   static bool is_aid(const Item& item) { return item.meaning->kind == KnobClass::debugging; }
 
-  static std::string said_of_conflict(const Item& item, const Item& other, const std::string& why) {
+  static std::string said_of_conflict(const Item& item, const Item& other) {
     const std::string& name = other.judged.name;
     std::string said = fmt::format("beside {}: {}",
                                    other.judged.is_option() ? name.substr(name.find(':') + 1)
                                                             : name + "=" + other.judged.value,
-                                   why);
+                                   *conflict(*item.meaning, *other.meaning));
     if (is_aid(item) && !item.row->cost.empty()) said += ". " + item.row->cost;
     return said;
-  }
-
-  // If one of the two is a debugging aid, the aid is to be removed.
-  static std::string advice_for_conflict(const Item& item, const Item& other) {
-    if (is_aid(item)) return item.meaning->instead;
-    if (is_aid(other)) return "drop " + other.judged.name + ", then this one works";
-    return "keep one of the two";
   }
 
   bool has_what_it_needs(const Item& item) const {

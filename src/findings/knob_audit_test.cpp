@@ -185,6 +185,46 @@ TEST(KnobAudit, overrides_are_judged_by_the_gpu) {
       "HSA_OVERRIDE_GFX_VERSION keep");
 }
 
+TEST(KnobAudit, no_override_stays_on_a_gpu_that_check_calls_unsuitable) {
+  auto facts = machine({gpu("gfx90c", true, 512_MiB)});
+  facts.gpus[0].support = fact(knowledge::Support::unsupported);
+  const auto judged = audit("export HSA_OVERRIDE_GFX_VERSION=9.0.0", facts);
+  EXPECT_EQ(judged[0].verdict, KnobVerdict::dangerous);
+  EXPECT_FALSE(judged[0].remains);
+  EXPECT_NE(judged[0].advice.find("CPU"), std::string::npos) << judged[0].advice;
+  EXPECT_EQ(judged[0].why.find("wheels"), std::string::npos) << judged[0].why;
+}
+
+TEST(KnobAudit, wheels_are_named_only_for_targets_that_some_carry) {
+  const auto of = [](const char* gfx, const char* value) {
+    return audit(std::string("export HSA_OVERRIDE_GFX_VERSION=") + value,
+                 machine({gpu(gfx, true, 512_MiB)}))[0]
+        .why;
+  };
+  EXPECT_NE(of("gfx1151", "11.0.0").find("need no override"), std::string::npos);
+  EXPECT_NE(of("gfx909", "9.0.0").find("no wheel holds code"), std::string::npos);
+}
+
+TEST(KnobAudit, what_stays_never_holds_a_pair_that_excludes_each_other) {
+  // Without the switched-off cache in the way, the pair still excludes each other.
+  const std::string pair = "PYTORCH_HIP_ALLOC_CONF=expandable_segments:True,max_split_size_mb:32";
+  const Lines kept = {"export PYTORCH_HIP_ALLOC_CONF=max_split_size_mb:32"};
+  EXPECT_EQ(cleaned("export " + pair, card()), kept);
+  EXPECT_EQ(cleaned("export " + pair + "\nexport PYTORCH_NO_HIP_MEMORY_CACHING=1\n", card()), kept);
+  EXPECT_EQ(verdicts("export " + pair, card()),
+            (Lines{"PYTORCH_HIP_ALLOC_CONF keep", "expandable_segments contradictory",
+                   "max_split_size_mb keep"}));
+}
+
+TEST(KnobAudit, no_option_is_promised_to_work_where_it_may_not_exist) {
+  const char* snippet =
+      "export PYTORCH_HIP_ALLOC_CONF=expandable_segments:True\n"
+      "export PYTORCH_NO_HIP_MEMORY_CACHING=1\n";
+  EXPECT_NE(audit(snippet, card())[1].advice.find("if this is ROCm 7.0 and PyTorch 2.12 or later"),
+            std::string::npos)
+      << audit(snippet, card())[1].advice;
+}
+
 TEST(KnobAudit, some_mean_nothing_on_some_gpus) {
   EXPECT_EQ(verdicts("HSA_XNACK=1", card())[0], "HSA_XNACK no-effect");
   EXPECT_EQ(verdicts("HSA_XNACK=1", machine({gpu("gfx90a", false, 64_GiB)}))[0], "HSA_XNACK keep");

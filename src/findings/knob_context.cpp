@@ -44,6 +44,24 @@ std::string in_words(const std::vector<std::string>& matters) {
   return join(parts, ", ");
 }
 
+std::string no_foundation(const std::string& gpu, const std::string& why) {
+  return fmt::format(
+      "ROCm never supported {}. Some people report programs running with this override ({}), but "
+      "nobody tests that: jobs and services crash once they load a model",
+      gpu, why);
+}
+
+// Which wheels hold the target's own code, so that nothing has to be overridden.
+std::string wheels_without_override(const knowledge::Target& target) {
+  if (target.torch == knowledge::TorchWheels::current) {
+    return fmt::format("PyTorch's wheels hold code for {} and need no override", target.gfx);
+  }
+  if (target.therock != knowledge::TheRock::none) {
+    return fmt::format("AMD's wheels for {} need no override", target.gfx);
+  }
+  return fmt::format("no wheel holds code for {} itself", target.gfx);
+}
+
 }  // namespace
 
 KnobContext::KnobContext(const facts::Facts& facts, const knowledge::GpuTables& tables)
@@ -125,12 +143,16 @@ std::string KnobContext::deprecated_here(const Knob& knob) const {
 }
 
 std::string KnobContext::unsure(const Knob& knob) const {
+  if (needed_versions(knob).empty()) return "";
+  return fmt::format("it exists from {} on, and what is installed is not known",
+                     list_versions(knob.since));
+}
+
+std::string KnobContext::needed_versions(const Knob& knob) const {
   const bool all_known = std::all_of(knob.since.begin(), knob.since.end(), [&](const auto& since) {
     return versions_.contains(since.first);
   });
-  if (all_known) return "";
-  return fmt::format("it exists from {} on, and what is installed is not known",
-                     list_versions(knob.since));
+  return all_known ? "" : list_versions(knob.since) + " or later";
 }
 
 std::optional<KnobContext::Override> KnobContext::judge_override(const std::string& value) const {
@@ -141,15 +163,22 @@ std::optional<KnobContext::Override> KnobContext::judge_override(const std::stri
     const auto judged = knowledge::judge_override(*target, value);
     const std::string name = fmt::format("{} ({})", gpu.name, *gpu.gfx);
     if (!judged) {
-      if (!answer) answer = {false, true, fmt::format("it names the target that {} has", name)};
+      if (!answer) answer = {false, true, fmt::format("it names the target that {} has", name), ""};
     } else if (judged->risk == knowledge::Risk::dangerous) {
       return Override{true, false,
                       fmt::format("{} cannot run that target's code ({}): memory faults and hangs",
-                                  name, judged->why)};
+                                  name, judged->why),
+                      ""};
+    } else if (gpu.support && *gpu.support == knowledge::Support::unsupported) {
+      return Override{true, false, no_foundation(name, judged->why),
+                      "run on the CPU or with Vulkan (headroom check says how)"};
     } else {
-      answer = {
-          false, false,
-          fmt::format("it usually works on {}; wheels built for {} do without", name, *gpu.gfx)};
+      answer = {false, false,
+                fmt::format("it {} on {}; {}",
+                            judged->risk == knowledge::Risk::low ? "usually works"
+                                                                 : "works for some people",
+                            name, wheels_without_override(*target)),
+                ""};
     }
   }
   return answer;

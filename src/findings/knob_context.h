@@ -30,13 +30,17 @@ class KnobContext {
   std::string deprecated_here(const knowledge::Knob& knob) const;
   // Which versions the knob needs, if it is not known which are installed.
   std::string unsure(const knowledge::Knob& knob) const;
+  // The same, as "PyTorch 2.12 and ROCm 7.0 or later"; empty if what is installed is known.
+  std::string needed_versions(const knowledge::Knob& knob) const;
 
   struct Override {
     bool dangerous = false;
     bool needless = false;
     std::string why;
+    std::string instead;  // What to do without it; empty: nothing else has to be done.
   };
-  // Judges HSA_OVERRIDE_GFX_VERSION=`value` on these GPUs; nothing if no GPU's target is known.
+  // Judges HSA_OVERRIDE_GFX_VERSION=`value` on these GPUs; nothing if no GPU's target is known. On
+  // a GPU that ROCm never supported every override is dangerous.
   std::optional<Override> judge_override(const std::string& value) const;
 
   std::optional<std::size_t> gpu_count() const;

@@ -19,7 +19,7 @@ constinit const Rule knob_debugging_aid_rule = {
     .meaning = "A debugging aid or work-around is set for everything that runs.",
     .why =
         "Such settings make the GPU wait for every kernel, print every call or switch a cache off. "
-        "They belong into the one run that looks for a fault; afterwards they only cost time.",
+        "They belong in the one run that looks for a fault; afterwards they only cost time.",
     .fix = "Take it out, and set it for a single run when it is needed.",
     .find = find,
 };

@@ -101,7 +101,12 @@ std::vector<Finding> find_knobs(const Subject& subject, const KnobRule& rule) {
         sentence((judged.why.empty() ? "" : capital(judged.why) + " ") + capital(judged.advice))};
     const bool curable =
         rule.verdict == KnobVerdict::dangerous || rule.verdict == KnobVerdict::deprecated;
-    finding.next = curable ? NextCommand::fix(rule.id) : NextCommand::check();
+    // A limit's old name goes with the fix that sets the limit.
+    const auto* knob = subject.tables.knobs.find(judged.name);
+    const bool limit = knob != nullptr && knob->limit;
+    finding.next = !curable ? NextCommand::check()
+                   : limit  ? NextCommand::fix("ttm-cap")
+                            : NextCommand::fix(rule.id);
     findings.push_back(std::move(finding));
     settings.push_back(setting);
   }

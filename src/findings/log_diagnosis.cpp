@@ -72,7 +72,7 @@ void fill_runners_up(const std::vector<Candidate>& candidates, const Hypothesis&
     add_runner_up(diagnosis.runners_up, one, diagnosis.cause.id);
   }
   for (const Candidate& one : candidates) {
-    if (one.explained_by != nullptr) continue;
+    if (one.explained_by != nullptr && !one.rule->is_standing) continue;
     std::string tells;
     for (const Alternative& other : one.hypothesis.alternatives) {
       if (other.id == diagnosis.cause.id) tells = other.would_tell;
@@ -106,6 +106,7 @@ Verdict verdict_of(const std::string& cause) {
 void add_consequences(const std::vector<Candidate>& candidates, LogDiagnosis& diagnosis) {
   for (const Candidate& one : candidates) {
     if (one.explained_by == nullptr || root_of(one).rule->id != diagnosis.cause.id) continue;
+    if (one.rule->is_standing) continue;
     diagnosis.consequences.push_back(
         {std::string(one.rule->id), one.hypothesis.title, one.hypothesis.evidence});
   }

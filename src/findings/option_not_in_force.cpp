@@ -100,7 +100,7 @@ Finding make(const facts::MachineFacts& machine, const facts::ModuleOption& opti
                       show(in_force, "what is in force")};
   if (copy.known()) finding.evidence.push_back(show_copy(copy));
   finding.fix = is_up_to_date(copy, option)
-                    ? std::vector<Step>{command("sudo reboot"), command("headroom check")}
+                    ? std::vector<Step>{command("sudo reboot"), look("headroom check")}
                     : steps_to_rebuild_initramfs(machine);
   finding.next = NextCommand::fix("option-not-in-force");
   return finding;

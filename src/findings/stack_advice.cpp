@@ -11,35 +11,36 @@ namespace {
 
 // Of today: PyTorch's own.
 std::vector<Step> torch_wheels(const std::string& pip) {
-  return {command(pip + " install torch --index-url URL"),
-          sentence("(URL is the ROCm index that \"Get started\" on pytorch.org names)")};
+  return {command(pip + " install torch --index-url URL",
+                  "(URL: the ROCm index that \"Get started\" on pytorch.org names)")};
 }
 
 // AMD's, from TheRock, with one target each.
-std::vector<Step> device_wheels(const knowledge::Target& target, const std::string& pip) {
-  return {command(fmt::format("{} install \"torch[device-{}]\" --index-url URL", pip, target.gfx)),
-          sentence("(URL is AMD's multi-architecture wheel index, which TheRock's RELEASES.md "
-                   "names; Python 3.11 or later)")};
+std::vector<Step> device_wheels(const knowledge::GpuTables& tables, const knowledge::Target& target,
+                                const std::string& pip) {
+  return {command(fmt::format("{} install \"torch[device-{}]\" --index-url {}", pip, target.gfx,
+                              tables.device_index),
+                  "(AMD's wheels; Python 3.11 or later)")};
 }
 
 }  // namespace
 
-std::vector<Step> older_wheels(const knowledge::Stack& stack, const std::string& pip) {
-  std::vector<Step> steps = {
-      command(fmt::format("{} install {} --index-url URL/{}", pip, stack.torch, stack.index)),
-      sentence(fmt::format(
-          "(URL is PyTorch's wheel index, under \"previous versions\" on pytorch.org; Python {})",
-          stack.python))};
-  if (!stack.also.empty()) steps.push_back(sentence("also carried by: " + stack.also));
+std::vector<Step> older_wheels(const knowledge::GpuTables& tables, const knowledge::Stack& stack,
+                               const std::string& pip) {
+  std::vector<Step> steps = {command(fmt::format("{} install {} --index-url {}{}", pip, stack.torch,
+                                                 tables.torch_index, stack.index),
+                                     fmt::format("(PyTorch's wheels; Python {})", stack.python))};
+  if (!stack.also.empty())
+    steps.push_back(sentence("or one of the other builds that include it: " + stack.also));
   return steps;
 }
 
 std::vector<Step> wheels_for(const knowledge::GpuTables& tables, const knowledge::Target& target,
                              const std::string& pip) {
   if (target.torch == knowledge::TorchWheels::current) return torch_wheels(pip);
-  if (const auto* stack = tables.stack(target.gfx)) return older_wheels(*stack, pip);
+  if (const auto* stack = tables.stack(target.gfx)) return older_wheels(tables, *stack, pip);
   if (target.therock == knowledge::TheRock::none) return {};
-  return device_wheels(target, pip);
+  return device_wheels(tables, target, pip);
 }
 
 std::vector<Step> wheels_for_override(const knowledge::GpuTables& tables,

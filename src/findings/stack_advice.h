@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells which wheels carry a target, as steps for people to read and type. URL stands for an index
-// that the step names, because addresses change more often than the pages that list them.
+// Tells which wheels carry a target, as steps for people to read and type. Indexes are those of
+// data/stacks.toml; URL stands for PyTorch's newest one, whose name changes with each release.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ namespace headroom::findings {
 std::vector<Step> wheels_for(const knowledge::GpuTables& tables, const knowledge::Target& target,
                              const std::string& pip = "pip");
 // The wheels of an older stack, and what else carries the target.
-std::vector<Step> older_wheels(const knowledge::Stack& stack, const std::string& pip = "pip");
+std::vector<Step> older_wheels(const knowledge::GpuTables& tables, const knowledge::Stack& stack,
+                               const std::string& pip = "pip");
 // Wheels that carry the code which an override makes run; nothing if none are known.
 std::vector<Step> wheels_for_override(const knowledge::GpuTables& tables, const std::string& value);
 

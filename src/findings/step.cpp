@@ -6,7 +6,9 @@
 namespace headroom::findings {
 
 std::string Step::whole() const {
-  return remark.empty() ? text : text + "   " + remark;
+  std::string words = is_look() ? "to see for yourself: " + text : text;
+  if (!run.empty()) words += ": " + run;
+  return remark.empty() ? words : words + "   " + remark;
 }
 
 Step command(std::string text, std::string remark) {
@@ -15,6 +17,14 @@ Step command(std::string text, std::string remark) {
 
 Step sentence(std::string text) {
   return {Step::Kind::sentence, std::move(text), {}};
+}
+
+Step sentence_with(std::string text, std::string run) {
+  return {Step::Kind::sentence, std::move(text), {}, std::move(run)};
+}
+
+Step look(std::string text, std::string remark) {
+  return {Step::Kind::look, std::move(text), std::move(remark)};
 }
 
 Step on_the_host(Step step) {

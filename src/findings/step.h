@@ -12,12 +12,17 @@ struct Step {
   enum class Kind {
     command,   // To be typed as it stands: it is shown whole, however narrow the page is.
     sentence,  // To be read: it is folded. A command may be part of it.
+    look,      // A command that changes nothing, for who wants to see for themselves.
   };
   Kind kind = Kind::sentence;
   std::string text;
   std::string remark;  // What stands behind a command: "(says why, if it fails)". May be empty.
 
+  // The command by which a sentence is carried out; it is shown whole, below the sentence.
+  std::string run = {};
+
   bool is_command() const { return kind == Kind::command; }
+  bool is_look() const { return kind == Kind::look; }
   // As programs read it: "sudo dmesg   (says why, if it fails)".
   std::string whole() const;
 
@@ -26,6 +31,9 @@ struct Step {
 
 Step command(std::string text, std::string remark = {});
 Step sentence(std::string text);
+// One step: what is to be done, and the command that does it.
+Step sentence_with(std::string text, std::string run);
+Step look(std::string text, std::string remark = {});
 
 // The same step, for who reads it inside a container.
 Step on_the_host(Step step);

@@ -47,5 +47,17 @@ TEST(NextCommand, planning_neither_looks_at_the_machine_nor_mends_it) {
   EXPECT_EQ(NextCommand().text(), "");
 }
 
+TEST(Step, a_sentence_and_its_command_are_one_step) {
+  EXPECT_EQ(sentence_with("put iommu=pt on the command line", "sudo update-grub").whole(),
+            "put iommu=pt on the command line: sudo update-grub");
+  EXPECT_FALSE(sentence_with("a", "b").is_command());
+}
+
+TEST(Step, what_only_shows_something_says_so) {
+  EXPECT_EQ(look("uname -r", "(6.16.9 or later)").whole(),
+            "to see for yourself: uname -r   (6.16.9 or later)");
+  EXPECT_FALSE(look("uname -r").is_command());
+}
+
 }  // namespace
 }  // namespace headroom::findings

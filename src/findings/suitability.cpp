@@ -47,9 +47,9 @@ void name_ways_without_rocm(const facts::MachineFacts& machine, Suitability& sui
       sentence("the CPU: the service's CPU image or device (PyTorch: the +cpu wheel), with one "
                "thread per core"));
   suitability.instead.push_back(
-      sentence("Vulkan, which needs no ROCm: llama.cpp and whisper.cpp built with "
-               "-DGGML_VULKAN=ON, or a build of ncnn"));
-  suitability.instead.push_back(step_to_vulkan(machine));
+      sentence_with("Vulkan, which needs no ROCm: llama.cpp and whisper.cpp built with "
+                    "-DGGML_VULKAN=ON, or a build of ncnn",
+                    step_to_vulkan(machine).text));
 }
 
 void name_alternatives(const Subject& subject, const facts::Gpu& gpu, Suitability& s) {
@@ -68,8 +68,8 @@ void assess_official(const Subject& subject, const Target& target, Suitability& 
   s.level = Level::stable;
   s.route = StackRoute::official;
   const bool in_torch = target.torch == knowledge::TorchWheels::current;
-  s.summary = in_torch ? "suited: official, and PyTorch's own wheels carry it"
-                       : "suited: official; AMD's wheels carry it, PyTorch's own do not";
+  s.summary = in_torch ? "Supported by AMD; PyTorch's wheels include it"
+                       : "Supported by AMD; AMD's wheels include it, PyTorch's own do not";
   s.reasons.push_back(fmt::format("ROCm {} lists {} ({}).",
                                   official_range(target, subject.tables.current_rocm), target.gfx,
                                   target.chip));
@@ -80,7 +80,7 @@ void assess_community(const Subject& subject, const Target& target, Suitability&
   s.level = Level::attempt;
   s.route = StackRoute::community;
   s.summary = fmt::format(
-      "worth a try: TheRock builds and tests ROCm for {}; PyTorch's own wheels do not carry it",
+      "Worth a try: TheRock builds and tests ROCm for {}; PyTorch's own wheels do not include it",
       target.gfx);
   s.reasons.push_back(fmt::format(
       "No ROCm release lists {} ({}); AMD's TheRock builds ROCm and PyTorch for it and tests them.",
@@ -92,7 +92,7 @@ void assess_override(const Subject& subject, const Target& target, Suitability& 
   s.level = Level::attempt;
   s.route = StackRoute::override;
   s.summary =
-      fmt::format("worth a try: with HSA_OVERRIDE_GFX_VERSION={} it runs a near target's code",
+      fmt::format("Worth a try: with HSA_OVERRIDE_GFX_VERSION={} it runs a near target's code",
                   s.override->value);
   s.reasons.push_back(fmt::format("No build carries {} ({}) itself.", target.gfx, target.chip));
   s.install = wheels_for_override(subject.tables, s.override->value);
@@ -108,16 +108,16 @@ void assess_dropped(const Subject& subject, const Target& target, Suitability& s
                                   target.chip));
   const auto* stack = subject.tables.stack(target.gfx);
   if (stack == nullptr) {
-    s.summary = "worth a try with an older ROCm, which has to be found first";
+    s.summary = "Worth a try with an older ROCm, which has to be found first";
     return;
   }
   const bool tried = stack->origin.certainty <= knowledge::Certainty::measured;
   if (tried) s.level = Level::stable;
-  s.summary = fmt::format("{}: {} carries {}; pin it",
-                          tried ? "suited with an older stack" : "worth a try with an older stack",
+  s.summary = fmt::format("{}: {} includes {}; pin that version",
+                          tried ? "Works with an older stack" : "Worth a try with an older stack",
                           stack->torch, target.gfx);
   s.reasons.push_back(fmt::format("{}.", stack->evidence));
-  s.install = older_wheels(*stack);
+  s.install = older_wheels(subject.tables, *stack);
   s.origin = stack->origin;
 }
 
@@ -126,7 +126,7 @@ void assess_unsupported(const Subject& subject, const facts::Gpu& gpu, const Tar
   s.level = Level::no;
   s.route = StackRoute::none;
   if (target == nullptr) {
-    s.summary = "not suited: older than AMD's compute driver";
+    s.summary = "Not suitable: older than AMD's compute driver";
     s.reasons.emplace_back(
         "The radeon driver runs it: a chip from before AMD's compute driver, which ROCm never ran "
         "on.");
@@ -134,7 +134,8 @@ void assess_unsupported(const Subject& subject, const facts::Gpu& gpu, const Tar
     return;
   }
   s.summary = fmt::format(
-      "not suited: no ROCm release, no TheRock build and no PyTorch wheel carries {}", target->gfx);
+      "Not suitable: no ROCm release, no TheRock build and no PyTorch wheel includes {}",
+      target->gfx);
   s.reasons.push_back(fmt::format(
       "No ROCm release up to {} lists {} ({}), TheRock does not build for it, and no PyTorch wheel "
       "carries it.",
@@ -204,10 +205,10 @@ void apply_advisory(const AdvisoryMatch& match, Suitability& s) {
   s.evidence.insert(s.evidence.end(), match.evidence.begin(), match.evidence.end());
   if (s.level != Level::stable) return;
   s.level = Level::attempt;
-  s.summary =
-      fmt::format("worth a try: {}, but {}",
-                  s.route == StackRoute::official ? "official" : "an older stack carries it",
-                  trouble(advisory));
+  s.summary = fmt::format(
+      "Worth a try: {}, but {}",
+      s.route == StackRoute::official ? "supported by AMD" : "an older stack includes it",
+      trouble(advisory));
   s.remark = advisory.happens;
   const std::vector<Step> to_do = sentences(advisory.to_do);
   s.install.insert(s.install.begin(), to_do.begin(), to_do.end());
@@ -231,7 +232,7 @@ void apply_overrides_in_force(const facts::Environment& environment, const Targe
         sentence(fmt::format("take HSA_OVERRIDE_GFX_VERSION out of {}", setting.source.path)));
     if (s.level != Level::stable) continue;
     s.level = Level::attempt;
-    s.summary = "suited, once a dangerous override is taken out";
+    s.summary = "Suitable once a dangerous override is removed";
   }
 }
 
@@ -248,14 +249,14 @@ void apply_installed(const facts::Facts& facts, const Target& target, Suitabilit
       show(torch.targets, "what its libraries hold code for: " + join(*torch.targets, ", ")));
   if (!carried || s.route != StackRoute::none) return;
   s.level = Level::attempt;
-  s.summary = "worth a try: the installed PyTorch was built for it; no one else carries it";
+  s.summary = "Worth a try: the installed PyTorch was built for it; no other build includes it";
 }
 
 void apply_kfd(const facts::Facts& facts, const facts::Gpu& gpu, Suitability& s) {
   const bool kfd_there = facts.kfd_present && *facts.kfd_present;
   if (!kfd_there || !lacks_compute_node(facts, gpu) || s.level == Level::no) return;
   s.level = Level::no;
-  s.summary = "not usable as it is: the compute driver skipped it, so ROCm does not see it";
+  s.summary = "Not usable as it is: the compute driver skipped it, so ROCm does not see it";
   s.remark = "";
   s.reasons.emplace_back("The compute driver (KFD) has no node for it.");
   s.evidence.push_back(show(gpu.kfd_id, "no compute node for this GPU"));

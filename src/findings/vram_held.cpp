@@ -23,7 +23,7 @@ bool matters(const facts::Holder& holder, bool in_gtt, const MemoryUse& use) {
 
 std::string name_of(const facts::Holder& holder) {
   std::string pid = fmt::format("PID {}", holder.pid);
-  if (!holder.user.empty() && holder.user != "root") pid += " of " + holder.user;
+  if (!holder.user.empty() && holder.user != "root") pid += ", user " + holder.user;
   return holder.command.empty() ? pid : holder.command + " (" + pid + ")";
 }
 

@@ -43,14 +43,21 @@ std::string command_line(const findings::Step& step) {
 }
 
 std::string steps_text(const std::vector<findings::Step>& steps, const Style& style) {
-  std::string text;
+  std::string text, looks;
   int number = 0;
   for (const findings::Step& step : steps) {
+    if (step.is_look()) {
+      looks += "      " + command_line(step) + "\n";
+      continue;
+    }
     const std::string head = fmt::format("  {:>2}. ", ++number);
     text += step.is_command() ? head + style.bold(command_line(step)) + "\n"
                               : fold(printable(step.text), head, style.width);
+    if (!step.run.empty()) {
+      text += "      " + style.bold(keep_whole(printable(step.run))) + "\n";
+    }
   }
-  return text;
+  return looks.empty() ? text : text + "  To see for yourself\n" + looks;
 }
 
 std::string cause_text(const findings::Cause& cause,
@@ -70,6 +77,14 @@ std::string cause_text(const findings::Cause& cause,
             "\n";
   }
   return text;
+}
+
+const findings::NextCommand* mending_command(const findings::Diagnosis& diagnosis) {
+  if (!diagnosis.cause) return nullptr;
+  for (const findings::Finding& finding : diagnosis.findings) {
+    if (finding.next.mends() && finding.id == diagnosis.cause->id) return &finding.next;
+  }
+  return nullptr;
 }
 
 std::string verdict_line(Verdict verdict, const std::string& sentence, const Style& style) {

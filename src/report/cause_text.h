@@ -16,12 +16,16 @@ std::string evidence_text(const std::vector<findings::Evidence>& evidence, const
 // The step, a command, on one line, however narrow it is; the remark behind it may be folded.
 std::string command_line(const findings::Step& step);
 
-// Numbered. Commands are printed whole, so that they can be copied; sentences are folded.
+// Numbered. Commands are printed whole, so that they can be copied; sentences are folded, and the
+// command of one stands below it. What only shows something comes last, without a number.
 std::string steps_text(const std::vector<findings::Step>& steps, const Style& style);
 
 // "Root cause: ttm-cap  (95 % sure)", why, the evidence, and what else it could be.
 std::string cause_text(const findings::Cause& cause,
                        const std::vector<findings::Alternative>& runners_up, const Style& style);
+
+// The command that mends the root cause by itself; nullptr where there is none.
+const findings::NextCommand* mending_command(const findings::Diagnosis& diagnosis);
 
 // "limited: …": the verdict in its colour and a sentence, folded.
 std::string verdict_line(findings::Verdict verdict, const std::string& sentence,

@@ -3,12 +3,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "findings/causes/causes.h"
 #include "report/style.h"
 
 namespace headroom::report {
 namespace {
+
+// What holds whatever else is the case; no other cause brings it about.
+bool is_standing(std::string_view id) {
+  const auto rules = findings::cause_rules();
+  return std::any_of(rules.begin(), rules.end(), [id](const findings::CauseRule* rule) {
+    return rule->id == id && rule->is_standing;
+  });
+}
 
 constexpr std::size_t page_width = 110;
 
@@ -19,11 +29,11 @@ std::string section(const findings::CauseRule& rule) {
   text += "**What to do.** " + fold(rule.fix, "", page_width);
   std::vector<std::string> links;
   for (const std::string_view id : split_words(rule.explains)) {
-    links.push_back(fmt::format("[{0}](#{0})", id));
+    if (!is_standing(id)) links.push_back(fmt::format("[{0}](#{0})", id));
   }
   if (!links.empty())
-    text += "\n" + fold("It can bring about " + join(links, ", ") + ".", "", page_width);
-  if (rule.any_vendor) text += "\nIt strikes on any vendor's GPU.\n";
+    text += "\n" + fold("It can cause " + join(links, ", ") + ".", "", page_width);
+  if (rule.any_vendor) text += "\nIt happens on any vendor's GPU.\n";
   return text;
 }
 

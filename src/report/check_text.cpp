@@ -100,8 +100,10 @@ std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
     said.push_back(finding.title);
     text += "  " + titled_finding(finding, style);
     for (const findings::Step& step : finding.fix) {
+      if (step.is_look()) continue;
       text += step.is_command() ? "      " + command_line(step) + "\n"
                                 : fold(printable(step.text), "      ", style.width);
+      if (!step.run.empty()) text += "        " + keep_whole(printable(step.run)) + "\n";
     }
   }
   return text.empty() ? "" : "\n" + style.bold("Also found") + "\n" + text;
@@ -138,14 +140,6 @@ std::string gpus_text(const facts::Facts& facts, const Diagnosis& diagnosis, Det
   return text;
 }
 
-// The command that mends the root cause by itself; nullptr where there is none.
-const findings::NextCommand* mending_command(const Diagnosis& diagnosis) {
-  for (const findings::Finding& finding : diagnosis.findings) {
-    if (finding.next.mends() && finding.id == diagnosis.cause->id) return &finding.next;
-  }
-  return nullptr;
-}
-
 std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style) {
   if (diagnosis.cause) {
     std::string text =
@@ -178,7 +172,7 @@ std::string machine_line(const facts::MachineFacts& machine) {
 }  // namespace
 
 std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detail detail,
-                    const Style& style) {
+                    const Style& style, const std::string& services) {
   std::string text = verdict_line(diagnosis.verdict, summary(facts, diagnosis), style);
   if (detail == Detail::quiet) return fit(text, style.width);
   const std::string machine = machine_line(facts.machine);
@@ -186,7 +180,7 @@ std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detai
   if (diagnosis.cause) text += cause_text(*diagnosis.cause, diagnosis.runners_up, style);
   text += gpus_text(facts, diagnosis, detail, style);
   text += peers_table(facts, style);
-  text += findings_text(diagnosis, style);
+  text += findings_text(diagnosis, style) + services;
   if (detail == Detail::verbose) {
     text += "\n" + style.bold("Facts") + "\n" + to_text(list_facts(facts), style);
   }

@@ -17,7 +17,8 @@ enum class Detail {
   verbose,  // Every fact with its source, and the rungs that do not apply.
 };
 
+// `services`: misfits_text() of the services described on the machine.
 std::string to_text(const facts::Facts& facts, const findings::Diagnosis& diagnosis, Detail detail,
-                    const Style& style);
+                    const Style& style, const std::string& services = {});
 
 }  // namespace headroom::report

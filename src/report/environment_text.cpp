@@ -121,7 +121,7 @@ std::string tally(const std::vector<Judgement>& judged) {
 std::string environment_text(const std::string& name, const facts::Facts& facts,
                              const std::vector<Judgement>& judged, const Style& style) {
   const std::string shown = name == "-" ? "standard input" : printable(name);
-  if (judged.empty()) return fit("no settings in " + shown + "\n", style.width);
+  if (judged.empty()) return fit("No settings of a GPU in " + shown + "\n", style.width);
   std::string text = style.bold("Settings in " + shown) + "\n";
   text += style.dim(fold(printable(machine_words(facts)), "for ", style.width));
   for (const Judgement& one : judged) {
@@ -129,10 +129,14 @@ std::string environment_text(const std::string& name, const facts::Facts& facts,
   }
   text += "\n" + style.bold(tally(judged)) + "\n";
   const auto lines = findings::clean_lines(judged);
-  if (lines.empty()) return fit(text + "Nothing of it need stay.\n", style.width);
-  text += "What stays:\n\n";
+  if (lines.empty()) return fit(text + "You can delete all of these.\n", style.width);
+  text += "What to keep:\n\n";
   for (const std::string& line : lines) text += "    " + keep_whole(printable(line)) + "\n";
   return fit(text, style.width);
+}
+
+std::string environment_tally(const std::vector<Judgement>& judged) {
+  return judged.empty() ? "no settings\n" : tally(judged) + "\n";
 }
 
 nlohmann::ordered_json environment_json(const std::vector<Judgement>& judged) {

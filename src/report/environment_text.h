@@ -19,6 +19,9 @@ namespace headroom::report {
 std::string environment_text(const std::string& name, const facts::Facts& facts,
                              const std::vector<findings::Judgement>& judged, const Style& style);
 
+// The last line of it alone: "8 settings: 1 keep, 2 no effect, …".
+std::string environment_tally(const std::vector<findings::Judgement>& judged);
+
 // The judgements as the array `environment` of `check --json`. The value of what is no GPU setting
 // is null: it may be a secret.
 nlohmann::ordered_json environment_json(const std::vector<findings::Judgement>& judged);

@@ -58,7 +58,7 @@ std::string root_cause(const LogDiagnosis& diagnosis) {
   for (const std::string& reason : diagnosis.cause.reasons) text += markdown_cell(reason) + "\n";
   if (diagnosis.cause.reasons.empty()) text += markdown_cell(diagnosis.cause.title) + ".\n";
   for (const findings::Consequence& one : diagnosis.consequences) {
-    text += fmt::format("\nIt brought about `{}`: {}.\n", one.id, markdown_cell(one.title));
+    text += fmt::format("\nIt led to `{}`: {}.\n", one.id, markdown_cell(one.title));
   }
   if (diagnosis.failed_tensor) {
     const findings::FailedTensor& failed = *diagnosis.failed_tensor;

@@ -18,14 +18,20 @@ std::string markdown_cell(std::string_view text) {
 }
 
 std::string markdown_steps(const std::vector<findings::Step>& steps) {
-  std::string text;
+  std::string text, looks;
   int number = 0;
   for (const findings::Step& step : steps) {
+    if (step.is_look()) {
+      looks += fmt::format("- `{}`{}\n", printable(step.text),
+                           step.remark.empty() ? "" : " " + markdown_cell(step.remark));
+      continue;
+    }
     const std::string shown =
         step.is_command() ? "`" + printable(step.whole()) + "`" : markdown_cell(step.text);
     text += fmt::format("{}. {}\n", ++number, shown);
+    if (!step.run.empty()) text += fmt::format("   `{}`\n", printable(step.run));
   }
-  return text;
+  return looks.empty() ? text : text + "\nTo see for yourself:\n\n" + looks;
 }
 
 std::string markdown_evidence(const std::vector<findings::Evidence>& evidence) {

@@ -35,7 +35,10 @@ std::string to_markdown(const findings::Rule& rule, const std::vector<RuleExampl
     page += (evidence.text.empty() ? "" : "  " + printable(evidence.text)) + "\n";
   }
   for (const findings::Step& step : finding.fix) {
-    page += fold(printable(step.whole()), "  -> ", 100);
+    // A page is copied from; a command stays on its line.
+    page += step.is_command() || step.is_look() ? "  -> " + printable(step.whole()) + "\n"
+                                                : fold(printable(step.text), "  -> ", 100);
+    if (!step.run.empty()) page += "     " + printable(step.run) + "\n";
   }
   return page + "```\n";
 }

@@ -117,7 +117,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 constinit const CauseRule app_bug_cause = {
     .id = "app-bug",
     .meaning = "The user's program raises a plain Python error.",
-    .why = "Nothing of the GPU's software is at fault; changing it costs time and mends nothing.",
+    .why = "The GPU's software is not at fault; changing it costs time and helps nothing.",
     .fix = "Read the traceback's last lines and mend the program.",
     .explains = "",
     .find = find,

@@ -61,6 +61,9 @@ struct CauseRule {
   std::string_view explains;
   // True if it also happens on other vendors' GPUs, and is the answer there too.
   bool any_vendor = false;
+  // True if it holds of the GPU and the release whatever else is the case. Another cause may come
+  // before it and does not bring it about: it is shown as what else it might be.
+  bool is_standing = false;
   std::optional<Hypothesis> (*find)(const LogSubject&) = nullptr;
 };
 

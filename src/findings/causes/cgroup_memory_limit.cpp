@@ -101,7 +101,8 @@ constinit const CauseRule cgroup_memory_limit_cause = {
     .meaning = "The container's or control group's limit on host RAM is too small.",
     .why =
         "Weights pass through host memory on their way to the GPU; caches, data loaders and "
-        "offloaded states stay there. Beyond the limit the kernel kills, and all one sees is exit "
+        "offloaded states stay there. Beyond the limit the kernel kills it, and all that shows is "
+        "exit "
         "code 137.",
     .fix = "Raise the limit, or need less host memory.",
     .explains = "crash-loop job-too-big app-bug framework-bug free-memory-misreported",

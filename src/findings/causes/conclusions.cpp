@@ -98,7 +98,7 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
   if (made_up != nullptr) {
     healthy.confidence -= 0.2;
     healthy.reasons.emplace_back(
-        "One thing failed at first; the run did without it and went on with its work.");
+        "One thing failed at first; the run continued without it.");
     healthy.evidence.push_back(show(subject, *made_up, "failed, and the run went on without it"));
   }
   healthy.fix.push_back(sentence("nothing to repair"));
@@ -136,10 +136,10 @@ Hypothesis conclude_insufficient(const LogSubject& subject, double best_guess) {
   const bool vague = last != nullptr && is_vague(*last);
   const double own = last == nullptr ? 0.65 : vague ? 0.55 : 0.75;
   unknown.confidence = own * (1 - best_guess / 2);
-  unknown.title = subject.log.seen("said-to-hang") ? "It stands still without saying why"
+  unknown.title = subject.log.seen("said-to-hang") ? "It hangs without saying why"
                   : last != nullptr                ? "The log ends without saying why"
                   : is_at_work(subject.log)        ? "The log ends while the job is at work"
-                                                   : "The log holds nothing that tells a cause";
+                                                   : "The log holds nothing that points to a cause";
   unknown.reasons = std::move(missing.reasons);
   if (last != nullptr) unknown.evidence.push_back(show(subject, *last, logs::describe(*last)));
   add_evidence(subject, Role::failure, 3, unknown);

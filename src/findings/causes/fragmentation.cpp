@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "findings/causes/amounts.h"
+#include "findings/causes/cache_advice.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/shortfall.h"
 
@@ -55,17 +56,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                     "Memory that the allocator keeps for reuse is split by small blocks that are "
                     "still alive, so that no part of it is large enough."};
   pieces.evidence.push_back(show(subject, *claim.seen));
-  pieces.fix = {
-      sentence("headroom run CMD, whose allocator packs what is free and needs no setting"),
-      sentence("or: export "
-               "PYTORCH_HIP_ALLOC_CONF=garbage_collection_threshold:0.8,max_split_size_mb:512"),
-      sentence(
-          "with PyTorch 2.12 or later and ROCm 7.0 or later also: "
-          "PYTORCH_ALLOC_CONF=expandable_segments:True (before that it is not supported on ROCm)"),
-      sentence("between the stages of a workflow: torch.cuda.empty_cache()")};
-  pieces.alternatives = {
-      {"job-too-big", 0.15, "torch.cuda.max_memory_allocated() against the card's size"},
-      {"vram-held-by-other", 0.05, "rocm-smi --showpids, with the job stopped"}};
+  const Framework framework = framework_of(*claim.seen);
+  pieces.fix = against_fragmentation(framework);
+  pieces.alternatives = {{"job-too-big", 0.15, std::string(cache_contents(framework))},
+                         {"vram-held-by-other", 0.05, "rocm-smi --showpids, with the job stopped"}};
   return pieces;
 }
 

@@ -88,7 +88,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
         "if the program has no code for {}: export HSA_OVERRIDE_GFX_VERSION={}   (risk: {})",
         forced->own, other, to_string(judged.risk))));
   }
-  wrong.fix.push_back(command("headroom check", "(lists every place where the variable is set)"));
+  wrong.fix.push_back(look("headroom check", "(lists every place where the variable is set)"));
   wrong.alternatives = {{"gfx-target-missing", 0.1, "the same job without the variable"}};
   return wrong;
 }

@@ -39,7 +39,7 @@ Hypothesis describe(const LogSubject& subject, const Target& target) {
   if (const knowledge::Stack* stack = subject.tables.stack(target.gfx)) {
     dropped.reasons.push_back(
         fmt::format("What still carries it: {}. {}.", stack->rocm, stack->evidence));
-    dropped.fix = older_wheels(*stack);
+    dropped.fix = older_wheels(subject.tables, *stack);
   }
   if (used) dropped.evidence.push_back(show(used, "the ROCm in use"));
   dropped.fix.push_back(
@@ -130,6 +130,7 @@ constinit const CauseRule gfx_target_dropped_cause = {
     .why = "The card still works. What is missing is its code in today's libraries.",
     .fix = "Install the stack that carries it, and hold it there.",
     .explains = "app-bug crash-loop framework-bug gfx-target-missing gpu-unsupported gpu-hang",
+    .is_standing = true,
     .find = find,
 };
 

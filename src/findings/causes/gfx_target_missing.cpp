@@ -40,8 +40,8 @@ bool is_of_torch(const LogSubject& subject, const NoCode& code) {
 
 void advise_on_torch(const LogSubject& subject, const Target* target, Hypothesis& missing) {
   if (target != nullptr) missing.fix = wheels_for(subject.tables, *target);
-  missing.fix.push_back(command("python3 -c \"import torch; print(torch.cuda.get_arch_list())\"",
-                                "(what the build carries)"));
+  missing.fix.push_back(look("python3 -c \"import torch; print(torch.cuda.get_arch_list())\"",
+                             "(the targets that this build includes)"));
 }
 
 void advise_on_program(const NoCode& code, const Target* target, Hypothesis& missing) {

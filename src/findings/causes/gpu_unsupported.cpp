@@ -212,6 +212,7 @@ constinit const CauseRule gpu_unsupported_cause = {
     .explains =
         "device-permission driver-not-loaded kfd-not-passed job-too-big gfx-target-missing "
         "framework-bug crash-loop gpu-hang",
+    .is_standing = true,
     .find = find,
 };
 

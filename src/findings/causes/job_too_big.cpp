@@ -7,6 +7,7 @@
 
 #include "findings/causes/amounts.h"
 #include "findings/causes/apu_pool.h"
+#include "findings/causes/cache_advice.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/convolutions.h"
 #include "findings/causes/device_memory.h"
@@ -172,7 +173,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   advise_convolutions(subject, big);
   big.alternatives = {
       {"vram-held-by-other", 0.2, "rocm-smi --showmeminfo vram --showpids, with the job stopped"},
-      {"fragmentation", 0.1, "python -c 'print(torch.cuda.memory_summary())' before the failure"}};
+      {"fragmentation", 0.1, std::string(cache_contents(framework_of(*claim.seen)))}};
   return big;
 }
 
@@ -180,7 +181,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule job_too_big_cause = {
     .id = "job-too-big",
-    .meaning = "The job honestly needs more memory than there is.",
+    .meaning = "The job really needs more memory than the GPU has.",
     .why =
         "Weights, KV cache, activations and optimizer state exceed the card. A discrete card does "
         "not spill to system memory; GTT, which the kernel also lists, is not for hipMalloc there.",

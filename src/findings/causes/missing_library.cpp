@@ -23,7 +23,35 @@ Hypothesis make(const LogSubject& subject, const Observation& seen, double confi
   return missing;
 }
 
+// The name without a version, which only the development package has: amd-smi and what is built on
+// it open it (ROCm/amdsmi#142) and go on without.
+bool is_name_for_developers(std::string_view library) {
+  return library == "libdrm_amdgpu.so" || library == "libdrm.so";
+}
+
+bool is_only_trouble(const LogSubject& subject, const Observation& seen) {
+  for (const Observation& one : subject.log.all()) {
+    const auto role = one.signature->role;
+    if (role != knowledge::Role::failure && role != knowledge::Role::consequence) continue;
+    if (one.log != seen.log || (one.line != seen.line && one.id() != seen.id())) return false;
+  }
+  return true;
+}
+
+Hypothesis make_link_of_drm(const LogSubject& subject, const Observation& seen) {
+  Hypothesis missing = make(subject, seen, is_only_trouble(subject, seen) ? 0.6 : 0.15,
+                            "libdrm's library lacks the name that amd-smi opens");
+  missing.reasons.emplace_back(
+      "The library itself is there as libdrm_amdgpu.so.1. Tools that show the GPU's state lack "
+      "some figures without the other name; jobs on the GPU do not need it.");
+  missing.fix = {command("headroom fix missing-library", "(links it; --apply does it)"),
+                 sentence(fmt::format("if libdrm_amdgpu.so.1 is missing as well, install {}",
+                                      package_of_library("libdrm_amdgpu.so")))};
+  return missing;
+}
+
 std::optional<Hypothesis> find_library(const LogSubject& subject) {
+  std::optional<Hypothesis> best;
   for (const Observation* seen : subject.log.of("shared-library-missing")) {
     const auto library = missing_library(*seen);
     if (!library || is_library_of_cuda(*library) || is_of_torch_for_rocm(*library)) continue;
@@ -31,9 +59,13 @@ std::optional<Hypothesis> find_library(const LogSubject& subject) {
     const bool told = subject.scene.rocm || subject.scene.torch_rocm;
     const bool in_doubt = major && !told && !was_current(*major, date_of(subject.log));
     const double confidence = in_doubt ? 0.5 : major && !told ? 0.75 : 0.88;
+    if (is_name_for_developers(*library)) {
+      if (!best) best = make_link_of_drm(subject, *seen);
+      continue;
+    }
     Hypothesis missing = make(subject, *seen, confidence, fmt::format("{} is missing", *library));
     missing.reasons.emplace_back(
-        "The loader finds it in none of its folders; the program ends before it reaches the GPU.");
+        "The loader finds it in none of its folders, and the program ends before it touches the GPU.");
     missing.fix.push_back(
         sentence(fmt::format("find / -name '{}*' 2>/dev/null   (is it there at all?)",
                              library->substr(0, library->find(".so") + 3))));
@@ -51,7 +83,7 @@ std::optional<Hypothesis> find_library(const LogSubject& subject) {
     }
     return missing;
   }
-  return std::nullopt;
+  return best;
 }
 
 std::optional<Hypothesis> find_module(const LogSubject& subject) {

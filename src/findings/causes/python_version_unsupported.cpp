@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "facts/kernel_text.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/pip_search.h"
 #include "findings/scene_text.h"
 #include "logs/describe.h"
 
@@ -83,7 +84,8 @@ const Observation* other_wheel(const LogSubject& subject, std::string_view packa
 Judged judge_search(const LogSubject& subject, const Observation& seen) {
   std::string package(seen.value("package"));
   if (package.empty()) package = seen.value("wanted");
-  if (!is_compiled_package(to_lower(package))) return {};
+  // PyPI answers so whatever the Python is; wrong-wheel reports it.
+  if (!is_compiled_package(to_lower(package)) || asked_at_wrong_index(seen)) return {};
   Judged judged;
   const Observation* index = subject.log.first("pip-index");
   std::string release = index != nullptr ? rocm_of_index(index->value("index")) : "";

@@ -56,6 +56,33 @@ const Observation* fails_to_import(const LogSubject& subject) {
   return nullptr;
 }
 
+// torchtune is written on torchao; other libraries import it only where it is installed.
+bool needs_torchao(const LogSubject& subject) {
+  for (const char* id : {"traceback-frame", "module-missing", "import-name-missing"}) {
+    for (const Observation* one : subject.log.of(id)) {
+      if (one->text.find("torchtune") != std::string::npos) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<Step> steps_to_a_pair(const LogSubject& subject) {
+  std::vector<Step> steps = {
+      command("pip list | grep -iE '^(torch|torchao|torchtune|transformers|diffusers) '"),
+      sentence("the pairs that fit are in pytorch/ao#2919: torch 2.5 to 2.7 with torchao 0.12, 2.8 "
+               "with 0.13, 2.9 with 0.14")};
+  if (needs_torchao(subject)) {
+    steps.push_back(sentence(
+        "keep torchao: torchtune imports it. If no torchao fits this torch, train without "
+        "torchtune, for instance with transformers and PEFT: pip uninstall torchtune torchao"));
+  } else {
+    steps.push_back(sentence(
+        "or, unless a program of yours imports torchao itself (torchtune does): pip uninstall "
+        "torchao   (transformers and diffusers work without it)"));
+  }
+  return steps;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const Observation* seen = subject.log.first("torchao-import-failed");
   double confidence = 0.9;
@@ -85,11 +112,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       "Each torchao is made for two or three releases of torch, and uses names that others lack.");
   ao.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
   if (subject.scene.torch) ao.evidence.push_back(show(subject.scene.torch, "the torch in use"));
-  ao.fix = {
-      command("pip list | grep -iE '^(torch|torchao|torchtune|transformers|diffusers) '"),
-      sentence("the pairs that fit are in pytorch/ao#2919: torch 2.5 to 2.7 with torchao 0.12, 2.8 "
-               "with 0.13, 2.9 with 0.14"),
-      sentence("nothing here needs it: pip uninstall torchao   (libraries then go on without)")};
+  ao.fix = steps_to_a_pair(subject);
   return ao;
 }
 
@@ -101,7 +124,7 @@ constinit const CauseRule torchao_incompatible_cause = {
     .why =
         "transformers and diffusers import torchao where it is installed, so their imports fail "
         "although nobody asked for it. It is the same on every vendor's GPU.",
-    .fix = "Bring torch and torchao to a pair that fits, or remove torchao.",
+    .fix = "Bring torch and torchao to a pair that fits, or remove torchao where nothing needs it.",
     .explains = "app-bug framework-bug missing-library backend-unavailable",
     .any_vendor = true,
     .find = find,

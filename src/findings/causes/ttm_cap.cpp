@@ -64,7 +64,6 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   }
   show_pool(subject, *pool, cap);
   cap.fix = steps_to_raise_pool(subject, *pool);
-  cap.fix.push_back(sentence("then: headroom check --here shows each limit and which one binds"));
   cap.alternatives = {
       {"gttsize-cap", 0.1, "grep -r -e pages_limit -e gttsize /proc/cmdline /etc/modprobe.d"},
       {"job-too-big", 0.05, "headroom plan, for what the job needs"}};

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "findings/causes/aiter.h"
+#include "findings/causes/cache_advice.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/raised_in.h"
 #include "logs/describe.h"
@@ -57,11 +58,9 @@ std::optional<Hypothesis> find_expandable(const LogSubject& subject) {
       "Builds before PyTorch 2.12 with ROCm 7 leave it out and go on without: memory fragments as "
       "if it were not set.");
   option.evidence.push_back(show(subject, *seen));
-  option.fix = {
-      sentence("take expandable_segments:True out of PYTORCH_HIP_ALLOC_CONF and "
-               "PYTORCH_CUDA_ALLOC_CONF"),
-      sentence("against fragmentation instead: "
-               "PYTORCH_HIP_ALLOC_CONF=garbage_collection_threshold:0.8,max_split_size_mb:512")};
+  option.fix = {sentence("take expandable_segments:True out of PYTORCH_HIP_ALLOC_CONF and "
+                         "PYTORCH_CUDA_ALLOC_CONF"),
+                sentence(fmt::format("against fragmentation instead: export {}", split_less()))};
   option.alternatives = {{"fragmentation", 0.3, "the figures of the out-of-memory message"}};
   return option;
 }

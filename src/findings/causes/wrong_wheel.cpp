@@ -8,6 +8,7 @@
 
 #include "findings/causes/causes.h"
 #include "findings/causes/libraries.h"
+#include "findings/causes/pip_search.h"
 #include "findings/scene_text.h"
 #include "findings/stack_advice.h"
 #include "logs/describe.h"
@@ -160,16 +161,42 @@ void advise(const LogSubject& subject, bool add_on, Hypothesis& wrong) {
   const auto* target = subject.tables.target(subject.scene.gfx());
   auto steps = target != nullptr ? wheels_for(subject.tables, *target) : std::vector<Step>();
   if (steps.empty()) {
-    steps = {command("pip install torch --index-url URL"),
-             sentence("(URL is the ROCm index that \"Get started\" on pytorch.org names)")};
+    steps = {command("pip install torch --index-url URL",
+                     "(URL: the ROCm index that \"Get started\" on pytorch.org names)")};
   }
   wrong.fix.insert(wrong.fix.end(), steps.begin(), steps.end());
-  wrong.fix.push_back(
-      command("python3 -c \"import torch; print(torch.version.hip)\"", "(not None)"));
+  wrong.fix.push_back(look("python3 -c \"import torch; print(torch.version.hip)\"", "(not None)"));
+}
+
+// pip was asked for a build for ROCm without being told where those are: what it would install
+// from there is the build for CUDA.
+std::optional<Hypothesis> find_wrong_index(const LogSubject& subject) {
+  for (const Observation* seen : subject.log.of("pip-no-version")) {
+    const auto asked = asked_at_wrong_index(*seen);
+    if (!asked) continue;
+    Hypothesis wrong;
+    wrong.confidence = 0.9;
+    wrong.title = fmt::format("pip looked for {} {}+rocm{} at an index without builds for ROCm",
+                              asked->package, asked->version, asked->rocm);
+    wrong.reasons = {
+        "The index that pip asked lists other releases and none with \"+rocm\": it is PyPI, which "
+        "holds the builds for CUDA. --index-url is missing, and the Python is not the reason."};
+    wrong.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
+    const std::string index = fmt::format("{}rocm{}", subject.tables.torch_index, asked->rocm);
+    wrong.fix = {command(fmt::format("pip install {}=={}+rocm{} --index-url {}", asked->package,
+                                     asked->version, asked->rocm, index)),
+                 sentence(fmt::format("if that is not found either, see which releases there are: "
+                                      "pip index versions {} --index-url {}",
+                                      asked->package, index))};
+    wrong.alternatives = {{"python-version-unsupported", 0.05, "python3 --version"}};
+    return wrong;
+  }
+  return std::nullopt;
 }
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
   if (subject.scene.is_foreign()) return std::nullopt;
+  if (auto index = find_wrong_index(subject)) return index;
   const Sign sign = find_sign(subject);
   if (const auto replaced = find_replacement(subject.log)) {
     return make_replaced(subject, *replaced, sign.seen != nullptr);

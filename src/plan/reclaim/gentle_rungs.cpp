@@ -11,7 +11,7 @@ namespace {
 
 std::string name_of(std::uint64_t pid, const std::string& command, const std::string& user) {
   return fmt::format("{} (PID {}{})", command.empty() ? "?" : command, pid,
-                     user.empty() ? "" : " of " + user);
+                     user.empty() ? "" : ", user " + user);
 }
 
 std::string names_of(const std::vector<Target>& targets) {

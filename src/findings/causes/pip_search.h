@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What pip looked for and did not find, and whether it looked where such builds are at all.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "findings/causes/cause_rule.h"
+
+namespace headroom::findings {
+
+// A build for ROCm that was asked for at an index that holds none: PyTorch's index carries versions
+// such as "2.9.1+rocm7.1", PyPI refuses them (packaging.python.org: version specifiers, "local
+// version identifiers").
+struct WrongIndex {
+  const logs::Observation* seen = nullptr;
+  std::string package;  // "torch".
+  std::string version;  // "2.9.1"; empty if none was named.
+  std::string rocm;     // "7.1".
+};
+
+// Nothing if the line is about something else, or other builds for ROCm were found there.
+std::optional<WrongIndex> asked_at_wrong_index(const logs::Observation& seen);
+
+}  // namespace headroom::findings
