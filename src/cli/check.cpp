@@ -3,6 +3,8 @@
 // to do.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "base/document.h"
@@ -10,13 +12,16 @@
 #include "cli/check_log.h"
 #include "cli/commands.h"
 #include "cli/surroundings.h"
+#include "deploy/service_judgement.h"
 #include "findings/diagnosis.h"
 #include "knowledge/gpu_tables.h"
 #include "machine/open_root.h"
 #include "machine/terminal.h"
 #include "probe/probe.h"
+#include "probe/read_quadlets.h"
 #include "report/check_json.h"
 #include "report/check_text.h"
+#include "report/service_text.h"
 #include "report/what_if_report.h"
 
 namespace headroom::cli {
@@ -42,7 +47,7 @@ struct CheckOptions {
 int answer_what_if(const CheckOptions& options, const facts::Facts& now,
                    const findings::Diagnosis& diagnosis, const knowledge::GpuTables& tables,
                    const Context& context) {
-  auto change = facts::parse_what_if(options.what_if);
+  auto change = facts::parse_what_if(options.what_if, &tables.knobs);
   if (!change) return print_error(context, change.error(), exit_usage);
   report::WhatIfAnswer answer{*std::move(change), {}, {}};
   answer.prediction = facts::predict(now, answer.change);
@@ -53,7 +58,8 @@ int answer_what_if(const CheckOptions& options, const facts::Facts& now,
     context.printer.print_json_text(report::to_text(document));
   } else {
     const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
-    context.printer.print(report::to_text(now, answer, style));
+    context.printer.print(options.quiet ? report::verdict_text(now, answer, style)
+                                        : report::to_text(now, answer, style));
   }
   return findings::exit_code(answer.diagnosis);
 }
@@ -80,6 +86,33 @@ std::optional<Error> lacks_log(const CheckOptions& options) {
   if (has_log || needs == nullptr) return std::nullopt;
   return Error{Errc::invalid, fmt::format("{} expects --log or --watch, found neither", needs),
                "headroom check --help"};
+}
+
+// What quadlets describe; one that cannot be read as such is left to podman's own message.
+std::vector<deploy::DescribedService> described_services(const machine::Files& files) {
+  std::vector<deploy::DescribedService> services;
+  for (const facts::ConfigFile& file : probe::read_quadlets(files)) {
+    auto found = deploy::read_service_file(file.path, file.text);
+    if (found) std::move(found->begin(), found->end(), std::back_inserter(services));
+  }
+  return services;
+}
+
+void print_answer(const CheckOptions& options, const facts::Facts& facts,
+                  const findings::Diagnosis& diagnosis,
+                  const std::vector<deploy::ServiceJudgement>& services, const Context& context) {
+  if (options.json) {
+    auto document = report::to_json(facts, diagnosis);
+    if (!services.empty()) document["services"] = report::services_json(services);
+    context.printer.print_json_text(report::to_text(document));
+    return;
+  }
+  const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
+  report::Detail detail = report::Detail::normal;
+  if (options.quiet) detail = report::Detail::quiet;
+  if (options.verbose) detail = report::Detail::verbose;
+  context.printer.print(
+      report::to_text(facts, diagnosis, detail, style, report::misfits_text(services, style)));
 }
 
 int run_check(const CheckOptions& options, const Context& context) {
@@ -119,17 +152,12 @@ int run_check(const CheckOptions& options, const Context& context) {
   }
   if (!options.what_if.empty()) return answer_what_if(options, *facts, diagnosis, *tables, context);
   if (!options.env.empty()) {
-    return answer_env({options.env, options.json}, *facts, diagnosis, *tables, context);
+    return answer_env({options.env, options.json, options.quiet}, *facts, diagnosis, *tables,
+                      context);
   }
-  if (options.json) {
-    context.printer.print_json_text(report::to_json_text(*facts, diagnosis));
-  } else {
-    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
-    report::Detail detail = report::Detail::normal;
-    if (options.quiet) detail = report::Detail::quiet;
-    if (options.verbose) detail = report::Detail::verbose;
-    context.printer.print(report::to_text(*facts, diagnosis, detail, style));
-  }
+  const auto services =
+      deploy::judge_services(described_services(root->files), *facts, diagnosis, *tables);
+  print_answer(options, *facts, diagnosis, services, context);
   return findings::exit_code(diagnosis);
 }
 

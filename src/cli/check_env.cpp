@@ -3,11 +3,14 @@
 
 #include <algorithm>
 
+#include "base/document.h"
+#include "deploy/service_judgement.h"
 #include "machine/standard_input.h"
 #include "machine/terminal.h"
 #include "machine/user_files.h"
 #include "report/check_json.h"
 #include "report/environment_text.h"
+#include "report/service_text.h"
 
 namespace headroom::cli {
 namespace {
@@ -21,8 +24,7 @@ std::vector<std::string> boot_words(const knowledge::KnobTable& knobs) {
   return words;
 }
 
-Result<std::vector<facts::Setting>> read_snippet(const std::string& name,
-                                                 const knowledge::KnobTable& knobs) {
+Result<std::string> read_snippet(const std::string& name) {
   constexpr std::size_t limit = std::size_t{1} << 20U;
   auto text = name == "-" ? machine::read_standard_input(limit) : machine::read_file(name, limit);
   if (!text) {
@@ -30,7 +32,12 @@ Result<std::vector<facts::Setting>> read_snippet(const std::string& name,
     error.next = "headroom check --env FILE, or - for standard input";
     return error;
   }
-  const facts::Text snippet(*std::move(text), facts::Source{name, 0, ""});
+  return *std::move(text);
+}
+
+std::vector<facts::Setting> settings_in(const EnvQuestion& question, const std::string& text,
+                                        const knowledge::KnobTable& knobs) {
+  const facts::Text snippet(text, facts::Source{question.file, 0, ""});
   return facts::parse_snippet(snippet, facts::Scope::given, boot_words(knobs));
 }
 
@@ -46,17 +53,27 @@ bool has_advice(const std::vector<findings::Judgement>& judged) {
 int answer_env(const EnvQuestion& question, const facts::Facts& facts,
                findings::Diagnosis diagnosis, const knowledge::GpuTables& tables,
                const Context& context) {
-  const auto snippet = read_snippet(question.file, tables.knobs);
-  if (!snippet) return print_error(context, snippet.error(), exit_usage);
-  const auto judged = findings::audit_knobs(*snippet, facts, tables);
+  const auto text = read_snippet(question.file);
+  if (!text) return print_error(context, text.error(), exit_usage);
+  const auto judged =
+      findings::audit_knobs(settings_in(question, *text, tables.knobs), facts, tables);
+  // A file that only looks like one of a service may still hold settings.
+  const auto described = deploy::read_service_file(question.file, *text);
+  const auto services = described ? deploy::judge_services(*described, facts, diagnosis, tables)
+                                  : std::vector<deploy::ServiceJudgement>();
   if (question.json) {
     diagnosis.environment.insert(diagnosis.environment.end(), judged.begin(), judged.end());
-    context.printer.print_json_text(report::to_json_text(facts, diagnosis));
+    auto document = report::to_json(facts, diagnosis);
+    document["services"] = report::services_json(services);
+    context.printer.print_json_text(report::to_text(document));
   } else {
     const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
-    context.printer.print(report::environment_text(question.file, facts, judged, style));
+    context.printer.print(question.quiet
+                              ? report::environment_tally(judged)
+                              : report::environment_text(question.file, facts, judged, style) +
+                                    report::services_text(services, style));
   }
-  return has_advice(judged) ? exit_findings : exit_ok;
+  return has_advice(judged) || deploy::has_misfit(services) ? exit_findings : exit_ok;
 }
 
 }  // namespace headroom::cli

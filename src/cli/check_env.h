@@ -14,10 +14,12 @@ namespace headroom::cli {
 struct EnvQuestion {
   std::string file;  // "-": standard input.
   bool json = false;
+  bool quiet = false;
 };
 
-// Prints the answer. The exit code is the snippet's, not the machine's: exit_findings if something
-// in it should change, exit_usage if it cannot be read.
+// Prints the answer, of a quadlet or a compose file also what this machine says to the services in
+// it. The exit code is the file's, not the machine's: exit_findings if something in it should
+// change, exit_usage if it cannot be read.
 int answer_env(const EnvQuestion& question, const facts::Facts& facts,
                findings::Diagnosis diagnosis, const knowledge::GpuTables& tables,
                const Context& context);

@@ -75,16 +75,16 @@ Error no_such_fix(const std::string& id) {
 int list_fixes(const FixCommand& command, const plan::FixSubject& subject, const Context& context) {
   std::vector<report::ListedFix> listed;
   for (const plan::Fix* fix : plan::fixes()) {
-    listed.push_back({fix, plan::standing_of(*fix, subject)});
+    listed.push_back({fix, plan::outlook_of(*fix, subject)});
   }
   if (command.json) {
     context.printer.print_json_text(report::fixes_to_json_text(listed));
   } else {
     const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
-    context.printer.print(report::fixes_to_text(listed, style));
+    context.printer.print(report::fixes_to_text(listed, subject.diagnosis, style));
   }
   const bool any = std::any_of(listed.begin(), listed.end(), [](const auto& one) {
-    return one.standing == plan::Standing::needed;
+    return one.outlook.standing == plan::Standing::needed;
   });
   return any ? exit_findings : exit_ok;
 }

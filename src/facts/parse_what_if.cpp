@@ -85,15 +85,43 @@ Status apply(const std::string& word, std::string_view name, std::string_view va
   return Done{};
 }
 
+// "amdgpu.vm_size" for "vm_size", if a module of the GPU has it; empty for what none has.
+std::string parameter_of_driver(const std::string& name, const knowledge::KnobTable* knobs) {
+  if (knobs == nullptr) return "";
+  for (const std::string_view of_memory :
+       {"vramlimit", "vis_vramlimit", "apu_prefer_gtt", "dma32_pages_limit"}) {
+    if (name.ends_with(of_memory)) return "";  // What it would bring is not computed here.
+  }
+  const std::size_t dot = name.find('.');
+  if (dot != std::string::npos) {
+    const std::string module = name.substr(0, dot);
+    const bool known = knobs->has_module(module) && knobs->find(name) != nullptr;
+    return known || knobs->exists(module, name.substr(dot + 1)) ? name : "";
+  }
+  for (const std::string_view module : {"amdgpu", "ttm", "amdttm"}) {
+    const std::string whole = std::string(module) + "." + name;
+    if (knobs->exists(module, name) || knobs->find(whole) != nullptr) return whole;
+  }
+  return "";
+}
+
 }  // namespace
 
-Result<WhatIf> parse_what_if(const std::vector<std::string>& words) {
+Result<WhatIf> parse_what_if(const std::vector<std::string>& words,
+                             const knowledge::KnobTable* knobs) {
   WhatIf change;
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     const std::string name = to_lower(trim(word.substr(0, equals)));
     const bool known = std::find(names().begin(), names().end(), name) != names().end();
-    if (!known) return unknown_name(word, name);
+    if (!known) {
+      const std::string parameter = parameter_of_driver(name, knobs);
+      if (parameter.empty()) return unknown_name(word, name);
+      if (equals == std::string::npos) return wrong_value(word, name + "=VALUE");
+      change.words.push_back(word);
+      change.without_effect.push_back(parameter + word.substr(equals));
+      continue;
+    }
     change.words.push_back(word);
     if (name == "reboot") continue;
     if (equals == std::string::npos) return wrong_value(word, name + "=VALUE");

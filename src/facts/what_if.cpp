@@ -72,6 +72,9 @@ class Predictor {
       find_limit();
       find_gttsize();
     }
+    for (const std::string& word : change_.without_effect) {
+      say(word + " has no effect on how much memory a job gets: no limit depends on it.");
+    }
     for (Gpu& gpu : prediction_.facts.gpus) forget_use(gpu);
     for (const Gpu& gpu : prediction_.facts.gpus) say_what_varies(gpu);
     return std::move(prediction_);

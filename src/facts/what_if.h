@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "facts/facts.h"
 #include "facts/kernel_text.h"
+#include "knowledge/knobs.h"
 
 namespace headroom::facts {
 
@@ -28,14 +29,19 @@ struct WhatIf {
   std::optional<Bytes> ram;  // MemTotal after the change, where it is known better than computed.
   std::optional<KernelVersion> kernel;
   std::optional<bool> no_system_limit;  // amdgpu.no_system_mem_limit.
-  std::vector<std::string> words;       // As typed.
+  // Parameters of the driver that no limit depends on, as "amdgpu.vm_size=131072".
+  std::vector<std::string> without_effect;
+  std::vector<std::string> words;  // As typed.
 };
 
 // "ttm.pages_limit=120GiB" (a bare number is pages, as on the kernel command line),
 // "gttsize=117760" (MiB), "carveout=512MiB", "ram=122.7GiB", "kernel=6.8",
 // "amdgpu.no_system_mem_limit=1", "reboot" (change nothing). "=default" or "=-1" takes a setting
-// back. Fails on unknown names and impossible values, with what was expected.
-Result<WhatIf> parse_what_if(const std::vector<std::string>& words);
+// back. Fails on unknown names and impossible values, with what was expected. With `knobs`, any
+// other parameter of the driver's modules is taken as well, with its module or without: it changes
+// nothing.
+Result<WhatIf> parse_what_if(const std::vector<std::string>& words,
+                             const knowledge::KnobTable* knobs = nullptr);
 
 // How a kernel chooses where an APU's hipMalloc takes its memory.
 enum class PoolRule {

@@ -182,6 +182,23 @@ TEST(WhatIf, a_card_of_its_own_is_left_alone) {
   EXPECT_THAT(prediction.steps.front(), HasSubstr("change nothing"));
 }
 
+TEST(WhatIf, a_parameter_that_no_limit_depends_on_is_said_to_have_no_effect) {
+  const auto knobs = *knowledge::load_knobs();
+  for (const char* word : {"vm_size=131072", "amdgpu.vm_size=131072"}) {
+    const auto change = parse_what_if({word}, &knobs);
+    ASSERT_TRUE(change.has_value()) << word;
+    const Facts now = strix_halo();
+    const Prediction prediction = predict(now, *change);
+    const Prediction plain = predict(now, *parse_what_if({"reboot"}));
+    EXPECT_EQ(prediction.facts.gpus[0].pool.optional(), plain.facts.gpus[0].pool.optional());
+    EXPECT_THAT(prediction.steps,
+                ::testing::Contains(HasSubstr("amdgpu.vm_size=131072 has no effect")));
+  }
+  // These do limit memory, by rules that are not computed.
+  EXPECT_FALSE(parse_what_if({"vramlimit=1024"}, &knobs).has_value());
+  EXPECT_FALSE(parse_what_if({"no_such_parameter=1"}, &knobs).has_value());
+}
+
 TEST(WhatIf, mistakes_name_what_was_expected) {
   for (const char* word :
        {"ttm.page_limit=5", "gttsize=", "carveout=512", "carveout", "kernel=six", "pages_limit=0",

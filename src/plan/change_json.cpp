@@ -94,7 +94,7 @@ Action read_action(TableReader& table) {
     return command;
   }
   if (kind != "instruction") table.wrong("action", "file, link, command or instruction");
-  return Instruction{table.byte_string("text")};
+  return Instruction{table.byte_string("text"), false};
 }
 
 Step read_step(TableReader& table) {

@@ -70,12 +70,18 @@ struct Fix {
 
 // What asking for a fix would bring on this machine.
 enum class Standing {
-  needed,      // Something is wrong that it mends.
-  possible,    // Nothing that it mends is wrong; it would change what it is asked to.
-  by_hand,     // Likewise, and it only says what a person can do.
-  not_needed,  // It plans nothing, and says why.
+  needed,        // Something is wrong that it mends.
+  possible,      // Nothing that it mends is wrong; it would change what it is asked to.
+  by_hand,       // Likewise, and it only says what a person can do.
+  not_possible,  // check found what it is for, and it cannot be done here.
+  not_needed,    // It plans nothing, and says why.
 };
-Standing standing_of(const Fix& fix, const FixSubject& subject);
+struct Outlook {
+  Standing standing = Standing::not_needed;
+  bool found = false;          // check reports here what it is for.
+  std::optional<Error> error;  // Why it plans nothing.
+};
+Outlook outlook_of(const Fix& fix, const FixSubject& subject);
 std::string_view to_string(Standing standing);
 
 std::span<const Fix* const> fixes();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "plan/diagnosed.h"
 #include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 
@@ -40,11 +41,14 @@ std::span<const Fix* const> fixes() {
   return table;
 }
 
-Standing standing_of(const Fix& fix, const FixSubject& subject) {
+Outlook outlook_of(const Fix& fix, const FixSubject& subject) {
+  const bool found = is_diagnosed(subject.diagnosis, fix.id);
   const auto change = fix.plan(subject);
-  if (!change) return Standing::not_needed;
-  if (fix.applies(subject)) return Standing::needed;
-  return acts(change) ? Standing::possible : Standing::by_hand;
+  if (!change) {
+    return {found ? Standing::not_possible : Standing::not_needed, found, change.error()};
+  }
+  if (fix.applies(subject)) return {Standing::needed, found, std::nullopt};
+  return {acts(change) ? Standing::possible : Standing::by_hand, found, std::nullopt};
 }
 
 std::string_view to_string(Standing standing) {
@@ -55,6 +59,8 @@ std::string_view to_string(Standing standing) {
       return "possible";
     case Standing::by_hand:
       return "by-hand";
+    case Standing::not_possible:
+      return "not-possible";
     case Standing::not_needed:
       break;
   }

@@ -67,6 +67,8 @@ struct Command {
 // What only a person can do; printed, never done. A change that has one stays open until confirm.
 struct Instruction {
   std::string text;
+  // What is to be saved or pasted as it stands: no line of it may be folded.
+  bool verbatim = false;
 };
 
 // What must be true once the step is done; a step whose expectation fails is rolled back with the

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "probe/read_quadlets.h"
 #include "probe/read_text.h"
 
 namespace headroom::probe {
@@ -56,6 +57,16 @@ class Reader {
     keep(facts::parse_environ(text, scope, pid));
   }
 
+  // Services that users run themselves, and those of podman wherever they are described.
+  void read_services() {
+    for (const std::string& folder : quadlet_folders(files_)) {
+      read_units(folder, ".container", Scope::quadlet);
+    }
+    for (const std::string& home : home_folders(files_)) {
+      read_units(home + "/.config/systemd/user", ".service", Scope::unit);
+    }
+  }
+
   facts::Environment environment;
 
  private:
@@ -84,7 +95,7 @@ facts::Environment read_environment(const Files& files, const EnvironmentPlaces&
   reader.read_folder("/etc/environment.d", ".conf", Scope::environment_file);
   reader.read_folder("/etc/profile.d", ".sh", Scope::profile);
   reader.read_units("/etc/systemd/system", ".service", Scope::unit);
-  reader.read_units("/etc/containers/systemd", ".container", Scope::quadlet);
+  reader.read_services();
   // A container's first process passes its environment on to the job; on a host it does not.
   if (places.machine.in_container()) reader.read_process(1, Scope::container);
   for (const facts::Process& process : places.processes.visible) {

@@ -131,10 +131,11 @@ std::string to_text(const Change& change, const facts::Facts& now, const Style& 
   text += steps_text(change, style) + fallback_text(change, style);
   if (!change.notes.empty()) text += heading("Worth knowing", "", style);
   for (const std::string& note : change.notes) {
-    const char* first = "  - ";
-    for (const std::string_view line : split_lines(note)) {
-      text += fold(printable(line), first, style.width);
-      first = "    ";
+    const auto lines = split_lines(note);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      // Below the first line stand commands to be pasted.
+      const std::string line = printable(lines[i]);
+      text += fold(i == 0 ? line : keep_whole(line), i == 0 ? "  - " : "    ", style.width);
     }
   }
   return fit(text + next_text(change, now, style), style.width);

@@ -5,6 +5,7 @@
 
 #include "base/document.h"
 #include "base/text.h"
+#include "report/cause_text.h"
 
 namespace headroom::report {
 namespace {
@@ -18,7 +19,7 @@ std::string command_of(const plan::Fix& fix) {
 std::vector<const plan::Fix*> of_standing(const std::vector<ListedFix>& fixes, Standing standing) {
   std::vector<const plan::Fix*> found;
   for (const ListedFix& listed : fixes) {
-    if (listed.standing == standing) found.push_back(listed.fix);
+    if (listed.outlook.standing == standing) found.push_back(listed.fix);
   }
   return found;
 }
@@ -42,22 +43,93 @@ std::string entry_text(const plan::Fix& fix, const Style& style) {
   return text + command + "\n" + style.dim(fold(options, "      ", style.width)) + "\n";
 }
 
+// What check found and no command of this list mends by itself, with the reason or the way.
+std::string found_text(const std::vector<ListedFix>& fixes, const Style& style) {
+  std::string text;
+  for (const ListedFix& listed : fixes) {
+    if (!listed.outlook.found || listed.outlook.standing == Standing::needed) continue;
+    const std::string head = fmt::format("  {}: ", listed.fix->id);
+    if (!listed.outlook.error) {
+      text += fmt::format("{}{}\n", head, keep_whole(command_of(*listed.fix)));
+      continue;
+    }
+    std::string why = listed.outlook.error->message;
+    const std::string own = fmt::format("{}: ", listed.fix->id);
+    if (why.starts_with(own)) why.erase(0, own.size());
+    text += fold(printable(why), head, style.width);
+    const std::string& next = listed.outlook.error->next;
+    if (!next.empty() && !next.starts_with("headroom fix   ")) {
+      text += fold(printable(next), "      -> ", style.width);
+    }
+  }
+  return text.empty()
+             ? ""
+             : style.bold("Found here, and not mended from here by a fix") + "\n" + text + "\n";
+}
+
+std::vector<const plan::Fix*> not_found(const std::vector<ListedFix>& fixes, Standing standing) {
+  std::vector<const plan::Fix*> left;
+  for (const ListedFix& listed : fixes) {
+    if (listed.outlook.standing == standing && !listed.outlook.found) left.push_back(listed.fix);
+  }
+  return left;
+}
+
+bool mends_cause(const std::vector<const plan::Fix*>& needed, const findings::Diagnosis& found) {
+  for (const plan::Fix* fix : needed) {
+    if (found.cause && found.cause->id == fix->id) return true;
+  }
+  return false;
+}
+
+std::string next_text(const std::vector<const plan::Fix*>& needed,
+                      const findings::Diagnosis& diagnosis, const Style& style) {
+  const Style plain{false, style.width};
+  if (diagnosis.cause && !mends_cause(needed, diagnosis)) {
+    const findings::NextCommand* command = mending_command(diagnosis);
+    // A fix of another name may be what mends it: "stack" of a wheel without the GPU's code.
+    if (command != nullptr && !command->can_be_undone()) {
+      return "\n" +
+             next_line(command->text(), "(shows what it would do here; --apply does it)", plain);
+    }
+    if (needed.empty()) {
+      return "\n" + style.bold("What to do") + "\n" + steps_text(diagnosis.cause->fix, style);
+    }
+  }
+  if (needed.empty()) {
+    return "\n" + next_line("headroom plan --spec JOB.toml",
+                            "(says whether a job fits before it runs)", plain);
+  }
+  return "\n" +
+         next_line(command_of(*needed.front()), "(shows what it would do; --apply does it)", plain);
+}
+
+std::string heading(const std::vector<const plan::Fix*>& needed,
+                    const findings::Diagnosis& diagnosis, const Style& style) {
+  std::string text;
+  if (diagnosis.cause && !mends_cause(needed, diagnosis)) {
+    text = fold(printable(diagnosis.cause->title),
+                fmt::format("Root cause: {}: ", diagnosis.cause->id), style.width);
+    text += needed.empty() ? "No change of settings mends it.\n\n" : "\n";
+  } else if (needed.empty()) {
+    text = "Nothing here needs mending.\n\n";
+  }
+  return needed.empty() ? text : text + style.bold("What could be mended here") + "\n\n";
+}
+
 }  // namespace
 
-std::string fixes_to_text(const std::vector<ListedFix>& fixes, const Style& style) {
+std::string fixes_to_text(const std::vector<ListedFix>& fixes, const findings::Diagnosis& diagnosis,
+                          const Style& style) {
   const auto needed = of_standing(fixes, Standing::needed);
-  std::string text = needed.empty() ? "Nothing here that a fix would mend.\n\n"
-                                    : style.bold("What could be mended here") + "\n\n";
+  std::string text = heading(needed, diagnosis, style);
   for (const plan::Fix* fix : needed) text += entry_text(*fix, style);
+  text += found_text(fixes, style);
   text += names_text("Can be changed, though nothing is wrong",
-                     of_standing(fixes, Standing::possible), style);
-  text += names_text("Says what to do by hand", of_standing(fixes, Standing::by_hand), style);
-  text += names_text("Not needed here", of_standing(fixes, Standing::not_needed), style);
-  const Style plain{false, style.width};
-  text += needed.empty() ? "\nNext: headroom check\n"
-                         : "\n" + next_line(command_of(*needed.front()),
-                                            "(shows what it would do; --apply does it)", plain);
-  return fit(text, style.width);
+                     not_found(fixes, Standing::possible), style);
+  text += names_text("Says what to do by hand", not_found(fixes, Standing::by_hand), style);
+  text += names_text("Not needed here", not_found(fixes, Standing::not_needed), style);
+  return fit(text + next_text(needed, diagnosis, style), style.width);
 }
 
 std::string fixes_to_json_text(const std::vector<ListedFix>& fixes) {
@@ -69,8 +141,8 @@ std::string fixes_to_json_text(const std::vector<ListedFix>& fixes) {
     json["fixes"].push_back({{"id", fix.id},
                              {"meaning", fix.meaning},
                              {"takes", fix.takes},
-                             {"applies", listed.standing == Standing::needed},
-                             {"standing", to_string(listed.standing)},
+                             {"applies", listed.outlook.standing == Standing::needed},
+                             {"standing", to_string(listed.outlook.standing)},
                              {"command", command_of(fix)}});
   }
   return json.dump(2) + "\n";

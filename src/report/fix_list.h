@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "findings/diagnosis.h"
 #include "plan/fix.h"
 #include "report/style.h"
 
@@ -13,11 +14,13 @@ namespace headroom::report {
 
 struct ListedFix {
   const plan::Fix* fix = nullptr;
-  plan::Standing standing = plan::Standing::not_needed;
+  plan::Outlook outlook;
 };
 
-// Every fix, in the order of the table.
-std::string fixes_to_text(const std::vector<ListedFix>& fixes, const Style& style);
+// Every fix, in the order of the table. What check found decides what comes next: where no fix
+// mends the root cause, the steps that do are named, and never check itself again.
+std::string fixes_to_text(const std::vector<ListedFix>& fixes, const findings::Diagnosis& diagnosis,
+                          const Style& style);
 // Schema headroom.fixes/1: every fix, with whether it applies here.
 std::string fixes_to_json_text(const std::vector<ListedFix>& fixes);
 

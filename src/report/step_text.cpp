@@ -81,8 +81,9 @@ std::string action_text(const plan::Command& command, const Style& style) {
 std::string action_text(const plan::Instruction& instruction, const Style& style) {
   std::string text;
   for (const std::string_view line : split_lines(instruction.text)) {
-    text += line.starts_with(' ') ? std::string(indent) + keep_whole(printable(line)) + "\n"
-                                  : fold(printable(line), indent, style.width);
+    text += instruction.verbatim || line.starts_with(' ')
+                ? std::string(indent) + keep_whole(printable(line)) + "\n"
+                : fold(printable(line), indent, style.width);
   }
   return text;
 }

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "facts/largest_allocation.h"
+#include "report/cause_text.h"
 #include "report/ladder_text.h"
 
 namespace headroom::report {
@@ -84,6 +87,18 @@ std::string findings_text(const findings::Diagnosis& diagnosis, const Style& sty
 }
 
 }  // namespace
+
+std::string verdict_text(const facts::Facts& now, const WhatIfAnswer& answer, const Style& style) {
+  const auto& then = answer.prediction.facts.gpus;
+  std::vector<std::string> said;
+  for (std::size_t i = 0; i < then.size() && i < now.gpus.size(); ++i) {
+    std::string one = gain(now.gpus[i], then[i]);
+    one = fmt::format("{}: {}", then[i].name, one.substr(0, one.find("; ")));
+    if (std::find(said.begin(), said.end(), one) == said.end()) said.push_back(std::move(one));
+  }
+  const std::string text = said.empty() ? "no AMD GPU here" : join(said, "; ");
+  return fit(verdict_line(answer.diagnosis.verdict, printable(text), style), style.width);
+}
 
 std::string to_text(const facts::Facts& now, const WhatIfAnswer& answer, const Style& style) {
   const auto& then = answer.prediction.facts;

@@ -18,6 +18,8 @@ struct WhatIfAnswer {
 };
 
 std::string to_text(const facts::Facts& now, const WhatIfAnswer& answer, const Style& style);
+// Its first line alone: the verdict, and what each kind of GPU could use.
+std::string verdict_text(const facts::Facts& now, const WhatIfAnswer& answer, const Style& style);
 // The value of `what_if` in headroom.check/1.
 nlohmann::ordered_json to_json(const WhatIfAnswer& answer);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // knob-deprecated: gives settings whose maker renamed them their new name, wherever they stand. One
 // that has no successor is left to its owner, because taking it out would change what it does.
+#include <algorithm>
+
 #include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 #include "plan/settings/removal.h"
@@ -9,6 +11,14 @@ namespace headroom::plan {
 namespace {
 
 using findings::Judgement;
+
+bool has_deprecated_limit(const FixSubject& subject) {
+  const auto& settings = subject.diagnosis.environment;
+  return std::any_of(settings.begin(), settings.end(), [&](const Judgement& judged) {
+    const auto* knob = subject.tables.knobs.find(judged.name);
+    return judged.verdict == findings::KnobVerdict::deprecated && knob != nullptr && knob->limit;
+  });
+}
 
 Result<Change> make(const FixSubject& subject) {
   const Decision decide = [](const Judgement& judged) {
@@ -23,6 +33,12 @@ Result<Change> make(const FixSubject& subject) {
   change.words = subject.options.words;
   plan_removal(subject, decide, change);
   if (!change.steps.empty()) return change;
+  if (has_deprecated_limit(subject)) {
+    return Error{Errc::invalid,
+                 "knob-deprecated: an old name of the limit on the GPU's memory goes with the fix "
+                 "that sets the limit",
+                 "headroom fix ttm-cap"};
+  }
   return not_needed(change.fix, "no file that was read has a setting under an old name");
 }
 

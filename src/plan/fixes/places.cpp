@@ -108,12 +108,14 @@ Step by_hand(std::string text) {
   Step step;
   step.kind = StepKind::by_hand;
   step.what = "By hand";
+  bool verbatim = false;
   const std::size_t end = text.find(":\n");
   if (end < text.find('\n')) {  // Its first line is a title.
+    verbatim = true;
     step.what = text.substr(0, end);
     text.erase(0, end + 2);
   }
-  step.action = Instruction{std::move(text)};
+  step.action = Instruction{std::move(text), verbatim};
   step.needs_root = false;
   return step;
 }
@@ -136,7 +138,8 @@ void expect_the_same(const FixSubject& subject, Change& change) {
 }
 
 Error not_needed(std::string_view id, std::string message) {
-  return {Errc::invalid, fmt::format("{}: {}", id, message), "headroom check"};
+  return {Errc::invalid, fmt::format("{}: {}", id, message),
+          "headroom fix   (what could be mended here)"};
 }
 
 }  // namespace headroom::plan

@@ -33,6 +33,8 @@ Step add_to_user_drop_in(const FixSubject& subject, const std::string& unit,
 // "systemctl daemon-reload", or a note where there is no systemctl.
 void add_daemon_reload(const FixSubject& subject, Change& change);
 
+// What only a person does. Below a first line that ends with a colon stands what is to be saved or
+// pasted as it is.
 Step by_hand(std::string text);
 // Whether a step of it changes anything here; a text for a person does not.
 bool acts(const Result<Change>& change);

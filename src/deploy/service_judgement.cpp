@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "deploy/service_judgement.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "deploy/image_claim.h"
+
+namespace headroom::deploy {
+namespace {
+
+using Answer = ServiceRemark::Answer;
+
+bool is_for_rocm(const Settings& settings) {
+  return settings.image && to_lower(*settings.image).find("rocm") != std::string::npos;
+}
+
+bool passes(const std::vector<std::string>& devices, std::string_view wanted) {
+  return std::any_of(devices.begin(), devices.end(), [&](const std::string& device) {
+    std::string host = device.substr(0, device.find(':'));
+    if (host.starts_with('-')) host.erase(0, 1);  // A quadlet's "if it is there".
+    return host == wanted || host.starts_with(std::string(wanted) + "/");
+  });
+}
+
+bool concerns_a_gpu(const DescribedService& service) {
+  const Settings& settings = service.settings;
+  return is_for_rocm(settings) || passes(settings.devices, "/dev/kfd") ||
+         passes(settings.devices, "/dev/dri");
+}
+
+// The GPU that decides if nothing here can run ROCm: every one of them is unsuited.
+const findings::Suitability* unsuited(const findings::Diagnosis& diagnosis) {
+  const findings::Suitability* worst = nullptr;
+  for (const auto& one : diagnosis.suitability) {
+    if (!one || one->level != findings::Level::no) return nullptr;
+    worst = &*one;
+  }
+  return worst;
+}
+
+class Judge {
+ public:
+  Judge(const facts::Facts& facts, const findings::Diagnosis& diagnosis,
+        const knowledge::GpuTables& tables)
+      : facts_(facts), tables_(tables), unsuited_(unsuited(diagnosis)) {}
+
+  ServiceJudgement judge(const DescribedService& service) {
+    ServiceJudgement judged{service.name, {}};
+    const auto add = [&judged](std::optional<ServiceRemark> remark) {
+      if (remark) judged.remarks.push_back(*std::move(remark));
+    };
+    add(misplaced(service));
+    add(image(service));
+    add(devices(service));
+    add(memory(service));
+    add(health(service));
+    return judged;
+  }
+
+ private:
+  static std::optional<ServiceRemark> misplaced(const DescribedService& service) {
+    if (service.misplaced.empty()) return std::nullopt;
+    const std::string keys = join(service.misplaced, ", ");
+    return ServiceRemark{
+        "file", keys, Answer::misfits,
+        "Podman refuses a quadlet with an unknown key in [Container], so no service is made of it",
+        fmt::format("move {} to a section [Service]", keys)};
+  }
+
+  std::string gpus() const {
+    std::vector<std::string> names;
+    for (const facts::Gpu& gpu : facts_.gpus) {
+      const std::string name = gpu.gfx ? fmt::format("{} ({})", gpu.name, *gpu.gfx) : gpu.name;
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    return names.empty() ? "no AMD GPU" : join(names, ", ");
+  }
+
+  std::optional<ServiceRemark> image(const DescribedService& service) const {
+    if (!service.settings.image) return std::nullopt;
+    const std::string& name = *service.settings.image;
+    ServiceRemark remark{"image", name, Answer::fits, "", ""};
+    if (is_for_rocm(service.settings) && (unsuited_ != nullptr || facts_.gpus.empty())) {
+      remark.answer = Answer::misfits;
+      remark.says = fmt::format(
+          "It is a build for ROCm, and this machine has {}: {}", gpus(),
+          facts_.gpus.empty()
+              ? "it would run on the CPU, or not at all"
+              : "the service starts, looks healthy, and crashes at the first model that it loads");
+      remark.advice = "take the image's build for the CPU, most often the tag without \"rocm\"";
+      return remark;
+    }
+    const GateCheck check = check_image(name, facts_, tables_);
+    if (check.answer == GateCheck::Answer::refused) {
+      remark.answer = Answer::misfits;
+      remark.says = "It " + check.says.substr(name.size() + 1);
+      remark.advice = "choose an image of a ROCm build that carries this GPU";
+    } else if (check.answer == GateCheck::Answer::unknown) {
+      remark.answer = Answer::note;
+      remark.says = "Its name does not tell which stack it holds";
+    } else {
+      remark.says = check.says;
+    }
+    return remark;
+  }
+
+  std::optional<ServiceRemark> devices(const DescribedService& service) const {
+    const auto& given = service.settings.devices;
+    ServiceRemark remark{"devices", join(given, ", "), Answer::fits, "", ""};
+    const bool any = passes(given, "/dev/kfd") || passes(given, "/dev/dri");
+    if (unsuited_ != nullptr) {
+      if (!any) return std::nullopt;
+      remark.answer = Answer::misfits;
+      remark.says = fmt::format("ROCm cannot use them here: this machine has {}", gpus());
+      remark.advice = "leave /dev/kfd out, so that nothing tries ROCm; Vulkan needs /dev/dri alone";
+      return remark;
+    }
+    std::vector<std::string> missing;
+    for (const char* wanted : {"/dev/kfd", "/dev/dri"}) {
+      if (!passes(given, wanted)) missing.emplace_back(wanted);
+    }
+    if (missing.empty()) {
+      remark.says = "It is given what ROCm opens: /dev/kfd and the render nodes below /dev/dri";
+      return remark;
+    }
+    if (!is_for_rocm(service.settings) && missing.front() == "/dev/kfd") {
+      remark.answer = Answer::note;
+      remark.says = "Graphics and Vulkan work with these; ROCm needs /dev/kfd as well";
+      return remark;
+    }
+    remark.answer = Answer::misfits;
+    remark.says = fmt::format(
+        "ROCm opens /dev/kfd and the render nodes below /dev/dri, and it is "
+        "not given {}",
+        join(missing, " and "));
+    remark.advice = service.kind == FileKind::quadlet
+                        ? "add " + join(prefixed("AddDevice=", missing), " and ")
+                        : "add to devices: " + join(missing, ", ");
+    return remark;
+  }
+
+  static std::vector<std::string> prefixed(const std::string& key,
+                                           std::vector<std::string> values) {
+    for (std::string& value : values) value.insert(0, key);
+    return values;
+  }
+
+  std::optional<ServiceRemark> memory(const DescribedService& service) const {
+    const auto& limit = service.settings.memory;
+    if (!limit) return std::nullopt;
+    ServiceRemark remark{"memory", to_string(*limit), Answer::note, "", ""};
+    const auto& ram = facts_.machine.memory.total;
+    if (ram && *limit >= *ram) {
+      remark.says =
+          fmt::format("That is all of the RAM ({}), so it limits nothing", to_string(*ram));
+      return remark;
+    }
+    remark.says =
+        "The kernel kills the service above this. It counts host memory, through which every model "
+        "is loaded; the GPU's own memory is not counted";
+    remark.advice = "leave room for the largest model beside what the service needs itself";
+    return remark;
+  }
+
+  static std::optional<ServiceRemark> health(const DescribedService& service) {
+    ServiceRemark remark{"health check", service.health.value_or(""), Answer::note, "", ""};
+    static const RE2 only_alive(
+        R"((?i)(?:/(?:ping|health|healthz|live|livez|ready|readyz|status|version)\b|https?://[^/\s]+/?(?:\s|$)|\bnc -z|^true$))");
+    if (!service.health) {
+      remark.says = "There is none, so nobody notices when the service stops answering";
+      remark.advice = "add one that makes it do a small piece of its real work";
+      return remark;
+    }
+    if (RE2::PartialMatch(*service.health, only_alive)) {
+      remark.says =
+          "It asks whether the service answers, not whether a model runs: one that crashes at its "
+          "first model passes it";
+      remark.advice =
+          "try a real request before it goes live: headroom deploy --init FILE, [smoke]";
+      return remark;
+    }
+    remark.answer = Answer::fits;
+    remark.says = "It runs a command of its own";
+    return remark;
+  }
+
+  const facts::Facts& facts_;
+  const knowledge::GpuTables& tables_;
+  const findings::Suitability* unsuited_;
+};
+
+}  // namespace
+
+std::vector<ServiceJudgement> judge_services(const std::vector<DescribedService>& services,
+                                             const facts::Facts& facts,
+                                             const findings::Diagnosis& diagnosis,
+                                             const knowledge::GpuTables& tables) {
+  Judge judge(facts, diagnosis, tables);
+  std::vector<ServiceJudgement> judged;
+  for (const DescribedService& service : services) {
+    if (concerns_a_gpu(service)) judged.push_back(judge.judge(service));
+  }
+  return judged;
+}
+
+bool has_misfit(const std::vector<ServiceJudgement>& services) {
+  return std::any_of(services.begin(), services.end(), [](const ServiceJudgement& service) {
+    return std::any_of(
+        service.remarks.begin(), service.remarks.end(),
+        [](const ServiceRemark& remark) { return remark.answer == Answer::misfits; });
+  });
+}
+
+std::string_view to_string(ServiceRemark::Answer answer) {
+  switch (answer) {
+    case Answer::fits:
+      return "fits";
+    case Answer::note:
+      return "note";
+    case Answer::misfits:
+      break;
+  }
+  return "does-not-fit";
+}
+
+}  // namespace headroom::deploy

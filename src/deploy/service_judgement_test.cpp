@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a machine says to the services that quadlets and compose files describe.
+#include "deploy/service_judgement.h"
+
+#include <gmock/gmock.h>
+
+namespace headroom::deploy {
+namespace {
+
+using Answer = ServiceRemark::Answer;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::string_view photos_quadlet =
+    "[Container]\n"
+    "Image=ghcr.io/photos/machine-learning:release-rocm\n"
+    "AddDevice=/dev/kfd\n"
+    "AddDevice=/dev/dri\n"
+    "HealthCmd=wget --spider http://127.0.0.1:3003/ping || exit 1\n"
+    "MemoryMax=4G\n";
+
+const knowledge::GpuTables& tables() {
+  static const knowledge::GpuTables loaded = *knowledge::load_gpu_tables();
+  return loaded;
+}
+
+template <class T>
+facts::Fact<T> fact(T value) {
+  return {std::move(value), facts::Source{"test", 1, ""}};
+}
+
+struct Machine {
+  facts::Facts facts;
+  findings::Diagnosis diagnosis;
+};
+
+Machine with_gpu(const std::string& gfx, findings::Level level) {
+  Machine machine;
+  facts::Gpu gpu;
+  gpu.name = "GPU";
+  gpu.gfx = fact(gfx);
+  machine.facts.gpus = {gpu};
+  machine.facts.machine.memory.total = fact(32_GiB);
+  findings::Suitability suitability;
+  suitability.level = level;
+  machine.diagnosis.suitability = {suitability};
+  return machine;
+}
+
+std::vector<ServiceJudgement> judge(std::string_view text, const Machine& machine) {
+  const auto services = read_service_file("/etc/containers/systemd/photos.container", text);
+  EXPECT_TRUE(services.has_value());
+  return judge_services(*services, machine.facts, machine.diagnosis, tables());
+}
+
+std::vector<std::string> answers(const std::vector<ServiceJudgement>& judged) {
+  std::vector<std::string> lines;
+  for (const ServiceJudgement& service : judged) {
+    for (const ServiceRemark& one : service.remarks) {
+      lines.push_back(service.name + " " + one.about + " " + std::string(to_string(one.answer)));
+    }
+  }
+  return lines;
+}
+
+TEST(ServiceJudgement, an_image_for_rocm_does_not_fit_a_gpu_that_rocm_never_supported) {
+  const auto judged = judge(photos_quadlet, with_gpu("gfx90c", findings::Level::no));
+  EXPECT_THAT(answers(judged),
+              ElementsAre("photos file does-not-fit", "photos image does-not-fit",
+                          "photos devices does-not-fit", "photos health check note"));
+  EXPECT_TRUE(has_misfit(judged));
+  EXPECT_THAT(judged[0].remarks[1].advice, HasSubstr("CPU"));
+  EXPECT_THAT(judged[0].remarks[3].says, HasSubstr("first model"));
+}
+
+TEST(ServiceJudgement, the_same_service_fits_a_card_once_its_limit_stands_in_its_section) {
+  std::string text(photos_quadlet);
+  text.replace(text.find("MemoryMax"), 0, "[Service]\n");
+  const auto judged = judge(text, with_gpu("gfx1100", findings::Level::stable));
+  EXPECT_THAT(answers(judged), ElementsAre("photos image fits", "photos devices fits",
+                                           "photos memory note", "photos health check note"));
+  EXPECT_FALSE(has_misfit(judged));
+  EXPECT_EQ(judged[0].remarks[2].value, "4.00 GiB");
+}
+
+TEST(ServiceJudgement, devices_that_rocm_needs_and_is_not_given_are_named) {
+  const auto judged = judge(
+      "services:\n"
+      "  ml:\n"
+      "    image: rocm/pytorch:latest\n"
+      "    devices: [/dev/dri]\n"
+      "    mem_limit: 64g\n"
+      "  web:\n"
+      "    image: nginx\n",
+      with_gpu("gfx1100", findings::Level::stable));
+  EXPECT_THAT(answers(judged), ElementsAre("ml image fits", "ml devices does-not-fit",
+                                           "ml memory note", "ml health check note"));
+  EXPECT_THAT(judged[0].remarks[1].advice, HasSubstr("/dev/kfd"));
+  EXPECT_THAT(judged[0].remarks[2].says, HasSubstr("limits nothing"));
+}
+
+TEST(ServiceJudgement, a_health_check_that_does_work_is_left_alone) {
+  const auto judged = judge(
+      "services:\n"
+      "  ml:\n"
+      "    image: rocm/pytorch:latest\n"
+      "    devices: [/dev/kfd, /dev/dri]\n"
+      "    healthcheck:\n"
+      "      test: [\"CMD\", \"python\", \"/app/try_one_request.py\"]\n",
+      with_gpu("gfx1100", findings::Level::stable));
+  EXPECT_THAT(answers(judged),
+              ElementsAre("ml image fits", "ml devices fits", "ml health check fits"));
+}
+
+TEST(ServiceFile, a_shell_script_describes_no_service) {
+  const auto none = read_service_file("env.sh", "export HSA_XNACK=1\nservices=3\n");
+  ASSERT_TRUE(none.has_value());
+  EXPECT_THAT(*none, IsEmpty());
+}
+
+TEST(ServiceFile, a_health_check_that_is_switched_off_is_none) {
+  const auto off = read_service_file(
+      "compose.yaml", "services:\n  a:\n    image: b\n    healthcheck: {disable: true}\n");
+  ASSERT_TRUE(off.has_value());
+  EXPECT_FALSE(off->front().health);
+}
+
+}  // namespace
+}  // namespace headroom::deploy

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a machine says to the services that a quadlet or a compose file describes: as text and as
+// JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/document_fwd.h"
+#include "deploy/service_judgement.h"
+#include "report/style.h"
+
+namespace headroom::report {
+
+// One paragraph for each service; empty where there is none.
+std::string services_text(const std::vector<deploy::ServiceJudgement>& services,
+                          const Style& style);
+// Only what does not fit, for a report on the whole machine.
+std::string misfits_text(const std::vector<deploy::ServiceJudgement>& services,
+                         const Style& style);
+// The key "services" of headroom.check/1.
+nlohmann::ordered_json services_json(const std::vector<deploy::ServiceJudgement>& services);
+
+}  // namespace headroom::report
