@@ -235,7 +235,7 @@ TEST(Healthy, an_optional_package_that_is_missing_is_made_up_for_by_work) {
       "{'loss': 2.10, 'grad_norm': 0.7, 'epoch': 0.2}\n");
   EXPECT_EQ(got.cause.id, "none");
   EXPECT_LT(got.cause.confidence, 0.75);
-  EXPECT_THAT(got.cause.reasons, Contains(HasSubstr("did without it")));
+  EXPECT_THAT(got.cause.reasons, Contains(HasSubstr("continued without it")));
 }
 
 TEST(Healthy, an_exception_after_the_work_is_not_made_up_for) {
