@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace headroom::logs {
@@ -101,11 +102,15 @@ bool is_name(std::string_view word) {
   return std::find(levels.begin(), levels.end(), word) == levels.end();
 }
 
-// Takes one prefix off line.body; false if none is there.
-bool take_one(Line& line) {
+constexpr int deepest = 8;  // So many prefixes at most are taken off.
+
+// Takes one prefix off line.body and tells of it, its end being counted from there; nothing if none
+// is there.
+std::optional<Prefix> take_one(Line& line) {
   static const std::vector<CompiledForm> compiled = compile();
   const re2::StringPiece body(line.body.data(), line.body.size());
-  for (const CompiledForm& form : compiled) {
+  for (std::size_t which = 0; which < compiled.size(); ++which) {
+    const CompiledForm& form = compiled[which];
     if (form.when == When::behind_a_time && line.time.empty()) continue;
     std::array<re2::StringPiece, 3> groups;
     const int wanted = form.pattern->NumberOfCapturingGroups() + 1;
@@ -123,20 +128,32 @@ bool take_one(Line& line) {
     if (line.origin.empty()) line.origin = origin;
     if (form.level != 0) line.level = group(form.level);
     line.body.remove_prefix(groups[0].size());
-    return true;
+    return Prefix{which, origin, groups[0].size()};
   }
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace
 
 Line parse_prefix(std::string_view text) {
-  constexpr int deepest = 8;
   Line line;
   line.body = text;
   for (int depth = 0; depth < deepest && take_one(line); ++depth) {
   }
   return line;
+}
+
+std::vector<Prefix> find_prefixes(std::string_view text) {
+  std::vector<Prefix> prefixes;
+  Line line;
+  line.body = text;
+  for (int depth = 0; depth < deepest; ++depth) {
+    auto prefix = take_one(line);
+    if (!prefix) break;
+    prefix->end = text.size() - line.body.size();
+    prefixes.push_back(*prefix);
+  }
+  return prefixes;
 }
 
 }  // namespace headroom::logs

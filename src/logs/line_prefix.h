@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace headroom::logs {
 
@@ -20,5 +21,15 @@ struct Line {
 
 // Never fails: a line without a prefix is all body.
 Line parse_prefix(std::string_view line);
+
+// One of the prefixes that parse_prefix takes off.
+struct Prefix {
+  std::size_t form = 0;     // The same number for what is written alike.
+  std::string_view origin;  // Who wrote the line, by this prefix alone; or empty.
+  std::size_t end = 0;      // Where the text behind it begins.
+};
+
+// Outermost first.
+std::vector<Prefix> find_prefixes(std::string_view line);
 
 }  // namespace headroom::logs

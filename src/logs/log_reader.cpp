@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "logs/line_prefix.h"
+#include "logs/restore_paste.h"
 
 namespace headroom::logs {
 namespace {
@@ -69,7 +71,42 @@ LogReader::LogReader(const Matcher& matcher, Observations& observations, std::ui
 
 void LogReader::feed(std::string_view bytes) {
   bytes_ += bytes.size();
-  append(decoder_.decode(bytes));
+  take(decoder_.decode(bytes));
+}
+
+std::uint64_t LogReader::lines() const {
+  const bool ends_in_line = held_.empty() ? is_in_line() : held_.back() != '\n';
+  return ended_ + count_line_ends(held_) + (ends_in_line ? 1 : 0);
+}
+
+void LogReader::take(std::string_view text) {
+  if (!may_be_pasted_) return append(text);
+  held_ += text;
+  while (may_be_pasted_ && held_.size() >= block_size) {
+    const std::size_t end = std::string_view(held_).substr(0, block_size).rfind('\n');
+    // Nobody folded a line of this length.
+    if (end == std::string::npos) return read_held();
+    if (!read_block(std::string_view(held_).substr(0, end + 1))) return read_held();
+    held_.erase(0, end + 1);
+  }
+}
+
+bool LogReader::read_block(std::string_view text) {
+  const auto lines = restore_paste(text, matcher_);
+  if (!lines) return false;
+  const std::uint64_t before = ended_;
+  for (const PastedLine& line : *lines) {
+    ended_ = before + line.number - 1;
+    look_at_line(line.text);
+  }
+  ended_ = before + count_line_ends(text) + (text.ends_with('\n') ? 0 : 1);
+  return true;
+}
+
+// As it is written, and so is all that follows.
+void LogReader::read_held() {
+  may_be_pasted_ = false;
+  append(std::exchange(held_, {}));
 }
 
 void LogReader::append(std::string_view text) {
@@ -233,6 +270,7 @@ void LogReader::keep(int place, std::string_view row, std::string_view head, std
 }
 
 void LogReader::flush() {
+  if (may_be_pasted_ && !held_.empty()) read_held();
   for (std::size_t place = 0; place < kinds_.size(); ++place) {
     Kind& kind = kinds_[place];
     if (kind.times == 0) continue;
@@ -243,7 +281,14 @@ void LogReader::flush() {
 }
 
 void LogReader::finish() {
-  append(decoder_.finish());
+  take(decoder_.finish());
+  if (may_be_pasted_ && !held_.empty()) {
+    if (read_block(held_)) {
+      held_.clear();
+    } else {
+      read_held();
+    }
+  }
   if (is_in_line()) {
     look_at_end(partial_);
     partial_.clear();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A log in pieces of any size → observations, the same ones however it was cut. A stream of any
 // length takes bounded memory: lines that match nothing are gone at once, a line without an end is
-// searched in parts, and what repeats is counted.
+// searched in parts, and what repeats is counted. Its beginning is held back until it tells whether
+// somebody pasted it (restore_paste.h); if so, what follows is put together again likewise.
 #pragma once
 
 #include <string>
@@ -22,12 +23,13 @@ class LogReader {
             std::string name = "log");
 
   void feed(std::string_view bytes);
-  // Brings the observations up to what was fed; the last line may lack its end still.
+  // Brings the observations up to what was fed; the last line may lack its end still. Who asks for
+  // them while the log is being written gets it as it is written: it is no paste.
   void flush();
   // flush() and the last line, which may lack its end. Requires: nothing is fed afterwards.
   void finish();
 
-  std::uint64_t lines() const { return ended_ + (is_in_line() ? 1 : 0); }
+  std::uint64_t lines() const;
   std::uint64_t bytes() const { return bytes_; }
 
  private:
@@ -44,7 +46,14 @@ class LogReader {
     std::uint64_t times = 0;
   };
 
+  // So much is looked at together to see whether it was pasted.
+  static constexpr std::size_t block_size = std::size_t{128} << 10U;
+
   bool is_in_line() const { return !partial_.empty() || is_continued_; }
+  void take(std::string_view text);
+  // False if it was not pasted: then none of it is read.
+  bool read_block(std::string_view text);
+  void read_held();
   void append(std::string_view text);
   // Returns what is behind the line's end.
   std::string_view append_to_line(std::string_view text);
@@ -62,6 +71,8 @@ class LogReader {
   std::uint64_t log_;
   std::string name_;
   Decoder decoder_;
+  std::string held_;  // Text that may have been pasted.
+  bool may_be_pasted_ = true;
   std::string partial_;  // The beginning of a line whose end has not come yet.
   std::uint64_t ended_ = 0;
   std::uint64_t bytes_ = 0;

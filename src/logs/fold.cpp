@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "logs/fold.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "logs/fold_evidence.h"
+#include "logs/fold_line.h"
+
+namespace headroom::logs {
+namespace {
+
+constexpr std::size_t narrowest = 40;  // Nobody folds at less.
+constexpr std::size_t most_prefixes = 3;
+
+// A border between a line and the next one that may be a fold.
+struct Border {
+  std::size_t depth = 0;   // Prefixes that both have, and the second no more than these.
+  std::size_t width = 0;   // Of the first, behind them.
+  std::size_t word = 0;    // The second's first word.
+  std::size_t indent = 0;  // The second's.
+  bool is_possible = false;
+  std::array<Evidence, 3> evidence{};  // By Glue.
+};
+
+// How a part of the text was folded.
+struct Fold {
+  std::size_t begin = 0, end = 0;  // Lines.
+  std::size_t depth = 0, width = 0;
+  Glue glue = Glue::nothing;
+  std::size_t indent = 0;  // Of a hanging indent.
+  int score = 0;
+};
+
+// Reads like the middle of a sentence. Next lines seldom fit behind one that is nearly full, so
+// where lines are folded at blanks that alone says little.
+bool goes_on(std::string_view text) {
+  text.remove_prefix(indent_of(text));
+  if (text.empty()) return false;
+  const char first = text.front();
+  const bool is_word = (first >= 'a' && first <= 'z') || (first >= '0' && first <= '9');
+  return is_word || std::string_view("(/<&").find(first) != std::string_view::npos;
+}
+
+class Unfolder {
+ public:
+  Unfolder(const PastedLines& lines, const Matcher& matcher) : evidence_(matcher) {
+    lines_.reserve(lines.size());
+    for (const PastedLine& line : lines) lines_.emplace_back(line);
+    find_borders();
+  }
+
+  // The folds that show, without overlap, in the order of the lines.
+  std::vector<Fold> find_folds() const;
+  // The fold joins the line with the next one.
+  bool joins(const Fold& fold, std::size_t line) const;
+  // What is behind the border, as it goes on.
+  std::string continuation(const Fold& fold, std::size_t line) const;
+
+ private:
+  void find_borders();
+  Border look_at_border(std::size_t line) const;
+  bool is_alike(std::size_t border, std::size_t other, Glue glue) const;
+  std::string continuation(std::size_t line, Glue glue) const;
+  Evidence evidence_at(std::size_t border, Glue glue);
+  std::vector<Fold> propose() const;
+  Fold make_fold(std::size_t border, Glue glue) const;
+  std::size_t indent_in(const Fold& fold) const;
+  bool is_cut(const Fold& fold, std::size_t line) const;
+  bool begins_part(std::size_t line) const;
+  int score(const Fold& fold) const;
+
+  std::vector<FoldLine> lines_;
+  std::vector<Border> borders_;  // Behind each line but the last.
+  FoldEvidence evidence_;
+};
+
+void Unfolder::find_borders() {
+  borders_.resize(lines_.size());
+  for (std::size_t line = 0; line + 1 < lines_.size(); ++line)
+    borders_[line] = look_at_border(line);
+  for (std::size_t line = 0; line + 1 < lines_.size(); ++line) {
+    if (!borders_[line].is_possible) continue;
+    for (const Glue glue : {Glue::nothing, Glue::without_indent, Glue::blank}) {
+      if (glue == Glue::without_indent && borders_[line].indent < 2) continue;
+      if (glue != Glue::blank && borders_[line].width < narrowest) continue;
+      borders_[line].evidence[static_cast<std::size_t>(glue)] = evidence_at(line, glue);
+    }
+  }
+}
+
+Border Unfolder::look_at_border(std::size_t line) const {
+  const FoldLine& first = lines_[line];
+  const FoldLine& second = lines_[line + 1];
+  Border border;
+  border.depth = second.depth();
+  border.width = first.width(border.depth);
+  if (border.depth > most_prefixes || first.is_blank()) return border;
+  const std::string_view after = second.body(border.depth);
+  border.indent = indent_of(after);
+  border.word = first_word_of(after);
+  if (border.width + 1 + border.word < narrowest) return border;
+  border.is_possible = second.has_prefixes_of(first) && !second.begins_anew(border.depth);
+  return border;
+}
+
+// Whether the same fold as at `border` may be at another one, as far as their widths tell.
+bool Unfolder::is_alike(std::size_t border, std::size_t other, Glue glue) const {
+  const Border& here = borders_[border];
+  const Border& there = borders_[other];
+  if (!there.is_possible || there.depth != here.depth) return false;
+  if (glue != Glue::blank) return there.width == here.width;
+  return there.width + 1 + there.word > here.width && here.width + 1 + here.word > there.width;
+}
+
+std::string Unfolder::continuation(std::size_t line, Glue glue) const {
+  const Border& border = borders_[line];
+  const std::string_view after = lines_[line + 1].body(border.depth);
+  if (glue == Glue::nothing) return std::string(after);
+  return (glue == Glue::blank ? " " : "") + std::string(after.substr(border.indent));
+}
+
+// A message may need several pieces to be known.
+Evidence Unfolder::evidence_at(std::size_t border, Glue glue) {
+  constexpr std::size_t most_pieces = 6;
+  std::size_t begin = border, end = border + 1;
+  while (begin > 0 && border - begin < most_pieces && is_alike(border, begin - 1, glue)) --begin;
+  while (end + 1 < lines_.size() && end - border < most_pieces && is_alike(border, end, glue))
+    ++end;
+  std::string before(lines_[begin].text());
+  for (std::size_t line = begin; line < border; ++line) before += continuation(line, glue);
+  std::string after = continuation(border, glue == Glue::blank ? Glue::without_indent : glue);
+  for (std::size_t line = border + 1; line < end; ++line) after += continuation(line, glue);
+  return evidence_.of(before, glue == Glue::blank ? " " : "", after);
+}
+
+Fold Unfolder::make_fold(std::size_t border, Glue glue) const {
+  const Border& here = borders_[border];
+  Fold fold{border, border + 2, here.depth, here.width, glue, 0, 0};
+  // At blanks the width is known only from below, by the widest line, and from above, by the first
+  // word that did not fit.
+  const std::size_t most = glue == Glue::blank ? here.width + here.word : here.width;
+  const auto takes_in = [&](std::size_t line) {
+    const std::size_t width = lines_[line].width(fold.depth);
+    if (width <= fold.width) return true;
+    if (glue != Glue::blank) return false;
+    if (has_one_word(lines_[line].body(fold.depth))) return true;
+    if (width > most) return false;
+    fold.width = width;
+    return true;
+  };
+  takes_in(border + 1);
+  while (fold.end < lines_.size() && takes_in(fold.end)) ++fold.end;
+  while (fold.begin > 0 && takes_in(fold.begin - 1)) --fold.begin;
+  if (glue == Glue::without_indent) fold.indent = indent_in(fold);
+  if (glue == Glue::blank && here.indent > 1) fold.indent = here.indent;
+  return fold;
+}
+
+// The blanks that all continuations have.
+std::size_t Unfolder::indent_in(const Fold& fold) const {
+  std::size_t least = std::string_view::npos;
+  for (std::size_t line = fold.begin; line + 1 < fold.end; ++line) {
+    if (joins(fold, line)) least = std::min(least, borders_[line].indent);
+  }
+  return least == std::string_view::npos || least < 2 ? 0 : least;
+}
+
+bool Unfolder::joins(const Fold& fold, std::size_t line) const {
+  if (line < fold.begin || line + 1 >= fold.end) return false;
+  const Border& border = borders_[line];
+  if (!border.is_possible || border.depth != fold.depth) return false;
+  if (border.width >= fold.width) return true;
+  if (fold.glue != Glue::blank) return false;
+  if (border.width + 1 + border.word <= fold.width) return false;
+  if (std::max(border.indent, std::size_t{1}) != std::max(fold.indent, std::size_t{1}))
+    return false;
+  return border.evidence[static_cast<std::size_t>(Glue::blank)] > Evidence::none ||
+         goes_on(lines_[line + 1].body(fold.depth));
+}
+
+std::string Unfolder::continuation(const Fold& fold, std::size_t line) const {
+  const Border& border = borders_[line];
+  const std::string_view after = lines_[line + 1].body(fold.depth);
+  if (fold.glue != Glue::blank) {
+    return std::string(after.substr(std::min(fold.indent, border.indent)));
+  }
+  return continuation(line, is_cut(fold, line) ? Glue::without_indent : Glue::blank);
+}
+
+// A word that is longer than the width was cut in two, where lines are folded at blanks.
+bool Unfolder::is_cut(const Fold& fold, std::size_t line) const {
+  const Border& border = borders_[line];
+  const std::string_view before = lines_[line].text();
+  if (border.width < fold.width) return false;
+  if (last_word_of(before) + border.word + border.indent <= fold.width) return false;
+  const auto& [nothing, without_indent, blank] = border.evidence;
+  const Evidence cut = border.indent > 1 ? without_indent : nothing;
+  if (cut != blank) return cut > blank;
+  return std::string_view(",;:.)\"'").find(before.back()) == std::string_view::npos;
+}
+
+bool Unfolder::begins_part(std::size_t line) const {
+  return line == 0 || line >= lines_.size() || lines_[line].is_apart() ||
+         lines_[line - 1].is_blank();
+}
+
+int Unfolder::score(const Fold& fold) const {
+  int tight = 0, loose = 0, joined = 0, against = 0, without_prefix = 0;
+  for (std::size_t line = fold.begin; line + 1 < fold.end; ++line) {
+    const Border& border = borders_[line];
+    if (!joins(fold, line)) {
+      const bool is_full = lines_[line].width(fold.depth) == fold.width;
+      if (is_full && fold.glue != Glue::blank) ++against;
+      continue;
+    }
+    ++joined;
+    if (lines_[line].depth() > fold.depth) ++without_prefix;
+    const bool has_indent = border.indent > 1;
+    const Glue glue = fold.glue == Glue::without_indent && !has_indent ? Glue::nothing : fold.glue;
+    const Evidence evidence = border.evidence[static_cast<std::size_t>(glue)];
+    if (evidence == Evidence::tight) ++tight;
+    if (evidence == Evidence::loose) ++loose;
+  }
+  // The widest lines of a part are those that were folded.
+  const bool is_whole_part = begins_part(fold.begin) && begins_part(fold.end);
+  const int both = 4 * tight + 2 * loose + std::min(without_prefix, 2) + (is_whole_part ? 1 : 0);
+  return fold.glue == Glue::blank ? both : both + std::min(joined - 1, 3) - 2 * against;
+}
+
+std::vector<Fold> Unfolder::propose() const {
+  constexpr std::size_t most_folds = 256;
+  std::vector<Fold> folds;
+  std::set<std::array<std::size_t, 5>> known;
+  const auto add = [&](std::size_t border, Glue glue) {
+    if (folds.size() == most_folds) return;
+    Fold fold = make_fold(border, glue);
+    const auto name = static_cast<std::size_t>(glue);
+    if (!known.insert({fold.begin, fold.end, fold.depth, fold.width, name}).second) return;
+    fold.score = score(fold);
+    constexpr int enough = 3;
+    if (fold.score >= enough) folds.push_back(fold);
+  };
+  for (std::size_t line = 0; line < borders_.size(); ++line) {
+    const auto& [nothing, without_indent, blank] = borders_[line].evidence;
+    if (nothing > Evidence::none) add(line, Glue::nothing);
+    if (without_indent > Evidence::none) add(line, Glue::without_indent);
+    if (blank > Evidence::none) add(line, Glue::blank);
+  }
+  return folds;
+}
+
+std::vector<Fold> Unfolder::find_folds() const {
+  std::vector<Fold> folds = propose();
+  std::stable_sort(folds.begin(), folds.end(),
+                   [](const Fold& a, const Fold& b) { return a.score > b.score; });
+  std::vector<Fold> chosen;
+  for (const Fold& fold : folds) {
+    const bool overlaps = std::any_of(chosen.begin(), chosen.end(), [&](const Fold& other) {
+      return fold.begin < other.end && other.begin < fold.end;
+    });
+    if (!overlaps) chosen.push_back(fold);
+  }
+  std::sort(chosen.begin(), chosen.end(),
+            [](const Fold& a, const Fold& b) { return a.begin < b.begin; });
+  return chosen;
+}
+
+}  // namespace
+
+bool unfold(PastedLines& lines, const Matcher& matcher) {
+  if (lines.size() < 2) return false;
+  const Unfolder unfolder(lines, matcher);
+  const std::vector<Fold> folds = unfolder.find_folds();
+  if (folds.empty()) return false;
+  PastedLines whole;
+  auto fold = folds.begin();
+  for (std::size_t line = 0; line < lines.size(); ++line) {
+    while (fold != folds.end() && fold->end <= line) ++fold;
+    PastedLine one{lines[line].text, lines[line].number, lines[line].is_apart};
+    while (fold != folds.end() && unfolder.joins(*fold, line)) {
+      one.text += unfolder.continuation(*fold, line);
+      ++line;
+    }
+    whole.push_back(std::move(one));
+  }
+  lines = std::move(whole);
+  return true;
+}
+
+}  // namespace headroom::logs

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "logs/fold_evidence.h"
+
+#include <algorithm>
+
+namespace headroom::logs {
+namespace {
+
+bool has(const std::vector<int>& places, int place) {
+  return std::binary_search(places.begin(), places.end(), place);
+}
+
+}  // namespace
+
+std::vector<int> FoldEvidence::find(std::string_view text) {
+  std::vector<int> places;
+  matcher_.match(text, places, scratch_);
+  return places;
+}
+
+std::size_t FoldEvidence::count_values(int place, std::string_view text) const {
+  const auto match = matcher_.extract(place, text);
+  return static_cast<std::size_t>(std::count_if(match.values.begin(), match.values.end(),
+                                                [](auto& value) { return !value.second.empty(); }));
+}
+
+Evidence FoldEvidence::of(std::string_view before, std::string_view glue, std::string_view after) {
+  std::string joined(before);
+  joined += glue;
+  joined += after;
+  const std::vector<int> in_joined = find(joined);
+  if (in_joined.empty()) return Evidence::none;
+  // A letter that no word has stands for all that might be between two lines.
+  std::string apart(before);
+  apart += glue;
+  apart += '\x01';
+  apart += glue;
+  apart += after;
+  const std::vector<int> in_apart = find(apart), in_before = find(before), in_after = find(after);
+  Evidence found = Evidence::none;
+  for (const int place : in_joined) {
+    const bool is_in_piece = has(in_before, place) || has(in_after, place);
+    const bool is_in_apart = has(in_apart, place);
+    if (!is_in_piece) {
+      found = std::max(found, is_in_apart ? Evidence::loose : Evidence::tight);
+      continue;
+    }
+    const std::size_t values = count_values(place, joined);
+    if (values == 0) continue;
+    const std::size_t without = std::max(has(in_before, place) ? count_values(place, before) : 0,
+                                         has(in_after, place) ? count_values(place, after) : 0);
+    if (values <= without) continue;
+    const bool is_loose = is_in_apart && count_values(place, apart) >= values;
+    found = std::max(found, is_loose ? Evidence::loose : Evidence::tight);
+  }
+  return found;
+}
+
+}  // namespace headroom::logs

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a line shows of having been folded, by itself: its prefixes, its width, its first word, and
+// whether it can go on with another one at all.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "logs/line_prefix.h"
+#include "logs/pasted_lines.h"
+
+namespace headroom::logs {
+
+// How the piece of a line that was folded begins.
+enum class Glue {
+  nothing,         // In the middle of a word, or with its own blanks.
+  without_indent,  // Likewise, behind blanks of a hanging indent.
+  blank,           // The blank between two words became the line's end.
+};
+
+class FoldLine {
+ public:
+  // The line must outlive this.
+  explicit FoldLine(const PastedLine& line);
+
+  std::string_view text() const { return text_; }
+  // Behind the first `depth` prefixes.
+  std::string_view body(std::size_t depth) const;
+  // Columns of the body.
+  std::size_t width(std::size_t depth) const { return columns_of(body(depth)); }
+  // How many prefixes stand before its text.
+  std::size_t depth() const { return prefixes_.size(); }
+  bool is_blank() const { return is_blank_; }
+  bool is_apart() const { return is_apart_; }
+  // Nothing that was folded continues here: a prompt, a traceback, a rule, a row of a table.
+  bool begins_anew(std::size_t depth) const;
+  // It goes on with what was written with the same prefixes as `before`.
+  bool has_prefixes_of(const FoldLine& before) const;
+
+ private:
+  std::string_view text_;
+  std::vector<Prefix> prefixes_;
+  bool is_blank_ = false;
+  bool is_apart_ = false;
+};
+
+// Blanks at its beginning.
+std::size_t indent_of(std::string_view text);
+// Columns of the first word; 0 if there is none.
+std::size_t first_word_of(std::string_view text);
+std::size_t last_word_of(std::string_view text);
+bool has_one_word(std::string_view text);
+
+}  // namespace headroom::logs

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "logs/restore_paste.h"
+
+#include <algorithm>
+
+#include "logs/fold.h"
+#include "logs/pasted_letters.h"
+#include "logs/pasted_marks.h"
+
+namespace headroom::logs {
+namespace {
+
+PastedLines split(std::string_view text) {
+  PastedLines lines;
+  for (std::uint64_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    line = line.substr(0, line.find_last_not_of('\r') + 1);
+    lines.push_back({std::string(line), number, false});
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::optional<PastedLines> restore_paste(std::string_view text, const Matcher& matcher) {
+  PastedLines lines = split(text);
+  bool is_changed = mend_letters(lines, matcher);
+  is_changed |= drop_fences(lines);
+  is_changed |= split_panes(lines);
+  // What was quoted may have been folded before and after, and be quoted again.
+  constexpr int most_layers = 6;
+  for (int layer = 0; layer < most_layers; ++layer) {
+    if (take_off_marks(lines, Runs::whole) || unfold(lines, matcher) ||
+        take_off_marks(lines, Runs::any)) {
+      is_changed = true;
+    } else {
+      break;
+    }
+  }
+  if (!is_changed) return std::nullopt;
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const PastedLine& a, const PastedLine& b) { return a.number < b.number; });
+  return lines;
+}
+
+}  // namespace headroom::logs
