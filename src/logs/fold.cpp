@@ -64,12 +64,13 @@ class Unfolder {
   void find_borders();
   Border look_at_border(std::size_t line) const;
   bool is_alike(std::size_t border, std::size_t other, Glue glue) const;
-  std::string continuation(std::size_t line, Glue glue) const;
+  std::string continuation(std::size_t line, Glue glue, std::size_t indent) const;
   Evidence evidence_at(std::size_t border, Glue glue);
   std::vector<Fold> propose() const;
   Fold make_fold(std::size_t border, Glue glue) const;
   std::size_t indent_in(const Fold& fold) const;
-  bool is_cut(const Fold& fold, std::size_t line) const;
+  bool is_cut(std::size_t line, std::size_t width) const;
+  static Evidence evidence_for(const Fold& fold, const Border& border);
   bool begins_part(std::size_t line) const;
   int score(const Fold& fold) const;
 
@@ -96,14 +97,14 @@ Border Unfolder::look_at_border(std::size_t line) const {
   const FoldLine& first = lines_[line];
   const FoldLine& second = lines_[line + 1];
   Border border;
-  border.depth = second.depth();
+  border.depth = second.common_depth(first);
   border.width = first.width(border.depth);
   if (border.depth > most_prefixes || first.is_blank()) return border;
   const std::string_view after = second.body(border.depth);
   border.indent = indent_of(after);
   border.word = first_word_of(after);
   if (border.width + 1 + border.word < narrowest) return border;
-  border.is_possible = second.has_prefixes_of(first) && !second.begins_anew(border.depth);
+  border.is_possible = !second.begins_anew() && !second.has_own_beginning(first, border.depth);
   return border;
 }
 
@@ -116,11 +117,12 @@ bool Unfolder::is_alike(std::size_t border, std::size_t other, Glue glue) const 
   return there.width + 1 + there.word > here.width && here.width + 1 + here.word > there.width;
 }
 
-std::string Unfolder::continuation(std::size_t line, Glue glue) const {
+// `indent`: of the hanging indent, if there is one.
+std::string Unfolder::continuation(std::size_t line, Glue glue, std::size_t indent) const {
   const Border& border = borders_[line];
   const std::string_view after = lines_[line + 1].body(border.depth);
-  if (glue == Glue::nothing) return std::string(after);
-  return (glue == Glue::blank ? " " : "") + std::string(after.substr(border.indent));
+  if (glue == Glue::blank) return " " + std::string(after.substr(border.indent));
+  return std::string(after.substr(glue == Glue::nothing ? 0 : std::min(indent, border.indent)));
 }
 
 // A message may need several pieces to be known.
@@ -130,11 +132,23 @@ Evidence Unfolder::evidence_at(std::size_t border, Glue glue) {
   while (begin > 0 && border - begin < most_pieces && is_alike(border, begin - 1, glue)) --begin;
   while (end + 1 < lines_.size() && end - border < most_pieces && is_alike(border, end, glue))
     ++end;
-  std::string before(lines_[begin].text());
-  for (std::size_t line = begin; line < border; ++line) before += continuation(line, glue);
-  std::string after = continuation(border, glue == Glue::blank ? Glue::without_indent : glue);
-  for (std::size_t line = border + 1; line < end; ++line) after += continuation(line, glue);
-  return evidence_.of(before, glue == Glue::blank ? " " : "", after);
+  std::size_t indent = borders_[border].indent;
+  for (std::size_t line = begin; line < end; ++line)
+    indent = std::min(indent, borders_[line].indent);
+  std::string before(lines_[begin].text()), after;
+  std::size_t widest = 0;
+  for (std::size_t line = begin; line < end; ++line)
+    widest = std::max(widest, borders_[line].width);
+  const auto piece = [&](std::size_t line) {
+    const bool is_whole = glue != Glue::blank || !is_cut(line, widest);
+    return is_whole ? continuation(line, glue, indent)
+                    : continuation(line, Glue::without_indent, borders_[line].indent);
+  };
+  for (std::size_t line = begin; line < border; ++line) before += piece(line);
+  for (std::size_t line = border; line < end; ++line) after += piece(line);
+  const bool has_blank = glue == Glue::blank && after.starts_with(' ');
+  return evidence_.of(before, has_blank ? " " : "",
+                      std::string_view(after).substr(has_blank ? 1 : 0));
 }
 
 Fold Unfolder::make_fold(std::size_t border, Glue glue) const {
@@ -183,24 +197,27 @@ bool Unfolder::joins(const Fold& fold, std::size_t line) const {
 }
 
 std::string Unfolder::continuation(const Fold& fold, std::size_t line) const {
-  const Border& border = borders_[line];
-  const std::string_view after = lines_[line + 1].body(fold.depth);
-  if (fold.glue != Glue::blank) {
-    return std::string(after.substr(std::min(fold.indent, border.indent)));
-  }
-  return continuation(line, is_cut(fold, line) ? Glue::without_indent : Glue::blank);
+  if (fold.glue != Glue::blank) return continuation(line, fold.glue, fold.indent);
+  if (is_cut(line, fold.width))
+    return continuation(line, Glue::without_indent, borders_[line].indent);
+  return continuation(line, Glue::blank, fold.indent);
 }
 
 // A word that is longer than the width was cut in two, where lines are folded at blanks.
-bool Unfolder::is_cut(const Fold& fold, std::size_t line) const {
+bool Unfolder::is_cut(std::size_t line, std::size_t width) const {
   const Border& border = borders_[line];
   const std::string_view before = lines_[line].text();
-  if (border.width < fold.width) return false;
-  if (last_word_of(before) + border.word + border.indent <= fold.width) return false;
-  const auto& [nothing, without_indent, blank] = border.evidence;
-  const Evidence cut = border.indent > 1 ? without_indent : nothing;
-  if (cut != blank) return cut > blank;
+  if (border.width < width) return false;
+  if (last_word_of(before) + border.word + border.indent <= width) return false;
   return std::string_view(",;:.)\"'").find(before.back()) == std::string_view::npos;
+}
+
+Evidence Unfolder::evidence_for(const Fold& fold, const Border& border) {
+  const auto& [nothing, without_indent, blank] = border.evidence;
+  if (fold.glue == Glue::blank) return blank;
+  if (fold.glue == Glue::nothing || border.indent < 2) return nothing;
+  // Behind the hanging indent there may be a blank of the text's own.
+  return border.indent > fold.indent ? std::max(without_indent, blank) : without_indent;
 }
 
 bool Unfolder::begins_part(std::size_t line) const {
@@ -219,9 +236,9 @@ int Unfolder::score(const Fold& fold) const {
     }
     ++joined;
     if (lines_[line].depth() > fold.depth) ++without_prefix;
-    const bool has_indent = border.indent > 1;
-    const Glue glue = fold.glue == Glue::without_indent && !has_indent ? Glue::nothing : fold.glue;
-    const Evidence evidence = border.evidence[static_cast<std::size_t>(glue)];
+    const Evidence evidence = evidence_for(fold, border);
+    // A command and what it printed read like one line, too.
+    if (lines_[line].is_typed()) continue;
     if (evidence == Evidence::tight) ++tight;
     if (evidence == Evidence::loose) ++loose;
   }
@@ -246,8 +263,9 @@ std::vector<Fold> Unfolder::propose() const {
   };
   for (std::size_t line = 0; line < borders_.size(); ++line) {
     const auto& [nothing, without_indent, blank] = borders_[line].evidence;
-    if (nothing > Evidence::none) add(line, Glue::nothing);
+    // Of equals the first is taken.
     if (without_indent > Evidence::none) add(line, Glue::without_indent);
+    if (nothing > Evidence::none) add(line, Glue::nothing);
     if (blank > Evidence::none) add(line, Glue::blank);
   }
   return folds;

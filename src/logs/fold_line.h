@@ -31,12 +31,17 @@ class FoldLine {
   std::size_t width(std::size_t depth) const { return columns_of(body(depth)); }
   // How many prefixes stand before its text.
   std::size_t depth() const { return prefixes_.size(); }
+  // How many of them stand before the other one, too.
+  std::size_t common_depth(const FoldLine& other) const;
   bool is_blank() const { return is_blank_; }
   bool is_apart() const { return is_apart_; }
-  // Nothing that was folded continues here: a prompt, a traceback, a rule, a row of a table.
-  bool begins_anew(std::size_t depth) const;
-  // It goes on with what was written with the same prefixes as `before`.
-  bool has_prefixes_of(const FoldLine& before) const;
+  // Behind a prompt.
+  bool is_typed() const;
+  // Nothing that was folded continues here: it is typed, or a traceback or a rule begins.
+  bool begins_anew() const;
+  // Nor behind a prefix of its own, or a mark that `before` has, too, which has `depth` prefixes in
+  // common with it.
+  bool has_own_beginning(const FoldLine& before, std::size_t depth) const;
 
  private:
   std::string_view text_;

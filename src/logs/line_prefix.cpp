@@ -128,7 +128,7 @@ std::optional<Prefix> take_one(Line& line) {
     if (line.origin.empty()) line.origin = origin;
     if (form.level != 0) line.level = group(form.level);
     line.body.remove_prefix(groups[0].size());
-    return Prefix{which, origin, groups[0].size()};
+    return Prefix{which, origin, groups[0].size(), form.when == When::anywhere};
   }
   return std::nullopt;
 }

@@ -27,6 +27,7 @@ struct Prefix {
   std::size_t form = 0;     // The same number for what is written alike.
   std::string_view origin;  // Who wrote the line, by this prefix alone; or empty.
   std::size_t end = 0;      // Where the text behind it begins.
+  bool is_certain = true;   // It stands for itself; others are prefixes only behind a time.
 };
 
 // Outermost first.

@@ -126,7 +126,7 @@ TEST(PastedLogs, have_the_answer_of_the_log_itself) {
   }
   std::cout << tried << " ways, " << different << " with another answer\n";
   for (const auto& [name, count] : by_log) std::cout << count << " of " << name << "\n";
-  EXPECT_LE(different * 100, tried);
+  EXPECT_LE(different * 200, tried);
 }
 
 }  // namespace
