@@ -187,13 +187,15 @@ bool Unfolder::joins(const Fold& fold, std::size_t line) const {
   if (line < fold.begin || line + 1 >= fold.end) return false;
   const Border& border = borders_[line];
   if (!border.is_possible || border.depth != fold.depth) return false;
-  if (border.width >= fold.width) return true;
-  if (fold.glue != Glue::blank) return false;
-  if (border.width + 1 + border.word <= fold.width) return false;
-  if (std::max(border.indent, std::size_t{1}) != std::max(fold.indent, std::size_t{1}))
+  if (fold.glue != Glue::blank) return border.width >= fold.width;
+  if (std::max(border.indent, std::size_t{1}) != std::max(fold.indent, std::size_t{1})) {
     return false;
-  return border.evidence[static_cast<std::size_t>(Glue::blank)] > Evidence::none ||
-         goes_on(lines_[line + 1].body(fold.depth));
+  }
+  // Some people fold by hand, where a sentence ends.
+  const Evidence evidence = border.evidence[static_cast<std::size_t>(Glue::blank)];
+  if (evidence == Evidence::tight) return true;
+  if (border.width + 1 + border.word <= fold.width) return false;
+  return evidence == Evidence::loose || goes_on(lines_[line + 1].body(fold.depth));
 }
 
 std::string Unfolder::continuation(const Fold& fold, std::size_t line) const {
@@ -226,7 +228,7 @@ bool Unfolder::begins_part(std::size_t line) const {
 }
 
 int Unfolder::score(const Fold& fold) const {
-  int tight = 0, loose = 0, joined = 0, against = 0, without_prefix = 0;
+  int tight = 0, loose = 0, typed = 0, joined = 0, against = 0, without_prefix = 0;
   for (std::size_t line = fold.begin; line + 1 < fold.end; ++line) {
     const Border& border = borders_[line];
     if (!joins(fold, line)) {
@@ -238,13 +240,16 @@ int Unfolder::score(const Fold& fold) const {
     if (lines_[line].depth() > fold.depth) ++without_prefix;
     const Evidence evidence = evidence_for(fold, border);
     // A command and what it printed read like one line, too.
-    if (lines_[line].is_typed()) continue;
-    if (evidence == Evidence::tight) ++tight;
-    if (evidence == Evidence::loose) ++loose;
+    if (lines_[line].is_typed()) {
+      typed += evidence > Evidence::none ? 1 : 0;
+    } else if (evidence != Evidence::none) {
+      ++(evidence == Evidence::tight ? tight : loose);
+    }
   }
   // The widest lines of a part are those that were folded.
   const bool is_whole_part = begins_part(fold.begin) && begins_part(fold.end);
-  const int both = 4 * tight + 2 * loose + std::min(without_prefix, 2) + (is_whole_part ? 1 : 0);
+  const int found = 4 * tight + 2 * loose + std::min(typed, 2);
+  const int both = found + std::min(without_prefix, 2) + (is_whole_part ? 1 : 0);
   return fold.glue == Glue::blank ? both : both + std::min(joined - 1, 3) - 2 * against;
 }
 

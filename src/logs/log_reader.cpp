@@ -92,6 +92,7 @@ void LogReader::take(std::string_view text) {
 }
 
 bool LogReader::read_block(std::string_view text) {
+  if (ended_ > most_pasted_lines) return false;
   const auto lines = restore_paste(text, matcher_);
   if (!lines) return false;
   const std::uint64_t before = ended_;

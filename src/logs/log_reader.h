@@ -47,7 +47,9 @@ class LogReader {
   };
 
   // So much is looked at together to see whether it was pasted.
-  static constexpr std::size_t block_size = std::size_t{128} << 10U;
+  static constexpr std::size_t block_size = std::size_t{64} << 10U;
+  // Nobody pastes more than this, and to put it together takes ten times as long as to read it.
+  static constexpr std::uint64_t most_pasted_lines = 50'000;
 
   bool is_in_line() const { return !partial_.empty() || is_continued_; }
   void take(std::string_view text);

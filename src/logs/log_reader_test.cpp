@@ -87,6 +87,54 @@ TEST_F(Reader, last_line_may_lack_its_end) {
   EXPECT_EQ(read("x\nout of memory: 12 Gi").first("oom")->value("size"), "");
 }
 
+TEST_F(Reader, what_was_folded_is_read_as_one_line_with_its_first_number) {
+  const std::string log =
+      "start\n2024-05-24T10:02:41Z the job that ran since Monday says: out of mem\nory: 3"
+      " GiB\nend\n";
+  for (const std::size_t piece : {1U, 7U, 1000U}) {
+    const auto seen = read(log, piece);
+    ASSERT_EQ(seen.count_of("oom"), 1U);
+    EXPECT_EQ(seen.first("oom")->line, 2U);
+    EXPECT_EQ(seen.first("oom")->value("size"), "3");
+    EXPECT_EQ(seen.first("oom")->time, "2024-05-24T10:02:41Z");
+  }
+}
+
+TEST_F(Reader, lines_are_counted_as_they_were_pasted) {
+  Observations observations;
+  LogReader reader(matcher_, observations, 0);
+  reader.feed("> a\n> b\n");
+  EXPECT_EQ(reader.lines(), 2U);
+  reader.feed("> out of memory");
+  EXPECT_EQ(reader.lines(), 3U);
+  reader.finish();
+  EXPECT_EQ(reader.lines(), 3U);
+  EXPECT_EQ(observations.first("oom")->line, 3U);
+  EXPECT_EQ(observations.first("oom")->text, "out of memory");
+}
+
+TEST_F(Reader, a_long_paste_is_put_together_block_by_block_and_a_long_log_read_as_it_is) {
+  std::string pasted, plain;
+  for (int i = 0; i < 20'000; ++i) {
+    pasted += "> line of a job that goes on\n";
+    plain += "line of a job that goes on\n";
+  }
+  const std::string end = "> begins here\n";
+  EXPECT_EQ(read(pasted + end, 4096).first("begins")->line, 20'001U);
+  EXPECT_FALSE(read(plain + end, 4096).seen("begins"));
+}
+
+TEST_F(Reader, what_is_asked_for_while_it_is_written_is_read_as_it_is_written) {
+  Observations observations;
+  LogReader reader(matcher_, observations, 0);
+  reader.feed("> begins here\n> out of memory\n");
+  reader.flush();
+  EXPECT_EQ(observations.count_of("oom"), 1U);
+  reader.finish();
+  EXPECT_FALSE(observations.seen("begins"));
+  EXPECT_EQ(observations.count_of("oom"), 1U);
+}
+
 TEST_F(Reader, carriage_returns_end_rows_of_the_same_line) {
   const auto seen = read("a\r\nw-1  | 10%\r20%\rbegins here\r90%\r\nout of memory\r\n");
   EXPECT_EQ(seen.first("begins")->line, 2U);

@@ -75,10 +75,9 @@ bool mend_control_letters(std::string& text) {
 
 // Colours whose first byte was lost on the way, "[36m": such a line also ends one.
 bool mend_lost_colours(std::string& text) {
-  static const RE2 colours(R"(\[(?:\d{1,3}(?:;\d{1,3})*)?m)");
-  const bool ends_one = text.find("[0m") != std::string::npos ||
-                        text.find("[m") != std::string::npos ||
-                        text.find("[39m") != std::string::npos;
+  static const RE2 colours(R"(\[\d{1,3}(?:;\d{1,3})*m)");
+  const bool ends_one =
+      text.find("[0m") != std::string::npos || text.find("[39m") != std::string::npos;
   return ends_one && RE2::GlobalReplace(&text, colours, "") > 0;
 }
 
@@ -126,8 +125,7 @@ bool mend_letters(PastedLines& lines, const Matcher& matcher) {
     }
     if (is_of_a_page(text)) is_changed |= replace(text, entities);
     if (text.find('^') != std::string::npos) is_changed |= mend_control_letters(text);
-    if (text.find('[') == std::string::npos && is_plain) continue;
-    is_changed |= mend_lost_colours(text);
+    if (text.find('[') != std::string::npos) is_changed |= mend_lost_colours(text);
     is_changed |= mend_prompts(text);
   }
   return is_changed;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logs as people paste them have the answer of the log itself: each recorded log is folded at every
 // width from 60 to 120, and dressed as terminals, mails, chats and pages do. A sample in
-// `./dev test`, all of it with HEADROOM_TEST_ALL.
+// `./dev test`, every fold and an eighth of what is dressed as well with HEADROOM_TEST_ALL.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -76,13 +75,27 @@ struct Way {
   std::string text;
 };
 
-// Calls `look` for each way to paste a log.
-void for_each_way(const Recorded& log, std::size_t first, std::size_t step,
-                  const std::function<void(const Way&)>& look) {
-  std::size_t number = 0;
-  const auto is_chosen = [&] { return number++ % step == first % step; };
+using Look = std::function<void(const std::string& name, const std::string& text)>;
+
+// Logs of which some ways to paste them have another answer, in per cent of all ways. Nearly all
+// are lines that happen to end where others are folded, so that the fold does not show.
+const std::map<std::string, double>& exceptions() {
+  static const std::map<std::string, double> all = {
+      {"013-vega-tf-ctrl-c", 1}, {"015-tf-two-devices-mul", 1},    {"027-carrizo-apu-tf", 1},
+      {"081-r9-390x-tf", 1},     {"099-llamacpp-780m-rocblas", 1},
+  };
+  return all;
+}
+
+// Calls `look` with each way to paste a log: folded first and then dressed, each piece alike, or
+// dressed and then folded. Of the ways with a dress every eighth is taken, others for other logs.
+void for_each_way(const Recorded& log, std::size_t first, const Look& look) {
+  const std::size_t step = testing::stride(211);
+  const std::size_t step_of_dressed = std::max(step, std::size_t{8});
+  std::size_t number = first;
+  const auto is_chosen = [&](std::size_t every) { return number++ % every == 0; };
   for (const Dress& dress : testing::dresses()) {
-    if (is_chosen()) look({dress.name, put_on(log.log, dress)});
+    if (is_chosen(step)) look(dress.name, put_on(log.log, dress));
   }
   for (std::size_t width = 60; width <= 120; ++width) {
     for (const bool at_blanks : {false, true}) {
@@ -90,44 +103,53 @@ void for_each_way(const Recorded& log, std::size_t first, std::size_t step,
         const Folding folding{width, at_blanks, indent};
         const std::string how = std::to_string(width) + (at_blanks ? " at blanks" : " hard") +
                                 (indent > 0 ? ", indented" : "");
-        if (is_chosen()) look({how, fold(log.log, folding)});
+        const std::string folded = fold(log.log, folding);
+        if (is_chosen(step)) look(how, folded);
         for (const Dress& dress : testing::dresses()) {
-          if (is_chosen())
-            look({how + ", then " + dress.name, put_on(fold(log.log, folding), dress)});
-          if (!dress.is_mark_of_lines) continue;
-          if (is_chosen())
-            look(
-                {std::string(dress.name) + ", then " + how, fold(put_on(log.log, dress), folding)});
+          if (is_chosen(step_of_dressed)) look(how + ", then " + dress.name, put_on(folded, dress));
+          if (!dress.is_mark_of_lines || !is_chosen(step_of_dressed)) continue;
+          look(std::string(dress.name) + ", then " + how, fold(put_on(log.log, dress), folding));
         }
       }
     }
   }
 }
 
-TEST(PastedLogs, have_the_answer_of_the_log_itself) {
-  const std::vector<Recorded> logs = find_logs();
-  if (logs.empty()) GTEST_SKIP() << "no recorded logs in " HEADROOM_SHARED_DIR "/cases";
-  const char* only = std::getenv("HEADROOM_TEST_ONLY");
-  const std::size_t step = testing::stride(211);
-  std::size_t tried = 0, different = 0, number = 0;
-  std::map<std::string, std::size_t> by_log;
-  for (const Recorded& log : logs) {
-    ++number;
-    if (only != nullptr && log.name.find(only) == std::string::npos) continue;
-    const std::string expected = answer(log.log, log.facts);
-    for_each_way(log, number, step, [&](const Way& way) {
-      ++tried;
-      const std::string found = answer(way.text, log.facts);
-      if (found == expected) return;
-      ++different;
-      ++by_log[log.name + " " + expected];
-      std::cout << log.name << ": " << expected << " -> " << found << ": " << way.name << "\n";
-    });
-  }
-  std::cout << tried << " ways, " << different << " with another answer\n";
-  for (const auto& [name, count] : by_log) std::cout << count << " of " << name << "\n";
-  EXPECT_LE(different * 200, tried);
+class PastedLogs : public ::testing::TestWithParam<std::size_t> {};
+
+const std::vector<Recorded>& logs_there() {
+  static const std::vector<Recorded> logs = find_logs();
+  return logs;
 }
+
+TEST_P(PastedLogs, have_the_answer_of_the_log_itself) {
+  const Recorded& log = logs_there()[GetParam()];
+  const std::string expected = answer(log.log, log.facts);
+  std::size_t tried = 0, different = 0;
+  for_each_way(log, GetParam(), [&](const std::string& name, const std::string& text) {
+    ++tried;
+    const std::string found = answer(text, log.facts);
+    if (found == expected) return;
+    ++different;
+    std::cout << log.name << ": " << expected << " -> " << found << ": " << name << "\n";
+  });
+  std::cout << log.name << ": " << tried << " ways, " << different << " with another answer\n";
+  const auto exception = exceptions().find(log.name);
+  const double allowed = exception == exceptions().end() ? 0 : exception->second;
+  // Of a sample's few ways one may be among them.
+  const double most = allowed == 0 ? 0 : std::max(1.0, allowed * static_cast<double>(tried) / 100);
+  EXPECT_LE(static_cast<double>(different), most) << log.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Recorded, PastedLogs,
+                         ::testing::Range(std::size_t{0}, logs_there().size()),
+                         [](const auto& which) {
+                           std::string name = logs_there()[which.param].name;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+// Without the recorded logs there is nothing to try.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PastedLogs);
 
 }  // namespace
 }  // namespace headroom
