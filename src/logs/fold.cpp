@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <optional>
 #include <set>
+#include <utility>
 
 #include "logs/fold_evidence.h"
 #include "logs/fold_line.h"
@@ -23,7 +22,7 @@ struct Border {
   std::size_t word = 0;    // The second's first word.
   std::size_t indent = 0;  // The second's.
   bool is_possible = false;
-  std::array<Evidence, 3> evidence{};  // By Glue.
+  std::array<Found, 3> found{};  // By Glue.
 };
 
 // How a part of the text was folded.
@@ -33,6 +32,7 @@ struct Fold {
   Glue glue = Glue::nothing;
   std::size_t indent = 0;  // Of a hanging indent.
   int score = 0;
+  int signatures = 0;  // Found across its borders.
 };
 
 // Reads like the middle of a sentence. Next lines seldom fit behind one that is nearly full, so
@@ -65,14 +65,14 @@ class Unfolder {
   Border look_at_border(std::size_t line) const;
   bool is_alike(std::size_t border, std::size_t other, Glue glue) const;
   std::string continuation(std::size_t line, Glue glue, std::size_t indent) const;
-  Evidence evidence_at(std::size_t border, Glue glue);
+  Found evidence_at(std::size_t border, Glue glue);
   std::vector<Fold> propose() const;
   Fold make_fold(std::size_t border, Glue glue) const;
   std::size_t indent_in(const Fold& fold) const;
   bool is_cut(std::size_t line, std::size_t width) const;
-  static Evidence evidence_for(const Fold& fold, const Border& border);
+  static const Found& found_for(const Fold& fold, const Border& border);
   bool begins_part(std::size_t line) const;
-  int score(const Fold& fold) const;
+  void rate(Fold& fold) const;
 
   std::vector<FoldLine> lines_;
   std::vector<Border> borders_;  // Behind each line but the last.
@@ -88,7 +88,7 @@ void Unfolder::find_borders() {
     for (const Glue glue : {Glue::nothing, Glue::without_indent, Glue::blank}) {
       if (glue == Glue::without_indent && borders_[line].indent < 2) continue;
       if (glue != Glue::blank && borders_[line].width < narrowest) continue;
-      borders_[line].evidence[static_cast<std::size_t>(glue)] = evidence_at(line, glue);
+      borders_[line].found[static_cast<std::size_t>(glue)] = evidence_at(line, glue);
     }
   }
 }
@@ -126,7 +126,7 @@ std::string Unfolder::continuation(std::size_t line, Glue glue, std::size_t inde
 }
 
 // A message may need several pieces to be known.
-Evidence Unfolder::evidence_at(std::size_t border, Glue glue) {
+Found Unfolder::evidence_at(std::size_t border, Glue glue) {
   constexpr std::size_t most_pieces = 6;
   std::size_t begin = border, end = border + 1;
   while (begin > 0 && border - begin < most_pieces && is_alike(border, begin - 1, glue)) --begin;
@@ -192,7 +192,7 @@ bool Unfolder::joins(const Fold& fold, std::size_t line) const {
     return false;
   }
   // Some people fold by hand, where a sentence ends.
-  const Evidence evidence = border.evidence[static_cast<std::size_t>(Glue::blank)];
+  const Evidence evidence = border.found[static_cast<std::size_t>(Glue::blank)].evidence;
   if (evidence == Evidence::tight) return true;
   if (border.width + 1 + border.word <= fold.width) return false;
   return evidence == Evidence::loose || goes_on(lines_[line + 1].body(fold.depth));
@@ -214,12 +214,13 @@ bool Unfolder::is_cut(std::size_t line, std::size_t width) const {
   return std::string_view(",;:.)\"'").find(before.back()) == std::string_view::npos;
 }
 
-Evidence Unfolder::evidence_for(const Fold& fold, const Border& border) {
-  const auto& [nothing, without_indent, blank] = border.evidence;
+const Found& Unfolder::found_for(const Fold& fold, const Border& border) {
+  const auto& [nothing, without_indent, blank] = border.found;
   if (fold.glue == Glue::blank) return blank;
   if (fold.glue == Glue::nothing || border.indent < 2) return nothing;
   // Behind the hanging indent there may be a blank of the text's own.
-  return border.indent > fold.indent ? std::max(without_indent, blank) : without_indent;
+  const bool has_blank = border.indent > fold.indent && blank.evidence > without_indent.evidence;
+  return has_blank ? blank : without_indent;
 }
 
 bool Unfolder::begins_part(std::size_t line) const {
@@ -227,18 +228,19 @@ bool Unfolder::begins_part(std::size_t line) const {
          lines_[line - 1].is_blank();
 }
 
-int Unfolder::score(const Fold& fold) const {
-  int tight = 0, loose = 0, typed = 0, joined = 0, against = 0, without_prefix = 0;
+void Unfolder::rate(Fold& fold) const {
+  int tight = 0, loose = 0, typed = 0, joined = 0, against = 0, without_prefix = 0, unexplained = 0;
   for (std::size_t line = fold.begin; line + 1 < fold.end; ++line) {
     const Border& border = borders_[line];
     if (!joins(fold, line)) {
-      const bool is_full = lines_[line].width(fold.depth) == fold.width;
-      if (is_full && fold.glue != Glue::blank) ++against;
+      against += lines_[line].width(fold.depth) == fold.width ? 1 : 0;
+      unexplained += fold.indent > 0 && border.is_possible && border.indent == fold.indent ? 1 : 0;
       continue;
     }
     ++joined;
-    if (lines_[line].depth() > fold.depth) ++without_prefix;
-    const Evidence evidence = evidence_for(fold, border);
+    without_prefix += lines_[line].depth() > fold.depth ? 1 : 0;
+    const auto& [evidence, signatures] = found_for(fold, border);
+    fold.signatures += signatures;
     // A command and what it printed read like one line, too.
     if (lines_[line].is_typed()) {
       typed += evidence > Evidence::none ? 1 : 0;
@@ -249,8 +251,9 @@ int Unfolder::score(const Fold& fold) const {
   // The widest lines of a part are those that were folded.
   const bool is_whole_part = begins_part(fold.begin) && begins_part(fold.end);
   const int found = 4 * tight + 2 * loose + std::min(typed, 2);
-  const int both = found + std::min(without_prefix, 2) + (is_whole_part ? 1 : 0);
-  return fold.glue == Glue::blank ? both : both + std::min(joined - 1, 3) - 2 * against;
+  fold.score = found + std::min(without_prefix, 2) + (is_whole_part ? 1 : 0);
+  if (fold.glue == Glue::blank) return;
+  fold.score += std::min(joined - 1, 3) - 2 * against - std::min(unexplained, 2);
 }
 
 std::vector<Fold> Unfolder::propose() const {
@@ -262,24 +265,25 @@ std::vector<Fold> Unfolder::propose() const {
     Fold fold = make_fold(border, glue);
     const auto name = static_cast<std::size_t>(glue);
     if (!known.insert({fold.begin, fold.end, fold.depth, fold.width, name}).second) return;
-    fold.score = score(fold);
+    rate(fold);
     constexpr int enough = 3;
     if (fold.score >= enough) folds.push_back(fold);
   };
   for (std::size_t line = 0; line < borders_.size(); ++line) {
-    const auto& [nothing, without_indent, blank] = borders_[line].evidence;
+    const auto& [nothing, without_indent, blank] = borders_[line].found;
     // Of equals the first is taken.
-    if (without_indent > Evidence::none) add(line, Glue::without_indent);
-    if (nothing > Evidence::none) add(line, Glue::nothing);
-    if (blank > Evidence::none) add(line, Glue::blank);
+    if (without_indent.signatures > 0) add(line, Glue::without_indent);
+    if (nothing.signatures > 0) add(line, Glue::nothing);
+    if (blank.signatures > 0) add(line, Glue::blank);
   }
   return folds;
 }
 
 std::vector<Fold> Unfolder::find_folds() const {
   std::vector<Fold> folds = propose();
-  std::stable_sort(folds.begin(), folds.end(),
-                   [](const Fold& a, const Fold& b) { return a.score > b.score; });
+  std::stable_sort(folds.begin(), folds.end(), [](const Fold& a, const Fold& b) {
+    return std::pair(a.score, a.signatures) > std::pair(b.score, b.signatures);
+  });
   std::vector<Fold> chosen;
   for (const Fold& fold : folds) {
     const bool overlaps = std::any_of(chosen.begin(), chosen.end(), [&](const Fold& other) {

@@ -24,12 +24,12 @@ std::size_t FoldEvidence::count_values(int place, std::string_view text) const {
                                                 [](auto& value) { return !value.second.empty(); }));
 }
 
-Evidence FoldEvidence::of(std::string_view before, std::string_view glue, std::string_view after) {
+Found FoldEvidence::of(std::string_view before, std::string_view glue, std::string_view after) {
   std::string joined(before);
   joined += glue;
   joined += after;
   const std::vector<int> in_joined = find(joined);
-  if (in_joined.empty()) return Evidence::none;
+  if (in_joined.empty()) return {};
   // A letter that no word has stands for all that might be between two lines.
   std::string apart(before);
   apart += glue;
@@ -37,12 +37,16 @@ Evidence FoldEvidence::of(std::string_view before, std::string_view glue, std::s
   apart += glue;
   apart += after;
   const std::vector<int> in_apart = find(apart), in_before = find(before), in_after = find(after);
-  Evidence found = Evidence::none;
+  Found found;
+  const auto add = [&](bool is_loose) {
+    found.evidence = std::max(found.evidence, is_loose ? Evidence::loose : Evidence::tight);
+    ++found.signatures;
+  };
   for (const int place : in_joined) {
     const bool is_in_piece = has(in_before, place) || has(in_after, place);
     const bool is_in_apart = has(in_apart, place);
     if (!is_in_piece) {
-      found = std::max(found, is_in_apart ? Evidence::loose : Evidence::tight);
+      add(is_in_apart);
       continue;
     }
     const std::size_t values = count_values(place, joined);
@@ -50,8 +54,7 @@ Evidence FoldEvidence::of(std::string_view before, std::string_view glue, std::s
     const std::size_t without = std::max(has(in_before, place) ? count_values(place, before) : 0,
                                          has(in_after, place) ? count_values(place, after) : 0);
     if (values <= without) continue;
-    const bool is_loose = is_in_apart && count_values(place, apart) >= values;
-    found = std::max(found, is_loose ? Evidence::loose : Evidence::tight);
+    add(is_in_apart && count_values(place, apart) >= values);
   }
   return found;
 }

@@ -18,13 +18,18 @@ enum class Evidence {
   tight,  // The border lies within letters that belong together.
 };
 
+struct Found {
+  Evidence evidence = Evidence::none;  // The best of them.
+  int signatures = 0;                  // How many.
+};
+
 class FoldEvidence {
  public:
   // The matcher must outlive this.
   explicit FoldEvidence(const Matcher& matcher) : matcher_(matcher) {}
 
   // `glue` is what comes between the pieces: nothing or a blank.
-  Evidence of(std::string_view before, std::string_view glue, std::string_view after);
+  Found of(std::string_view before, std::string_view glue, std::string_view after);
 
  private:
   std::vector<int> find(std::string_view text);

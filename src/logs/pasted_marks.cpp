@@ -120,8 +120,8 @@ bool take_off_frame(Run run) {
     const std::size_t size = size_of_bar(text, begin);
     text.erase(0, begin + size + (text.size() > begin + size && text[begin + size] == ' ' ? 1 : 0));
     const std::size_t last = text.find_last_not_of(' ');
-    if (last == std::string::npos || last < 2) continue;
-    if (size_of_bar(text, last - 2) == 3) text.resize(last - 2);
+    if (last == std::string::npos || last < 2 || size_of_bar(text, last - 2) != 3) continue;
+    text.resize(last - 2);
     text.resize(text.find_last_not_of(' ') + 1);
   }
   return true;
