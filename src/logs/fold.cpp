@@ -180,13 +180,14 @@ std::size_t Unfolder::indent_in(const Fold& fold) const {
   for (std::size_t line = fold.begin; line + 1 < fold.end; ++line) {
     if (joins(fold, line)) least = std::min(least, borders_[line].indent);
   }
-  return least == std::string_view::npos || least < 2 ? 0 : least;
+  return least == std::string_view::npos ? 0 : least;
 }
 
 bool Unfolder::joins(const Fold& fold, std::size_t line) const {
   if (line < fold.begin || line + 1 >= fold.end) return false;
   const Border& border = borders_[line];
   if (!border.is_possible || border.depth != fold.depth) return false;
+  if (fold.glue == Glue::without_indent && border.indent < 2) return false;
   if (fold.glue != Glue::blank) return border.width >= fold.width;
   if (std::max(border.indent, std::size_t{1}) != std::max(fold.indent, std::size_t{1})) {
     return false;
@@ -211,7 +212,10 @@ bool Unfolder::is_cut(std::size_t line, std::size_t width) const {
   const std::string_view before = lines_[line].text();
   if (border.width < width) return false;
   if (last_word_of(before) + border.word + border.indent <= width) return false;
-  return std::string_view(",;:.)\"'").find(before.back()) == std::string_view::npos;
+  // Behind a full stop a sentence begins, within a name another part of it.
+  const std::string_view after = lines_[line + 1].body(border.depth).substr(border.indent);
+  const bool is_name = before.back() == '.' && after.front() >= 'a' && after.front() <= 'z';
+  return is_name || std::string_view(",;:.)\"'").find(before.back()) == std::string_view::npos;
 }
 
 const Found& Unfolder::found_for(const Fold& fold, const Border& border) {
