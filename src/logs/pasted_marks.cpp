@@ -74,7 +74,7 @@ bool take_off_numbers(Run run) {
 
 bool is_quoted(std::string_view text) {
   const std::size_t mark = text.find_first_not_of(' ');
-  return mark != std::string_view::npos && mark <= 3 && text[mark] == '>';
+  return mark <= 3 && text[mark] == '>';
 }
 
 // Python's prompt has the same letters. Behind it stands what somebody typed, which is neither
