@@ -5,11 +5,13 @@
 #include <limits>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "base/text.h"
 #include "findings/causes/contradiction.h"
 #include "findings/causes/exception_chain.h"
 #include "findings/causes/recovery.h"
+#include "findings/causes/remarks.h"
 
 namespace headroom::findings {
 namespace {
@@ -79,6 +81,9 @@ std::vector<Candidate> find_candidates(const LogSubject& subject,
   std::vector<Candidate> candidates;
   for (const CauseRule* rule : rules) {
     auto hypothesis = rule->find(subject);
+    auto remark = find_remark(subject, *rule);
+    if (!hypothesis || (remark && remark->confidence > hypothesis->confidence))
+      hypothesis = std::move(remark);
     if (!hypothesis) continue;
     constexpr double worked_all_the_same = 0.5;
     if (is_made_up_for(subject, *hypothesis)) hypothesis->confidence *= worked_all_the_same;

@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "findings/causes/causes.h"
+#include "findings/causes/failed_allocation.h"
 #include "findings/causes/libraries.h"
 #include "findings/causes/pip_search.h"
 #include "findings/scene_text.h"
@@ -25,6 +26,16 @@ struct Sign {
 
 void take(Sign& best, const Observation* seen, double confidence) {
   if (seen != nullptr && confidence > best.confidence) best = {seen, confidence};
+}
+
+// The build for CUDA that pip fetched, unless one for ROCm was installed after it.
+const Observation* find_fetched(const logs::Observations& log) {
+  const Observation* fetched = log.last("pip-fetches-cuda-torch");
+  const Observation* installed = log.last("pip-installs-torch");
+  if (fetched == nullptr || installed == nullptr) return fetched;
+  const bool mended =
+      is_before(*fetched, *installed) && installed->text.find("+rocm") != std::string::npos;
+  return mended ? nullptr : fetched;
 }
 
 // Finds a line that shows that the program was built for CUDA.
@@ -58,6 +69,7 @@ Sign find_sign(const LogSubject& subject) {
   take(best, log.first("torch-sees-no-gpu"), rocm_build ? 0.1 : 0.4);
   take(best, log.first("tensorflow-without-cuda"), 0.45);
   take(best, log.first("nvidia-packages"), rocm_build ? 0.3 : 0.5);
+  if (!rocm_build) take(best, find_fetched(log), 0.6);
   return best;
 }
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people themselves say of the cause, where no line proves it: "downgrading the firmware fixed
+// it". A signature "said:CAUSE" is such a remark, and "shown:CAUSE" a line that needs no other one
+// to name the cause. The person may be wrong, so a remark never makes an answer sure.
+#pragma once
+
+#include <optional>
+
+#include "findings/causes/cause_rule.h"
+
+namespace headroom::findings {
+
+std::optional<Hypothesis> find_remark(const LogSubject& subject, const CauseRule& rule);
+
+}  // namespace headroom::findings

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people say of the cause: it answers where nothing firmer does, and never surely.
+#include "findings/causes/remarks.h"
+
+#include <gtest/gtest.h>
+
+#include "findings/causes/testing.h"
+
+namespace headroom::findings {
+namespace {
+
+using testing::diagnose;
+
+constexpr std::string_view amd = R"({"vendor": "AMD"})";
+
+TEST(Remarks, going_back_to_another_release_that_helps_names_the_cause_but_not_surely) {
+  const auto rocm =
+      diagnose("After the upgrade it dies.\nDowngrading ROCm back to 6.4.1 also worked.\n", amd);
+  EXPECT_EQ(rocm.cause.id, "rocm-regression");
+  EXPECT_LT(rocm.cause.confidence, 0.75);
+  const auto firmware =
+      diagnose("Running fails.\nReverting linux-firmware to the older package fixed it.\n", amd);
+  EXPECT_EQ(firmware.cause.id, "firmware-bad");
+}
+
+TEST(Remarks, going_back_that_does_not_help_names_nothing) {
+  EXPECT_NE(diagnose("I tried downgrading ROCm to 6.4.1.\n", amd).cause.id, "rocm-regression");
+  EXPECT_NE(diagnose("The firmware is the newest one.\n", amd).cause.id, "firmware-bad");
+}
+
+TEST(Remarks, a_line_that_proves_another_cause_outweighs_what_is_said) {
+  const auto full = diagnose(
+      "OSError: [Errno 28] No space left on device\nDowngrading ROCm to 6.4.1 has worked once.\n",
+      amd);
+  EXPECT_EQ(full.cause.id, "disk-full");
+}
+
+TEST(Remarks, a_line_that_needs_no_other_is_an_answer) {
+  const auto refused = diagnose("WSL environment detected.\nROCR: unsupported GPU\n", amd);
+  EXPECT_EQ(refused.cause.id, "gpu-unsupported");
+  EXPECT_GE(refused.cause.confidence, 0.8);
+  const auto header = diagnose("x.hip:1:10: fatal error: 'cmath' file not found\n", amd);
+  EXPECT_EQ(header.cause.id, "missing-library");
+  EXPECT_NE(diagnose("x.hip:1:10: fatal error: 'my_kernel.h' file not found\n", amd).cause.id,
+            "missing-library");
+}
+
+TEST(Remarks, pips_build_for_cuda_is_the_wrong_wheel_and_one_for_rocm_is_not) {
+  const std::string cuda = "  Downloading torch-2.6.0-cp312-cp312-manylinux1_x86_64.whl (766 MB)\n";
+  const std::string rocm =
+      "  Downloading torch-2.6.0+rocm6.2-cp312-cp312-linux_x86_64.whl (4 GB)\n";
+  EXPECT_EQ(diagnose(cuda, amd).cause.id, "wrong-wheel");
+  EXPECT_NE(diagnose(rocm, amd).cause.id, "wrong-wheel");
+}
+
+}  // namespace
+}  // namespace headroom::findings
