@@ -99,7 +99,7 @@ std::string parameter_of_driver(const std::string& name, const knowledge::KnobTa
     return known || knobs->exists(module, name.substr(dot + 1)) ? name : "";
   }
   for (const std::string_view module : {"amdgpu", "ttm", "amdttm"}) {
-    const std::string whole = std::string(module) + "." + name;
+    std::string whole = std::string(module) + "." + name;
     if (knobs->exists(module, name) || knobs->find(whole) != nullptr) return whole;
   }
   return "";

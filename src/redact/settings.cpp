@@ -145,7 +145,7 @@ bool is_parameter_name(std::string_view key) {
 }
 
 bool is_kept_variable(std::string_view name) {
-  static constexpr std::array<std::string_view, 38> starts{"HSA_",
+  static constexpr std::array<std::string_view, 39> starts{"HSA_",
                                                            "HIP_",
                                                            "HIPBLAS",
                                                            "HCC_",
@@ -182,7 +182,8 @@ bool is_kept_variable(std::string_view name) {
                                                            "HSAKMT_",
                                                            "MACHINE_LEARNING_WORKER",
                                                            "ROCPROFILER_",
-                                                           "ROC_"};
+                                                           "ROC_",
+                                                           "LIBROCDXG_"};
   static constexpr std::array<std::string_view, 11> names{
       "LD_LIBRARY_PATH", "LD_PRELOAD",   "PATH",      "PYTHONPATH", "PYTHONHOME",      "HOME",
       "VIRTUAL_ENV",     "CONDA_PREFIX", "container", "DRI_PRIME",  "ZE_AFFINITY_MASK"};

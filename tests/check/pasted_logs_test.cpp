@@ -87,8 +87,10 @@ using Look = std::function<void(const std::string& name, const std::string& text
 // are lines that happen to end where others are folded, so that the fold does not show.
 const std::map<std::string, double>& exceptions() {
   static const std::map<std::string, double> all = {
-      {"013-vega-tf-ctrl-c", 1}, {"015-tf-two-devices-mul", 1},    {"027-carrizo-apu-tf", 1},
+      {"013-vega-tf-ctrl-c", 1}, {"015-tf-two-devices-mul", 1},
+      {"025-migraphx-r9070", 1}, {"027-carrizo-apu-tf", 1},
       {"081-r9-390x-tf", 1},     {"099-llamacpp-780m-rocblas", 1},
+      {"103-rx7600-tf-list", 1}, {"125-rx6750xt-ollama-upgrade", 1},
   };
   return all;
 }
