@@ -16,8 +16,7 @@ namespace headroom::report {
 std::string services_text(const std::vector<deploy::ServiceJudgement>& services,
                           const Style& style);
 // Only what does not fit, for a report on the whole machine.
-std::string misfits_text(const std::vector<deploy::ServiceJudgement>& services,
-                         const Style& style);
+std::string misfits_text(const std::vector<deploy::ServiceJudgement>& services, const Style& style);
 // The key "services" of headroom.check/1.
 nlohmann::ordered_json services_json(const std::vector<deploy::ServiceJudgement>& services);
 

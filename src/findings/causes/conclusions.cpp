@@ -97,8 +97,7 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
   add_evidence(subject, Role::noise, 6, healthy);
   if (made_up != nullptr) {
     healthy.confidence -= 0.2;
-    healthy.reasons.emplace_back(
-        "One thing failed at first; the run continued without it.");
+    healthy.reasons.emplace_back("One thing failed at first; the run continued without it.");
     healthy.evidence.push_back(show(subject, *made_up, "failed, and the run went on without it"));
   }
   healthy.fix.push_back(sentence("nothing to repair"));

@@ -65,7 +65,8 @@ std::optional<Hypothesis> find_library(const LogSubject& subject) {
     }
     Hypothesis missing = make(subject, *seen, confidence, fmt::format("{} is missing", *library));
     missing.reasons.emplace_back(
-        "The loader finds it in none of its folders, and the program ends before it touches the GPU.");
+        "The loader finds it in none of its folders, and the program ends before it touches the "
+        "GPU.");
     missing.fix.push_back(
         sentence(fmt::format("find / -name '{}*' 2>/dev/null   (is it there at all?)",
                              library->substr(0, library->find(".so") + 3))));
