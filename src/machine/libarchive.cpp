@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "machine/symbols.h"
+
 namespace headroom::machine {
 namespace {
 
@@ -13,23 +15,6 @@ Error not_there(const std::string& why) {
           "sudo apt install libarchive13   (Fedora: sudo dnf install libarchive; Arch: sudo pacman "
           "-S libarchive)"};
 }
-
-// Looks functions up until one is missing.
-class Symbols {
- public:
-  explicit Symbols(void* library) : library_(library) {}
-  template <class Function>
-  void find(Function*& function, const char* name) {
-    // The conversion that POSIX promises for what dlsym returns.
-    function = reinterpret_cast<Function*>(::dlsym(library_, name));
-    if (function == nullptr && missing_.empty()) missing_ = name;
-  }
-  const std::string& missing() const { return missing_; }
-
- private:
-  void* library_;
-  std::string missing_;
-};
 
 }  // namespace
 
