@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "base/text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/choice.h"
 #include "findings/causes/conclusions.h"
@@ -198,9 +197,7 @@ namespace {
 
 bool brings_about(std::string_view cause, std::string_view sign) {
   for (const CauseRule* rule : cause_rules()) {
-    if (rule->id != cause) continue;
-    const auto words = split_words(rule->explains);
-    return std::find(words.begin(), words.end(), sign) != words.end();
+    if (rule->id == cause) return names_cause(rule->explains, sign);
   }
   return false;
 }

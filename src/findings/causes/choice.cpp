@@ -31,11 +31,6 @@ std::pair<std::size_t, int> place_of(const LogSubject& subject, const Hypothesis
   return {log.value_or(nowhere), log ? first.line : 0};
 }
 
-bool names(std::string_view list, std::string_view id) {
-  const auto words = split_words(list);
-  return std::find(words.begin(), words.end(), id) != words.end();
-}
-
 bool leads_to(const Candidate& from, const Candidate& to) {
   for (const Candidate* one = &from; one != nullptr; one = one->explained_by) {
     if (one == &to) return true;
@@ -53,9 +48,9 @@ class Explanations {
     // explains nothing.
     if (sure < least_for_an_answer) return false;
     if (sure < sign.hypothesis.confidence * least_share_to_explain) return false;
-    if (names(cause.rule->explains, sign.rule->id)) {
+    if (names_cause(cause.rule->explains, sign.rule->id)) {
       // If each explains the other, the surer one does; the list is in that order.
-      return !names(sign.rule->explains, cause.rule->id) || &cause < &sign;
+      return !names_cause(sign.rule->explains, cause.rule->id) || &cause < &sign;
     }
     return chain_.brings_about(subject_, cause.hypothesis, sign.hypothesis);
   }
@@ -75,6 +70,11 @@ bool share_a_line(const Hypothesis& one, const Hypothesis& other) {
 }
 
 }  // namespace
+
+bool names_cause(std::string_view list, std::string_view id) {
+  const auto words = split_words(list);
+  return std::find(words.begin(), words.end(), id) != words.end();
+}
 
 std::vector<Candidate> find_candidates(const LogSubject& subject,
                                        std::span<const CauseRule* const> rules) {

@@ -16,6 +16,9 @@ struct Candidate {
   const Candidate* explained_by = nullptr;  // A candidate in the same list.
 };
 
+// Whether a list of causes separated by blanks, such as CauseRule::explains, has this one.
+bool names_cause(std::string_view list, std::string_view id);
+
 // A hypothesis that is less sure than this can only be a runner-up.
 constexpr double least_for_an_answer = 0.35;
 

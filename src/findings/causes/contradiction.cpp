@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "findings/causes/choice.h"
 
 namespace headroom::findings {
 namespace {
@@ -31,11 +31,6 @@ constexpr Contradiction contradictions[] = {
      "opening the device is refused, which no kernel's age does"},
 };
 
-bool names(std::string_view list, std::string_view id) {
-  const auto words = split_words(list);
-  return std::find(words.begin(), words.end(), id) != words.end();
-}
-
 // A line that the hypothesis itself rests on does not speak against it.
 bool rests_on(const Hypothesis& hypothesis, const Observation& seen) {
   return std::any_of(
@@ -56,7 +51,7 @@ bool weigh_contradictions(const LogSubject& subject, std::string_view cause,
   bool any = false;
   for (const Contradiction& one : contradictions) {
     const Observation* seen = subject.log.first(one.seen);
-    if (seen == nullptr || !names(one.causes, cause) || rests_on(hypothesis, *seen)) continue;
+    if (seen == nullptr || !names_cause(one.causes, cause) || rests_on(hypothesis, *seen)) continue;
     if (one.seen != "kfd-refused" && may_be_another_gpu(subject)) continue;
     hypothesis.confidence = std::min(hypothesis.confidence * one.keeps, most_in_doubt);
     hypothesis.reasons.push_back(

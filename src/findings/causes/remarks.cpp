@@ -2,7 +2,6 @@
 #include "findings/causes/remarks.h"
 
 #include <string>
-#include <utility>
 
 #include "logs/describe.h"
 

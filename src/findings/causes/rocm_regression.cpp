@@ -70,7 +70,7 @@ std::optional<Hypothesis> find_said(const LogSubject& subject, const Observation
   regression.evidence = {show(subject, failure, logs::describe(failure)), show(subject, *said)};
   if (!other.empty()) {
     regression.fix.push_back(command(fmt::format(
-        "pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/rocm{}",
+        "pip install --force-reinstall torch --index-url {}rocm{}", subject.tables.torch_index,
         other.substr(0, other.find('.', other.find('.') + 1)))));
   }
   regression.fix.push_back(

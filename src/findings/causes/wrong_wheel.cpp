@@ -126,9 +126,9 @@ Hypothesis make_replaced(const LogSubject& subject, const Replacement& replaced,
                         replaced.requirer));
   wrong.evidence = {show(subject, *replaced.removed, "the ROCm build was taken away"),
                     show(subject, *replaced.installed, "what stands in its place")};
-  wrong.fix = {command(fmt::format(
-      "pip install --force-reinstall torch=={} --index-url https://download.pytorch.org/whl/rocm{}",
-      replaced.before, replaced.before.substr(replaced.before.find("rocm") + 4)))};
+  wrong.fix = {command(fmt::format("pip install --force-reinstall torch=={} --index-url {}rocm{}",
+                                   replaced.before, subject.tables.torch_index,
+                                   replaced.before.substr(replaced.before.find("rocm") + 4)))};
   if (!replaced.requirer.empty()) {
     wrong.fix.push_back(sentence(
         fmt::format("{0}: pip install --no-deps {0}, or its build for ROCm", replaced.requirer)));
