@@ -65,6 +65,15 @@ Error changed_more(const EditTarget& target) {
 
 }  // namespace
 
+bool is_given(const Settings& settings, std::string_view device) {
+  const auto& given = settings.devices;
+  return std::any_of(given.begin(), given.end(), [&](const std::string& one) {
+    std::string host = one.substr(0, one.find(':'));
+    if (host.starts_with('-')) host.erase(0, 1);  // A quadlet's "if it is there".
+    return host == device || host.starts_with(std::string(device) + "/");
+  });
+}
+
 Result<FileKind> kind_of_file(std::string_view file, ServiceKind service) {
   const auto ends = [&](std::string_view suffix) { return file.ends_with(suffix); };
   if (ends(".container")) return FileKind::quadlet;

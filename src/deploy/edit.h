@@ -38,6 +38,9 @@ struct Settings {
   bool operator==(const Settings&) const = default;
 };
 
+// Whether the service is given this device, or something in this folder of devices, of the host.
+bool is_given(const Settings& settings, std::string_view device);
+
 // Where a setting goes. Newer quadlet keys are only used where the Podman that reads them has them.
 struct EditTarget {
   FileKind kind = FileKind::unit;

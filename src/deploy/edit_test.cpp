@@ -282,5 +282,14 @@ TEST(MakeChange, nothing_to_change_is_said) {
   EXPECT_FALSE(make_change(spec, {{change, "/a", "same", "same", ""}}, {}));
 }
 
+TEST(Settings, a_device_is_given_by_its_name_by_its_folder_and_where_it_is_optional) {
+  Settings settings;
+  settings.devices = {"-/dev/kfd", "/dev/dri/renderD128:/dev/dri/renderD128:rw"};
+  EXPECT_TRUE(is_given(settings, "/dev/kfd"));
+  EXPECT_TRUE(is_given(settings, "/dev/dri"));
+  EXPECT_FALSE(is_given(settings, "/dev/dri/renderD129"));
+  EXPECT_FALSE(is_given(settings, "/dev/kf"));
+}
+
 }  // namespace
 }  // namespace headroom::deploy

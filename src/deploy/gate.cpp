@@ -157,14 +157,6 @@ GateCheck check_disk(const GateInput& input) {
   return passed("disk", "there is room for what is written");
 }
 
-bool passes(const std::vector<std::string>& devices, std::string_view wanted) {
-  return std::any_of(devices.begin(), devices.end(), [&](const std::string& device) {
-    const std::string host = device.substr(0, device.find(':'));
-    return host == wanted || host.starts_with(std::string(wanted) + "/");
-  });
-}
-
-// Containers see the devices that they are given; units see all, unless a policy closes them.
 GateCheck check_given_devices(const GateInput& input) {
   const std::string& device = input.missing_devices.front();
   return refused(
@@ -176,12 +168,13 @@ GateCheck check_given_devices(const GateInput& input) {
           sentence("take it out of set = { devices = … }, or load the driver that makes it")));
 }
 
+// Containers see the devices that they are given; units see all, unless a policy closes them.
 GateCheck check_devices(const GateInput& input) {
   const bool in_container = input.spec.service.kind == ServiceKind::quadlet ||
                             input.spec.service.kind == ServiceKind::compose;
   if (in_container && input.candidate) {
     for (const std::string_view wanted : {"/dev/kfd", "/dev/dri"}) {
-      if (passes(input.candidate->devices, wanted)) continue;
+      if (is_given(*input.candidate, wanted)) continue;
       return refused(
           "devices",
           make_cause(

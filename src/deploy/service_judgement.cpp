@@ -18,18 +18,9 @@ bool is_for_rocm(const Settings& settings) {
   return settings.image && to_lower(*settings.image).find("rocm") != std::string::npos;
 }
 
-bool passes(const std::vector<std::string>& devices, std::string_view wanted) {
-  return std::any_of(devices.begin(), devices.end(), [&](const std::string& device) {
-    std::string host = device.substr(0, device.find(':'));
-    if (host.starts_with('-')) host.erase(0, 1);  // A quadlet's "if it is there".
-    return host == wanted || host.starts_with(std::string(wanted) + "/");
-  });
-}
-
 bool concerns_a_gpu(const DescribedService& service) {
   const Settings& settings = service.settings;
-  return is_for_rocm(settings) || passes(settings.devices, "/dev/kfd") ||
-         passes(settings.devices, "/dev/dri");
+  return is_for_rocm(settings) || is_given(settings, "/dev/kfd") || is_given(settings, "/dev/dri");
 }
 
 // The GPU that decides if nothing here can run ROCm: every one of them is unsuited.
@@ -111,7 +102,8 @@ class Judge {
   std::optional<ServiceRemark> devices(const DescribedService& service) const {
     const auto& given = service.settings.devices;
     ServiceRemark remark{"devices", join(given, ", "), Answer::fits, "", ""};
-    const bool any = passes(given, "/dev/kfd") || passes(given, "/dev/dri");
+    const bool any =
+        is_given(service.settings, "/dev/kfd") || is_given(service.settings, "/dev/dri");
     if (unsuited_ != nullptr) {
       if (!any) return std::nullopt;
       remark.answer = Answer::misfits;
@@ -121,7 +113,7 @@ class Judge {
     }
     std::vector<std::string> missing;
     for (const char* wanted : {"/dev/kfd", "/dev/dri"}) {
-      if (!passes(given, wanted)) missing.emplace_back(wanted);
+      if (!is_given(service.settings, wanted)) missing.emplace_back(wanted);
     }
     if (missing.empty()) {
       remark.says = "It is given what ROCm opens: /dev/kfd and the render nodes below /dev/dri";
