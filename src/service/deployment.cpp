@@ -46,7 +46,7 @@ class Deployment {
   Result<std::optional<DeployDone>> finish_earlier();
   Result<DeployDone> resume(const deploy::Record& record);
   Result<DeployDone> begin();
-  Result<DeployDone> judge_only(const plan::Change& change, machine::Service* service);
+  Result<DeployDone> judge_only(const plan::Change& change, std::optional<Bytes> predicted);
   Status make_hands(const deploy::ServiceSpec& spec, const std::string& file);
   deploy::Options options(const std::string& file) const;
   Workshop workshop(const deploy::ServiceSpec& spec, const GateQuestion& gate,
@@ -174,9 +174,11 @@ Result<DeployDone> Deployment::resume(const deploy::Record& record) {
 }
 
 // For `--root` of another machine, and without --apply: nothing that acts is made.
-Result<DeployDone> Deployment::judge_only(const plan::Change& change, machine::Service* service) {
+Result<DeployDone> Deployment::judge_only(const plan::Change& change,
+                                          std::optional<Bytes> predicted) {
   const std::string folder = folder_of(order_.file);
-  const GateQuestion gate{order_.spec, folder, order_.state, change, service};
+  const GateQuestion gate{order_.spec,          folder,   order_.state, change,
+                          hands_.service.get(), predicted};
   Driver driver(workshop(order_.spec, gate, change),
                 deploy::Deployer(order_.spec, options(order_.file)));
   HEADROOM_TRY(auto report, driver.run(deploy::event::Begin{}));
@@ -201,11 +203,12 @@ Result<DeployDone> Deployment::begin() {
   }
   const auto body = read_body(order_.spec.smoke, folder);
   if (!body) return mistake(body.error());
-  if (const Status job = check_job(order_.spec, folder); !job) return mistake(job.error());
+  const auto predicted = predict_device(order_.spec, folder);
+  if (!predicted) return mistake(predicted.error());
   if (!applies) {
     // How much memory it takes now matters to the gate, on this machine.
     if (order_.root == "/") (void)make_hands(order_.spec, order_.file);
-    return judge_only(*change, hands_.service.get());
+    return judge_only(*change, *predicted);
   }
   HEADROOM_CHECK(check_rights(*change, order_.words));
   HEADROOM_CHECK(make_hands(order_.spec, order_.file));
@@ -220,7 +223,8 @@ Result<DeployDone> Deployment::begin() {
   leave_session();
   HEADROOM_CHECK(places_.keep_service_file(order_.text));
   HEADROOM_CHECK(places_.keep_body(*body));
-  const GateQuestion gate{order_.spec, folder, order_.state, *change, hands_.service.get()};
+  const GateQuestion gate{order_.spec,          folder,    order_.state, *change,
+                          hands_.service.get(), *predicted};
   Workshop shop = workshop(order_.spec, gate, *change);
   shop.places = &places_;
   Driver driver(std::move(shop), deploy::Deployer(order_.spec, options(order_.file)));

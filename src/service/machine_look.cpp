@@ -56,16 +56,6 @@ std::vector<deploy::DeviceAccess> read_devices(const MachineLook& machine,
   return devices;
 }
 
-// Of the job that the service runs; nothing where none is named.
-Result<std::optional<Bytes>> predict(const deploy::ServiceSpec& spec, const std::string& folder) {
-  if (!spec.expect.job) return std::optional<Bytes>();
-  const std::string& job = *spec.expect.job;
-  HEADROOM_TRY(const auto loaded, run::load_job(job.starts_with('/') ? job : folder + "/" + job));
-  HEADROOM_TRY(const auto device, estimate::find_device(loaded.job));
-  HEADROOM_TRY(const auto plan, estimate::make_plan(loaded.job, loaded.model, device));
-  return std::optional(Bytes{plan.device_bytes});
-}
-
 // What a container is to be given and this system does not have: then it does not start. Another
 // machine's folder need not hold all of its /dev, and systemd passes over such a line.
 std::vector<std::string> find_missing_devices(const MachineLook& machine,
@@ -113,9 +103,14 @@ Result<std::unique_ptr<MachineLook>> look_at_machine(const std::string& root,
   return machine;
 }
 
-Status check_job(const deploy::ServiceSpec& spec, const std::string& folder) {
-  HEADROOM_TRY([[maybe_unused]] const auto predicted, predict(spec, folder));
-  return Done{};
+Result<std::optional<Bytes>> predict_device(const deploy::ServiceSpec& spec,
+                                            const std::string& folder) {
+  if (!spec.expect.job) return std::optional<Bytes>();
+  const std::string& job = *spec.expect.job;
+  HEADROOM_TRY(const auto loaded, run::load_job(job.starts_with('/') ? job : folder + "/" + job));
+  HEADROOM_TRY(const auto device, estimate::find_device(loaded.job));
+  HEADROOM_TRY(const auto plan, estimate::make_plan(loaded.job, loaded.model, device));
+  return std::optional(Bytes{plan.device_bytes});
 }
 
 Result<deploy::Gate> judge_machine(const MachineLook& machine, const GateQuestion& question) {
@@ -132,7 +127,7 @@ Result<deploy::Gate> judge_machine(const MachineLook& machine, const GateQuestio
                           {},
                           {}};
   input.candidate = read_candidate(question);
-  HEADROOM_TRY(input.predicted_device, predict(question.spec, question.folder));
+  input.predicted_device = question.predicted_device;
   input.missing_devices = find_missing_devices(machine, question.spec);
   HEADROOM_TRY(const auto files, machine::WritableFiles::open("/"));
   input.rooms = read_rooms(files, question);

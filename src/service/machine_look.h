@@ -37,11 +37,14 @@ struct GateQuestion {
   const std::string& folder;  // Of SERVICE.toml.
   const std::string& state;   // Where copies and records go.
   const plan::Change& change;
-  machine::Service* service = nullptr;  // As it runs now; null: it is not of this machine.
+  machine::Service* service = nullptr;         // As it runs now; null: it is not of this machine.
+  std::optional<Bytes> predicted_device = {};  // See predict_device().
 };
 
-// Fails with what is wrong with the job file of expect.job, where there is one.
-Status check_job(const deploy::ServiceSpec& spec, const std::string& folder);
+// The GPU memory of the job that expect.job names; nothing where none is named. Fails with what is
+// wrong with its file.
+Result<std::optional<Bytes>> predict_device(const deploy::ServiceSpec& spec,
+                                            const std::string& folder);
 
 Result<deploy::Gate> judge_machine(const MachineLook& machine, const GateQuestion& question);
 
