@@ -106,6 +106,12 @@ class Photos:
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
+def wait_for_stage(photos, stage):
+    deadline = time.monotonic() + LONG_S
+    while time.monotonic() < deadline and (photos.record() or {}).get("stage") != stage:
+        time.sleep(0.02)
+
+
 class Checks:
     def __init__(self):
         self.wrong = []
@@ -234,9 +240,7 @@ def two_at_once(check, binaries):
     with Photos(binaries, "good", edits=[("seconds = 3", "seconds = 8")]) as photos:
         first = subprocess.Popen(photos.command("--apply", "--json"), env=photos.environment, stdout=subprocess.PIPE,
                                  stderr=subprocess.DEVNULL, text=True)
-        deadline = time.monotonic() + LONG_S
-        while time.monotonic() < deadline and (photos.record() or {}).get("stage") != "watching":
-            time.sleep(0.05)
+        wait_for_stage(photos, "watching")
         code, _, errors = photos.deploy("--apply")
         check.equal("the second of two: exit code", code, 3)
         check.true("the second of two: says who", str(first.pid) in errors, errors)
@@ -254,9 +258,7 @@ def the_terminal_goes(check, binaries):
         pid, terminal = pty.fork()
         if pid == 0:
             os.execve(f"{binaries}/headroom", photos.command("--apply"), photos.environment)
-        deadline = time.monotonic() + LONG_S
-        while time.monotonic() < deadline and (photos.record() or {}).get("stage") != "smoking":
-            time.sleep(0.02)
+        wait_for_stage(photos, "smoking")
         os.close(terminal)
         os.waitpid(pid, 0)
         record = photos.record()
@@ -270,9 +272,7 @@ def asked_to_end(check, binaries):
         before = photos.conf()
         one = subprocess.Popen(photos.command("--apply", "--json"), env=photos.environment, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True)
-        deadline = time.monotonic() + LONG_S
-        while time.monotonic() < deadline and (photos.record() or {}).get("stage") != "watching":
-            time.sleep(0.05)
+        wait_for_stage(photos, "watching")
         one.send_signal(signal.SIGINT)
         report = json.loads(one.communicate(timeout=LONG_S)[0])
         check.equal("^C: outcome", report["outcome"], "rolled-back")
@@ -286,9 +286,7 @@ def killed_in_the_watch(check, binaries):
         before = photos.conf()
         one = subprocess.Popen(photos.command("--apply"), env=photos.environment, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + LONG_S
-        while time.monotonic() < deadline and (photos.record() or {}).get("stage") != "watching":
-            time.sleep(0.05)
+        wait_for_stage(photos, "watching")
         one.kill()
         one.wait()
         check.equal("killed: the candidate goes on", photos.service("status"), 0)

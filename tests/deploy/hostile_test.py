@@ -10,9 +10,8 @@ import os
 import pathlib
 import subprocess
 import sys
-import time
 
-from deploy_test import LONG_S, Checks, Photos, check_rolled_back
+from deploy_test import LONG_S, Checks, Photos, check_rolled_back, wait_for_stage
 
 DIES = """import http.server, os, threading
 
@@ -90,9 +89,7 @@ def the_files_go(check, binaries):
         before = photos.conf()
         one = subprocess.Popen(photos.command("--apply"), env=photos.environment, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + LONG_S
-        while time.monotonic() < deadline and (photos.record() or {}).get("stage") != "watching":
-            time.sleep(0.05)
+        wait_for_stage(photos, "watching")
         one.kill()
         one.wait()
         (photos.folder / "photo.json").unlink()
@@ -108,9 +105,7 @@ def somebody_edits(check, binaries):
     with Photos(binaries, "good", edits=[("seconds = 3", "seconds = 600")]) as photos:
         one = subprocess.Popen(photos.command("--apply", "--json"), env=photos.environment, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True)
-        deadline = time.monotonic() + LONG_S
-        while time.monotonic() < deadline and (photos.record() or {}).get("stage") != "watching":
-            time.sleep(0.05)
+        wait_for_stage(photos, "watching")
         edited = photos.conf() + "# by hand\n"
         (photos.folder / "photos.conf").write_text(edited, encoding="utf-8")
         one.terminate()

@@ -114,9 +114,7 @@ def begin(photos, **environment):
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(f"{photos.binaries}/headroom", photos.command("--apply"), dict(photos.environment, **environment))
-    deadline = time.monotonic() + deploy_test.LONG_S
-    while time.monotonic() < deadline and (photos.record() or {}).get("stage") != "watching":
-        time.sleep(0.05)
+    deploy_test.wait_for_stage(photos, "watching")
     return pid, terminal
 
 
