@@ -1,6 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Fails if the library shows other symbols than those of its header.
-others=$(nm -D --defined-only "$1" | awk '$3 !~ /^headroom_/ && $3 !~ /^HEADROOM_ALLOCATOR_1/ { print $3 }')
+# symbols.sh LIBRARY PREFIX COUNT: fails if the library shows other symbols than COUNT functions of its header and the
+# version that they have, which is the prefix in capitals.
+node=$(printf %s "$2" | tr '[:lower:]' '[:upper:]')
+others=$(nm -D --defined-only "$1" | awk -v prefix="^$2" -v node="^$node" '$3 !~ prefix && $3 !~ node { print $3 }')
 [ -z "$others" ] || { echo "also visible: $others" >&2; exit 1; }
-[ "$(nm -D --defined-only "$1" | grep -c ' T headroom_')" -gt 20 ]
+[ "$(nm -D --defined-only "$1" | grep -c " T $2")" -eq "$3" ]

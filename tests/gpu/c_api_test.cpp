@@ -61,7 +61,7 @@ class OpenedGpu : public ::testing::TestWithParam<Kind> {
   OpenedGpu() : folder_(*machine::TemporaryFolder::make()) {}
   void SetUp() override {
     library_ = ::dlopen(GetParam().library, RTLD_NOW);
-    if (library_ == nullptr || ::dlsym(library_, "fake_virtual_memory_calls") == nullptr)
+    if (library_ == nullptr || ::dlsym(library_, "fake_gpu_count") == nullptr)
       GTEST_SKIP() << "LD_LIBRARY_PATH does not name the stand-ins";
     // No result of this machine's own counts here.
     ASSERT_EQ(::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1), 0);
@@ -77,8 +77,9 @@ class OpenedGpu : public ::testing::TestWithParam<Kind> {
   }
 
   std::uint64_t asked(const char* what) const {
-    const auto count = reinterpret_cast<std::uint64_t (*)(int)>(::dlsym(library_, what));
-    return count == nullptr ? 0 : count(0);
+    const auto count =
+        reinterpret_cast<std::uint64_t (*)(int, const char*)>(::dlsym(library_, "fake_gpu_count"));
+    return count == nullptr ? 0 : count(0, what);
   }
   // Keeps such a result, and lets the options name the file.
   void keep(const VirtualMemoryKey& key, bool passed, int version = self_test_version) {
@@ -93,7 +94,7 @@ class OpenedGpu : public ::testing::TestWithParam<Kind> {
   // Opens the GPU, lets the allocator map, move and give back if it can, and says what it is; how
   // many calls of virtual memory that was goes to calls_.
   std::string use() {
-    const std::uint64_t before = asked("fake_virtual_memory_calls");
+    const std::uint64_t before = asked("virtual_memory_calls");
     std::string text(1000, ' ');
     headroom_allocator* allocator = headroom_allocator_create(&options_);
     if (allocator == nullptr) {
@@ -109,7 +110,7 @@ class OpenedGpu : public ::testing::TestWithParam<Kind> {
       EXPECT_EQ(headroom_trim(allocator, nullptr), HEADROOM_OK);
       headroom_allocator_destroy(allocator);
     }
-    calls_ = asked("fake_virtual_memory_calls") - before;
+    calls_ = asked("virtual_memory_calls") - before;
     return text;
   }
 
@@ -207,14 +208,14 @@ TEST_P(OpenedGpu, knows_what_others_hold_and_asks_once_for_each_report) {
   ASSERT_NE(headroom_allocate(allocator, 64 * mib, nullptr, {HEADROOM_OTHER, 0}), nullptr);
   const headroom_request request = {100 * mib, nullptr, {HEADROOM_LOGITS, 0}};
   EXPECT_EQ(headroom_allocate(allocator, request.bytes, nullptr, request.tag), nullptr);
-  const std::uint64_t before = asked("fake_memory_info_calls");
+  const std::uint64_t before = asked("memory_info_calls");
   std::string text(8192, ' ');
   text.resize(
       headroom_explain(allocator, &request, HEADROOM_FORMAT_TEXT, text.data(), text.size()));
   EXPECT_THAT(text,
               HasSubstr("held outside this process: 100.0 MiB of the device's 512.0 MiB, says " +
                         std::string(GetParam().counter)));
-  EXPECT_EQ(asked("fake_memory_info_calls") - before, 1U);
+  EXPECT_EQ(asked("memory_info_calls") - before, 1U);
   headroom_allocator_destroy(allocator);
   headroom_allocator_destroy(other);
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,29 +19,10 @@
 
 #include "allocator/backend.h"
 #include "allocator/backends/driver.h"
+#include "allocator/backends/testing/fault.h"
 #include "allocator/testing/faulty_backend.h"
 
 namespace headroom::allocator::testing {
-
-enum class Fault : std::uint8_t {
-  none,
-  zeros_after_mapping,         // For 1.5 ms a new mapping reads zeros and loses stores.
-  live_data_zeroed,            // Every 144 maps a page that is mapped reads zeros.
-  contents_lost_by_remapping,  // One page in 16 loses them.
-  hang,                        // The 30th map never returns.
-  crash,                       // The 30th map ends the process.
-  tail_access_refused,         // Access is granted only from where the mapped pages begin.
-  first_mapping_only,          // Access is granted only from the base of a range.
-  access_sometimes_refused,    // Refused twice in a row, then granted for a while.
-  some_sizes_refused,
-  map_lies,  // Every tenth map reports success but maps nothing.
-  aliasing,  // Every 16th page shares the memory of the page before it.
-  range_not_freed,
-  memory_not_returned,       // It stays taken until the addresses are freed.
-  memory_info_inconsistent,  // It reports more free memory than there is.
-  single_pages_only,
-  memory_info_refused,
-};
 
 class FakeDriver final : public Driver {
  public:
@@ -66,6 +48,16 @@ class FakeDriver final : public Driver {
   void set_fault(Fault fault) { fault_ = fault; }
   // From now on ranges do not begin at a page, as with HIP.
   void place_oddly() { places_oddly_ = true; }
+  // From now on the GPU has this much memory.
+  void set_total_bytes(std::uint64_t bytes) { has_bytes_ = bytes; }
+  // Whether the address lies in what was reserved or allocated here and not given back.
+  bool owns(std::uint64_t address) const {
+    const auto holds = [address](const std::map<std::uint64_t, std::uint64_t>& pieces) {
+      const auto next = pieces.upper_bound(address);
+      return next != pieces.begin() && address - std::prev(next)->first < std::prev(next)->second;
+    };
+    return holds(plain_) || holds(ranges_);
+  }
 
   std::string_view name() const override { return "a fake driver"; }
   Result<std::string> gpu_name() override { return std::string("a fake GPU"); }
@@ -108,7 +100,7 @@ class FakeDriver final : public Driver {
     HEADROOM_CHECK(admit(BackendCall::create));
     if (bytes == 0 || bytes % page_bytes != 0) return refused("no whole pages");
     if (fault_ == Fault::single_pages_only && bytes > page_bytes) return refused("too large");
-    if (taken_bytes() + bytes > total_bytes)
+    if (taken_bytes() + bytes > has_bytes_)
       return Error{Errc::out_of_memory, "the fake GPU is full", ""};
     const std::uint64_t page = ++last_page_;
     const bool alias = fault_ == Fault::aliasing && page % 16 == 0 && pages_.contains(page - 1) &&
@@ -198,7 +190,7 @@ class FakeDriver final : public Driver {
   Result<std::uint64_t> allocate(std::uint64_t bytes) override {
     pass(50'000);
     HEADROOM_CHECK(admit(BackendCall::allocate));
-    if (taken_bytes() + bytes > total_bytes)
+    if (taken_bytes() + bytes > has_bytes_)
       return Error{Errc::out_of_memory, "the fake GPU is full", ""};
     void* start =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -220,7 +212,7 @@ class FakeDriver final : public Driver {
     HEADROOM_CHECK(admit(BackendCall::device_memory));
     if (fault_ == Fault::memory_info_refused) return refused("the device is lost");
     const bool lies = fault_ == Fault::memory_info_inconsistent;
-    return MemoryInfo{(lies ? 2 : 1) * total_bytes - taken_bytes(), total_bytes, "the fake driver"};
+    return MemoryInfo{(lies ? 2 : 1) * has_bytes_ - taken_bytes(), has_bytes_, "the fake driver"};
   }
 
   Status wait_for_device() override { return admit(BackendCall::wait); }
@@ -377,6 +369,7 @@ class FakeDriver final : public Driver {
   bool places_oddly_ = false;
   std::size_t* left_;
   int file_;
+  std::uint64_t has_bytes_ = total_bytes;
   std::uint64_t now_ns_ = 0;
   std::uint64_t kept_bytes_ = 0;  // Destroyed, but not returned.
   std::uint64_t maps_ = 0;

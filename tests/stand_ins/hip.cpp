@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stand-in for libamdhip64: the functions that headroom calls, on fake GPUs.
-#include <cstring>
-
 #include "allocator/backends/hip_api.h"
-#include "gpu/fake_runtime.h"
+#include "stand_ins/stand_in.h"
 
 using namespace headroom;
-using namespace headroom::gpu;
+using namespace headroom::stand_ins;
 using Hip = allocator::HipApi;
 
 namespace {
-
-std::uint64_t number(const void* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer);
-}
 
 // HIP keeps the last error of the thread.
 int noted(int code) {
@@ -29,12 +23,9 @@ bool is_this_device(const Hip::Location& location) {
 
 extern "C" {
 
-// What no driver has: what was asked of the fake so far.
-std::uint64_t fake_virtual_memory_calls(int device) {
-  return driver_of(device).virtual_memory_calls();
-}
-std::uint64_t fake_memory_info_calls(int device) {
-  return driver_of(device).memory_info_calls();
+// What no driver has: what was asked of the fake so far (count_of()).
+std::uint64_t fake_gpu_count(int device, const char* what) {
+  return count_of(gpu_of(device), what);
 }
 
 int hipInit(unsigned flags) {
@@ -46,16 +37,15 @@ int hipRuntimeGetVersion(int* version) {
   return success;
 }
 int hipGetDeviceCount(int* count) {
-  *count = device_count;
+  *count = device_count();
   return success;
 }
 int hipDeviceGetName(char* name, int size, int /*device*/) {
-  std::strncpy(name, "a fake GPU", static_cast<std::size_t>(size));
+  copy_text(name, size, "a fake GPU");
   return success;
 }
 int hipDeviceGetPCIBusId(char* address, int size, int device) {
-  std::strncpy(address, pci_addresses.at(static_cast<std::size_t>(device)),
-               static_cast<std::size_t>(size));
+  copy_text(address, size, pci_address(device));
   return success;
 }
 int hipDeviceGetAttribute(int* value, int attribute, int /*device*/) {
@@ -67,7 +57,7 @@ int hipGetDevice(int* device) {
   return success;
 }
 int hipSetDevice(int device) {
-  if (device < 0 || device >= device_count) return noted(invalid_device);
+  if (device < 0 || device >= device_count()) return noted(invalid_device);
   thread_state().device = device;
   return success;
 }
@@ -139,18 +129,20 @@ int hipMemGetInfo(std::size_t* free, std::size_t* total) {
   }));
 }
 int hipMemcpyHtoD(void* to, void* from, std::size_t bytes) {
-  return noted(on_device(true, [&](auto& gpu) { return gpu.copy_in(number(to), from, bytes); }));
+  return noted(
+      on_device(true, [&](auto& gpu) { return gpu.copy_now(number(to), number(from), bytes); }));
 }
 int hipMemcpyDtoH(void* to, void* from, std::size_t bytes) {
-  return noted(on_device(true, [&](auto& gpu) { return gpu.copy_out(to, number(from), bytes); }));
+  return noted(
+      on_device(true, [&](auto& gpu) { return gpu.copy_now(number(to), number(from), bytes); }));
 }
 int hipMemcpyDtoD(void* to, void* from, std::size_t bytes) {
   return noted(
-      on_device(true, [&](auto& gpu) { return gpu.copy(number(to), number(from), bytes); }));
+      on_device(true, [&](auto& gpu) { return gpu.copy(0, number(to), number(from), bytes); }));
 }
 int hipMemsetD32(void* to, int word, std::size_t count) {
   return noted(on_device(true, [&](auto& gpu) {
-    return gpu.fill(number(to), count * 4, static_cast<std::uint32_t>(word));
+    return gpu.fill(0, number(to), count * 4, static_cast<std::uint32_t>(word), 4);
   }));
 }
 
@@ -158,24 +150,29 @@ int hipDeviceSynchronize() {
   return noted(on_device(true, [&](auto& gpu) { return gpu.wait_for_device(); }));
 }
 int hipStreamSynchronize(void* stream) {
-  return noted(on_device(true, [&](auto& gpu) { return gpu.wait_for_stream(number(stream)); }));
+  return noted(
+      on_device_of(stream, [&](auto& gpu) { return gpu.wait_for_stream(number(stream)); }));
 }
 int hipEventCreateWithFlags(void** out, unsigned flags) {
   if (flags != Hip::no_timing) return noted(invalid_value);
   return noted(on_device(false, out, [&](auto& gpu) { return gpu.create_event(); }));
 }
 int hipEventRecord(void* event, void* stream) {
-  return noted(
-      on_device(false, [&](auto& gpu) { return gpu.record_event(number(event), number(stream)); }));
+  return noted(on_device_of(
+      event, [&](auto& gpu) { return gpu.record_event(number(event), number(stream)); }));
 }
 int hipEventQuery(void* event) {
+  if (is_unsafe_now()) return noted(capture_unsupported);
   bool passed = false;
-  const int code =
-      on_device(true, &passed, [&](auto& gpu) { return gpu.event_passed(number(event)); });
+  const int code = on_device_of(event, [&](auto& gpu) {
+    auto result = gpu.event_passed(number(event));
+    passed = result.value_or(false);
+    return result;
+  });
   return noted(code == success && !passed ? not_ready : code);
 }
 int hipEventDestroy(void* event) {
-  return noted(on_device(false, [&](auto& gpu) { return gpu.destroy_event(number(event)); }));
+  return noted(on_device_of(event, [&](auto& gpu) { return gpu.destroy_event(number(event)); }));
 }
 
 }  // extern "C"
