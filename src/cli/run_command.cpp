@@ -8,6 +8,7 @@
 
 #include "base/shell_quote.h"
 #include "cli/command_history.h"
+#include "cli/injected_files.h"
 #include "cli/refuse_outputs.h"
 #include "cli/surroundings.h"
 #include "findings/diagnosis.h"
@@ -89,11 +90,16 @@ Result<std::vector<std::string>> make_environment(const CommandQuestion& questio
   run::CommandEnvironment environment{run::to_variables(context.environment), {}};
   if (!question.options.devices.empty())
     HEADROOM_CHECK(run::set_devices(question.options.devices, ground.machine(), environment));
-  if (question.options.keep_env) return environment.variables;
-  environment =
-      run::clean_environment(std::move(environment.variables), ground.machine(), ground.tables);
-  for (const std::string& one : environment.said)
-    context.printer.note(one + " (--keep-env leaves it)");
+  if (!question.options.keep_env) {
+    environment =
+        run::clean_environment(std::move(environment.variables), ground.machine(), ground.tables);
+    for (const std::string& one : environment.said)
+      context.printer.note(one + " (--keep-env leaves it)");
+  }
+  if (question.options.allocator) {
+    HEADROOM_TRY(const auto files, find_injected_files());
+    HEADROOM_CHECK(run::inject_allocator(files, environment));
+  }
   return environment.variables;
 }
 
@@ -167,7 +173,7 @@ int supervise(const CommandQuestion& question, Ground& ground, run::SupervisedCo
   const supervisor::CommandKey key{command.name, question.words, command.policy.memory,
                                    question.options.devices};
   const report::RunWords words{shell_line(question.words), command.policy.memory,
-                               command.command.takes_micro()};
+                               command.command.takes_micro(), question.options.allocator};
   PrinterTalk talk(question, command.name, words, context);
   const run::SupervisedMachine machine{ground.root->files, ground.tables, ground.rules,
                                        ground.facts ? &*ground.facts : nullptr,

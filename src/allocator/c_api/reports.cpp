@@ -45,7 +45,8 @@ Result<std::string> explain(headroom_allocator* handle, const headroom_request* 
   HEADROOM_TRY(const Component component, component_of(asked->tag.component));
   const Request request{asked->bytes, component, state->streams.find(asked->stream),
                         asked->tag.name};
-  const OutOfMemory problem = diagnose(view_of(*state, request));
+  OutOfMemory problem = diagnose(view_of(*state, request));
+  problem.has_job_file = false;
   return format == HEADROOM_FORMAT_JSON ? to_json_text(report::to_json(problem), 2)
                                         : to_text(problem);
 }

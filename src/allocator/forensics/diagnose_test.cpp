@@ -278,5 +278,16 @@ TEST(OutOfMemoryText, shows_ages_owners_the_split_and_what_would_have_fitted) {
     EXPECT_THAT(text, HasSubstr(part));
 }
 
+TEST(OutOfMemoryText, a_program_without_a_job_file_is_not_sent_to_one) {
+  OutOfMemory problem = diagnose(small_heap());
+  problem.has_job_file = false;
+  EXPECT_THAT(to_text(problem), AllOf(HasSubstr("raise the capacity by at least 6.0 MiB"),
+                                      Not(HasSubstr("JOB.toml")), Not(HasSubstr("[device]"))));
+  problem.request.bytes = 14 * mib;
+  EXPECT_THAT(to_text(problem), HasSubstr("raise the capacity by at least 2.0 MiB"));
+  problem.outside = OutsideMemory{0, problem.capacity_bytes, "a driver"};
+  EXPECT_THAT(to_text(problem), Not(HasSubstr("raise the capacity"))) << "the GPU has no more";
+}
+
 }  // namespace
 }  // namespace headroom::allocator

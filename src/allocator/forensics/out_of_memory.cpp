@@ -144,8 +144,22 @@ bool is_devices_fault(const OutOfMemory& p) {
   return p.device && p.device->code == Errc::out_of_memory && p.request.bytes <= room;
 }
 
+// For a program that calls the allocator itself: nothing but the capacity is known of it.
+std::string next_step_of_program(const OutOfMemory& p) {
+  std::string step = "a smaller batch, a shorter sequence or checkpointing takes less";
+  const bool is_all = p.outside && p.capacity_bytes >= p.outside->total_bytes;
+  const std::uint64_t alone = p.usage.live_bytes + p.request.bytes;
+  const std::uint64_t lacking = p.request.bytes > p.capacity_bytes
+                                    ? alone - std::min(alone, p.capacity_bytes)
+                                    : p.request.bytes - std::min(p.request.bytes, p.fits_bytes);
+  if (!is_all && lacking > 0)
+    step += fmt::format("; or raise the capacity by at least {}", size(lacking));
+  return step;
+}
+
 std::string next_step(const OutOfMemory& p) {
   if (is_devices_fault(p) && !p.device->next.empty()) return p.device->next;
+  if (!p.has_job_file) return next_step_of_program(p);
   if (p.request.bytes > p.capacity_bytes)
     return fmt::format(
         "the request alone is larger than the capacity: raise [device] capacity to "

@@ -91,6 +91,8 @@ struct OutOfMemory {
   // Why `outside` is missing: no driver counts it, or the call failed.
   std::optional<Error> no_outside;
   std::optional<BatchForecast> batch;
+  // Whether a job file says what was run and how much memory it may have, which can be changed.
+  bool has_job_file = true;
 };
 
 // Says what was asked for ("asked for 3.99 GiB (logits) …"), what is live by component and age, who

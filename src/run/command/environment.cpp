@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "findings/job_gpus.h"
 #include "findings/knob_audit.h"
+#include "run/command/variables.h"
 
 namespace headroom::run {
 namespace {
@@ -22,37 +23,10 @@ constexpr const char* hip_mask = "HIP_VISIBLE_DEVICES";
 constexpr const char* cuda_mask = "CUDA_VISIBLE_DEVICES";
 constexpr const char* rocr_mask = "ROCR_VISIBLE_DEVICES";
 
-bool is_named(const std::string& variable, std::string_view name) {
-  return variable.size() > name.size() && variable.starts_with(name) &&
-         variable[name.size()] == '=';
-}
-
-std::optional<std::string> value_of(const std::vector<std::string>& variables,
-                                    std::string_view name) {
-  for (const std::string& one : variables) {
-    if (is_named(one, name)) return one.substr(name.size() + 1);
-  }
-  return std::nullopt;
-}
-
 bool has_any(const std::vector<std::string>& variables, std::initializer_list<const char*> names) {
   return std::any_of(names.begin(), names.end(), [&variables](const char* name) {
     return value_of(variables, name).has_value();
   });
-}
-
-void take_out(std::vector<std::string>& variables, std::string_view name) {
-  std::erase_if(variables, [name](const std::string& one) { return is_named(one, name); });
-}
-
-void set(std::vector<std::string>& variables, const std::string& name, const std::string& value) {
-  const auto found = std::find_if(variables.begin(), variables.end(),
-                                  [&name](const std::string& one) { return is_named(one, name); });
-  if (found != variables.end()) {
-    *found = name + "=" + value;
-  } else {
-    variables.push_back(name + "=" + value);
-  }
 }
 
 std::vector<facts::Setting> to_settings(const std::vector<std::string>& variables) {

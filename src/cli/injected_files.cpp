@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/injected_files.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "machine/program.h"
+#include "machine/services/paths.h"
+
+namespace headroom::cli {
+namespace {
+
+Result<std::string> find(const std::string& program_folder, const std::string& relative) {
+  auto found = machine::real_path(program_folder + "/" + relative);
+  if (found) return found;
+  return Error{
+      Errc::not_found,
+      fmt::format("--allocator: expected {}/{}, found nothing there", program_folder, relative),
+      "./dev install, which puts it there; without --allocator the command runs as it is"};
+}
+
+}  // namespace
+
+Result<run::InjectedFiles> find_injected_files() {
+  HEADROOM_TRY(const std::string folder, machine::program_folder());
+  run::InjectedFiles files;
+  HEADROOM_TRY(files.torch_library,
+               find(folder, HEADROOM_LIBRARIES_FROM_PROGRAMS "/libheadroom_torch.so"));
+  HEADROOM_TRY(files.python_site,
+               find(folder, HEADROOM_DATA_FROM_PROGRAMS "/headroom/python/site"));
+  return files;
+}
+
+}  // namespace headroom::cli

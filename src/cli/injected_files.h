@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the files lie that come into other programs, built or installed.
+#pragma once
+
+#include "base/result.h"
+#include "run/command/inject_allocator.h"
+
+namespace headroom::cli {
+
+// Looks beside the running program. Fails with what is missing.
+Result<run::InjectedFiles> find_injected_files();
+
+}  // namespace headroom::cli

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people and programs read when memory runs out under PyTorch. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace headroom::torch_face {
+
+// Begins as PyTorch's own message does (pytorch/pytorch: c10/cuda/CUDACachingAllocator.cpp),
+// because programs look for its words: Hugging Face's accelerate for " out of memory.". `runtime`
+// is "CUDA" or "HIP", `report` what headroom_explain() says.
+std::string out_of_memory_message(const std::string& runtime, std::uint64_t bytes, int device,
+                                  const std::string& report);
+
+// As PyTorch writes sizes: "512 bytes", "20.00 MiB".
+std::string torch_size(std::uint64_t bytes);
+
+}  // namespace headroom::torch_face

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "faces/torch/settings.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <span>
+#include <utility>
+
+#include "base/bytes.h"
+
+namespace headroom::torch_face {
+namespace {
+
+struct Choice {
+  std::string_view word;
+  std::uint32_t value;
+};
+constexpr Choice backends[] = {{"hip", HEADROOM_BACKEND_HIP},
+                               {"cuda", HEADROOM_BACKEND_CUDA},
+                               {"host", HEADROOM_BACKEND_HOST}};
+constexpr Choice virtual_memories[] = {{"as-tested", HEADROOM_VIRTUAL_MEMORY_AS_TESTED},
+                                       {"off", HEADROOM_VIRTUAL_MEMORY_OFF},
+                                       {"required", HEADROOM_VIRTUAL_MEMORY_REQUIRED}};
+constexpr Choice plannings[] = {{"background", HEADROOM_PLANNING_BACKGROUND},
+                                {"inline", HEADROOM_PLANNING_INLINE},
+                                {"off", HEADROOM_PLANNING_OFF}};
+
+std::optional<std::string> value_of(const Environment& environment, const char* name) {
+  auto value = environment(name);
+  if (value && value->empty()) return std::nullopt;
+  return value;
+}
+
+Result<std::optional<std::uint32_t>> parse_choice(const Environment& environment, const char* name,
+                                                  std::span<const Choice> choices) {
+  const auto value = value_of(environment, name);
+  if (!value) return std::optional<std::uint32_t>();
+  std::string words;
+  for (const Choice& choice : choices) {
+    if (choice.word == *value) return std::optional(choice.value);
+    words += (words.empty() ? "" : ", ") + std::string(choice.word);
+  }
+  return Error{Errc::invalid,
+               fmt::format("expected one of {} in {}, found \"{}\"", words, name, *value),
+               fmt::format("unset {}", name)};
+}
+
+Result<std::uint64_t> parse_amount(const Environment& environment, const char* name) {
+  const auto value = value_of(environment, name);
+  if (!value) return std::uint64_t{0};
+  const auto bytes = parse_bytes(*value);
+  if (!bytes) return Error(bytes.error()).in(name);
+  if (bytes->value == 0)
+    return Error{Errc::invalid, fmt::format("expected an amount of memory in {}, found 0", name),
+                 fmt::format("unset {}", name)};
+  return bytes->value;
+}
+
+}  // namespace
+
+Result<Settings> parse_settings(const Environment& environment) {
+  Settings settings;
+  HEADROOM_TRY(settings.backend, parse_choice(environment, "HEADROOM_ALLOCATOR_BACKEND", backends));
+  HEADROOM_TRY(settings.capacity_bytes, parse_amount(environment, "HEADROOM_ALLOCATOR_CAPACITY"));
+  HEADROOM_TRY(const auto memory,
+               parse_choice(environment, "HEADROOM_ALLOCATOR_VIRTUAL_MEMORY", virtual_memories));
+  HEADROOM_TRY(const auto planning,
+               parse_choice(environment, "HEADROOM_ALLOCATOR_PLANNING", plannings));
+  settings.virtual_memory = memory.value_or(settings.virtual_memory);
+  settings.planning = planning.value_or(settings.planning);
+  settings.self_tests = value_of(environment, "HEADROOM_ALLOCATOR_SELF_TESTS");
+  settings.recordings = value_of(environment, "HEADROOM_ALLOCATOR_RECORDINGS").value_or("");
+  settings.budgets = value_of(environment, "HEADROOM_ALLOCATOR_BUDGETS").value_or("");
+  HEADROOM_TRY(settings.share_bytes, parse_amount(environment, "HEADROOM_ALLOCATOR_SHARE"));
+  if (settings.backend == HEADROOM_BACKEND_HOST && settings.capacity_bytes == 0)
+    return Error{Errc::invalid, "expected a capacity for the host's memory, found none",
+                 "set HEADROOM_ALLOCATOR_CAPACITY"};
+  return settings;
+}
+
+std::optional<std::string> read_variable(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing here sets any.
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+}  // namespace headroom::torch_face

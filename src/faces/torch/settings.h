@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the environment says about the allocators of a program that nobody changes:
+//   HEADROOM_ALLOCATOR_BACKEND         "hip", "cuda" or "host"; otherwise what PyTorch loaded
+//   HEADROOM_ALLOCATOR_CAPACITY        the most to hold of each GPU, "12 GiB"; otherwise all
+//   HEADROOM_ALLOCATOR_VIRTUAL_MEMORY  "as-tested" (the default), "off" or "required"
+//   HEADROOM_ALLOCATOR_PLANNING        "background" (the default), "inline" or "off"
+//   HEADROOM_ALLOCATOR_SELF_TESTS      a file of kept self-tests; otherwise the user's own one
+//   HEADROOM_ALLOCATOR_RECORDINGS      a folder for flight recordings, named PID-gpuN.flight
+//   HEADROOM_ALLOCATOR_BUDGETS         a folder of files through which processes share each card
+//   HEADROOM_ALLOCATOR_SHARE           what this process can always have of it, "4 GiB"
+#pragma once
+
+#include <headroom/allocator.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace headroom::torch_face {
+
+struct Settings {
+  std::optional<std::uint32_t> backend;  // HEADROOM_BACKEND_…; none: what PyTorch has loaded.
+  std::uint64_t capacity_bytes = 0;      // 0: all.
+  std::uint32_t virtual_memory = HEADROOM_VIRTUAL_MEMORY_AS_TESTED;
+  std::uint32_t planning = HEADROOM_PLANNING_BACKGROUND;
+  std::optional<std::string> self_tests;
+  std::string recordings;
+  std::string budgets;
+  std::uint64_t share_bytes = 0;
+};
+
+// The value of an environment variable; nothing if it is not set.
+using Environment = std::function<std::optional<std::string>(const char* name)>;
+
+// A variable that is set to nothing counts as not set. Fails if one makes no sense.
+Result<Settings> parse_settings(const Environment& environment);
+
+// The environment of this process.
+std::optional<std::string> read_variable(const char* name);
+
+}  // namespace headroom::torch_face

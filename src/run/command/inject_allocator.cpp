@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/command/inject_allocator.h"
+
+#include <fmt/format.h>
+
+#include "run/command/variables.h"
+
+namespace headroom::run {
+namespace {
+
+constexpr const char* library_variable = "HEADROOM_TORCH_LIBRARY";
+constexpr const char* python_path = "PYTHONPATH";
+
+}  // namespace
+
+Status inject_allocator(const InjectedFiles& files, CommandEnvironment& environment) {
+  if (files.python_site.find(':') != std::string::npos) {
+    return Error{Errc::unsupported,
+                 fmt::format("--allocator: expected a folder without a colon, found {}; PYTHONPATH "
+                             "cannot hold it",
+                             files.python_site),
+                 "install headroom elsewhere: ./dev install PREFIX"};
+  }
+  const auto had = value_of(environment.variables, python_path);
+  const bool any = had && !had->empty();
+  set(environment.variables, python_path, files.python_site + (any ? ":" + *had : ""));
+  set(environment.variables, library_variable, files.torch_library);
+  return Done{};
+}
+
+}  // namespace headroom::run

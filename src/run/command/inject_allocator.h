@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// How headroom's allocator comes into a command's PyTorch: by environment variables alone, which
+// its children have too (torchrun, accelerate launch, multiprocessing's spawn).
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "run/command/environment.h"
+
+namespace headroom::run {
+
+// What is injected, as absolute paths.
+struct InjectedFiles {
+  std::string torch_library;  // libheadroom_torch.so.
+  std::string python_site;    // The folder whose sitecustomize.py puts it into PyTorch.
+};
+
+// Puts the folder first on PYTHONPATH and names the library in HEADROOM_TORCH_LIBRARY. Fails where
+// a path has a colon, which PYTHONPATH cannot hold.
+Status inject_allocator(const InjectedFiles& files, CommandEnvironment& environment);
+
+}  // namespace headroom::run
