@@ -204,6 +204,7 @@ const Stack* GpuTables::stack(std::string_view gfx) const {
 Result<GpuTables> parse_gpu_tables(const TableTexts& texts) {
   GpuTables tables;
   HEADROOM_CHECK(parse_targets(texts.gpus, tables));
+  tables.card_names = CardNames(tables.targets);
   HEADROOM_CHECK(parse_overrides(texts.overrides, tables.targets));
   HEADROOM_CHECK(parse_devices(texts.devices, tables));
   HEADROOM_CHECK(parse_stacks(texts.stacks, tables));

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "knowledge/advisories.h"
+#include "knowledge/card_names.h"
 #include "knowledge/knobs.h"
 #include "knowledge/origin.h"
 
@@ -89,6 +90,7 @@ struct GpuTables {
   std::string current_rocm;
   std::map<std::string, std::string> sources;  // The letters that rows name as their source.
   std::map<std::string, Target> targets;       // By gfx name.
+  CardNames card_names;                        // Those of the targets.
   std::map<std::uint32_t, Device> devices;     // By PCI device id of vendor 0x1002.
   std::map<std::string, Stack> stacks;         // By gfx name.
   // Wheel indexes, each with a slash at its end: PyTorch's, below which Stack::index is, and AMD's,

@@ -12,6 +12,8 @@
 
 #include "base/text.h"
 #include "machine/acts_when_read.h"
+#include "machine/byte_source.h"
+#include "machine/clock.h"
 #include "machine/each_entry.h"
 #include "machine/os_error.h"
 
@@ -146,6 +148,32 @@ Result<Descriptor> Files::open_file(std::string_view path) const {
     return Error{Errc::invalid, fmt::format("reading {}: not a regular file", absolute(path)), ""};
   }
   return file;
+}
+
+Result<std::string> Files::read_tail(std::string_view path, std::size_t most) const {
+  HEADROOM_TRY(const Descriptor file, open_file(path));
+  HEADROOM_TRY(const FileBytes bytes, FileBytes::of(file.get()));
+  const std::uint64_t size = bytes.size();
+  const bool is_cut = size > most;
+  // One byte more than wanted tells whether the first line is whole.
+  const std::uint64_t start = is_cut ? size - most - 1 : 0;
+  std::string text(static_cast<std::size_t>(size - start), '\0');
+  HEADROOM_TRY(const std::size_t length, bytes.read_at(start, text));
+  text.resize(length);
+  if (!is_cut) return text;
+  const std::size_t end = text.find('\n');
+  return end == std::string::npos ? std::string() : text.substr(end + 1);
+}
+
+Result<std::string> Files::modified(std::string_view path) const {
+  if (!is_real()) {
+    return Error{Errc::not_this_system, absolute(path) + ": asked of a captured machine", ""};
+  }
+  struct stat status {};
+  if (::fstatat(root_.get(), relative(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    return fail({errno, ""}, "looking at", path);
+  }
+  return local_time(status.st_mtim.tv_sec);
 }
 
 Result<Descriptor> Files::open_folder(std::string_view path) const {

@@ -43,6 +43,14 @@ class Files {
   Result<std::string> read(std::string_view path, std::size_t limit = std::size_t{1} << 20U) const;
   // A regular file, open for reading, for what is too large to hold. Not added to a record.
   Result<Descriptor> open_file(std::string_view path) const;
+  // The end of a regular file, of a log for instance: at most its last `most` bytes, beginning with
+  // a whole line where something before them is left out. Fails as open_file() does. Not added to
+  // a record; derive() is for what is made of it.
+  Result<std::string> read_tail(std::string_view path, std::size_t most) const;
+  // When a file, a folder or a link (not what it leads to) was last modified, in this system's time
+  // zone: "2026-05-01T10:00:00". Fails with not_this_system of a captured machine, because copying
+  // a file may change it.
+  Result<std::string> modified(std::string_view path) const;
   // The names in a folder, sorted, without "." and "..".
   Result<std::vector<std::string>> list(std::string_view path) const;
   // The symbolic links in a folder, by name, each with what it says: of /proc/PID/fd with its

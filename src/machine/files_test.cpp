@@ -54,6 +54,44 @@ TEST_F(FilesTest, reads_lists_and_follows_links_inside_the_root) {
   EXPECT_FALSE(files.is_real());
 }
 
+TEST_F(FilesTest, the_tail_of_a_log_begins_with_a_whole_line) {
+  write(machine_ / "var/log/a.log", "first\nsecond\nthird\n");
+  const Files files = open();
+  EXPECT_EQ(*files.read_tail("/var/log/a.log", 100), "first\nsecond\nthird\n");
+  EXPECT_EQ(*files.read_tail("/var/log/a.log", 19), "first\nsecond\nthird\n");
+  EXPECT_EQ(*files.read_tail("/var/log/a.log", 13), "second\nthird\n");
+  EXPECT_EQ(*files.read_tail("/var/log/a.log", 12), "third\n");
+  EXPECT_EQ(*files.read_tail("/var/log/a.log", 3), "");
+  EXPECT_EQ(*files.read_tail("/var/log/a.log", 0), "");
+}
+
+TEST_F(FilesTest, a_huge_log_is_read_at_its_end_alone) {
+  write(machine_ / "huge.log", "");
+  constexpr std::uintmax_t size = std::uintmax_t{1} << 40U;  // Sparse.
+  fs::resize_file(machine_ / "huge.log", size);
+  std::ofstream(machine_ / "huge.log", std::ios::app) << "\nlast\n";
+  EXPECT_EQ(*open().read_tail("/huge.log", 10), "last\n");
+}
+
+TEST_F(FilesTest, what_is_no_file_has_no_tail) {
+  fs::create_directories(machine_ / "var/log/folder");
+  ASSERT_EQ(::mkfifo((machine_ / "var/log/pipe").c_str(), 0600), 0);
+  fs::create_symlink("loop", machine_ / "var/log/loop");
+  write(outside_ / "secret", "outside");
+  fs::create_symlink(outside_ / "secret", machine_ / "var/log/out");
+  for (const char* name : {"folder", "pipe", "loop", "out", "absent"}) {
+    EXPECT_FALSE(open().read_tail("/var/log/" + std::string(name), 100)) << name;
+  }
+}
+
+TEST_F(FilesTest, a_copy_does_not_say_when_a_file_was_modified) {
+  write(machine_ / "a", "a");
+  EXPECT_EQ(open().modified("/a").error().code, Errc::not_this_system);
+  const auto real = Files::open("/")->modified((machine_ / "a").string());
+  ASSERT_TRUE(real);
+  EXPECT_EQ(real->size(), 19U) << *real;
+}
+
 TEST_F(FilesTest, no_link_leads_out_of_the_root) {
   write(outside_ / "secret", "outside");
   write(machine_ / "etc/os-release", "inside");
