@@ -172,6 +172,14 @@ std::string out_of_memory_line(std::mt19937& random) {
       random() % 9, random() % 900, random() % 9);
 }
 
+// Each line is a part of a series.
+std::string memory_line(std::mt19937& random) {
+  return fmt::format(
+      "[epoch 1, batch {}] loss {}.{:04} allocated: {}.{:02} GiB reserved: {}.{:02} GiB\n",
+      random() % 100000, random() % 9, random() % 9999, random() % 20, random() % 99, random() % 20,
+      random() % 99);
+}
+
 std::string coloured_line(std::mt19937& random) {
   return "\x1b[32mINFO\x1b[0m:     \x1b[1m" + training_line(random);
 }
@@ -216,6 +224,7 @@ int main(int argc, char** argv) {
       {"service", make_log(service_line)},   {"training", make_log(training_line)},
       {"coloured", make_log(coloured_line)}, {"progress_bar", make_log(progress_row)},
       {"kernel", make_log(kernel_line)},     {"out_of_memory", make_log(out_of_memory_line)},
+      {"memory", make_log(memory_line)},
   };
   const std::vector<std::pair<std::string, const knowledge::SignatureTable*>> tables = {
       {"real", &*real}, {"made", &made}};

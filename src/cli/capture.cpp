@@ -11,14 +11,17 @@
 #include "capture/redact_recording.h"
 #include "capture/write_recording.h"
 #include "cli/commands.h"
+#include "cli/machine_changes.h"
 #include "cli/surroundings.h"
 #include "findings/diagnosis.h"
+#include "findings/recent_changes.h"
 #include "knowledge/gpu_tables.h"
 #include "machine/open_root.h"
 #include "machine/terminal.h"
 #include "machine/user.h"
 #include "probe/probe.h"
 #include "report/capture_report.h"
+#include "report/changes_report.h"
 #include "report/check_json.h"
 
 namespace headroom::cli {
@@ -37,8 +40,12 @@ struct CaptureOptions {
 Result<std::string> check_as_text(const machine::Files& files, const knowledge::GpuTables& tables,
                                   const probe::Surroundings& surroundings) {
   HEADROOM_TRY(facts::Facts facts, probe::probe(files, tables, surroundings));
+  HEADROOM_TRY(const auto packages, knowledge::load_package_table());
+  const auto history = read_history(files, packages, facts);
   facts.machine.live = false;
-  return report::to_json_text(facts, findings::diagnose({facts, tables}));
+  auto document = report::to_json(facts, findings::diagnose({facts, tables}));
+  document["changes"] = report::changes_json(findings::find_recent_changes(history, packages));
+  return report::to_text(document);
 }
 
 // "box.tar.zst" → "box-2.tar.zst".

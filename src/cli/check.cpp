@@ -11,6 +11,7 @@
 #include "cli/check_env.h"
 #include "cli/check_log.h"
 #include "cli/commands.h"
+#include "cli/machine_changes.h"
 #include "cli/surroundings.h"
 #include "deploy/service_judgement.h"
 #include "findings/diagnosis.h"
@@ -19,6 +20,7 @@
 #include "machine/terminal.h"
 #include "probe/probe.h"
 #include "probe/read_quadlets.h"
+#include "report/changes_report.h"
 #include "report/check_json.h"
 #include "report/check_text.h"
 #include "report/service_text.h"
@@ -98,12 +100,19 @@ std::vector<deploy::DescribedService> described_services(const machine::Files& f
   return services;
 }
 
+// What stands beside the diagnosis of a machine.
+struct Beside {
+  std::vector<deploy::ServiceJudgement> services;
+  findings::RecentChanges changes;
+};
+
 void print_answer(const CheckOptions& options, const facts::Facts& facts,
-                  const findings::Diagnosis& diagnosis,
-                  const std::vector<deploy::ServiceJudgement>& services, const Context& context) {
+                  const findings::Diagnosis& diagnosis, const Beside& beside,
+                  const Context& context) {
   if (options.json) {
     auto document = report::to_json(facts, diagnosis);
-    if (!services.empty()) document["services"] = report::services_json(services);
+    if (!beside.services.empty()) document["services"] = report::services_json(beside.services);
+    if (beside.changes.looked()) document["changes"] = report::changes_json(beside.changes);
     context.printer.print_json_text(report::to_text(document));
     return;
   }
@@ -111,8 +120,9 @@ void print_answer(const CheckOptions& options, const facts::Facts& facts,
   report::Detail detail = report::Detail::normal;
   if (options.quiet) detail = report::Detail::quiet;
   if (options.verbose) detail = report::Detail::verbose;
-  context.printer.print(
-      report::to_text(facts, diagnosis, detail, style, report::misfits_text(services, style)));
+  context.printer.print(report::to_text(
+      facts, diagnosis, detail, style,
+      report::misfits_text(beside.services, style) + report::changes_text(beside.changes, style)));
 }
 
 int run_check(const CheckOptions& options, const Context& context) {
@@ -146,8 +156,11 @@ int run_check(const CheckOptions& options, const Context& context) {
     return print_error(context, *error, exit_usage);
   }
   const auto diagnosis = findings::diagnose({*facts, *tables});
+  const auto packages = knowledge::load_package_table();
+  if (!packages) return could_not_look(packages.error());
   if (asks_log) {
-    const LookedAt machine{*facts, diagnosis};
+    const auto history = read_history(root->files, *packages, *facts);
+    const LookedAt machine{*facts, diagnosis, history, *packages};
     return answer_log(log, &machine, *tables, context);
   }
   if (!options.what_if.empty()) return answer_what_if(options, *facts, diagnosis, *tables, context);
@@ -155,9 +168,10 @@ int run_check(const CheckOptions& options, const Context& context) {
     return answer_env({options.env, options.json, options.quiet}, *facts, diagnosis, *tables,
                       context);
   }
-  const auto services =
-      deploy::judge_services(described_services(root->files), *facts, diagnosis, *tables);
-  print_answer(options, *facts, diagnosis, services, context);
+  const Beside beside{
+      deploy::judge_services(described_services(root->files), *facts, diagnosis, *tables),
+      findings::find_recent_changes(read_history(root->files, *packages, *facts), *packages)};
+  print_answer(options, *facts, diagnosis, beside, context);
   return findings::exit_code(diagnosis);
 }
 

@@ -13,12 +13,14 @@
 #include "cli/refuse_outputs.h"
 #include "estimate/explain.h"
 #include "findings/log_diagnosis.h"
+#include "findings/recent_changes.h"
 #include "logs/log_reader.h"
 #include "machine/clock.h"
 #include "machine/input_stream.h"
 #include "machine/interrupt.h"
 #include "machine/terminal.h"
 #include "machine/user_files.h"
+#include "report/changes_report.h"
 #include "report/check_json.h"
 #include "report/log_report.h"
 #include "run/job_file.h"
@@ -153,12 +155,52 @@ Status watch(const std::string& name, Reading& reading, const Context& context) 
   HEADROOM_TRY(const bool is_over, read_log(stream, source.name, true, reading));
   const int status = is_over ? stream.wait_for_exit() : 0;
   const bool was_ended = status > 128;  // By a signal, as ^C is one.
-  if (status == 0 || was_ended || !reading.observations.all().empty()) return Done{};
+  const auto& seen = reading.observations.all();
+  const bool told = std::any_of(seen.begin(), seen.end(), [](const logs::Observation& one) {
+    return one.signature->role != knowledge::Role::fact;
+  });
+  if (status == 0 || was_ended || told) return Done{};
   const std::string command = join(source.argv, " ");
   return Error{
       Errc::io,
       fmt::format("expected {} to go on, found that it ended with status {}", command, status),
       command};
+}
+
+// What changed on the machine before the first failure that the logs date.
+findings::RecentChanges changes_before(const Reading& reading) {
+  if (reading.machine == nullptr) return {};
+  const facts::MachineHistory& history = reading.machine->history;
+  return findings::find_recent_changes(
+      history, reading.machine->packages,
+      findings::first_failure_moment(reading.observations, history.now));
+}
+
+// What was found, to be printed.
+struct Answer {
+  const findings::Scene& scene;
+  const findings::LogDiagnosis& diagnosis;
+  const findings::RecentChanges& changes;
+};
+
+void print_answer(const LogQuestion& question, const Reading& reading, const Answer& answer,
+                  const Context& context) {
+  const auto& [scene, diagnosis, changes] = answer;
+  const report::LogExtent& extent = reading.extent;
+  const LookedAt* machine = reading.machine;
+  if (question.json) {
+    auto document = machine == nullptr
+                        ? report::to_json(diagnosis, scene, extent)
+                        : report::to_json(machine->facts, machine->diagnosis, diagnosis, extent);
+    if (changes.looked()) document["changes"] = report::changes_json(changes);
+    context.printer.print_json_text(report::to_text(document));
+    return;
+  }
+  const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
+  context.printer.print(question.quiet
+                            ? report::verdict_text(diagnosis, style)
+                            : report::to_text(diagnosis, scene, extent, style) +
+                                  report::fit(report::changes_text(changes, style), style.width));
 }
 
 }  // namespace
@@ -185,22 +227,17 @@ int answer_log(const LogQuestion& question, const LookedAt* machine,
   const report::LogExtent& extent = reading.extent;
   const findings::Scene scene = reading.scene();
   auto diagnosis = reading.diagnose(scene);
-  if (machine != nullptr) findings::join_machine(machine->diagnosis, diagnosis);
+  const findings::RecentChanges changes = changes_before(reading);
+  if (machine != nullptr) {
+    findings::join_machine(machine->diagnosis, diagnosis);
+    findings::add_last_change(changes, machine->packages, diagnosis);
+  }
   if (!question.report.empty()) {
     const auto written = machine::write_output({"--report", question.report},
                                                report::to_postmortem(diagnosis, scene, extent));
     if (!written) return print_error(context, written.error(), exit_could_not_look);
   }
-  if (question.json) {
-    context.printer.print_json_text(report::to_text(
-        machine == nullptr
-            ? report::to_json(diagnosis, scene, extent)
-            : report::to_json(machine->facts, machine->diagnosis, diagnosis, extent)));
-  } else {
-    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
-    context.printer.print(question.quiet ? report::verdict_text(diagnosis, style)
-                                         : report::to_text(diagnosis, scene, extent, style));
-  }
+  print_answer(question, reading, {scene, diagnosis, changes}, context);
   return findings::exit_code(diagnosis);
 }
 

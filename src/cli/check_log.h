@@ -8,8 +8,10 @@
 
 #include "cli/commands.h"
 #include "facts/facts.h"
+#include "facts/machine_history.h"
 #include "findings/diagnosis.h"
 #include "knowledge/gpu_tables.h"
+#include "knowledge/package_table.h"
 
 namespace headroom::cli {
 
@@ -28,6 +30,8 @@ struct LogQuestion {
 struct LookedAt {
   const facts::Facts& facts;
   const findings::Diagnosis& diagnosis;
+  const facts::MachineHistory& history;
+  const knowledge::PackageTable& packages;
 };
 
 // Prints the answer. `machine` is nullptr where the logs are not known to be this machine's.

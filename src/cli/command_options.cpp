@@ -96,12 +96,16 @@ void CommandOptions::add_to(CLI::App& command) {
       .add_flag("--keep-env", keep_env,
                 "Leave variables as they are that are known to break jobs on this machine's GPUs")
       ->group(group);
+  command
+      .add_flag("--allocator", allocator,
+                "Give its PyTorch headroom's allocator, without a change to the script")
+      ->group(group);
   add("--root", root, "A scratch root whose GPUs are looked at, for tests", "DIR");
 }
 
 std::vector<std::string> CommandOptions::names() {
-  return {"--report", "--name",  "--memory",   "--device",   "--restarts", "--back-off",
-          "--hang",   "--grace", "--settings", "--keep-env", "--root"};
+  return {"--report", "--name",  "--memory",   "--device",   "--restarts",  "--back-off",
+          "--hang",   "--grace", "--settings", "--keep-env", "--allocator", "--root"};
 }
 
 Result<supervisor::Policy> parse_policy(const CommandOptions& options) {

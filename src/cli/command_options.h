@@ -25,6 +25,7 @@ struct CommandOptions {
   std::string settings;
   std::string root = "/";
   bool keep_env = false;
+  bool allocator = false;
 
   void add_to(CLI::App& command);
   // The names of those that can only be meant for a supervised command.

@@ -21,6 +21,7 @@ struct Cause {
   std::vector<Evidence> evidence;  // Of every GPU it concerns.
   std::vector<Step> fix;
   std::vector<std::string> gpus;
+  std::vector<Evidence> against = {};  // What speaks against it; only a log shows such lines.
 };
 
 struct Diagnosis {

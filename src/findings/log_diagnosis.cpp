@@ -10,6 +10,8 @@
 #include "findings/causes/causes.h"
 #include "findings/causes/choice.h"
 #include "findings/causes/conclusions.h"
+#include "findings/causes/contradiction.h"
+#include "findings/causes/growth.h"
 #include "findings/causes/recovery.h"
 #include "findings/causes/telltale.h"
 #include "logs/describe.h"
@@ -27,7 +29,8 @@ Cause make_cause(std::string_view id, const Hypothesis& hypothesis) {
           hypothesis.reasons,
           hypothesis.evidence,
           hypothesis.fix,
-          {}};
+          {},
+          hypothesis.against};
 }
 
 void add_runner_up(std::vector<Alternative>& runners, const Alternative& alternative,
@@ -189,17 +192,33 @@ LogDiagnosis diagnose_logs(const LogSubject& subject, std::span<const CauseRule*
   add_harmless(subject, diagnosis);
   diagnosis.timeline = make_timeline(subject);
   diagnosis.failed_tensor = find_failed_tensor(subject);
+  diagnosis.growth = memory_growth(subject);
   add_remedy_of_tensor(diagnosis);
   return diagnosis;
 }
 
 namespace {
 
+bool is_standing(std::string_view cause) {
+  for (const CauseRule* rule : cause_rules()) {
+    if (rule->id == cause) return rule->is_standing;
+  }
+  return false;
+}
+
 bool brings_about(std::string_view cause, std::string_view sign) {
   for (const CauseRule* rule : cause_rules()) {
     if (rule->id == cause) return names_cause(rule->explains, sign);
   }
   return false;
+}
+
+// Whether the log leaves room for the machine's cause. A program's own mistake, which nearly any
+// fault may look like, has to hint at that cause; a wrong name in a script does not.
+bool log_allows(const LogDiagnosis& diagnosis, std::string_view found) {
+  if (!names_cause("app-bug framework-bug crash-loop", diagnosis.cause.id)) return true;
+  return std::any_of(diagnosis.runners_up.begin(), diagnosis.runners_up.end(),
+                     [&](const Alternative& one) { return one.id == found; });
 }
 
 // Whether what was measured on the machine explains what the log shows, and is the better answer.
@@ -210,6 +229,12 @@ bool machine_explains(const Cause& found, const Cause& told) {
   if (found.confidence < sure_enough) return false;
   // The log says that something failed and not why; the machine shows something that is wrong.
   if (told.id == "insufficient-evidence") return true;
+  // What the lines prove was so when they were written, whatever the machine is like now.
+  constexpr double proven_by_the_log = 0.9;
+  if (told.confidence >= proven_by_the_log) return false;
+  // What holds of a GPU whatever happens does not outweigh what did happen.
+  constexpr double sure_by_the_log = 0.8;
+  if (is_standing(found.id) && told.confidence >= sure_by_the_log) return false;
   return brings_about(found.id, told.id) && found.confidence >= told.confidence * least_share;
 }
 
@@ -244,10 +269,12 @@ void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis) {
   if (found.id == diagnosis.cause.id) {
     // The two ways to the same answer are not quite independent, so the second counts half.
     const double doubt = (1 - diagnosis.cause.confidence) * (1 - found.confidence / 2);
-    diagnosis.cause.confidence = 1 - doubt;
+    // A line of the log that speaks against the answer still does so.
+    const double most = diagnosis.cause.against.empty() ? 1 : most_in_doubt;
+    diagnosis.cause.confidence = std::min(1 - doubt, most);
     diagnosis.cause.evidence.insert(diagnosis.cause.evidence.end(), found.evidence.begin(),
                                     found.evidence.end());
-  } else if (machine_explains(found, diagnosis.cause)) {
+  } else if (log_allows(diagnosis, found.id) && machine_explains(found, diagnosis.cause)) {
     put_first(found, machine, diagnosis);
   } else {
     const double left = std::min(found.confidence, 1 - diagnosis.cause.confidence);

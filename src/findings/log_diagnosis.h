@@ -11,6 +11,7 @@
 #include "findings/causes/cause_rule.h"
 #include "findings/diagnosis.h"
 #include "findings/failed_tensor.h"
+#include "findings/memory_growth.h"
 #include "findings/timeline.h"
 
 namespace headroom::findings {
@@ -30,6 +31,7 @@ struct LogDiagnosis {
   std::vector<Evidence> harmless;  // Lines that look frightening but mean nothing.
   std::vector<Event> timeline;
   std::optional<FailedTensor> failed_tensor;  // The tensor that did not fit, if its size tells.
+  std::optional<MemoryGrowth> growth;         // What figures over steps say; nothing if too few.
 };
 
 LogDiagnosis diagnose_logs(const LogSubject& subject);

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "findings/causes/contradiction.h"
 #include "findings/causes/testing.h"
 #include "findings/log_diagnosis.h"
 
@@ -35,6 +36,11 @@ void expect_shares_of_a_whole(const LogDiagnosis& diagnosis) {
     sum += one.confidence;
   }
   EXPECT_LE(sum, 1 + 1e-9) << diagnosis.cause.id;
+}
+
+void expect_no_certainty_in_doubt(const LogDiagnosis& diagnosis) {
+  if (diagnosis.cause.against.empty()) return;
+  EXPECT_LE(diagnosis.cause.confidence, most_in_doubt) << diagnosis.cause.id;
 }
 
 TEST(MeasuredFacts, memory_that_others_hold_wins_over_a_job_that_is_said_to_be_too_big) {
@@ -71,6 +77,30 @@ TEST(MeasuredFacts, a_log_without_a_failure_stays_healthy) {
   expect_shares_of_a_whole(got);
 }
 
+TEST(MeasuredFacts, a_line_that_speaks_against_the_answer_stays_when_the_machine_agrees) {
+  auto got = diagnose(
+      "tensor([[2., 2.], [2., 2.]], device='cuda:0')\n"
+      "RuntimeError: HIP error: invalid device function\n",
+      R"({"vendor": "AMD", "gfx": "gfx1031"})");
+  ASSERT_FALSE(got.cause.against.empty()) << got.cause.id;
+  join_machine(machine_with(got.cause.id, 0.99), got);
+  EXPECT_LE(got.cause.confidence, most_in_doubt);
+  expect_shares_of_a_whole(got);
+}
+
+TEST(MeasuredFacts, a_wrong_name_in_a_script_is_not_blamed_on_held_memory) {
+  auto got = diagnose(
+      "Traceback (most recent call last):\n"
+      "  File \"train.py\", line 3, in <module>\n"
+      "    print(modle)\n"
+      "NameError: name 'modle' is not defined\n",
+      R"({"vendor": "AMD", "gfx": "gfx1100"})");
+  ASSERT_EQ(got.cause.id, "app-bug");
+  join_machine(machine_with("vram-held-by-other", 0.95), got);
+  EXPECT_EQ(got.cause.id, "app-bug");
+  expect_shares_of_a_whole(got);
+}
+
 TEST(MeasuredFacts, where_both_agree_the_others_make_room) {
   auto got = diagnose(small_request, R"({"vendor": "AMD"})");
   join_machine(machine_with(got.cause.id, 0.9), got);
@@ -101,8 +131,12 @@ TEST(Shares, they_are_parts_of_a_whole_for_any_mix_of_lines_and_machines) {
     auto got = diagnose(log, R"({"vendor": "AMD", "gfx": "gfx1100"})");
     expect_shares_of_a_whole(got);
     const double sure = static_cast<double>(random() % 100) / 100;
-    join_machine(machine_with(causes[random() % causes.size()], sure), got);
+    const bool agrees = random() % 3 == 0;
+    const std::string found(agrees ? got.cause.id : causes[random() % causes.size()]);
+    expect_no_certainty_in_doubt(got);
+    join_machine(machine_with(found, sure), got);
     expect_shares_of_a_whole(got);
+    expect_no_certainty_in_doubt(got);
     if (HasFailure()) FAIL() << log;
   }
 }

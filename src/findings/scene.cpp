@@ -78,17 +78,23 @@ void add_gpus_of(Scene& scene, const Observation& seen, const GpuTables& tables,
   }
 }
 
+// What is kept from one line of a log to the next.
+struct Readers {
+  NamesSeen names;
+  SettingReader settings;
+};
+
 // Whatever a signature's id is, these are the names of its values: gfx, gpu, device (PCI id), vram,
 // ram, rocm, torch, torch_rocm, python, kernel, distro or system, cpu, container, setting and
 // value, options.
 void add_observation(Scene& scene, const Observation& seen, const GpuTables& tables,
-                     NamesSeen& names) {
+                     Readers& readers) {
   const Source source = source_of(seen);
   const auto text = [&](std::string_view name) {
     const std::string_view value = trim(seen.value(name));
     return value.empty() ? Text() : Text(std::string(value), source);
   };
-  add_gpus_of(scene, seen, tables, names);
+  add_gpus_of(scene, seen, tables, readers.names);
   if (seen.value("gfx").empty()) take(scene.vram, amount(seen, "vram"));
   take(scene.ram, amount(seen, "ram"));
   take(scene.rocm, text("rocm"));
@@ -104,7 +110,9 @@ void add_observation(Scene& scene, const Observation& seen, const GpuTables& tab
   }
   if (seen.id() == "container-prompt") take(scene.machine.container, Text("docker", source));
   if (seen.id() == "windows-words") take(scene.machine.distribution, Text("Windows", source));
-  for (facts::Setting& setting : settings_in(seen)) scene.settings.push_back(std::move(setting));
+  for (facts::Setting& setting : readers.settings.read(seen)) {
+    scene.settings.push_back(std::move(setting));
+  }
   if (const auto options = text("options")) {
     if (options->find("BOOT_IMAGE=") != std::string::npos) take(scene.cmdline, options);
     for (const auto& option : facts::parse_modprobe(options))
@@ -112,6 +120,15 @@ void add_observation(Scene& scene, const Observation& seen, const GpuTables& tab
     for (const auto& option : facts::parse_cmdline(options))
       scene.machine.options.push_back(option);
   }
+}
+
+constexpr std::string_view told_card = "card-told";
+
+// A card that is only mentioned may be another machine's, unless nothing else names a GPU.
+void add_told_cards(Scene& scene, const logs::Observations& log, const GpuTables& tables) {
+  if (!scene.gpus.empty()) return;
+  NamesSeen names;
+  for (const Observation* seen : log.of(told_card)) add_gpus_of(scene, *seen, tables, names);
 }
 
 // Takes the VRAM of the GPU that a job would use: a discrete one before an integrated one.
@@ -179,6 +196,8 @@ void add_stated(Scene& scene, const facts::Stated& stated, const GpuTables& tabl
   }
   if (const Text env = stated.get("env")) {
     for (auto setting : facts::parse_snippet(env, facts::Scope::given)) {
+      // The words around it tell whether it was in force or only tried.
+      if (says_tried(*env)) setting.source.text = *env;
       scene.settings.push_back(std::move(setting));
     }
   }
@@ -229,39 +248,12 @@ std::string_view to_string(Vendor vendor) {
   return "none";
 }
 
-std::vector<facts::Setting> settings_in(const Observation& seen) {
-  std::vector<facts::Setting> settings;
-  const auto add = [&](const std::string& name, const std::string& value) {
-    settings.push_back(
-        {name, value, source_of(seen), facts::Scope::given, facts::Form::bare, 0, true});
-  };
-  std::string name, value;
-  re2::StringPiece rest(seen.text);
-  if (seen.id() == "ollama-settings") {
-    static const RE2 pair(R"(\b((?:HSA|HIP|ROCR|CUDA|GPU|OLLAMA)_[A-Z_]+):([\w.,-]+)(?: |\]|"|$))");
-    while (RE2::FindAndConsume(&rest, pair, &name, &value)) add(name, value);
-  } else if (!seen.value("setting").empty()) {
-    // One line may have several settings: the options of docker run.
-    const RE2 pair(seen.signature->match, RE2::Quiet);
-    const bool two = pair.ok() && pair.NumberOfCapturingGroups() == 2;
-    while (two && RE2::FindAndConsume(&rest, pair, &name, &value)) add(name, value);
-    if (settings.empty()) {
-      add(std::string(seen.value("setting")), std::string(seen.value("value")));
-    }
-  }
-  return settings;
-}
-
 std::vector<SceneGpu> gpus_of_text(std::string_view text, const GpuTables& tables) {
   std::vector<SceneGpu> gpus;
-  for (const auto& [gfx, target] : tables.targets) {
-    if (target.names.empty()) continue;
-    // The suffix after the number tells two cards with one target apart.
-    const RE2 names("((?:" + target.names + ")(?: ?(?:XTX|XT|GRE)\\b)?)", RE2::Quiet);
-    std::string name;
-    if (!RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), names, &name)) continue;
-    SceneGpu gpu{gfx, name, {}, {}, {}, {}};
-    if (target.kind != Kind::both) gpu.integrated = target.kind == Kind::integrated;
+  for (const knowledge::NamedCard& card : tables.card_names.find(text)) {
+    SceneGpu gpu{card.gfx, card.name, {}, {}, {}, {}};
+    const Kind kind = tables.target(card.gfx)->kind;
+    if (kind != Kind::both) gpu.integrated = kind == Kind::integrated;
     gpus.push_back(std::move(gpu));
   }
   return gpus;
@@ -308,12 +300,15 @@ Scene make_scene(const logs::Observations& log, const facts::Stated& stated,
                  const facts::Facts* measured, const GpuTables& tables) {
   Scene scene;
   if (measured != nullptr) add_measured(scene, *measured, tables);
-  NamesSeen names;
-  for (const Observation& seen : log.all()) add_observation(scene, seen, tables, names);
+  Readers readers;
+  for (const Observation& seen : log.all()) {
+    if (seen.id() != told_card) add_observation(scene, seen, tables, readers);
+  }
   add_agents(scene, log, tables);
   add_outputs(scene, log);
   choose_vram(scene);
   add_stated(scene, stated, tables);
+  add_told_cards(scene, log, tables);
   if (scene.machine.distribution && !scene.machine.distribution_id) {
     const Text& name = scene.machine.distribution;
     scene.machine.distribution_id = Text(distribution_id_of(*name), name.source());

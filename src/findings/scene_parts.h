@@ -2,6 +2,9 @@
 // The parts of make_scene(); nothing else uses them.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "findings/scene.h"
 
 namespace headroom::findings {
@@ -20,8 +23,22 @@ void add_agents(Scene& scene, const logs::Observations& log, const knowledge::Gp
 // bare number of bytes.
 void add_outputs(Scene& scene, const logs::Observations& log);
 
-// Returns every setting that a line shows; for ollama's start line, all that it lists.
-std::vector<facts::Setting> settings_in(const logs::Observation& seen);
+// Reads the settings that lines show. Keeps the patterns that it compiled.
+class SettingReader {
+ public:
+  SettingReader();
+  ~SettingReader();
+  SettingReader(const SettingReader&) = delete;
+  SettingReader& operator=(const SettingReader&) = delete;
+
+  // Returns every setting of a line: there may be several, as in the options of docker run and in
+  // ollama's start line.
+  std::vector<facts::Setting> read(const logs::Observation& seen);
+
+ private:
+  struct Patterns;
+  std::unique_ptr<Patterns> patterns_;
+};
 
 // Infers the vendor from what was measured, else from what was stated, else from whose software
 // writes in the log. A failure in another vendor's words outweighs an AMD chip that is merely

@@ -111,6 +111,12 @@ std::string distribution_id_of(std::string_view name) {
   return "";
 }
 
+bool says_tried(std::string_view stated) {
+  static const RE2 tried(
+      R"((?i)\b(?:tried|tries|trying|with(?: and|/| or) ?without|did(?: not|n't) help)\b)");
+  return RE2::PartialMatch(piece(stated), tried);
+}
+
 bool is_container(std::string_view stated) {
   static const RE2 none(R"((?i)^\s*(?:none|no|not|n/a|bare|native|host)\b)");
   return !RE2::PartialMatch(piece(stated), none);

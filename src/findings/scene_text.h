@@ -28,6 +28,8 @@ TorchVersion torch_in(std::string_view text);
 // os-release's ID and ID_LIKE from the name of a distribution: "Linux Mint 21.3" → "linuxmint
 // ubuntu debian". Empty if headroom does not know it.
 std::string distribution_id_of(std::string_view name);
+// Whether a person says of settings that they were only tried: "X=1 tried", "with and without X=1".
+bool says_tried(std::string_view stated);
 // False for "none", "bare metal" and the like.
 bool is_container(std::string_view stated);
 

@@ -25,6 +25,9 @@ struct Border {
   std::array<Found, 3> found{};  // By Glue.
 };
 
+// Which lines a fold may take in: a text may hold several pastes, folded alike or each by itself.
+enum class Reach { part, whole_text };
+
 // How a part of the text was folded.
 struct Fold {
   std::size_t begin = 0, end = 0;  // Lines.
@@ -67,10 +70,11 @@ class Unfolder {
   std::string continuation(std::size_t line, Glue glue, std::size_t indent) const;
   Found evidence_at(std::size_t border, Glue glue);
   std::vector<Fold> propose() const;
-  Fold make_fold(std::size_t border, Glue glue) const;
+  Fold make_fold(std::size_t border, Glue glue, Reach reach) const;
   std::size_t indent_in(const Fold& fold) const;
   bool is_cut(std::size_t line, std::size_t width) const;
   static const Found& found_for(const Fold& fold, const Border& border);
+  bool is_full(const Fold& fold, std::size_t line) const;
   bool begins_part(std::size_t line) const;
   void rate(Fold& fold) const;
 
@@ -104,7 +108,8 @@ Border Unfolder::look_at_border(std::size_t line) const {
   border.indent = indent_of(after);
   border.word = first_word_of(after);
   if (border.width + 1 + border.word < narrowest) return border;
-  border.is_possible = !second.begins_anew() && !second.has_own_beginning(first, border.depth);
+  border.is_possible = second.ends_row_of(first) ||
+                       (!second.begins_anew() && !second.has_own_beginning(first, border.depth));
   return border;
 }
 
@@ -151,7 +156,7 @@ Found Unfolder::evidence_at(std::size_t border, Glue glue) {
                       std::string_view(after).substr(has_blank ? 1 : 0));
 }
 
-Fold Unfolder::make_fold(std::size_t border, Glue glue) const {
+Fold Unfolder::make_fold(std::size_t border, Glue glue, Reach reach) const {
   const Border& here = borders_[border];
   Fold fold{border, border + 2, here.depth, here.width, glue, 0, 0};
   // At blanks the width is known only from below, by the widest line, and from above, by the first
@@ -166,9 +171,12 @@ Fold Unfolder::make_fold(std::size_t border, Glue glue) const {
     fold.width = width;
     return true;
   };
+  const auto ends_at = [&](std::size_t line) {
+    return reach == Reach::part && line < lines_.size() && lines_[line].is_apart();
+  };
   takes_in(border + 1);
-  while (fold.end < lines_.size() && takes_in(fold.end)) ++fold.end;
-  while (fold.begin > 0 && takes_in(fold.begin - 1)) --fold.begin;
+  while (fold.end < lines_.size() && !ends_at(fold.end) && takes_in(fold.end)) ++fold.end;
+  while (fold.begin > 0 && !ends_at(fold.begin) && takes_in(fold.begin - 1)) --fold.begin;
   if (glue == Glue::without_indent) fold.indent = indent_in(fold);
   if (glue == Glue::blank && here.indent > 1) fold.indent = here.indent;
   return fold;
@@ -232,12 +240,23 @@ bool Unfolder::begins_part(std::size_t line) const {
          lines_[line - 1].is_blank();
 }
 
+// Whether the line is as wide as the fold and yet nothing of it stands on the next one. A rule of a
+// table goes on in a shorter one.
+bool Unfolder::is_full(const Fold& fold, std::size_t line) const {
+  if (lines_[line].width(fold.depth) != fold.width) return false;
+  const std::string_view before = lines_[line].text();
+  const std::string_view after = lines_[line + 1].body(fold.depth);
+  const bool is_rule = !after.empty() && before.back() == after.front() &&
+                       std::string_view("=-*_").find(after.front()) != std::string_view::npos;
+  return !is_rule || lines_[line + 1].width(fold.depth) >= fold.width;
+}
+
 void Unfolder::rate(Fold& fold) const {
   int tight = 0, loose = 0, typed = 0, joined = 0, against = 0, without_prefix = 0, unexplained = 0;
   for (std::size_t line = fold.begin; line + 1 < fold.end; ++line) {
     const Border& border = borders_[line];
     if (!joins(fold, line)) {
-      against += lines_[line].width(fold.depth) == fold.width ? 1 : 0;
+      against += is_full(fold, line) ? 1 : 0;
       unexplained += fold.indent > 0 && border.is_possible && border.indent == fold.indent ? 1 : 0;
       continue;
     }
@@ -265,13 +284,15 @@ std::vector<Fold> Unfolder::propose() const {
   std::vector<Fold> folds;
   std::set<std::array<std::size_t, 5>> known;
   const auto add = [&](std::size_t border, Glue glue) {
-    if (folds.size() == most_folds) return;
-    Fold fold = make_fold(border, glue);
-    const auto name = static_cast<std::size_t>(glue);
-    if (!known.insert({fold.begin, fold.end, fold.depth, fold.width, name}).second) return;
-    rate(fold);
-    constexpr int enough = 3;
-    if (fold.score >= enough) folds.push_back(fold);
+    for (const Reach reach : {Reach::whole_text, Reach::part}) {
+      if (folds.size() == most_folds) return;
+      Fold fold = make_fold(border, glue, reach);
+      const auto name = static_cast<std::size_t>(glue);
+      if (!known.insert({fold.begin, fold.end, fold.depth, fold.width, name}).second) continue;
+      rate(fold);
+      constexpr int enough = 3;
+      if (fold.score >= enough) folds.push_back(fold);
+    }
   };
   for (std::size_t line = 0; line < borders_.size(); ++line) {
     const auto& [nothing, without_indent, blank] = borders_[line].found;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "logs/memory_series.h"
+
 namespace headroom::logs {
 namespace {
 
@@ -15,6 +17,10 @@ bool has(const std::vector<int>& places, int place) {
 std::vector<int> FoldEvidence::find(std::string_view text) {
   std::vector<int> places;
   matcher_.match(text, places, scratch_);
+  // Any label and any number behind it make one, so that two lines that were never one do as well.
+  std::erase_if(places, [this](int place) {
+    return matcher_.table().rows[static_cast<std::size_t>(place)].id.starts_with(memory_figures_id);
+  });
   return places;
 }
 
@@ -22,6 +28,13 @@ std::size_t FoldEvidence::count_values(int place, std::string_view text) const {
   const auto match = matcher_.extract(place, text);
   return static_cast<std::size_t>(std::count_if(match.values.begin(), match.values.end(),
                                                 [](auto& value) { return !value.second.empty(); }));
+}
+
+// What begins the second piece is the rest of something longer: of "1|9866/20464 MB" the figures.
+bool FoldEvidence::begins_earlier(int place, std::string_view joined,
+                                  std::string_view after) const {
+  if (matcher_.extract(place, after).begin > 0) return false;
+  return matcher_.extract(place, joined).begin + after.size() < joined.size();
 }
 
 Found FoldEvidence::of(std::string_view before, std::string_view glue, std::string_view after) {
@@ -53,7 +66,11 @@ Found FoldEvidence::of(std::string_view before, std::string_view glue, std::stri
     if (values == 0) continue;
     const std::size_t without = std::max(has(in_before, place) ? count_values(place, before) : 0,
                                          has(in_after, place) ? count_values(place, after) : 0);
-    if (values <= without) continue;
+    if (values <= without) {
+      const bool is_of_after = has(in_after, place) && !has(in_before, place);
+      if (is_of_after && begins_earlier(place, joined, after)) add(true);
+      continue;
+    }
     add(is_in_apart && count_values(place, apart) >= values);
   }
   return found;

@@ -35,6 +35,7 @@ class FoldEvidence {
   std::vector<int> find(std::string_view text);
   // How many values a signature tells; of those that were found.
   std::size_t count_values(int place, std::string_view text) const;
+  bool begins_earlier(int place, std::string_view joined, std::string_view after) const;
 
   const Matcher& matcher_;
   Matcher::Scratch scratch_;

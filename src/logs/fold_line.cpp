@@ -27,6 +27,10 @@ char mark_of(std::string_view text) {
   return found == groups.end() ? '\0' : (*found)[0];
 }
 
+std::string_view without_blanks(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(blanks) + 1);
+}
+
 }  // namespace
 
 std::size_t indent_of(std::string_view text) {
@@ -68,7 +72,8 @@ std::string_view FoldLine::body(std::size_t depth) const {
 
 bool FoldLine::is_typed() const {
   static const RE2 prompt(
-      R"(^(?:[$#] |>>>|\(\w[\w.-]*\) ?(?:[$#] |[\w.-]+@)|\[?[\w.-]+@[\w.-]+[:~ ][^$#]{0,60}[$#](?: |$)|PS [A-Z]:))");
+      R"(^(?:(?:> ?)+|\s{0,8}\d{1,6}(?::|\t| ?\|) ?)?)"
+      R"((?:[$#] |>>>|\(\w[\w.-]*\) ?(?:[$#] |[\w.-]+@)|\[?[\w.-]+@[\w.-]+[:~ ][^$#]{0,60}[$#](?: |$)|PS [A-Z]:))");
   const std::string_view rest = body(depth());
   return RE2::PartialMatch(re2::StringPiece(rest.data(), rest.size()), prompt);
 }
@@ -91,11 +96,20 @@ std::size_t FoldLine::common_depth(const FoldLine& other) const {
   return static_cast<std::size_t>(here - prefixes_.begin());
 }
 
+bool FoldLine::ends_row_of(const FoldLine& before) const {
+  return before.text_.starts_with('|') && !before.text_.ends_with('|') && text_.ends_with('|') &&
+         !text_.starts_with('|');
+}
+
 bool FoldLine::has_own_beginning(const FoldLine& before, std::size_t depth) const {
   const auto own = prefixes_.begin() + static_cast<std::ptrdiff_t>(depth);
-  if (std::any_of(own, prefixes_.end(), [](const Prefix& one) { return one.is_certain; })) {
-    return true;
-  }
+  // In what was typed a bar behind a name is a pipe, not docker compose's mark.
+  const bool is_typed = before.is_typed();
+  const auto is_pipe = [&](const Prefix& one) {
+    return is_typed && without_blanks(text_.substr(0, one.end)).ends_with('|');
+  };
+  const auto stands_for_itself = [&](const Prefix& one) { return one.is_certain && !is_pipe(one); };
+  if (std::any_of(own, prefixes_.end(), stands_for_itself)) return true;
   const char mark = mark_of(text_);
   return mark != '\0' && mark == mark_of(before.text_);
 }

@@ -42,6 +42,9 @@ class FoldLine {
   // Nor behind a prefix of its own, or a mark that `before` has, too, which has `depth` prefixes in
   // common with it.
   bool has_own_beginning(const FoldLine& before, std::size_t depth) const;
+  // It does continue here if it is the end of a table's row, although "MB  |" reads like the name
+  // of a service.
+  bool ends_row_of(const FoldLine& before) const;
 
  private:
   std::string_view text_;

@@ -18,6 +18,10 @@ constexpr std::size_t longest_head = 200;
 // Longer lines are looked at at once: to keep one for each signature would take too much memory.
 constexpr std::size_t longest_put_off = 4096;
 
+// So many rows with figures of memory are all read; then one in seven, and then one in 61.
+constexpr std::uint64_t read_all_rows = 4096;
+constexpr std::uint64_t read_many_rows = 65536;
+
 // Long lines are cut around what matched.
 std::string cut(std::string_view text, std::size_t match) {
   if (text.size() <= longest_text) return to_shown(text, 3 * longest_text);
@@ -183,9 +187,11 @@ void LogReader::look_at_end(std::string_view part) {
   if (is_typed_) {
     waiting_.clear();  // What is typed ends the output of what was typed before.
   } else if (!waiting_.empty()) {
-    const std::string shown = to_shown(last_row(part), longest_output);
+    const std::string_view row = last_row(part);
+    const std::string shown = to_shown(row, longest_output);
     for (Waiting& one : waiting_) {
-      observations_.add_output(one.place, shown);
+      observations_.add_output(
+          one.place, one.has_prefix ? to_shown(parse_prefix(row).body, longest_output) : shown);
       --one.left;
     }
     std::erase_if(waiting_, [](const Waiting& one) { return one.left <= 0; });
@@ -227,6 +233,10 @@ void LogReader::look_at(std::string_view row) {
     if (std::find(seen_.begin(), seen_.end(), place) != seen_.end()) continue;
     seen_.push_back(place);
     const knowledge::Signature& signature = matcher_.table().rows[static_cast<std::size_t>(place)];
+    if (signature.id.starts_with(memory_figures_id)) {
+      keep_figures(row);
+      continue;
+    }
     if (signature.role == knowledge::Role::command) is_typed_ = true;
     Kind& kind = kinds_[static_cast<std::size_t>(place)];
     if (!kind.is_enough) kind.is_enough = observations_.has_enough_of(signature);
@@ -241,6 +251,23 @@ void LogReader::look_at(std::string_view row) {
       keep(place, row, head_, ended_ + 1);
     }
   }
+}
+
+void LogReader::keep_figures(std::string_view row) {
+  // A series keeps few points, and to read a line's figures costs much more than to find it. The
+  // shares are primes, so that ranks that write in turns are all read.
+  ++figure_rows_;
+  const std::uint64_t share = figure_rows_ <= read_all_rows    ? 1
+                              : figure_rows_ <= read_many_rows ? 7
+                                                               : 61;
+  if (figure_rows_ % share != 0) return;
+  const Line line = parse_prefix(row.substr(0, longest_text));
+  const Line first = line.origin.empty() && !head_.empty() ? parse_prefix(head_) : line;
+  // What the kernel says of memory is about pieces of it, not about a job's work. It counts seconds
+  // since the start; others write a date or a clock.
+  const bool is_uptime = !line.time.empty() && line.time.find_first_of(":-") == std::string::npos;
+  if (first.origin == "kernel" || is_uptime) return;
+  observations_.memory().add({log_, name_, first.origin, ended_ + 1}, row);
 }
 
 void LogReader::keep(int place, std::string_view row, std::string_view head, std::uint64_t number) {
@@ -267,7 +294,7 @@ void LogReader::keep(int place, std::string_view row, std::string_view head, std
   const auto is_replaced = [at](const Waiting& one) { return one.place == at; };
   std::erase_if(waiting_, is_replaced);
   std::erase_if(begun_, is_replaced);
-  begun_.push_back({at, signature.output});
+  begun_.push_back({at, signature.output, prefix > 0});
 }
 
 void LogReader::flush() {

@@ -66,12 +66,14 @@ class LogReader {
   void look_at_end(std::string_view part);
   void look_at_rows(std::string_view text);
   void look_at(std::string_view row);
+  void keep_figures(std::string_view row);
   void keep(int place, std::string_view row, std::string_view head, std::uint64_t number);
 
   const Matcher& matcher_;
   Observations& observations_;
   std::uint64_t log_;
   std::string name_;
+  std::uint64_t figure_rows_ = 0;  // Rows with figures of memory.
   Decoder decoder_;
   std::string held_;  // Text that may have been pasted.
   bool may_be_pasted_ = true;
@@ -88,8 +90,9 @@ class LogReader {
   Matcher::Scratch scratch_;
   std::vector<std::size_t> candidates_;
   struct Waiting {
-    std::size_t place = 0;  // In the observations.
-    int left = 0;           // So many lines behind it still belong to it.
+    std::size_t place = 0;    // In the observations.
+    int left = 0;             // So many lines behind it still belong to it.
+    bool has_prefix = false;  // As have those lines then, which is no part of what was printed.
   };
   std::vector<Waiting> waiting_;  // Begun by earlier lines.
   std::vector<Waiting> begun_;    // Begun by this line.

@@ -8,11 +8,23 @@ namespace headroom::logs {
 
 using knowledge::Role;
 
+namespace {
+
+// Whether it is the name with a number: "gfx_1", the same value in another wording.
+bool is_wording_of(std::string_view key, std::string_view name) {
+  return key.size() == name.size() + 2 && key.starts_with(name) && key[name.size()] == '_' &&
+         std::isdigit(static_cast<unsigned char>(key.back())) != 0;
+}
+
+}  // namespace
+
 std::string_view Observation::value(std::string_view name) const {
+  std::string_view other_wording;
   for (const auto& [key, found] : values) {
-    if (key == name) return found;
+    if (key == name && !found.empty()) return found;
+    if (other_wording.empty() && is_wording_of(key, name)) other_wording = found;
   }
-  return {};
+  return other_wording;
 }
 
 std::optional<Bytes> Observation::bytes(std::string_view name) const {

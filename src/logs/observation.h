@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "knowledge/signatures.h"
+#include "logs/memory_series.h"
 
 namespace headroom::logs {
 
@@ -31,7 +32,7 @@ struct Observation {
   std::vector<std::string> output;  // The lines behind it, of a signature that asks for them.
 
   const std::string& id() const { return signature->id; }
-  // "" if there is none.
+  // "" if there is none. An expression with several wordings may have the value as "gfx_1" too.
   std::string_view value(std::string_view name) const;
   // A value as an amount: "6.64 GiB", "24034.60 MiB", "16221474816". Nothing if it is none.
   std::optional<Bytes> bytes(std::string_view name) const;
@@ -79,6 +80,10 @@ class Observations {
   }
   const Observation* first_with(knowledge::Role role) const;
 
+  // Figures of memory over the work done.
+  MemoryLog& memory() { return memory_; }
+  const MemoryLog& memory() const { return memory_; }
+
  private:
   struct Kind {
     std::uint64_t count = 0;
@@ -90,6 +95,7 @@ class Observations {
   std::size_t bytes_ = 0;  // Of texts and values; only what was added.
   std::vector<Observation> all_;
   std::map<std::string, Kind, std::less<>> kinds_;
+  MemoryLog memory_;
 };
 
 }  // namespace headroom::logs

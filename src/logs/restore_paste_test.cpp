@@ -12,7 +12,10 @@
 namespace headroom::logs {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 const Matcher& matcher() {
   static const knowledge::SignatureTable table = *knowledge::load_signatures();
@@ -129,12 +132,29 @@ TEST(RestorePaste, panes_that_stand_side_by_side_are_read_one_by_one) {
   EXPECT_EQ(lines[0], left[0] + left[1]);
 }
 
+TEST(RestorePaste, a_block_of_a_page_was_folded_by_itself) {
+  EXPECT_THAT(
+      restored("### The memory of an integrated GPU\n\nThis GPU shares the memory of the system, "
+               "and when the runtime asks for memory for its first model it says:\n\n```\n"
+               "Memory critical error by agent node-0 (Agent handle: 0x7fc7f1d9a5e0)\n"
+               "on address 0x7fc846a02000. Reason: Memory in use.\n```\n\n"),
+      Contains(AllOf(HasSubstr("agent node-0"), HasSubstr("Reason: Memory in use."))));
+}
+
 TEST(RestorePaste, nothing_is_joined_across_what_was_left_out) {
   EXPECT_THAT(
       restored("```\nggml: allocating 5030.00 MiB on device 0: cuda\n[...]\nMalloc failed: out of "
                "memory\n```\n"),
       ElementsAre("ggml: allocating 5030.00 MiB on device 0: cuda", "[...]",
                   "Malloc failed: out of memory"));
+}
+
+TEST(RestorePaste, a_pipe_is_no_mark_of_docker_compose) {
+  EXPECT_THAT(
+      restored("$ grep -E \"upgraded (rocm-core|hip-runtime)\" /var/log/pacman\n.log | tail -1\n"
+               "[2025-08-27T09:11:52-0700] [ALPM] upgraded rocm-core (6.4.1-\n1 -> 6.4.3-1)\n"),
+      ElementsAre("$ grep -E \"upgraded (rocm-core|hip-runtime)\" /var/log/pacman.log | tail -1",
+                  "[2025-08-27T09:11:52-0700] [ALPM] upgraded rocm-core (6.4.1-1 -> 6.4.3-1)"));
 }
 
 TEST(RestorePaste, a_command_and_what_it_printed_stay_apart) {

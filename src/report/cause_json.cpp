@@ -34,6 +34,7 @@ Ordered cause_json(const findings::Cause& cause) {
           {"confidence", rounded(cause.confidence)},
           {"reasons", cause.reasons},
           {"evidence", evidence_json(cause.evidence)},
+          {"against", evidence_json(cause.against)},
           {"fix", findings::texts_of(cause.fix)}};
 }
 

@@ -69,6 +69,9 @@ std::string cause_text(const findings::Cause& cause,
   if (!cause.evidence.empty()) {
     text += "  " + style.bold("Evidence") + "\n" + evidence_text(cause.evidence, style);
   }
+  if (!cause.against.empty()) {
+    text += "  " + style.bold("Against it") + "\n" + evidence_text(cause.against, style);
+  }
   for (const findings::Alternative& other : runners_up) {
     const std::string tell =
         other.would_tell.empty() ? "" : "; to tell: " + printable(other.would_tell);

@@ -73,7 +73,7 @@ std::string nothing_text(const Explanation& explanation) {
 }
 
 std::string removal_text(const std::vector<TensorMatch>& matches, std::size_t width) {
-  std::string text = "\nWhat makes it smaller, or spares it:\n";
+  std::string text = "\nWhat makes it smaller, or avoids it:\n";
   int number = 1;
   for (const std::string& step : matches.front().removed_by)
     text += fold(step, fmt::format("  {}. ", number++), width);

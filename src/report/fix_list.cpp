@@ -43,21 +43,28 @@ std::string entry_text(const plan::Fix& fix, const Style& style) {
   return text + command + "\n" + style.dim(fold(options, "      ", style.width)) + "\n";
 }
 
-// What check found and no command of this list mends by itself, with the reason or the way.
-std::string found_text(const std::vector<ListedFix>& fixes, const Style& style) {
+// What check found besides, that has a command of its own.
+std::string found_too_text(const std::vector<ListedFix>& fixes, const Style& style) {
   std::string text;
   for (const ListedFix& listed : fixes) {
-    if (!listed.outlook.found || listed.outlook.standing == Standing::needed) continue;
-    const std::string head = fmt::format("  {}: ", listed.fix->id);
-    if (!listed.outlook.error) {
-      text += fmt::format("{}{}\n", head, keep_whole(command_of(*listed.fix)));
-      continue;
-    }
-    std::string why = listed.outlook.error->message;
+    const plan::Outlook& outlook = listed.outlook;
+    if (!outlook.found || outlook.standing == Standing::needed || outlook.error) continue;
+    text += fmt::format("  {}: {}\n", listed.fix->id, keep_whole(command_of(*listed.fix)));
+  }
+  return text.empty() ? "" : style.bold("Found here too") + "\n" + text + "\n";
+}
+
+// What check found and no command of this list mends by itself, with the reason and the way.
+std::string unmended_text(const std::vector<ListedFix>& fixes, const Style& style) {
+  std::string text;
+  for (const ListedFix& listed : fixes) {
+    const plan::Outlook& outlook = listed.outlook;
+    if (!outlook.found || outlook.standing == Standing::needed || !outlook.error) continue;
+    std::string why = outlook.error->message;
     const std::string own = fmt::format("{}: ", listed.fix->id);
     if (why.starts_with(own)) why.erase(0, own.size());
-    text += fold(printable(why), head, style.width);
-    const std::string& next = listed.outlook.error->next;
+    text += fold(printable(why), fmt::format("  {}: ", listed.fix->id), style.width);
+    const std::string& next = outlook.error->next;
     if (!next.empty() && !next.starts_with("headroom fix   ")) {
       text += fold(printable(next), "      -> ", style.width);
     }
@@ -124,7 +131,8 @@ std::string fixes_to_text(const std::vector<ListedFix>& fixes, const findings::D
   const auto needed = of_standing(fixes, Standing::needed);
   std::string text = heading(needed, diagnosis, style);
   for (const plan::Fix* fix : needed) text += entry_text(*fix, style);
-  text += found_text(fixes, style);
+  text += found_too_text(fixes, style);
+  text += unmended_text(fixes, style);
   text += names_text("Can be changed, though nothing is wrong",
                      not_found(fixes, Standing::possible), style);
   text += names_text("Says what to do by hand", not_found(fixes, Standing::by_hand), style);

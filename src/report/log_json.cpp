@@ -58,6 +58,29 @@ Ordered write_tensor(const findings::LogDiagnosis& diagnosis) {
   return {{"size", diagnosis.failed_tensor->size}, {"matches", std::move(matches)}};
 }
 
+Ordered write_growth(const findings::LogDiagnosis& diagnosis) {
+  if (!diagnosis.growth) return nullptr;
+  const findings::MemoryGrowth& growth = *diagnosis.growth;
+  const bool grows = growth.is_growing();
+  return {{"kind", to_string(growth.kind)},
+          {"confidence", growth.sure},
+          {"memory", to_string(growth.memory)},
+          {"label", growth.label},
+          {"device", text(growth.device)},
+          {"unit", growth.unit},
+          {"from", growth.from},
+          {"to", growth.to},
+          {"count", growth.count},
+          {"first_bytes", growth.first.value},
+          {"last_bytes", growth.last.value},
+          {"highest_bytes", growth.highest.value},
+          {"bytes_per_step", grows ? Ordered(growth.bytes_per_step) : Ordered(nullptr)},
+          {"capacity_bytes", growth.capacity ? Ordered(growth.capacity->value) : Ordered(nullptr)},
+          {"reaches_at", growth.reaches_at ? Ordered(*growth.reaches_at) : Ordered(nullptr)},
+          {"says", describe(growth)},
+          {"evidence", evidence_json({growth.first_line, growth.last_line})}};
+}
+
 // What every document with logs in it says of them.
 void add_answer(const findings::LogDiagnosis& diagnosis, const LogExtent& extent,
                 Ordered& document) {
@@ -75,6 +98,7 @@ void add_answer(const findings::LogDiagnosis& diagnosis, const LogExtent& extent
     document["timeline"].push_back(write_event(event));
   }
   document["failed_tensor"] = write_tensor(diagnosis);
+  document["growth"] = write_growth(diagnosis);
   document["log"] = {{"names", extent.names}, {"lines", extent.lines}, {"bytes", extent.bytes}};
 }
 

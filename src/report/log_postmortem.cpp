@@ -67,6 +67,9 @@ std::string root_cause(const LogDiagnosis& diagnosis) {
                           markdown_cell(one.tensor), one.formula, one.dtype);
     }
   }
+  if (diagnosis.growth && diagnosis.growth->is_growing()) {
+    text += "\n" + markdown_cell(describe(*diagnosis.growth)) + "\n";
+  }
   text += "\n## Evidence\n\n";
   text += markdown_evidence(diagnosis.cause.evidence);
   if (!diagnosis.runners_up.empty()) {

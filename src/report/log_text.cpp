@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "report/cause_text.h"
 #include "report/log_report.h"
@@ -43,6 +45,18 @@ std::string tensor_text(const LogDiagnosis& diagnosis, const Style& style) {
     text += fold(printable(remedy), "  -> ", style.width);
   }
   return text;
+}
+
+// What grows although it is no reason of the cause.
+std::string growth_text(const LogDiagnosis& diagnosis, const Style& style) {
+  if (!diagnosis.growth || !diagnosis.growth->is_growing()) return "";
+  const findings::MemoryGrowth& growth = *diagnosis.growth;
+  const auto& reasons = diagnosis.cause.reasons;
+  if (std::find(reasons.begin(), reasons.end(), describe(growth)) != reasons.end()) return "";
+  const std::string place = fmt::format(" ({} to line {}; {} figures)", place_of(growth.first_line),
+                                        growth.last_line.line, growth.count);
+  return "\n" + style.bold("Memory that grows") + "\n" +
+         fold(printable(describe(growth)) + place, "  ", style.width);
 }
 
 std::string timeline_text(const LogDiagnosis& diagnosis, const LogExtent& extent,
@@ -124,6 +138,7 @@ std::string to_text(const LogDiagnosis& diagnosis, const Scene& scene, const Log
   text += cause_text(cause, diagnosis.runners_up, style);
   text += consequences_text(diagnosis, style);
   text += tensor_text(diagnosis, style);
+  text += growth_text(diagnosis, style);
   text += timeline_text(diagnosis, extent, style);
   text += harmless_text(diagnosis, style);
   text += "\n" + style.bold("What to do") + "\n" + steps_text(cause.fix, style);

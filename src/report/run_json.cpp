@@ -70,6 +70,7 @@ class Writer {
     shown.fix = cause.fix;
     Ordered object = cause_json(shown);
     object.erase("reasons");
+    object.erase("against");
     return object;
   }
 

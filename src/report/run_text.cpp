@@ -161,6 +161,8 @@ bool has_stuck(const RunReport& report) {
 std::string next_line(const RunReport& report, const RunWords& words) {
   const Attempt& last = last_of(report);
   if (has_stuck(report)) return "next: headroom reclaim";
+  if (last.cause && last.cause->id == "fragmentation" && !words.has_allocator)
+    return "next: headroom run --allocator -- " + words.command;
   if (last.out_of_memory && report.next_change && words.takes_settings)
     return fmt::format("next: headroom run {} -- {}", settings_option(*report.next_change),
                        words.command);

@@ -16,6 +16,7 @@ struct RunWords {
   std::string command;          // As it was typed behind "--", to be typed again.
   std::optional<Bytes> memory;  // The limit.
   bool takes_settings = false;  // A smaller micro changes the command.
+  bool has_allocator = false;   // It runs on headroom's allocator.
 };
 
 // "supervising train.py; its memory is limited to 8.00 GiB by a control group (version 2)".

@@ -145,7 +145,15 @@ std::string answer(const SnapshotFacts& facts, const TraceFacts& trace,
   std::string text = "\nWould this job have got past it?\n";
   for (const ReplayRow& row : rows) text += outcome(*facts.oom, trace, row);
   text += "What it would have asked for after that is not in the snapshot.\n";
-  return fold_lines(text, width);
+  const bool helps = std::any_of(rows.begin(), rows.end(), [](const ReplayRow& row) {
+    return row.result.completed && row.policy.starts_with("headroom");
+  });
+  text = fold_lines(text, width);
+  if (!helps) return text;
+  return text + "\n" +
+         next_line("headroom run --allocator -- CMD",
+                   "(the same program on headroom's allocator, without a change)",
+                   Style{false, width});
 }
 
 }  // namespace headroom::report

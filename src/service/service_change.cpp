@@ -59,6 +59,17 @@ std::string id_time_of(std::int64_t seconds) {
                      rest / 60 % 60, rest % 60);
 }
 
+// The file that is to take the other one's place.
+Result<std::string> read_replacement(const std::string& path, const std::string& file) {
+  auto text = machine::read_file(path, longest_file);
+  if (text) return text;
+  Error error = std::move(text).error().in(fmt::format("expected what is to replace {}", file));
+  if (error.next.empty()) {
+    error.next = fmt::format("write the new configuration into {}; nothing was changed", path);
+  }
+  return error;
+}
+
 }  // namespace
 
 Result<plan::Change> read_change(const deploy::ServiceSpec& spec, const std::string& folder,
@@ -73,8 +84,7 @@ Result<plan::Change> read_change(const deploy::ServiceSpec& spec, const std::str
     input.path = absolute(folder, file);
     HEADROOM_TRY(input.before, read_before(input.path, captured));
     if (change.with) {
-      HEADROOM_TRY(input.replacement,
-                   machine::read_file(absolute(folder, *change.with), longest_file));
+      HEADROOM_TRY(input.replacement, read_replacement(absolute(folder, *change.with), file));
     }
     inputs.push_back(std::move(input));
   }

@@ -22,6 +22,19 @@ const Observation* gpu_not_seen(const LogSubject& subject) {
   return subject.log.first_of({"no-gpu-seen", "rocminfo-failed"});
 }
 
+const Observation* torch_sees_none(const LogSubject& subject) {
+  if (const auto* said = subject.log.first("torch-sees-no-gpu")) return said;
+  for (const Observation* asked : subject.log.of("availability-asked")) {
+    if (asked->text.find("is_available") == std::string::npos) continue;
+    for (const std::string& line : asked->output) {
+      const std::string_view answer = trim(line);
+      if (answer == "False" || answer == ">>> False") return asked;
+      if (!answer.empty() && !answer.starts_with("```")) break;
+    }
+  }
+  return nullptr;
+}
+
 std::string container_engine(const Scene& scene) {
   if (!scene.machine.container) return "";
   const std::string said = to_lower(*scene.machine.container);

@@ -14,6 +14,10 @@ namespace headroom::findings {
 // if there is none.
 const logs::Observation* gpu_not_seen(const LogSubject& subject);
 
+// Returns the line in which PyTorch says that it sees no GPU, also if that is the answer below the
+// question, or nullptr.
+const logs::Observation* torch_sees_none(const LogSubject& subject);
+
 // Which container engine, by the name of its command ("kubernetes", "podman"), or "container" if
 // only that is known. Empty outside of containers.
 std::string container_engine(const Scene& scene);

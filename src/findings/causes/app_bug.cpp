@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // app-bug: a plain Python error that has nothing to do with GPUs, drivers or libraries: a name that
-// does not exist, a wrong argument, shapes that do not fit, a missing file. The innermost frame
+// does not exist, a wrong argument, shapes that do not fit, a missing file; or a leak, which
+// growth.h tells from a job that is too big. The innermost frame
 // tells whose code raised it. Never more than likely: the same exception may follow from something
 // that failed before.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "base/text.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/growth.h"
 #include "findings/causes/program_flow.h"
 #include "findings/causes/raised_in.h"
 
@@ -37,8 +40,18 @@ double weigh(std::string_view type, CodeOwner owner) {
   return 0;
 }
 
+// Whether a public name is asked for that a module does not have. The name is the program's, even
+// if it is "rocm". Names that begin with "_" come and go with a build's parts.
+bool names_public_attribute(const Observation& error) {
+  static const RE2 absent(R"(module '[a-z][\w.]*' has no attribute '([A-Za-z]\w*)')");
+  static const RE2 of_a_part(R"(module '[\w.]*\._)");
+  return error.value("type") == "AttributeError" && RE2::PartialMatch(error.text, absent) &&
+         !RE2::PartialMatch(error.text, of_a_part);
+}
+
 // Frameworks also use these types of exception to report on memory and devices.
 bool speaks_of_the_gpu(const Observation& error) {
+  if (names_public_attribute(error)) return false;
   const std::string_view told = error.value("message");
   const std::string message = to_lower(told.empty() ? error.text : told);
   for (const std::string_view word :
@@ -46,6 +59,17 @@ bool speaks_of_the_gpu(const Observation& error) {
     if (message.find(word) != std::string::npos) return true;
   }
   return false;
+}
+
+// Finds an import of a name from a package that has no part in the GPU's software.
+const Observation* name_of_plain_package(const logs::Observations& log) {
+  static const RE2 plain(
+      R"((?:transformers|diffusers|peft|accelerate|datasets|tokenizers|huggingface_hub|gradio|pydantic|numpy|scipy|PIL|cv2|typing_extensions|jinja2|fastapi|starlette|trl|timm|omegaconf|k_diffusion|basicsr)(?:\.[\w.]+)?)");
+  for (const Observation* one : log.of("import-name-missing")) {
+    const std::string_view module = one->value("module");
+    if (RE2::FullMatch({module.data(), module.size()}, plain)) return one;
+  }
+  return nullptr;
 }
 
 struct Slip {
@@ -82,6 +106,14 @@ Slip find_slip(const LogSubject& subject) {
   }
   take(best, subject.log.first("model-not-found"), 0.75,
        "A model's file is not where the program looks for it");
+  take(best, subject.log.first("model-file-broken"), 0.6,
+       "A model's file is damaged, or of a kind that the program does not know");
+  take(best, subject.log.first("address-in-use"), 0.6,
+       "The port is taken: another server, or an earlier run of this one, listens there");
+  take(best, name_of_plain_package(subject.log), 0.5,
+       "Two Python packages do not fit each other: a name is not where it is looked for");
+  take(best, lookup_cut_off(subject.log), 0.55,
+       "The program asks a library for a name that it does not have");
   for (const Observation* seen : subject.log.of("module-missing")) {
     take(best, seen, 0.3, fmt::format("A module is not found: {}", seen->value("module")));
   }
@@ -90,7 +122,8 @@ Slip find_slip(const LogSubject& subject) {
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const Slip slip = find_slip(subject);
-  if (slip.seen == nullptr) return std::nullopt;
+  auto leak = find_leak(subject);
+  if (slip.seen == nullptr || (leak && leak->confidence >= slip.confidence)) return leak;
   Hypothesis bug;
   bug.confidence = slip.confidence;
   if (follows_another_failure(subject.log, *slip.seen)) bug.confidence *= 0.6;
@@ -116,9 +149,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule app_bug_cause = {
     .id = "app-bug",
-    .meaning = "The user's program raises a plain Python error.",
+    .meaning = "The user's program raises a plain Python error, or keeps memory of each step.",
     .why = "The GPU's software is not at fault; changing it costs time and helps nothing.",
-    .fix = "Read the traceback's last lines and mend the program.",
+    .fix =
+        "Read the traceback's last lines and mend the program; where memory grows with each step, "
+        "look for what outlives a step.",
     .explains = "",
     .find = find,
 };

@@ -49,6 +49,9 @@ void read_projection(const logs::Observations& log, ApuPool& pool) {
 // Whether llama.cpp planned with as much free memory as the carve-out has, although GTT is larger.
 bool plans_with_carve_out(const ApuPool& pool, const DeviceMemory& memory) {
   if (!memory.job_free || memory.job_free->seen->id() != "llama-fit") return false;
+  if (!pool.carve_out && pool.gttsize) {
+    return part_of(*pool.gttsize, memory.job_free->amount) > 3;
+  }
   if (!pool.carve_out || !memory.gtt_total) return false;
   const double part = part_of(memory.job_free->amount, *pool.carve_out);
   return part > 0.5 && part < 1.1 && part_of(memory.gtt_total->amount, *pool.carve_out) > 1.5;
@@ -110,7 +113,8 @@ void show_pool(const LogSubject& subject, const ApuPool& pool, Hypothesis& hypot
   if (pool.failure != nullptr) {
     hypothesis.evidence.push_back(
         show(subject, *pool.failure,
-             pool.asked ? to_string(*pool.asked) + " could not be had" : "memory ran out"));
+             pool.asked ? "the job asked for " + to_string(*pool.asked) + " and did not get it"
+                        : "memory ran out"));
   }
   if (pool.seen != nullptr && pool.seen != pool.failure) {
     hypothesis.evidence.push_back(

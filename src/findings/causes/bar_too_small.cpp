@@ -55,12 +55,30 @@ void advise(const LogSubject& subject, Hypothesis& bar) {
   bar.fix.push_back(command("sudo dmesg | grep -E 'BAR [0-9]+'", "(no \"no space\" any more)"));
 }
 
+// The log does not say how amdgpu fared with a card whose window got no room.
+std::optional<Hypothesis> find_window_alone(const LogSubject& subject) {
+  for (const Observation* window : subject.log.of("bar-unassigned")) {
+    if (window->text.find("amdgpu") == std::string::npos) continue;
+    Hypothesis bar;
+    bar.confidence = 0.6;
+    const std::string size = size_of(*window);
+    bar.title = fmt::format("There is no room for the card's memory window{}",
+                            size.empty() ? "" : fmt::format(" of {}", size));
+    bar.reasons.emplace_back("amdgpu cannot start a card whose memory it cannot map.");
+    bar.evidence = {show(subject, *window, "the kernel found no address range for it")};
+    advise(subject, bar);
+    return bar;
+  }
+  return std::nullopt;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   const Observation* no_memory = log.first("gpu-init-enomem");
   const Observation* failed = no_memory != nullptr ? no_memory : log.first("gpu-init-failed");
+  if (failed == nullptr) return find_window_alone(subject);
   // A firmware file that is missing explains the failure by itself.
-  if (failed == nullptr || log.seen("gpu-firmware-missing")) return std::nullopt;
+  if (log.seen("gpu-firmware-missing")) return std::nullopt;
   std::string_view card = address_of(*failed);
   for (const Observation* line : log.of("gpu-init-enomem")) {
     if (card.empty()) card = address_of(*line);

@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/contradiction.h"
+#include "findings/causes/recovery.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -20,6 +22,21 @@ std::string wanted_backend(const Observation& seen) {
   return backend;
 }
 
+// The last sign of progress behind the line, if no other failure follows it.
+const Observation* work_after(const logs::Observations& log, const Observation& seen) {
+  const Observation* last = nullptr;
+  for (const Observation& one : log.all()) {
+    if (one.log != seen.log || one.line <= seen.line) continue;
+    if (one.signature->role == knowledge::Role::progress) last = &one;
+  }
+  if (last == nullptr) return nullptr;
+  for (const Observation& one : log.all()) {
+    const bool behind = one.log == last->log && one.line > last->line;
+    if (behind && is_failure(log, one)) return nullptr;
+  }
+  return last;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const Observation* library = subject.log.first("bitsandbytes-library");
   const Observation* told = subject.log.first("bitsandbytes-without-gpu");
@@ -31,6 +48,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                           (told != nullptr && told->text.find("ROCm") != std::string::npos);
   Hypothesis bits;
   bits.confidence = names_rocm ? 0.93 : amd ? 0.88 : 0.5;
+  // bitsandbytes writes the error, its traceback included, to its log and lets the program go on.
+  if (const Observation* on = work_after(subject.log, *seen)) {
+    speak_against(bits, 0.3, show(subject, *on, "the program goes on without it"));
+  }
   const bool symbol = seen->text.find("undefined symbol") != std::string::npos;
   bits.title = symbol ? "The bitsandbytes library for ROCm is broken: a symbol is missing"
                : backend.empty() ? "bitsandbytes has no back-end for ROCm that works"

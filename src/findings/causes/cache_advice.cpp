@@ -29,8 +29,12 @@ std::vector<Step> against_fragmentation(Framework framework) {
             command("export XLA_PYTHON_CLIENT_ALLOCATOR=platform",
                     "(slower: every buffer is a call to the driver, and each goes back at once)")};
   }
-  return {sentence("headroom run CMD, whose allocator packs what is free and needs no setting"),
-          sentence(fmt::format("or: export {}", split_less())),
+  const Step packed =
+      framework == Framework::torch
+          ? command("headroom run --allocator -- CMD",
+                    "(PyTorch 2.4 or later: headroom's allocator, which packs what is free)")
+          : sentence("let the sizes of what it asks for be alike: a few fixed batches and lengths");
+  return {packed, sentence(fmt::format("or: export {}", split_less())),
           sentence("or, with PyTorch 2.12 or later and ROCm 7.0 or later, instead of it: export "
                    "PYTORCH_ALLOC_CONF=expandable_segments:True   (never both: together they were "
                    "seen to lose data)"),

@@ -45,6 +45,7 @@ struct Hypothesis {
   std::string title;                 // One line, with this machine's names and figures.
   std::vector<std::string> reasons;  // Sentences that lead from the evidence to the title.
   std::vector<Evidence> evidence;    // Lines and facts; the first one is where it shows first.
+  std::vector<Evidence> against;     // Lines that it does not allow; each says why not.
   std::vector<Step> fix;             // Commands and sentences, in order.
   // Other causes of the same lines, and the command that would tell.
   std::vector<Alternative> alternatives;

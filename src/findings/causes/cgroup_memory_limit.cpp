@@ -6,6 +6,7 @@
 
 #include "findings/causes/amounts.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/growth.h"
 
 namespace headroom::findings {
 namespace {
@@ -41,6 +42,11 @@ Claim find_claim(const LogSubject& subject) {
             "The engine reports OOMKilled: host RAM beyond the container's limit. GPU memory does "
             "not count towards it.",
             engine};
+  }
+  if (const Observation* evicted = log.first("pod-evicted")) {
+    return {0.6, "Kubernetes evicted the pod for want of RAM on its node",
+            "The node's RAM was used up; a pod that uses more than it requests goes first.",
+            evicted};
   }
   if (const Observation* shared = log.first("shm-small")) {
     return {0.55, "The container's /dev/shm is too small for the data loader's workers",
@@ -91,6 +97,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       {"job-too-big", claim.sure > 0.9 ? 0.05 : 0.3,
        "dmesg shows CONSTRAINT_NONE: the machine's RAM was full"},
       {"crash-loop", claim.sure > 0.9 ? 0.02 : 0.2, "docker inspect --format '{{.State}}' NAME"}};
+  tell_growth_of_host(subject, limit);
   return limit;
 }
 

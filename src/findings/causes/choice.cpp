@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "findings/causes/contradiction.h"
+#include "findings/causes/control_run.h"
 #include "findings/causes/exception_chain.h"
 #include "findings/causes/recovery.h"
 #include "findings/causes/remarks.h"
@@ -60,13 +61,17 @@ class Explanations {
   ExceptionChain chain_;
 };
 
+bool rests_on(const Hypothesis& one, const Evidence& line) {
+  return std::any_of(one.evidence.begin(), one.evidence.end(), [&](const Evidence& other) {
+    return other.line > 0 && other.line == line.line && other.source == line.source;
+  });
+}
+
+// Whether both explain the same line, the first that either names. A fact that both go by, such as
+// the release in use, does not make one failure of two.
 bool share_a_line(const Hypothesis& one, const Hypothesis& other) {
-  for (const Evidence& a : one.evidence) {
-    for (const Evidence& b : other.evidence) {
-      if (a.line > 0 && a.line == b.line && a.source == b.source) return true;
-    }
-  }
-  return false;
+  if (one.evidence.empty() || other.evidence.empty()) return false;
+  return rests_on(one, other.evidence.front()) || rests_on(other, one.evidence.front());
 }
 
 }  // namespace
@@ -79,6 +84,7 @@ bool names_cause(std::string_view list, std::string_view id) {
 std::vector<Candidate> find_candidates(const LogSubject& subject,
                                        std::span<const CauseRule* const> rules) {
   std::vector<Candidate> candidates;
+  const std::vector<ControlRun> control_runs = find_control_runs(subject.log);
   for (const CauseRule* rule : rules) {
     auto hypothesis = rule->find(subject);
     auto remark = find_remark(subject, *rule);
@@ -87,6 +93,7 @@ std::vector<Candidate> find_candidates(const LogSubject& subject,
     if (!hypothesis) continue;
     constexpr double worked_all_the_same = 0.5;
     if (is_made_up_for(subject, *hypothesis)) hypothesis->confidence *= worked_all_the_same;
+    weigh_control_runs(control_runs, rule->id, *hypothesis);
     weigh_contradictions(subject, rule->id, *hypothesis);
     candidates.push_back({rule, *std::move(hypothesis), nullptr});
   }

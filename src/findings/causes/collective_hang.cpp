@@ -35,7 +35,7 @@ double confidence_of(const CollectiveSigns& signs, const logs::Observations& log
   if (signs.timeout != nullptr) return 0.75;
   if (signs.stands != nullptr) return 0.75;
   if (signs.stopped != nullptr && signs.several) return 0.55;
-  if (signs.error != nullptr) return 0.45;
+  if (signs.error != nullptr || signs.waits != nullptr) return 0.45;
   return signs.silent != nullptr && signs.several ? 0.4 : 0;
 }
 

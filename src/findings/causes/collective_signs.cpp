@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "findings/causes/libraries.h"
+
 namespace headroom::findings {
 
 using logs::Observation;
@@ -55,7 +57,7 @@ const Observation* last_of_silence(const logs::Observations& log) {
 }  // namespace
 
 const Observation* CollectiveSigns::first() const {
-  for (const Observation* one : {timeout, error, stands, stopped, silent}) {
+  for (const Observation* one : {timeout, error, stands, stopped, waits, silent}) {
     if (one != nullptr) return one;
   }
   return nullptr;
@@ -74,6 +76,9 @@ CollectiveSigns find_collective_signs(const logs::Observations& log) {
   if (halt == nullptr) halt = test_without_result(log);
   if (frame != nullptr && (halt != nullptr || log.seen("stack-dump"))) signs.stands = frame;
   if (signs.several) signs.stopped = halt;
+  // While kernels are compiled this is printed too, and work follows.
+  signs.waits = log.first("broadcast-waits");
+  if (log.first_with(knowledge::Role::progress) != nullptr) signs.waits = nullptr;
   signs.silent = last_of_silence(log);
   return signs;
 }
@@ -103,6 +108,7 @@ const Observation* failure_before(const logs::Observations& log, const Observati
                                 one.id() == "peer-access-failed" ||
                                 one.id() == "iommu-page-fault" || one.id() == "hung-task";
     const std::string_view type = one.value("type");
+    if (one.id() == "shared-library-missing" && !missing_library(one)) continue;
     if (!of_collectives && !type.starts_with("Dist")) return &one;
   }
   return nullptr;

@@ -14,6 +14,7 @@ struct CollectiveSigns {
   const logs::Observation* stopped =
       nullptr;                                // A remark, Ctrl-C or the kernel: it goes no further.
   const logs::Observation* silent = nullptr;  // RCCL was set up, and nothing came after it.
+  const logs::Observation* waits = nullptr;   // vLLM's processes wait for one of them.
   bool several = false;                       // The job is known to have more than one rank.
 
   // The surest sign that there is; nullptr if there is none.

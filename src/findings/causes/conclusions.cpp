@@ -33,12 +33,21 @@ void add_evidence(const LogSubject& subject, Role role, std::size_t most, Hypoth
   }
 }
 
+// Whether the log is a listing of GPUs or of memory, or a benchmark's table, and nobody tells of
+// trouble in it.
+bool is_plain_listing(const logs::Observations& log) {
+  if (log.seen("trouble-words") || log.first_with(Role::hint) != nullptr) return false;
+  return log.any_of({"agent-name", "smi-finished", "smi-meminfo", "amd-smi-used", "mem-info-file",
+                     "torch-sees-gpu", "said-to-work"});
+}
+
 // Goes by the best sign: the end of the work, work, or a server's start. Harmless lines alone are
 // weaker; several kinds of them look like a normal boot or start.
 double sure_of_health(const logs::Observations& log) {
   if (did_its_work(log)) return 0.9;
   if (log.any_of({"training-step", "request-served", "prompt-executed"})) return 0.8;
   if (log.first_with(Role::progress) != nullptr) return 0.6;
+  if (is_plain_listing(log) && log.first_with(Role::noise) == nullptr) return 0.5;
   std::set<std::string_view> kinds;
   for (const Observation& one : log.all()) {
     if (one.signature->role == Role::noise) kinds.insert(one.id());
@@ -75,7 +84,7 @@ bool is_healthy(const LogSubject& subject) {
   if (subject.log.seen("said-to-freeze") || ends_in_loading(subject.log)) return false;
   if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
   return subject.log.first_with(Role::progress) != nullptr ||
-         subject.log.first_with(Role::noise) != nullptr ||
+         subject.log.first_with(Role::noise) != nullptr || is_plain_listing(subject.log) ||
          (subject.log.seen("firmware-load-failed") && subject.log.seen("amdgpu-initialized"));
 }
 
@@ -83,6 +92,8 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
   Hypothesis healthy;
   const bool works = subject.log.first_with(Role::progress) != nullptr;
   const Observation* made_up = first_made_up_for(subject);
+  const Observation* listed =
+      subject.log.first_of({"said-to-work", "agent-name", "smi-finished", "mem-info-file"});
   healthy.confidence = sure_of_health(subject.log);
   healthy.title = "Nothing failed here";
   if (works) healthy.reasons.emplace_back("The job did its work; no failure is left at its end.");
@@ -95,6 +106,12 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
   }
   add_evidence(subject, Role::progress, 3, healthy);
   add_evidence(subject, Role::noise, 6, healthy);
+  if (healthy.evidence.empty() && listed != nullptr) {
+    healthy.reasons.emplace_back(
+        "It lists what is there, and neither a line nor a word in it tells of trouble; if there is "
+        "some, its lines are not here.");
+    healthy.evidence.push_back(show(subject, *listed, logs::describe(*listed)));
+  }
   if (made_up != nullptr) {
     healthy.confidence -= 0.2;
     healthy.reasons.emplace_back("One thing failed at first; the run continued without it.");

@@ -59,5 +59,17 @@ TEST(Healthy, a_remark_that_the_machine_froze_speaks_against_it) {
             "insufficient-evidence");
 }
 
+TEST(Healthy, a_job_that_freezes_its_layers_does_not_hang) {
+  const std::string steps = "step 10 loss 3.2\nstep 20 loss 3.1\n";
+  constexpr std::string_view stated = R"({"vendor": "AMD"})";
+  for (const std::string start :
+       {"Freezes layers 0-11 of the encoder\n", "it freezes the head\n"}) {
+    EXPECT_EQ(diagnose(start + steps, stated).cause.id, "none") << start;
+  }
+  for (const std::string end : {"it freezes\n", "then it freezes after a minute\n", "froze.\n"}) {
+    EXPECT_NE(diagnose(steps + end, stated).cause.id, "none") << end;
+  }
+}
+
 }  // namespace
 }  // namespace headroom::findings

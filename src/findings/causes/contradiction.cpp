@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/causes/contradiction.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <utility>
 
 #include "findings/causes/choice.h"
 
@@ -26,6 +25,8 @@ constexpr Contradiction contradictions[] = {
      0.5, "the GPU computed a result, which this cause does not allow"},
     {"kfd-added", "pcie-atomics driver-not-loaded gpu-unsupported", 0.5,
      "the kernel's compute driver took a GPU"},
+    {"free-in-truth", "vram-held-by-other vram-orphaned job-too-big", 0.5,
+     "a tool of the driver is said to show that the memory is free"},
     // A table's advice about releases is a guess beside a refusal that the log shows.
     {"kfd-refused", "kernel-too-old", 0.5,
      "opening the device is refused, which no kernel's age does"},
@@ -53,12 +54,15 @@ bool weigh_contradictions(const LogSubject& subject, std::string_view cause,
     const Observation* seen = subject.log.first(one.seen);
     if (seen == nullptr || !names_cause(one.causes, cause) || rests_on(hypothesis, *seen)) continue;
     if (one.seen != "kfd-refused" && may_be_another_gpu(subject)) continue;
-    hypothesis.confidence = std::min(hypothesis.confidence * one.keeps, most_in_doubt);
-    hypothesis.reasons.push_back(
-        fmt::format("Against it: {} ({}:{}).", one.says, seen->log_name, seen->line));
+    speak_against(hypothesis, one.keeps, show(subject, *seen, std::string(one.says)));
     any = true;
   }
   return any;
+}
+
+void speak_against(Hypothesis& hypothesis, double keeps, Evidence line) {
+  hypothesis.confidence = std::min(hypothesis.confidence * keeps, most_in_doubt);
+  hypothesis.against.push_back(std::move(line));
 }
 
 }  // namespace headroom::findings

@@ -9,7 +9,6 @@
 namespace headroom::findings {
 namespace {
 
-using ::testing::Contains;
 using testing::diagnose;
 using ::testing::HasSubstr;
 
@@ -55,8 +54,10 @@ TEST(Contradiction, it_is_named_with_its_line) {
   missing.confidence = 0.9;
   EXPECT_TRUE(weigh_contradictions(subject, "gfx-target-missing", missing));
   EXPECT_LE(missing.confidence, most_in_doubt);
-  EXPECT_THAT(missing.reasons, Contains(HasSubstr("Against it: ")));
-  EXPECT_THAT(missing.reasons, Contains(HasSubstr("job.log:7")));
+  ASSERT_EQ(missing.against.size(), 1U);
+  EXPECT_EQ(missing.against.front().source, "job.log");
+  EXPECT_EQ(missing.against.front().line, 7);
+  EXPECT_THAT(missing.against.front().meaning, HasSubstr("computed a result"));
   Hypothesis hang;
   hang.confidence = 0.9;
   EXPECT_FALSE(weigh_contradictions(subject, "gpu-hang", hang));

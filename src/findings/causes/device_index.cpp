@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/failed_allocation.h"
 
 namespace headroom::findings {
 namespace {
@@ -46,6 +47,7 @@ std::size_t gpus_there(const LogSubject& subject) {
 // Whether the masks alone leave no device.
 bool masks_leave_none(const LogSubject& subject, Hypothesis& index) {
   const Observation* lost = gpu_not_seen(subject);
+  if (lost == nullptr) lost = torch_sees_none(subject);
   if (lost == nullptr) lost = subject.log.first("bad-device-index");
   if (lost == nullptr) return false;
   const Mask rocr = last_mask(subject, "ROCR_VISIBLE_DEVICES");
@@ -76,6 +78,39 @@ bool masks_leave_none(const LogSubject& subject, Hypothesis& index) {
     return true;
   }
   return false;
+}
+
+// The number below "device_count()"; 0 if there is none.
+std::uint64_t counted_below(const Observation& asked) {
+  if (asked.text.find("device_count") == std::string::npos) return 0;
+  for (const std::string& line : asked.output) {
+    std::string_view answer = trim(line);
+    if (answer.starts_with(">>>")) answer = trim(answer.substr(3));
+    if (const auto number = parse_u64(answer)) return *number;
+  }
+  return 0;
+}
+
+// ROCr's mask leaves fewer devices than PyTorch counts, so that an index it takes for good fails.
+std::optional<Hypothesis> find_counted_beyond(const LogSubject& subject) {
+  const Mask rocr = last_mask(subject, "ROCR_VISIBLE_DEVICES");
+  if (rocr.line == nullptr || !rocr.readable || rocr.indices.empty()) return std::nullopt;
+  for (const Observation* asked : subject.log.of("availability-asked")) {
+    if (counted_below(*asked) <= rocr.indices.size()) continue;
+    Hypothesis index;
+    index.confidence = 0.65;
+    index.title = fmt::format("PyTorch counts {} devices, and ROCR_VISIBLE_DEVICES leaves {}",
+                              counted_below(*asked), rocr.indices.size());
+    index.reasons.emplace_back(
+        "PyTorch asks amdsmi for the count, which knows nothing of this mask in some releases. A "
+        "job then takes an index that the runtime does not have.");
+    index.evidence = {show(subject, *asked), show(subject, *rocr.line, "the mask")};
+    index.fix = {sentence("mask with HIP_VISIBLE_DEVICES alone: unset ROCR_VISIBLE_DEVICES"),
+                 sentence("or take a newer PyTorch, which counts by the mask")};
+    index.alternatives = {{"framework-bug", 0.3, "the same with another release of PyTorch"}};
+    return index;
+  }
+  return std::nullopt;
 }
 
 struct Count {
@@ -124,7 +159,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const Observation* filtered = subject.log.first("ollama-device-filtered");
   const Observation* bad = subject.log.first("bad-device-index");
   if (bad == nullptr && (filtered == nullptr || !subject.log.seen("no-gpu-seen"))) {
-    return std::nullopt;
+    return find_counted_beyond(subject);
   }
   const Count visible = visible_count(subject), asked = asked_device(subject);
   const bool arithmetic = visible.line != nullptr && asked.line != nullptr &&
@@ -132,6 +167,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   index.confidence = arithmetic ? 0.95 : bad == nullptr ? 0.8 : 0.82;
   if (bad != nullptr && bad->text.find("hipErrorInvalidDevice") != std::string::npos) {
     index.confidence = std::min(index.confidence, 0.6);
+  }
+  const auto failed = failed_allocation(subject);
+  if (!arithmetic && bad != nullptr && failed && is_before(*failed->seen, *bad)) {
+    // A job that ran out of memory had found its device, so the index failed in another run.
+    index.confidence = std::min(index.confidence, confidence::possible);
   }
   index.title = arithmetic
                     ? fmt::format("Device {} is asked for, and {} visible", asked.number,

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "findings/causes/amounts.h"
+#include "findings/causes/process_tables.h"
 
 namespace headroom::findings {
 namespace {
@@ -49,6 +50,27 @@ void add_smi_table(const logs::Observations& log, DeviceMemory& memory) {
   };
   take_fullest(vram, memory.vram_total, memory.vram_used);
   take_fullest(gtt, memory.gtt_total, memory.gtt_used);
+}
+
+// Programs and people that write both into one line.
+void add_used_and_total(const logs::Observations& log, DeviceMemory& memory) {
+  for (const char* id : {"amd-smi-used", "amd-smi-monitor", "nvtop-memory", "vram-told"}) {
+    for (const Observation* one : log.of(id)) {
+      keep_largest(memory.vram_total, amount_of(*one, "total"), *one);
+      keep_largest(memory.vram_used, amount_of(*one, "used"), *one);
+    }
+  }
+}
+
+// `amd-smi metric -m` has a line for each figure.
+void add_amd_smi_metric(const logs::Observations& log, DeviceMemory& memory) {
+  for (const Observation* one : log.of("amd-smi-metric")) {
+    const bool is_total = one->value("what") == "TOTAL";
+    const bool is_vram = one->value("kind") == "VRAM";
+    auto& amount = is_vram ? (is_total ? memory.vram_total : memory.vram_used)
+                           : (is_total ? memory.gtt_total : memory.gtt_used);
+    keep_largest(amount, amount_of(*one, "amount"), *one);
+  }
 }
 
 // Expands a shell's braces: "{gtt,vram}" → gtt, vram; "gtt" → gtt.
@@ -133,29 +155,9 @@ void add_pools(const logs::Observations& log, DeviceMemory& memory) {
   }
 }
 
-// A row of rocm-smi --showpids: PID, name, GPUs, VRAM in bytes, and more.
-void add_process_row(const std::string& line, const Observation& table, DeviceMemory& memory) {
-  const auto words = split_words(line);
-  if (words.size() < 4 || !parse_u64(words[0])) return;
-  SeenHolder holder{std::string(words[0]), std::string(words[1]), {}, false, &table};
-  if (const auto vram = parse_u64(words[3])) {
-    holder.vram = Bytes{*vram};
-    holder.told = true;
-  }
-  memory.holders.push_back(std::move(holder));
-}
-
 void add_holders(const logs::Observations& log, DeviceMemory& memory) {
   memory.no_processes = log.first("no-gpu-processes");
-  for (const Observation* table : log.of("gpu-processes")) {
-    for (const std::string& line : table->output) add_process_row(line, *table, memory);
-  }
-  // After a grep the table has no head.
-  if (!log.seen("gpu-processes")) {
-    for (const Observation* command : log.of("showpids-command")) {
-      for (const std::string& line : command->output) add_process_row(line, *command, memory);
-    }
-  }
+  add_listed_processes(log, memory.holders);
   const auto add = [&](std::string_view pid, std::string_view program, const Observation& seen) {
     const bool known = std::any_of(memory.holders.begin(), memory.holders.end(),
                                    [&](const SeenHolder& one) { return one.pid == pid; });
@@ -289,10 +291,8 @@ const Observation* DeviceMemory::holders_without_memory() const {
 DeviceMemory device_memory(const LogSubject& subject) {
   DeviceMemory memory;
   add_smi_table(subject.log, memory);
-  for (const Observation* one : subject.log.of("amd-smi-used")) {
-    keep_largest(memory.vram_total, amount_of(*one, "total"), *one);
-    keep_largest(memory.vram_used, amount_of(*one, "used"), *one);
-  }
+  add_used_and_total(subject.log, memory);
+  add_amd_smi_metric(subject.log, memory);
   add_driver_files(subject.log, memory);
   add_radeontop(subject.log, memory);
   for (const Observation* one : subject.log.of("vram-ready")) {

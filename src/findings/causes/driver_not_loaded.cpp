@@ -27,7 +27,7 @@ bool unsigned_module(const LogSubject& subject, Hypothesis& driver) {
   driver.evidence.push_back(show(subject, *key));
   if (context != nullptr) driver.evidence.push_back(show(subject, *context));
   driver.fix = {
-      sentence("mokutil --sb-state   (must say enabled)"),
+      look("mokutil --sb-state", "(Secure Boot is the reason if it says enabled)"),
       command("sudo mokutil --import /var/lib/shim-signed/mok/MOK.der",
               "(DKMS's key; other "
               "distributions: /var/lib/dkms/mok.pub), reboot, and choose \"Enroll MOK\""),
@@ -56,8 +56,8 @@ bool build_failed(const LogSubject& subject, Hypothesis& driver) {
       "against this one, or the kernel's headers are missing.");
   driver.evidence.push_back(show(subject, *dkms));
   driver.fix = {
-      sentence(
-          "the reason: grep -n -m5 -iE 'error|No such file' /var/lib/dkms/amdgpu/*/build/make.log"),
+      look("grep -n -m5 -iE 'error|No such file' /var/lib/dkms/amdgpu/*/build/make.log",
+           "(why it was not built)"),
       command("sudo apt install \"linux-headers-$(uname -r)\"", "(if headers are missing)"),
       sentence(
           "boot a kernel that this release of amdgpu-dkms supports, or install a newer release"),
@@ -78,9 +78,10 @@ bool switched_off(const LogSubject& subject, Hypothesis& driver) {
       "/dev/kfd.");
   driver.evidence.push_back(show(subject, *off));
   if (lost != nullptr) driver.evidence.push_back(show(subject, *lost));
-  driver.fix = {sentence("where it stands: grep -rn amdgpu /etc/modprobe.d; cat /proc/cmdline"),
-                sentence("take nomodeset or the blacklist out there (kernel command line: "
-                         "/etc/default/grub, then sudo update-grub or sudo grub2-mkconfig)")};
+  driver.fix = {
+      look("grep -rn amdgpu /etc/modprobe.d; cat /proc/cmdline", "(where the option is set)"),
+      sentence("remove nomodeset or the blacklist (kernel command line: "
+               "/etc/default/grub, then sudo update-grub or sudo grub2-mkconfig)")};
   for (const Step& step : steps_to_rebuild_initramfs(subject.scene.machine)) {
     driver.fix.push_back(step);
   }
@@ -153,13 +154,13 @@ bool not_there(const LogSubject& subject, Hypothesis& driver) {
                  : module != nullptr ? "The kernel module amdgpu is not loaded"
                                      : "There is no /dev/kfd: amdgpu does not drive a GPU here";
   driver.evidence.push_back(show(subject, *sign));
-  driver.fix = {
-      sentence("lspci -nnk | grep -A3 -E 'VGA|Display|3D|accel'   (is there an AMD GPU, and who "
-               "drives it?)"),
-      command("sudo modprobe amdgpu"),
-      command("sudo dmesg | grep -iE 'amdgpu|kfd|secure boot|lockdown'", "(says why, if it fails)"),
-      sentence("dkms status; ls /lib/modules/\"$(uname -r)\"   (a kernel whose modules are gone, "
-               "or a DKMS module that was not built)")};
+  driver.fix = {command("sudo modprobe amdgpu"),
+                look("lspci -nnk | grep -A3 -E 'VGA|Display|3D|accel'",
+                     "(is there an AMD GPU, and which driver has it?)"),
+                look("sudo dmesg | grep -iE 'amdgpu|kfd|secure boot|lockdown'",
+                     "(why the module did not load)"),
+                look("dkms status; ls /lib/modules/\"$(uname -r)\"",
+                     "(a kernel whose modules are gone, or a DKMS module that was not built)")};
   driver.alternatives = {{"host-without-kfd", 0.15, "uname -r   (microsoft: it is WSL)"},
                          {"kernel-too-old", 0.15, "uname -r, against the GPU's generation"}};
   return true;
@@ -175,9 +176,9 @@ bool unbound(const LogSubject& subject, Hypothesis& driver) {
       "not know the chip, or gave up while it started.");
   driver.evidence.push_back(show(subject, *gpu, "no driver has it"));
   driver.fix = {command("sudo modprobe amdgpu"),
-                command("sudo dmesg | grep -iE 'amdgpu|kfd|secure boot|lockdown'",
-                        "(says why it did not take the GPU)"),
-                sentence("uname -r   (a kernel from before the GPU does not know it)")};
+                look("sudo dmesg | grep -iE 'amdgpu|kfd|secure boot|lockdown'",
+                     "(why it did not take the GPU)"),
+                look("uname -r", "(a kernel from before the GPU does not know it)")};
   driver.alternatives = {
       {"kernel-too-old", 0.3, "uname -r, against the GPU's generation"},
       {"bar-too-small", 0.1, "sudo dmesg | grep -E 'BAR [0-9]+.*(no space|failed to assign)'"}};

@@ -62,14 +62,15 @@ bool may_hang(const LogSubject& subject) {
 // stopped.
 std::optional<Hypothesis> find_by_chip(const LogSubject& subject, const CrashSigns& signs) {
   const bool scheduler = subject.log.seen("mes-timeout");
-  if (subject.log.seen("mes-firmware") || !has_advisories(subject, "firmware")) {
-    return std::nullopt;
-  }
+  const bool unknown_chip = subject.scene.gpus.empty();
+  const bool known_for_it = has_advisories(subject, "firmware");
+  if (subject.log.seen("mes-firmware") || !(known_for_it || unknown_chip)) return std::nullopt;
   const logs::Observation* package = subject.log.first("firmware-package");
   const bool bad_package = package != nullptr && package->value("date") == "20251125";
+  if (!bad_package && unknown_chip) return std::nullopt;
   if (!bad_package && !scheduler) return std::nullopt;
   Hypothesis bad;
-  bad.confidence = bad_package ? 0.8 : may_hang(subject) ? 0.55 : 0.4;
+  bad.confidence = bad_package ? (unknown_chip ? 0.7 : 0.8) : may_hang(subject) ? 0.55 : 0.4;
   bad.title = bad_package ? fmt::format("linux-firmware 20251125 is known to break compute on {}",
                                         gpu_of(subject.scene))
                           : fmt::format(

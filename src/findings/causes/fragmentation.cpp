@@ -6,6 +6,7 @@
 #include "findings/causes/amounts.h"
 #include "findings/causes/cache_advice.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/growth.h"
 #include "findings/causes/shortfall.h"
 
 namespace headroom::findings {
@@ -48,7 +49,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     if (other.sure > claim.sure) claim = std::move(other);
   }
   if (claim.seen == nullptr) claim = of_arena(subject);
-  if (claim.seen == nullptr) return std::nullopt;
+  auto growing = find_growing_cache(subject);
+  if (claim.seen == nullptr || (growing && growing->confidence > claim.sure)) return growing;
   Hypothesis pieces;
   pieces.confidence = claim.sure;
   pieces.title = claim.title;
@@ -56,6 +58,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                     "Memory that the allocator keeps for reuse is split by small blocks that are "
                     "still alive, so that no part of it is large enough."};
   pieces.evidence.push_back(show(subject, *claim.seen));
+  if (growing) pieces.reasons.push_back(growing->reasons.front());
   const Framework framework = framework_of(*claim.seen);
   pieces.fix = against_fragmentation(framework);
   pieces.alternatives = {{"job-too-big", 0.15, std::string(cache_contents(framework))},

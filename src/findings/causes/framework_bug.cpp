@@ -89,6 +89,15 @@ Sign list_with_a_slip(const logs::Observations& log) {
   return {};
 }
 
+// Finds a failure for memory that an earlier release of the program is said not to have had.
+Sign regressed(const logs::Observations& log) {
+  const Observation* said = log.first("program-regressed");
+  const Observation* refused = log.first_of(
+      {"hip-oom", "ggml-oom", "ggml-error-oom", "torch-oom", "torch-oom-short", "vllm-no-blocks"});
+  if (said == nullptr || refused == nullptr) return {};
+  return {refused, 0.55, "An earlier release of the program is said to run the same job"};
+}
+
 Sign strongest(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   if (Sign slip = list_with_a_slip(log); slip.line != nullptr) return slip;
@@ -97,7 +106,7 @@ Sign strongest(const LogSubject& subject) {
     const std::string_view where = line->value("where");
     const bool of_allocator = where.find("Allocator") != std::string_view::npos;
     return {line, of_allocator ? 0.6 : 0.8,
-            fmt::format("PyTorch ran into a state that it says cannot be{}",
+            fmt::format("An internal assertion of PyTorch failed{}",
                         where.empty() ? std::string() : fmt::format(" ({})", where))};
   }
   if (const auto* line = log.first("kernel-compiler-crash")) {
@@ -106,11 +115,12 @@ Sign strongest(const LogSubject& subject) {
                            line->text.find("out of memory") != std::string::npos;
     return {line, passed_on ? 0.3 : admitted ? 0.75 : 0.65, "The compiler of GPU kernels failed"};
   }
+  if (Sign newer = regressed(log); newer.line != nullptr) return newer;
   if (const auto* line = log.first("ggml-assert")) {
-    return {line, 0.55, "ggml ran into a state that it says cannot be"};
+    return {line, 0.55, "An assertion of ggml failed"};
   }
   if (const auto* line = log.first("c-assert")) {
-    return {line, 0.55, "A library ran into a state that it says cannot be"};
+    return {line, 0.55, "An assertion of a library failed"};
   }
   // If the process is restarted again and again, crash-loop is the better name.
   const bool loops = log.any_of({"worker-killed", "restarted"});

@@ -104,6 +104,16 @@ Claim of_server_plan(const LogSubject& subject, const DeviceMemory& memory) {
   return {0.7, title, "Started again it finds all of it, so nobody else had it.", {plan, again}};
 }
 
+// ollama found the GPU, and read no memory for it.
+Claim of_no_memory(const LogSubject& subject) {
+  const Observation* none = subject.log.first("ollama-sees-no-memory");
+  if (none == nullptr) return {};
+  return {0.65,
+          "ollama found the GPU, and reads 0 B for its memory",
+          "A GPU that the driver offers has memory, so the figure is wrong and not the card.",
+          {none}};
+}
+
 // TensorFlow asks for most of what it takes to be free, and no GPU has that much.
 Claim of_nonsense(const LogSubject& subject) {
   for (const Observation* one : subject.log.of("tf-alloc")) {
@@ -159,6 +169,63 @@ Claim of_planning(const LogSubject& subject, const DeviceMemory& memory) {
           {check, cache}};
 }
 
+// A person read from a tool of the driver that the memory is free, which the program denies.
+Claim of_what_is_said(const LogSubject& subject, const DeviceMemory& memory) {
+  const Observation* said = subject.log.first("free-in-truth");
+  const auto failed = failed_allocation(subject);
+  const Observation* refused = failed ? failed->seen : subject.log.first("ollama-no-fit");
+  if (said == nullptr || (refused == nullptr && !memory.job_free)) return {};
+  auto real = amount_of(*said, "free");
+  if (!real) real = amount_of(*said, "free_1");
+  const auto believed = failed && failed->free ? failed->free
+                        : memory.job_free      ? std::optional(memory.job_free->amount)
+                                               : std::nullopt;
+  if (real && believed && part_of(*believed, *real) > 0.8) return {};
+  Claim claim{
+      real && believed ? 0.68 : 0.5,
+      "The memory is said to be free, and the program denies it",
+      "By what the driver's tools are said to show, the program's own figure is wrong. Only "
+      "the report says so; no line shows it.",
+      {said}};
+  if (real && believed) {
+    claim.title = fmt::format("{} is said to be free, and the program believes in {}",
+                              to_string(*real), to_string(*believed));
+  }
+  claim.lines.push_back(refused != nullptr ? refused : memory.job_free->seen);
+  return claim;
+}
+
+// ollama chooses how many layers the GPU gets by what it believes is free. If it kept some of them
+// from the GPU, and an allocation is refused all the same, then it believed in too much.
+Claim of_chosen_split(const LogSubject& subject) {
+  const Observation* refused = subject.log.first_of({"hip-oom", "ggml-oom", "ggml-error-oom"});
+  const Observation* kept = subject.log.first("llama-layers-kept");
+  if (refused == nullptr || kept == nullptr) return {};
+  const bool by_ollama = kept->text.find("ollama") != std::string::npos ||
+                         refused->text.find("ollama") != std::string::npos ||
+                         subject.log.any_of({"ollama-memory", "ollama-plan", "ollama-version",
+                                             "ollama-settings", "ollama-device"});
+  if (!by_ollama) return {};
+  return {0.55,
+          "ollama chose how much goes to the GPU, and it did not fit",
+          "It kept a part of the model in RAM, so it had reckoned with what the GPU has left; that "
+          "figure leaves out what other programs hold, or its estimate is too low.",
+          {refused, kept}};
+}
+
+// The same program of an earlier release found room for the same job.
+Claim of_newer_release(const LogSubject& subject) {
+  const Observation* said = subject.log.first("program-regressed");
+  const Observation* refused = subject.log.first("ollama-no-fit");
+  if (said == nullptr || refused == nullptr) return {};
+  return {
+      0.6,
+      "ollama finds too little memory since it was updated",
+      "An earlier release is said to have found enough for the same job on the same GPU, and no "
+      "line shows that the memory is gone.",
+      {refused, said}};
+}
+
 Claim of_refusal(const LogSubject& subject) {
   const auto failed = failed_allocation(subject);
   if (!failed) return {};
@@ -183,8 +250,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   keep_surest(claim, of_planning(subject, memory));
   keep_surest(claim, of_refusal(subject));
   keep_surest(claim, of_nonsense(subject));
+  keep_surest(claim, of_no_memory(subject));
   keep_surest(claim, of_available_ram(memory));
   keep_surest(claim, of_server_plan(subject, memory));
+  keep_surest(claim, of_what_is_said(subject, memory));
+  keep_surest(claim, of_chosen_split(subject));
+  keep_surest(claim, of_newer_release(subject));
   if (claim.sure <= 0) return std::nullopt;
   Hypothesis wrong;
   wrong.confidence = claim.sure;

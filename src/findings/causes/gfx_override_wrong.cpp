@@ -69,6 +69,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis wrong;
   wrong.confidence = weigh(subject, forced->judged.risk, symptom != nullptr);
   if (wrong.confidence <= 0) return std::nullopt;
+  constexpr double if_it_fails_without = 0.4;
+  if (forced->fails_without) wrong.confidence *= if_it_fails_without;
   const std::string& value = forced->value;
   wrong.title = fmt::format("HSA_OVERRIDE_GFX_VERSION={} is wrong for {}", value,
                             describe_gpu(subject, forced->own));

@@ -27,6 +27,17 @@ bool is_beyond_known_stacks(const LogSubject& subject, const Target& target) {
   return release && carried && *release > *carried;
 }
 
+// Whether nothing of today builds for the target, and the release in use is two major releases
+// behind the last one that did.
+bool is_long_gone(const LogSubject& subject, const Target& target) {
+  const Scene& scene = subject.scene;
+  const facts::Text& used = scene.torch_rocm ? scene.torch_rocm : scene.rocm;
+  const auto release = used ? facts::parse_kernel_version(*used) : std::nullopt;
+  const auto last = facts::parse_kernel_version(*target.rocm_last);
+  if (target.therock != knowledge::TheRock::none || !release || !last) return false;
+  return (*release)[0] >= (*last)[0] + 2;
+}
+
 Hypothesis describe(const LogSubject& subject, const Target& target) {
   Hypothesis dropped;
   const Scene& scene = subject.scene;
@@ -100,6 +111,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     if (target == nullptr) return std::nullopt;
     Hypothesis dropped = describe(subject, *target);
     dropped.confidence = code->confidence;
+    // Nothing of today builds for it any more, so that it may as well be called unsupported.
+    constexpr double if_long_gone = 0.75;
+    const bool names_it = code->names_target || !code->built_for.empty();
+    if (is_long_gone(subject, *target) && !names_it) {
+      dropped.confidence *= if_long_gone;
+    }
     const auto forced = find_override(subject);
     if (forced && forced->judged.risk == knowledge::Risk::dangerous) dropped.confidence *= 0.5;
     if (!code->built_for.empty()) {
@@ -111,13 +128,16 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   }
   // No line names the target, but the release is too new for the card and something failed.
   const Target* target = dropped_target(subject, subject.scene.gfx());
-  const auto* failure = subject.log.first_with(knowledge::Role::failure);
+  const Observation* died = subject.log.first("gpu-code-faulted");
+  const Observation* failure =
+      died != nullptr ? died : subject.log.first_with(knowledge::Role::failure);
   if (failure == nullptr) failure = subject.log.first_with(knowledge::Role::consequence);
   if (target == nullptr || failure == nullptr || !is_beyond_known_stacks(subject, *target)) {
     return std::nullopt;
   }
   Hypothesis dropped = describe(subject, *target);
-  dropped.confidence = 0.4;
+  // Code of another target that is run all the same reads memory where there is none.
+  dropped.confidence = died != nullptr ? 0.6 : 0.4;
   dropped.evidence.insert(dropped.evidence.begin(), show(subject, *failure));
   return dropped;
 }

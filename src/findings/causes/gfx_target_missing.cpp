@@ -88,7 +88,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   missing.confidence = code->confidence;
   const auto forced = find_override(subject);
   // Then the line is about the target that the override names.
-  if (forced && forced->judged.risk == knowledge::Risk::dangerous) missing.confidence *= 0.5;
+  const bool is_dangerous = forced && forced->judged.risk == knowledge::Risk::dangerous;
+  if (is_dangerous && !forced->fails_without) missing.confidence *= 0.5;
   missing.title = fmt::format("The program holds no code for {}", describe_gpu(subject, code->gfx));
   missing.reasons.emplace_back(
       "Code for GPUs is compiled ahead for a list of targets; on any other the first kernel "

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "facts/kernel_text.h"
+#include "findings/causes/control_run.h"
 #include "findings/scene_text.h"
 
 namespace headroom::findings {
@@ -31,6 +32,21 @@ std::vector<std::string> listed_targets(const Observation& seen) {
   return targets_in(files);
 }
 
+// The release that brings the libraries: the wheel's own, else the system's.
+const facts::Text& release_in_use(const Scene& scene) {
+  return scene.torch_rocm ? scene.torch_rocm : scene.rocm;
+}
+
+// Whether the release in use is older than the first one with code for the target.
+bool is_before_first(const Scene& scene, const Target* target) {
+  const facts::Text& used = release_in_use(scene);
+  if (target == nullptr || !target->rocm_first || !used) return false;
+  const auto release = facts::parse_kernel_version(*used);
+  const auto began = facts::parse_kernel_version(*target->rocm_first);
+  if (!release || !began) return false;
+  return std::pair((*release)[0], (*release)[1]) < std::pair((*began)[0], (*began)[1]);
+}
+
 // Whether today's wheels and releases carry the target, so that its absence would be unusual.
 bool is_carried_today(const Target* target) {
   return target != nullptr && target->torch == knowledge::TorchWheels::current;
@@ -49,9 +65,20 @@ double weigh(const LogSubject& subject, const NoCode& found) {
   const std::string& id = found.seen->id();
   const Target* target = subject.tables.target(found.gfx);
   if (!found.built_for.empty() && !found.gfx.empty()) return 0.93;
-  if (id == "tensile-missing") return found.gfx.empty() ? 0.75 : 0.88;
+  if (id == "tensile-missing") {
+    // A file that every build has and that still cannot be loaded is one of another release.
+    const bool unread = found.seen->value("error").empty();
+    if (unread && is_carried_today(target)) return confidence::conceivable;
+    return found.gfx.empty() ? 0.75 : 0.88;
+  }
+  // A file of kernels that cannot be read need not be absent: ROCm brings those of its own targets.
+  if (!found.seen->value("asked5").empty()) {
+    const bool brought = target != nullptr && support_of(*target) == knowledge::Support::official;
+    return !brought ? 0.7 : release_in_use(subject.scene) ? 0.3 : 0.5;
+  }
   if (found.names_target) return id == "target-refused" ? 0.82 : 0.9;
   if (id == "attention-supports-only") return 0.75;
+  if (is_before_first(subject.scene, target) && id != "ollama-device-left-out") return 0.88;
   const bool rare = target != nullptr && !is_carried_today(target);
   if (id == "ollama-device-left-out") return rare ? 0.5 : 0.3;
   if (kernels_come_apart(subject.scene) && id.starts_with("invalid")) return 0.7;
@@ -72,8 +99,11 @@ bool is_bystander(const LogSubject& subject, const std::string& gfx) {
 std::optional<NoCode> read(const LogSubject& subject, const Observation& seen) {
   NoCode found;
   found.seen = &seen;
-  found.add_on = seen.id() == "target-refused" || seen.id() == "attention-supports-only";
-  for (const char* name : {"gfx", "asked"}) {
+  // PyTorch itself and rocBLAS are no add-ons.
+  const bool of_base = !seen.value("asked4").empty() || !seen.value("asked5").empty();
+  found.add_on =
+      (seen.id() == "target-refused" && !of_base) || seen.id() == "attention-supports-only";
+  for (const char* name : {"gfx", "asked", "asked2", "asked3", "asked4", "asked5"}) {
     const auto named = targets_in(seen.value(name));
     if (!named.empty() && found.gfx.empty()) found.gfx = named.front();
   }
@@ -81,7 +111,8 @@ std::optional<NoCode> read(const LogSubject& subject, const Observation& seen) {
   if (found.gfx.empty()) found.gfx = subject.scene.gfx();
   if (found.names_target && is_bystander(subject, found.gfx)) return std::nullopt;
   found.built_for = listed_targets(seen);
-  if (found.built_for.empty()) {
+  // A person may ask an add-on to be built for the GPU, which the add-on then refuses.
+  if (found.built_for.empty() && !(found.add_on && found.names_target)) {
     if (const auto* list = subject.log.first_of({"arch-list", "compiled-for"})) {
       found.built_for = listed_targets(*list);
     }
@@ -189,6 +220,16 @@ std::optional<Pretended> find_pretended(const LogSubject& subject) {
                    {source.path, source.line, source.text, "the override in force"}};
 }
 
+bool fails_without_override(const LogSubject& subject) {
+  static constexpr std::string_view name = "HSA_OVERRIDE_GFX_VERSION";
+  const facts::Setting* setting = override_setting(subject.scene);
+  if (setting != nullptr && says_tried(setting->source.text)) return true;
+  if (subject.log.seen("setting-tried")) return true;
+  const auto runs = find_control_runs(subject.log);
+  return std::any_of(runs.begin(), runs.end(),
+                     [](const ControlRun& run) { return run.same_failure && run.setting == name; });
+}
+
 }  // namespace
 
 std::optional<NoCode> find_no_code(const LogSubject& subject) {
@@ -215,6 +256,10 @@ std::optional<OverrideInForce> find_override(const LogSubject& subject) {
     if (!mildest || judged->risk < mildest->judged.risk) {
       mildest = OverrideInForce{pretended->value, target->gfx, *judged, pretended->evidence};
     }
+  }
+  if (mildest) {
+    const Target* own = subject.tables.target(mildest->own);
+    mildest->fails_without = fails_without_override(subject) || is_before_first(subject.scene, own);
   }
   return mildest;
 }

@@ -32,6 +32,9 @@ struct OverrideInForce {
   std::string own;    // The GPU's own target.
   knowledge::Override judged;
   Evidence evidence;  // The setting, or a line of the runtime with another target than the GPU's.
+  // Whether the job fails without it, too: a run shows the same failure, a person says that it was
+  // only tried, or the release in use is older than any with code for the GPU.
+  bool fails_without = false;
 };
 // Returns nothing if none is in force, if it names the GPU's own target, or if that target is
 // unknown.

@@ -6,6 +6,8 @@
 #include "findings/advice.h"
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/contradiction.h"
+#include "findings/causes/release_comparison.h"
 
 namespace headroom::findings {
 namespace {
@@ -87,6 +89,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       host.reasons.emplace_back("WSL 1 has no devices: no program in it reaches a GPU.");
       host.evidence.push_back(show(subject, *first));
       host.fix = {sentence("in Windows's PowerShell: wsl --set-version NAME 2")};
+    }
+    if (const Observation* upgraded = rocm_upgrade_told(subject)) {
+      speak_against(host, 0.4, show(subject, *upgraded, "before that the GPU was reached here"));
     }
     host.reasons.push_back(fmt::format("{} has no compute driver of Linux, and so no /dev/kfd.",
                                        name_of(sign.platform)));

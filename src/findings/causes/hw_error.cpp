@@ -60,6 +60,14 @@ Sign strongest(const LogSubject& subject) {
     return {line, of_gpu ? confidence::likely : 0.7,
             "The processor or its memory reports an error that it could not correct"};
   }
+  if (const auto* line = log.first("gpu-too-hot")) {
+    const Observation* stops = nullptr;
+    for (const Observation* one : log.of("gpu-too-hot")) {
+      if (!one->value("stops").empty()) stops = one;
+    }
+    return {stops != nullptr ? stops : line, stops != nullptr ? 0.75 : confidence::possible,
+            fmt::format("{} is too hot", gpu)};
+  }
   return {};
 }
 
@@ -84,6 +92,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       sentence(
           "try the card in another machine, and another card in this slot: what stays with the "
           "card is the card's, what stays with the slot is the board's or the power supply's")};
+  if (sign.line->id() == "gpu-too-hot") {
+    broken.fix = {sentence("look at temperature and fans while the job runs: watch -n1 rocm-smi "
+                           "--showtemp --showfan"),
+                  sentence("clean the cooler and the case's air path; raise the fan's curve, or "
+                           "lower the power limit: sudo rocm-smi --setpoweroverdrive WATTS")};
+  }
   broken.alternatives.push_back(
       {"gpu-hang", 0.1, "whether the error comes back without any job: sudo dmesg -w"});
   return broken;

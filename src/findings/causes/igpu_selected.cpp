@@ -106,6 +106,15 @@ std::optional<SceneGpu> implied_by_processor(const Scene& scene) {
   return SceneGpu{"gfx1036", *scene.cpu, true, {}, {}, scene.cpu.source()};
 }
 
+// No card that ROCm ever ran on has less than 1 GiB.
+std::optional<SceneGpu> implied_by_memory(const LogSubject& subject) {
+  const Observation* tiny = subject.log.first("torch-tiny-gpu");
+  if (tiny == nullptr) return std::nullopt;
+  return SceneGpu{"",   "an integrated GPU",
+                  true, {},
+                  {},   {tiny->log_name, static_cast<int>(tiny->line), tiny->text}};
+}
+
 // Whether PyTorch's wheels have code for the card, so that missing code points to the other GPU.
 bool card_is_in_wheels(const LogSubject& subject, const SceneGpu& discrete) {
   const knowledge::Target* target = subject.tables.target(discrete.gfx);
@@ -183,10 +192,50 @@ void show_signs(const LogSubject& subject, const Signs& signs, const Devices& de
   }
 }
 
-std::optional<Hypothesis> find(const LogSubject& subject) {
+// llama.cpp's name for an integrated GPU: AMD's driver gives most of them no number.
+bool names_integrated(std::string_view listed, const knowledge::GpuTables& tables) {
+  static const RE2 plain(
+      R"(^AMD Radeon(?:\(TM\)|™)? (?:Graphics|Vega \d+ Graphics|\d{3}M(?: Graphics)?)\b)");
+  const std::string name(trim(listed));
+  if (RE2::PartialMatch(name, plain)) return true;
+  const auto known = gpus_of_text(name, tables);
+  return known.size() == 1 && known.front().integrated.value_or(false);
+}
+
+// llama.cpp says on which of its devices memory ran out, or a call failed. An integrated GPU that
+// takes a share of the model beside a card has too little for it.
+std::optional<Hypothesis> find_on_device(const LogSubject& subject) {
+  const Observation* at = subject.log.first("ggml-current-device");
+  if (at == nullptr) return std::nullopt;
+  const Observation *failing = nullptr, *other = nullptr;
+  for (const Observation* one : subject.log.of("ggml-device-listed")) {
+    (one->value("index") == at->value("failing") ? failing : other) = one;
+  }
+  if (failing == nullptr || other == nullptr) return std::nullopt;
+  const bool integrated = names_integrated(failing->value("listed"), subject.tables);
+  if (!integrated || names_integrated(other->value("listed"), subject.tables)) return std::nullopt;
+  Hypothesis pick;
+  pick.confidence = 0.75;
+  pick.title = fmt::format("Device {} is the integrated GPU, and the job failed there",
+                           at->value("failing"));
+  pick.reasons.push_back(fmt::format(
+      "{} is taken as a device beside {}, so it gets a share of the model that it has no memory "
+      "for.",
+      failing->value("listed"), other->value("listed")));
+  pick.evidence = {show(subject, *at, "where it failed"),
+                   show(subject, *failing, "the device that it counts"),
+                   show(subject, *other, "the card")};
+  advise(subject, {failing, other}, pick);
+  pick.alternatives.push_back(
+      {"job-too-big", 0.2, "the same job with the integrated GPU hidden: HIP_VISIBLE_DEVICES=…"});
+  return pick;
+}
+
+std::optional<Hypothesis> find_by_targets(const LogSubject& subject) {
   const Scene& scene = subject.scene;
   const SceneGpu* discrete = scene.discrete_gpu();
-  const std::optional<SceneGpu> implied = implied_by_processor(scene);
+  std::optional<SceneGpu> implied = implied_by_processor(scene);
+  if (!implied) implied = implied_by_memory(subject);
   const bool guessed = scene.integrated_gpu() == nullptr;
   const SceneGpu* integrated = guessed && implied ? &*implied : scene.integrated_gpu();
   if (integrated == nullptr || discrete == nullptr) return std::nullopt;
@@ -206,7 +255,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     pick.reasons.emplace_back("With the integrated GPU left out, the same job works.");
   }
   pick.title =
-      fmt::format("The integrated GPU ({}) is in the way of the {}", integrated->gfx,
+      fmt::format("The integrated GPU{} is in the way of the {}",
+                  integrated->gfx.empty() ? "" : fmt::format(" ({})", integrated->gfx),
                   discrete->name.empty() ? discrete->gfx
                                          : fmt::format("{} ({})", discrete->name, discrete->gfx));
   show_signs(subject, signs, devices, *integrated, pick);
@@ -216,6 +266,15 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       {"gfx-target-missing", 0.25,
        "the same job with the integrated GPU hidden: HIP_VISIBLE_DEVICES=…"});
   return pick;
+}
+
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  auto by_targets = find_by_targets(subject);
+  auto on_device = find_on_device(subject);
+  if (!by_targets || (on_device && on_device->confidence > by_targets->confidence)) {
+    return on_device;
+  }
+  return by_targets;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "findings/causes/causes.h"
 #include "findings/causes/convolutions.h"
 #include "findings/causes/device_memory.h"
+#include "findings/causes/growth.h"
 #include "findings/causes/shortfall.h"
 
 namespace headroom::findings {
@@ -174,6 +175,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   big.alternatives = {
       {"vram-held-by-other", 0.2, "rocm-smi --showmeminfo vram --showpids, with the job stopped"},
       {"fragmentation", 0.1, std::string(cache_contents(framework_of(*claim.seen)))}};
+  weigh_growth(subject, big);
   return big;
 }
 

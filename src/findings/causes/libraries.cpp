@@ -72,12 +72,23 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
   return false;
 }
 
+// RCCL tries these and goes on without (ROCm/rccl: src/plugin).
+bool is_plugin_of_rccl(std::string_view name) {
+  for (const std::string_view plugin : {"rccl-net", "nccl-net", "rccl-tuner", "nccl-tuner",
+                                        "rccl-profiler", "nccl-profiler", "nccl-env"}) {
+    if (name.starts_with("lib" + std::string(plugin))) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<std::string> missing_library(const logs::Observation& seen) {
   std::string name(seen.value("library"));
   if (name.empty()) name = seen.value("loading");
-  if (name.empty() || name.starts_with("libbitsandbytes")) return std::nullopt;
+  if (name.empty() || name.starts_with("libbitsandbytes") || is_plugin_of_rccl(name)) {
+    return std::nullopt;
+  }
   // ollama and llama.cpp try every vendor's libraries in turn and report each.
   const bool only_tried = seen.text.find("level=") != std::string::npos &&
                           seen.text.find("source=") != std::string::npos;

@@ -119,6 +119,34 @@ std::optional<Hypothesis> find_module(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// The loader's message was pasted without the library's name, or the traceback is cut off while
+// PyTorch loads its libraries.
+std::optional<Hypothesis> find_unnamed(const LogSubject& subject) {
+  const Observation* loading = subject.log.first("loading-libraries");
+  const Observation* unnamed = subject.log.first("shared-library-unnamed");
+  const bool named = subject.log.any_of({"shared-library-missing", "bitsandbytes-library",
+                                         "symbol-missing", "symbol-version-missing"});
+  if (named || (unnamed == nullptr && loading == nullptr)) return std::nullopt;
+  if (unnamed == nullptr && subject.log.seen("python-exception")) return std::nullopt;
+  const Observation& seen = unnamed != nullptr ? *unnamed : *loading;
+  const double confidence = unnamed == nullptr ? 0.4 : loading != nullptr ? 0.65 : 0.6;
+  Hypothesis missing =
+      make(subject, seen, confidence, "A shared library is missing; its name is not in the log");
+  missing.reasons.emplace_back(
+      unnamed != nullptr ? "The loader says that it found no file of a name that is cut off here."
+                         : "The log ends while PyTorch loads its libraries, and that is where it "
+                           "failed.");
+  if (unnamed != nullptr && loading != nullptr) {
+    missing.evidence.push_back(show(subject, *loading, logs::describe(*loading)));
+  }
+  missing.fix = {sentence("python -c 'import torch'   (the last line names the library)"),
+                 sentence("what else is missing: ldd PATH/torch/lib/libtorch_global_deps.so | grep "
+                          "'not found'; the same for the file that the traceback names")};
+  missing.alternatives = {
+      {"rocm-version-mismatch", 0.3, "the number behind \".so.\" in that line"}};
+  return missing;
+}
+
 // vLLM takes the ROCm platform only if amdsmi can be imported and names a GPU.
 std::optional<Hypothesis> find_platform_module(const LogSubject& subject) {
   const Observation* refused = nullptr;
@@ -174,6 +202,21 @@ std::optional<Hypothesis> find_other(const LogSubject& subject) {
         sentence("installed elsewhere: export ROCM_PATH=/opt/rocm PATH=/opt/rocm/bin:$PATH")};
     return missing;
   }
+  if (const Observation* seen = subject.log.first("rocm-package-unmet")) {
+    Hypothesis missing =
+        make(subject, *seen, 0.6,
+             fmt::format("ROCm's packages need {}, which this system does not offer",
+                         seen->value("needs")));
+    missing.reasons.emplace_back(
+        "ROCm's packages are built for one release of a distribution each; on another one their "
+        "needs are not met.");
+    missing.fix = {sentence("cat /etc/os-release; apt-cache policy rocm-core   (is the repository "
+                            "for this release of the distribution?)"),
+                   sentence("take AMD's repository for this release, or a container; PyTorch's "
+                            "wheels need no ROCm of the system")};
+    missing.alternatives = {{"rocm-version-mismatch", 0.3, "apt-cache policy rocm-core"}};
+    return missing;
+  }
   if (const Observation* seen = subject.log.first("windows-library-missing")) {
     Hypothesis missing = make(subject, *seen, 0.75, "A DLL, or one that it needs, is missing");
     missing.reasons.emplace_back("Windows names the library that it loads, not the one it lacks.");
@@ -188,7 +231,7 @@ std::optional<Hypothesis> find_other(const LogSubject& subject) {
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best;
-  for (auto* search : {find_library, find_module, find_platform_module, find_other}) {
+  for (auto* search : {find_library, find_module, find_platform_module, find_unnamed, find_other}) {
     auto found = search(subject);
     if (found && (!best || found->confidence > best->confidence)) best = std::move(found);
   }

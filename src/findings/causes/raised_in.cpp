@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace headroom::findings {
 
@@ -13,13 +15,33 @@ using logs::Observation;
 namespace {
 
 // Whether a frame only passes a call on, or returns an attribute; then its caller is at fault.
-bool only_hands_on(const Observation& frame) {
+bool only_hands_on(std::string_view called) {
   for (const std::string_view function :
        {"decorate_context", "_call_impl", "_wrapped_call_impl", "new_forward", "wrapper", "wrapped",
         "_fn", "__getattr__", "inner"}) {
-    if (frame.value("function") == function) return true;
+    if (called == function) return true;
   }
   return false;
+}
+
+// A box of Rich may leave the function's name to the line below the path.
+std::string_view function_of(const logs::Observations& log, const Observation& frame) {
+  if (!frame.value("function").empty()) return frame.value("function");
+  for (const Observation* below : log.of("rich-frame-function")) {
+    if (below->log == frame.log && below->line == frame.line + 1) return below->value("function");
+  }
+  return {};
+}
+
+// The frames of Python's own tracebacks and of Rich's boxes, in their order.
+std::vector<const Observation*> frames_of(const logs::Observations& log) {
+  std::vector<const Observation*> frames = log.of("traceback-frame");
+  const auto boxed = log.of("rich-frame");
+  frames.insert(frames.end(), boxed.begin(), boxed.end());
+  std::stable_sort(frames.begin(), frames.end(), [](const auto* one, const auto* other) {
+    return std::pair(one->log, one->line) < std::pair(other->log, other->line);
+  });
+  return frames;
 }
 
 }  // namespace
@@ -43,13 +65,26 @@ RaisedIn raised_in(const logs::Observations& log, const Observation& error) {
   // message.
   constexpr std::uint64_t most_lines = 12;
   RaisedIn raised;
-  for (const Observation* frame : log.of("traceback-frame")) {
+  for (const Observation* frame : frames_of(log)) {
     const bool before = frame->log == error.log && frame->line <= error.line;
     if (!before || error.line - frame->line >= most_lines) continue;
-    if (raised.frame == nullptr || !only_hands_on(*frame)) raised.frame = frame;
+    if (raised.frame == nullptr || !only_hands_on(function_of(log, *frame))) raised.frame = frame;
   }
   if (raised.frame != nullptr) raised.owner = owner_of_path(raised.frame->value("path"));
   return raised;
+}
+
+const Observation* lookup_cut_off(const logs::Observations& log) {
+  const std::vector<const Observation*> frames = frames_of(log);
+  if (frames.size() < 2) return nullptr;
+  const Observation& innermost = *frames.back();
+  const Observation* caller = frames[frames.size() - 2];
+  if (function_of(log, innermost) != "__getattr__" || caller->log != innermost.log) return nullptr;
+  for (const Observation& one : log.all()) {
+    const bool error = one.id().starts_with("python-") && one.id().ends_with("exception");
+    if (error || one.id() == "import-name-missing" || one.id() == "module-missing") return nullptr;
+  }
+  return owner_of_path(caller->value("path")) == CodeOwner::user ? caller : nullptr;
 }
 
 bool is_wrong_call(const Observation& error) {

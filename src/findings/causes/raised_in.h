@@ -21,6 +21,10 @@ struct RaisedIn {
 // call on.
 RaisedIn raised_in(const logs::Observations& log, const logs::Observation& error);
 
+// Finds the program's frame that asks a library for a name it does not have, where the log ends
+// before the error itself; else nullptr.
+const logs::Observation* lookup_cut_off(const logs::Observations& log);
+
 CodeOwner owner_of_path(std::string_view path);
 
 // Whether the error is a call with arguments that the callee does not take, a mistake of the

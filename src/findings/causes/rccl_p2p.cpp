@@ -28,10 +28,14 @@ Iommu iommu_of(const Scene& scene) {
   return Iommu::translates;
 }
 
-// Finds the setting that turns peer-to-peer off.
-const facts::Setting* p2p_off(const Scene& scene) {
+// Finds the setting that turns peer-to-peer off in the run that failed: one further down belongs to
+// a later run.
+const facts::Setting* p2p_off(const Scene& scene, const Observation& failure) {
   const facts::Setting* setting = scene.setting("NCCL_P2P_DISABLE");
-  return setting != nullptr && setting->value == "1" ? setting : nullptr;
+  if (setting == nullptr || setting->value != "1") return nullptr;
+  const bool later = setting->source.path == failure.log_name &&
+                     setting->source.line > static_cast<int>(failure.line);
+  return later ? nullptr : setting;
 }
 
 // Finds the line which shows that the job hung, peer-to-peer was turned off, and the job then made
@@ -66,6 +70,19 @@ const Observation* stood_still(const logs::Observations& log) {
   return told ? nullptr : reset;
 }
 
+// Whether llama.cpp or ollama spreads a model over several GPUs of one kind. A discrete GPU beside
+// an integrated one has other troubles.
+bool spreads_over_peers(const logs::Observations& log) {
+  const auto devices = log.of("ggml-device");
+  for (const Observation* one : devices) {
+    for (const Observation* other : devices) {
+      const bool alike = one->value("gfx") == other->value("gfx");
+      if (alike && one->value("index") != other->value("index")) return true;
+    }
+  }
+  return false;
+}
+
 struct Finding {
   double confidence = 0;
   const Observation* line = nullptr;
@@ -88,11 +105,23 @@ Finding judge(const LogSubject& subject, const CollectiveSigns& signs) {
             "GPUs wrote into each other's memory, and then the whole machine stood still without "
             "a word: a transfer that never ends holds the bus."};
   }
+  if (const auto* frame = log.first("nccl-p2p-frame")) {
+    return {0.65, frame, "RCCL's own trace says that its transport between GPUs failed."};
+  }
+  if (const auto* said = log.first("peer-copy-off-works")) {
+    const bool failed = signs.first() != nullptr || log.seen("output-garbled");
+    if (failed) return {0.7, said, "It is said to work with that setting."};
+  }
+  if (const auto* garbled = log.first("output-garbled"); garbled && spreads_over_peers(log)) {
+    return {confidence::possible, garbled,
+            "The model is spread over GPUs of one kind, which copy directly between each other; "
+            "where that does not work, the copies arrive damaged and nothing reports it."};
+  }
   if (signs.first() == nullptr) return {};
   if (const auto* works = runs_without_peers(log, *signs.first())) {
     return {0.85, works, "Without direct transfers (NCCL_P2P_DISABLE=1) it runs."};
   }
-  const facts::Setting* off = p2p_off(subject.scene);
+  const facts::Setting* off = p2p_off(subject.scene, *signs.first());
   if (warning != nullptr && iommu != Iommu::passes && off == nullptr) {
     const double sure = iommu == Iommu::translates ? 0.9 : 0.85;
     return {sure, warning,
@@ -130,6 +159,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   }
   show_some(subject, {"nccl-p2p-channel", "nccl-init"}, 2, peers);
   peers.fix = {sentence("try it first without direct transfers: NCCL_P2P_DISABLE=1 CMD")};
+  if (spreads_over_peers(subject.log)) {
+    peers.fix = {
+        sentence("try it on one GPU: HIP_VISIBLE_DEVICES=0 CMD; if that is right, build "
+                 "llama.cpp with -DGGML_CUDA_NO_PEER_COPY=ON")};
+  }
   if (iommu_of(subject.scene) != Iommu::passes) {
     for (Step& step : steps_to_boot_with(subject.scene.machine, "iommu=pt")) {
       peers.fix.push_back(std::move(step));

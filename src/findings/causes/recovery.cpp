@@ -24,10 +24,6 @@ bool is_one_of(const Ids& ids, std::string_view id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
-bool is_command(const Observation& one) {
-  return one.signature->role == Role::command || one.id() == "command-typed";
-}
-
 // Whether two lines are of one run: they are in the same log, and nothing shows that two programs
 // wrote them.
 bool same_run(const Observation& a, const Observation& b) {
@@ -48,8 +44,21 @@ bool is_of_something_optional(const Observation& failure) {
 // end of the work; `never` if nothing is enough.
 enum class Needs { progress, work, end, never };
 
-Needs needs(const Observation& failure) {
+// Whether the line is of the error that bitsandbytes writes to its log, its traceback included,
+// before it goes on without the library.
+bool is_logged_by_bitsandbytes(const Observations& log, const Observation& failure) {
+  constexpr std::uint64_t longest_traceback = 40;
+  const bool begins = failure.id() == "traceback";
+  return std::any_of(log.all().begin(), log.all().end(), [&](const Observation& one) {
+    if (one.log != failure.log || !one.id().starts_with("bitsandbytes-")) return false;
+    if (one.line == failure.line) return true;
+    return begins && one.line > failure.line && one.line - failure.line < longest_traceback;
+  });
+}
+
+Needs needs(const Observations& log, const Observation& failure) {
   const std::string& id = failure.id();
+  if (is_logged_by_bitsandbytes(log, failure)) return Needs::progress;
   if (id == "traceback" || is_vague(failure)) return Needs::work;
   if (failure.signature->role != Role::failure) return Needs::never;
   if (failure.is_remark()) return Needs::progress;
@@ -69,6 +78,10 @@ bool is_known_as_harmless(const Observations& log, const Observation& failure) {
 
 }  // namespace
 
+bool is_command(const Observation& one) {
+  return one.signature->role == Role::command || one.id() == "command-typed";
+}
+
 bool is_vague(const Observation& failure) {
   return failure.id() == "unknown-error-line" || failure.id() == "system-error";
 }
@@ -80,7 +93,7 @@ bool is_failure(const Observations& log, const Observation& one) {
 }
 
 bool is_made_up_for(const Observations& log, const Observation& failure) {
-  const Needs needed = needs(failure);
+  const Needs needed = needs(log, failure);
   if (needed == Needs::never) return false;
   std::uint64_t next_command = ~std::uint64_t{0};
   for (const Observation& one : log.all()) {

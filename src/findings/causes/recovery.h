@@ -8,6 +8,9 @@
 
 namespace headroom::findings {
 
+// Whether a line shows a command that somebody typed; what follows is of another run.
+bool is_command(const logs::Observation& one);
+
 // Whether a line reports a failure, of its own or as a consequence, and is not known to be
 // harmless.
 bool is_failure(const logs::Observations& log, const logs::Observation& one);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/text.h"
 #include "findings/causes/recovery.h"
 
 namespace headroom::findings {
@@ -167,6 +168,16 @@ std::optional<ReleaseComparison> compare_packages(const Observations& log) {
 }
 
 }  // namespace
+
+const Observation* rocm_upgrade_told(const LogSubject& subject) {
+  const facts::Text& rocm = subject.scene.rocm;
+  for (const Observation* one : subject.log.of("upgrade-told")) {
+    const bool names_rocm = to_lower(one->text).find("rocm") != std::string::npos;
+    const bool is_in_use = rocm && same_release(*rocm, one->value("after"));
+    if (names_rocm || is_in_use) return one;
+  }
+  return nullptr;
+}
 
 std::optional<ReleaseComparison> compare_releases(const Observations& log) {
   if (auto runs = compare_runs(log)) return runs;

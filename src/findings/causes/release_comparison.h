@@ -22,4 +22,8 @@ struct ReleaseComparison {
 
 std::optional<ReleaseComparison> compare_releases(const logs::Observations& log);
 
+// The line in which a person says that one release of ROCm was replaced by another; nullptr if
+// there is none. Its values are "before" and "after".
+const logs::Observation* rocm_upgrade_told(const LogSubject& subject);
+
 }  // namespace headroom::findings

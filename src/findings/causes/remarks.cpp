@@ -2,7 +2,10 @@
 #include "findings/causes/remarks.h"
 
 #include <string>
+#include <string_view>
 
+#include "findings/causes/choice.h"
+#include "findings/causes/recovery.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -10,6 +13,29 @@ namespace {
 
 constexpr double when_shown = 0.93;
 constexpr double when_said = 0.6;
+
+// The first remark about the cause: "said:CAUSE" or "said:CAUSE/WHAT".
+const logs::Observation* first_said(const logs::Observations& log, const std::string& cause) {
+  const std::string id = "said:" + cause;
+  for (const logs::Observation& one : log.all()) {
+    if (one.id() == id || one.id().starts_with(id + "/")) return &one;
+  }
+  return nullptr;
+}
+
+// What is newer, or set, is also told by notes of a release, and by programs that choose among
+// kernels of their own; the other remarks tell of trouble themselves.
+constexpr std::string_view told_without_trouble =
+    "kernel-too-old firmware-bad memory-fraction-cap unsupported-option";
+
+// Whether a remark may name the cause: something failed, or somebody tells that it did. A job that
+// does its work has no cause to be named.
+bool is_about_trouble(const logs::Observations& log, std::string_view cause) {
+  const bool is_told = log.any_of({"trouble-words", "trouble-ended"});
+  if (is_told || standing_failure(log) != nullptr) return true;
+  return !names_cause(told_without_trouble, cause) &&
+         log.first_with(knowledge::Role::progress) == nullptr;
+}
 
 Hypothesis make(const LogSubject& subject, const CauseRule& rule, const logs::Observation& seen) {
   Hypothesis told;
@@ -29,8 +55,8 @@ std::optional<Hypothesis> find_remark(const LogSubject& subject, const CauseRule
     told.confidence = when_shown;
     return told;
   }
-  const auto* said = subject.log.first("said:" + id);
-  if (said == nullptr) return std::nullopt;
+  const auto* said = first_said(subject.log, id);
+  if (said == nullptr || !is_about_trouble(subject.log, id)) return std::nullopt;
   Hypothesis told = make(subject, rule, *said);
   told.confidence = when_said;
   told.reasons.emplace_back(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people themselves say of the cause, where no line proves it: "downgrading the firmware fixed
-// it". A signature "said:CAUSE" is such a remark, and "shown:CAUSE" a line that needs no other one
-// to name the cause. The person may be wrong, so a remark never makes an answer sure.
+// it". A signature "said:CAUSE" or "said:CAUSE/WHAT" is such a remark, and "shown:CAUSE" a line
+// that needs no other one to name the cause. The person may be wrong, so a remark never makes an
+// answer sure.
 #pragma once
 
 #include <optional>

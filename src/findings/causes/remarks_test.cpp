@@ -35,6 +35,23 @@ TEST(Remarks, a_line_that_proves_another_cause_outweighs_what_is_said) {
   EXPECT_EQ(full.cause.id, "disk-full");
 }
 
+TEST(Remarks, words_like_those_of_a_remark_name_nothing_where_nobody_tells_of_trouble) {
+  for (const std::string_view text :
+       {"Autotuning: switching to kernel flash_v2 works, 3 % faster\n",
+        "step 10 loss 3.2\nmemory limit hard-coded to 90% of the card by the config\n"
+        "step 20 loss 3.1\n",
+        "After the firmware update, the dock works fine.\nSuccessfully installed firmware\n",
+        "step 10 loss 3.2\nit uses the integrated GPU for the display\nstep 20 loss 3.1\n"}) {
+    const std::string cause = diagnose(std::string(text), amd).cause.id;
+    EXPECT_TRUE(cause == "none" || cause == "insufficient-evidence") << cause << ": " << text;
+  }
+}
+
+TEST(Remarks, trouble_that_ended_is_trouble_too) {
+  EXPECT_EQ(diagnose("Updating the kernel to 6.14 fixed it for me.\n", amd).cause.id,
+            "kernel-too-old");
+}
+
 TEST(Remarks, a_line_that_needs_no_other_is_an_answer) {
   const auto refused = diagnose("WSL environment detected.\nROCR: unsupported GPU\n", amd);
   EXPECT_EQ(refused.cause.id, "gpu-unsupported");

@@ -5,6 +5,8 @@
 // crash.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "findings/causes/causes.h"
 #include "findings/causes/crash_signs.h"
 #include "findings/causes/release_comparison.h"
@@ -33,8 +35,9 @@ std::optional<Hypothesis> find_known(const LogSubject& subject, const Observatio
   Hypothesis regression;
   regression.confidence = bad ? 0.85 : 0.65;
   if (!match.certain) regression.confidence -= 0.15;
-  // A process may die for any reason, and wrong numbers have many.
-  if (!of_gpu) regression.confidence -= 0.15;
+  // A process may die for any reason, wrong numbers have many, and a kernel that did not finish
+  // tells even less where the release fails only at times.
+  if (!of_gpu) regression.confidence -= bad ? 0.15 : 0.35;
   regression.title = fmt::format("ROCm {} is known {} on {}", *rocm,
                                  bad ? "not to work" : "to be unstable", gpu_of(subject.scene));
   regression.reasons.push_back(match.advisory->happens);
@@ -78,9 +81,35 @@ std::optional<Hypothesis> find_said(const LogSubject& subject, const Observation
   return regression;
 }
 
+// It is said that ROCm was upgraded, and from then on it failed. Nothing shows the run before.
+std::optional<Hypothesis> find_upgraded(const LogSubject& subject) {
+  const Observation* told = rocm_upgrade_told(subject);
+  const Observation* failure = subject.log.first_with(knowledge::Role::failure);
+  if (failure == nullptr) failure = subject.log.first_with(knowledge::Role::consequence);
+  if (told == nullptr || failure == nullptr) return std::nullopt;
+  const auto before = told->value("before"), after = told->value("after");
+  Hypothesis regression;
+  regression.confidence = 0.6;
+  regression.title =
+      fmt::format("It is said to fail since ROCm {} was replaced by {}", before, after);
+  regression.reasons = {
+      "The set-up worked with the release before, so the newer one, or what came with it, is the "
+      "likely cause. Only the report says so; no line shows the run that worked."};
+  regression.evidence = {show(subject, *failure, logs::describe(*failure)), show(subject, *told)};
+  regression.fix = {
+      sentence(fmt::format("put ROCm {} back, with all of its packages: sudo apt install "
+                           "rocm={}\\*, or its wheels",
+                           before, before)),
+      sentence(fmt::format("does ROCm {} support this system at all? WSL and older "
+                           "distributions are supported by some releases only",
+                           after))};
+  regression.alternatives = {{"rocm-version-mismatch", 0.2, "ls -d /opt/rocm*; pip list"}};
+  return regression;
+}
+
 // The log itself has runs with both releases.
-std::optional<Hypothesis> find_compared(const LogSubject& subject) {
-  const auto compared = compare_releases(subject.log);
+std::optional<Hypothesis> find_compared(const LogSubject& subject,
+                                        const std::optional<ReleaseComparison>& compared) {
   if (!compared) return std::nullopt;
   const bool packages = !compared->package.empty();
   const std::string what = packages ? compared->package : "ROCm";
@@ -111,14 +140,38 @@ std::optional<Hypothesis> find_compared(const LogSubject& subject) {
   return regression;
 }
 
+// A known regression, which the log's own comparison supports.
+Hypothesis joined(Hypothesis known, Hypothesis compared) {
+  known.confidence = std::max(known.confidence, compared.confidence);
+  known.reasons.insert(known.reasons.begin() + 1, compared.reasons.begin(), compared.reasons.end());
+  known.evidence.insert(known.evidence.end(), compared.evidence.begin(), compared.evidence.end());
+  return known;
+}
+
+// Of a log with runs of two releases, what is known of the one that fails.
+std::optional<Hypothesis> find_known_of(const LogSubject& subject, const Observation& failure,
+                                        const std::optional<ReleaseComparison>& compared) {
+  if (!compared || !compared->package.empty()) return find_known(subject, failure);
+  Scene scene = subject.scene;
+  const Observation& line = *compared->failure;
+  scene.rocm =
+      scene.torch_rocm = {compared->fails, {line.log_name, static_cast<int>(line.line), line.text}};
+  return find_known({subject.log, scene, subject.tables, subject.log_names, subject.job}, failure);
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
-  auto compared = find_compared(subject);
-  if (compared && compared->confidence >= confidence::likely) return compared;
+  const auto comparison = compare_releases(subject.log);
+  auto compared = find_compared(subject, comparison);
   const Observation* failure = failure_of(subject);
-  if (failure == nullptr) return compared;
-  if (auto known = find_known(subject, *failure)) return known;
+  auto known = failure == nullptr ? std::nullopt : find_known_of(subject, *failure, comparison);
+  const bool is_clear = compared && compared->confidence >= confidence::likely;
+  // What is known of the release says more than that another one works: it names the way out.
+  if (known && is_clear) return joined(*std::move(known), *std::move(compared));
+  if (is_clear) return compared;
+  if (known) return known;
+  if (failure == nullptr) return compared ? compared : find_upgraded(subject);
   if (auto said = find_said(subject, *failure)) return said;
-  return compared;
+  return compared ? compared : find_upgraded(subject);
 }
 
 }  // namespace

@@ -160,13 +160,73 @@ std::optional<Hypothesis> find_device_symbol(const LogSubject& subject, const Ob
   return mismatch;
 }
 
+// torchvision checks at its import that it and PyTorch are of one build.
+std::optional<Hypothesis> find_torchvision(const LogSubject& subject) {
+  const Observation* seen = subject.log.first("torchvision-apart");
+  if (seen == nullptr) return std::nullopt;
+  Hypothesis mismatch = make(subject, *seen);
+  mismatch.confidence = 0.65;
+  mismatch.title = "PyTorch and torchvision are of different builds";
+  mismatch.reasons.emplace_back(
+      "Its operators are compiled against one PyTorch; beside another they are not registered. "
+      "Often "
+      "one of the two is a build for ROCm and the other one from PyPI.");
+  mismatch.fix = {sentence("pip list | grep -E '^torch'   (the parts behind the plus must agree)"),
+                  sentence("pip install --force-reinstall torch torchvision torchaudio --index-url "
+                           "URL   (all three from the ROCm index that pytorch.org names)")};
+  mismatch.alternatives = {{"wrong-wheel", 0.35, "pip list | grep -E '^torch'"}};
+  return mismatch;
+}
+
+// The device libraries were written by a newer LLVM than the compiler that reads them.
+std::optional<Hypothesis> find_bitcode(const LogSubject& subject) {
+  const Observation* seen = subject.log.first("bitcode-too-new");
+  if (seen == nullptr) return std::nullopt;
+  Hypothesis mismatch = make(subject, *seen);
+  mismatch.confidence = 0.75;
+  mismatch.title = "The compiler and ROCm's device libraries are of different releases";
+  mismatch.reasons.emplace_back(
+      "The device libraries are bitcode that only the LLVM of the same release reads for sure; a "
+      "compiler of the distribution or of another ROCm was taken.");
+  mismatch.fix.insert(mismatch.fix.begin(),
+                      sentence("which hipcc clang; hipconfig --full; env | grep -E 'ROCM_PATH|"
+                               "HIP_PATH|DEVICE_LIB'   (which compiler, and which libraries)"));
+  return mismatch;
+}
+
+// Somebody links a library of ROCm under the number of another release, so that a program which
+// asks for that one loads it.
+std::optional<Hypothesis> find_lent_library(const LogSubject& subject) {
+  for (const Observation* seen : subject.log.of("soname-linked")) {
+    const std::string_view library = seen->value("from"), wanted = seen->value("wanted");
+    if (library != seen->value("to") || seen->value("there") == wanted) continue;
+    Hypothesis mismatch = make(subject, *seen);
+    mismatch.confidence = 0.7;
+    mismatch.title =
+        fmt::format("A program asks for {}.so.{}, which this ROCm does not bring", library, wanted);
+    mismatch.reasons.emplace_back(
+        "The link gives the installed library the number of another release. The program then "
+        "loads it, and may fail later, since numbers change with the interface.");
+    for (const facts::Text& there : releases_there(subject.scene)) {
+      mismatch.evidence.push_back(show(there, "a ROCm that is there"));
+    }
+    mismatch.fix.insert(
+        mismatch.fix.begin(),
+        sentence("take the link away; a wheel for ROCm brings its own libraries and "
+                 "needs none of the system"));
+    return mismatch;
+  }
+  return std::nullopt;
+}
+
 // In WSL the runtime that a wheel brings may know /dev/kfd alone, while rocminfo takes the
 // system's, which knows /dev/dxg.
 std::optional<Hypothesis> find_runtime_for_wsl(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   if (platform_of(subject).platform != Platform::wsl) return std::nullopt;
   const Observation* agent = log.first("agent-name");
-  const Observation* lost = log.first_of({"no-gpu-seen", "torch-sees-no-gpu"});
+  const Observation* lost = torch_sees_none(subject);
+  if (lost == nullptr) lost = log.first("no-gpu-seen");
   if (agent == nullptr || lost == nullptr || !subject.scene.torch_rocm) return std::nullopt;
   Hypothesis mismatch = make(subject, *lost);
   mismatch.confidence = 0.82;
@@ -203,6 +263,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     take(find_device_symbol(subject, *seen));
   }
   take(find_runtime_for_wsl(subject));
+  take(find_lent_library(subject));
+  take(find_torchvision(subject));
+  take(find_bitcode(subject));
   for (const auto* seen : subject.log.of("symbol-version-missing")) {
     take(find_symbol_version(subject, *seen));
   }

@@ -65,8 +65,8 @@ Reading weigh_shares(const FailedAllocation& failed) {
       std::max(failed.named_others, saturating_sub(failed.unaccounted().value_or(Bytes{}),
                                                    failed.process ? Bytes{} : overhead(capacity)));
   const std::string sum = fmt::format(
-      "Of {} the job has allocated {}, keeps {} reserved and idle, and {} is free; {} is held "
-      "otherwise.",
+      "Of {} the job has allocated {}, keeps {} reserved and idle, and {} is free; the other {} "
+      "is outside its allocator.",
       to_string(capacity), to_string(own), to_string(idle),
       failed.free ? to_string(*failed.free) : "an unknown part",
       failed.free ? to_string(*failed.unaccounted()) : to_string(others));

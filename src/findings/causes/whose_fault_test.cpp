@@ -11,6 +11,7 @@ namespace headroom::findings {
 namespace {
 
 using testing::confidence_of;
+using ::testing::Contains;
 using testing::diagnose;
 using ::testing::HasSubstr;
 
@@ -130,6 +131,22 @@ TEST(RocmRegression, two_runs_of_one_log_are_compared) {
   EXPECT_THAT(diagnosis.cause.title, HasSubstr("ROCm 6.4 breaks"));
   EXPECT_EQ(diagnose(std::string(bad) + std::string(good), amd).cause.id, "rocm-regression");
   EXPECT_NE(diagnose(bad, amd).cause.id, "rocm-regression");
+}
+
+TEST(RocmRegression, a_known_one_wins_over_what_the_log_compares) {
+  constexpr std::string_view good =
+      "pytorch version: 2.4.1+rocm6.1\nPrompt executed in 9.10 seconds\n";
+  constexpr std::string_view bad =
+      "pytorch version: 2.3.1+rocm6.0\n"
+      "Memory access fault by GPU node-1 (Agent handle: 0x1) on address 0x7f00. Reason: Unknown.\n";
+  const LogDiagnosis diagnosis =
+      diagnose(std::string(good) + std::string(bad), R"({"gfx": "gfx900", "rocm": "6.0"})");
+  EXPECT_EQ(diagnosis.cause.id, "rocm-regression");
+  EXPECT_GE(diagnosis.cause.confidence, 0.8);
+  EXPECT_THAT(diagnosis.cause.title, HasSubstr("ROCm 6.0 is known not to work"));
+  EXPECT_THAT(diagnosis.cause.reasons, Contains(HasSubstr("runs with ROCm 6.1")));
+  const LogDiagnosis other = diagnose(std::string(good) + std::string(bad), amd);
+  EXPECT_THAT(other.cause.title, HasSubstr("ROCm 6.0 breaks"));
 }
 
 TEST(RocmRegression, packages_put_back_behind_the_crash) {
@@ -319,6 +336,30 @@ TEST(GfxOverrideWrong, an_error_of_the_programs_logic_is_not_its_doing) {
       "AttributeError: module 'torch.version' has no attribute 'rocm'\n",
       R"({"gfx": "gfx1010"})");
   EXPECT_NE(found.cause.id, "gfx-override-wrong");
+}
+
+// ------------------------------------------------------------------ several failures in one report
+
+TEST(SeveralFailures, leave_no_cause_sure_even_if_both_go_by_the_same_release) {
+  const auto diagnosis = diagnose(
+      "torch 2.5.1+rocm6.2 on gfx906\n"
+      "AttributeError: module 'torch' has no attribute 'int1'\n"
+      "Memory access fault by GPU node-1 (Agent handle: 0x5581) on address (nil). Reason: "
+      "Unknown.\n",
+      R"({"gfx":"gfx906","framework":"torch 2.5.1+rocm6.2"})");
+  EXPECT_EQ(diagnosis.cause.id, "torchao-incompatible");
+  EXPECT_LT(diagnosis.cause.confidence, 0.8);
+  EXPECT_GT(confidence_of(diagnosis, "gfx-target-dropped"), 0.1);
+}
+
+TEST(DeviceIndex, a_job_that_ran_out_of_memory_had_found_its_device) {
+  const auto diagnosis = diagnose(
+      "GPU 0: 21.46GB used / 21.46GB total (99.9% used)\n"
+      "HIP out of memory. Tried to allocate 96.00 MiB. GPU has 19.98 GiB total of which 0 bytes is "
+      "free.\n"
+      "device >= 0 && device < num_gpus INTERNAL ASSERT FAILED\n",
+      R"({"gfx":"gfx1100"})");
+  EXPECT_EQ(diagnosis.cause.id, "vram-held-by-other");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "findings/causes/access.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/failed_allocation.h"
 #include "findings/causes/libraries.h"
@@ -66,7 +67,7 @@ Sign find_sign(const LogSubject& subject) {
   // vLLM also says so if amdsmi is missing.
   const bool excused = rocm_build || log.seen("rocm-platform-refused");
   take(best, log.first("no-platform"), excused ? 0.25 : 0.6);
-  take(best, log.first("torch-sees-no-gpu"), rocm_build ? 0.1 : 0.4);
+  take(best, torch_sees_none(subject), rocm_build ? 0.1 : 0.4);
   take(best, log.first("tensorflow-without-cuda"), 0.45);
   take(best, log.first("nvidia-packages"), rocm_build ? 0.3 : 0.5);
   if (!rocm_build) take(best, find_fetched(log), 0.6);

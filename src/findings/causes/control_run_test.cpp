@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two runs that differ in one setting tell whether the setting is at fault.
+#include "findings/causes/control_run.h"
+
+#include <gmock/gmock.h>
+
+#include "findings/causes/contradiction.h"
+#include "findings/causes/testing.h"
+
+namespace headroom::findings {
+namespace {
+
+using ::testing::Contains;
+using testing::diagnose;
+using ::testing::HasSubstr;
+
+constexpr std::string_view stated =
+    R"({"vendor": "AMD", "gfx": "gfx1201", "env": "HSA_OVERRIDE_GFX_VERSION=11.0.0"})";
+constexpr std::string_view refused = "RuntimeError: HIP error: invalid device function\n";
+constexpr std::string_view works = "tensor([[2., 2.], [2., 2.]], device='cuda:0')\n";
+
+std::string run(std::string_view command, std::string_view outcome) {
+  return std::string("$ ") + std::string(command) + "\n" + std::string(outcome);
+}
+
+TEST(ReadCommand, variables_flags_and_sudo_are_settings) {
+  std::map<std::string, std::string, std::less<>> exported;
+  const auto got = read_command(
+      "(venv) ada@box:~$ sudo HIP_VISIBLE_DEVICES=1 python main.py --no-half --size=4 | tee log",
+      exported);
+  EXPECT_EQ(got.program, "python main.py");
+  const std::map<std::string, std::string, std::less<>> expected = {
+      {"sudo", ""}, {"HIP_VISIBLE_DEVICES", "1"}, {"--no-half", ""}, {"--size", "4"}};
+  EXPECT_EQ(got.settings, expected);
+}
+
+TEST(ReadCommand, an_export_holds_until_it_is_unset) {
+  std::map<std::string, std::string, std::less<>> exported;
+  EXPECT_EQ(read_command("$ export NCCL_DEBUG=INFO", exported).program, "");
+  EXPECT_TRUE(read_command("$ python a.py", exported).settings.contains("NCCL_DEBUG"));
+  read_command("$ unset NCCL_DEBUG", exported);
+  EXPECT_TRUE(read_command("$ python a.py", exported).settings.empty());
+}
+
+TEST(ReadCommand, variables_given_to_a_container_are_settings) {
+  std::map<std::string, std::string, std::less<>> exported;
+  const auto got = read_command("# docker run -e HIP_VISIBLE_DEVICES=1 image", exported);
+  EXPECT_EQ(got.program, "docker run image");
+  EXPECT_TRUE(got.settings.contains("HIP_VISIBLE_DEVICES"));
+}
+
+TEST(ControlRun, the_same_failure_without_the_override_takes_the_blame_from_it) {
+  const std::string with = run("HSA_OVERRIDE_GFX_VERSION=11.0.0 python main.py", refused);
+  const auto suspected = diagnose(with, stated);
+  ASSERT_EQ(suspected.cause.id, "gfx-override-wrong");
+  const auto got = diagnose(with + run("python main.py", refused), stated);
+  EXPECT_EQ(got.cause.id, "gfx-target-missing");
+  EXPECT_LT(testing::confidence_of(got, "gfx-override-wrong"), 0.5);
+}
+
+TEST(ControlRun, the_override_is_at_fault_where_the_job_works_without_it) {
+  const auto got = diagnose(
+      run("HSA_OVERRIDE_GFX_VERSION=11.0.0 python main.py", refused) + run("python main.py", works),
+      stated);
+  EXPECT_EQ(got.cause.id, "gfx-override-wrong");
+  EXPECT_THAT(got.cause.reasons, Contains(HasSubstr("works without HSA_OVERRIDE_GFX_VERSION")));
+}
+
+TEST(ControlRun, two_changes_at_once_tell_nothing) {
+  const auto got = diagnose(run("HSA_OVERRIDE_GFX_VERSION=11.0.0 python main.py --cpu", refused) +
+                                run("python main.py", refused),
+                            stated);
+  EXPECT_EQ(got.cause.id, "gfx-override-wrong");
+  EXPECT_TRUE(got.cause.against.empty());
+}
+
+TEST(ControlRun, another_program_is_no_control) {
+  const auto got = diagnose(run("HSA_OVERRIDE_GFX_VERSION=11.0.0 python main.py", refused) +
+                                run("python other.py", refused),
+                            stated);
+  EXPECT_EQ(got.cause.id, "gfx-override-wrong");
+  EXPECT_TRUE(got.cause.against.empty());
+}
+
+TEST(ControlRun, a_refusal_that_root_meets_too_is_no_question_of_groups) {
+  constexpr std::string_view denied = "Unable to open /dev/kfd read-write: Permission denied\n";
+  const auto alone = diagnose(run("python a.py", denied), R"({"vendor": "AMD"})");
+  const auto both = diagnose(run("python a.py", denied) + run("sudo python a.py", denied),
+                             R"({"vendor": "AMD"})");
+  EXPECT_LT(testing::confidence_of(both, "device-permission"),
+            testing::confidence_of(alone, "device-permission"));
+}
+
+}  // namespace
+}  // namespace headroom::findings
