@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "faces/settings.h"
 #include "faces/torch/gpu_runtime.h"
 
 namespace headroom::torch_face {
@@ -30,7 +31,7 @@ std::uint64_t capacity_of(headroom_allocator* allocator) {
 Result<headroom_allocator*> GpuAllocator::make(int device) {
   const MutexLock lock(mutex_);
   if (headroom_allocator* const made = get(); made != nullptr) return made;
-  HEADROOM_TRY(const Settings settings, parse_settings(read_variable));
+  HEADROOM_TRY(const faces::Settings settings, faces::parse_settings(faces::read_variable));
   const auto loaded = find_loaded_backend();
   if (!settings.backend && !loaded) return loaded.error();
   headroom_allocator_options options = HEADROOM_ALLOCATOR_OPTIONS_INIT;

@@ -14,7 +14,6 @@
 #include "base/result.h"
 #include "faces/torch/captures.h"
 #include "faces/torch/headroom_torch.h"
-#include "faces/torch/settings.h"
 
 namespace headroom::torch_face {
 

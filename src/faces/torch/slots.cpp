@@ -8,11 +8,11 @@
 #include <string>
 #include <utility>
 
+#include "faces/settings.h"
 #include "faces/torch/gpu_allocators.h"
 #include "faces/torch/gpu_runtime.h"
 #include "faces/torch/headroom_torch.h"
 #include "faces/torch/messages.h"
-#include "faces/torch/settings.h"
 #include "faces/torch/torch_errors.h"
 
 namespace headroom::torch_face {
@@ -90,7 +90,7 @@ std::size_t copy_out(const std::string& text, char* to, std::size_t size) {
 }
 
 Status check_settings() {
-  HEADROOM_TRY(const Settings settings, parse_settings(read_variable));
+  HEADROOM_TRY(const faces::Settings settings, faces::parse_settings(faces::read_variable));
   if (!settings.backend) HEADROOM_CHECK(find_loaded_backend());
   return Done{};
 }

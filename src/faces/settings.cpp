@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "faces/torch/settings.h"
+#include "faces/settings.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 
-namespace headroom::torch_face {
+namespace headroom::faces {
 namespace {
 
 struct Choice {
@@ -84,4 +84,4 @@ std::optional<std::string> read_variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-}  // namespace headroom::torch_face
+}  // namespace headroom::faces

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the environment says about the allocators of a program that nobody changes:
-//   HEADROOM_ALLOCATOR_BACKEND         "hip", "cuda" or "host"; otherwise what PyTorch loaded
+//   HEADROOM_ALLOCATOR_BACKEND         "hip", "cuda" or "host"; otherwise what the program loaded
 //   HEADROOM_ALLOCATOR_CAPACITY        the most to hold of each GPU, "12 GiB"; otherwise all
 //   HEADROOM_ALLOCATOR_VIRTUAL_MEMORY  "as-tested" (the default), "off" or "required"
 //   HEADROOM_ALLOCATOR_PLANNING        "background" (the default), "inline" or "off"
@@ -19,10 +19,10 @@
 
 #include "base/result.h"
 
-namespace headroom::torch_face {
+namespace headroom::faces {
 
 struct Settings {
-  std::optional<std::uint32_t> backend;  // HEADROOM_BACKEND_…; none: what PyTorch has loaded.
+  std::optional<std::uint32_t> backend;  // HEADROOM_BACKEND_…; none: what the program has loaded.
   std::uint64_t capacity_bytes = 0;      // 0: all.
   std::uint32_t virtual_memory = HEADROOM_VIRTUAL_MEMORY_AS_TESTED;
   std::uint32_t planning = HEADROOM_PLANNING_BACKGROUND;
@@ -41,4 +41,4 @@ Result<Settings> parse_settings(const Environment& environment);
 // The environment of this process.
 std::optional<std::string> read_variable(const char* name);
 
-}  // namespace headroom::torch_face
+}  // namespace headroom::faces

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "faces/torch/settings.h"
+#include "faces/settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
-namespace headroom::torch_face {
+namespace headroom::faces {
 namespace {
 
 using ::testing::AllOf;
@@ -19,7 +19,7 @@ Result<Settings> parse(const std::map<std::string, std::string>& variables) {
   });
 }
 
-TEST(TorchSettings, nothing_set_or_set_to_nothing_is_all_of_what_is_loaded) {
+TEST(AllocatorSettings, nothing_set_or_set_to_nothing_is_all_of_what_is_loaded) {
   for (const auto& variables : {std::map<std::string, std::string>{},
                                 {{"HEADROOM_ALLOCATOR_BACKEND", ""},
                                  {"HEADROOM_ALLOCATOR_CAPACITY", ""},
@@ -34,7 +34,7 @@ TEST(TorchSettings, nothing_set_or_set_to_nothing_is_all_of_what_is_loaded) {
   }
 }
 
-TEST(TorchSettings, words_and_amounts_are_read) {
+TEST(AllocatorSettings, words_and_amounts_are_read) {
   const auto settings = parse({{"HEADROOM_ALLOCATOR_BACKEND", "hip"},
                                {"HEADROOM_ALLOCATOR_CAPACITY", "12 GiB"},
                                {"HEADROOM_ALLOCATOR_VIRTUAL_MEMORY", "off"},
@@ -50,7 +50,7 @@ TEST(TorchSettings, words_and_amounts_are_read) {
   EXPECT_EQ(settings->share_bytes, std::uint64_t{4} << 30U);
 }
 
-TEST(TorchSettings, another_word_is_refused_with_those_that_there_are) {
+TEST(AllocatorSettings, another_word_is_refused_with_those_that_there_are) {
   const auto settings = parse({{"HEADROOM_ALLOCATOR_BACKEND", "rocm"}});
   ASSERT_FALSE(settings);
   EXPECT_THAT(
@@ -58,7 +58,7 @@ TEST(TorchSettings, another_word_is_refused_with_those_that_there_are) {
       AllOf(HasSubstr("hip, cuda, host in HEADROOM_ALLOCATOR_BACKEND"), HasSubstr("\"rocm\"")));
 }
 
-TEST(TorchSettings, an_amount_of_nothing_and_no_amount_are_refused_by_name) {
+TEST(AllocatorSettings, an_amount_of_nothing_and_no_amount_are_refused_by_name) {
   for (const char* amount : {"0", "much"}) {
     const auto settings = parse({{"HEADROOM_ALLOCATOR_CAPACITY", amount}});
     ASSERT_FALSE(settings);
@@ -66,11 +66,11 @@ TEST(TorchSettings, an_amount_of_nothing_and_no_amount_are_refused_by_name) {
   }
 }
 
-TEST(TorchSettings, the_hosts_memory_needs_a_capacity) {
+TEST(AllocatorSettings, the_hosts_memory_needs_a_capacity) {
   const auto settings = parse({{"HEADROOM_ALLOCATOR_BACKEND", "host"}});
   ASSERT_FALSE(settings);
   EXPECT_THAT(settings.error().next, HasSubstr("HEADROOM_ALLOCATOR_CAPACITY"));
 }
 
 }  // namespace
-}  // namespace headroom::torch_face
+}  // namespace headroom::faces
