@@ -118,6 +118,7 @@ int hipMalloc(void** out, std::size_t bytes) {
   return noted(on_device(true, out, [&](auto& gpu) { return gpu.allocate(bytes); }));
 }
 int hipFree(void* address) {
+  if (address == nullptr) return success;
   return noted(on_device(true, [&](auto& gpu) { return gpu.release(number(address)); }));
 }
 int hipMemGetInfo(std::size_t* free, std::size_t* total) {

@@ -45,6 +45,6 @@ struct HeadroomHipCounts {
   std::uint64_t passed_on;      // Allocations that the runtime served.
 };
 
-// Returns 0, or 1 if `counts` is null or of another size.
-HEADROOM_HIP_API int headroom_hip_get_counts(HeadroomHipCounts* counts);
+// Returns 0, or 1 if `out` is null or of another size.
+HEADROOM_HIP_API int headroom_hip_get_counts(HeadroomHipCounts* out);
 }

@@ -48,7 +48,6 @@ struct Process {
   Runtime runtime;
   Gpus gpus;
   LiveBlocks blocks;
-  Counts counts;
 };
 
 // Interposed functions have no place for an object of ours, and are called from destructors of
@@ -57,6 +56,13 @@ struct Process {
 Process& process() {
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static auto* const made = new Process;
+  return *made;
+}
+
+// Apart from the above, because asking for them must not need a runtime.
+Counts& counts() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+  static auto* const made = new Counts;
   return *made;
 }
 
@@ -113,17 +119,17 @@ int allocate(void** out, std::size_t bytes) {
     // stream uses them is all the same.
     block = headroom_allocate(allocator, bytes, nullptr, {HEADROOM_OTHER, 0});
     if (block == nullptr && headroom_last_result() == HEADROOM_OUT_OF_MEMORY) {
-      all.counts.out_of_memory.fetch_add(1, std::memory_order_relaxed);
+      counts().out_of_memory.fetch_add(1, std::memory_order_relaxed);
       *out = nullptr;
       return noted(out_of_memory);
     }
   }
   if (block == nullptr) {
-    if (!this_thread().inside) all.counts.passed_on.fetch_add(1, std::memory_order_relaxed);
+    if (!this_thread().inside) counts().passed_on.fetch_add(1, std::memory_order_relaxed);
     return all.runtime.allocate == nullptr ? not_initialized : all.runtime.allocate(out, bytes);
   }
   all.blocks.add(number(block), device);
-  all.counts.allocations.fetch_add(1, std::memory_order_relaxed);
+  counts().allocations.fetch_add(1, std::memory_order_relaxed);
   *out = block;
   return success;
 }
@@ -144,7 +150,7 @@ std::optional<int> release_ours(Process& all, void* block) {
   const auto device = all.blocks.take(number(block));
   if (!device) {
     if (!all.blocks.is_in_piece(number(block))) return std::nullopt;
-    all.counts.refused_frees.fetch_add(1, std::memory_order_relaxed);
+    counts().refused_frees.fetch_add(1, std::memory_order_relaxed);
     return noted(invalid_value);
   }
   const Inside inside;
@@ -156,7 +162,7 @@ std::optional<int> release_ours(Process& all, void* block) {
   }
   if (headroom_free(all.gpus.get(*device), block, nullptr) != HEADROOM_OK)
     return noted(invalid_value);  // A child of fork() has none of the memory.
-  all.counts.frees.fetch_add(1, std::memory_order_relaxed);
+  counts().frees.fetch_add(1, std::memory_order_relaxed);
   return success;
 }
 
@@ -259,10 +265,10 @@ int hipGetProcAddress(const char* name, void** out, int version, std::uint64_t f
   return code;
 }
 
-int headroom_hip_get_counts(HeadroomHipCounts* counts) {
-  if (counts == nullptr || counts->size != sizeof *counts) return 1;
-  const Counts& from = process().counts;
-  *counts = {sizeof *counts,     from.allocations,   from.frees,
-             from.out_of_memory, from.refused_frees, from.passed_on};
+int headroom_hip_get_counts(HeadroomHipCounts* out) {
+  if (out == nullptr || out->size != sizeof *out) return 1;
+  const Counts& from = counts();
+  *out = {sizeof *out,        from.allocations,   from.frees,
+          from.out_of_memory, from.refused_frees, from.passed_on};
   return 0;
 }

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// A HIP program that knows nothing of headroom, on the stand-in for HIP; CMake preloads
+// libheadroom_hip.so. It is compiled twice: linked to the runtime, and opening it itself.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "faces/hip/headroom_hip.h"
+
+#ifdef HIP_LINKED
+extern "C" {
+int hipGetDevice(int* device);
+int hipSetDevice(int device);
+int hipDeviceSynchronize();
+int hipStreamCreateWithFlags(void** out, unsigned flags);
+int hipMemcpy(void* to, const void* from, std::size_t bytes, int kind);
+int hipMemsetAsync(void* to, int value, std::size_t bytes, void* stream);
+std::uint64_t fake_gpu_count(int device, const char* what);
+}
+#define HIP(name) (&(name))
+#else
+namespace {
+void* find_in_library(const char* name) {
+  static void* const library = ::dlopen("libamdhip64.so.7", RTLD_NOW | RTLD_LOCAL);
+  return ::dlsym(library, name);
+}
+}  // namespace
+#define HIP(name) (reinterpret_cast<decltype(hip_types::name)>(find_in_library(#name)))
+namespace hip_types {
+extern int (*hipGetDevice)(int*);
+extern int (*hipSetDevice)(int);
+extern int (*hipDeviceSynchronize)();
+extern int (*hipStreamCreateWithFlags)(void**, unsigned);
+extern int (*hipMemcpy)(void*, const void*, std::size_t, int);
+extern int (*hipMemsetAsync)(void*, int, std::size_t, void*);
+extern std::uint64_t (*fake_gpu_count)(int, const char*);
+extern decltype(&::hipMalloc) hipMalloc;
+extern decltype(&::hipFree) hipFree;
+extern decltype(&::hipFreeAsync) hipFreeAsync;
+extern decltype(&::hipMemGetInfo) hipMemGetInfo;
+extern decltype(&::hipGetLastError) hipGetLastError;
+extern decltype(&::hipPeekAtLastError) hipPeekAtLastError;
+extern decltype(&::hipGetProcAddress) hipGetProcAddress;
+}  // namespace hip_types
+#endif
+
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+constexpr std::size_t mib = std::size_t{1} << 20U;
+constexpr std::size_t small = 4096;
+constexpr unsigned non_blocking = 1;
+constexpr int invalid_value = 1;
+constexpr int out_of_memory = 2;
+
+HeadroomHipCounts counts() {
+  HeadroomHipCounts now{};
+  now.size = sizeof now;
+  const auto ask = reinterpret_cast<int (*)(HeadroomHipCounts*)>(
+      ::dlsym(RTLD_DEFAULT, "headroom_hip_get_counts"));
+  EXPECT_NE(ask, nullptr) << "libheadroom_hip.so is not preloaded";
+  EXPECT_EQ(ask == nullptr ? 1 : ask(&now), 0);
+  return now;
+}
+
+void* take(std::size_t bytes = small) {
+  void* block = nullptr;
+  EXPECT_EQ(HIP(hipMalloc)(&block, bytes), 0);
+  return block;
+}
+
+void write(void* block, unsigned char value) {
+  const std::vector<unsigned char> bytes(small, value);
+  ASSERT_EQ(HIP(hipMemcpy)(block, bytes.data(), small, 1), 0);
+}
+
+std::vector<unsigned char> read(const void* block) {
+  std::vector<unsigned char> bytes(small);
+  EXPECT_EQ(HIP(hipMemcpy)(bytes.data(), block, small, 2), 0);
+  return bytes;
+}
+
+class Hip : public ::testing::Test {
+ protected:
+  Hip() {
+    EXPECT_EQ(HIP(hipSetDevice)(0), 0);
+    EXPECT_EQ(HIP(hipStreamCreateWithFlags)(&stream_, non_blocking), 0);
+    EXPECT_EQ(HIP(hipGetLastError)(), 0);
+  }
+  void* stream_ = nullptr;
+};
+
+TEST_F(Hip, every_block_is_headrooms_and_has_its_free) {
+  const auto before = counts();
+  const auto pieces = HIP(fake_gpu_count)(0, "allocations");
+  std::vector<void*> blocks;
+  for (int i = 0; i < 100; ++i) blocks.push_back(take());
+  for (void* block : blocks) EXPECT_EQ(HIP(hipFree)(block), 0);
+  const auto after = counts();
+  EXPECT_EQ(after.allocations - before.allocations, 100U);
+  EXPECT_EQ(after.frees - before.frees, 100U);
+  EXPECT_EQ(after.passed_on, before.passed_on);
+  EXPECT_LE(HIP(fake_gpu_count)(0, "allocations") - pieces, 1U);
+}
+
+TEST_F(Hip, memory_is_given_away_only_when_work_on_any_stream_is_done) {
+  void* const first = take();
+  ASSERT_EQ(HIP(hipMemsetAsync)(first, 1, small, stream_), 0);
+  ASSERT_EQ(HIP(hipFree)(first), 0);
+  void* const second = take();
+  ASSERT_EQ(second, first) << "otherwise nothing is shown";
+  write(second, 2);
+  ASSERT_EQ(HIP(hipDeviceSynchronize)(), 0);
+  EXPECT_THAT(read(second), Each(2));
+  EXPECT_EQ(HIP(hipFree)(second), 0);
+}
+
+TEST_F(Hip, an_asynchronous_free_waits_too) {
+  void* const first = take();
+  ASSERT_EQ(HIP(hipMemsetAsync)(first, 1, small, stream_), 0);
+  ASSERT_EQ(HIP(hipFreeAsync)(first, nullptr), 0);
+  void* const second = take();
+  ASSERT_EQ(second, first) << "otherwise nothing is shown";
+  write(second, 2);
+  ASSERT_EQ(HIP(hipDeviceSynchronize)(), 0);
+  EXPECT_THAT(read(second), Each(2));
+  EXPECT_EQ(HIP(hipFree)(second), 0);
+}
+
+// The two tests above would see it if memory were given away too early.
+TEST_F(Hip, a_programs_own_mistake_shows_in_the_bytes) {
+  void* const first = take();
+  ASSERT_EQ(HIP(hipFree)(first), 0);
+  ASSERT_EQ(HIP(hipMemsetAsync)(first, 1, small, stream_), 0);  // It was freed.
+  void* const second = take();
+  ASSERT_EQ(second, first);
+  write(second, 2);
+  ASSERT_EQ(HIP(hipDeviceSynchronize)(), 0);
+  EXPECT_THAT(read(second), Each(1));
+  EXPECT_EQ(HIP(hipFree)(second), 0);
+}
+
+TEST_F(Hip, a_refused_block_is_hips_own_out_of_memory) {
+  void* block = &block;
+  EXPECT_EQ(HIP(hipMalloc)(&block, 1024 * mib), out_of_memory);
+  EXPECT_EQ(block, nullptr);
+  EXPECT_EQ(HIP(hipPeekAtLastError)(), out_of_memory);
+  EXPECT_EQ(HIP(hipGetLastError)(), out_of_memory);
+  EXPECT_EQ(HIP(hipGetLastError)(), 0);
+  EXPECT_EQ(HIP(hipFree)(take()), 0) << "smaller ones fit as before";
+}
+
+TEST_F(Hip, a_second_free_and_one_inside_a_block_are_refused_and_harm_nobody) {
+  void* const first = take();
+  void* const other = take();
+  write(other, 7);
+  EXPECT_EQ(HIP(hipFree)(static_cast<char*>(first) + 512), invalid_value);
+  EXPECT_EQ(HIP(hipFree)(first), 0);
+  EXPECT_EQ(HIP(hipFree)(first), invalid_value);
+  EXPECT_EQ(HIP(hipGetLastError)(), invalid_value);
+  EXPECT_THAT(read(other), Each(7));
+  EXPECT_EQ(HIP(hipFree)(other), 0);
+  EXPECT_EQ(HIP(hipFree)(nullptr), 0);
+}
+
+TEST_F(Hip, a_block_of_another_gpu_is_freed_there_and_the_current_one_stays) {
+  ASSERT_EQ(HIP(hipSetDevice)(1), 0);
+  void* const block = take();
+  EXPECT_GT(HIP(fake_gpu_count)(1, "allocations"), 0U);
+  ASSERT_EQ(HIP(hipSetDevice)(0), 0);
+  EXPECT_EQ(HIP(hipFree)(block), 0);
+  int device = -1;
+  EXPECT_EQ(HIP(hipGetDevice)(&device), 0);
+  EXPECT_EQ(device, 0);
+}
+
+TEST_F(Hip, idle_memory_of_the_allocator_counts_as_free) {
+  EXPECT_EQ(HIP(hipFree)(take(8 * mib)), 0);  // So the allocator holds some.
+  std::size_t before = 0;
+  std::size_t during = 0;
+  std::size_t total = 0;
+  ASSERT_EQ(HIP(hipMemGetInfo)(&before, &total), 0);
+  void* const block = take(4 * mib);
+  ASSERT_EQ(HIP(hipMemGetInfo)(&during, &total), 0);
+  EXPECT_EQ(before - during, 4 * mib);
+  EXPECT_EQ(HIP(hipFree)(block), 0);
+}
+
+TEST_F(Hip, functions_by_name_are_headrooms_too_and_all_others_are_the_runtimes) {
+  const auto before = counts();
+  void* found = nullptr;
+  ASSERT_EQ(HIP(hipGetProcAddress)("hipMalloc", &found, 70000000, 0, nullptr), 0);
+  void* block = nullptr;
+  ASSERT_EQ(reinterpret_cast<decltype(&::hipMalloc)>(found)(&block, small), 0);
+  EXPECT_EQ(counts().allocations - before.allocations, 1U);
+  EXPECT_EQ(HIP(hipFree)(block), 0);
+  EXPECT_NE(HIP(hipGetProcAddress)("hipNoSuchThing", &found, 70000000, 0, nullptr), 0);
+  EXPECT_EQ(::dlsym(RTLD_DEFAULT, "hipNoSuchThing"), nullptr);
+  EXPECT_NE(::dlerror(), nullptr);
+}
+
+TEST_F(Hip, next_means_after_the_library_that_asks) {
+  EXPECT_NE(::dlsym(RTLD_NEXT, "headroom_hip_get_counts"), nullptr)
+      << "it was looked for behind libheadroom_hip.so";
+}
+
+TEST_F(Hip, a_forked_child_cannot_free_its_parents_blocks) {
+  void* const block = take();
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(HIP(hipFree)(block) == 0 ? 1 : 0);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(HIP(hipFree)(block), 0);
+}
+
+// Here the settings make no sense.
+TEST(HipUnserved, the_runtime_serves_and_one_line_says_so) {
+  EXPECT_EQ(HIP(hipSetDevice)(0), 0);
+  ::testing::internal::CaptureStderr();
+  void* const first = take();
+  void* const second = take();
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("headroom: GPU 0: hipMalloc is the runtime's own: "));
+  EXPECT_THAT(said, HasSubstr("HEADROOM_ALLOCATOR_CAPACITY"));
+  EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
+  EXPECT_EQ(counts().passed_on, 2U);
+  EXPECT_EQ(HIP(hipFree)(first), 0);
+  EXPECT_EQ(HIP(hipFree)(second), 0);
+  EXPECT_EQ(counts().frees, 0U);
+}
+
+}  // namespace
