@@ -19,6 +19,11 @@ bool is_this_device(const Hip::Location& location) {
   return location.type == Hip::device_location && location.id == thread_state().device;
 }
 
+// HIP has a current device without being asked for one.
+void choose_device() {
+  if (thread_state().device < 0) thread_state().device = 0;
+}
+
 }  // namespace
 
 extern "C" {
@@ -29,7 +34,7 @@ std::uint64_t fake_gpu_count(int device, const char* what) {
 }
 
 int hipInit(unsigned flags) {
-  if (thread_state().device < 0) thread_state().device = 0;
+  choose_device();
   return flags == 0 ? success : invalid_value;
 }
 int hipRuntimeGetVersion(int* version) {
@@ -53,6 +58,7 @@ int hipDeviceGetAttribute(int* value, int attribute, int /*device*/) {
   return success;
 }
 int hipGetDevice(int* device) {
+  choose_device();
   *device = thread_state().device;
   return success;
 }
@@ -115,6 +121,7 @@ int hipMemGetAllocationGranularity(std::size_t* bytes, const Hip::PageProperties
 }
 
 int hipMalloc(void** out, std::size_t bytes) {
+  choose_device();
   return noted(on_device(true, out, [&](auto& gpu) { return gpu.allocate(bytes); }));
 }
 int hipFree(void* address) {
@@ -122,6 +129,7 @@ int hipFree(void* address) {
   return noted(on_device(true, [&](auto& gpu) { return gpu.release(number(address)); }));
 }
 int hipMemGetInfo(std::size_t* free, std::size_t* total) {
+  choose_device();
   return noted(on_device(true, [&](auto& gpu) {
     auto info = gpu.memory_info();
     *free = info->free_bytes;

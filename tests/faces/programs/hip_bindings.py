@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AMD's own binding of HIP for Python, which opens the runtime and asks for functions by name; libheadroom_hip.so is
+preloaded. Every hipMalloc is headroom's, with its free, and a refused one is the binding's own out of memory."""
+import ctypes
+
+from rocm.bindings import hip
+
+
+class Counts(ctypes.Structure):  # HeadroomHipCounts
+    _fields_ = [("size", ctypes.c_size_t)] + [(name, ctypes.c_uint64) for name in (
+        "allocations", "frees", "out_of_memory", "refused_frees", "passed_on")]
+
+
+def checked(answer):
+    assert answer[0] == hip.hipError_t.hipSuccess, answer
+    return answer[1] if len(answer) > 1 else None
+
+
+blocks = [checked(hip.hipMalloc(1 << 20)) for _ in range(8)]
+refused = hip.hipMalloc(1 << 40)[0]
+assert refused == hip.hipError_t.hipErrorOutOfMemory, refused
+assert hip.hipGetLastError()[0] == refused
+for block in blocks:
+    checked(hip.hipFree(block))
+counts = Counts(ctypes.sizeof(Counts))
+assert ctypes.CDLL(None).headroom_hip_get_counts(ctypes.byref(counts)) == 0
+found = {name: getattr(counts, name) for name, _ in Counts._fields_[1:]}
+assert found == {"allocations": 8, "frees": 8, "out_of_memory": 1, "refused_frees": 0, "passed_on": 0}, found
+print(found)
