@@ -237,4 +237,14 @@ TEST(HipUnserved, the_runtime_serves_and_one_line_says_so) {
   EXPECT_EQ(counts().frees, 0U);
 }
 
+// Here PyTorch's allocator is headroom's already.
+TEST(HipBesideTorch, everything_is_left_to_the_runtime) {
+  EXPECT_EQ(HIP(hipSetDevice)(0), 0);
+  void* const block = take();
+  EXPECT_EQ(counts().allocations, 0U);
+  EXPECT_EQ(counts().passed_on, 1U);
+  EXPECT_EQ(HIP(hipFree)(block), 0);
+  EXPECT_EQ(HIP(fake_gpu_count)(0, "plain_bytes"), 0U);
+}
+
 }  // namespace
