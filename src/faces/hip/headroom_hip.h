@@ -10,6 +10,7 @@
 #define HEADROOM_HIP_API __attribute__((visibility("default")))
 
 extern "C" {
+// NOLINTBEGIN(readability-identifier-naming): HIP's names.
 
 // Memory from headroom's allocator. From the runtime: 0 bytes, a null `out`, and all if the
 // allocator cannot be opened or the process has libheadroom_torch.so. Returns hipErrorOutOfMemory
@@ -35,6 +36,8 @@ HEADROOM_HIP_API int hipPeekAtLastError();
 
 HEADROOM_HIP_API int hipGetProcAddress(const char* name, void** out, int version,
                                        std::uint64_t flags, void* status);
+
+// NOLINTEND(readability-identifier-naming)
 
 struct HeadroomHipCounts {
   std::size_t size;  // sizeof(HeadroomHipCounts).

@@ -31,6 +31,7 @@ DlSym* find_real_dlsym() {
 }  // namespace
 
 void* real_dlsym(void* handle, const char* name) {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): it is a function.
   static DlSym* const real = find_real_dlsym();
   return real == nullptr ? nullptr : real(handle, name);
 }
