@@ -2,12 +2,14 @@
 """Puts headroom's allocator into a program's PyTorch. `headroom run --allocator` sets what this reads:
 
     HEADROOM_TORCH_LIBRARY   the path of libheadroom_torch.so; without it nothing is done
+    HEADROOM_SPLIT           off: a training step that runs out of memory fails, as without headroom; on otherwise
 
 Nothing of PyTorch is imported before the program does so itself.
 """
 import os
 
 from headroom_inject.after_import import call_after_import
+from headroom_inject.messages import say
 
 
 def arrange():
@@ -20,3 +22,18 @@ def arrange():
 def _install(torch, library):
     from headroom_inject.torch_allocator import install  # Costs a program without PyTorch nothing.
     install(torch, library)
+    if _is_split_on():
+        call_after_import("transformers.trainer", _follow_trainer)
+
+
+def _is_split_on():
+    setting = os.environ.get("HEADROOM_SPLIT", "") or "on"
+    if setting not in ("on", "off"):
+        say(f"HEADROOM_SPLIT: expected on or off, found {setting}; steps are not split")
+    return setting == "on"
+
+
+def _follow_trainer(module):
+    from headroom_inject import trainer_step, trainer_stop
+    trainer_stop.install(module)
+    trainer_step.install(module)

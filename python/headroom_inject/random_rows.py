@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The random numbers of a part of a batch, as the whole batch would have drawn them.
+
+Inside the mode, what draws random numbers for each row draws them for all rows of the batch and takes those of the part.
+The generators must stand, for each part, where they stood when the whole began; after it they stand where the whole would have left
+them. A draw for all rows has the shape, the type and the order of strides that the whole's had, because a GPU's numbers depend on
+how its kernel cuts the tensor. It takes one tensor of the whole's size for a moment.
+
+The first dimension says whether a draw is per row: as many as the part has rows. One value, or a first dimension of 1 in a
+part of more rows, is a draw that all rows share. Anything else raises NotKept, as does an operation that is not known here.
+"""
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten
+
+from headroom_inject.not_kept import NotKept
+
+aten = torch.ops.aten
+
+_IN_PLACE = {aten.bernoulli_.float, aten.uniform_.default, aten.normal_.default}
+_LIKE = {aten.rand_like.default, aten.randn_like.default}
+_OF_SIZE = {aten.rand.default: 0, aten.randn.default: 0, aten.randint.default: 1, aten.randint.low: 2}
+
+
+def _draws(func, args, kwargs):
+    """Whether this call takes numbers from a generator. Attention's fused kernels do so only with a dropout."""
+    if torch.Tag.nondeterministic_seeded not in func.tags:
+        return False
+    for number, argument in enumerate(func._schema.arguments):
+        if argument.name == "dropout_p":
+            given = args[number] if number < len(args) else kwargs.get("dropout_p", argument.default_value)
+            return bool(given)
+    return True
+
+
+def _has_own_generator(args, kwargs):
+    return any(isinstance(value, torch.Generator) for value in tree_flatten((args, kwargs))[0])
+
+
+class RandomRows(TorchDispatchMode):
+    """Of a batch of `rows`, this part is start to stop."""
+
+    def __init__(self, rows, start, stop):
+        super().__init__()
+        self._rows, self._start, self._stop = rows, start, stop
+
+    def _is_per_row(self, func, shape):
+        part = self._stop - self._start
+        if len(shape) > 0 and shape[0] == part:
+            return True
+        if len(shape) == 0 or shape[0] == 1 or shape.numel() == 1:
+            return False
+        raise NotKept(f"{func} draws random numbers of shape {list(shape)}, whose first dimension is not the {part} rows")
+
+    def _whole_like(self, tensor):
+        """An uninitialised tensor for all rows, laid out as `tensor` is."""
+        order = sorted(range(tensor.dim()), key=lambda axis: (tensor.stride(axis), -axis))
+        shape, strides, step = [self._rows, *tensor.shape[1:]], [0] * tensor.dim(), 1
+        for axis in order:
+            strides[axis] = step
+            step *= shape[axis]
+        return torch.empty_strided(shape, strides, dtype=tensor.dtype, device=tensor.device)
+
+    def _part(self, whole):
+        return whole[self._start:self._stop]
+
+    def _dropout(self, func, x, probability, train):
+        if not train or not self._is_per_row(func, x.shape):
+            return func(x, probability, train)
+        mask = self._part(func(self._whole_like(x), probability, train)[1]).clone()
+        scale = 1.0 / (1.0 - probability) if probability < 1 else 0.0
+        return x * mask * scale, mask
+
+    def _of_size(self, func, args, kwargs):
+        place = _OF_SIZE[func]
+        size = torch.Size(args[place])
+        if not self._is_per_row(func, size):
+            return func(*args, **kwargs)
+        whole = [self._rows, *size[1:]]
+        return self._part(func(*args[:place], whole, *args[place + 1:], **kwargs)).clone()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if not _draws(func, args, kwargs):
+            return func(*args, **kwargs)
+        if _has_own_generator(args, kwargs):
+            raise NotKept(f"{func} draws from a generator of the program's own")
+        if func is aten.native_dropout.default:
+            return self._dropout(func, *args, **kwargs)
+        if func in _OF_SIZE:
+            return self._of_size(func, args, kwargs)
+        if func not in _IN_PLACE and func not in _LIKE:
+            raise NotKept(f"{func} draws random numbers by itself, so that those of a part are not those of the whole")
+        if not self._is_per_row(func, args[0].shape):
+            return func(*args, **kwargs)
+        whole = self._whole_like(args[0])
+        drawn = func(whole, *args[1:], **kwargs)
+        return args[0].copy_(self._part(whole)) if func in _IN_PLACE else self._part(drawn).clone()

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which steps of a Hugging Face Trainer are not redone in parts, and why: their gradients would not be those of the whole batch,
+or nobody has shown that they would. All of it is read from the objects as they are; nothing is computed."""
+import torch
+
+from headroom_inject.not_kept import NotKept
+
+_EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", "num_moe_experts")
+_ATTENTION_DROPOUT = ("attn_pdrop", "attention_dropout", "attention_probs_dropout_prob", "attention_dropout_prob")
+
+
+def _expect(is_so, reason):
+    if not is_so:
+        raise NotKept(reason)
+
+
+def _check_trainer(trainer, trainer_class):
+    of_its_own = type(trainer).compute_loss is not trainer_class.compute_loss or "compute_loss" in vars(trainer)
+    _expect(not of_its_own, f"{type(trainer).__name__} computes its loss itself (compute_loss), in a way that is unknown")
+    _expect(getattr(trainer, "compute_loss_func", None) is None, "the loss is the script's own (compute_loss_func)")
+    _expect(getattr(trainer, "label_smoother", None) is None, "label smoothing (label_smoothing_factor) has a loss of its own")
+    args = trainer.args
+    _expect(not getattr(args, "torch_compile", False), "a compiled model (torch_compile) draws random numbers out of sight")
+    _expect("lomo" not in str(args.optim).lower(), f"the optimizer {args.optim} steps during the backward pass")
+    _expect(getattr(trainer, "_past", None) is None, "the model's past is carried from step to step (past_index)")
+
+
+def _check_processes(trainer):
+    accelerator = trainer.accelerator
+    kind = getattr(accelerator.distributed_type, "value", str(accelerator.distributed_type))
+    names = {"DEEPSPEED": "DeepSpeed", "FSDP": "FSDP", "MULTI_GPU": "DistributedDataParallel"}
+    _expect(kind == "NO", f"{names.get(kind, kind)} computes with several processes or a backward pass of its own")
+    _expect(trainer.args.n_gpu <= 1, "DataParallel cuts the batch by itself")
+    _expect(getattr(accelerator, "parallelism_config", None) is None, "the model is computed in parallel (parallelism_config)")
+    _expect(str(accelerator.mixed_precision) != "fp8", "fp8 keeps scales of the whole batch")
+
+
+def _check_modules(model):
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm) and module.training:
+            raise NotKept(f"BatchNorm ({name}) takes its mean over the whole batch")
+        if "torch._dynamo" in type(module).__module__:
+            raise NotKept("a compiled model (torch.compile) draws random numbers out of sight")
+        checkpoint = getattr(module, "_gradient_checkpointing_func", None)
+        if checkpoint is not None and getattr(checkpoint, "keywords", {}).get("use_reentrant", True) \
+                and getattr(module, "gradient_checkpointing", False):
+            raise NotKept("reentrant checkpointing may add a gradient in several portions; "
+                          'gradient_checkpointing_kwargs={"use_reentrant": False} has it added once')
+
+
+def _check_parameters(model):
+    devices = {parameter.device for parameter in model.parameters()}
+    _expect(len(devices) == 1, "the model lies on several devices")
+    for name, parameter in model.named_parameters():
+        _expect(not getattr(parameter, "_post_accumulate_grad_hooks", None),
+                f"a hook takes the gradient of {name} as soon as it is there (an optimizer in the backward pass?)")
+        _expect(not parameter._backward_hooks, f"a hook changes the gradient of {name}")
+        _expect(type(parameter.data) is torch.Tensor or not parameter.requires_grad,
+                f"{name} is a {type(parameter.data).__name__}, not a plain tensor")
+
+
+def _check_config(model):
+    config = model.config
+    config = config.get_text_config() if hasattr(config, "get_text_config") else config
+    has_experts = any((getattr(config, name, 0) or 0) > 1 for name in _EXPERTS)
+    balanced = getattr(config, "output_router_logits", None) is not False or getattr(config, "expert_capacity", None)
+    _expect(not (has_experts and balanced), "a mixture of experts has an auxiliary loss over the whole batch")
+    implementation = getattr(config, "_attn_implementation", None) or "eager"
+    for name in _ATTENTION_DROPOUT:
+        _expect(not getattr(config, name, 0) or implementation == "eager",
+                f"{name} is drawn inside the kernel of {implementation}, so that the masks of a part are not those of the "
+                'whole; attn_implementation="eager" or no such dropout keeps them')
+
+
+def _check_adapter(model):
+    adapters = getattr(model, "peft_config", None)
+    for adapter in (adapters.values() if isinstance(adapters, dict) else ()):
+        _expect(not getattr(adapter, "is_prompt_learning", False), "an adapter puts tokens of its own before the batch's")
+
+
+def innermost(model):
+    """The model below an adapter, if there is one."""
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
+
+
+def check_trainer(trainer, trainer_class, model):
+    """Raises NotKept with the first reason found. `model`: as the script made it, without what accelerate put around it."""
+    _check_trainer(trainer, trainer_class)
+    _check_processes(trainer)
+    _check_modules(model)
+    _check_parameters(model)
+    _check_adapter(model)
+    _check_config(innermost(model))
