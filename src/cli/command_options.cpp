@@ -100,12 +100,17 @@ void CommandOptions::add_to(CLI::App& command) {
       .add_flag("--allocator", allocator,
                 "Give its PyTorch headroom's allocator, without a change to the script")
       ->group(group);
+  add("--split", split,
+      "With --allocator: redo a training step that runs out of memory in parts, and write a "
+      "checkpoint on SIGTERM: on (default), off",
+      "on|off");
   add("--root", root, "A scratch root whose GPUs are looked at, for tests", "DIR");
 }
 
 std::vector<std::string> CommandOptions::names() {
-  return {"--report", "--name",  "--memory",   "--device",   "--restarts",  "--back-off",
-          "--hang",   "--grace", "--settings", "--keep-env", "--allocator", "--root"};
+  return {"--report",    "--name",  "--memory", "--device",   "--restarts",
+          "--back-off",  "--hang",  "--grace",  "--settings", "--keep-env",
+          "--allocator", "--split", "--root"};
 }
 
 Result<supervisor::Policy> parse_policy(const CommandOptions& options) {
@@ -122,6 +127,18 @@ Result<supervisor::Policy> parse_policy(const CommandOptions& options) {
 Result<supervisor::Settings> parse_given(const CommandOptions& options) {
   if (options.settings.empty()) return supervisor::Settings{};
   return supervisor::parse_settings(options.settings);
+}
+
+Result<std::optional<bool>> parse_split(const CommandOptions& options) {
+  if (options.split.empty()) return std::optional<bool>();
+  if (options.split != "on" && options.split != "off") {
+    return Error{Errc::invalid,
+                 fmt::format("--split: expected on or off, found \"{}\"", printable(options.split)),
+                 "--split off"};
+  }
+  if (options.allocator) return std::optional(options.split == "on");
+  return Error{Errc::invalid, "--split: expected --allocator beside it, which it is a part of",
+               "headroom run --allocator --split " + options.split + " -- CMD"};
 }
 
 }  // namespace headroom::cli

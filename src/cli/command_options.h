@@ -2,6 +2,7 @@
 // The options of a supervised command as they are typed, and what they mean.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct CommandOptions {
   std::string hang = "off";
   std::string grace = "10";
   std::string settings;
+  std::string split;
   std::string root = "/";
   bool keep_env = false;
   bool allocator = false;
@@ -35,5 +37,7 @@ struct CommandOptions {
 // Fails with what is wrong in an option, named in front.
 Result<supervisor::Policy> parse_policy(const CommandOptions& options);
 Result<supervisor::Settings> parse_given(const CommandOptions& options);
+// Nothing if it was not typed.
+Result<std::optional<bool>> parse_split(const CommandOptions& options);
 
 }  // namespace headroom::cli

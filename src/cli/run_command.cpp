@@ -98,7 +98,8 @@ Result<std::vector<std::string>> make_environment(const CommandQuestion& questio
   }
   if (question.options.allocator) {
     HEADROOM_TRY(const auto files, find_injected_files());
-    HEADROOM_CHECK(run::inject_allocator(files, environment));
+    HEADROOM_TRY(const auto split, parse_split(question.options));
+    HEADROOM_CHECK(run::inject_allocator(files, split, environment));
   }
   return environment.variables;
 }
@@ -206,6 +207,8 @@ int run_command(const CommandQuestion& question, const Context& context) {
   if (!policy) return refuse_usage(context, policy.error());
   const auto typed = parse_given(question.options);
   if (!typed) return refuse_usage(context, typed.error());
+  if (const auto split = parse_split(question.options); !split)
+    return refuse_usage(context, split.error());
   if (const auto refused =
           refuse_outputs({{"--report", question.options.report}}, inputs_of(question), context))
     return *refused;

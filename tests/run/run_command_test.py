@@ -258,8 +258,18 @@ class Run(unittest.TestCase):
         self.assertNotIn(b"changes nothing", self.run_it("--settings", "micro=8", "--", "echo", "{micro}")[2])
 
     def test_options_that_do_not_exist_yet_are_refused(self):
-        for option in ("--allocator", "--split", "--guard", "--ranks"):
+        for option in ("--allocator", "--guard", "--ranks"):
             self.assertEqual(self.run_it(option, "1", "--", "true")[0], 2)
+
+    def test_splitting_is_on_or_off_and_belongs_to_the_allocator(self):
+        show = ["--", "sh", "-c", "echo [$HEADROOM_SPLIT]"]
+        for words, shown in ((["--allocator"], b"[]\n"), (["--allocator", "--split", "off"], b"[off]\n"),
+                             (["--allocator", "--split", "on"], b"[on]\n")):
+            self.assertEqual(self.run_it(*words, *show)[:2], (0, shown))
+        for words in (["--split", "off"], ["--allocator", "--split", "maybe"]):
+            code, _, err, _ = self.run_it(*words, "--", "true")
+            self.assertEqual(code, 2)
+            self.assertIn(b"--split: expected", err)
 
     def test_quiet_says_nothing_of_a_run_that_completed(self):
         self.assertEqual(self.run_it("--quiet", "--", "true")[2], b"")

@@ -9,11 +9,13 @@ namespace headroom::run {
 namespace {
 
 constexpr const char* library_variable = "HEADROOM_TORCH_LIBRARY";
+constexpr const char* split_variable = "HEADROOM_SPLIT";
 constexpr const char* python_path = "PYTHONPATH";
 
 }  // namespace
 
-Status inject_allocator(const InjectedFiles& files, CommandEnvironment& environment) {
+Status inject_allocator(const InjectedFiles& files, std::optional<bool> split,
+                        CommandEnvironment& environment) {
   if (files.python_site.find(':') != std::string::npos) {
     return Error{Errc::unsupported,
                  fmt::format("--allocator: expected a folder without a colon, found {}; PYTHONPATH "
@@ -25,6 +27,7 @@ Status inject_allocator(const InjectedFiles& files, CommandEnvironment& environm
   const bool any = had && !had->empty();
   set(environment.variables, python_path, files.python_site + (any ? ":" + *had : ""));
   set(environment.variables, library_variable, files.torch_library);
+  if (split) set(environment.variables, split_variable, *split ? "on" : "off");
   return Done{};
 }
 

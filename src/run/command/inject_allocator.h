@@ -3,6 +3,7 @@
 // its children have too (torchrun, accelerate launch, multiprocessing's spawn).
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -16,8 +17,11 @@ struct InjectedFiles {
   std::string python_site;    // The folder whose sitecustomize.py puts it into PyTorch.
 };
 
-// Puts the folder first on PYTHONPATH and names the library in HEADROOM_TORCH_LIBRARY. Fails where
-// a path has a colon, which PYTHONPATH cannot hold.
-Status inject_allocator(const InjectedFiles& files, CommandEnvironment& environment);
+// Puts the folder first on PYTHONPATH and names the library in HEADROOM_TORCH_LIBRARY. `split`:
+// whether a training step that runs out of memory is redone in parts, HEADROOM_SPLIT; if nobody
+// said, the variable stays as it is, and unset means yes. Fails where a path has a colon, which
+// PYTHONPATH cannot hold.
+Status inject_allocator(const InjectedFiles& files, std::optional<bool> split,
+                        CommandEnvironment& environment);
 
 }  // namespace headroom::run

@@ -23,14 +23,14 @@ def llama_with_adapter():
                                             task_type="CAUSAL_LM"))
 
 
-def rows(count, uneven=False):
+def rows(count, uneven=False, length=LENGTH, vocabulary=VOCABULARY):
     generator = torch.Generator().manual_seed(1)
     made = []
     for number in range(count):
-        tokens = torch.randint(0, VOCABULARY, (LENGTH,), generator=generator)
+        tokens = torch.randint(0, vocabulary, (length,), generator=generator)
         labels = tokens.clone()
         if uneven:
-            labels[:(number * 5) % (LENGTH - 1)] = -100
+            labels[:(number * 5) % (length - 1)] = -100
         made.append({"input_ids": tokens, "labels": labels})
     return made
 
