@@ -46,7 +46,7 @@ class Gradients(TrainerCallback):
 def make_trainer(model, data, trainer_class=Trainer, steps=1, **arguments):
     given = {"output_dir": os.environ["TEST_FOLDER"], "per_device_train_batch_size": ROWS, "max_steps": steps, "report_to": [],
              "save_strategy": "no", "seed": 3, "dataloader_pin_memory": False, "disable_tqdm": True, "logging_steps": 1000,
-             "max_grad_norm": 0, **arguments}
+             "max_grad_norm": 0, "remove_unused_columns": False, **arguments}
     gradients = Gradients()
     trainer = trainer_class(model=model, args=TrainingArguments(**given), train_dataset=data, callbacks=[gradients])
     return trainer, gradients

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An out of memory at every nth allocation of a Trainer's step: the gradients are those of the undisturbed step.
 
-    split_sweep.py CASE FIRST EVERY
+    split_sweep.py FIRST EVERY [CASE ...]     all cases if none is named
 """
 import contextlib
 import functools
@@ -66,9 +66,7 @@ def distance(found, expected):
     return max(((found[name] - one).norm() / one.norm().clamp_min(1e-12)).item() for name, one in expected.items())
 
 
-def main():
-    case, first, every = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    on_cpu.install()
+def sweep(case, first, every):
     expected, loss, undisturbed = train(case)
     worst, ran = 0.0, 0
     for number in range(first, undisturbed["allocations"] + 1, every):
@@ -81,7 +79,10 @@ def main():
         assert abs(found_loss - loss) <= 1e-5 * abs(loss), (number, found_loss, loss)
         assert seen["random"] == undisturbed["random"], f"at {number}: the random state is another one after the step"
         worst, ran = max(worst, far), ran + 1
-    print(f"{ran} failures, of {undisturbed['allocations']} allocations; worst relative difference of a gradient {worst:.1e}")
+    print(f"{case}: {ran} failures, of {undisturbed['allocations']} allocations; "
+          f"worst relative difference of a gradient {worst:.1e}", flush=True)
 
 
-main()
+on_cpu.install()
+for name in sys.argv[3:] or CASES:
+    sweep(name, int(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a Trainer's step is not split for: the error is the one that came, its gradients and its random state are untouched, and
+one line names the reason.
+
+    split_refusals.py     prints the reasons
+"""
+import contextlib
+import io
+import sys
+
+import headroom_inject
+
+headroom_inject.arrange()  # As sitecustomize does.
+
+import torch  # noqa: E402
+from accelerate.utils import DistributedType  # noqa: E402
+from transformers import BertConfig, BertForMaskedLM, MixtralConfig, MixtralForCausalLM, Trainer  # noqa: E402
+
+import failing  # noqa: E402
+import on_cpu  # noqa: E402
+import split_cases as cases  # noqa: E402
+
+
+class LossOfItsOwn(Trainer):
+    def compute_loss(self, model, inputs, *args, **kwargs):
+        return super().compute_loss(model, inputs, *args, **kwargs)
+
+
+class ModelOfItsOwn(cases.GPT2LMHeadModel):
+    pass
+
+
+class SaysItIsASquare(cases.GPT2LMHeadModel):
+    """As those of transformers, with something added to the loss."""
+
+    def forward(self, *args, **kwargs):
+        output = super().forward(*args, **kwargs)
+        output.loss = output.loss + 0.01 * output.logits.square().mean()
+        return output
+
+
+SaysItIsASquare.__module__ = "transformers.models.square"
+
+
+class Counts(cases.GPT2LMHeadModel):
+    """As those of transformers, with a buffer that every forward pass changes."""
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.register_buffer("seen", torch.zeros(()))
+
+    def forward(self, *args, **kwargs):
+        self.seen += 1
+        return super().forward(*args, **kwargs)
+
+
+Counts.__module__ = "transformers.models.counts"
+
+
+def with_batch_norm():
+    model = cases.gpt2()
+    model.transformer.h[0].mlp.norm = torch.nn.BatchNorm1d(4)
+    return model
+
+
+def with_experts():
+    return MixtralForCausalLM(MixtralConfig(vocab_size=cases.VOCABULARY, hidden_size=16, intermediate_size=16, num_hidden_layers=1,
+                                            num_attention_heads=2, num_key_value_heads=2, num_local_experts=2,
+                                            output_router_logits=True, attn_implementation="eager"))
+
+
+def with_fused_dropout():
+    return BertForMaskedLM(BertConfig(vocab_size=cases.VOCABULARY, hidden_size=16, intermediate_size=16, num_hidden_layers=1,
+                                      num_attention_heads=2, attn_implementation="sdpa"))
+
+
+def stepping_in_backward():
+    model = cases.gpt2()
+    model.lm_head.weight.register_post_accumulate_grad_hook(lambda parameter: None)
+    return model
+
+
+def like(kind):
+    made = cases.gpt2()
+    return kind(made.config)
+
+
+REENTRANT = {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": True}}
+# The model, the words that the reason has, and what else is different.
+CASES = [
+    (with_batch_norm, "BatchNorm", {}),
+    (with_experts, "mixture of experts", {}),
+    (with_fused_dropout, "drawn inside the kernel of sdpa", {}),
+    (stepping_in_backward, "optimizer in the backward pass", {}),
+    (cases.gpt2, "compute_loss", {"trainer_class": LossOfItsOwn}),
+    (lambda: like(ModelOfItsOwn), "loss of ModelOfItsOwn is unknown", {}),
+    (lambda: like(SaysItIsASquare), "auxiliary loss", {}),
+    (lambda: like(Counts), "seen", {}),
+    (cases.gpt2, "label smoothing", {"label_smoothing_factor": 0.1}),
+    (cases.gpt2, "reentrant", REENTRANT),
+    (cases.gpt2, "one row", {"per_device_train_batch_size": 1}),
+    (cases.gpt2, "FSDP", {"distributed": "FSDP"}),
+    (cases.gpt2, "DeepSpeed", {"distributed": "DEEPSPEED"}),
+    (cases.gpt2, "DistributedDataParallel", {"distributed": "MULTI_GPU"}),
+]
+
+
+def refuse(make_model, words, arguments):
+    torch.manual_seed(0)
+    distributed = arguments.pop("distributed", "NO")
+    trainer, _ = cases.make_trainer(make_model(), cases.rows(8), **arguments)
+    step, seen = trainer.training_step, {}
+
+    def watched(*args):
+        state = trainer.accelerator.state
+        with failing.at_allocation(25):
+            state.distributed_type = DistributedType(distributed)
+            try:
+                return step(*args)
+            finally:
+                state.distributed_type = DistributedType.NO
+                seen["gradients"] = [name for name, one in trainer.model.named_parameters() if one.grad is not None]
+                seen["frozen"] = [name for name, one in trainer.model.named_parameters() if not one.requires_grad]
+
+    trainer.training_step = watched
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            trainer.train()
+            raise AssertionError(f"{words}: the step went through")
+        except torch.OutOfMemoryError as error:
+            assert "by headroom's allocator" in str(error)
+    lines = [line for line in said.getvalue().splitlines() if line.startswith("headroom: ")]
+    assert len(lines) == 1 and words in lines[0], (words, lines)
+    assert not seen["gradients"] and not seen["frozen"], seen
+    print(lines[0])
+
+
+on_cpu.install()
+for case in CASES if len(sys.argv) == 1 else [CASES[int(sys.argv[1])]]:
+    refuse(*case)
