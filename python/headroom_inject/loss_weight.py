@@ -6,6 +6,7 @@ has of them; where the Trainer hands the number of the whole step's labels down 
 number, and a part weighs 1. What a model really does is seen at its loss function: a recorder stands there while a part is computed.
 """
 import contextlib
+import inspect
 
 from headroom_inject.not_kept import NotKept
 
@@ -34,6 +35,8 @@ class LossWeight:
             raise NotKept(f"the loss of {type(model).__name__} is unknown; those of transformers' own models are known")
         if getattr(self._function, "__module__", "") != _MODULE or name not in _KINDS:
             raise NotKept(f"the loss of {type(model).__name__}, {name}, is not known to be a mean over labels")
+        if "loss_function" not in inspect.unwrap(type(model).forward).__code__.co_names:
+            raise NotKept(f"{type(model).__name__} computes its loss itself, not by transformers' loss functions")
         self._kind = _KINDS[name]
         self._labels = inputs.get("labels")
         if self._labels is None or "shift_labels" in inputs:

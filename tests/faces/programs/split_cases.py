@@ -3,7 +3,9 @@
 import os
 
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, Trainer, TrainerCallback, TrainingArguments
+from transformers import (GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, LlamaForSequenceClassification,
+                          LlamaForTokenClassification, ModernBertConfig, ModernBertForMaskedLM, Trainer, TrainerCallback,
+                          TrainingArguments)
 
 ROWS, LENGTH, VOCABULARY = 8, 16, 128
 
@@ -17,10 +19,32 @@ def gpt2(dropout=0.0, **more):
 
 def llama_with_adapter():
     from peft import LoraConfig, get_peft_model
-    model = LlamaForCausalLM(LlamaConfig(hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-                                         num_key_value_heads=2, vocab_size=VOCABULARY, attn_implementation="eager"))
-    return get_peft_model(model, LoraConfig(r=4, target_modules=["q_proj", "v_proj"], lora_dropout=0.1, init_lora_weights=False,
-                                            task_type="CAUSAL_LM"))
+    return get_peft_model(llama(), LoraConfig(r=4, target_modules=["q_proj", "v_proj"], lora_dropout=0.1,
+                                              init_lora_weights=False, task_type="CAUSAL_LM"))
+
+
+def masked_bert():
+    return ModernBertForMaskedLM(ModernBertConfig(vocab_size=VOCABULARY, hidden_size=32, intermediate_size=32, num_hidden_layers=2,
+                                                  num_attention_heads=2, attention_dropout=0.1, mlp_dropout=0.1, pad_token_id=0,
+                                                  cls_token_id=1, sep_token_id=2, attn_implementation="eager"))
+
+
+def llama(kind=LlamaForCausalLM, **more):
+    return kind(LlamaConfig(hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+                            num_key_value_heads=2, vocab_size=VOCABULARY, attn_implementation="eager", pad_token_id=0,
+                            attention_dropout=0.1, **more))
+
+
+def token_classifier():
+    return llama(LlamaForTokenClassification, num_labels=VOCABULARY)
+
+
+def classifier():
+    return llama(LlamaForSequenceClassification, num_labels=3)
+
+
+def regressor():
+    return llama(LlamaForSequenceClassification, num_labels=1)
 
 
 def rows(count, uneven=False, length=LENGTH, vocabulary=VOCABULARY):
@@ -32,6 +56,14 @@ def rows(count, uneven=False, length=LENGTH, vocabulary=VOCABULARY):
         if uneven:
             labels[:(number * 5) % (length - 1)] = -100
         made.append({"input_ids": tokens, "labels": labels})
+    return made
+
+
+def labelled_rows(count, kind):
+    """One label for each row: a class (int) or a number (float). Every third class is not to count."""
+    made = rows(count)
+    for number, row in enumerate(made):
+        row["labels"] = -100 if kind is int and number % 3 == 0 else kind(number % 5 % 3)
     return made
 
 

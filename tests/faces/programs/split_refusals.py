@@ -30,31 +30,26 @@ class ModelOfItsOwn(cases.GPT2LMHeadModel):
     pass
 
 
-class SaysItIsASquare(cases.GPT2LMHeadModel):
-    """As those of transformers, with something added to the loss."""
+def with_a_loss_beside():
+    model = cases.gpt2()
 
-    def forward(self, *args, **kwargs):
-        output = super().forward(*args, **kwargs)
+    def add(_module, _inputs, output):
         output.loss = output.loss + 0.01 * output.logits.square().mean()
         return output
 
-
-SaysItIsASquare.__module__ = "transformers.models.square"
-
-
-class Counts(cases.GPT2LMHeadModel):
-    """As those of transformers, with a buffer that every forward pass changes."""
-
-    def __init__(self, config):
-        super().__init__(config)
-        self.register_buffer("seen", torch.zeros(()))
-
-    def forward(self, *args, **kwargs):
-        self.seen += 1
-        return super().forward(*args, **kwargs)
+    model.register_forward_hook(add)
+    return model
 
 
-Counts.__module__ = "transformers.models.counts"
+def count(buffer):
+    buffer += 1
+
+
+def with_a_count():
+    model = cases.gpt2()
+    model.register_buffer("seen", torch.zeros(()))
+    model.register_forward_pre_hook(lambda *_: count(model.seen))
+    return model
 
 
 def with_batch_norm():
@@ -70,8 +65,12 @@ def with_experts():
 
 
 def with_fused_dropout():
+    return cases.gpt2(0.1, attn_implementation="sdpa")
+
+
+def with_its_own_loss():
     return BertForMaskedLM(BertConfig(vocab_size=cases.VOCABULARY, hidden_size=16, intermediate_size=16, num_hidden_layers=1,
-                                      num_attention_heads=2, attn_implementation="sdpa"))
+                                      num_attention_heads=2, attn_implementation="eager"))
 
 
 def stepping_in_backward():
@@ -80,9 +79,8 @@ def stepping_in_backward():
     return model
 
 
-def like(kind):
-    made = cases.gpt2()
-    return kind(made.config)
+def of_its_own():
+    return ModelOfItsOwn(cases.gpt2().config)
 
 
 REENTRANT = {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": True}}
@@ -93,9 +91,10 @@ CASES = [
     (with_fused_dropout, "drawn inside the kernel of sdpa", {}),
     (stepping_in_backward, "optimizer in the backward pass", {}),
     (cases.gpt2, "compute_loss", {"trainer_class": LossOfItsOwn}),
-    (lambda: like(ModelOfItsOwn), "loss of ModelOfItsOwn is unknown", {}),
-    (lambda: like(SaysItIsASquare), "auxiliary loss", {}),
-    (lambda: like(Counts), "seen", {}),
+    (of_its_own, "loss of ModelOfItsOwn is unknown", {}),
+    (with_a_loss_beside, "auxiliary loss", {}),
+    (with_a_count, "changes seen", {}),
+    (with_its_own_loss, "BertForMaskedLM computes its loss itself", {}),
     (cases.gpt2, "label smoothing", {"label_smoothing_factor": 0.1}),
     (cases.gpt2, "reentrant", REENTRANT),
     (cases.gpt2, "one row", {"per_device_train_batch_size": 1}),

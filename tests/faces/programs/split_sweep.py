@@ -21,7 +21,8 @@ import slots  # noqa: E402
 import split_cases as cases  # noqa: E402
 
 CHECKPOINTING = {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}}
-# The model, whether labels are uneven, whether the Trainer counts the step's labels, and the Trainer's arguments.
+# The model, whether labels are uneven or what kind each row's one is, whether the Trainer counts the step's labels, and the
+# Trainer's arguments.
 CASES = {
     "plain": (cases.gpt2, False, True, {}),
     "accumulation": (cases.gpt2, True, True, {"gradient_accumulation_steps": 2}),
@@ -32,6 +33,12 @@ CASES = {
     "adapter": (cases.llama_with_adapter, True, True, CHECKPOINTING),
     "seven rows": (functools.partial(cases.gpt2, 0.1), True, False, {"per_device_train_batch_size": 7}),
     "noise": (cases.gpt2, True, True, {"neftune_noise_alpha": 5.0}),
+    "masked": (cases.masked_bert, True, False, {}),
+    "masked, counted": (cases.masked_bert, True, True, {}),
+    "tokens": (cases.token_classifier, True, False, {}),
+    "classes": (cases.classifier, int, False, {}),
+    "classes, counted": (cases.classifier, int, True, {}),
+    "regression": (cases.regressor, float, True, {}),
 }
 
 
@@ -40,7 +47,8 @@ def train(case, fail=None, again=None):
     make_model, uneven, counts_items, arguments = CASES[case]
     torch.manual_seed(0)
     random.seed(0)
-    trainer, gradients = cases.make_trainer(make_model(), cases.rows(16, uneven), **arguments)
+    data = cases.labelled_rows(16, uneven) if isinstance(uneven, type) else cases.rows(16, uneven)
+    trainer, gradients = cases.make_trainer(make_model(), data, **arguments)
     trainer.model_accepts_loss_kwargs = counts_items
     last, step, seen = arguments.get("gradient_accumulation_steps", 1), trainer.training_step, {"calls": 0}
 
