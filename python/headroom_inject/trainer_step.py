@@ -135,7 +135,8 @@ def _trainer_class():
 def install(module):
     """`module`: transformers.trainer. Raises NotKept if its Trainer is not one that is known here."""
     original = module.Trainer.training_step
-    found = list(inspect.signature(original).parameters)
+    signature = inspect.signature(original)
+    found = list(signature.parameters)
     if found not in _STEPS:
         raise NotKept(f"steps are not split: expected Trainer.training_step({', '.join(_STEPS[1])}), found {', '.join(found)}")
     if not {"accelerator", "backward"} <= set(inspect.unwrap(original).__code__.co_names):
@@ -145,7 +146,7 @@ def install(module):
     def training_step(self, model, inputs, *args, **kwargs):
         if self.args.device.type != "cuda":
             return original(self, model, inputs, *args, **kwargs)
-        more = inspect.signature(original).bind(self, model, inputs, *args, **kwargs).args[3:]
+        more = signature.bind(self, model, inputs, *args, **kwargs).args[3:]
         return _Step(original, self, model, inputs, more).run()
 
     module.Trainer.training_step = training_step

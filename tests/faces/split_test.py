@@ -50,7 +50,7 @@ class Split(unittest.TestCase):
         # Neither the first nor the number between two is a multiple of what a layer allocates.
         done = self.run_program("split_sweep.py", *(("1", "1") if ALL else ("11", "83")), timeout=3600)
         self.check(done)
-        self.assertEqual(len(done.stdout.splitlines()), 15)
+        self.assertEqual(len(done.stdout.splitlines()), 16)
 
     def test_what_is_not_split_fails_as_it_did_with_the_reason(self):
         self.check(self.run_program("split_refusals.py"))

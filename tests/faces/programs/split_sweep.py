@@ -38,6 +38,7 @@ CASES = {
     "tokens": (cases.token_classifier, True, False, {}),
     "classes": (cases.classifier, int, False, {}),
     "classes, counted": (cases.classifier, int, True, {}),
+    "pairs": (cases.classifier, int, False, {"per_device_train_batch_size": 2}),  # One of the first two does not count.
     "regression": (cases.regressor, float, True, {}),
 }
 
@@ -78,8 +79,8 @@ def sweep(case, first, every):
     expected, loss, undisturbed = train(case)
     worst, ran = 0.0, 0
     for number in range(first, undisturbed["allocations"] + 1, every):
-        # Every third time a part fails too, a third of a step later.
-        again = undisturbed["allocations"] // 3 if ran % 3 == 2 else None
+        # Every third time a part fails too, a third of a step later, unless it is a single row.
+        again = undisturbed["allocations"] // 3 if ran % 3 == 2 and case != "pairs" else None
         gradients, found_loss, seen = train(case, number, again)
         far = distance(gradients, expected)
         assert seen["failed"], f"nothing failed at {number}"
