@@ -43,6 +43,53 @@ void expect_no_certainty_in_doubt(const LogDiagnosis& diagnosis) {
   EXPECT_LE(diagnosis.cause.confidence, most_in_doubt) << diagnosis.cause.id;
 }
 
+facts::Facts machine_on(std::string kernel) {
+  facts::Facts machine;
+  machine.machine.kernel = {std::move(kernel), {"uname", 0, ""}};
+  facts::Gpu gpu;
+  gpu.gfx = {"gfx1151", {}};
+  gpu.integrated = {true, {}};
+  gpu.pool = {Bytes{std::uint64_t{120} << 30}, {}};
+  machine.gpus.push_back(std::move(gpu));
+  return machine;
+}
+
+constexpr std::string_view before_the_update =
+    "$ uname -r\n6.14.0-29-generic\n"
+    "ROCm: hipMalloc offers 15.88 GiB\n"
+    "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 33162.11 MiB on device 0: cudaMalloc "
+    "failed: out of memory\n";
+constexpr std::string_view large_carve_out =
+    R"({"vendor": "AMD", "gfx": "gfx1151", "vram": "96 GB", "rocm": "6.4.1"})";
+
+TEST(MeasuredFacts, a_log_of_another_kernel_is_judged_by_that_one) {
+  const facts::Facts updated = machine_on("7.0.0-29-generic");
+  const auto alone = diagnose(before_the_update, large_carve_out);
+  ASSERT_EQ(alone.cause.id, "kernel-too-old");
+  const auto both = diagnose(before_the_update, large_carve_out, &updated);
+  EXPECT_EQ(both.cause.id, "kernel-too-old");
+  ASSERT_FALSE(both.cause.fix.empty());
+  EXPECT_NE(both.cause.fix.front().text.find("7.0.0-29-generic now"), std::string::npos);
+}
+
+TEST(MeasuredFacts, a_log_that_names_the_machines_kernel_too_is_of_today) {
+  const facts::Facts updated = machine_on("7.0.0-29-generic");
+  const std::string log = std::string(before_the_update) + "$ uname -r\n7.0.0-29-generic\n";
+  EXPECT_NE(diagnose(log, large_carve_out, &updated).cause.id, "kernel-too-old");
+}
+
+TEST(MeasuredFacts, firmware_that_the_machine_no_longer_has_dates_the_kernel_too) {
+  constexpr std::string_view hang =
+      "amdgpu 0000:c5:00.0: amdgpu: MES failed to respond to msg=REMOVE_QUEUE\n"
+      "amdgpu 0000:c5:00.0: amdgpu: GPU reset begin!. Source:  3\n"
+      "MES feature version: 1, firmware version: 0x00000080\n";
+  constexpr std::string_view stated = R"({"vendor": "AMD", "gfx": "gfx1151"})";
+  facts::Facts updated = machine_on("7.0.0-29-generic");
+  EXPECT_EQ(diagnose(hang, stated, &updated).cause.id, "firmware-bad");
+  updated.gpus.front().firmware.versions["mes"] = {std::uint64_t{0x80}, {}};
+  EXPECT_NE(diagnose(hang, stated, &updated).cause.id, "firmware-bad");
+}
+
 TEST(MeasuredFacts, memory_that_others_hold_wins_over_a_job_that_is_said_to_be_too_big) {
   for (const std::string_view holder : {"vram-held-by-other", "vram-orphaned"}) {
     auto got = diagnose(small_request, R"({"vendor": "AMD"})");

@@ -300,6 +300,7 @@ Scene make_scene(const logs::Observations& log, const facts::Stated& stated,
                  const facts::Facts* measured, const GpuTables& tables) {
   Scene scene;
   if (measured != nullptr) add_measured(scene, *measured, tables);
+  date_kernel(scene, log);
   Readers readers;
   for (const Observation& seen : log.all()) {
     if (seen.id() != told_card) add_observation(scene, seen, tables, readers);

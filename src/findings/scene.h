@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scene is what is known about the machine on which a log was written. Measured facts win over
 // what the log tells, and that wins over what a person stated; each fact says where it is from.
-// Most of it is usually missing.
+// Most of it is usually missing. The kernel is measured by a log that prints it, and as that was
+// when the job failed, it wins: the machine may have been updated since.
 #pragma once
 
 #include <optional>
@@ -44,6 +45,8 @@ struct Scene {
   // Kernel, distribution, container engine and module options. The rest is missing unless the
   // machine itself was read.
   facts::MachineFacts machine;
+  // The machine's kernel today, if the log was written under another one.
+  facts::Text kernel_now;
   std::vector<facts::Setting> settings;  // Environment variables.
   // The facts of the machine itself (--here, --root); nullptr without them.
   const facts::Facts* measured = nullptr;

@@ -60,23 +60,4 @@ void add_agents(Scene& scene, const logs::Observations& log, const knowledge::Gp
   }
 }
 
-void add_outputs(Scene& scene, const logs::Observations& log) {
-  for (const Observation& seen : log.all()) {
-    if (seen.output.empty()) continue;
-    const std::string first(trim(seen.output.front()));
-    facts::Source source = source_of(seen);
-    source.line += 1;
-    source.text = first;
-    if (seen.id() == "uname-command" && !scene.machine.kernel) {
-      for (const std::string_view word : split_words(first)) {
-        if (!facts::parse_kernel_version(word)) continue;
-        scene.machine.kernel = {std::string(word), source};
-        break;
-      }
-    } else if (seen.id() == "vram-total-command" && !scene.vram) {
-      if (const auto bytes = parse_u64(first)) scene.vram = {Bytes{*bytes}, source};
-    }
-  }
-}
-
 }  // namespace headroom::findings

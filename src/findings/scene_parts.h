@@ -23,6 +23,11 @@ void add_agents(Scene& scene, const logs::Observations& log, const knowledge::Gp
 // bare number of bytes.
 void add_outputs(Scene& scene, const logs::Observations& log);
 
+// To be called first after the measured facts. Where the log prints other kernels than the measured
+// machine runs, and never that one, the first of them is the scene's, and the machine's is
+// kernel_now. What the drivers of today were told and offer, options and pools, is then left out.
+void date_kernel(Scene& scene, const logs::Observations& log);
+
 // Reads the settings that lines show. Keeps the patterns that it compiled.
 class SettingReader {
  public:

@@ -116,7 +116,11 @@ std::string describe_scene(const Scene& scene) {
     parts.push_back("PyTorch " + printable(*scene.torch) + built);
   }
   if (scene.python) parts.push_back("Python " + printable(*scene.python));
-  if (scene.machine.kernel) parts.push_back("Linux " + printable(*scene.machine.kernel));
+  if (scene.machine.kernel) {
+    const std::string now =
+        scene.kernel_now ? fmt::format(" (now {})", printable(*scene.kernel_now)) : "";
+    parts.push_back("Linux " + printable(*scene.machine.kernel) + now);
+  }
   if (scene.machine.distribution) parts.push_back(printable(*scene.machine.distribution));
   if (scene.machine.container) parts.push_back("in " + printable(*scene.machine.container));
   return join(parts, ", ");

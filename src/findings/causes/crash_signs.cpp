@@ -23,6 +23,26 @@ bool is_ecc(const Observation& exception) {
   return exception.value("reason").find("ECC") != std::string_view::npos;
 }
 
+// Whether the scene's kernel is the one that the machine runs now.
+bool kernel_is_measured(const Scene& scene) {
+  return scene.measured != nullptr && scene.measured->machine.kernel && !scene.kernel_now;
+}
+
+// Whether the log shows a firmware that the machine, as far as it was measured, does not run: then
+// the kernel, which comes with updates as the firmware does, may have been another one too.
+bool firmware_was_another(const LogSubject& subject, const SceneGpu& seen) {
+  const Observation* line = subject.log.first("mes-firmware");
+  const auto told = line != nullptr ? parse_hex(line->value("mes")) : std::nullopt;
+  if (!told || subject.scene.measured == nullptr) return false;
+  for (const facts::Gpu& measured : subject.scene.measured->gpus) {
+    const auto mes = measured.firmware.versions.find("mes");
+    const bool same =
+        mes != measured.firmware.versions.end() && mes->second.known() && *mes->second == *told;
+    if (same && measured.gfx && *measured.gfx == seen.gfx) return false;
+  }
+  return true;
+}
+
 // Puts what the log tells about the firmware and the GPU in the form of a measured GPU.
 facts::Gpu gpu_for_matching(const LogSubject& subject, const SceneGpu& seen) {
   facts::Gpu gpu;
@@ -87,12 +107,15 @@ const facts::Text& rocm_of(const Scene& scene) {
 std::vector<AdvisoryMatch> match_advisories(const LogSubject& subject, std::string_view about,
                                             const knowledge::FirmwareCondition* assumed) {
   facts::Facts facts;
-  facts.machine = subject.scene.machine;
-  facts.machine.rocm = rocm_of(subject.scene);
   std::vector<AdvisoryMatch> matches;
   for (const SceneGpu& seen : subject.scene.gpus) {
     if (seen.gfx.empty()) continue;
     facts::Gpu gpu = gpu_for_matching(subject, seen);
+    facts.machine = subject.scene.machine;
+    if (kernel_is_measured(subject.scene) && firmware_was_another(subject, seen)) {
+      facts.machine.kernel = {};
+    }
+    facts.machine.rocm = rocm_of(subject.scene);
     if (assumed != nullptr) {
       gpu.firmware.versions[assumed->name] = facts::Fact<std::uint64_t>(assumed->is, {});
     }

@@ -192,6 +192,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (older_than_runtime(subject, kernel) || lacks_device(subject, kernel) ||
       lacks_chip(subject, kernel) || known_bad(subject, kernel) ||
       older_than_chip(subject, kernel)) {
+    if (const facts::Text& now = subject.scene.kernel_now) {
+      kernel.fix.insert(
+          kernel.fix.begin(),
+          sentence(fmt::format("run it again first: the machine has Linux {} now, and "
+                               "the log is of another one",
+                               *now)));
+    }
     return kernel;
   }
   return std::nullopt;

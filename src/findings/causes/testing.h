@@ -26,8 +26,9 @@ inline const Tables& tables() {
   return all;
 }
 
-// `stated` is a JSON object with the keys of docs/logs.md.
-inline LogDiagnosis diagnose(std::string_view log, std::string_view stated = "{}") {
+// `stated` is a JSON object with the keys of docs/logs.md; `measured` may be null.
+inline LogDiagnosis diagnose(std::string_view log, std::string_view stated = "{}",
+                             const facts::Facts* measured = nullptr) {
   logs::Observations observations;
   logs::LogReader reader(tables().matcher, observations, 0, "job.log");
   reader.feed(log);
@@ -36,7 +37,7 @@ inline LogDiagnosis diagnose(std::string_view log, std::string_view stated = "{}
   EXPECT_TRUE(facts.has_value()) << stated;
   const std::vector<std::string> names = {"job.log"};
   const Scene scene =
-      make_scene(observations, facts ? *facts : facts::Stated{}, nullptr, tables().gpus);
+      make_scene(observations, facts ? *facts : facts::Stated{}, measured, tables().gpus);
   return diagnose_logs({observations, scene, tables().gpus, names});
 }
 
