@@ -60,19 +60,29 @@ class _Calls:
         self._set_fraction = torch._C._cuda_setMemoryFraction
         self._fractions, self._before = {}, {}
 
+    def _expect_gpu(self, device):
+        if not 0 <= device < self._torch.cuda.device_count():
+            raise RuntimeError(f"Invalid device argument {device}: there are {self._torch.cuda.device_count()} GPUs")
+
     def _stats(self, device):
+        self._expect_gpu(device)
         library = self._library
         return nested_stats(library.usage(device), library.stats(device), library.counts(device),
                             self._before.get(device, Counts()))
 
+    def _reset_peaks(self, device):
+        self._expect_gpu(device)
+        self._library.reset_peaks(device)
+
     def _reset_totals(self, device):
+        self._expect_gpu(device)
         self._before[device] = self._library.counts(device)
 
     def _cuda_memoryStats(self, device):
         return self._stats(device)
 
     def _cuda_resetPeakMemoryStats(self, device):
-        self._library.reset_peaks(device)
+        self._reset_peaks(device)
 
     def _cuda_resetAccumulatedMemoryStats(self, device):
         self._reset_totals(device)
@@ -106,7 +116,7 @@ class _Calls:
         return self._stats(device)
 
     def _accelerator_resetPeakStats(self, device):
-        self._library.reset_peaks(device)
+        self._reset_peaks(device)
 
     def _accelerator_resetAccumulatedStats(self, device):
         self._reset_totals(device)
