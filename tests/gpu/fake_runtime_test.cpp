@@ -60,7 +60,8 @@ TEST_F(HipDriverTest, failures_leave_no_last_error_and_take_none_away) {
   EXPECT_FALSE(*driver_->event_passed(event)) << "which HIP counts as an error";
   EXPECT_EQ(api_.peek_last_error(), HipApi::success);
 
-  ASSERT_NE(api_.release(nullptr), HipApi::success);  // The application's own.
+  const std::uintptr_t no_block = 12345;
+  ASSERT_NE(api_.release(reinterpret_cast<void*>(no_block)), HipApi::success);  // Not headroom's.
   EXPECT_FALSE(driver_->release(12345).has_value());
   EXPECT_TRUE(driver_->memory_info().has_value());
   EXPECT_NE(api_.peek_last_error(), HipApi::success);
