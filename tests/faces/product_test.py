@@ -65,8 +65,11 @@ class Product(unittest.TestCase):
         self.assertIn("spawned: headroom", self.check(self.run_python(programs / "who_allocates.py", "spawn")))
 
     def test_a_python_that_ignores_its_environment_runs_the_script_as_it_is(self):
-        for flag in ("-I", "-E", "-S"):
-            self.assertEqual(self.check(self.run_python(flag, "-c", "print(6 * 7)")), "42\n")
+        script = programs / "who_allocates.py"
+        self.assertIn("here: headroom", self.check(self.run_python(script, "here")))
+        for flag in ("-I", "-E"):
+            self.assertIn("here: PyTorch's own", self.check(self.run_python(flag, script, "here")))
+        self.assertEqual(self.check(self.run_python("-S", "-c", "print(6 * 7)")), "42\n")  # No packages at all.
 
     def test_an_index_of_no_gpu_is_refused_as_by_pytorch(self):
         text = self.check(self.run_python(programs / "who_allocates.py", "index"))

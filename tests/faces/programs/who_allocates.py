@@ -2,6 +2,7 @@
 """Says whose allocator PyTorch has.
 
     who_allocates.py          here, as "rank N: headroom"
+    who_allocates.py here     the same without a rank
     who_allocates.py spawn    in a process that multiprocessing starts
     who_allocates.py index    and asks for the memory of a GPU that there is not
 """
@@ -32,6 +33,8 @@ if __name__ == "__main__":
         child.start()
         print("spawned:", queue.get(timeout=300))
         child.join()
+    elif sys.argv[1:] == ["here"]:
+        print("here:", allocator())
     elif sys.argv[1:] == ["index"]:
         torch.cuda.init()
         try:
