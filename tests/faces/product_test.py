@@ -8,6 +8,7 @@ venv`, on a GPU made of this machine's memory.
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -58,8 +59,11 @@ class Product(unittest.TestCase):
                     self.assertLessEqual(live, reserved)
 
     def test_processes_that_the_script_starts_have_it_too(self):
-        done = self.run_python("-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", programs / "who_allocates.py",
-                               gpus=2)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        done = self.run_python("-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1", "--master-port",
+                               port, programs / "who_allocates.py", gpus=2)
         self.assertEqual(sorted(re.findall(r"^rank \d: .*$", self.check(done), re.M)),
                          ["rank 0: headroom", "rank 1: headroom"], done.stdout)
         self.assertIn("spawned: headroom", self.check(self.run_python(programs / "who_allocates.py", "spawn")))
