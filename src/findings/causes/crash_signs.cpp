@@ -107,15 +107,15 @@ const facts::Text& rocm_of(const Scene& scene) {
 std::vector<AdvisoryMatch> match_advisories(const LogSubject& subject, std::string_view about,
                                             const knowledge::FirmwareCondition* assumed) {
   facts::Facts facts;
+  facts.machine = subject.scene.machine;
+  facts.machine.rocm = rocm_of(subject.scene);
   std::vector<AdvisoryMatch> matches;
   for (const SceneGpu& seen : subject.scene.gpus) {
     if (seen.gfx.empty()) continue;
     facts::Gpu gpu = gpu_for_matching(subject, seen);
-    facts.machine = subject.scene.machine;
-    if (kernel_is_measured(subject.scene) && firmware_was_another(subject, seen)) {
-      facts.machine.kernel = {};
-    }
-    facts.machine.rocm = rocm_of(subject.scene);
+    const bool another_then =
+        kernel_is_measured(subject.scene) && firmware_was_another(subject, seen);
+    facts.machine.kernel = another_then ? facts::Text() : subject.scene.machine.kernel;
     if (assumed != nullptr) {
       gpu.firmware.versions[assumed->name] = facts::Fact<std::uint64_t>(assumed->is, {});
     }
