@@ -2,6 +2,7 @@
 #include "faces/settings.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <span>
@@ -82,6 +83,24 @@ Result<Settings> parse_settings(const Environment& environment) {
 std::optional<std::string> read_variable(const char* name) {
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing here sets any.
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::string recording_path(const Settings& settings, int device) {
+  if (settings.recordings.empty()) return "";
+  return fmt::format("{}/{}-gpu{}.flight", settings.recordings, ::getpid(), device);
+}
+
+headroom_allocator_options make_options(const Settings& settings, const std::string& recording) {
+  headroom_allocator_options options = HEADROOM_ALLOCATOR_OPTIONS_INIT;
+  options.virtual_memory = settings.virtual_memory;
+  options.planning = settings.planning;
+  options.self_test_path = settings.self_tests ? settings.self_tests->c_str() : nullptr;
+  options.flight_recorder_path = text_or_null(recording);
+  return options;
+}
+
+const char* text_or_null(const std::string& text) {
+  return text.empty() ? nullptr : text.c_str();
 }
 
 }  // namespace headroom::faces

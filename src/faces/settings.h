@@ -41,4 +41,14 @@ Result<Settings> parse_settings(const Environment& environment);
 // The environment of this process.
 std::optional<std::string> read_variable(const char* name);
 
+// Where GPU `device` of this process is recorded; empty if it is not.
+std::string recording_path(const Settings& settings, int device);
+
+// For headroom_allocator_create(): what the settings say for every GPU. `recording` is a path or
+// empty. Both must outlive the options, which point into them.
+headroom_allocator_options make_options(const Settings& settings, const std::string& recording);
+
+// How the C interface takes a text that may be absent. `text` must outlive the pointer.
+const char* text_or_null(const std::string& text);
+
 }  // namespace headroom::faces

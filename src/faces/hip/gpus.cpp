@@ -12,24 +12,15 @@
 namespace headroom::hip_face {
 namespace {
 
-const char* text_or_null(const std::string& text) {
-  return text.empty() ? nullptr : text.c_str();
-}
-
 Result<headroom_allocator*> open(int device) {
   HEADROOM_TRY(const faces::Settings settings, faces::parse_settings(faces::read_variable));
   if (!settings.budgets.empty())
     return Error{Errc::unsupported, "budgets are not supported for HIP programs",
                  "unset HEADROOM_ALLOCATOR_BUDGETS"};
-  headroom_allocator_options options = HEADROOM_ALLOCATOR_OPTIONS_INIT;
+  const std::string recording = faces::recording_path(settings, device);
+  headroom_allocator_options options = faces::make_options(settings, recording);
   options.backend = HEADROOM_BACKEND_HIP;
   options.device = device;
-  options.virtual_memory = settings.virtual_memory;
-  options.planning = settings.planning;
-  options.self_test_path = settings.self_tests ? settings.self_tests->c_str() : nullptr;
-  std::string recording = settings.recordings;
-  if (!recording.empty()) recording += fmt::format("/{}-gpu{}.flight", ::getpid(), device);
-  options.flight_recorder_path = text_or_null(recording);
   headroom_allocator* const made = headroom_allocator_create(&options);
   if (made == nullptr) return Error{Errc::unsupported, headroom_last_error(), ""};
   headroom_usage usage = HEADROOM_USAGE_INIT;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "faces/torch/gpu_allocators.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "faces/settings.h"
@@ -15,10 +12,6 @@ namespace {
 Error last_error() {
   const bool memory = headroom_last_result() == HEADROOM_OUT_OF_MEMORY;
   return {memory ? Errc::out_of_memory : Errc::unsupported, headroom_last_error(), ""};
-}
-
-const char* text_or_null(const std::string& text) {
-  return text.empty() ? nullptr : text.c_str();
 }
 
 std::uint64_t capacity_of(headroom_allocator* allocator) {
@@ -34,24 +27,19 @@ Result<headroom_allocator*> GpuAllocator::make(int device) {
   HEADROOM_TRY(const faces::Settings settings, faces::parse_settings(faces::read_variable));
   const auto loaded = find_loaded_backend();
   if (!settings.backend && !loaded) return loaded.error();
-  headroom_allocator_options options = HEADROOM_ALLOCATOR_OPTIONS_INIT;
+  const std::string recording = faces::recording_path(settings, device);
+  headroom_allocator_options options = faces::make_options(settings, recording);
   options.backend = settings.backend ? *settings.backend : *loaded;
   options.device = options.backend == HEADROOM_BACKEND_HOST ? 0 : device;
-  options.virtual_memory = settings.virtual_memory;
-  options.planning = settings.planning;
-  options.self_test_path = settings.self_tests ? settings.self_tests->c_str() : nullptr;
-  options.gpu_target = text_or_null(target_);
+  options.gpu_target = faces::text_or_null(target_);
   // A GPU tells all that it has; what the settings allow of it is taken from that.
   if (options.backend == HEADROOM_BACKEND_HOST) options.capacity_bytes = settings.capacity_bytes;
-  std::string recording = settings.recordings;
-  if (!recording.empty()) recording += fmt::format("/{}-gpu{}.flight", ::getpid(), device);
-  options.flight_recorder_path = text_or_null(recording);
   std::string budget = settings.budgets;
   if (!budget.empty()) {
     HEADROOM_TRY(const std::string card, find_pci_address(options.backend, device));
     budget += "/" + card + ".budget";
   }
-  options.budget_path = text_or_null(budget);
+  options.budget_path = faces::text_or_null(budget);
   options.budget_share_bytes = settings.share_bytes;
   headroom_allocator* const made = headroom_allocator_create(&options);
   if (made == nullptr) return last_error();
