@@ -120,10 +120,14 @@ typedef struct headroom_allocator_options {
   uint64_t budget_total_bytes;
   /* What this process can always have; 0 means an equal part of what fixed shares leave. */
   uint64_t budget_share_bytes;
+  /* What has to stay free for the desktop and the system: "2GiB" of the GPU, as its driver counts,
+   * or of pools by the GPU's address: "0000:0b:00.0/ram=2147483648,0000:0b:00.0/gtt=268435456"
+   * (vram, gtt and ram; bytes). More is then refused as if there were no more. Null: nothing. */
+  const char* guard;
 } headroom_allocator_options;
 
 #define HEADROOM_ALLOCATOR_OPTIONS_INIT \
-  { sizeof(headroom_allocator_options), HEADROOM_BACKEND_HOST, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(headroom_allocator_options), HEADROOM_BACKEND_HOST, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Returns null if it fails. A size below that of the first version's struct is refused; members
    that an older caller does not know are as in HEADROOM_ALLOCATOR_OPTIONS_INIT. */

@@ -104,13 +104,18 @@ void CommandOptions::add_to(CLI::App& command) {
       "With --allocator: redo a training step that runs out of memory in parts, and write a "
       "checkpoint on SIGTERM: on (default), off",
       "on|off");
+  add("--guard", guard,
+      "What it leaves to the desktop and the system, of RAM on an APU and of VRAM on a card with a "
+      "screen (default: auto with --allocator, else off); where more is taken it gets an out of "
+      "memory, or is ended before the machine stands still",
+      "SIZE|auto|off");
   add("--root", root, "A scratch root whose GPUs are looked at, for tests", "DIR");
 }
 
 std::vector<std::string> CommandOptions::names() {
   return {"--report",    "--name",  "--memory", "--device",   "--restarts",
           "--back-off",  "--hang",  "--grace",  "--settings", "--keep-env",
-          "--allocator", "--split", "--root"};
+          "--allocator", "--split", "--guard",  "--root"};
 }
 
 Result<supervisor::Policy> parse_policy(const CommandOptions& options) {
@@ -127,6 +132,25 @@ Result<supervisor::Policy> parse_policy(const CommandOptions& options) {
 Result<supervisor::Settings> parse_given(const CommandOptions& options) {
   if (options.settings.empty()) return supervisor::Settings{};
   return supervisor::parse_settings(options.settings);
+}
+
+// Without the allocator nobody asks before memory is taken: then it is done only where it was
+// typed.
+Result<run::GuardChoice> parse_guard(const CommandOptions& options) {
+  run::GuardChoice choice{options.allocator, std::nullopt, options.allocator};
+  if (options.guard.empty()) return choice;
+  choice.is_on = options.guard != "off";
+  if (!choice.is_on || options.guard == "auto") return choice;
+  auto size = parse_bytes(options.guard);
+  if (!size) return std::move(size).error().in("--guard");
+  if (*size >= least_memory) {
+    choice.size = *size;
+    return choice;
+  }
+  return Error{Errc::invalid,
+               fmt::format("--guard: expected at least {}, auto or off, found \"{}\"",
+                           to_string(least_memory), printable(options.guard)),
+               "write it with its unit: --guard 2GiB"};
 }
 
 Result<std::optional<bool>> parse_split(const CommandOptions& options) {

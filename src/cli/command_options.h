@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/result.h"
+#include "run/command/guard.h"
 #include "supervisor/policy.h"
 #include "supervisor/settings.h"
 
@@ -25,6 +26,7 @@ struct CommandOptions {
   std::string grace = "10";
   std::string settings;
   std::string split;
+  std::string guard;
   std::string root = "/";
   bool keep_env = false;
   bool allocator = false;
@@ -39,5 +41,6 @@ Result<supervisor::Policy> parse_policy(const CommandOptions& options);
 Result<supervisor::Settings> parse_given(const CommandOptions& options);
 // Nothing if it was not typed.
 Result<std::optional<bool>> parse_split(const CommandOptions& options);
+Result<run::GuardChoice> parse_guard(const CommandOptions& options);
 
 }  // namespace headroom::cli

@@ -14,13 +14,17 @@
 #include "findings/diagnosis.h"
 #include "knowledge/trainer_flags.h"
 #include "machine/open_root.h"
+#include "machine/process_handle.h"
 #include "machine/writable_files.h"
 #include "probe/probe.h"
+#include "probe/read_occupancy.h"
 #include "report/run_json.h"
 #include "report/run_text.h"
 #include "run/command/environment.h"
 #include "run/command/flag_file.h"
+#include "run/command/guard.h"
 #include "run/command/supervise.h"
+#include "run/command/variables.h"
 
 namespace headroom::cli {
 namespace {
@@ -102,6 +106,26 @@ Result<std::vector<std::string>> make_environment(const CommandQuestion& questio
     HEADROOM_CHECK(run::inject_allocator(files, split, environment));
   }
   return environment.variables;
+}
+
+// Says how much the command has to leave, tells its allocators, and returns what is to be watched.
+Result<std::optional<Bytes>> set_guard(const CommandQuestion& question, const Ground& ground,
+                                       std::vector<std::string>& environment,
+                                       const Context& context) {
+  constexpr const char* variable = "HEADROOM_ALLOCATOR_GUARD";
+  HEADROOM_TRY(const run::GuardChoice choice, parse_guard(question.options));
+  const bool is_users = question.options.guard.empty() && run::value_of(environment, variable);
+  if (!choice.is_on && question.options.guard.empty()) return std::optional<Bytes>();
+  const facts::Facts* facts = ground.facts ? &*ground.facts : nullptr;
+  const auto occupancy =
+      facts != nullptr && choice.is_on
+          ? probe::read_occupancy(ground.root->files, facts->gpus, machine::own_pid())
+          : facts::Occupancy{};
+  const run::CommandGuard guard = run::make_guard(choice, facts, occupancy);
+  if (!is_users) run::set(environment, variable, guard.variable);
+  if (question.quiet || is_users) return guard.system;
+  for (const std::string& one : guard.said) context.printer.note(one);
+  return guard.system;
 }
 
 // What was typed wins over what a job says.
@@ -203,12 +227,14 @@ int refuse_usage(const Context& context, const Error& error) {
 }  // namespace
 
 int run_command(const CommandQuestion& question, const Context& context) {
-  const auto policy = parse_policy(question.options);
+  auto policy = parse_policy(question.options);
   if (!policy) return refuse_usage(context, policy.error());
   const auto typed = parse_given(question.options);
   if (!typed) return refuse_usage(context, typed.error());
   if (const auto split = parse_split(question.options); !split)
     return refuse_usage(context, split.error());
+  if (const auto guard = parse_guard(question.options); !guard)
+    return refuse_usage(context, guard.error());
   if (const auto refused =
           refuse_outputs({{"--report", question.options.report}}, inputs_of(question), context))
     return *refused;
@@ -232,6 +258,9 @@ int run_command(const CommandQuestion& question, const Context& context) {
   }
   auto environment = make_environment(question, ground, context);
   if (!environment) return refuse_usage(context, environment.error());
+  const auto guard = set_guard(question, ground, *environment, context);
+  if (!guard) return refuse_usage(context, guard.error());
+  policy->guard = *guard;
   return supervise(question, ground, {*policy, *std::move(command), name, *std::move(environment)},
                    context);
 }

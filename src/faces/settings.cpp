@@ -74,6 +74,7 @@ Result<Settings> parse_settings(const Environment& environment) {
   settings.recordings = value_of(environment, "HEADROOM_ALLOCATOR_RECORDINGS").value_or("");
   settings.budgets = value_of(environment, "HEADROOM_ALLOCATOR_BUDGETS").value_or("");
   HEADROOM_TRY(settings.share_bytes, parse_amount(environment, "HEADROOM_ALLOCATOR_SHARE"));
+  settings.guard = value_of(environment, "HEADROOM_ALLOCATOR_GUARD").value_or("");
   if (settings.backend == HEADROOM_BACKEND_HOST && settings.capacity_bytes == 0)
     return Error{Errc::invalid, "expected a capacity for the host's memory, found none",
                  "set HEADROOM_ALLOCATOR_CAPACITY"};
@@ -96,6 +97,7 @@ headroom_allocator_options make_options(const Settings& settings, const std::str
   options.planning = settings.planning;
   options.self_test_path = settings.self_tests ? settings.self_tests->c_str() : nullptr;
   options.flight_recorder_path = text_or_null(recording);
+  options.guard = text_or_null(settings.guard);
   return options;
 }
 

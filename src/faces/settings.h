@@ -8,6 +8,8 @@
 //   HEADROOM_ALLOCATOR_RECORDINGS      a folder for flight recordings, named PID-gpuN.flight
 //   HEADROOM_ALLOCATOR_BUDGETS         a folder of files through which processes share each card
 //   HEADROOM_ALLOCATOR_SHARE           what this process can always have of it, "4 GiB"
+//   HEADROOM_ALLOCATOR_GUARD           what has to stay for the desktop and the system, "2 GiB" of
+//                                      each GPU or as headroom run says it, "off"
 #pragma once
 
 #include <headroom/allocator.h>
@@ -30,6 +32,7 @@ struct Settings {
   std::string recordings;
   std::string budgets;
   std::uint64_t share_bytes = 0;
+  std::string guard;  // As headroom_allocator_options has it; empty: nothing.
 };
 
 // The value of an environment variable; nothing if it is not set.

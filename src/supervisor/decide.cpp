@@ -53,11 +53,11 @@ Attempt Supervisor::conclude(const event::Diagnosed& event) const {
   attempt.exit = *current_.exit;
   attempt.duration = current_.main_ended - current_.started;
   attempt.peak = current_.peak;
-  const bool ended_by_headroom =
-      current_.reason == Reason::hang || current_.reason == Reason::memory;
+  const bool lacked_memory = current_.reason == Reason::memory || current_.reason == Reason::guard;
+  const bool ended_by_headroom = current_.reason == Reason::hang || lacked_memory;
   if (ended_by_headroom) {
     attempt.ended_by = EndedBy::headroom;
-    attempt.out_of_memory = current_.reason == Reason::memory || event.out_of_memory;
+    attempt.out_of_memory = lacked_memory || event.out_of_memory;
     attempt.cause = current_.cause;
     // The log may say why it waits; what was observed stays the cause.
     if (!says_nothing(event.cause)) {

@@ -25,6 +25,9 @@ struct Policy {
   std::optional<Time> hang = std::nullopt;
   Time grace{10000};                           // From SIGTERM to SIGKILL.
   std::optional<Bytes> memory = std::nullopt;  // Of the whole tree of processes.
+  // Of the system's memory: where less is left, the command is asked to end, and at less than half
+  // of it ended at once, if what it holds makes the difference.
+  std::optional<Bytes> guard = std::nullopt;
 };
 
 }  // namespace headroom::supervisor

@@ -99,6 +99,7 @@ void Supervisor::on(const event::Sample& event) {
   raise_to(current_.peak, event.peak);
   if (!main_lives()) return;
   watch_memory(event);
+  watch_guard(event);
   watch_hang(event);
   watch_growth(event);
 }

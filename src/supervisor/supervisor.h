@@ -37,7 +37,9 @@ struct Sample {
   // What counts against the limit, now, without file pages that the kernel would take back first:
   // with them every command that reads enough files would seem to grow up to its limit.
   std::optional<Bytes> memory;
-  bool has_enforced_limit = false;  // The kernel enforces it; else whoever adds up does.
+  bool has_enforced_limit = false;   // The kernel enforces it; else whoever adds up does.
+  std::optional<Bytes> system_left;  // What the kernel could still give to anybody.
+  std::optional<Bytes> held;         // Of the system's memory by the tree, on the GPU as well.
   Peak peak;
 };
 struct MainEnded {  // The command's own process; others of its tree may live on.
@@ -138,7 +140,7 @@ class Supervisor {
   };
   // The rungs of the ladder.
   enum class Pressure : std::uint8_t { none, asked, terminated, killed, abandoned };
-  enum class Reason : std::uint8_t { none, user, hang, memory };
+  enum class Reason : std::uint8_t { none, user, hang, memory, guard };
 
   // What is known of the attempt that runs.
   struct Current {
@@ -174,6 +176,7 @@ class Supervisor {
 
   // watch.cpp: what a look at the tree shows.
   void watch_memory(const event::Sample& sample);
+  void watch_guard(const event::Sample& sample);
   void watch_hang(const event::Sample& sample);
   void watch_growth(const event::Sample& sample);
 

@@ -344,5 +344,51 @@ TEST(Wording, signals_and_times_have_names) {
   EXPECT_EQ(describe_time(100h), "4 days 4 h");
 }
 
+event::Sample with_system(Bytes left, std::optional<Bytes> held) {
+  event::Sample seen;
+  seen.system_left = left;
+  seen.held = held;
+  return seen;
+}
+
+TEST(Supervisor, a_command_that_eats_the_systems_memory_is_asked_to_end_and_then_ended) {
+  Play play({.guard = 1_GiB});
+  play.started();
+  play.tell(with_system(1_GiB, 20_GiB));
+  EXPECT_THAT(play.ends(), IsEmpty());
+  play.tell(with_system(900_MiB, 20_GiB));
+  EXPECT_THAT(play.ends(), ElementsAre("TERM"));
+  EXPECT_THAT(play.said, HasSubstr("900.0 MiB of the system's memory are left"));
+  play.tell(with_system(700_MiB, 20_GiB));
+  EXPECT_THAT(play.ends(), ElementsAre("TERM"));
+  play.tell(with_system(500_MiB, 20_GiB));
+  EXPECT_THAT(play.ends(), ElementsAre("TERM", "KILL"));
+  play.ended(killed);
+  play.diagnosed();
+  const Attempt& attempt = play.report->attempts.at(0);
+  EXPECT_EQ(attempt.ended_by, EndedBy::headroom);
+  EXPECT_TRUE(attempt.out_of_memory);
+  EXPECT_EQ(attempt.cause->id, "vram-guard");
+  EXPECT_EQ(play.report->exit.code, 1);
+}
+
+TEST(Supervisor, a_command_that_does_not_make_the_difference_is_left_alone) {
+  Play play({.guard = 1_GiB});
+  play.started();
+  play.tell(with_system(500_MiB, 100_MiB));
+  EXPECT_THAT(play.ends(), IsEmpty());
+  play.tell(with_system(500_MiB, std::nullopt));  // Nobody knows what it holds.
+  EXPECT_THAT(play.ends(), ElementsAre("KILL"));
+}
+
+TEST(Supervisor, after_the_guard_a_training_run_goes_on_with_less) {
+  Play play = training({.guard = 1_GiB}, 8);
+  play.started();
+  play.tell(with_system(600_MiB, 20_GiB));
+  play.ended({143, 15});
+  play.diagnosed();
+  EXPECT_EQ(play.starts(), 2U);
+}
+
 }  // namespace
 }  // namespace headroom::supervisor

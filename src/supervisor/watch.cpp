@@ -38,6 +38,33 @@ void Supervisor::watch_memory(const event::Sample& sample) {
   kill();
 }
 
+// Asked first, so that a training run can write its checkpoint while there is still room for that.
+void Supervisor::watch_guard(const event::Sample& sample) {
+  if (!policy_.guard || !sample.system_left || *sample.system_left >= *policy_.guard) return;
+  // Somebody else takes the memory: the end of a small command would change nothing.
+  const Bytes lacking = *policy_.guard - *sample.system_left;
+  if (sample.held && *sample.held < lacking) return;
+  const bool at_once = sample.system_left->value < policy_.guard->value / 2;
+  if (current_.pressure >= (at_once ? Pressure::killed : Pressure::asked)) return;
+  const std::string text = fmt::format("{} of the system's memory are left, and the guard keeps {}",
+                                       to_string(*sample.system_left), to_string(*policy_.guard));
+  if (current_.reason == Reason::none) {
+    current_.reason = Reason::guard;
+    current_.cause = observed(
+        "vram-guard", "The guard ended it before the system ran out of memory.",
+        sample.held ? fmt::format("{}; its processes hold {}", text, to_string(*sample.held))
+                    : text,
+        findings::sentence("Let it take less (a smaller micro-batch with accumulation), or change "
+                           "what is kept: --guard SIZE, --guard off."));
+  }
+  say(text + (at_once ? ": ending them" : ": asking the command to end"));
+  if (at_once) {
+    kill();
+  } else {
+    terminate();
+  }
+}
+
 void Supervisor::watch_hang(const event::Sample& sample) {
   const bool hangs =
       current_.hang.add(sample.output_bytes, sample.processor_ms, sample.gpu_ms, now_);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C interface as a C program uses it, and misuses it. Compiled as C99 and as C++; run with a folder
-   for files. Exits 0, or 1 after saying what was not as expected. */
+/* The C interface as a C program uses it, and misuses it. Compiled as C99 and as C++; run with a
+   folder for files. Exits 0, or 1 after saying what was not as expected. */
 #include <headroom/allocator.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,13 +14,13 @@
 
 static int failures = 0;
 
-#define EXPECT(what)                                                                    \
-  do {                                                                                  \
-    if (!(what)) {                                                                      \
-      printf("%s:%d: expected %s; last error: %s\n", __FILE__, __LINE__, #what,         \
-             headroom_last_error());                                                    \
-      ++failures;                                                                       \
-    }                                                                                   \
+#define EXPECT(what)                                                            \
+  do {                                                                          \
+    if (!(what)) {                                                              \
+      printf("%s:%d: expected %s; last error: %s\n", __FILE__, __LINE__, #what, \
+             headroom_last_error());                                            \
+      ++failures;                                                               \
+    }                                                                           \
   } while (0)
 
 static const headroom_tag no_tag = {HEADROOM_OTHER, 0};
@@ -116,7 +116,8 @@ static void streams_and_pools_keep_their_memory_apart(void) {
   headroom_allocator* a;
   int one = 0, two = 0;
   void *p, *q, *captured;
-  options.backend = HEADROOM_BACKEND_SIMULATED; /* A stream there is done only when somebody waits. */
+  options.backend =
+      HEADROOM_BACKEND_SIMULATED; /* A stream there is done only when somebody waits. */
   options.capacity_bytes = 256 * MIB;
   a = headroom_allocator_create(&options);
   p = headroom_allocate(a, 8 * MIB, &one, no_tag);
@@ -202,6 +203,20 @@ static void processes_share_a_budget(const char* folder) {
   EXPECT(headroom_last_result() == HEADROOM_OUT_OF_MEMORY);
   EXPECT(strstr(headroom_last_error(), "share") != NULL); /* Not the capacity. */
   headroom_allocator_destroy(b);
+  headroom_allocator_destroy(a);
+}
+
+/* What came after the first version's struct is not read of an older caller's. */
+static void an_older_caller_is_served(void) {
+  headroom_allocator_options options = HEADROOM_ALLOCATOR_OPTIONS_INIT;
+  headroom_allocator* a;
+  options.capacity_bytes = 64 * MIB;
+  options.guard = "much";
+  EXPECT(headroom_allocator_create(&options) == NULL);
+  EXPECT(strstr(headroom_last_error(), "\"much\"") != NULL);
+  options.size = 88;
+  a = headroom_allocator_create(&options);
+  EXPECT(a != NULL);
   headroom_allocator_destroy(a);
 }
 
@@ -364,7 +379,8 @@ static void threads_do_not_disturb_each_other(const char* folder) {
     EXPECT(headroom_write_snapshot(a, snapshot) == HEADROOM_OK);
     EXPECT(headroom_trim(a, NULL) == HEADROOM_OK);
     EXPECT(headroom_reset_peaks(a) == HEADROOM_OK);
-    EXPECT(headroom_get_usage(a, &usage) == HEADROOM_OK && usage.live_peak_bytes >= usage.live_bytes);
+    EXPECT(headroom_get_usage(a, &usage) == HEADROOM_OK &&
+           usage.live_peak_bytes >= usage.live_bytes);
   }
   for (i = 0; i < 4; ++i) {
     EXPECT(pthread_join(threads[i], &done) == 0 && done == &workers[i]);
@@ -385,6 +401,7 @@ int main(int argc, char** argv) {
   reports_say_what_holds_the_memory(folder);
   processes_share_a_budget(folder);
   threads_do_not_disturb_each_other(folder);
+  an_older_caller_is_served();
   misuse_is_refused();
   calls_after_the_end_are_refused();
   newer_callers_are_served_where_they_ask_nothing_new();

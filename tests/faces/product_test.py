@@ -5,6 +5,7 @@ venv`, on a GPU made of this machine's memory.
 
     product_test.py SOURCE_FOLDER FOLDER_OF_PROGRAMS STAND_INS     exit 77: there is no such environment
 """
+import json
 import os
 import pathlib
 import re
@@ -27,14 +28,14 @@ class Product(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
-    def run_python(self, *words, supervised=True, gpus=1, **variables):
+    def run_python(self, *words, supervised=True, gpus=1, options=(), **variables):
         environment = {
             **os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "FAKE_GPU_COUNT": str(gpus), "TEST_FOLDER": self.folder,
             "XDG_STATE_HOME": self.folder, "PYTHONPATH": str(programs),
             "LD_PRELOAD": f"{stand_ins / 'libcudart.so.13'}:{stand_ins / 'libcuda.so.1'}",
             "HEADROOM_ALLOCATOR_SELF_TESTS": str(source / "absent.json"), **variables,
         }
-        by = [bin_folder / "headroom", "run", "--quiet", "--allocator", "--"] if supervised else []
+        by = [bin_folder / "headroom", "run", "--quiet", "--allocator", *options, "--"] if supervised else []
         return subprocess.run([*by, python, *words], timeout=600, env=environment, capture_output=True, text=True)
 
     def check(self, done):
@@ -74,6 +75,21 @@ class Product(unittest.TestCase):
         for flag in ("-I", "-E"):
             self.assertIn("here: PyTorch's own", self.check(self.run_python(flag, script, "here")))
         self.assertEqual(self.check(self.run_python("-S", "-c", "print(6 * 7)")), "42\n")  # No packages at all.
+
+    def test_the_guard_refuses_what_the_desktop_needs(self):
+        report = pathlib.Path(self.folder) / "report.json"
+        script = programs / "who_allocates.py"
+        options = ("--guard", "96MiB", "--report", report)
+        done = self.run_python(script, "fill", options=options, FAKE_GPU_BYTES=str(256 << 20))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        filled = int(re.search(r"^filled (\d+) MiB$", done.stdout, re.M)[1])
+        self.assertTrue(128 <= filled <= 160, done.stdout)
+        self.assertIn("headroom's guard keeps 96.0 MiB of the GPU for the desktop and the system", done.stderr)
+        attempt = json.loads(report.read_text())["attempts"][0]
+        self.assertEqual(attempt["cause"]["id"], "vram-guard", attempt)
+        lifted = self.run_python(script, "fill", options=("--guard", "off"), FAKE_GPU_BYTES=str(256 << 20))
+        self.assertGreater(int(re.search(r"^filled (\d+) MiB$", lifted.stdout, re.M)[1]), 220)
+        self.assertNotIn("guard", lifted.stderr)
 
     def test_an_index_of_no_gpu_is_refused_as_by_pytorch(self):
         text = self.check(self.run_python(programs / "who_allocates.py", "index"))

@@ -9,6 +9,7 @@ Whatever fills memory does it inside a limit of headroom's own and an outer one 
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -258,7 +259,7 @@ class Run(unittest.TestCase):
         self.assertNotIn(b"changes nothing", self.run_it("--settings", "micro=8", "--", "echo", "{micro}")[2])
 
     def test_options_that_do_not_exist_yet_are_refused(self):
-        for option in ("--allocator", "--guard", "--ranks"):
+        for option in ("--allocator", "--ranks"):
             self.assertEqual(self.run_it(option, "1", "--", "true")[0], 2)
 
     def test_splitting_is_on_or_off_and_belongs_to_the_allocator(self):
@@ -309,6 +310,52 @@ class Run(unittest.TestCase):
         code, _, err, report = self.run_it("--root", "root", "--", "python3", "-c", program)
         self.assertEqual(code, 0, err)
         self.assertEqual(report["attempts"][0]["peak"]["vram_bytes"], 2 << 20)
+
+    def set_available(self, root, bytes_):
+        text = (root / "proc/meminfo").read_text()
+        (root / "proc/meminfo").write_text(re.sub(r"MemAvailable:\s+\d+", f"MemAvailable: {bytes_ >> 10}", text))
+
+    def test_what_the_guard_keeps_is_told_to_allocators_and_to_the_user(self):
+        self.make_root("strix-halo-gttsize-above-ram")
+        show = ["--root", "root", "--allocator"]
+        command = ["--", "sh", "-c", "echo $HEADROOM_ALLOCATOR_GUARD"]
+        _, out, err, _ = self.run_it(*show, *command)
+        self.assertRegex(out, rb"^0000:[0-9a-f:.]+/ram=\d+(,|$)")
+        self.assertRegex(err, rb"of RAM.* stay free for the desktop and the system; --guard SIZE changes it, --guard off lifts it")
+        self.assertRegex(self.run_it(*show, "--guard", "3GiB", *command)[1], rb"/ram=3221225472(,|$)")
+        _, out, err, _ = self.run_it(*show, "--guard", "off", *command)
+        self.assertEqual((out, b"guard" in err), (b"off\n", False))
+        self.environment["HEADROOM_ALLOCATOR_GUARD"] = "5 GiB"
+        self.assertEqual(self.run_it(*show, *command)[1], b"5 GiB\n")
+        self.environment.pop("HEADROOM_ALLOCATOR_GUARD")
+        self.assertEqual(self.run_it("--root", "root", *command)[1], b"\n")
+        self.assertNotIn(b"guard", self.run_it("--quiet", *show, *command)[2])
+
+    def test_a_command_ends_before_the_system_runs_out(self):
+        root = self.make_root("strix-halo-gttsize-above-ram")
+        self.set_available(root, 8 << 30)
+        program = ("import pathlib, signal, sys, time\n"
+                   "def end(*_):\n    print('checkpoint')\n    sys.exit(0)\n"
+                   "signal.signal(signal.SIGTERM, end)\n"
+                   "file = pathlib.Path(sys.argv[1])\n"
+                   "file.write_text(file.read_text().replace(str(8 << 20), sys.argv[2]))\n"
+                   "time.sleep(60)\n")
+        run = ["--root", "root", "--guard", "2GiB", "--", "python3", "-c", program, str(root / "proc/meminfo")]
+        code, out, err, report = self.run_it(*run, str((2 << 20) - 1024))
+        self.assertEqual((code, out), (1, b"checkpoint\n"), err)
+        self.assertIn(b"of the system's memory are left, and the guard keeps 2.00 GiB: asking the command to end", err)
+        attempt = report["attempts"][0]
+        self.assertEqual((attempt["ended_by"], attempt["cause"]["id"]), ("headroom", "vram-guard"))
+
+    def test_a_command_that_holds_little_outlives_a_full_system(self):
+        root = self.make_root("strix-halo-gttsize-above-ram")
+        self.set_available(root, 1 << 30)  # Of the 2 GiB that are kept; the command holds some MiB.
+        self.assertEqual(self.run_it("--root", "root", "--guard", "2GiB", "--", "sleep", "1")[0], 0)
+
+    def test_a_guard_that_makes_no_sense_is_refused(self):
+        for words in (["--guard", "much"], ["--guard", "0"], ["--guard", "-1"], ["--guard", "12"]):
+            code, _, err, _ = self.run_it(*words, "--", "true")
+            self.assertEqual(code, 2, words)
 
     def test_a_captured_machine_is_not_acted_on(self):
         root = self.make_root("two-cards-full-host")

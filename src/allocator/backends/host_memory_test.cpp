@@ -168,7 +168,7 @@ TEST(HostMemory, the_allocator_says_that_the_machine_refused_and_what_to_do) {
     ASSERT_FALSE(allocator.allocate(request).has_value());
     const OutOfMemory problem = allocator.explain(request);
     const std::string text = to_text(problem);
-    EXPECT_THAT(text, HasSubstr("the device refused: taking"));
+    EXPECT_THAT(text, HasSubstr("no more of the device: taking"));
     EXPECT_THAT(text, HasSubstr("64.0 MiB stay free"));
     EXPECT_THAT(text, HasSubstr("next: make the job smaller"));
     EXPECT_THAT(to_error(problem).message, HasSubstr("stay free")) << "where only this is shown";

@@ -45,7 +45,7 @@ Error no_room(State& state, std::uint64_t bytes) {
     if (state.budget && bytes > shared->available_bytes) return over_budget(bytes, *shared);
     const auto refusal = state.allocator.device_refusal();
     if (refusal && refusal->code == Errc::out_of_memory)
-      return {Errc::out_of_memory, found + ": the device refused: " + refusal->message,
+      return {Errc::out_of_memory, found + ": no more of the device: " + refusal->message,
               refusal->next.empty() ? next : refusal->next};
     found += ": the device has no more, or what is free is in pieces or waits for streams";
   }

@@ -11,6 +11,7 @@
 #include "allocator/c_api/options.h"
 #include "allocator/files/budget_ledger.h"
 #include "base/bytes.h"
+#include "facts/guard.h"
 
 namespace headroom::allocator::c_api {
 namespace {
@@ -36,6 +37,17 @@ Result<std::unique_ptr<BudgetLedger>> join_budget(const headroom_allocator_optio
   ledger.total_bytes = options.budget_total_bytes != 0 ? options.budget_total_bytes : capacity;
   if (options.budget_share_bytes != 0) ledger.share = Share::of_bytes(options.budget_share_bytes);
   return BudgetLedger::join(options.budget_path, ledger);
+}
+
+Result<std::unique_ptr<SystemGuard>> set_guard(const headroom_allocator_options& options,
+                                               const OpenDevice& device, Budget* shared) {
+  if (options.guard == nullptr) return std::unique_ptr<SystemGuard>();
+  HEADROOM_TRY(const facts::GuardText guards, facts::parse_guards(options.guard));
+  if (!device.count) return std::unique_ptr<SystemGuard>();
+  HEADROOM_TRY(machine::Files files, machine::Files::open("/"));
+  auto ask = watch_pools(guards, device.pci, std::move(files), device.count);
+  if (!ask) return std::unique_ptr<SystemGuard>();
+  return std::make_unique<SystemGuard>(std::move(ask), shared);
 }
 
 Result<std::unique_ptr<FlightRecorder>> start_recorder(const headroom_allocator_options& options,
@@ -72,13 +84,14 @@ Result<headroom_allocator*> create(const headroom_allocator_options* given) {
   HEADROOM_TRY(OpenDevice device, open_device(options));
   HEADROOM_TRY(const std::uint64_t capacity, capacity_of(options, device));
   HEADROOM_TRY(auto budget, join_budget(options, capacity));
+  HEADROOM_TRY(auto guarded, set_guard(options, device, budget.get()));
   HEADROOM_TRY(auto recorder, start_recorder(options, capacity, device.name));
   std::unique_ptr<BackgroundThread> background;
   if (options.planning == HEADROOM_PLANNING_BACKGROUND) {
     HEADROOM_TRY(background, BackgroundThread::start());
   }
   auto core = core_options(options, background.get(), recorder.get());
-  core.budget = budget.get();
+  core.budget = guarded ? static_cast<Budget*>(guarded.get()) : budget.get();
   std::string description = fmt::format("headroom on {}, at most {}, {}", device.name,
                                         to_string(Bytes{capacity}), device.virtual_memory);
   auto made = std::unique_ptr<State>(new State{
@@ -86,6 +99,7 @@ Result<headroom_allocator*> create(const headroom_allocator_options* given) {
       .description = std::move(description),
       .background = std::move(background),
       .budget = std::move(budget),
+      .system_guard = std::move(guarded),
       .recording_path = recorder ? options.flight_recorder_path : "",
       .recorder = std::move(recorder),
       .names = {},

@@ -100,6 +100,8 @@ Result<OpenDevice> open_gpu(const headroom_allocator_options& options) {
   OpenDevice device;
   device.name = fmt::format("{} by {}", gpu ? *gpu : "a GPU", driver->name());
   device.virtual_memory = verdict.why;
+  if (const auto pci = driver->pci_address()) device.pci = *pci;
+  device.count = [driver = driver.get()] { return driver->memory_info(); };
   device.backend = std::make_unique<DeviceBackend>(std::move(driver), verdict);
   return device;
 }

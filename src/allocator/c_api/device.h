@@ -8,6 +8,7 @@
 #include <string>
 
 #include "allocator/backend.h"
+#include "allocator/backends/system_guard.h"
 #include "base/result.h"
 
 namespace headroom::allocator::c_api {
@@ -16,6 +17,8 @@ struct OpenDevice {
   std::unique_ptr<Backend> backend;
   std::string name;            // "host", "gfx1100 by HIP".
   std::string virtual_memory;  // Whether it is used and why, as half a sentence.
+  std::string pci = {};        // Empty where it is no GPU, or the driver does not say.
+  CountMemory count = {};      // Asks the driver; it lives as long as the backend. Empty: no GPU.
 };
 
 // Requires: check_options() passed.

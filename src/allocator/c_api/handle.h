@@ -10,6 +10,7 @@
 #include <string>
 
 #include "allocator/backends/background_thread.h"
+#include "allocator/backends/system_guard.h"
 #include "allocator/budget.h"
 #include "allocator/c_api/device.h"
 #include "allocator/c_api/stream_table.h"
@@ -21,12 +22,13 @@
 
 namespace headroom::allocator::c_api {
 
-// The order matters: the allocator's thread, budget and recorder must outlive it.
+// The order matters: the allocator's thread, budgets and recorder must outlive it.
 struct State {
   machine::ForkGuard guard;
   std::string description;
   std::unique_ptr<BackgroundThread> background;
   std::unique_ptr<Budget> budget;
+  std::unique_ptr<SystemGuard> system_guard;  // Asks the budget behind it.
   std::string recording_path;
   std::unique_ptr<FlightRecorder> recorder;
   NameTable names;

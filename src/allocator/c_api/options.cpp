@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <string_view>
 
@@ -12,7 +13,7 @@ namespace {
 
 // The size of the first version's struct; no caller was compiled with a smaller one.
 constexpr std::size_t least_size = 88;
-static_assert(sizeof(headroom_allocator_options) == least_size);
+static_assert(offsetof(headroom_allocator_options, guard) == least_size);
 
 Status check_choice(std::string_view name, std::uint32_t value, std::uint32_t last) {
   if (value <= last) return Done{};
@@ -22,6 +23,7 @@ Status check_choice(std::string_view name, std::uint32_t value, std::uint32_t la
 
 // Members that this library does not know must have their defaults.
 Status check_tail(const headroom_allocator_options* options) {
+  if (options->size <= sizeof(headroom_allocator_options)) return Done{};
   const auto* bytes = reinterpret_cast<const unsigned char*>(options);
   const bool is_zero = std::all_of(bytes + sizeof(headroom_allocator_options),
                                    bytes + options->size, [](unsigned char b) { return b == 0; });
@@ -64,7 +66,8 @@ Result<headroom_allocator_options> read_options(const headroom_allocator_options
                              least_size, options->size),
                  "begin with HEADROOM_ALLOCATOR_OPTIONS_INIT"};
   HEADROOM_CHECK(check_tail(options));
-  headroom_allocator_options known = *options;
+  headroom_allocator_options known = HEADROOM_ALLOCATOR_OPTIONS_INIT;
+  std::memcpy(&known, options, std::min(options->size, sizeof known));
   known.size = sizeof known;
   HEADROOM_CHECK(check_values(known));
   return known;

@@ -190,14 +190,14 @@ std::string to_text(const OutOfMemory& problem) {
     text +=
         fmt::format("  held outside this process: not known: {}\n", problem.no_outside->message);
   if (problem.batch) text += batch(*problem.batch);
-  if (problem.device) text += fmt::format("  the device refused: {}\n", problem.device->message);
+  if (problem.device) text += fmt::format("  no more of the device: {}\n", problem.device->message);
   return text + "  next: " + next_step(problem);
 }
 
 Error to_error(const OutOfMemory& problem) {
   std::string message = first_sentence(problem);
   if (is_devices_fault(problem))
-    message += fmt::format("; the device refused: {}", problem.device->message);
+    message += fmt::format("; no more of the device: {}", problem.device->message);
   return {Errc::out_of_memory, std::move(message), next_step(problem)};
 }
 

@@ -50,6 +50,7 @@ constexpr std::array table = {
   &ttm_cap_cause,
   &uma_carveout_small_cause,
   &unsupported_option_cause,
+  &vram_guard_cause,
   &vram_held_by_other_cause,
   &vram_orphaned_cause,
   &wrong_wheel_cause,

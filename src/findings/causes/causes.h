@@ -51,6 +51,7 @@ extern const CauseRule torchao_incompatible_cause;
 extern const CauseRule ttm_cap_cause;
 extern const CauseRule uma_carveout_small_cause;
 extern const CauseRule unsupported_option_cause;
+extern const CauseRule vram_guard_cause;
 extern const CauseRule vram_held_by_other_cause;
 extern const CauseRule vram_orphaned_cause;
 extern const CauseRule wrong_wheel_cause;

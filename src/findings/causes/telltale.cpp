@@ -56,6 +56,7 @@ constexpr std::array telltales = {
   Telltale{"ttm-cap", "cat /sys/module/ttm/parameters/pages_limit: half the RAM, in pages of 4 KiB"},
   Telltale{"uma-carveout-small", "cat /sys/class/drm/card*/device/mem_info_vram_total; the BIOS' UMA frame buffer size"},
   Telltale{"unsupported-option", "the same job without the option that the warning names"},
+  Telltale{"vram-guard", "the same job with headroom run --guard off"},
   Telltale{"vram-held-by-other", "rocm-smi --showpids; sudo fuser -v /dev/kfd /dev/dri/renderD*, on the host"},
   Telltale{"vram-orphaned", "rocm-smi --showmeminfo vram while no process holds /dev/kfd"},
   Telltale{"wrong-wheel", "python -c \"import torch; print(torch.__version__, torch.version.hip)\""},

@@ -18,7 +18,7 @@ using supervisor::AttemptCause;
 using supervisor::Exit;
 
 // Signatures of data/signatures.toml that say that an allocation failed.
-constexpr std::array<std::string_view, 20> memory_failures = {
+constexpr std::array<std::string_view, 21> memory_failures = {
     "torch-oom",         "torch-oom-short",
     "torch-alloc-limit", "hip-oom",
     "ggml-oom",          "ggml-error-oom",
@@ -28,14 +28,16 @@ constexpr std::array<std::string_view, 20> memory_failures = {
     "vllm-kv-memory",    "vllm-startup-memory",
     "sglang-memory",     "blas-alloc",
     "cgroup-oom",        "host-oom-kill",
-    "host-alloc",        "oom-killed"};
+    "host-alloc",        "oom-killed",
+    "headroom-guard"};
 
 // Causes (docs/causes.md) for which a smaller job helps.
-constexpr std::array<std::string_view, 12> memory_causes = {
+constexpr std::array<std::string_view, 13> memory_causes = {
     "job-too-big",       "fragmentation",           "vram-held-by-other",
     "vram-orphaned",     "memory-fraction-cap",     "ttm-cap",
     "gttsize-cap",       "uma-carveout-small",      "cgroup-memory-limit",
-    "hipblas-workspace", "free-memory-misreported", "memory-growth"};
+    "hipblas-workspace", "free-memory-misreported", "memory-growth",
+    "vram-guard"};
 
 constexpr double sure_of_another = 0.8;
 

@@ -16,6 +16,10 @@ constexpr int looks_in_a_hang = 4;
 // behind.
 constexpr std::uint64_t fastest_growth_per_ms = std::uint64_t{2} << 20U;
 
+Time time_to_fill(Bytes left) {
+  return std::max(shortest, Time{left.value / fastest_growth_per_ms});
+}
+
 }  // namespace
 
 bool Pace::is_idle(const Look& look, Time since) const {
@@ -26,18 +30,12 @@ bool Pace::is_idle(const Look& look, Time since) const {
          look.processor_ms <= before_->processor_ms + allowed_ms;
 }
 
-Time Pace::before_limit(const Look& look) const {
-  if (!limit_ || !look.memory) return while_idle;
-  const Bytes left = saturating_sub(*limit_, *look.memory);
-  return std::max(shortest, Time{left.value / fastest_growth_per_ms});
-}
-
 Time Pace::next(const Look& look) {
   const bool idle = is_idle(look, wait_);
   before_ = look;
   wait_ = std::min(wait_ * 2, idle ? while_idle : while_busy);
   Time wait = wait_;
-  if (limit_) wait = std::min({wait, while_busy, before_limit(look)});
+  if (look.left) wait = std::min({wait, while_busy, time_to_fill(*look.left)});
   if (hang_) wait = std::min(wait, std::max(shortest, *hang_ / looks_in_a_hang));
   return wait;
 }

@@ -15,23 +15,21 @@ struct Look {
   std::uint64_t output_bytes = 0;
   std::uint64_t processor_ms = 0;
   std::uint64_t gpu_ms = 0;
-  std::optional<Bytes> memory;
+  // Until a limit that no kernel enforces; nothing where there is none.
+  std::optional<Bytes> left;
 };
 
 class Pace {
  public:
-  // `limit`: one that is enforced by adding up, and by no kernel. `hang` as in the policy.
-  Pace(std::optional<Bytes> limit, std::optional<supervisor::Time> hang)
-      : limit_(limit), hang_(hang) {}
+  // `hang` as in the policy.
+  explicit Pace(std::optional<supervisor::Time> hang) : hang_(hang) {}
 
   // Returns how long to wait for the next look, after one that found this.
   supervisor::Time next(const Look& look);
 
  private:
   bool is_idle(const Look& look, supervisor::Time since) const;
-  supervisor::Time before_limit(const Look& look) const;
 
-  std::optional<Bytes> limit_;
   std::optional<supervisor::Time> hang_;
   std::optional<Look> before_;
   supervisor::Time wait_{25};

@@ -9,11 +9,11 @@ namespace {
 using supervisor::Time;
 
 Look busy(std::uint64_t second) {
-  return {.output_bytes = second * 100, .processor_ms = second * 1000, .gpu_ms = 0, .memory = {}};
+  return {.output_bytes = second * 100, .processor_ms = second * 1000, .gpu_ms = 0, .left = {}};
 }
 
 TEST(Pace, a_command_that_begins_is_looked_at_soon_and_then_each_second) {
-  Pace pace(std::nullopt, std::nullopt);
+  Pace pace(std::nullopt);
   const Time first = pace.next(busy(0));
   EXPECT_LE(first, Time{100});
   Time last = first;
@@ -22,7 +22,7 @@ TEST(Pace, a_command_that_begins_is_looked_at_soon_and_then_each_second) {
 }
 
 TEST(Pace, an_idle_command_is_looked_at_every_few_seconds) {
-  Pace pace(std::nullopt, std::nullopt);
+  Pace pace(std::nullopt);
   Time last{0};
   for (int i = 0; i < 20; ++i) last = pace.next(busy(1));
   EXPECT_GE(last, Time{3000});
@@ -30,19 +30,19 @@ TEST(Pace, an_idle_command_is_looked_at_every_few_seconds) {
 }
 
 TEST(Pace, memory_near_a_limit_that_only_we_enforce_is_looked_at_often) {
-  Pace pace(1_GiB, std::nullopt);
+  Pace pace(std::nullopt);
   Look look = busy(0);
   for (int i = 0; i < 20; ++i) {
-    look.memory = 100_MiB;
+    look.left = 924_MiB;
     pace.next(look);
   }
   EXPECT_LE(pace.next(look), Time{1000});
-  look.memory = 1000_MiB;
+  look.left = 24_MiB;
   EXPECT_LE(pace.next(look), Time{20});
 }
 
 TEST(Pace, a_hang_is_noticed_in_about_its_own_time) {
-  Pace pace(std::nullopt, Time{2000});
+  Pace pace(Time{2000});
   Time last{0};
   for (int i = 0; i < 20; ++i) last = pace.next(busy(1));
   EXPECT_LE(last, Time{500});

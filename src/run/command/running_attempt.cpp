@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 
+#include "facts/kernel_text.h"
 #include "machine/tree/wait.h"
+#include "probe/read_text.h"
 #include "run/command/kernel_lines.h"
 
 namespace headroom::run {
@@ -62,7 +64,7 @@ RunningAttempt::RunningAttempt(const AttemptHost& host, bool is_one)
     : host_(host),
       log_(host.machine.rules, is_one),
       gpu_(host.machine.files, host.machine.facts),
-      pace_(host.command.policy.memory, host.command.policy.hang) {}
+      pace_(host.command.policy.hang) {}
 
 Result<std::unique_ptr<RunningAttempt>> RunningAttempt::start(const std::vector<std::string>& argv,
                                                               const AttemptHost& host, Time now) {
@@ -70,9 +72,6 @@ Result<std::unique_ptr<RunningAttempt>> RunningAttempt::start(const std::vector<
   std::unique_ptr<RunningAttempt> attempt(new RunningAttempt(host, is_one));
   HEADROOM_CHECK(attempt->open_relays());
   HEADROOM_CHECK(attempt->start_tree(argv));
-  const bool adds_up = attempt->limit_kind() == LimitKind::added_up;
-  attempt->pace_ =
-      Pace(adds_up ? host.command.policy.memory : std::nullopt, host.command.policy.hang);
   attempt->since_ = attempt->next_sample_ = now;
   attempt->pids_.insert(attempt->tree_->pid());
   if (host.kernel != nullptr) host.kernel->next();  // What was said before concerns others.
@@ -149,10 +148,32 @@ event::Sample RunningAttempt::take_sample(Time now) {
   raise(peak_.gtt, gpu.gtt);
   sample.gpu_ms = gpu.work_ms;
   sample.peak = peak_;
+  measure_system(use, gpu, sample);
   read_kernel();
-  next_sample_ =
-      now + pace_.next({sample.output_bytes, sample.processor_ms, sample.gpu_ms, sample.memory});
+  next_sample_ = now + pace_.next({sample.output_bytes, sample.processor_ms, sample.gpu_ms,
+                                   left_until_limit(sample)});
   return sample;
+}
+
+void RunningAttempt::measure_system(const machine::TreeUse& use, const GpuUse& gpu,
+                                    event::Sample& sample) const {
+  if (!host_.command.policy.guard) return;
+  const auto memory = facts::parse_meminfo(probe::read_text(host_.machine.files, "/proc/meminfo"));
+  sample.system_left = memory.available.optional();
+  if (use.rss) sample.held = *use.rss + gpu.gtt.value_or(Bytes{});
+}
+
+// Until the nearest of those that nobody but the supervisor enforces.
+std::optional<Bytes> RunningAttempt::left_until_limit(const event::Sample& sample) const {
+  const supervisor::Policy& policy = host_.command.policy;
+  std::optional<Bytes> left;
+  if (policy.memory && limit_kind() == LimitKind::added_up)
+    left = sample.memory ? saturating_sub(*policy.memory, *sample.memory) : *policy.memory;
+  if (policy.guard && sample.system_left) {
+    const Bytes until = saturating_sub(*sample.system_left, *policy.guard);
+    left = left ? std::min(*left, until) : until;
+  }
+  return left;
 }
 
 void RunningAttempt::read_kernel() {

@@ -78,6 +78,9 @@ class RunningAttempt {
   Status open_relays();
   Status start_tree(const std::vector<std::string>& argv);
   supervisor::event::Sample take_sample(Time now);
+  void measure_system(const machine::TreeUse& use, const GpuUse& gpu,
+                      supervisor::event::Sample& sample) const;
+  std::optional<Bytes> left_until_limit(const supervisor::event::Sample& sample) const;
   void read_kernel();
   void leave_unread();
   void look_for_end(Time now, std::vector<supervisor::Event>& events);

@@ -5,6 +5,7 @@
     who_allocates.py here     the same without a rank
     who_allocates.py spawn    in a process that multiprocessing starts
     who_allocates.py index    and asks for the memory of a GPU that there is not
+    who_allocates.py fill     takes memory until there is none, says how much, and lets the error end it
 """
 import multiprocessing
 import os
@@ -41,6 +42,13 @@ if __name__ == "__main__":
             print("index:", torch.cuda.memory_allocated(99))
         except (RuntimeError, AssertionError) as error:
             print("index: refused", type(error).__name__)
+    elif sys.argv[1:] == ["fill"]:
+        kept = []
+        try:
+            while True:
+                kept.append(torch.empty(4 << 20, dtype=torch.uint8, device="cuda"))
+        finally:
+            print(f"filled {4 * len(kept)} MiB", flush=True)
     else:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
         print(f"rank {os.environ['RANK']}: {allocator()}", flush=True)
