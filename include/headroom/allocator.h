@@ -267,6 +267,11 @@ typedef struct headroom_usage {
 HEADROOM_API headroom_result headroom_get_usage(headroom_allocator* allocator,
                                                 headroom_usage* usage);
 
+/* How many bytes can become live besides those that are, as far as the capacity, the shared budget
+   and the guard allow it; with a shared budget it may be up to 64 MiB more, of which the share is
+   taken already. The device may have less; its own figure (hipMemGetInfo) says so. */
+HEADROOM_API headroom_result headroom_get_room(headroom_allocator* allocator, uint64_t* bytes);
+
 /* Sets live_peak_bytes, live_at_peak and reserved_peak_bytes to what is live and reserved now, like
    torch.cuda.reset_peak_memory_stats. */
 HEADROOM_API headroom_result headroom_reset_peaks(headroom_allocator* allocator);

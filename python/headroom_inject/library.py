@@ -58,6 +58,15 @@ class Library:
     def stats(self, device):
         return self._ask(device, self._functions.headroom_get_stats, Stats(size=ctypes.sizeof(Stats)))
 
+    def room(self, device):
+        """How much can become live besides what is; None before the device's first block."""
+        handle = self._handle(device)
+        if handle is None:
+            return None
+        answer = ctypes.c_uint64()
+        self._check(self._functions.headroom_get_room(handle, ctypes.byref(answer)))
+        return answer.value
+
     def reset_peaks(self, device):
         if handle := self._handle(device):
             self._check(self._functions.headroom_reset_peaks(handle))

@@ -8,6 +8,8 @@ with its arguments and its text, stays PyTorch's. The keys are those of torch.cu
 headroom has one pool for all sizes and splits nothing for good, so PyTorch's small_pool, oversize and segment figures
 are 0, and what is reserved but not allocated is inactive_split_bytes. Numbers of blocks have no peak of their own.
 """
+import functools
+
 from headroom_inject.library import Counts
 from headroom_inject.messages import say
 
@@ -122,8 +124,23 @@ class _Calls:
         self._reset_totals(device)
 
 
+def _tell_room(torch, library):
+    """torch.cuda.mem_get_info(), by which programs choose how much to take: no more than headroom would give."""
+    ask_driver = torch.cuda.mem_get_info
+
+    @functools.wraps(ask_driver)
+    def mem_get_info(device=None):
+        free, total = ask_driver(device)
+        number = torch.cuda._utils._get_device_index(device, optional=True)
+        room = library.room(number)
+        return (free if room is None else min(free, room)), total
+
+    torch.cuda.mem_get_info = torch.cuda.memory.mem_get_info = mem_get_info
+
+
 def replace_memory_calls(torch, library):
     """Replaces those that this PyTorch has."""
+    _tell_room(torch, library)
     calls = _Calls(torch, library)
     for name in dir(calls):
         if name.startswith(("_cuda_", "_accelerator_")) and hasattr(torch._C, name):

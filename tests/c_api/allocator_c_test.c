@@ -187,6 +187,7 @@ static void reports_say_what_holds_the_memory(const char* folder) {
 static void processes_share_a_budget(const char* folder) {
   headroom_allocator_options options = HEADROOM_ALLOCATOR_OPTIONS_INIT;
   headroom_allocator *a, *b;
+  uint64_t room = UINT64_MAX;
   char ledger[512];
   snprintf(ledger, sizeof ledger, "%s/ledger", folder);
   options.backend = HEADROOM_BACKEND_SIMULATED;
@@ -197,6 +198,8 @@ static void processes_share_a_budget(const char* folder) {
   b = headroom_allocator_create(&options);
   EXPECT(a != NULL && b != NULL);
   EXPECT(headroom_allocate(a, 120 * MIB, NULL, no_tag) != NULL);
+  EXPECT(headroom_get_room(a, &room) == HEADROOM_OK && room <= 8 * MIB); /* Of its share. */
+  EXPECT(headroom_get_room(a, NULL) == HEADROOM_INVALID);
   EXPECT(headroom_allocate(a, 64 * MIB, NULL, no_tag) == NULL);
   EXPECT(headroom_allocate(b, 128 * MIB, NULL, no_tag) != NULL);
   EXPECT(headroom_allocate(a, 64 * MIB, NULL, no_tag) == NULL);

@@ -84,6 +84,7 @@ class Product(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         filled = int(re.search(r"^filled (\d+) MiB$", done.stdout, re.M)[1])
         self.assertTrue(128 <= filled <= 160, done.stdout)
+        self.assertEqual(int(re.search(r"^room (\d+) MiB$", done.stdout, re.M)[1]), filled - 4)
         self.assertIn("headroom's guard keeps 96.0 MiB of the GPU for the desktop and the system", done.stderr)
         attempt = json.loads(report.read_text())["attempts"][0]
         self.assertEqual(attempt["cause"]["id"], "vram-guard", attempt)

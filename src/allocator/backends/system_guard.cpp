@@ -55,6 +55,13 @@ Status SystemGuard::take(std::uint64_t bytes) {
   return shared_ == nullptr ? Status(Done{}) : shared_->take(bytes);
 }
 
+std::optional<std::uint64_t> SystemGuard::left() const {
+  const auto rooms = ask_();
+  const MemoryRoom* tightest = facts::tightest(rooms);
+  if (tightest == nullptr) return std::nullopt;
+  return tightest->room().value;
+}
+
 Status SystemGuard::give_back(std::uint64_t bytes) {
   return shared_ == nullptr ? Status(Done{}) : shared_->give_back(bytes);
 }

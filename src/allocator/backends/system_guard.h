@@ -4,7 +4,9 @@
 // since.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,9 @@ class SystemGuard final : public Budget {
 
   Status take(std::uint64_t bytes) override;
   Status give_back(std::uint64_t bytes) override;
+  // How many bytes take() would grant now, the shared budget apart; nothing where that is not
+  // known.
+  std::optional<std::uint64_t> left() const;
   // Of the shared budget; unsupported where there is none.
   Result<BudgetState> state() override;
 

@@ -60,6 +60,7 @@ class SystemGuardTest : public ::testing::Test {
 TEST_F(SystemGuardTest, what_has_to_stay_is_refused_and_the_rest_is_not) {
   SystemGuard guard(watch("0000:0b:00.0/ram=209715200"), nullptr);
   EXPECT_TRUE(guard.take(700 * mib));
+  EXPECT_EQ(guard.left(), 700 * mib);
   const auto refused = guard.take(701 * mib);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::out_of_memory);

@@ -58,6 +58,25 @@ headroom_stats to_c(const MissCounts& misses, const PlanCounts& plans) {
   return c;
 }
 
+// What the capacity leaves, or what may still be taken of the device beside what is idle already.
+Result<std::uint64_t> room_of(State& state) {
+  const auto difference = [](std::uint64_t of, std::uint64_t used) {
+    return of - std::min(of, used);
+  };
+  const Usage usage = state.allocator.usage_snapshot();
+  const std::uint64_t idle = difference(usage.reserved_bytes, usage.live_bytes);
+  std::uint64_t room = difference(state.allocator.capacity_bytes(), usage.live_bytes);
+  if (state.budget) {
+    HEADROOM_TRY(const BudgetState shared, state.budget->state());
+    room = std::min(room, idle + shared.available_bytes);
+  }
+  if (state.system_guard) {
+    const auto left = state.system_guard->left();
+    if (left) room = std::min(room, idle + *left);
+  }
+  return room;
+}
+
 static_assert(component_count == HEADROOM_COMPONENTS);
 
 }  // namespace
@@ -67,6 +86,7 @@ using namespace headroom::allocator::c_api;  // NOLINT(google-build-using-namesp
 using headroom::Done;
 using headroom::Errc;
 using headroom::Error;
+using headroom::Result;
 using headroom::Status;
 
 headroom_result headroom_find_block(headroom_allocator* handle, const void* pointer,
@@ -108,6 +128,16 @@ headroom_result headroom_get_usage(headroom_allocator* handle, headroom_usage* u
     const auto& core = state->allocator;
     return fill(usage, to_c(core.usage_snapshot(), core.capacity_bytes()), "headroom_usage",
                 sizeof(headroom_usage));
+  });
+}
+
+headroom_result headroom_get_room(headroom_allocator* handle, uint64_t* bytes) {
+  return status_of([&]() -> Status {
+    HEADROOM_TRY(State* const state, use(handle));
+    if (bytes == nullptr)
+      return Error{Errc::invalid, "expected a place for the answer, found a null pointer", ""};
+    HEADROOM_TRY(*bytes, room_of(*state));
+    return Done{};
   });
 }
 

@@ -5,7 +5,7 @@
     who_allocates.py here     the same without a rank
     who_allocates.py spawn    in a process that multiprocessing starts
     who_allocates.py index    and asks for the memory of a GPU that there is not
-    who_allocates.py fill     takes memory until there is none, says how much, and lets the error end it
+    who_allocates.py fill     says how much memory there is, takes it all, says how much that was, and lets the error end it
 """
 import multiprocessing
 import os
@@ -43,7 +43,8 @@ if __name__ == "__main__":
         except (RuntimeError, AssertionError) as error:
             print("index: refused", type(error).__name__)
     elif sys.argv[1:] == ["fill"]:
-        kept = []
+        kept = [torch.empty(4 << 20, dtype=torch.uint8, device="cuda")]
+        print(f"room {torch.cuda.mem_get_info()[0] >> 20} MiB")
         try:
             while True:
                 kept.append(torch.empty(4 << 20, dtype=torch.uint8, device="cuda"))
