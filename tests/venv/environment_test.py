@@ -9,6 +9,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 PROGRAM = """
 import torch
@@ -24,6 +25,10 @@ trained = [tensor for tensor in model.parameters() if tensor.requires_grad]
 model, optimizer = Accelerator(cpu=True).prepare(model, torch.optim.AdamW(trained, lr=1e-2))
 torch.manual_seed(1)
 tokens = torch.randint(0, 256, (2, 16))
+try:
+    torch.cuda.is_current_stream_capturing()  # A Trainer's models ask it.
+except RuntimeError as error:
+    assert "no GPU: a stand-in" in str(error), error  # A text of the stand-in's, in an error of PyTorch's.
 losses = []
 for _ in range(20):
     loss = model(input_ids=tokens, labels=tokens).loss
@@ -38,5 +43,11 @@ python = pathlib.Path(sys.argv[1], "build", "venv", "bin", "python")
 if not python.exists():
     print("there is no build/venv; ./dev venv makes it")
     sys.exit(77)
-run = subprocess.run([python, "-c", PROGRAM], timeout=600, env={**os.environ, "HF_HUB_OFFLINE": "1"})
-sys.exit(1 if run.returncode else 0)
+trainer = pathlib.Path(__file__).resolve().parent.parent / "faces" / "programs" / "ordinary_training.py"
+with tempfile.TemporaryDirectory(prefix="headroom-environment-") as folder:
+    for words in (["-c", PROGRAM], [trainer, "trainer", "cpu"]):
+        run = subprocess.run([python, *words], timeout=600,
+                             env={**os.environ, "HF_HUB_OFFLINE": "1", "TEST_FOLDER": folder})
+        if run.returncode:
+            print(f"expected exit 0 of {words[0]}, found {run.returncode}")
+            sys.exit(1)

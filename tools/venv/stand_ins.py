@@ -6,7 +6,8 @@
 
 Each library that one of PyTorch's needs and that is not there gets a stand-in beside it, where the loader looks last.
 A stand-in has the functions that PyTorch's libraries ask of it, with the versions that they ask for; each returns 100,
-which is cudaErrorNoDevice (CUDA's driver_types.h). PyTorch then finds no GPU. Needs gcc and readelf.
+which is cudaErrorNoDevice (CUDA's driver_types.h), and those that return a text, which PyTorch puts into its errors,
+return one. PyTorch then finds no GPU. Needs gcc and readelf.
 """
 import pathlib
 import re
@@ -17,6 +18,8 @@ import tempfile
 # What NVIDIA's libraries are called, and their functions.
 LIBRARY = re.compile(r"lib(cu|nv|nccl)[A-Za-z_]*\.so(\.\d+)*$")
 FUNCTION = re.compile(r"(_*cu[a-zA-Z]|_*nv[a-zA-Z]|p?nccl[A-Z])")
+# Those that return a text: cudaGetErrorString, cublasGetStatusName, … The driver's, cuGetErrorString, returns a number.
+RETURNS_TEXT = re.compile(r"(?!cuGet)\w+Get(Error|Status)(String|Name)$|ncclGetLastError$")
 
 
 def readelf(*words):
@@ -45,7 +48,8 @@ def versions_from(library):
 
 
 def source(names):
-    return "".join(f"int {name}(void) {{ return 100; }}\n" for name in sorted(names))
+    return "".join(f'const char* {name}(void) {{ return "no GPU: a stand-in"; }}\n' if RETURNS_TEXT.match(name) else
+                   f"int {name}(void) {{ return 100; }}\n" for name in sorted(names))
 
 
 def version_script(functions):
