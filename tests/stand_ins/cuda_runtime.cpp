@@ -203,6 +203,11 @@ int cudaFreeHost(void* memory) {
 int cudaHostRegister(void* memory, std::size_t bytes, unsigned flags) {
   return call(cuMemHostRegister_v2, memory, bytes, flags);
 }
+// The fake GPU is made of the host's memory, so that it sees this at the same address.
+int cudaHostGetDevicePointer(void** out, void* memory, unsigned /*flags*/) {
+  *out = memory;
+  return success;
+}
 int cudaHostUnregister(void* memory) {
   return call(cuMemHostUnregister, memory);
 }

@@ -157,6 +157,10 @@ void** __cudaRegisterFatBinary(void* /*binary*/) {
 }
 void __cudaRegisterFatBinaryEnd(void** /*handle*/) {}
 void __cudaUnregisterFatBinary(void** /*handle*/) {}
+// Up to CUDA 12. Returns whether the module's managed variables can be used (crt/host_runtime.h).
+char __cudaInitModule(void** /*handle*/) {
+  return 1;
+}
 void __cudaRegisterFunction() {}
 void __cudaRegisterVar() {}
 unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block, std::size_t shared_bytes,
