@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`headroom run --allocator` as people type it, on ordinary scripts: the real PyTorch and Hugging Face's libraries of `./dev
-venv`, on a GPU made of this machine's memory.
+"""`headroom run --allocator` as people type it, on ordinary scripts: the real PyTorch and Hugging Face's libraries on a GPU
+made of this machine's memory.
 
-    product_test.py SOURCE_FOLDER FOLDER_OF_PROGRAMS STAND_INS     exit 77: there is no such environment
+    product_test.py SOURCE_FOLDER FOLDER_OF_PROGRAMS STAND_INS ENVIRONMENT CUDA [TEST]...
+
+ENVIRONMENT is a folder of build/, CUDA the number of libcudart that its PyTorch asks for. Exit 77: there is no such environment.
 """
 import json
 import os
@@ -16,9 +18,11 @@ import tempfile
 import unittest
 
 source, bin_folder, stand_ins = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
-del sys.argv[1:4]
+environment, cuda = sys.argv[4:6]
+del sys.argv[1:6]
 programs = pathlib.Path(__file__).resolve().parent / "programs"
-python = source / "build" / "venv" / "bin" / "python"
+folder_of_python = source / "build" / environment / "bin"
+python = folder_of_python / "python"
 HOST = {"HEADROOM_ALLOCATOR_BACKEND": "host", "HEADROOM_ALLOCATOR_CAPACITY": "256 MiB"}
 
 
@@ -28,15 +32,18 @@ class Product(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
-    def run_python(self, *words, supervised=True, gpus=1, options=(), **variables):
+    def run_python(self, *words, **how):
+        return self.run_program(python, *words, **how)
+
+    def run_program(self, *words, supervised=True, gpus=1, options=(), **variables):
         environment = {
             **os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "FAKE_GPU_COUNT": str(gpus), "TEST_FOLDER": self.folder,
             "XDG_STATE_HOME": self.folder, "PYTHONPATH": str(programs),
-            "LD_PRELOAD": f"{stand_ins / 'libcudart.so.13'}:{stand_ins / 'libcuda.so.1'}",
+            "LD_PRELOAD": f"{stand_ins / f'libcudart.so.{cuda}'}:{stand_ins / 'libcuda.so.1'}",
             "HEADROOM_ALLOCATOR_SELF_TESTS": str(source / "absent.json"), **variables,
         }
         by = [bin_folder / "headroom", "run", "--quiet", "--allocator", *options, "--"] if supervised else []
-        return subprocess.run([*by, python, *words], timeout=600, env=environment, capture_output=True, text=True)
+        return subprocess.run([*by, *words], timeout=600, env=environment, capture_output=True, text=True)
 
     def check(self, done):
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -59,15 +66,35 @@ class Product(unittest.TestCase):
                     self.assertLess(live, peak)
                     self.assertLessEqual(live, reserved)
 
-    def test_processes_that_the_script_starts_have_it_too(self):
+    def test_figures_are_those_of_the_live_tensors_and_an_out_of_memory_is_explained(self):
+        text = self.check(self.run_python(programs / "figures.py", FAKE_GPU_BYTES=str(512 << 20)))
+        self.assertIn("equal ", text)
+        # PyTorch's own first words, then headroom's report: what holds the memory, and why this request failed.
+        self.assertIn("error OutOfMemoryError CUDA out of memory. Tried to allocate 301.00 MiB on GPU 0", text)
+        self.assertIn("300.0 MiB =      1 x  300.0 MiB", text)
+        self.assertIn("says cuMemGetInfo", text)
+        # accelerate takes its error for an out of memory, and a tenth off the batch until it fits: after 22 rows of 24 MiB.
+        self.assertRegex(text, r"(?m)^batch 19 19$")
+
+    def free_port(self):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
-        done = self.run_python("-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1", "--master-port",
-                               port, programs / "who_allocates.py", gpus=2)
-        self.assertEqual(sorted(re.findall(r"^rank \d: .*$", self.check(done), re.M)),
-                         ["rank 0: headroom", "rank 1: headroom"], done.stdout)
-        self.assertIn("spawned: headroom", self.check(self.run_python(programs / "who_allocates.py", "spawn")))
+            return str(free.getsockname()[1])
+
+    def test_processes_that_the_script_starts_have_it_too(self):
+        script = programs / "who_allocates.py"
+        rendezvous = ["--master_addr", "127.0.0.1", "--master_port"]
+        ranks = ["rank 0: headroom", "rank 1: headroom"]
+        for name, words in {
+            "torchrun": ["torchrun", "--nproc_per_node", "2", *rendezvous],
+            "accelerate launch": ["accelerate", "launch", "--multi_gpu", "--num_processes", "2", "--num_machines", "1",
+                                  "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_ip", "127.0.0.1",
+                                  "--main_process_port"],
+        }.items():
+            with self.subTest(by=name):
+                done = self.run_program(folder_of_python / words[0], *words[1:], self.free_port(), script, gpus=2)
+                self.assertEqual(sorted(re.findall(r"^rank \d: .*$", self.check(done), re.M)), ranks, done.stdout)
+        self.assertIn("spawned: headroom", self.check(self.run_python(script, "spawn")))
 
     def test_a_python_that_ignores_its_environment_runs_the_script_as_it_is(self):
         script = programs / "who_allocates.py"
@@ -98,6 +125,6 @@ class Product(unittest.TestCase):
 
 
 if not python.exists():
-    print("there is no build/venv; ./dev venv makes it")
+    print(f"there is no build/{environment}; ./dev faces makes it")
     sys.exit(77)
 unittest.main()
