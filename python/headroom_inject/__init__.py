@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts headroom's allocator into a program's PyTorch. `headroom run --allocator` sets what this reads:
+"""Puts headroom's allocator into a program's PyTorch and ONNX Runtime. `headroom run --allocator` sets what this reads:
 
-    HEADROOM_TORCH_LIBRARY   the path of libheadroom_torch.so; without it nothing is done
+    HEADROOM_TORCH_LIBRARY   the path of libheadroom_torch.so; without it PyTorch is left alone
+    HEADROOM_ONNX_LIBRARY    the path of libheadroom_onnx.so; without it ONNX Runtime is left alone
     HEADROOM_SPLIT           off: a training step that runs out of memory fails, as without headroom; on otherwise
 
-Nothing of PyTorch is imported before the program does so itself.
+Nothing of either is imported before the program does so itself.
 """
 import os
 
@@ -13,10 +14,14 @@ from headroom_inject.messages import say
 
 
 def arrange():
-    """Has the allocator installed when the program imports torch."""
+    """Has the allocator installed when the program imports torch or onnxruntime."""
     library = os.environ.get("HEADROOM_TORCH_LIBRARY", "")
     if library:
         call_after_import("torch", lambda torch: _install(torch, library))
+    onnx_library = os.environ.get("HEADROOM_ONNX_LIBRARY", "")
+    if onnx_library:
+        call_after_import("onnxruntime.capi.onnxruntime_inference_collection",
+                          lambda collection: _follow_sessions(collection, onnx_library))
 
 
 def _install(torch, library):
@@ -24,6 +29,11 @@ def _install(torch, library):
     install(torch, library)
     if _is_split_on():
         call_after_import("transformers.trainer", _follow_trainer)
+
+
+def _follow_sessions(collection, library):
+    from headroom_inject.onnxruntime_sessions import install
+    install(collection, library)
 
 
 def _is_split_on():

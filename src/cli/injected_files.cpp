@@ -27,6 +27,8 @@ Result<run::InjectedFiles> find_injected_files() {
   run::InjectedFiles files;
   HEADROOM_TRY(files.torch_library,
                find(folder, HEADROOM_LIBRARIES_FROM_PROGRAMS "/libheadroom_torch.so"));
+  HEADROOM_TRY(files.onnx_library,
+               find(folder, HEADROOM_LIBRARIES_FROM_PROGRAMS "/libheadroom_onnx.so"));
   HEADROOM_TRY(files.python_site,
                find(folder, HEADROOM_DATA_FROM_PROGRAMS "/headroom/python/site"));
   return files;

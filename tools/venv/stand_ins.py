@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes stand-ins for NVIDIA's libraries, so that PyTorch's wheel from PyPI loads on a CPU without them.
+"""Makes stand-ins for NVIDIA's libraries, and for ROCm's beside HIP, so that wheels from PyPI load without them.
 
-    stand_ins.py FOLDER_OF_TORCHS_LIBRARIES
+    stand_ins.py FOLDER_OF_A_WHEELS_LIBRARIES
 
-Each library that one of PyTorch's needs and that is not there gets a stand-in beside it, where the loader looks last.
-A stand-in has the functions that PyTorch's libraries ask of it, with the versions that they ask for; each returns 100,
+Each library that one of the folder's needs and that is not there gets a stand-in beside it, where the loader looks last.
+A stand-in has the functions that the folder's libraries ask of it, with the versions that they ask for. NVIDIA's return 100,
 which is cudaErrorNoDevice (CUDA's driver_types.h), and those that return a text, which PyTorch puts into its errors,
-return one. PyTorch then finds no GPU. Needs gcc and readelf.
+return one: PyTorch then finds no GPU. ROCm's return 0, success, and do nothing: for programs on tests/stand_ins, whose
+libamdhip64 has a GPU. Needs gcc and readelf.
 """
 import pathlib
 import re
@@ -15,9 +16,10 @@ import subprocess
 import sys
 import tempfile
 
-# What NVIDIA's libraries are called, and their functions.
-LIBRARY = re.compile(r"lib(cu|nv|nccl)[A-Za-z_]*\.so(\.\d+)*$")
-FUNCTION = re.compile(r"(_*cu[a-zA-Z]|_*nv[a-zA-Z]|p?nccl[A-Z])")
+# What the libraries are called, and their functions.
+LIBRARY = re.compile(r"lib((cu|nv|nccl)[A-Za-z_]*|hip(blas|fft)|MIOpen|rocm_smi64|roctracer64)\.so(\.\d+)*$")
+ROCM_FUNCTION = re.compile(r"hip(blas|fft)[A-Z]|rocblas_|rsmi_|roctracer_|miopen[A-Z]")
+FUNCTION = re.compile(r"_*cu[a-zA-Z]|_*nv[a-zA-Z]|p?nccl[A-Z]|" + ROCM_FUNCTION.pattern)
 # Those that return a text: cudaGetErrorString, cublasGetStatusName, … The driver's, cuGetErrorString, returns a number.
 RETURNS_TEXT = re.compile(r"(?!cuGet)\w+Get(Error|Status)(String|Name)$|ncclGetLastError$")
 
@@ -47,9 +49,14 @@ def versions_from(library):
     return found
 
 
+def function(name):
+    if RETURNS_TEXT.match(name) or name == "miopenGetErrorString":
+        return f'const char* {name}(void) {{ return "no GPU: a stand-in"; }}\n'
+    return f"int {name}(void) {{ return {0 if ROCM_FUNCTION.match(name) else 100}; }}\n"
+
+
 def source(names):
-    return "".join(f'const char* {name}(void) {{ return "no GPU: a stand-in"; }}\n' if RETURNS_TEXT.match(name) else
-                   f"int {name}(void) {{ return 100; }}\n" for name in sorted(names))
+    return "".join(map(function, sorted(names)))
 
 
 def version_script(functions):

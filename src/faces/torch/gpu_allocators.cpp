@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "faces/gpu_runtime.h"
 #include "faces/settings.h"
-#include "faces/torch/gpu_runtime.h"
 
 namespace headroom::torch_face {
 namespace {
@@ -25,7 +25,7 @@ Result<headroom_allocator*> GpuAllocator::make(int device) {
   const MutexLock lock(mutex_);
   if (headroom_allocator* const made = get(); made != nullptr) return made;
   HEADROOM_TRY(const faces::Settings settings, faces::parse_settings(faces::read_variable));
-  const auto loaded = find_loaded_backend();
+  const auto loaded = faces::find_loaded_backend();
   if (!settings.backend && !loaded) return loaded.error();
   const std::string recording = faces::recording_path(settings, device);
   headroom_allocator_options options = faces::make_options(settings, recording);
@@ -36,7 +36,7 @@ Result<headroom_allocator*> GpuAllocator::make(int device) {
   if (options.backend == HEADROOM_BACKEND_HOST) options.capacity_bytes = settings.capacity_bytes;
   std::string budget = settings.budgets;
   if (!budget.empty()) {
-    HEADROOM_TRY(const std::string card, find_pci_address(options.backend, device));
+    HEADROOM_TRY(const std::string card, faces::find_pci_address(options.backend, device));
     budget += "/" + card + ".budget";
   }
   options.budget_path = faces::text_or_null(budget);

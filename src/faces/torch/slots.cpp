@@ -8,11 +8,11 @@
 #include <string>
 #include <utility>
 
+#include "faces/gpu_runtime.h"
+#include "faces/messages.h"
 #include "faces/settings.h"
 #include "faces/torch/gpu_allocators.h"
-#include "faces/torch/gpu_runtime.h"
 #include "faces/torch/headroom_torch.h"
-#include "faces/torch/messages.h"
 #include "faces/torch/torch_errors.h"
 
 namespace headroom::torch_face {
@@ -29,25 +29,12 @@ GpuAllocators& gpus() {
 // What PyTorch's memory is used for is known to PyTorch alone.
 constexpr headroom_tag tag = {HEADROOM_OTHER, 0};
 
-std::string explain(headroom_allocator* allocator, std::uint64_t bytes, headroom_stream stream) {
-  const headroom_request request = {bytes, stream, tag};
-  std::string text(8192, '\0');
-  for (;;) {
-    const std::size_t length =
-        headroom_explain(allocator, &request, HEADROOM_FORMAT_TEXT, text.data(), text.size());
-    if (length == 0) return headroom_last_error();
-    const bool fits = length < text.size();  // The whole text, and the zero behind it.
-    text.resize(fits ? length : length + 1);
-    if (fits) return text;
-  }
-}
-
 [[noreturn]] void fail(GpuAllocator& gpu, int device, std::uint64_t bytes, headroom_stream stream) {
   if (headroom_last_result() != HEADROOM_OUT_OF_MEMORY)
     throw std::runtime_error(std::string("headroom: ") + headroom_last_error());
   gpu.counts.out_of_memory.fetch_add(1, std::memory_order_relaxed);
-  throw_out_of_memory(
-      out_of_memory_message(gpu.runtime_name(), bytes, device, explain(gpu.get(), bytes, stream)));
+  throw_out_of_memory(faces::out_of_memory_message(gpu.runtime_name(), bytes, device,
+                                                   faces::explain(gpu.get(), bytes, stream)));
 }
 
 void* allocate(std::uint64_t bytes, int device, headroom_stream stream) {
@@ -59,7 +46,7 @@ void* allocate(std::uint64_t bytes, int device, headroom_stream stream) {
     const auto& error = allocator.error();
     const std::string text = fmt::format("headroom: GPU {}: {}", device, error.message);
     if (error.code == Errc::out_of_memory)
-      throw_out_of_memory(out_of_memory_message(gpu->runtime_name(), bytes, device, text));
+      throw_out_of_memory(faces::out_of_memory_message(gpu->runtime_name(), bytes, device, text));
     throw std::runtime_error(error.next.empty() ? text : text + "; " + error.next);
   }
   gpu->captures.note(*allocator, stream);
@@ -91,7 +78,7 @@ std::size_t copy_out(const std::string& text, char* to, std::size_t size) {
 
 Status check_settings() {
   HEADROOM_TRY(const faces::Settings settings, faces::parse_settings(faces::read_variable));
-  if (!settings.backend) HEADROOM_CHECK(find_loaded_backend());
+  if (!settings.backend) HEADROOM_CHECK(faces::find_loaded_backend());
   return Done{};
 }
 

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <typeinfo>
 
-#include "faces/torch/gpu_runtime.h"
+#include "faces/gpu_runtime.h"
 #include "faces/torch/old_string_abi.h"
 
 namespace headroom::torch_face {
@@ -52,7 +52,7 @@ constexpr std::size_t exception_bytes = 4096;
 constexpr std::size_t table_begins_at = 2 * sizeof(void*);
 
 void* find(const char* symbol) {
-  return find_loaded(libraries.data(), libraries.size(), symbol);
+  return faces::find_loaded(libraries.data(), libraries.size(), symbol);
 }
 
 // c10::Error begins with std::exception, so that its destructor is found by its virtual table.

@@ -8,7 +8,8 @@
 namespace headroom::run {
 namespace {
 
-constexpr const char* library_variable = "HEADROOM_TORCH_LIBRARY";
+constexpr const char* torch_variable = "HEADROOM_TORCH_LIBRARY";
+constexpr const char* onnx_variable = "HEADROOM_ONNX_LIBRARY";
 constexpr const char* split_variable = "HEADROOM_SPLIT";
 constexpr const char* python_path = "PYTHONPATH";
 
@@ -26,7 +27,8 @@ Status inject_allocator(const InjectedFiles& files, std::optional<bool> split,
   const auto had = value_of(environment.variables, python_path);
   const bool any = had && !had->empty();
   set(environment.variables, python_path, files.python_site + (any ? ":" + *had : ""));
-  set(environment.variables, library_variable, files.torch_library);
+  set(environment.variables, torch_variable, files.torch_library);
+  set(environment.variables, onnx_variable, files.onnx_library);
   if (split) set(environment.variables, split_variable, *split ? "on" : "off");
   return Done{};
 }

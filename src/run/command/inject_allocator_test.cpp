@@ -12,14 +12,16 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const InjectedFiles files{"/usr/lib/libheadroom_torch.so", "/usr/share/headroom/python/site"};
+const InjectedFiles files{"/usr/lib/libheadroom_torch.so", "/usr/lib/libheadroom_onnx.so",
+                          "/usr/share/headroom/python/site"};
 
 TEST(InjectAllocator, is_first_on_the_path_and_hides_nothing_of_it) {
   CommandEnvironment environment{{"PYTHONPATH=/srv/lib:/opt/lib", "HOME=/srv"}, {}};
   ASSERT_TRUE(inject_allocator(files, std::nullopt, environment));
   EXPECT_THAT(environment.variables,
               ElementsAre("PYTHONPATH=/usr/share/headroom/python/site:/srv/lib:/opt/lib",
-                          "HOME=/srv", "HEADROOM_TORCH_LIBRARY=/usr/lib/libheadroom_torch.so"));
+                          "HOME=/srv", "HEADROOM_TORCH_LIBRARY=/usr/lib/libheadroom_torch.so",
+                          "HEADROOM_ONNX_LIBRARY=/usr/lib/libheadroom_onnx.so"));
 }
 
 // An empty part of PYTHONPATH would be the working folder.
@@ -41,8 +43,8 @@ TEST(InjectAllocator, says_of_splitting_what_was_said_and_else_nothing) {
 
 TEST(InjectAllocator, a_folder_that_the_path_cannot_hold_is_refused) {
   CommandEnvironment environment{{"PYTHONPATH=/opt/lib"}, {}};
-  const auto refused =
-      inject_allocator({files.torch_library, "/srv/a:b/site"}, std::nullopt, environment);
+  const auto refused = inject_allocator({files.torch_library, files.onnx_library, "/srv/a:b/site"},
+                                        std::nullopt, environment);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("/srv/a:b/site"));
   EXPECT_THAT(environment.variables, ElementsAre("PYTHONPATH=/opt/lib"));

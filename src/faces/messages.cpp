@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "faces/torch/messages.h"
+#include "faces/messages.h"
 
 #include <fmt/format.h>
 
-namespace headroom::torch_face {
+namespace headroom::faces {
 
 std::string torch_size(std::uint64_t bytes) {
   constexpr std::uint64_t kib = 1024;
@@ -23,4 +23,17 @@ std::string out_of_memory_message(const std::string& runtime, std::uint64_t byte
       torch_size(bytes), device, report);
 }
 
-}  // namespace headroom::torch_face
+std::string explain(headroom_allocator* allocator, std::uint64_t bytes, headroom_stream stream) {
+  const headroom_request request = {bytes, stream, {HEADROOM_OTHER, 0}};
+  std::string text(8192, '\0');
+  for (;;) {
+    const std::size_t length =
+        headroom_explain(allocator, &request, HEADROOM_FORMAT_TEXT, text.data(), text.size());
+    if (length == 0) return headroom_last_error();
+    const bool fits = length < text.size();  // The whole text, and the zero behind it.
+    text.resize(fits ? length : length + 1);
+    if (fits) return text;
+  }
+}
+
+}  // namespace headroom::faces

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "faces/torch/gpu_runtime.h"
+#include "faces/gpu_runtime.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-namespace headroom::torch_face {
+namespace headroom::faces {
 namespace {
 
 // By soname, newest first, as PyTorch's builds are linked; its wheels for ROCm carry one without a
@@ -36,6 +36,10 @@ void* find_loaded(const char* const* libraries, std::size_t count, const char* f
   return nullptr;
 }
 
+void* find_in_hip(const char* function) {
+  return find(hip_libraries, function);
+}
+
 Result<std::uint32_t> find_loaded_backend() {
   // A build for HIP never loads CUDA's runtime; one for CUDA is at home where both are installed.
   if (find(cuda_libraries, "cudaGetDeviceCount") != nullptr)
@@ -43,8 +47,8 @@ Result<std::uint32_t> find_loaded_backend() {
   if (find(hip_libraries, "hipGetDeviceCount") != nullptr)
     return std::uint32_t{HEADROOM_BACKEND_HIP};
   return Error{Errc::unsupported,
-               "expected HIP's runtime or CUDA's in this process, found neither: this PyTorch is "
-               "a build for the CPU",
+               "expected HIP's runtime or CUDA's in this process, found neither, as in a PyTorch "
+               "that is built for the CPU",
                "python -m torch.utils.collect_env says which build it is"};
 }
 
@@ -62,4 +66,4 @@ Result<std::string> find_pci_address(std::uint32_t backend, int device) {
   return to_lower(address.data());
 }
 
-}  // namespace headroom::torch_face
+}  // namespace headroom::faces

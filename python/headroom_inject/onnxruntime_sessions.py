@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts headroom's allocator behind the ROCm provider of a program's ONNX Runtime sessions.
+
+Every session, and every change of one's providers, passes its providers and their options through one function of
+onnxruntime/capi/onnxruntime_inference_collection.py. That is followed here: where it names the ROCm provider, the
+provider's options get the three callbacks for foreign memory, and everything else stays as it was. What the program asked
+of the provider's memory itself wins.
+"""
+import ctypes
+
+from headroom_inject.library import Unusable
+from headroom_inject.messages import say
+
+ABI = 1
+PROVIDER = "ROCMExecutionProvider"
+NORMALIZE = "check_and_normalize_provider_args"
+
+# What a program says of the provider's memory, and what then stays as it asked; None: nothing needs to be said.
+STAYS = {
+    "gpu_external_alloc": None,
+    "gpu_external_free": None,
+    "gpu_external_empty_cache": None,
+    "gpu_mem_limit": "ONNX Runtime's own memory stays, for which gpu_mem_limit is",
+    "enable_hip_graph": "ONNX Runtime's own memory stays, because nothing can be waited for while a graph is captured",
+}
+
+
+class _Callbacks(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("gpu_external_alloc", ctypes.c_void_p), ("gpu_external_free", ctypes.c_void_p),
+                ("gpu_external_empty_cache", ctypes.c_void_p)]
+
+
+class _Library:
+    """libheadroom_onnx.so (headroom_onnx.h). Raises OSError, AttributeError or Unusable."""
+
+    def __init__(self, path):
+        self._functions = ctypes.CDLL(path)
+        if self._functions.headroom_onnx_abi() != ABI:
+            raise Unusable(f"expected version {ABI} of {path}, found {self._functions.headroom_onnx_abi()}")
+        text = ctypes.create_string_buffer(1000)
+        if self._functions.headroom_onnx_check(text, ctypes.c_size_t(len(text))) != 1:
+            raise Unusable(text.value.decode(errors="replace"))
+
+    def options(self, device):
+        """The provider's options for this GPU; none if it has no number that the library knows."""
+        callbacks = _Callbacks(size=ctypes.sizeof(_Callbacks))
+        if self._functions.headroom_onnx_get_callbacks(device, ctypes.byref(callbacks)) != 0:
+            return {}
+        return {name: str(getattr(callbacks, name)) for name, _ in _Callbacks._fields_[1:]}
+
+
+def with_callbacks(options, library):
+    """The provider's options with headroom's, or as they were, if they say something of its memory themselves."""
+    for name, reason in STAYS.items():
+        if options.get(name, "0") not in ("", "0", "False", "false"):
+            if reason:
+                say(reason)
+            return options
+    device = options.get("device_id", "0")
+    return {**options, **(library.options(int(device)) if device.isdecimal() else {})}
+
+
+def install(collection, path):
+    """`collection`: the module onnxruntime.capi.onnxruntime_inference_collection. Raises if anything is not as expected;
+    sessions then have ONNX Runtime's own memory."""
+    normalize = getattr(collection, NORMALIZE, None)
+    if normalize is None:
+        raise Unusable(f"this version of ONNX Runtime has no {NORMALIZE}")
+    if PROVIDER not in collection.C.get_available_providers():
+        return  # A build for another kind of machine, which has nothing that could be served.
+    library = _Library(path)
+
+    def normalize_with_callbacks(providers, provider_options, available_provider_names):
+        names, options = normalize(providers, provider_options, available_provider_names)
+        if not names:  # Which ONNX Runtime understands as all that there are.
+            names, options = list(available_provider_names), [{} for _ in available_provider_names]
+        return names, [with_callbacks(each, library) if name == PROVIDER else each
+                       for name, each in zip(names, options, strict=True)]
+
+    setattr(collection, NORMALIZE, normalize_with_callbacks)

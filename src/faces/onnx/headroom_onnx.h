@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* headroom's allocator behind the callbacks of ONNX Runtime's ROCm provider: the functions of
+   libheadroom_onnx.so. None of ONNX Runtime's headers is needed (microsoft/onnxruntime 1.22:
+   onnxruntime/core/providers/rocm/rocm_allocator.cc, rocm_execution_provider_info.cc).
+
+   There is one allocator for each GPU, made when the GPU's first block is asked for, from the
+   settings in the environment (settings.h), and never destroyed. Any thread may call any
+   function. */
+#ifndef HEADROOM_FACES_ONNX_H
+#define HEADROOM_FACES_ONNX_H
+
+#include <headroom/allocator.h>
+
+#define HEADROOM_ONNX_ABI 1
+
+extern "C" {
+
+/* The version of these functions; compare it with HEADROOM_ONNX_ABI after dlopen(). */
+HEADROOM_API uint32_t headroom_onnx_abi();
+
+/* Checks without touching a GPU whether the settings make sense and do not ask for another backend
+   than HIP. Returns 1, or 0 and a sentence that says what is wrong. As much of it as fits is
+   written; `text` may be null. */
+HEADROOM_API int headroom_onnx_check(char* text, size_t text_size);
+
+/* For one GPU, as the provider's options take them, as numbers in decimal:
+     gpu_external_alloc        void*(size_t bytes); throws std::bad_alloc with a text of its own, so
+                               that the provider's caller gets that as an error. Never returns null.
+     gpu_external_free         void(void* block). The memory is reused only when the GPU has done
+                               all work that was queued by then.
+     gpu_external_empty_cache  void(); idle memory goes back to the device. */
+typedef struct HeadroomOnnxCallbacks {
+  size_t size; /* sizeof(HeadroomOnnxCallbacks). */
+  void* allocate;
+  void* release;
+  void* empty_cache;
+} HeadroomOnnxCallbacks;
+
+/* Fails with HEADROOM_INVALID for a number beyond the first 16 GPUs, or a size that is not the
+   struct's. */
+HEADROOM_API headroom_result headroom_onnx_get_callbacks(int device,
+                                                         HeadroomOnnxCallbacks* callbacks);
+
+/* The allocator of a GPU, for the calls of headroom/allocator.h; null before its first block. */
+HEADROOM_API headroom_allocator* headroom_onnx_allocator(int device);
+
+typedef struct HeadroomOnnxCounts {
+  size_t size;            /* sizeof(HeadroomOnnxCounts). */
+  uint64_t allocations;   /* Blocks that ONNX Runtime got. */
+  uint64_t frees;         /* Blocks that it gave back. */
+  uint64_t out_of_memory; /* Requests that failed for want of memory. */
+  uint64_t foreign_frees; /* Frees of what is no block of ours; nothing was done. */
+  uint64_t waits;         /* How often it waited for the GPU, to reuse what was given back. */
+} HeadroomOnnxCounts;
+
+/* Fails as headroom_onnx_get_callbacks(). */
+HEADROOM_API headroom_result headroom_onnx_get_counts(int device, HeadroomOnnxCounts* counts);
+
+}  // extern "C"
+
+#endif
