@@ -33,7 +33,10 @@ def _install(torch, library):
 
 def _follow_sessions(collection, library):
     from headroom_inject.onnxruntime_sessions import install
-    install(collection, library)
+    try:
+        install(collection, library)
+    except Exception as error:
+        say(f"onnxruntime runs as it is, without headroom: {error}")
 
 
 def _is_split_on():

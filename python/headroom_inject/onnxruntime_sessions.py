@@ -72,8 +72,6 @@ def install(collection, path):
 
     def normalize_with_callbacks(providers, provider_options, available_provider_names):
         names, options = normalize(providers, provider_options, available_provider_names)
-        if not names:  # Which ONNX Runtime understands as all that there are.
-            names, options = list(available_provider_names), [{} for _ in available_provider_names]
         return names, [with_callbacks(each, library) if name == PROVIDER else each
                        for name, each in zip(names, options, strict=True)]
 
