@@ -60,6 +60,8 @@ std::string find_obstacle() {
   }
   if (settings->backend.value_or(HEADROOM_BACKEND_HIP) != HEADROOM_BACKEND_HIP)
     return "expected hip in HEADROOM_ALLOCATOR_BACKEND, found another backend; unset it";
+  if (settings->virtual_memory == HEADROOM_VIRTUAL_MEMORY_REQUIRED)
+    return "HEADROOM_ALLOCATOR_VIRTUAL_MEMORY asks for virtual memory, which is not used here";
   return "";
 }
 

@@ -19,7 +19,7 @@ extern "C" {
 HEADROOM_API uint32_t headroom_onnx_abi();
 
 /* Checks without touching a GPU whether the settings make sense and do not ask for another backend
-   than HIP. Returns 1, or 0 and a sentence that says what is wrong. As much of it as fits is
+   than HIP or for virtual memory. Returns 1, or 0 and a sentence that says what is wrong. As much of it as fits is
    written; `text` may be null. */
 HEADROOM_API int headroom_onnx_check(char* text, size_t text_size);
 
