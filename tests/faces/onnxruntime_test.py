@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The real ONNX Runtime with its ROCm provider, on GPUs made of this machine's memory, under `headroom run --allocator`.
+"""The real ONNX Runtime under `headroom run --allocator`: with its ROCm provider, on GPUs made of this machine's memory, and
+with the processor's.
 
-    onnxruntime_test.py SOURCE_FOLDER FOLDER_OF_PROGRAMS STAND_INS     exit 77: it is not installed
+    onnxruntime_test.py SOURCE_FOLDER FOLDER_OF_PROGRAMS STAND_INS ENVIRONMENT TEST
+
+ENVIRONMENT is a folder of build/, onnxruntime_rocm for Rocm and onnxruntime for Processor. Exit 77: it is not installed.
 """
 import os
 import pathlib
@@ -12,13 +15,13 @@ import sys
 import unittest
 
 source, bin_folder, stand_ins = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
-del sys.argv[1:4]
+environment_folder = source / "build" / sys.argv[4]
+del sys.argv[1:5]
 programs = pathlib.Path(__file__).resolve().parent / "programs"
-environment_folder = source / "build" / "onnxruntime_rocm"
 MIB = 1 << 20
 
 
-class OnnxRuntime(unittest.TestCase):
+class OnnxRuntime:
     def run_program(self, *words, supervised=True, **variables):
         # ROCm's other libraries have stand-ins beside the provider's.
         beside = next(environment_folder.glob("lib/python3*/site-packages/onnxruntime/capi"))
@@ -32,12 +35,18 @@ class OnnxRuntime(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done
 
-    def session(self, kind, **variables):
-        """What the program printed, standard error, and {figure: value} of each GPU at the end."""
-        done = self.run_program(programs / "onnx_counts.py", "onnx_session.py", kind, **variables)
+    def count(self, *words, **variables):
+        """What the program printed, and {figure: value} of each GPU and, last, of the processor, at its end."""
+        done = self.run_program(programs / "onnx_counts.py", *words, **variables)
         figures = [dict((name, int(value)) for name, value in re.findall(r"(\w+) (\d+)", line))
-                   for line in re.findall(r"^gpu \d: (.*)$", done.stdout, re.M)]
-        self.assertEqual(len(figures), 2, done.stdout)
+                   for line in re.findall(r"^gpu -?\d: (.*)$", done.stdout, re.M)]
+        self.assertEqual(len(figures), 3, done.stdout)
+        return done, figures[1:] + figures[:1]
+
+
+class Rocm(OnnxRuntime, unittest.TestCase):
+    def session(self, kind, **variables):
+        done, figures = self.count("onnx_session.py", kind, **variables)
         held = re.search(r"^held (\d+) allocations (\d+) own (\d+)", done.stdout, re.M)
         return done, figures, [int(value) for value in held.groups()] if held else None
 
@@ -100,7 +109,49 @@ class OnnxRuntime(unittest.TestCase):
         self.assertIn("reused in order", done.stdout)
 
 
+class Processor(OnnxRuntime, unittest.TestCase):
+    def session(self, kind, capacity="64 MiB", **variables):
+        done, figures = self.count("onnx_processor.py", kind, HEADROOM_ALLOCATOR_BACKEND="host",
+                                   HEADROOM_ALLOCATOR_CAPACITY=capacity, **variables)
+        return done, figures[-1]
+
+    def results(self, text):
+        return re.search(r"^results .*$", text, re.M)[0]
+
+    def test_its_blocks_are_headrooms_and_results_are_the_same_to_the_last_bit(self):
+        expected = self.results(self.run_program(programs / "onnx_processor.py", "plain", supervised=False).stdout)
+        for kind in ("plain", "options"):
+            with self.subTest(kind=kind):
+                done, found = self.session(kind)
+                self.assertEqual(self.results(done.stdout), expected)
+                self.assertLess(4, found["allocations"])  # There are four weights.
+                self.assertEqual(found["allocations"], found["frees"])
+                self.assertEqual((found["out_of_memory"], found["foreign_frees"], done.stderr), (0, 0, ""))
+
+    def test_a_program_that_declined_has_its_own(self):
+        done, found = self.session("declined")
+        self.assertEqual((found["allocations"], done.stderr), (0, ""))
+
+    def test_a_refusal_is_the_programs_exception_and_the_session_lives_on(self):
+        done, found = self.session("refused")
+        error = r"^refused \w+ .*CPU out of memory\. Tried to allocate 73\.24 MiB, by headroom's allocator"
+        self.assertEqual(len(re.findall(error, done.stdout, re.M)), 3, done.stdout)
+        self.assertNotIn("not refused", done.stdout)
+        self.assertEqual(found["out_of_memory"], 3)
+        self.assertEqual(found["allocations"], found["frees"])
+
+    def test_weights_that_do_not_fit_are_an_exception_too(self):
+        done, found = self.session("refused-weights", capacity="2 MiB", WIDE="1")
+        self.assertIn("no session RuntimeException", done.stdout)
+        self.assertIn("CPU out of memory.", done.stdout)
+        self.assertEqual(found["allocations"], found["frees"])
+
+    def test_without_a_word_of_the_host_it_stays_as_it_is(self):
+        done, figures = self.count("onnx_processor.py", "plain")
+        self.assertEqual((figures[-1]["allocations"], done.stderr), (0, ""))
+
+
 if not (environment_folder / "bin" / "python").exists():
-    print("there is no build/onnxruntime_rocm; ./dev faces makes it")
+    print(f"there is no build/{environment_folder.name}; ./dev faces makes it")
     sys.exit(77)
 unittest.main()

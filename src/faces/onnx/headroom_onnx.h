@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* headroom's allocator behind the callbacks of ONNX Runtime's ROCm provider: the functions of
-   libheadroom_onnx.so. None of ONNX Runtime's headers is needed (microsoft/onnxruntime 1.22:
-   onnxruntime/core/providers/rocm/rocm_allocator.cc, rocm_execution_provider_info.cc).
+/* headroom's allocator behind the callbacks of ONNX Runtime's ROCm provider, and registered for the
+   processor's: the functions of libheadroom_onnx.so. None of ONNX Runtime's headers is needed
+   (microsoft/onnxruntime 1.22: onnxruntime/core/providers/rocm/rocm_allocator.cc,
+   rocm_execution_provider_info.cc).
 
    There is one allocator for each GPU, made when the GPU's first block is asked for, from the
    settings in the environment (settings.h), and never destroyed. Any thread may call any
@@ -18,9 +19,10 @@ extern "C" {
 /* The version of these functions; compare it with HEADROOM_ONNX_ABI after dlopen(). */
 HEADROOM_API uint32_t headroom_onnx_abi();
 
-/* Checks without touching a GPU whether the settings make sense and do not ask for another backend
-   than HIP or for virtual memory. Returns 1, or 0 and a sentence that says what is wrong. As much of it as fits is
-   written; `text` may be null. */
+/* Says without touching a GPU what the settings ask for: HEADROOM_ONNX_GPU, or, where the backend
+   is "host", HEADROOM_ONNX_CPU. Returns 0 and a sentence if they make no sense or ask for what is
+   not here. As much of the sentence as fits is written; `text` may be null. */
+enum { HEADROOM_ONNX_GPU = 1, HEADROOM_ONNX_CPU = 2 };
 HEADROOM_API int headroom_onnx_check(char* text, size_t text_size);
 
 /* For one GPU, as the provider's options take them, as numbers in decimal:
@@ -41,7 +43,19 @@ typedef struct HeadroomOnnxCallbacks {
 HEADROOM_API headroom_result headroom_onnx_get_callbacks(int device,
                                                          HeadroomOnnxCallbacks* callbacks);
 
-/* The allocator of a GPU, for the calls of headroom/allocator.h; null before its first block. */
+/* Makes headroom's allocator the one of the processor's provider, for sessions with the setting
+   session.use_env_allocators. ONNX Runtime must have called CreateEpFactories() before. Returns 1,
+   or 0 and a sentence, as above. */
+HEADROOM_API int headroom_onnx_register_cpu(char* text, size_t text_size);
+
+/* What ONNX Runtime calls of a library that it is told of by register_execution_provider_library():
+   the way to its interface. There are no providers here. Both return null, no error. */
+HEADROOM_API void* CreateEpFactories(const char* name, const void* api_base, const void* logger,
+                                     void** factories, size_t max_factories, size_t* count);
+HEADROOM_API void* ReleaseEpFactory(void* factory);
+
+/* The allocator of a GPU, or with -1 of the processor's provider, for the calls of
+   headroom/allocator.h; null before its first block, or before it is registered. */
 HEADROOM_API headroom_allocator* headroom_onnx_allocator(int device);
 
 typedef struct HeadroomOnnxCounts {
@@ -53,7 +67,7 @@ typedef struct HeadroomOnnxCounts {
   uint64_t waits;         /* How often it waited for the GPU, to reuse what was given back. */
 } HeadroomOnnxCounts;
 
-/* Fails as headroom_onnx_get_callbacks(). */
+/* -1: of the processor's provider. Fails as headroom_onnx_get_callbacks(). */
 HEADROOM_API headroom_result headroom_onnx_get_counts(int device, HeadroomOnnxCounts* counts);
 
 }  // extern "C"

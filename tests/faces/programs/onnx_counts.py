@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program of this folder, and then prints what libheadroom_onnx.so counted of each of two GPUs.
+"""Runs a program of this folder, and then prints what libheadroom_onnx.so counted of the processor, -1, and of each of two GPUs.
 
     onnx_counts.py SCRIPT [ARGUMENTS]
 """
 import atexit
 import ctypes
+import gc
 import os
 import pathlib
 import runpy
@@ -22,7 +23,8 @@ class Counts(ctypes.Structure):
 def tell():
     library = ctypes.CDLL(os.environ["HEADROOM_ONNX_LIBRARY"])
     library.headroom_onnx_allocator.restype = ctypes.c_void_p
-    for device in (0, 1):
+    gc.collect()
+    for device in (-1, 0, 1):
         counts, usage = Counts(size=ctypes.sizeof(Counts)), Usage(size=ctypes.sizeof(Usage))
         assert library.headroom_onnx_get_counts(device, ctypes.byref(counts)) == 0
         if allocator := library.headroom_onnx_allocator(device):
@@ -33,4 +35,4 @@ def tell():
 
 atexit.register(tell)
 sys.argv = [str(pathlib.Path(__file__).parent / sys.argv[1]), *sys.argv[2:]]
-runpy.run_path(sys.argv[0], run_name="__main__")
+runpy.run_path(sys.argv[0], run_name="__main__").clear()

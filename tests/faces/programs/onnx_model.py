@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small model in ONNX's format (onnx/onnx: onnx/onnx.proto), written without the package: y = relu(x w) over several layers."""
+"""A small model in ONNX's format (onnx/onnx: onnx/onnx.proto), written without the package: y = relu(x w) over several
+layers. With WIDE in the environment its weights are a megabyte each."""
+import os
+
 import numpy as np
 
-WIDTH, LAYERS = 64, 4
+WIDTH, LAYERS = 512 if os.environ.get("WIDE") else 64, 4
 _FLOAT = 1
 
 
