@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What `headroom run --allocator` puts into Python leaves every program as it is: the ways in, with a module that plays
-PyTorch.
+PyTorch or ONNX Runtime.
 
     injection_test.py FOLDER_OF_HEADROOMS_PYTHON
 """
@@ -73,6 +73,17 @@ class Injection(unittest.TestCase):
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertIn("torch runs as it is", done.stderr)
         self.assertIn(self.library, done.stderr)
+
+    def test_onnx_runtime_without_its_library_is_left_as_it_is_with_one_line(self):
+        self.module("onnxruntime/__init__", "from onnxruntime.capi import onnxruntime_inference_collection as sessions\n")
+        self.module("onnxruntime/capi/__init__", "")
+        self.module("onnxruntime/capi/onnxruntime_inference_collection", "mark = 5\n")
+        absent = str(self.folder / "libheadroom_onnx.so")
+        done = self.python("-c", "import onnxruntime; print(onnxruntime.sessions.mark)", HEADROOM_ONNX_LIBRARY=absent)
+        self.assertEqual(done.stdout, "5\n")
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("onnxruntime runs as it is", done.stderr)
+        self.assertIn(absent, done.stderr)
 
     def test_a_file_that_is_no_library_is_said_too(self):
         pathlib.Path(self.library).write_text("no library")

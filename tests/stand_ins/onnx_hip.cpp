@@ -20,6 +20,20 @@ void put(char* properties, std::size_t offset, T value) {
   std::memcpy(properties + offset, &value, sizeof value);
 }
 
+struct HipDim3 {
+  unsigned x = 1, y = 1, z = 1;
+};
+// What <<<…>>> leaves for the kernel's stub.
+struct HipConfiguration {
+  HipDim3 grid, block;
+  std::size_t shared_bytes = 0;
+  void* stream = nullptr;
+};
+HipConfiguration& hip_configuration() {
+  thread_local HipConfiguration configuration;
+  return configuration;
+}
+
 }  // namespace
 
 #define HEADROOM_WEAK __attribute__((weak))
@@ -29,7 +43,6 @@ extern "C" {
 int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, void* stream);
 int hipMemsetAsync(void* to, int value, std::size_t bytes, void* stream);
 int hipStreamSynchronize(void* stream);
-int hipEventCreateWithFlags(void** out, unsigned flags);
 
 HEADROOM_WEAK int hipGetDevicePropertiesR0600(char* properties, int device) {
   if (device < 0 || device >= device_count()) return invalid_device;
@@ -105,19 +118,6 @@ HEADROOM_WEAK int hipLaunchHostFunc(void* stream, void (*function)(void*), void*
   });
 }
 
-struct HipDim3 {
-  unsigned x = 1, y = 1, z = 1;
-};
-// What <<<…>>> leaves for the kernel's stub.
-struct HipConfiguration {
-  HipDim3 grid, block;
-  std::size_t shared_bytes = 0;
-  void* stream = nullptr;
-};
-static HipConfiguration& hip_configuration() {
-  thread_local HipConfiguration configuration;
-  return configuration;
-}
 HEADROOM_WEAK int __hipPushCallConfiguration(HipDim3 grid, HipDim3 block, std::size_t shared_bytes,
                                              void* stream) {
   hip_configuration() = {grid, block, shared_bytes, stream};

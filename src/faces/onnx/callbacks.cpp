@@ -128,6 +128,7 @@ int headroom_onnx_register_cpu(char* text, size_t text_size) {
   return registered ? 1 : 0;
 }
 
+// NOLINTNEXTLINE(readability-function-size): ONNX Runtime calls it so.
 void* CreateEpFactories(const char* /*name*/, const void* base, const void* /*logger*/,
                         void** /*factories*/, size_t /*max_factories*/, size_t* count) {
   api_base().store(static_cast<const OrtApiBase*>(base), std::memory_order_release);
