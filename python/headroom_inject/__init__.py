@@ -29,6 +29,10 @@ def _install(torch, library):
     install(torch, library)
     if _is_split_on():
         call_after_import("transformers.trainer", _follow_trainer)
+        try:
+            _follow_loops(torch, library)
+        except Exception as error:
+            say(f"training loops run as they are: {error}")
 
 
 def _follow_sessions(collection, library):
@@ -50,3 +54,12 @@ def _follow_trainer(module):
     from headroom_inject import trainer_step, trainer_stop
     trainer_stop.install(module)
     trainer_step.install(module)
+
+
+def _follow_loops(torch, library):
+    from headroom_inject import backward_pass, model_boundary
+    from headroom_inject.library import Library
+    counts = Library(library).counts
+    boundary = model_boundary.Boundary(torch.nn.Module.__call__, lambda device: counts(device.index or 0).out_of_memory)
+    backward_pass.install(torch.autograd, boundary)
+    model_boundary.install(torch.nn.Module, boundary)

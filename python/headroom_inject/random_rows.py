@@ -23,12 +23,12 @@ _OF_SIZE = {aten.rand.default: 0, aten.randn.default: 0, aten.randint.default: 1
 
 
 def _draws(func, args, kwargs):
-    """Whether this call takes numbers from a generator. Attention's fused kernels do so only with a dropout."""
+    """Whether this call takes numbers from a generator. Fused kernels do so only with a dropout."""
     if torch.Tag.nondeterministic_seeded not in func.tags:
         return False
     for number, argument in enumerate(func._schema.arguments):
-        if argument.name == "dropout_p":
-            given = args[number] if number < len(args) else kwargs.get("dropout_p", argument.default_value)
+        if argument.name in ("dropout_p", "dropout"):  # Attention's, and those of recurrent layers.
+            given = args[number] if number < len(args) else kwargs.get(argument.name, argument.default_value)
             return bool(given)
     return True
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which steps of a Hugging Face Trainer are not redone in parts, and why: their gradients would not be those of the whole batch,
-or nobody has shown that they would. All of it is read from the objects as they are; nothing is computed."""
+"""Which steps of a Hugging Face Trainer, and which calls of a model, are not redone in parts, and why: their gradients would not be
+those of the whole batch, or nobody has shown that they would. All of it is read from the objects as they are; nothing is computed."""
 import torch
 
 from headroom_inject.not_kept import NotKept
@@ -76,6 +76,40 @@ def _check_adapter(model):
     adapters = getattr(model, "peft_config", None)
     for adapter in (adapters.values() if isinstance(adapters, dict) else ()):
         _expect(not getattr(adapter, "is_prompt_learning", False), "an adapter puts tokens of its own before the batch's")
+
+
+def _is_harmless(hook):
+    """Those of transformers for adapters over checkpoints, and of torch.nn.utils.weight_norm."""
+    return getattr(hook, "__name__", "") == "make_inputs_require_grads" or type(hook).__name__ == "WeightNorm"
+
+
+def _check_hooks(model):
+    _expect(not torch.nn.modules.module._has_any_global_hook(), "a hook of all modules sees parts of a batch")
+    for name, module in model.named_modules():
+        for kind in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"):
+            for hook in getattr(module, kind, {}).values():
+                _expect(_is_harmless(hook), f"a hook of {name or type(module).__name__} sees parts of a batch")
+
+
+def _check_wrappers(model):
+    for name, module in model.named_modules():
+        kinds = {one.__name__ for one in type(module).__mro__}
+        for kind in ("DataParallel", "FullyShardedDataParallel", "FSDPModule", "DeepSpeedEngine", "PipelineModule"):
+            _expect(kind not in kinds, f"{kind} cuts the batch or the model by itself")
+        _expect(getattr(module, "_compiled_call_impl", None) is None, "a compiled model (torch.compile) draws random numbers out of sight")
+    if "torch._dynamo" in str(type(model).__module__):
+        raise NotKept("a compiled model (torch.compile) draws random numbers out of sight")
+
+
+def check_call(model):
+    """Raises NotKept with the first reason found why a call of this model must not be made by rows."""
+    _check_wrappers(model)
+    _check_modules(model)
+    _check_parameters(model)
+    _check_hooks(model)
+    _check_adapter(model)
+    if getattr(innermost(model), "config", None) is not None:
+        _check_config(innermost(model))
 
 
 def innermost(model):

@@ -16,6 +16,10 @@ class SplitSize:
         self._limit = None  # Elements of a part; None: whatever comes.
         self._patience, self._quiet, self._is_raised = PATIENCE, 0, False
 
+    @property
+    def is_limited(self):
+        return self._limit is not None
+
     def rows_of_part(self, rows, elements_of_row):
         """From 1 to `rows`; where it is not all of them, the parts are about equal."""
         if self._limit is None or rows * elements_of_row <= self._limit:

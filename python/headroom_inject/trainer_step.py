@@ -14,8 +14,10 @@ from headroom_inject.not_kept import NotKept
 from headroom_inject.random_rows import RandomRows
 from headroom_inject.random_state import RandomState
 from headroom_inject.row_parts import count_rows, cut, elements_of_row
+from headroom_inject.rows_in_halves import as_text
 from headroom_inject.split_size import SplitSize
 from headroom_inject.split_step import SplitStep
+from headroom_inject.this_thread import marked
 
 # The signatures that are known: up to 4.45, and since.
 _STEPS = (["self", "model", "inputs"], ["self", "model", "inputs", "num_items_in_batch"])
@@ -58,7 +60,7 @@ class _Step:
             self._random.restore()  # Nothing was added to a gradient: the whole is tried.
             loss = step.run([(0, self._rows)])
         if step.ran_out:
-            say(f"the batch of {self._rows} was split in {_as_text(step.computed)} rows after an out of memory; "
+            say(f"the batch of {self._rows} was split in {as_text(step.computed)} rows after an out of memory; "
                 "the gradients are those of the whole batch")
         self._size.passed()
         return loss
@@ -123,11 +125,6 @@ class _Step:
                 del accelerator.backward
 
 
-def _as_text(rows):
-    """2 x 4, or 4 + 2 + 2 where they differ."""
-    return f"{len(rows)} x {rows[0]}" if len(set(rows)) == 1 else " + ".join(str(one) for one in rows)
-
-
 def _trainer_class():
     return sys.modules["transformers.trainer"].Trainer
 
@@ -147,6 +144,7 @@ def install(module):
         if self.args.device.type != "cuda":
             return original(self, model, inputs, *args, **kwargs)
         more = signature.bind(self, model, inputs, *args, **kwargs).args[3:]
-        return _Step(original, self, model, inputs, more).run()
+        with marked("is_aside"):
+            return _Step(original, self, model, inputs, more).run()
 
     module.Trainer.training_step = training_step

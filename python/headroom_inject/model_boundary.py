@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training loops of a script's own: a model's call that runs out of memory is made again by rows.
+
+The boundary is the outermost call of a model in training: a module in train mode that has parameters to train, with gradients on. A
+call that fits runs as it did, in its own graph. Before it, the random state is noted, and after it hooks are put on the nodes that
+made its output; they live as long as the graph. A call that runs out of memory, and those of the same model after it, are one
+node by rows (split_call), as long as the model's parts are smaller than its batch.
+"""
+import contextlib
+import functools
+import weakref
+
+import torch
+
+from headroom_inject.kept_calls import MOST, KeptCall
+from headroom_inject.messages import say
+from headroom_inject.model_call import ModelCall
+from headroom_inject.not_kept import NotKept
+from headroom_inject.rows_in_halves import OutOfMemory, as_text
+from headroom_inject.split_call import CallHistory, SplitCall
+from headroom_inject.this_thread import here, marked
+
+
+_histories = weakref.WeakKeyDictionary()  # Model → CallHistory.
+
+
+def _gpu_of(model):
+    """Where the model trains; None if it has nothing to train."""
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            return parameter.device
+    return None
+
+
+def _is_plain():
+    """Whether what is computed now is ordinary: nothing is traced, transformed or captured."""
+    return not (torch.jit.is_tracing() or torch._C._are_functorch_transforms_active() or torch.cuda.is_current_stream_capturing())
+
+
+def _is_ddp(model):
+    return isinstance(model, torch.nn.parallel.DistributedDataParallel)
+
+
+class Boundary:
+    """`original`: torch.nn.Module.__call__; `count_errors`: how often allocating on a torch.device has failed."""
+
+    def __init__(self, original, count_errors):
+        self.original, self._count_errors = original, count_errors
+        self._seen = {}  # Device → errors that are accounted for.
+
+    def call(self, model, args, kwargs):
+        """The outermost call of a model in train mode, with gradients on."""
+        if _is_ddp(model):
+            return self._call_ddp(model, args, kwargs)
+        device = _gpu_of(model)
+        if device is None or not _is_plain():
+            return self.original(model, *args, **kwargs)
+        with marked("is_inside"):
+            if device.type != "cuda":
+                return self.original(model, *args, **kwargs)
+            return self._follow(ModelCall(model, self.original, args, kwargs, device))
+
+    def _call_ddp(self, model, args, kwargs):
+        """Its own call exchanges buffers; the model's is the one inside."""
+        with marked("is_in_ddp"):
+            return self.original(model, *args, **kwargs)
+
+    def _follow(self, call):
+        history = self.history_of(call.model)
+        self._note_errors(call)
+        split = self._plan(call, history)
+        if split is None:
+            first = None
+            try:
+                output = call.whole()
+            except OutOfMemory as error:
+                first = error
+            else:
+                history.size.passed()
+                return self._keep(call, output)
+        return self._by_rows(call, history, split, first if split is None else None)
+
+    def _by_rows(self, call, history, split, first):
+        if first is not None:
+            first = first.with_traceback(None)  # Its frames hold what the failed call made.
+            first.__context__ = None
+        try:
+            if split is None:
+                split = self._allow(call, history)
+            output = split.output()
+        except NotKept as reason:
+            refusal = str(reason)
+        except Exception as error:
+            refusal = f"by rows it fails: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        else:
+            self.account()
+            history.size.passed()
+            say(f"calls of {type(call.model).__name__} with {call.rows} rows are split in {as_text(split.done)} after an out of memory; "
+                "outputs and gradients are those of the whole batch")
+            return output
+        self.account()
+        if first is None:  # It was expected not to fit, and cannot be split: as the script has it.
+            call.restore_random()
+            return self._keep(call, call.whole())
+        say(f"out of memory in a call of {type(call.model).__name__}, which is not split: {refusal}")
+        raise first
+
+    def _allow(self, call, history):
+        call.allow()
+        history.size.failed(call.rows, call.elements)
+        split = SplitCall(call, history)
+        split.check()
+        return split
+
+    def _plan(self, call, history):
+        """By rows, if the last calls did not fit otherwise; else None."""
+        if not history.size.is_limited:
+            return None
+        try:
+            call.allow()
+            if history.size.rows_of_part(call.rows, call.elements) >= call.rows:
+                return None
+            split = SplitCall(call, history)
+            split.check()
+            return split
+        except (NotKept, OutOfMemory):
+            return None
+
+    def _keep(self, call, output):
+        if len(here.calls) < MOST:
+            kept = KeptCall(call, here.is_in_ddp)
+            if kept.watch(output):
+                here.calls.add(kept)
+        return output
+
+    def _note_errors(self, call):
+        """An error that came to the script itself, which goes on: in its loss, say. The next call is made by rows."""
+        errors = self._count_errors(call.device)
+        if errors > self._seen.setdefault(call.device, errors):
+            self._seen[call.device] = errors
+            self.note_failure(call)
+
+    @staticmethod
+    def history_of(model):
+        return _histories.setdefault(model, CallHistory())
+
+    def note_failure(self, call):
+        """The model's next calls are made by rows, if that is possible at all."""
+        with contextlib.suppress(NotKept):
+            self.history_of(call.model).size.failed(*call.inputs.count())
+
+    def account(self):
+        """Errors so far were seen and answered."""
+        for device in self._seen:
+            self._seen[device] = self._count_errors(device)
+
+
+def install(module_class, boundary):
+    """`module_class`: torch.nn.Module."""
+    original = boundary.original
+
+    @functools.wraps(original)
+    def call(self, *args, **kwargs):
+        if here.is_inside or not self.training or here.is_aside or not torch.is_grad_enabled() or torch.compiler.is_compiling():
+            return original(self, *args, **kwargs)
+        return boundary.call(self, args, kwargs)
+
+    torch._C._dynamo.eval_frame.skip_code(call.__code__)  # torch.compile looks into what it calls, as without it.
+    module_class.__call__ = call

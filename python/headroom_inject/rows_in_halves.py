@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work over rows that runs out of memory is done again in halves. The work of a part must leave nothing behind if it fails."""
+import gc
+
+from headroom_inject.not_kept import NotKept
+from headroom_inject.split_step import OutOfMemory
+
+
+def make_parts(rows, size):
+    return [(start, min(start + size, rows)) for start in range(0, rows, size)]
+
+
+def _fits(work, start, stop):
+    """Leaves the except block before anything else is tried: the error's frames hold the failed work's memory."""
+    try:
+        work(start, stop)
+    except OutOfMemory:
+        return False
+    return True
+
+
+def work_in_halves(parts, work, failed):
+    """Calls work(start, stop) for each of `parts`, or for halves of it; failed(rows) hears of what did not fit. Returns the rows of
+    each part that was done; raises NotKept if one row does not fit."""
+    waiting, done = list(reversed(parts)), []
+    while waiting:
+        start, stop = waiting.pop()
+        if _fits(work, start, stop):
+            done.append(stop - start)
+            continue
+        if stop - start <= 1:
+            raise NotKept("one row alone does not fit")
+        failed(stop - start)
+        gc.collect()  # Graphs may be cycles.
+        middle = (start + stop + 1) // 2
+        waiting += [(middle, stop), (start, middle)]
+    return done
+
+
+def as_text(rows):
+    """2 x 4, or 4 + 2 + 2 where they differ."""
+    return f"{len(rows)} x {rows[0]}" if len(set(rows)) == 1 else " + ".join(str(one) for one in rows)
