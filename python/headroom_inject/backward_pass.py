@@ -126,7 +126,7 @@ class _Pass:
             self._boundary.note_failure(call)
             split = SplitCall(call, self._boundary.history_of(call.model))
             split.check()
-            _, grads = split.gradients(wanted, kept.gradients())
+            _, grads = split.gradients(wanted, kept.gradients(), are_totals=True)
             for one, grad in zip(wanted, grads):
                 if grad is not None:
                     before = found.get(id(one))

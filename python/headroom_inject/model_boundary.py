@@ -33,8 +33,10 @@ def _gpu_of(model):
 
 
 def _is_plain():
-    """Whether what is computed now is ordinary: nothing is traced, transformed or captured."""
-    return not (torch.jit.is_tracing() or torch._C._are_functorch_transforms_active() or torch.cuda.is_current_stream_capturing())
+    """Whether what is computed now is ordinary: nothing is traced, transformed or captured, and it is no backward pass, which
+    checkpointing calls modules in."""
+    return not (torch._C._current_graph_task_id() != -1 or torch.jit.is_tracing() or torch._C._are_functorch_transforms_active()
+                or torch.cuda.is_current_stream_capturing())
 
 
 def _is_ddp(model):
@@ -161,9 +163,10 @@ def install(module_class, boundary):
 
     @functools.wraps(original)
     def call(self, *args, **kwargs):
-        if here.is_inside or not self.training or here.is_aside or not torch.is_grad_enabled() or torch.compiler.is_compiling():
+        if torch.compiler.is_compiling():  # Comes first: torch.compile looks through this into the module.
+            return original(self, *args, **kwargs)
+        if here.is_inside or not self.training or here.is_aside or not torch.is_grad_enabled():
             return original(self, *args, **kwargs)
         return boundary.call(self, args, kwargs)
 
-    torch._C._dynamo.eval_frame.skip_code(call.__code__)  # torch.compile looks into what it calls, as without it.
     module_class.__call__ = call

@@ -6,6 +6,7 @@ import torch
 from headroom_inject.messages import say
 from headroom_inject.model_call import join
 from headroom_inject.not_kept import NotKept
+from headroom_inject.random_rows import RandomRows
 from headroom_inject.random_state import RandomState
 from headroom_inject.rows_alone import check_rows_alone
 from headroom_inject.rows_in_halves import make_parts, work_in_halves
@@ -98,15 +99,16 @@ class SplitCall:
         found = iter(grads)
         return [next(found) if needs else None for needs in self._needs]
 
-    def gradients(self, parameters, grads):
+    def gradients(self, parameters, grads, are_totals=False):
         """Of the inputs that need some, and of `parameters`; None where there is none. `grads`: of each tensor of the output, or
-        None. Raises NotKept if one row does not fit."""
+        None; totals have in them what comes from other tensors of the output that were made of this one. Raises NotKept if one
+        row does not fit."""
         sums, needing = [None] * len(parameters), self.call.needing()
         of_inputs = [torch.zeros_like(one) for one in needing]
 
         def add(start, stop):
             part = self.call.part(start, stop)
-            found = self._part_gradients(part, start, stop, [*part.leaves, *parameters], grads)
+            found = self._part_gradients(part, start, stop, [*part.leaves, *parameters], grads, are_totals)
             if any(one is not None and one.layout is not torch.strided for one in found):
                 raise NotKept("a gradient is sparse")
             del part
@@ -124,7 +126,7 @@ class SplitCall:
             before.restore()
         return of_inputs, sums
 
-    def _part_gradients(self, part, start, stop, leaves, grads):
+    def _part_gradients(self, part, start, stop, leaves, grads, are_totals):
         outputs, seeds = [], []
         for tensor, grad in zip(tensors_of(part.output), grads, strict=True):
             if grad is None or not tensor.requires_grad:
@@ -136,8 +138,11 @@ class SplitCall:
                 seed = grad * part.weight
             else:
                 continue  # Nothing in these rows counts; the mean over nothing is no number.
+            if are_totals:
+                tensor.register_hook(lambda _, total=seed: total)
             outputs.append(tensor)
             seeds.append(seed)
         if not outputs:
             return [None] * len(leaves)
-        return torch.autograd.grad(outputs, leaves, seeds, allow_unused=True)
+        with RandomRows(self.call.rows, start, stop):  # Checkpointing computes in the backward pass.
+            return torch.autograd.grad(outputs, leaves, seeds, allow_unused=True)
