@@ -59,7 +59,6 @@ def _follow_trainer(module):
 def _follow_loops(torch, library):
     from headroom_inject import backward_pass, model_boundary
     from headroom_inject.library import Library
-    counts = Library(library).counts
-    boundary = model_boundary.Boundary(torch.nn.Module.__call__, lambda device: counts(device.index or 0).out_of_memory)
+    boundary = model_boundary.Boundary(torch.nn.Module.__call__, Library(library))
     backward_pass.install(torch.autograd, boundary)
     model_boundary.install(torch.nn.Module, boundary)

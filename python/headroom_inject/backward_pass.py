@@ -136,8 +136,9 @@ class _Pass:
             parameters, grads = zip(*found.values())
             found.clear()
             self._original(parameters, grads)
-        say(f"a backward pass was split by rows after an out of memory ({', '.join(said)}); "
-            "the gradients are those of the whole batch")
+        if said:
+            say(f"a backward pass was split by rows after an out of memory ({', '.join(said)}); "
+                "the gradients are those of the whole batch")
 
 
 def install(autograd, boundary):

@@ -10,10 +10,11 @@ MOST = 8  # Calls of one step that are followed; the gradients of their outputs 
 
 
 class KeptCall:
-    """`places`: of each tensor of the output, its node's number and its number there; None if it has no graph."""
+    """`places`: of each tensor of the output, its node's number and its number there; None if it has no graph. `reached` is called
+    when a backward pass comes to the output."""
 
-    def __init__(self, call, is_in_ddp):
-        self.call, self.is_in_ddp, self.places = call, is_in_ddp, []
+    def __init__(self, call, is_in_ddp, reached):
+        self.call, self.is_in_ddp, self._reached, self.places = call, is_in_ddp, reached, []
         self.is_followed, self._grads = False, {}
 
     def watch(self, output):
@@ -29,6 +30,7 @@ class KeptCall:
     def _hook(self, node, number):
         def note(grads):
             if self.is_followed:
+                self._reached()
                 self._grads[number] = grads
 
         node.metadata[_KEY] = (weakref.ref(self), number)

@@ -15,7 +15,8 @@ def _struct(name, fields):
         field if isinstance(field, tuple) else (field, ctypes.c_uint64) for field in fields]})
 
 
-Counts = _struct("Counts", ["allocations", "frees", "allocated_bytes", "freed_bytes", "out_of_memory", "foreign_frees"])
+Counts = _struct("Counts", ["allocations", "frees", "allocated_bytes", "freed_bytes", "out_of_memory", "foreign_frees",
+                           "reserve_bytes"])
 Usage = _struct("Usage", ["capacity_bytes", "live_bytes", "live_peak_bytes", "reserved_bytes", "reserved_peak_bytes",
                           ("live_by_component", ctypes.c_uint64 * COMPONENTS), ("live_at_peak", ctypes.c_uint64 * COMPONENTS),
                           "device_calls"])
@@ -34,6 +35,7 @@ class Library:
         self._functions = ctypes.CDLL(path)
         self._functions.headroom_torch_allocator.restype = ctypes.c_void_p
         self._functions.headroom_last_error.restype = ctypes.c_char_p
+        self._functions.headroom_torch_keep_reserve.restype = ctypes.c_uint64
         if self._functions.headroom_torch_abi() != ABI:
             raise Unusable(f"expected version {ABI} of {path}, found {self._functions.headroom_torch_abi()}")
         text = ctypes.create_string_buffer(1000)
@@ -50,6 +52,14 @@ class Library:
         counts = Counts(size=ctypes.sizeof(Counts))
         self._check(self._functions.headroom_torch_get_counts(device, ctypes.byref(counts)))
         return counts
+
+    def keep_reserve(self, device, size):
+        """Holds so many bytes back, in place of those before; returns how many are held."""
+        return self._functions.headroom_torch_keep_reserve(device, ctypes.c_uint64(size))
+
+    def open_reserve(self, device):
+        """From now on an allocation that fails takes what is held."""
+        self._functions.headroom_torch_open_reserve(device)
 
     def usage(self, device):
         """All zero before the device's first block, as PyTorch's own figures are."""

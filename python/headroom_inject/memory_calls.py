@@ -30,7 +30,7 @@ def nested_stats(usage, stats, counts, before):
     allocated = counts.allocated_bytes - before.allocated_bytes
     freed = counts.freed_bytes - before.freed_bytes
     blocks = _figure(held, held, counts.allocations - before.allocations, counts.frees - before.frees)
-    live = _figure(usage.live_bytes, usage.live_peak_bytes, allocated, freed)
+    live = _figure(usage.live_bytes - counts.reserve_bytes, usage.live_peak_bytes, allocated, freed)
     asked = _figure(counts.allocated_bytes - counts.freed_bytes, usage.live_peak_bytes, allocated, freed)
     idle = usage.reserved_bytes - usage.live_bytes
     return {

@@ -16,6 +16,7 @@ from headroom_inject.kept_calls import MOST, KeptCall
 from headroom_inject.messages import say
 from headroom_inject.model_call import ModelCall
 from headroom_inject.not_kept import NotKept
+from headroom_inject.reserve import Reserve
 from headroom_inject.rows_in_halves import OutOfMemory, as_text
 from headroom_inject.split_call import CallHistory, SplitCall
 from headroom_inject.this_thread import here, marked
@@ -44,11 +45,12 @@ def _is_ddp(model):
 
 
 class Boundary:
-    """`original`: torch.nn.Module.__call__; `count_errors`: how often allocating on a torch.device has failed."""
+    """`original`: torch.nn.Module.__call__; `library`: headroom_inject.library.Library."""
 
-    def __init__(self, original, count_errors):
-        self.original, self._count_errors = original, count_errors
-        self._seen = {}  # Device → errors that are accounted for.
+    def __init__(self, original, library):
+        self.original, self._library = original, library
+        self._seen = {}  # GPU → errors that are accounted for.
+        self._reserves = {}  # GPU → Reserve.
 
     def call(self, model, args, kwargs):
         """The outermost call of a model in train mode, with gradients on."""
@@ -60,14 +62,22 @@ class Boundary:
         with marked("is_inside"):
             if device.type != "cuda":
                 return self.original(model, *args, **kwargs)
-            return self._follow(ModelCall(model, self.original, args, kwargs, device))
+            reserve = self._reserve_of(device)
+            reserve.close()
+            try:
+                return self._follow(ModelCall(model, self.original, args, kwargs, device), reserve)
+            finally:
+                reserve.open()
+
+    def _reserve_of(self, device):
+        return self._reserves.setdefault(device, Reserve(self._library, device.index or 0))
 
     def _call_ddp(self, model, args, kwargs):
         """Its own call exchanges buffers; the model's is the one inside."""
         with marked("is_in_ddp"):
             return self.original(model, *args, **kwargs)
 
-    def _follow(self, call):
+    def _follow(self, call, reserve):
         history = self.history_of(call.model)
         self._note_errors(call)
         split = self._plan(call, history)
@@ -79,10 +89,10 @@ class Boundary:
                 first = error
             else:
                 history.size.passed()
-                return self._keep(call, output)
-        return self._by_rows(call, history, split, first if split is None else None)
+                return self._keep(call, output, reserve)
+        return self._by_rows(call, history, split, first if split is None else None, reserve)
 
-    def _by_rows(self, call, history, split, first):
+    def _by_rows(self, call, history, split, first, reserve):
         if first is not None:
             first = first.with_traceback(None)  # Its frames hold what the failed call made.
             first.__context__ = None
@@ -103,7 +113,7 @@ class Boundary:
         self.account()
         if first is None:  # It was expected not to fit, and cannot be split: as the script has it.
             call.restore_random()
-            return self._keep(call, call.whole())
+            return self._keep(call, call.whole(), reserve)
         say(f"out of memory in a call of {type(call.model).__name__}, which is not split: {refusal}")
         raise first
 
@@ -128,16 +138,17 @@ class Boundary:
         except (NotKept, OutOfMemory):
             return None
 
-    def _keep(self, call, output):
+    @staticmethod
+    def _keep(call, output, reserve):
         if len(here.calls) < MOST:
-            kept = KeptCall(call, here.is_in_ddp)
+            kept = KeptCall(call, here.is_in_ddp, reserve.learn)
             if kept.watch(output):
                 here.calls.add(kept)
         return output
 
     def _note_errors(self, call):
         """An error that came to the script itself, which goes on: in its loss, say. The next call is made by rows."""
-        errors = self._count_errors(call.device)
+        errors = self._library.counts(call.device.index or 0).out_of_memory
         if errors > self._seen.setdefault(call.device, errors):
             self._seen[call.device] = errors
             self.note_failure(call)
@@ -154,7 +165,7 @@ class Boundary:
     def account(self):
         """Errors so far were seen and answered."""
         for device in self._seen:
-            self._seen[device] = self._count_errors(device)
+            self._seen[device] = self._library.counts(device.index or 0).out_of_memory
 
 
 def install(module_class, boundary):

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "faces/torch/captures.h"
 #include "faces/torch/headroom_torch.h"
+#include "faces/torch/reserve.h"
 
 namespace headroom::torch_face {
 
@@ -46,6 +47,7 @@ class GpuAllocator {
 
   Captures captures;
   Counts counts;
+  Reserve reserve;
 
  private:
   Result<headroom_allocator*> make(int device);

@@ -73,10 +73,19 @@ struct HeadroomTorchCounts {
   uint64_t freed_bytes = 0;     /* In all blocks that it gave back. */
   uint64_t out_of_memory = 0;   /* Requests that failed for want of memory. */
   uint64_t foreign_frees = 0;   /* Frees of what is no block of ours; nothing was done. */
+  uint64_t reserve_bytes = 0; /* Held back now; part of what is live, and no block of PyTorch's. */
 };
 
 /* Fails with HEADROOM_INVALID for no GPU's number, or a size that is not the struct's. */
 HEADROOM_API headroom_result headroom_torch_get_counts(int device, HeadroomTorchCounts* counts);
+
+/* Holds `bytes` back on a GPU, in place of what was held before; 0 gives it back. It is closed: it
+   stays held. Returns how much is held, 0 if there is not enough memory or the GPU has had no
+   block yet. */
+HEADROOM_API uint64_t headroom_torch_keep_reserve(int device, uint64_t bytes);
+
+/* From now on, an allocation that fails gives back what is held, and is tried again. */
+HEADROOM_API void headroom_torch_open_reserve(int device);
 
 }  // extern "C"
 

@@ -50,7 +50,10 @@ void* allocate(std::uint64_t bytes, int device, headroom_stream stream) {
     throw std::runtime_error(error.next.empty() ? text : text + "; " + error.next);
   }
   gpu->captures.note(*allocator, stream);
-  void* const block = headroom_allocate(*allocator, bytes, stream, tag);
+  void* block = headroom_allocate(*allocator, bytes, stream, tag);
+  if (block == nullptr && headroom_last_result() == HEADROOM_OUT_OF_MEMORY &&
+      gpu->reserve.spend(*allocator))
+    block = headroom_allocate(*allocator, bytes, stream, tag);
   if (block == nullptr) fail(*gpu, device, bytes, stream);
   gpu->counts.allocations.fetch_add(1, std::memory_order_relaxed);
   gpu->counts.allocated_bytes.fetch_add(bytes, std::memory_order_relaxed);
@@ -166,7 +169,17 @@ headroom_result headroom_torch_get_counts(int device, HeadroomTorchCounts* count
   if (gpu == nullptr || counts == nullptr || counts->size != sizeof *counts)
     return HEADROOM_INVALID;
   const Counts& from = gpu->counts;
-  *counts = {sizeof *counts,   from.allocations,   from.frees,        from.allocated_bytes,
-             from.freed_bytes, from.out_of_memory, from.foreign_frees};
+  *counts = {sizeof *counts,   from.allocations,   from.frees,         from.allocated_bytes,
+             from.freed_bytes, from.out_of_memory, from.foreign_frees, gpu->reserve.bytes()};
   return HEADROOM_OK;
+}
+
+uint64_t headroom_torch_keep_reserve(int device, uint64_t bytes) {
+  GpuAllocator* const gpu = gpus().find(device);
+  if (gpu == nullptr || gpu->get() == nullptr) return 0;
+  return gpu->reserve.keep(gpu->get(), bytes);
+}
+
+void headroom_torch_open_reserve(int device) {
+  if (GpuAllocator* const gpu = gpus().find(device)) gpu->reserve.open();
 }

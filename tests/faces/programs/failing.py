@@ -7,6 +7,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import slots
+from headroom_inject.this_thread import here
 
 _MORE_THAN_THERE_IS = 1 << 45
 
@@ -32,3 +33,46 @@ def at_allocation(number, again=None):
     before = slots.counts().out_of_memory
     with _FailAt(number, again):
         yield lambda: slots.counts().out_of_memory > before
+
+
+class _FullAt(TorchDispatchMode):
+    """After the number-th allocation the GPU has nothing left, until an allocation has failed."""
+
+    def __init__(self, number):
+        super().__init__()
+        self._first, self._taken, self._failures, self._reserve = slots.counts().allocations + number, [], None, 0
+
+    def _take_all(self):
+        """All but headroom's reserve, which is closed for that moment."""
+        size, self._reserve = 1 << 29, slots.counts().reserve_bytes
+        slots.library().keep_reserve(0, self._reserve)
+        while size >= 512:
+            try:
+                self._taken.append(torch.empty(size, dtype=torch.uint8, device="cuda"))
+            except torch.OutOfMemoryError:
+                size //= 2
+        if not here.is_inside:
+            slots.library().open_reserve(0)
+        self._failures = slots.counts().out_of_memory
+
+    def has_failed(self):
+        if self._failures is None:
+            return False
+        counts = slots.counts()
+        return counts.out_of_memory > self._failures or counts.reserve_bytes < self._reserve
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if self.has_failed() and slots.counts().out_of_memory > self._failures:
+            self._taken = None  # Whoever took it has gone.
+        result = func(*args, **(kwargs or {}))
+        if self._taken is not None and slots.counts().allocations >= self._first and not self.has_failed():
+            self._take_all()
+        return result
+
+
+@contextlib.contextmanager
+def full_at_allocation(number):
+    """Yields what tells whether an allocation has failed since, or headroom's reserve was taken."""
+    mode = _FullAt(number)
+    with mode:
+        yield mode.has_failed

@@ -31,5 +31,9 @@ def install_counted():
     return {slot: made[function] for slot, function in SLOTS.items()}
 
 
+def library():
+    return Library(LIBRARY)
+
+
 def counts(device=0):
-    return Library(LIBRARY).counts(device)
+    return library().counts(device)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory held back on a GPU during a model's forward pass, for what comes after it: the loss and the first of its gradients, which
+cannot be made by rows. As large as that was seen to be; without a call that was seen there is none.
+
+It is closed during the forward pass, so that what runs out there is made by rows, and open the rest of the time: then it is given
+back as soon as an allocation fails. The step needs that much beside its forward pass in any case, so that holding it
+takes nothing from a step like those before.
+"""
+
+_SLACK_BYTES = 1 << 20  # Blocks are larger than what they are asked for.
+_MOST_SHARE = 8  # At most an eighth of the GPU.
+
+
+class Reserve:
+    """Of one GPU. `library`: headroom_inject.library.Library."""
+
+    def __init__(self, library, device):
+        self._library, self._device = library, device
+        self._size, self._after = 0, None  # Bytes; live and allocated bytes when the last forward pass ended.
+
+    def close(self):
+        """Before a forward pass."""
+        self._after = None
+        self._library.keep_reserve(self._device, self._size)
+
+    def open(self):
+        """After it."""
+        self._library.open_reserve(self._device)
+        self._after = self._live(), self._library.counts(self._device).allocated_bytes
+
+    def learn(self):
+        """The backward pass has come to the model: what comes before it has taken all that it takes."""
+        if self._after is None:
+            return
+        (live, allocated), self._after = self._after, None
+        usage, counts = self._library.usage(self._device), self._library.counts(self._device)
+        # Two bounds: not all was alive at once, and the peak may be of another time.
+        taken = min(counts.allocated_bytes - allocated, max(usage.live_peak_bytes - live, 0))
+        if taken > 0:
+            size = min(taken + _SLACK_BYTES, usage.capacity_bytes // _MOST_SHARE)
+            self._size = max(self._size, size)
+
+    def _live(self):
+        return self._library.usage(self._device).live_bytes
