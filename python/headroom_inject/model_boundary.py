@@ -15,7 +15,7 @@ import torch
 from headroom_inject.kept_calls import MOST, KeptCall
 from headroom_inject.messages import say
 from headroom_inject.model_call import ModelCall
-from headroom_inject.not_kept import NotKept
+from headroom_inject.not_kept import NotKept, OneRowTooMany
 from headroom_inject.reserve import Reserve
 from headroom_inject.rows_in_halves import OutOfMemory, as_text
 from headroom_inject.split_call import CallHistory, SplitCall
@@ -62,15 +62,26 @@ class Boundary:
         with marked("is_inside"):
             if device.type != "cuda":
                 return self.original(model, *args, **kwargs)
-            reserve = self._reserve_of(device)
-            reserve.close()
+            prepared = self._prepare(model, args, kwargs, device)
+            if prepared is None:
+                return self.original(model, *args, **kwargs)
+            call, reserve = prepared
             try:
-                return self._follow(ModelCall(model, self.original, args, kwargs, device), reserve)
+                return self._follow(call, reserve)
             finally:
                 reserve.open()
 
-    def _reserve_of(self, device):
-        return self._reserves.setdefault(device, Reserve(self._library, device.index or 0))
+    def _prepare(self, model, args, kwargs, device):
+        """None if anything is not as expected: the call is then the script's alone."""
+        try:
+            call = ModelCall(model, self.original, args, kwargs, device)
+            self._note_errors(call)
+            reserve = self._reserves.setdefault(device, Reserve(self._library, device.index or 0))
+            reserve.close()
+            return call, reserve
+        except Exception as error:
+            say(f"calls of {type(model).__name__} run as they are: {type(error).__name__}: {error}")
+            return None
 
     def _call_ddp(self, model, args, kwargs):
         """Its own call exchanges buffers; the model's is the one inside."""
@@ -79,7 +90,6 @@ class Boundary:
 
     def _follow(self, call, reserve):
         history = self.history_of(call.model)
-        self._note_errors(call)
         split = self._plan(call, history)
         if split is None:
             first = None
@@ -99,7 +109,7 @@ class Boundary:
         try:
             if split is None:
                 split = self._allow(call, history)
-            output = split.output()
+            output = self._output(split, reserve)
         except NotKept as reason:
             refusal = str(reason)
         except Exception as error:
@@ -111,11 +121,20 @@ class Boundary:
                 "outputs and gradients are those of the whole batch")
             return output
         self.account()
-        if first is None:  # It was expected not to fit, and cannot be split: as the script has it.
+        say(f"out of memory in a call of {type(call.model).__name__}, which is not split: {refusal}")
+        if first is None:  # It was expected not to fit; as the script has it.
             call.restore_random()
             return self._keep(call, call.whole(), reserve)
-        say(f"out of memory in a call of {type(call.model).__name__}, which is not split: {refusal}")
         raise first
+
+    @staticmethod
+    def _output(split, reserve):
+        try:
+            return split.output()
+        except (OneRowTooMany, OutOfMemory):  # The latter where the parts' outputs are put together.
+            if not reserve.give_up():
+                raise
+        return split.output()
 
     def _allow(self, call, history):
         call.allow()
@@ -140,10 +159,13 @@ class Boundary:
 
     @staticmethod
     def _keep(call, output, reserve):
-        if len(here.calls) < MOST:
-            kept = KeptCall(call, here.is_in_ddp, reserve.learn)
-            if kept.watch(output):
-                here.calls.add(kept)
+        try:
+            if len(here.calls) < MOST:
+                kept = KeptCall(call, here.is_in_ddp, reserve.learn)
+                if kept.watch(output):
+                    here.calls.add(kept)
+        except Exception as error:
+            say(f"backward passes of {type(call.model).__name__} run as they are: {type(error).__name__}: {error}")
         return output
 
     def _note_errors(self, call):

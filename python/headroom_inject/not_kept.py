@@ -4,3 +4,10 @@
 
 class NotKept(Exception):
     """A step in parts would not have the gradients of the whole; the text names what stands against it."""
+
+
+class OneRowTooMany(NotKept):
+    """Not even one row fits."""
+
+    def __init__(self):
+        super().__init__("one row alone does not fit")

@@ -23,6 +23,12 @@ class Reserve:
         self._after = None
         self._library.keep_reserve(self._device, self._size)
 
+    def give_up(self):
+        """In a forward pass that does not fit otherwise. Returns whether anything was held."""
+        held = self._library.counts(self._device).reserve_bytes > 0
+        self._library.keep_reserve(self._device, 0)
+        return held
+
     def open(self):
         """After it."""
         self._library.open_reserve(self._device)

@@ -2,7 +2,7 @@
 """Work over rows that runs out of memory is done again in halves. The work of a part must leave nothing behind if it fails."""
 import gc
 
-from headroom_inject.not_kept import NotKept
+from headroom_inject.not_kept import OneRowTooMany
 from headroom_inject.split_step import OutOfMemory
 
 
@@ -21,7 +21,7 @@ def _fits(work, start, stop):
 
 def work_in_halves(parts, work, failed):
     """Calls work(start, stop) for each of `parts`, or for halves of it; failed(rows) hears of what did not fit. Returns the rows of
-    each part that was done; raises NotKept if one row does not fit."""
+    each part that was done; raises OneRowTooMany."""
     waiting, done = list(reversed(parts)), []
     while waiting:
         start, stop = waiting.pop()
@@ -29,7 +29,7 @@ def work_in_halves(parts, work, failed):
             done.append(stop - start)
             continue
         if stop - start <= 1:
-            raise NotKept("one row alone does not fit")
+            raise OneRowTooMany
         failed(stop - start)
         gc.collect()  # Graphs may be cycles.
         middle = (start + stop + 1) // 2

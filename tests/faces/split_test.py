@@ -5,48 +5,14 @@ GPU made of this machine's memory, with headroom's allocator. HEADROOM_TEST_ALL=
 
     split_test.py SOURCE_FOLDER LIBHEADROOM_TORCH STAND_INS [TEST ...]     exit 77: there is no such environment
 """
-import os
-import pathlib
 import re
-import socket
-import subprocess
-import sys
-import tempfile
-import unittest
 
-source, library, stand_ins = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
-del sys.argv[1:4]
-programs = pathlib.Path(__file__).resolve().parent / "programs"
-python = source / "build" / "venv" / "bin" / "python"
-ALL = os.environ.get("HEADROOM_TEST_ALL") == "1"
+from fake_gpu import ALL, OnFakeGpu, main
+
 SIGTERM = -15
 
 
-class Split(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="headroom-split-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def run_program(self, *words, timeout=600, **variables):
-        """With a GPU of 512 MiB, unless the variables say otherwise."""
-        environment = {
-            **os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "FAKE_GPU_COUNT": "1", "TEST_FOLDER": str(self.folder),
-            "PYTHONPATH": f"{programs}:{source / 'python'}", "HEADROOM_TORCH_LIBRARY": str(library),
-            "LD_PRELOAD": f"{stand_ins / 'libcudart.so.13'}:{stand_ins / 'libcuda.so.1'}",
-            "HEADROOM_ALLOCATOR_SELF_TESTS": str(source / "absent.json"), **variables,
-        }
-        if words[0] != "-m":
-            words = (str(programs / words[0]), *words[1:])
-        return subprocess.run([python, *words], timeout=timeout, env=environment, capture_output=True, text=True)
-
-    def check(self, done):
-        self.assertEqual(done.returncode, 0, done.stderr)
-        print(done.stdout, end="", flush=True)
-
-    def lines(self, done):
-        return [line for line in done.stderr.splitlines() if line.startswith("headroom: ")]
-
+class Split(OnFakeGpu):
     def test_a_failure_anywhere_in_a_step_leaves_its_gradients_as_they_are(self):
         # Neither the first nor the number between two is a multiple of what a layer allocates.
         done = self.run_program("split_sweep.py", *(("1", "1") if ALL else ("11", "97")), timeout=3600)
@@ -82,12 +48,7 @@ class Split(unittest.TestCase):
 
     def test_of_two_processes_neither_hangs_where_one_runs_out(self):
         for allocation in (30, 150) if ALL else (150,):  # In the forward pass, in the backward pass.
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                port = str(free.getsockname()[1])
-            done = self.run_program("-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1",
-                                    "--master-port", port, str(programs / "split_ddp.py"), str(allocation), timeout=200,
-                                    FAKE_GPU_COUNT="2")
+            done = self.run_two_processes("split_ddp.py", str(allocation))
             self.assertNotEqual(done.returncode, 0)
             self.assertIn("[rank0]: torch.OutOfMemoryError: CUDA out of memory.", done.stderr)
             self.assertEqual(len(self.lines(done)), 1, done.stderr)
@@ -115,7 +76,4 @@ class Split(unittest.TestCase):
         self.assertEqual(list(self.folder.iterdir()), [])
 
 
-if not python.exists():
-    print("there is no build/venv; ./dev venv makes it")
-    sys.exit(77)
-unittest.main()
+main()
