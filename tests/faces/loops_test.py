@@ -23,9 +23,10 @@ class Loops(OnFakeGpu):
             self.assertEqual(self.sweep(0, 1), 11 * KINDS)
             return
         # Neither the first nor the number between two is a multiple of what a layer allocates.
-        self.assertEqual(self.sweep(3, 11, "plain", "several outputs", "backbone and head", "siamese", "gan", "inputs need gradients"),
+        self.assertEqual(self.sweep(3, 17, "plain", "several outputs", "backbone and head", "siamese", "gan", "inputs need gradients"),
                          6 * KINDS)
-        self.assertEqual(self.sweep(29, 67, "accelerate", "accelerate, own loss", "loss from the model"), 3 * KINDS)
+        self.assertEqual(self.sweep(29, 113, "accelerate", "accelerate, own loss"), 2 * KINDS)
+        self.assertEqual(self.sweep(61, 197, "loss from the model"), KINDS)
 
     def test_what_is_not_split_fails_as_it_did_with_the_reason(self):
         self.check(self.run_program("loop_refusals.py"))

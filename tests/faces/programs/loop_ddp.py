@@ -39,5 +39,7 @@ for number in range(4):
         print("allocations", forward, slots.counts().allocations - before, flush=True)
     optimizer.step()
     optimizer.zero_grad()
-print(f"rank {rank} weights", sum(one.detach().double().abs().sum().item() for one in model.parameters()), flush=True)
+weights = sum(one.detach().double().abs().sum().item() for one in model.parameters())
+sys.stdout.write(f"rank {rank} weights {weights}\n")  # In one piece: the other process writes to the same place.
+sys.stdout.flush()
 torch.distributed.destroy_process_group()
