@@ -7,7 +7,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import slots
-from headroom_inject.this_thread import here
+from headroom_inject.library import Library
 
 _MORE_THAN_THERE_IS = 1 << 45
 
@@ -35,6 +35,22 @@ def at_allocation(number, again=None):
         yield lambda: slots.counts().out_of_memory > before
 
 
+class _Reserve:
+    """Whether headroom has opened its reserve, as its own calls say."""
+    is_open = False
+
+
+def _followed(function, opens):
+    def call(*args):
+        _Reserve.is_open = opens
+        return function(*args)
+    return call
+
+
+Library.open_reserve = _followed(Library.open_reserve, True)
+Library.keep_reserve = _followed(Library.keep_reserve, False)
+
+
 class _FullAt(TorchDispatchMode):
     """After the number-th allocation the GPU has nothing left, until an allocation has failed."""
 
@@ -44,14 +60,14 @@ class _FullAt(TorchDispatchMode):
 
     def _take_all(self):
         """All but headroom's reserve, which is closed for that moment."""
-        size, self._reserve = 1 << 29, slots.counts().reserve_bytes
+        size, self._reserve, was_open = 1 << 29, slots.counts().reserve_bytes, _Reserve.is_open
         slots.library().keep_reserve(0, self._reserve)
         while size >= 512:
             try:
                 self._taken.append(torch.empty(size, dtype=torch.uint8, device="cuda"))
             except torch.OutOfMemoryError:
                 size //= 2
-        if not here.is_inside:
+        if was_open:
             slots.library().open_reserve(0)
         self._failures = slots.counts().out_of_memory
 
