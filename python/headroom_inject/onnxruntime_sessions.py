@@ -12,6 +12,7 @@ to. That is a function of C, which Python's module does not show; but it tells l
 ONNX Runtime's functions are, and ours is registered as one, without any provider.
 """
 import ctypes
+import os
 
 from headroom_inject.library import Unusable
 from headroom_inject.messages import say
@@ -80,10 +81,13 @@ def with_callbacks(options, library):
 def install(collection, path):
     """`collection`: the module onnxruntime.capi.onnxruntime_inference_collection. Raises if anything is not as expected;
     sessions then have ONNX Runtime's own memory."""
+    has_gpus = PROVIDER in collection.C.get_available_providers()
+    if not has_gpus and os.environ.get("HEADROOM_ALLOCATOR_BACKEND") != "host":
+        return  # There is nothing that could be served.
     library = _Library(path)
     if library.serves == CPU:
         _serve_processor(collection, library)
-    elif PROVIDER in collection.C.get_available_providers():  # Other builds have nothing that could be served.
+    else:
         _serve_gpus(collection, library)
 
 

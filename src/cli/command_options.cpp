@@ -97,8 +97,9 @@ void CommandOptions::add_to(CLI::App& command) {
                 "Leave variables as they are that are known to break jobs on this machine's GPUs")
       ->group(group);
   command
-      .add_flag("--allocator", allocator,
-                "Give its PyTorch headroom's allocator, without a change to the script")
+      .add_flag(
+          "--allocator", allocator,
+          "Give its PyTorch and ONNX Runtime headroom's allocator, without a change to the script")
       ->group(group);
   add("--split", split,
       "With --allocator: redo a training step that runs out of memory in parts, and write a "
