@@ -12,6 +12,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 source, bin_folder, stand_ins = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
@@ -99,6 +100,11 @@ class Rocm(OnnxRuntime, unittest.TestCase):
             self.assertLess(0, held)
             self.assertEqual(done.stderr.count("headroom: onnxruntime runs as it is"), 1, done.stderr)
             self.assertIn(name, done.stderr)
+
+    def test_it_is_recorded_under_a_name_of_its_own(self):
+        with tempfile.TemporaryDirectory(prefix="headroom-onnx-") as folder:
+            self.session("second", HEADROOM_ALLOCATOR_RECORDINGS=folder)
+            self.assertEqual([path.name.partition("-")[2] for path in pathlib.Path(folder).iterdir()], ["onnx-gpu1.flight"])
 
     def test_without_headroom_it_runs_on_its_own_memory(self):
         done = self.run_program(programs / "onnx_session.py", "named", supervised=False)

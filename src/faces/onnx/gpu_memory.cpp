@@ -36,7 +36,9 @@ bool wait_for(int device) {
 
 Result<headroom_allocator*> open(int device) {
   HEADROOM_TRY(const faces::Settings settings, faces::parse_settings(faces::read_variable));
-  const std::string recording = faces::recording_path(settings, device);
+  std::string recording = faces::recording_path(settings, device);
+  // PyTorch's allocator in the same process has the other name.
+  if (!recording.empty()) recording.insert(recording.rfind('-'), "-onnx");
   headroom_allocator_options options = faces::make_options(settings, recording);
   options.backend = HEADROOM_BACKEND_HIP;
   options.device = device;
