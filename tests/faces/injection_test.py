@@ -77,7 +77,11 @@ class Injection(unittest.TestCase):
     def test_onnx_runtime_without_its_library_is_left_as_it_is_with_one_line(self):
         self.module("onnxruntime/__init__", "from onnxruntime.capi import onnxruntime_inference_collection as sessions\n")
         self.module("onnxruntime/capi/__init__", "")
-        self.module("onnxruntime/capi/onnxruntime_inference_collection", "mark = 5\n")
+        self.module("onnxruntime/capi/onnxruntime_inference_collection", """
+            mark = 5
+            class C:
+                get_available_providers = staticmethod(lambda: ["ROCMExecutionProvider"])
+        """)
         absent = str(self.folder / "libheadroom_onnx.so")
         done = self.python("-c", "import onnxruntime; print(onnxruntime.sessions.mark)", HEADROOM_ONNX_LIBRARY=absent)
         self.assertEqual(done.stdout, "5\n")
