@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stand-in for libamdhip64: the functions that headroom calls, on fake GPUs.
 #include "allocator/backends/hip_api.h"
-#include "stand_ins/stand_in.h"
+#include "stand_ins/hip.h"
 
 using namespace headroom;
 using namespace headroom::stand_ins;
@@ -9,19 +9,8 @@ using Hip = allocator::HipApi;
 
 namespace {
 
-// HIP keeps the last error of the thread.
-int noted(int code) {
-  if (code != success) thread_state().last_error = code;
-  return code;
-}
-
 bool is_this_device(const Hip::Location& location) {
   return location.type == Hip::device_location && location.id == thread_state().device;
-}
-
-// HIP has a current device without being asked for one.
-void choose_device() {
-  if (thread_state().device < 0) thread_state().device = 0;
 }
 
 }  // namespace
@@ -33,49 +22,6 @@ std::uint64_t fake_gpu_count(int device, const char* what) {
   return count_of(gpu_of(device), what);
 }
 
-int hipInit(unsigned flags) {
-  choose_device();
-  return flags == 0 ? success : invalid_value;
-}
-int hipRuntimeGetVersion(int* version) {
-  *version = 70253211;
-  return success;
-}
-int hipGetDeviceCount(int* count) {
-  *count = device_count();
-  return success;
-}
-int hipDeviceGetName(char* name, int size, int /*device*/) {
-  copy_text(name, size, "a fake GPU");
-  return success;
-}
-int hipDeviceGetPCIBusId(char* address, int size, int device) {
-  copy_text(address, size, pci_address(device));
-  return success;
-}
-int hipDeviceGetAttribute(int* value, int attribute, int /*device*/) {
-  *value = attribute == Hip::virtual_memory_attribute ? 1 : 0;
-  return success;
-}
-int hipGetDevice(int* device) {
-  choose_device();
-  *device = thread_state().device;
-  return success;
-}
-int hipSetDevice(int device) {
-  if (device < 0 || device >= device_count()) return noted(invalid_device);
-  thread_state().device = device;
-  return success;
-}
-int hipPeekAtLastError() {
-  return thread_state().last_error;
-}
-int hipGetLastError() {
-  return std::exchange(thread_state().last_error, success);
-}
-const char* hipGetErrorName(int code) {
-  return code == out_of_memory ? "hipErrorOutOfMemory" : "hipErrorInvalidValue";
-}
 int hipThreadExchangeStreamCaptureMode(int* mode) {
   std::swap(*mode, thread_state().capture_mode);
   return success;
@@ -120,23 +66,6 @@ int hipMemGetAllocationGranularity(std::size_t* bytes, const Hip::PageProperties
   return success;
 }
 
-int hipMalloc(void** out, std::size_t bytes) {
-  choose_device();
-  return noted(on_device(true, out, [&](auto& gpu) { return gpu.allocate(bytes); }));
-}
-int hipFree(void* address) {
-  if (address == nullptr) return success;
-  return noted(on_device(true, [&](auto& gpu) { return gpu.release(number(address)); }));
-}
-int hipMemGetInfo(std::size_t* free, std::size_t* total) {
-  choose_device();
-  return noted(on_device(true, [&](auto& gpu) {
-    auto info = gpu.memory_info();
-    *free = info->free_bytes;
-    *total = info->total_bytes;
-    return info;
-  }));
-}
 int hipMemcpyHtoD(void* to, void* from, std::size_t bytes) {
   return noted(
       on_device(true, [&](auto& gpu) { return gpu.copy_now(number(to), number(from), bytes); }));

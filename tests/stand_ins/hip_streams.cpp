@@ -2,7 +2,7 @@
 // The stand-in for libamdhip64, as programs use it: streams, work on them, functions by name.
 #include <dlfcn.h>
 
-#include "stand_ins/stand_in.h"
+#include "stand_ins/hip.h"
 
 using namespace headroom::stand_ins;
 
@@ -21,6 +21,9 @@ int hipStreamCreateWithFlags(void** out, unsigned flags) {
 int hipStreamCreate(void** out) {
   return hipStreamCreateWithFlags(out, 0);
 }
+int hipStreamCreateWithPriority(void** out, unsigned flags, int /*priority*/) {
+  return hipStreamCreateWithFlags(out, flags);
+}
 int hipStreamDestroy(void* stream) {
   return on_device_of(stream, [&](auto& gpu) { return gpu.destroy_stream(number(stream)); });
 }
@@ -32,21 +35,73 @@ int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int /*kind*/, 
 int hipMemcpy(void* to, const void* from, std::size_t bytes, int /*kind*/) {
   return on_device(true, [&](auto& gpu) { return gpu.copy_now(number(to), number(from), bytes); });
 }
+int hipMemcpyPeerAsync(void* to, int /*device*/, const void* from, int /*source*/, std::size_t bytes,
+                       void* stream) {
+  return hipMemcpyAsync(to, from, bytes, 0, stream);
+}
+int hipMemcpy2DAsync(char* to, std::size_t to_pitch, const char* from, std::size_t from_pitch,
+                     std::size_t width, std::size_t height, int kind, void* stream) {
+  for (std::size_t row = 0; row < height; ++row) {
+    const int code =
+        hipMemcpyAsync(to + row * to_pitch, from + row * from_pitch, width, kind, stream);
+    if (code != success) return code;
+  }
+  return success;
+}
+int hipMemset(void* to, int value, std::size_t bytes) {
+  return on_device(true, [&](auto& gpu) {
+    return gpu.fill(0, number(to), bytes, static_cast<std::uint32_t>(value), 1);
+  });
+}
 int hipMemsetAsync(void* to, int value, std::size_t bytes, void* stream) {
   return on_device_of(stream, [&](auto& gpu) {
     return gpu.fill(number(stream), number(to), bytes, static_cast<std::uint32_t>(value), 1);
   });
 }
 
-// Without a pool: what is freed on a stream goes when its work is done, which is waited for.
-int hipMallocAsync(void** out, std::size_t bytes, void* /*stream*/) {
-  return on_device(true, out, [&](auto& gpu) { return gpu.allocate(bytes); });
+int hipStreamGetDevice(void* stream, int* device) {
+  choose_device();
+  *device = static_cast<int>(
+      device_of(number(stream), static_cast<unsigned>(thread_state().device)));
+  return success;
 }
-int hipFreeAsync(void* address, void* stream) {
-  return on_device_of(stream, [&](auto& gpu) -> headroom::Status {
-    HEADROOM_CHECK(gpu.wait_for_stream(number(stream)));
-    return gpu.release(number(address));
+int hipStreamWaitEvent(void* stream, void* event, unsigned /*flags*/) {
+  return noted(on_device_of(
+      stream, [&](auto& gpu) { return gpu.let_stream_wait(number(stream), number(event)); }));
+}
+int hipStreamQuery(void* stream) {
+  bool is_done = false;
+  const int code = on_device_of(stream, [&](auto& gpu) {
+    auto result = gpu.stream_is_done(number(stream));
+    is_done = result.value_or(false);
+    return result;
   });
+  return code == success && !is_done ? not_ready : code;
+}
+int hipEventCreate(void** out) {
+  return on_device(false, out, [&](auto& gpu) { return gpu.create_event(); });
+}
+int hipEventSynchronize(void* event) {
+  return noted(
+      on_device_of(event, [&](auto& gpu) { return gpu.wait_for_event(number(event)); }));
+}
+
+int hipStreamBeginCapture(void* stream, int /*mode*/) {
+  return noted(on_device_of(stream, [&](auto& gpu) { return gpu.begin_capture(number(stream)); }));
+}
+int hipStreamIsCapturing(void* stream, int* status) {
+  return noted(on_device_of(stream, [&](auto& gpu) {
+    auto capture = gpu.capture_of(number(stream));
+    *status = capture.value_or(0) != 0 ? 1 : 0;  // hipStreamCaptureStatusActive
+    return capture;
+  }));
+}
+int hipStreamEndCapture(void* stream, void** graph) {
+  return noted(on_device_of(stream, [&](auto& gpu) {
+    auto made = gpu.end_capture(number(stream));
+    if (made) *graph = reinterpret_cast<void*>(*made);  // NOLINT: a number's
+    return made;
+  }));
 }
 
 int hipGetProcAddress(const char* name, void** out, int /*version*/, std::uint64_t /*flags*/,

@@ -22,6 +22,7 @@ ROCM_FUNCTION = re.compile(r"hip(blas|fft)[A-Z]|rocblas_|rsmi_|roctracer_|miopen
 FUNCTION = re.compile(r"_*cu[a-zA-Z]|_*nv[a-zA-Z]|p?nccl[A-Z]|" + ROCM_FUNCTION.pattern)
 # Those that return a text: cudaGetErrorString, cublasGetStatusName, … The driver's, cuGetErrorString, returns a number.
 RETURNS_TEXT = re.compile(r"(?!cuGet)\w+Get(Error|Status)(String|Name)$|ncclGetLastError$")
+NO_DEVICE = 100  # cudaErrorNoDevice.
 
 
 def readelf(*words):
@@ -49,14 +50,14 @@ def versions_from(library):
     return found
 
 
-def function(name):
+def function(name, answer):
     if RETURNS_TEXT.match(name) or name == "miopenGetErrorString":
         return f'const char* {name}(void) {{ return "no GPU: a stand-in"; }}\n'
-    return f"int {name}(void) {{ return {0 if ROCM_FUNCTION.match(name) else 100}; }}\n"
+    return f"int {name}(void) {{ return {0 if ROCM_FUNCTION.match(name) else answer}; }}\n"
 
 
-def source(names):
-    return "".join(map(function, sorted(names)))
+def source(names, answer):
+    return "".join(function(name, answer) for name in sorted(names))
 
 
 def version_script(functions):
@@ -65,10 +66,10 @@ def version_script(functions):
                    for version in versions)
 
 
-def make(path, functions):
+def make(path, functions, answer=NO_DEVICE):
     with tempfile.TemporaryDirectory(prefix="headroom-stand-in-") as folder:
         code, script = pathlib.Path(folder, "code.c"), pathlib.Path(folder, "versions")
-        code.write_text(source(functions))
+        code.write_text(source(functions, answer))
         script.write_text(version_script(functions))
         words = ["gcc", "-w", "-shared", "-fPIC", code, "-o", path, f"-Wl,-soname,{path.name}"]
         if script.read_text():
