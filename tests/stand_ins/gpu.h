@@ -112,7 +112,11 @@ class Gpu {
   Result<std::uint64_t> capture_of(Handle stream);
   Result<Handle> end_capture(Handle stream);
   Status launch_graph(Handle graph, Handle stream);
+  Result<Handle> copy_graph(Handle graph);
   Status destroy_graph(Handle graph);
+
+  // Takes everything that is plainly allocated, and all streams, events and graphs. Waits first.
+  Status reset();
 
   // -- Faults.
   // Refuses the nth plain allocation or creation of pages from now on, once; 0: none.

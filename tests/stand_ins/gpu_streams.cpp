@@ -160,9 +160,32 @@ Status Gpu::launch_graph(Handle graph, Handle stream) {
       false);
 }
 
+Result<Gpu::Handle> Gpu::copy_graph(Handle graph) {
+  const MutexLock lock(mutex_);
+  const auto found = graphs_.find(graph);
+  if (found == graphs_.end()) return no_such("graph");
+  const Handle copied = new_handle();
+  graphs_[copied] = found->second;
+  return copied;
+}
+
 Status Gpu::destroy_graph(Handle graph) {
   const MutexLock lock(mutex_);
   if (graphs_.erase(graph) == 0) return no_such("graph");
+  return Done{};
+}
+
+Status Gpu::reset() {
+  const MutexLock lock(mutex_);
+  queues_.run_all();
+  HEADROOM_CHECK(check());
+  for (const auto& [address, bytes] : plain_) HEADROOM_CHECK(driver_.release(address));
+  counts_.releases += plain_.size();
+  counts_.plain_bytes = 0;
+  plain_.clear();
+  std::erase_if(streams_, [](const auto& stream) { return stream.first != 0; });
+  events_.clear();
+  graphs_.clear();
   return Done{};
 }
 

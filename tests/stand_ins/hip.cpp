@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stand-in for libamdhip64: the functions that headroom calls, on fake GPUs.
-#include "allocator/backends/hip_api.h"
 #include "stand_ins/hip.h"
+
+#include "allocator/backends/hip_api.h"
 
 using namespace headroom;
 using namespace headroom::stand_ins;
 using Hip = allocator::HipApi;
 
 namespace {
+
+// hipEventBlockingSync, hipEventDisableTiming and hipEventInterprocess.
+constexpr unsigned known_event_flags = 7;
 
 bool is_this_device(const Hip::Location& location) {
   return location.type == Hip::device_location && location.id == thread_state().device;
@@ -92,7 +96,7 @@ int hipStreamSynchronize(void* stream) {
       on_device_of(stream, [&](auto& gpu) { return gpu.wait_for_stream(number(stream)); }));
 }
 int hipEventCreateWithFlags(void** out, unsigned flags) {
-  if (flags != Hip::no_timing) return noted(invalid_value);
+  if ((flags & ~known_event_flags) != 0) return noted(invalid_value);
   return noted(on_device(false, out, [&](auto& gpu) { return gpu.create_event(); }));
 }
 int hipEventRecord(void* event, void* stream) {

@@ -110,12 +110,12 @@ int hipGetDevicePropertiesR0600(char* out, int device) {
     put(out, 320, threads);
     for (const std::size_t place : {324, 328, 332}) put(out, place, threads);
     for (const std::size_t place : {336, 340, 344}) put(out, place, 0x7fffffff);
-    put(out, 360, 11);                     // major
-    put(out, 368, std::uint64_t{256});     // textureAlignment
-    put(out, 388, processors);             // multiProcessorCount
-    put(out, 624, 2 * threads);            // maxThreadsPerMultiProcessor
-    put(out, 696, std::size_t{local_bytes});  // sharedMemPerBlockOptin
-    put(out, 744, 1);                      // memoryPoolsSupported
+    put(out, 360, 11);                                      // major
+    put(out, 368, std::uint64_t{256});                      // textureAlignment
+    put(out, 388, processors);                              // multiProcessorCount
+    put(out, 624, 2 * threads);                             // maxThreadsPerMultiProcessor
+    put(out, 696, std::size_t{local_bytes});                // sharedMemPerBlockOptin
+    put(out, 744, 1);                                       // memoryPoolsSupported
     std::memcpy(out + 1160, target.data(), target.size());  // gcnArchName
     return info;
   }));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stand-in for libamdhip64: memory as programs take it, beside hipMalloc(): of the host, managed,
-// from pools, and shared with other processes.
+// The stand-in for libamdhip64: memory as programs take it, beside hipMalloc(): of the host,
+// managed, from pools, and shared with other processes.
 #include <cstdlib>
 #include <cstring>
 
@@ -25,11 +25,20 @@ struct PointerAttributes {  // hipPointerAttribute_t
   unsigned flags = 0;
 };
 
-// Handles of pools: a device's own is its number here; others are made. hipMemPoolProps is not read.
+// Handles of pools: a device's own is its number here; others are made. hipMemPoolProps is not
+// read.
 constexpr std::uintptr_t own_pools = 0x10000;
 constexpr std::uintptr_t made_pools = 0x20000;
 std::uintptr_t last_made_pool = made_pools;
 std::uintptr_t current_pools[256];
+
+int wait_for_all() {
+  for (int device = 0; device < device_count(); ++device) {
+    const int code = on_gpu(device, [](auto& gpu) { return gpu.wait_for_device(); });
+    if (code != success) return code;
+  }
+  return success;
+}
 
 void* handle(std::uintptr_t value) {
   return reinterpret_cast<void*>(value);  // NOLINT: a number's
@@ -81,8 +90,10 @@ int hipHostMalloc(void** out, std::size_t bytes, unsigned /*flags*/) {
   pinned_memory().add(number(*out), bytes);
   return success;
 }
+// Waits for the GPUs, which may have work queued that uses the memory.
 int hipHostFree(void* memory) {
   if (memory == nullptr) return success;
+  if (const int code = wait_for_all(); code != success) return noted(code);
   if (!pinned_memory().remove(number(memory))) return noted(invalid_value);
   std::free(memory);
   return success;
@@ -92,6 +103,7 @@ int hipHostRegister(void* memory, std::size_t bytes, unsigned /*flags*/) {
   return success;
 }
 int hipHostUnregister(void* memory) {
+  if (const int code = wait_for_all(); code != success) return noted(code);
   return pinned_memory().remove(number(memory)) ? success : noted(invalid_value);
 }
 
@@ -134,6 +146,11 @@ int hipMemPoolDestroy(void* /*pool*/) {
 }
 int hipMemPoolSetAccess(void* /*pool*/, const void* /*accesses*/, std::size_t /*count*/) {
   return success;
+}
+
+int hipDeviceReset() {
+  choose_device();
+  return noted(on_device(true, [&](auto& gpu) { return gpu.reset(); }));
 }
 
 // The handle is the address: only one process has the memory.

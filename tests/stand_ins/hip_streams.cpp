@@ -8,7 +8,8 @@ using namespace headroom::stand_ins;
 
 namespace {
 
-constexpr unsigned non_blocking = 1;  // hipStreamNonBlocking
+constexpr unsigned non_blocking = 1;       // hipStreamNonBlocking
+constexpr int graph_update_failure = 910;  // hipErrorGraphExecUpdateFailure
 
 }  // namespace
 
@@ -35,8 +36,8 @@ int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int /*kind*/, 
 int hipMemcpy(void* to, const void* from, std::size_t bytes, int /*kind*/) {
   return on_device(true, [&](auto& gpu) { return gpu.copy_now(number(to), number(from), bytes); });
 }
-int hipMemcpyPeerAsync(void* to, int /*device*/, const void* from, int /*source*/, std::size_t bytes,
-                       void* stream) {
+int hipMemcpyPeerAsync(void* to, int /*device*/, const void* from, int /*source*/,
+                       std::size_t bytes, void* stream) {
   return hipMemcpyAsync(to, from, bytes, 0, stream);
 }
 int hipMemcpy2DAsync(char* to, std::size_t to_pitch, const char* from, std::size_t from_pitch,
@@ -61,8 +62,8 @@ int hipMemsetAsync(void* to, int value, std::size_t bytes, void* stream) {
 
 int hipStreamGetDevice(void* stream, int* device) {
   choose_device();
-  *device = static_cast<int>(
-      device_of(number(stream), static_cast<unsigned>(thread_state().device)));
+  *device =
+      static_cast<int>(device_of(number(stream), static_cast<unsigned>(thread_state().device)));
   return success;
 }
 int hipStreamWaitEvent(void* stream, void* event, unsigned /*flags*/) {
@@ -82,8 +83,7 @@ int hipEventCreate(void** out) {
   return on_device(false, out, [&](auto& gpu) { return gpu.create_event(); });
 }
 int hipEventSynchronize(void* event) {
-  return noted(
-      on_device_of(event, [&](auto& gpu) { return gpu.wait_for_event(number(event)); }));
+  return noted(on_device_of(event, [&](auto& gpu) { return gpu.wait_for_event(number(event)); }));
 }
 
 int hipStreamBeginCapture(void* stream, int /*mode*/) {
@@ -102,6 +102,27 @@ int hipStreamEndCapture(void* stream, void** graph) {
     if (made) *graph = reinterpret_cast<void*>(*made);  // NOLINT: a number's
     return made;
   }));
+}
+int hipGraphInstantiate(void** out, void* graph, void** /*node*/, char* /*log*/,
+                        std::size_t /*log_bytes*/) {
+  return noted(on_device_of(graph, [&](auto& gpu) {
+    auto copied = gpu.copy_graph(number(graph));
+    if (copied) *out = reinterpret_cast<void*>(*copied);  // NOLINT: a number's
+    return copied;
+  }));
+}
+int hipGraphLaunch(void* executable, void* stream) {
+  return noted(on_device_of(
+      executable, [&](auto& gpu) { return gpu.launch_graph(number(executable), number(stream)); }));
+}
+int hipGraphDestroy(void* graph) {
+  return noted(on_device_of(graph, [&](auto& gpu) { return gpu.destroy_graph(number(graph)); }));
+}
+int hipGraphExecDestroy(void* executable) {
+  return hipGraphDestroy(executable);
+}
+int hipGraphExecUpdate(void* /*executable*/, void* /*graph*/, void** /*node*/, int* /*result*/) {
+  return noted(graph_update_failure);  // So the program makes a new one.
 }
 
 int hipGetProcAddress(const char* name, void** out, int /*version*/, std::uint64_t /*flags*/,

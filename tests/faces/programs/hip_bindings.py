@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """AMD's own binding of HIP for Python, which opens the runtime and asks for functions by name; libheadroom_hip.so is
 preloaded. Every hipMalloc is headroom's, with its free, and a refused one is the binding's own out of memory."""
-import ctypes
-
 from rocm.bindings import hip
 
-
-class Counts(ctypes.Structure):  # HeadroomHipCounts
-    _fields_ = [("size", ctypes.c_size_t)] + [(name, ctypes.c_uint64) for name in (
-        "allocations", "frees", "out_of_memory", "refused_frees", "passed_on")]
+import hip_counts
 
 
 def checked(answer):
@@ -22,8 +17,6 @@ assert refused == hip.hipError_t.hipErrorOutOfMemory, refused
 assert hip.hipGetLastError()[0] == refused
 for block in blocks:
     checked(hip.hipFree(block))
-counts = Counts(ctypes.sizeof(Counts))
-assert ctypes.CDLL(None).headroom_hip_get_counts(ctypes.byref(counts)) == 0
-found = {name: getattr(counts, name) for name, _ in Counts._fields_[1:]}
+found = hip_counts.of_headroom()
 assert found == {"allocations": 8, "frees": 8, "out_of_memory": 1, "refused_frees": 0, "passed_on": 0}, found
 print(found)
