@@ -1,101 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A HIP program that knows nothing of headroom, on the stand-in for HIP; CMake preloads
 // libheadroom_hip.so. It is compiled twice: linked to the runtime, and opening it itself.
-#include <dlfcn.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "faces/hip_test.h"
+
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <string>
-#include <vector>
-
-#include "faces/hip/headroom_hip.h"
-
-#ifdef HIP_LINKED
-extern "C" {
-int hipGetDevice(int* device);
-int hipSetDevice(int device);
-int hipDeviceSynchronize();
-int hipStreamCreateWithFlags(void** out, unsigned flags);
-int hipMemcpy(void* to, const void* from, std::size_t bytes, int kind);
-int hipMemsetAsync(void* to, int value, std::size_t bytes, void* stream);
-std::uint64_t fake_gpu_count(int device, const char* what);
-}
-#define HIP(name) (&(name))
-#else
-namespace {
-void* find_in_library(const char* name) {
-  static void* const library = ::dlopen("libamdhip64.so.7", RTLD_NOW | RTLD_LOCAL);
-  return ::dlsym(library, name);
-}
-}  // namespace
-#define HIP(name) (reinterpret_cast<decltype(hip_types::name)>(find_in_library(#name)))
-namespace hip_types {
-extern int (*hipGetDevice)(int*);
-extern int (*hipSetDevice)(int);
-extern int (*hipDeviceSynchronize)();
-extern int (*hipStreamCreateWithFlags)(void**, unsigned);
-extern int (*hipMemcpy)(void*, const void*, std::size_t, int);
-extern int (*hipMemsetAsync)(void*, int, std::size_t, void*);
-extern std::uint64_t (*fake_gpu_count)(int, const char*);
-extern decltype(&::hipMalloc) hipMalloc;
-extern decltype(&::hipFree) hipFree;
-extern decltype(&::hipFreeAsync) hipFreeAsync;
-extern decltype(&::hipMemGetInfo) hipMemGetInfo;
-extern decltype(&::hipGetLastError) hipGetLastError;
-extern decltype(&::hipPeekAtLastError) hipPeekAtLastError;
-extern decltype(&::hipGetProcAddress) hipGetProcAddress;
-}  // namespace hip_types
-#endif
+#include <atomic>
+#include <thread>
 
 namespace {
 
 using ::testing::Each;
 using ::testing::HasSubstr;
-
-constexpr std::size_t mib = std::size_t{1} << 20U;
-constexpr std::size_t small = 4096;
-constexpr unsigned non_blocking = 1;
-constexpr int invalid_value = 1;
-constexpr int out_of_memory = 2;
-
-HeadroomHipCounts counts() {
-  HeadroomHipCounts now{};
-  now.size = sizeof now;
-  const auto ask = reinterpret_cast<int (*)(HeadroomHipCounts*)>(
-      ::dlsym(RTLD_DEFAULT, "headroom_hip_get_counts"));
-  EXPECT_NE(ask, nullptr) << "libheadroom_hip.so is not preloaded";
-  EXPECT_EQ(ask == nullptr ? 1 : ask(&now), 0);
-  return now;
-}
-
-void* take(std::size_t bytes = small) {
-  void* block = nullptr;
-  EXPECT_EQ(HIP(hipMalloc)(&block, bytes), 0);
-  return block;
-}
-
-void write(void* block, unsigned char value) {
-  const std::vector<unsigned char> bytes(small, value);
-  ASSERT_EQ(HIP(hipMemcpy)(block, bytes.data(), small, 1), 0);
-}
-
-std::vector<unsigned char> read(const void* block) {
-  std::vector<unsigned char> bytes(small);
-  EXPECT_EQ(HIP(hipMemcpy)(bytes.data(), block, small, 2), 0);
-  return bytes;
-}
-
-class Hip : public ::testing::Test {
- protected:
-  Hip() {
-    EXPECT_EQ(HIP(hipSetDevice)(0), 0);
-    EXPECT_EQ(HIP(hipStreamCreateWithFlags)(&stream_, non_blocking), 0);
-    EXPECT_EQ(HIP(hipGetLastError)(), 0);
-  }
-  void* stream_ = nullptr;
-};
 
 TEST_F(Hip, every_block_is_headrooms_and_has_its_free) {
   const auto before = counts();
@@ -219,6 +136,68 @@ TEST_F(Hip, a_forked_child_cannot_free_its_parents_blocks) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(HIP(hipFree)(block), 0);
+}
+
+// The child inherits the locks of threads that it does not have.
+TEST_F(Hip, a_fork_while_other_threads_allocate_leaves_a_child_that_does_not_hang) {
+  std::atomic<bool> is_over = false;
+  std::thread other([&] {
+    while (!is_over) EXPECT_EQ(HIP(hipFree)(take()), 0);
+  });
+  void* const block = take();
+  for (int i = 0; i < 50; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      ::_exit(HIP(hipFree)(block) == 0 ? 1 : 0);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0);
+  }
+  is_over = true;
+  other.join();
+  EXPECT_EQ(HIP(hipFree)(block), 0);
+}
+
+TEST_F(Hip, no_bytes_and_foreign_memory_are_the_runtimes_and_too_many_bytes_do_not_fit) {
+  const auto before = counts();
+  void* block = &block;
+  EXPECT_EQ(HIP(hipMalloc)(&block, 0), 0);
+  EXPECT_EQ(block, nullptr);
+  EXPECT_EQ(HIP(hipMalloc)(&block, ~std::size_t{0}), out_of_memory);
+  EXPECT_EQ(HIP(hipMalloc)(&block, std::size_t{1} << 63U), out_of_memory);
+  EXPECT_EQ(HIP(hipMallocManaged)(&block, small, 1), 0);
+  EXPECT_EQ(HIP(hipFree)(block), 0);
+  EXPECT_EQ(HIP(hipExtMallocWithFlags)(&block, small, 1), 0) << "fine-grained";
+  EXPECT_EQ(HIP(hipFree)(block), 0);
+  EXPECT_EQ(counts().allocations, before.allocations);
+  EXPECT_EQ(HIP(hipExtMallocWithFlags)(&block, small, 0), 0);
+  EXPECT_EQ(counts().allocations, before.allocations + 1);
+  EXPECT_EQ(HIP(hipFree)(block), 0);
+  int local = 0;
+  EXPECT_NE(HIP(hipFree)(&local), 0);
+  EXPECT_NE(HIP(hipGetLastError)(), 0);
+}
+
+TEST_F(Hip, a_block_is_not_shared_with_other_processes) {
+  char handle[64];
+  void* const block = take();
+  EXPECT_EQ(HIP(hipIpcGetMemHandle)(handle, block), not_supported);
+  EXPECT_EQ(HIP(hipGetLastError)(), not_supported);
+  EXPECT_EQ(HIP(hipFree)(block), 0);
+}
+
+TEST_F(Hip, after_a_reset_of_the_device_there_is_a_new_allocator) {
+  ASSERT_EQ(HIP(hipSetDevice)(1), 0);
+  take();
+  ASSERT_EQ(HIP(hipDeviceReset)(), 0);
+  EXPECT_EQ(HIP(fake_gpu_count)(1, "plain_bytes"), 0U);
+  void* const block = take();
+  write(block, 3);
+  EXPECT_THAT(read(block), Each(3));
+  EXPECT_EQ(HIP(hipFree)(block), 0);
+  EXPECT_EQ(HIP(hipSetDevice)(0), 0);
 }
 
 // Here the settings make no sense.

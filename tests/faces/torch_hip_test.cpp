@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "faces/hip/headroom_hip.h"
 #include "faces/torch/headroom_torch.h"
 
 namespace headroom::torch_face {
@@ -55,6 +56,14 @@ TEST(SlotsOnHip, are_found_by_the_runtime_that_is_loaded_and_speak_of_hip) {
   } catch (const std::runtime_error& error) {
     EXPECT_THAT(error.what(),
                 StartsWith("HIP out of memory. Tried to allocate 1024.00 GiB on GPU 1"));
+  }
+  // Beside libheadroom_hip.so, what the allocator asks of the runtime goes there directly.
+  HeadroomHipCounts counts{};
+  counts.size = sizeof counts;
+  using GetCounts = decltype(headroom_hip_get_counts);
+  if (auto* get = reinterpret_cast<GetCounts*>(::dlsym(RTLD_DEFAULT, "headroom_hip_get_counts"))) {
+    EXPECT_EQ(get(&counts), 0);
+    EXPECT_EQ(counts.passed_on + counts.allocations, 0U);
   }
 }
 

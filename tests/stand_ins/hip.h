@@ -7,9 +7,9 @@
 
 namespace headroom::stand_ins {
 
-// Keeps the error for hipGetLastError().
+// Keeps the error for hipGetLastError(). That an event is not done yet is none.
 inline int noted(int code) {
-  if (code != success) thread_state().last_error = code;
+  if (code != success && code != not_ready) thread_state().last_error = code;
   return code;
 }
 

@@ -40,6 +40,16 @@ int wait_for_all() {
   return success;
 }
 
+// Called by no public name: somebody may have put another function in its place.
+int allocate(void** out, std::size_t bytes) {
+  choose_device();
+  if (bytes == 0) {
+    *out = nullptr;
+    return success;
+  }
+  return noted(on_device(true, out, [&](auto& gpu) { return gpu.allocate(bytes); }));
+}
+
 void* handle(std::uintptr_t value) {
   return reinterpret_cast<void*>(value);  // NOLINT: a number's
 }
@@ -49,18 +59,13 @@ void* handle(std::uintptr_t value) {
 extern "C" {
 
 int hipMalloc(void** out, std::size_t bytes) {
-  choose_device();
-  if (bytes == 0) {
-    *out = nullptr;
-    return success;
-  }
-  return noted(on_device(true, out, [&](auto& gpu) { return gpu.allocate(bytes); }));
+  return allocate(out, bytes);
 }
 int hipExtMallocWithFlags(void** out, std::size_t bytes, unsigned /*flags*/) {
-  return hipMalloc(out, bytes);
+  return allocate(out, bytes);
 }
 int hipMallocManaged(void** out, std::size_t bytes, unsigned /*flags*/) {
-  return hipMalloc(out, bytes);
+  return allocate(out, bytes);
 }
 int hipFree(void* address) {
   if (address == nullptr) return success;
@@ -110,10 +115,10 @@ int hipHostUnregister(void* memory) {
 // Without memory of their own: what is freed on a stream goes when its work is done, which is
 // waited for.
 int hipMallocAsync(void** out, std::size_t bytes, void* /*stream*/) {
-  return hipMalloc(out, bytes);
+  return allocate(out, bytes);
 }
 int hipMallocFromPoolAsync(void** out, std::size_t bytes, void* /*pool*/, void* /*stream*/) {
-  return hipMalloc(out, bytes);
+  return allocate(out, bytes);
 }
 int hipFreeAsync(void* address, void* stream) {
   return noted(on_device_of(stream, [&](auto& gpu) -> headroom::Status {

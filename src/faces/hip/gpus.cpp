@@ -60,4 +60,41 @@ headroom_allocator* Gpus::ready(int device) {
   return nullptr;
 }
 
+void* Gpus::idle_stream(int device) const {
+  if (!is_number(device)) return nullptr;
+  return gpus_.at(static_cast<std::size_t>(device)).idle_stream.load(std::memory_order_acquire);
+}
+
+void* Gpus::ready_idle_stream(int device, void* (*make)()) {
+  if (void* const made = idle_stream(device); made != nullptr || !is_number(device)) return made;
+  const MutexLock lock(mutex_);
+  auto& stream = gpus_.at(static_cast<std::size_t>(device)).idle_stream;
+  if (stream.load(std::memory_order_acquire) == nullptr)
+    stream.store(make(), std::memory_order_release);
+  return stream.load(std::memory_order_acquire);
+}
+
+bool Gpus::use_pool(int device) {
+  int expected = unused_pool;
+  auto& pool = gpus_.at(static_cast<std::size_t>(device)).pool;
+  return pool.compare_exchange_strong(expected, used_pool) || expected == used_pool;
+}
+
+bool Gpus::share_pool(int device) {
+  if (!is_number(device)) return true;
+  int expected = unused_pool;
+  auto& pool = gpus_.at(static_cast<std::size_t>(device)).pool;
+  return pool.compare_exchange_strong(expected, shared_pool) || expected == shared_pool;
+}
+
+void Gpus::reset(int device) {
+  if (!is_number(device)) return;
+  Gpu& gpu = gpus_.at(static_cast<std::size_t>(device));
+  const MutexLock lock(mutex_);
+  headroom_allocator_destroy(gpu.allocator.exchange(nullptr));
+  gpu.idle_stream = nullptr;
+  gpu.pool = unused_pool;
+  gpu.is_tried = false;
+}
+
 }  // namespace headroom::hip_face

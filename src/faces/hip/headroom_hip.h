@@ -17,14 +17,41 @@ extern "C" {
 // if there is no room; `*out` is null then.
 HEADROOM_HIP_API int hipMalloc(void** out, std::size_t bytes);
 
+// The same if `flags` is 0; the runtime's memory for all others.
+HEADROOM_HIP_API int hipExtMallocWithFlags(void** out, std::size_t bytes, unsigned flags);
+
+// Memory that the stream may use at once, from headroom's allocator if the device's own pool would
+// serve. From the runtime: 0 bytes, hipStreamPerThread, a stream that is being captured or of
+// another device than the current one, pools that the program made, and the device's own pool if
+// other devices may access it.
+HEADROOM_HIP_API int hipMallocAsync(void** out, std::size_t bytes, void* stream);
+HEADROOM_HIP_API int hipMallocFromPoolAsync(void** out, std::size_t bytes, void* pool,
+                                            void* stream);
+
 // Waits for the block's device, as the runtime does, and only then gives the memory away. If that
 // fails, the block lives on. Fails with hipErrorInvalidValue for what lies in the allocator's
 // memory and is no live block; what else there is, is the runtime's.
 HEADROOM_HIP_API int hipFree(void* block);
 
-// The same for a block of hipMalloc(), which the runtime takes too. Blocks of hipMallocAsync() are
-// the runtime's.
+// For a block of hipMallocAsync(): the stream may reuse the memory at once, others when what the
+// stream has queued is done. Fails with hipErrorStreamCaptureUnsupported while the stream is being
+// captured; the block lives on. For a block of hipMalloc(): as hipFree().
 HEADROOM_HIP_API int hipFreeAsync(void* block, void* stream);
+
+// Waits for the stream first if blocks were allocated in its order: its handle may soon be
+// another's. If that fails, the stream lives on.
+HEADROOM_HIP_API int hipStreamDestroy(void* stream);
+
+// Fails with hipErrorNotSupported if the pool is a device's own and has served from headroom's
+// memory, which other devices cannot be given in pieces.
+HEADROOM_HIP_API int hipMemPoolSetAccess(void* pool, const void* accesses, std::size_t count);
+
+// Fails with hipErrorNotSupported for headroom's memory: the runtime would share the large piece
+// that the block lies in, and other blocks with it.
+HEADROOM_HIP_API int hipIpcGetMemHandle(void* handle, void* address);
+
+// Destroys the current device's allocator first; the next block opens a new one.
+HEADROOM_HIP_API int hipDeviceReset();
 
 // The runtime's answer; what the allocator holds and does not use counts as free, and nothing
 // beyond its capacity does.

@@ -13,22 +13,32 @@
 
 namespace headroom::hip_face {
 
+struct LiveBlock {
+  int device = -1;
+  void* stream = nullptr;          // For which it was allocated.
+  bool is_stream_ordered = false;  // From hipMallocAsync() and its kind.
+};
+
 // Any thread may call any function.
 class LiveBlocks {
  public:
-  void add(std::uint64_t block, int device) {
+  void add(std::uint64_t block, const LiveBlock& what) {
     const MutexLock lock(mutex_);
-    blocks_[block] = device;
+    blocks_[block] = what;
   }
-  // The device of a live block, which is none any more. Of two threads that free one block, one
-  // gets it.
-  std::optional<int> take(std::uint64_t block) {
+  // Takes a live block out of the list. Of two threads that free one block, one gets it.
+  std::optional<LiveBlock> take(std::uint64_t block) {
     const MutexLock lock(mutex_);
     const auto found = blocks_.find(block);
     if (found == blocks_.end()) return std::nullopt;
-    const int device = found->second;
+    const LiveBlock what = found->second;
     blocks_.erase(found);
-    return device;
+    return what;
+  }
+  // The device's blocks are gone with its memory.
+  void forget(int device) {
+    const MutexLock lock(mutex_);
+    std::erase_if(blocks_, [&](const auto& block) { return block.second.device == device; });
   }
 
   // What the allocator took from the runtime, and gave back.
@@ -48,9 +58,13 @@ class LiveBlocks {
     return address - above->first < above->second;
   }
 
+  // Around fork(), so that the child does not inherit the lock of a thread that it does not have.
+  void lock() HEADROOM_ACQUIRES(mutex_) { mutex_.lock(); }
+  void unlock() HEADROOM_RELEASES(mutex_) { mutex_.unlock(); }
+
  private:
   mutable Mutex mutex_;
-  std::unordered_map<std::uint64_t, int> blocks_ HEADROOM_GUARDED_BY(mutex_);  // → device.
+  std::unordered_map<std::uint64_t, LiveBlock> blocks_ HEADROOM_GUARDED_BY(mutex_);
   std::map<std::uint64_t, std::uint64_t> pieces_ HEADROOM_GUARDED_BY(mutex_);  // → bytes.
 };
 

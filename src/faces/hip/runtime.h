@@ -12,6 +12,8 @@ inline constexpr int success = 0;
 inline constexpr int invalid_value = 1;
 inline constexpr int out_of_memory = 2;
 inline constexpr int not_initialized = 3;
+inline constexpr int not_supported = 801;
+inline constexpr int capture_unsupported = 900;
 
 // The loader's own dlsym().
 void* real_dlsym(void* handle, const char* name);
