@@ -58,8 +58,8 @@ TEST_F(HipStreamOrder, another_stream_and_hip_malloc_do_not_get_what_is_in_use) 
   for (void* block : blocks) EXPECT_EQ(HIP(hipFree)(block), 0);
 }
 
-// The test above would see it if a block were given away too early. It runs in a process of its own,
-// where the allocator has no other memory to choose from.
+// The test above would see it if a block were given away too early. It runs in a process of its
+// own, where the allocator has no other memory to choose from.
 class HipMistake : public HipStreamOrder {};
 TEST_F(HipMistake, a_programs_own_mistake_shows_in_the_bytes) {
   void* const first = take_on(stream_);
