@@ -201,6 +201,20 @@ TEST_F(Hip, after_a_reset_of_the_device_there_is_a_new_allocator) {
 }
 
 // Here the settings make no sense.
+// With HEADROOM_ALLOCATOR_GUARD=16MiB, on a GPU of 64 MiB.
+TEST(HipGuarded, what_has_to_stay_is_neither_told_of_nor_given) {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  void* const first = take(4 * mib);
+  ASSERT_EQ(HIP(hipMemGetInfo)(&free, &total), 0);
+  EXPECT_EQ(free, 44 * mib);
+  void* const rest = take(44 * mib);
+  void* more = nullptr;
+  EXPECT_NE(HIP(hipMalloc)(&more, 2 * mib), 0);
+  EXPECT_EQ(HIP(hipFree)(rest), 0);
+  EXPECT_EQ(HIP(hipFree)(first), 0);
+}
+
 TEST(HipUnserved, the_runtime_serves_and_one_line_says_so) {
   EXPECT_EQ(HIP(hipSetDevice)(0), 0);
   ::testing::internal::CaptureStderr();

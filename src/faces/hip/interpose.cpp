@@ -169,10 +169,13 @@ int hipMemGetInfo(std::size_t* free, std::size_t* total) {
     return code;
   headroom_usage usage = HEADROOM_USAGE_INIT;
   headroom_allocator* const allocator = all.gpus.get(device);
-  if (allocator == nullptr || headroom_get_usage(allocator, &usage) != HEADROOM_OK) return code;
-  const auto left = [](std::uint64_t of, std::uint64_t used) { return of - std::min(of, used); };
-  *free = std::min<std::uint64_t>(*free + left(usage.reserved_bytes, usage.live_bytes),
-                                  left(usage.capacity_bytes, usage.live_bytes));
+  std::uint64_t room = 0;
+  if (allocator == nullptr || headroom_get_usage(allocator, &usage) != HEADROOM_OK ||
+      headroom_get_room(allocator, &room) != HEADROOM_OK)
+    return code;
+  const std::uint64_t idle =
+      usage.reserved_bytes - std::min(usage.reserved_bytes, usage.live_bytes);
+  *free = std::min<std::uint64_t>(*free + idle, room);
   return code;
 }
 
