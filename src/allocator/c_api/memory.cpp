@@ -86,7 +86,6 @@ using namespace headroom::allocator::c_api;  // NOLINT(google-build-using-namesp
 using headroom::Done;
 using headroom::Errc;
 using headroom::Error;
-using headroom::Result;
 using headroom::Status;
 
 headroom_result headroom_find_block(headroom_allocator* handle, const void* pointer,
