@@ -14,6 +14,9 @@ namespace headroom::allocator {
 namespace {
 
 constexpr std::uint64_t grid_per_peak = 1000;
+// Up to 1/near_part above the live peak, a search tries capacities 1/step_part of it apart.
+constexpr std::uint64_t near_part = 4;
+constexpr std::uint64_t step_part = 100;
 
 // The capacity at step k of the grid. A peak below 2^46 times a k below 2^17 does not overflow.
 std::uint64_t grid_capacity(std::uint64_t live_peak, std::uint64_t step) {
@@ -75,10 +78,14 @@ std::optional<std::uint64_t> find_min_capacity(const Trace& trace, const PolicyM
     const auto policy = make(finishes);
     const ReplayResult run = replay(trace, *policy);
     if (!run.completed) return smallest;
-    // Every capacity from here down to the reserved peak finishes as well; the smallest of them is
-    // the grid point at or just above that peak.
+    // A policy that goes only by what the device refuses finishes with every capacity from here
+    // down to the reserved peak. One that goes by how much is left may not: so what is near the
+    // live peak is tried in steps of a percent.
     const std::uint64_t reserved = std::max(run.usage.reserved_peak_bytes, live_peak);
-    const auto below = step_below(live_peak, reserved);
+    const std::uint64_t near =
+        std::min(live_peak + live_peak / near_part, finishes - live_peak / step_part);
+    const std::uint64_t from = std::max(reserved, near);
+    const auto below = step_below(live_peak, from);
     smallest = grid_capacity(live_peak, below ? *below + 1 : 0);
     if (!below) return smallest;
     finishes = grid_capacity(live_peak, *below);

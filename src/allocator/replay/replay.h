@@ -36,9 +36,9 @@ using PolicyMaker = std::function<std::unique_ptr<Policy>(std::uint64_t capacity
 // (a policy may fail with more memory than it needs elsewhere). Nothing if the trace does not
 // finish at any capacity.
 //
-// Requires: the capacity affects the policy only through what the device refuses. Then a run that
-// finishes with R bytes reserved at its peak would be the same with every capacity down to R, so
-// the search can continue just below R.
+// A run that finishes with R bytes reserved at its peak is taken to finish with every capacity down
+// to R, or down to a percent of the live peak less, whichever is more. That is exact for policies
+// that the capacity affects only through what the device refuses.
 std::optional<std::uint64_t> find_min_capacity(const Trace& trace, const PolicyMaker& make);
 
 }  // namespace headroom::allocator
