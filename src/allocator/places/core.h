@@ -51,6 +51,11 @@ class Core {
   // a plain allocation are not.
   virtual bool breaks_up_well() const = 0;
 
+  // Whether memory is so plenty that a plan would only hold more of it.
+  virtual bool is_at_ease() const { return false; }
+  // Is called where an iteration ends. The core may give memory back then.
+  virtual void note_iteration() {}
+
   // Plans leave out blocks below this size, because they cost the core nothing.
   virtual std::uint64_t least_planned_bytes() const { return 0; }
 

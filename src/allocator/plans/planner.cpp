@@ -115,12 +115,13 @@ bool Planner::is_likely_to_come_again() const {
 
 void Planner::at_border() {
   ++counts_.iterations;
+  core_->note_iteration();
   // Growths up to the first border do not count: with a plan the memory would have been taken as
   // well.
   const MissCounts& all = core_->counts();
   const bool missed = counts_.iterations == 1 ? all.repairs + all.flushes > 0 : misses() > misses_;
   misses_ = misses();
-  is_wanted_ = is_wanted_ || missed;
+  is_wanted_ = (is_wanted_ || missed) && !core_->is_at_ease();
   if (finder_.is_wider()) leave_narrower();
   is_border_ = true;
   if (same_shape(smallest_, finder_.last())) {

@@ -54,6 +54,24 @@ TEST(Planner, after_a_miss_the_next_iteration_has_a_plan_and_the_core_is_not_ask
   EXPECT_EQ(player.planner().held_bytes(), 33 * mib) << "no more than the step's peak";
 }
 
+TEST(Planner, a_core_at_ease_gets_no_plan_until_it_misses_later) {
+  ScriptedCore core(true);
+  core.at_ease = true;
+  Player player(core, {});
+  player.load();
+  for (int i = 0; i < 5; ++i) player.step(mib, [&] { core.miss(); });
+  EXPECT_GE(player.counts().iterations, 3U);
+  EXPECT_EQ(core.iterations, player.counts().iterations);
+  EXPECT_EQ(player.counts().plans, 0U);
+  player.step();
+  core.at_ease = false;
+  for (int i = 0; i < 3; ++i) player.step();
+  EXPECT_EQ(player.counts().plans, 0U) << "what it missed while at ease is forgotten";
+  player.step(mib, [&] { core.miss(); });
+  player.step();
+  EXPECT_EQ(player.counts().plans, 1U);
+}
+
 TEST(Planner, where_lengths_vary_the_longest_so_far_is_planned_and_serves_the_shorter) {
   ScriptedCore core(true);
   Player player(core, {});

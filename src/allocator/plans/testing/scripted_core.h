@@ -57,6 +57,8 @@ class ScriptedCore final : public Core {
     return made;
   }
   bool breaks_up_well() const override { return breaks_up_well_; }
+  bool is_at_ease() const override { return at_ease; }
+  void note_iteration() override { ++iterations; }
   std::uint64_t give_up(std::uint64_t /*bytes*/) override { return 0; }
   const std::vector<const Tiling*>& tilings() const override { return tilings_; }
   void listen(const Tiling::RangeListener& /*listener*/) override {}
@@ -67,6 +69,8 @@ class ScriptedCore final : public Core {
   std::vector<std::uint64_t> finds;  // The sizes that were asked for.
   std::set<std::uint64_t> used;
   bool refuses = false;
+  bool at_ease = false;
+  std::uint64_t iterations = 0;  // As the planner told.
 
  private:
   bool breaks_up_well_;
