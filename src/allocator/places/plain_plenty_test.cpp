@@ -139,6 +139,15 @@ TEST(PlainPlenty, a_refusal_ends_it_for_good) {
   EXPECT_EQ(plenty.held(), 50 * mib);
 }
 
+TEST(PlainPlenty, a_smaller_capacity_ends_it) {
+  Plenty plenty(1U << 20U);
+  plenty.allocate(60 * mib);
+  plenty.pool_.set_capacity(200 * mib);
+  EXPECT_EQ(plenty.address(plenty.allocate(4 * mib)) % mib, 0U);
+  EXPECT_FALSE(plenty.core_.is_at_ease());
+  EXPECT_EQ(plenty.held(), 64 * mib);
+}
+
 TEST(PlainPlenty, a_graphs_memory_is_not_rounded_up_where_memory_is_short) {
   Plenty plenty(64);
   EXPECT_NE(plenty.core_.find_new(8 * mib, 0), no_segment);
