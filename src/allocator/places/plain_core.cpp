@@ -53,16 +53,21 @@ PlainCore::Kind PlainCore::kind_of(std::uint64_t bytes) const {
   return bytes >= own_bytes || waste <= bytes / own_waste ? own : medium;
 }
 
+SegmentId PlainCore::carve(PlainHeap& heap, SegmentId free, std::uint64_t bytes) {
+  used_[segments_[free].heap] += bytes;
+  return heap.carve(free, bytes);
+}
+
 SegmentId PlainCore::take_ready(Kind kind, std::uint64_t bytes, StreamId stream) {
   PlainHeap& heap = heaps_[kind];
   const SegmentId free = heap.best_fit(bytes, stream);
   if (free != no_segment && fits(kind, segments_[free].bytes, bytes))
-    return heap.carve(free, bytes);
+    return carve(heap, free, bytes);
   if (kind != medium && kind != own) return no_segment;
   // What was packed while memory was plenty serves everybody: as long as one block lives in such an
   // allocation, the rest of it is of no other use.
   const SegmentId left = heaps_[shared].best_fit(bytes, stream);
-  return left != no_segment ? heaps_[shared].carve(left, bytes) : no_segment;
+  return left != no_segment ? carve(heaps_[shared], left, bytes) : no_segment;
 }
 
 bool PlainCore::fits(Kind kind, std::uint64_t free_bytes, std::uint64_t bytes) {
@@ -83,15 +88,15 @@ SegmentId PlainCore::take_new(Kind kind, std::uint64_t bytes, StreamId stream) {
   if (made == no_segment && wanted > least) made = heaps_[kind].add(least, stream);
   if (made == no_segment) return no_segment;
   ++counts_.growths;
-  return heaps_[kind].carve(made, bytes);
+  return carve(heaps_[kind], made, bytes);
 }
 
 // Gives idle allocations back when there are too many: otherwise a job with varying sequence
 // lengths would hold several times what it uses, in allocations that fit no request any more.
 // Returns a place if the wait for the streams brought one, and then gives nothing back.
 SegmentId PlainCore::limit_idle(std::uint64_t bytes, StreamId stream) {
-  const std::uint64_t idle = heaps_[own].bytes_in(SegmentState::free);
-  const std::uint64_t used = heaps_[own].bytes_in(SegmentState::used);
+  const std::uint64_t used = used_[own];
+  const std::uint64_t idle = heaps_[own].address_bytes() - used;
   own_peak_ = std::max(own_peak_, used + bytes);
   const std::uint64_t most = own_peak_ + own_peak_ / idle_part;
   if (used + idle + bytes <= most) return no_segment;
@@ -121,11 +126,9 @@ void PlainCore::end_ease() {
   borders_ = 0;
 }
 
-// Small blocks are left out: they have no part in the choice, and there are too many to count.
 void PlainCore::note_peak(std::uint64_t bytes) {
-  std::uint64_t used = bytes;
-  for (const Kind kind : {medium, own, shared}) used += heaps_[kind].bytes_in(SegmentState::used);
-  used_peak_ = std::max(used_peak_, used);
+  for (const std::uint64_t used : used_) bytes += used;
+  used_peak_ = std::max(used_peak_, bytes);
 }
 
 // Once a job has repeated itself, it is known how much it needs. What it keeps for good lies in
@@ -191,7 +194,7 @@ SegmentId PlainCore::find_new(std::uint64_t bytes, StreamId stream) {
 SegmentId PlainCore::take_anywhere(std::uint64_t bytes, StreamId stream) {
   for (PlainHeap& heap : heaps_) {
     const SegmentId free = heap.best_fit(bytes, stream);
-    if (free != no_segment) return heap.carve(free, bytes);
+    if (free != no_segment) return carve(heap, free, bytes);
   }
   return no_segment;
 }
@@ -217,6 +220,7 @@ std::uint64_t PlainCore::flush(std::uint64_t bytes) {
 
 void PlainCore::release(SegmentId used) {
   PlainHeap& heap = heaps_[segments_[used].heap];
+  used_[segments_[used].heap] -= segments_[used].bytes;
   heap.release(used);
   limit_private_streams(heap, *pool_);
 }
@@ -227,7 +231,10 @@ void PlainCore::publish(StreamId stream) {
 
 std::vector<SegmentId> PlainCore::carve_up(SegmentId block,
                                            const std::vector<Tiling::Piece>& pieces) {
-  return heaps_[segments_[block].heap].carve_up(block, pieces);
+  const std::uint8_t heap = segments_[block].heap;
+  used_[heap] -= segments_[block].bytes;
+  for (const Tiling::Piece& piece : pieces) used_[heap] += piece.bytes;
+  return heaps_[heap].carve_up(block, pieces);
 }
 
 void PlainCore::wait_for_streams() {
@@ -258,6 +265,9 @@ void PlainCore::listen(const Tiling::RangeListener& listener) {
 std::string PlainCore::broken_invariant() const {
   for (const Tiling* tiling : tilings_) {
     if (std::string broken = tiling->broken_invariant(); !broken.empty()) return broken;
+  }
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    if (heaps_[kind].bytes_in(SegmentState::used) != used_[kind]) return "the used bytes differ";
   }
   return "";
 }

@@ -47,6 +47,7 @@ class PlainCore final : public Core {
   static constexpr std::size_t kinds = 4;
 
   Kind kind_of(std::uint64_t bytes) const;
+  SegmentId carve(PlainHeap& heap, SegmentId free, std::uint64_t bytes);
   SegmentId take_ready(Kind kind, std::uint64_t bytes, StreamId stream);
   SegmentId take_new(Kind kind, std::uint64_t bytes, StreamId stream);
   SegmentId take_anywhere(std::uint64_t bytes, StreamId stream);
@@ -61,12 +62,13 @@ class PlainCore final : public Core {
   DevicePool* pool_;
   std::array<PlainHeap, kinds> heaps_;
   std::vector<const Tiling*> tilings_;
+  std::array<std::uint64_t, kinds> used_{};  // Bytes in use in each heap.
   bool is_at_ease_ = true;       // Blocks above small_bytes are packed in shared allocations.
   bool is_modest_ = false;       // It is at ease because of what its iterations used.
   bool is_deceived_ = false;     // The device refused although the capacity was far away.
   std::uint64_t borders_ = 0;    // Iterations since it was last at ease.
   std::uint64_t own_peak_ = 0;   // The most bytes that heaps_[own] had in use at any miss.
-  std::uint64_t used_peak_ = 0;  // The same for all blocks above small_bytes.
+  std::uint64_t used_peak_ = 0;  // The same for all blocks.
 };
 
 }  // namespace headroom::allocator
