@@ -5,7 +5,7 @@
 // device whole; blocks that would waste too much that way share allocations of 32 MiB. When the
 // device refuses, idle allocations go back until it grants the request (a flush). Packing alone
 // would keep holes that nothing can close: on traces of jobs with activation checkpointing it needs
-// up to 25 % more than is live. docs/decisions/0020-plenty-without-virtual-memory.md says when
+// up to 25 % more than is live. docs/decisions/0018-plenty-without-virtual-memory.md says when
 // memory is plenty.
 #pragma once
 
