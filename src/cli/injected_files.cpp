@@ -29,6 +29,10 @@ Result<run::InjectedFiles> find_injected_files() {
                find(folder, HEADROOM_LIBRARIES_FROM_PROGRAMS "/libheadroom_torch.so"));
   HEADROOM_TRY(files.onnx_library,
                find(folder, HEADROOM_LIBRARIES_FROM_PROGRAMS "/libheadroom_onnx.so"));
+  HEADROOM_TRY(files.hip_library,
+               find(folder, HEADROOM_LIBRARIES_FROM_PROGRAMS "/libheadroom_hip.so"));
+  HEADROOM_TRY(files.preload_library,
+               find(folder, HEADROOM_LIBRARIES_FROM_PROGRAMS "/libheadroom_preload.so"));
   HEADROOM_TRY(files.python_site,
                find(folder, HEADROOM_DATA_FROM_PROGRAMS "/headroom/python/site"));
   return files;

@@ -103,7 +103,9 @@ Result<std::vector<std::string>> make_environment(const CommandQuestion& questio
   if (question.options.allocator) {
     HEADROOM_TRY(const auto files, find_injected_files());
     HEADROOM_TRY(const auto split, parse_split(question.options));
+    environment.said.clear();
     HEADROOM_CHECK(run::inject_allocator(files, split, environment));
+    for (const std::string& one : environment.said) context.printer.note(one);
   }
   return environment.variables;
 }

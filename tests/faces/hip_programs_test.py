@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Real HIP programs from PyPI (tools/faces/hip_programs.txt, installed in build/hip_programs) on the stand-in for HIP,
-with libheadroom_hip.so preloaded.
+by `headroom run --allocator`.
 
-    hip_programs_test.py SOURCE_FOLDER LIBHEADROOM_HIP STAND_INS PROGRAM     exit 77: it is not installed
+    hip_programs_test.py SOURCE_FOLDER FOLDER_OF_PROGRAMS STAND_INS PROGRAM     exit 77: it is not installed
 
 PROGRAM is bindings, llama or cupy.
 """
@@ -17,7 +17,7 @@ import tempfile
 import companions
 from programs import tiny_llama
 
-source, library, stand_ins = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
+source, bin_folder, stand_ins = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
 program = sys.argv[4]
 programs = pathlib.Path(__file__).resolve().parent / "programs"
 python = source / "build" / "hip_programs" / "bin" / "python"
@@ -35,9 +35,10 @@ def find_packages():
 
 
 def run(folder, *words, **variables):
-    environment = {**os.environ, "LD_PRELOAD": str(library), "LD_LIBRARY_PATH": f"{folder}:{stand_ins}",
+    environment = {**os.environ, "LD_LIBRARY_PATH": f"{folder}:{stand_ins}", "XDG_STATE_HOME": folder,
                    "FAKE_GPU_DEFERRED": "1", "FAKE_GPU_COUNT": "1", "PYTHONDONTWRITEBYTECODE": "1", **variables}
-    done = subprocess.run([python, programs / f"hip_{program}.py", *words], timeout=300, env=environment,
+    by = [bin_folder / "headroom", "run", "--quiet", "--allocator", "--guard", "off", "--"]
+    done = subprocess.run([*by, python, programs / f"hip_{program}.py", *words], timeout=300, env=environment,
                           capture_output=True, text=True, errors="replace")
     print(f"{program}: {done.stdout.strip()}")
     if done.returncode:

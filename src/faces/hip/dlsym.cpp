@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "faces/hip/headroom_hip.h"
 #include "faces/hip/interposed_names.h"
 #include "faces/hip/runtime.h"
 
@@ -23,10 +24,7 @@ bool is_of_runtime(void* handle, const char* name) {
 
 extern "C" {
 
-// Null: the loader answers.
-__attribute__((visibility("hidden"), used)) void* headroom_answer_dlsym(void* handle,
-                                                                        const char* name,
-                                                                        const void* caller) {
+void* headroom_hip_answer_dlsym(void* handle, const char* name, const void* caller) {
   using namespace headroom::hip_face;  // NOLINT(google-build-using-namespace)
   if (name == nullptr || name[0] != 'h' || handle == RTLD_NEXT) return nullptr;
   void* const ours = find_interposed(name);
@@ -53,7 +51,7 @@ dlsym:
   push %rsi
   mov 16(%rsp), %rdx
   sub $8, %rsp
-  call headroom_answer_dlsym
+  call headroom_hip_answer_dlsym@PLT
   add $8, %rsp
   test %rax, %rax
   jne 1f

@@ -77,4 +77,9 @@ struct HeadroomHipCounts {
 
 // Returns 0, or 1 if `out` is null or of another size.
 HEADROOM_HIP_API int headroom_hip_get_counts(HeadroomHipCounts* out);
+
+// What dlsym(handle, name) has to answer to the code at `caller`; null if the loader has to answer.
+// For libheadroom_preload.so, whose dlsym() programs reach where this library is not preloaded.
+HEADROOM_HIP_API void* headroom_hip_answer_dlsym(void* handle, const char* name,
+                                                 const void* caller);
 }

@@ -60,21 +60,9 @@ int give_piece(void* piece) {
 }  // namespace
 
 void* find_interposed(std::string_view name) {
-  const std::pair<std::string_view, void*> functions[] = {
-      {"hipMalloc", reinterpret_cast<void*>(&::hipMalloc)},
-      {"hipFree", reinterpret_cast<void*>(&::hipFree)},
-      {"hipExtMallocWithFlags", reinterpret_cast<void*>(&::hipExtMallocWithFlags)},
-      {"hipMallocAsync", reinterpret_cast<void*>(&::hipMallocAsync)},
-      {"hipMallocFromPoolAsync", reinterpret_cast<void*>(&::hipMallocFromPoolAsync)},
-      {"hipStreamDestroy", reinterpret_cast<void*>(&::hipStreamDestroy)},
-      {"hipMemPoolSetAccess", reinterpret_cast<void*>(&::hipMemPoolSetAccess)},
-      {"hipIpcGetMemHandle", reinterpret_cast<void*>(&::hipIpcGetMemHandle)},
-      {"hipDeviceReset", reinterpret_cast<void*>(&::hipDeviceReset)},
-      {"hipFreeAsync", reinterpret_cast<void*>(&::hipFreeAsync)},
-      {"hipMemGetInfo", reinterpret_cast<void*>(&::hipMemGetInfo)},
-      {"hipGetLastError", reinterpret_cast<void*>(&::hipGetLastError)},
-      {"hipPeekAtLastError", reinterpret_cast<void*>(&::hipPeekAtLastError)},
-      {"hipGetProcAddress", reinterpret_cast<void*>(&::hipGetProcAddress)}};
+#define HEADROOM_PAIR(function) {#function, reinterpret_cast<void*>(&::function)},
+  const std::pair<std::string_view, void*> functions[] = {HEADROOM_INTERPOSED(HEADROOM_PAIR)};
+#undef HEADROOM_PAIR
   for (const auto& [known, function] : functions)
     if (known == name) return function;
   return nullptr;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AMD's own binding of HIP for Python, which opens the runtime and asks for functions by name; libheadroom_hip.so is
-preloaded. Every hipMalloc is headroom's, with its free, and a refused one is the binding's own out of memory."""
+"""AMD's own binding of HIP for Python, which opens the runtime and asks for functions by name; `headroom run
+--allocator` starts it. Every hipMalloc is headroom's, with its free, and a refused one is the binding's own out of memory."""
 from rocm.bindings import hip
 
 import hip_counts

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What libheadroom_hip.so and the stand-in for HIP counted in this process."""
 import ctypes
+import os
 
 
 class Counts(ctypes.Structure):  # HeadroomHipCounts
@@ -10,7 +11,8 @@ class Counts(ctypes.Structure):  # HeadroomHipCounts
 
 def of_headroom():
     counts = Counts(ctypes.sizeof(Counts))
-    assert ctypes.CDLL(None).headroom_hip_get_counts(ctypes.byref(counts)) == 0
+    library = ctypes.CDLL("libheadroom_hip.so", mode=os.RTLD_NOW | os.RTLD_NOLOAD)  # It was opened at the first call.
+    assert library.headroom_hip_get_counts(ctypes.byref(counts)) == 0
     return {name: getattr(counts, name) for name, _ in Counts._fields_[1:]}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CuPy for ROCm, which is linked to the runtime and has a pool of its own; libheadroom_hip.so is preloaded. Every
+"""CuPy for ROCm, which is linked to the runtime and has a pool of its own; `headroom run --allocator` starts it. Every
 hipMalloc is headroom's, with its free, bytes come back, and a refused one is CuPy's own error. Its kernels need hiprtc and
 are not run."""
 import cupy

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""llama.cpp of cyllama-rocm, which is linked to the runtime; libheadroom_hip.so is preloaded. Every hipMalloc is
+"""llama.cpp of cyllama-rocm, which is linked to the runtime; `headroom run --allocator` starts it. Every hipMalloc is
 headroom's, with its free, and a refused one is llama.cpp's own out of memory.
 
     hip_llama.py MODEL answers | is_refused
