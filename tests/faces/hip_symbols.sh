@@ -10,7 +10,7 @@ own="dlsym headroom_hip_answer_dlsym headroom_hip_get_counts"
 sorted() { tr ' ' '\n' | grep . | LC_ALL=C sort; }
 names=$(sed -n 's/^  DO(\(hip[A-Za-z]*\)).*/\1/p' "$2")
 [ -n "$names" ] || { echo "expected DO(hip...) in $2, found none" >&2; exit 1; }
-expected=$(echo $own $names | sorted)
+expected=$(printf "%s\n%s" "$own" "$names" | sorted)
 found=$(nm -D --defined-only "$1" | awk '{ print $3 }' | sorted)
 [ "$found" = "$expected" ] || { echo "expected $expected; found $found" >&2; exit 1; }
 [ "$3" = preload ] || exit 0

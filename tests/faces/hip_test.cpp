@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A HIP program that knows nothing of headroom, on the stand-in for HIP; CMake preloads
-// libheadroom_hip.so, or libheadroom_preload.so, which opens it. The program is compiled twice: linked to the runtime, and opening it itself.
+// libheadroom_hip.so, or libheadroom_preload.so, which opens it. The program is compiled twice:
+// linked to the runtime, and opening it itself.
 #include "faces/hip_test.h"
 
 #include <sys/wait.h>

@@ -6,20 +6,20 @@
 
 // Every function that libheadroom_hip.so answers in the runtime's place, and libheadroom_preload.so
 // hands to it. `symbols.map` has the same names, which tests/faces/hip_symbols.sh compares.
-#define HEADROOM_INTERPOSED(DO)                                                                  \
-  DO(hipMalloc)                                                                                  \
-  DO(hipExtMallocWithFlags)                                                                      \
-  DO(hipMallocAsync)                                                                             \
-  DO(hipMallocFromPoolAsync)                                                                     \
-  DO(hipFree)                                                                                    \
-  DO(hipFreeAsync)                                                                               \
-  DO(hipStreamDestroy)                                                                           \
-  DO(hipMemPoolSetAccess)                                                                        \
-  DO(hipIpcGetMemHandle)                                                                         \
-  DO(hipDeviceReset)                                                                             \
-  DO(hipMemGetInfo)                                                                              \
-  DO(hipGetLastError)                                                                            \
-  DO(hipPeekAtLastError)                                                                         \
+#define HEADROOM_INTERPOSED(DO) \
+  DO(hipMalloc)                 \
+  DO(hipExtMallocWithFlags)     \
+  DO(hipMallocAsync)            \
+  DO(hipMallocFromPoolAsync)    \
+  DO(hipFree)                   \
+  DO(hipFreeAsync)              \
+  DO(hipStreamDestroy)          \
+  DO(hipMemPoolSetAccess)       \
+  DO(hipIpcGetMemHandle)        \
+  DO(hipDeviceReset)            \
+  DO(hipMemGetInfo)             \
+  DO(hipGetLastError)           \
+  DO(hipPeekAtLastError)        \
   DO(hipGetProcAddress)
 
 namespace headroom::hip_face {

@@ -30,7 +30,9 @@ void* const the_runtime = &the_runtime_itself;
 void* decided = nullptr;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-void* read_decided() { return __atomic_load_n(&decided, __ATOMIC_ACQUIRE); }
+void* read_decided() {
+  return __atomic_load_n(&decided, __ATOMIC_ACQUIRE);
+}
 
 // One line, which a program's own output does not tear.
 void say(std::string_view why) {
@@ -48,6 +50,7 @@ void say(std::string_view why) {
 
 // The library, or null and why not.
 void* open_library(const Loaded& loaded, const char** why) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): as safe as every other reader of the environment.
   const char* const path = ::getenv(variable);
   if (!loaded.is_known_runtime) {
     *why = "expected a runtime named libamdhip64.so, found another name";
@@ -58,7 +61,7 @@ void* open_library(const Loaded& loaded, const char** why) {
   } else if (void* const library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL); library != nullptr) {
     return library;
   } else {
-    const char* const error = ::dlerror();
+    const char* const error = ::dlerror();  // NOLINT(concurrency-mt-unsafe): of this thread.
     *why = error == nullptr ? "dlopen() failed" : error;
   }
   return nullptr;
@@ -70,7 +73,7 @@ void* decide(const Loaded& loaded) {
   if (void* const before = read_decided(); before != nullptr) return before;
   const char* why = nullptr;
   void* mine = the_runtime;
-  if (!loaded.has_torch)
+  if (!loaded.has_other_face)
     if (void* const library = open_library(loaded, &why); library != nullptr) mine = library;
   void* expected = nullptr;
   if (!__atomic_compare_exchange_n(&decided, &expected, mine, false, __ATOMIC_ACQ_REL,
@@ -80,7 +83,9 @@ void* decide(const Loaded& loaded) {
   return mine;
 }
 
-int answer_not_initialized() { return not_initialized; }
+int answer_not_initialized() {
+  return not_initialized;
+}
 
 }  // namespace
 }  // namespace headroom::preload

@@ -28,7 +28,8 @@ std::string_view file_of(const char* path) {
 int look_at(dl_phdr_info* library, std::size_t /*size*/, void* out) {
   Loaded& found = *static_cast<Loaded*>(out);
   const std::string_view file = file_of(library->dlpi_name);
-  if (file == "libheadroom_torch.so" || file == "libc10_hip.so") found.has_torch = true;
+  for (const char* face : {"libheadroom_torch.so", "libheadroom_onnx.so", "libc10_hip.so"})
+    if (file == face) found.has_other_face = true;
   const std::string_view path = library->dlpi_name == nullptr ? "" : library->dlpi_name;
   if (found.is_known_runtime || !file.starts_with("libamdhip64") || path.size() >= Loaded::longest)
     return 0;

@@ -15,10 +15,11 @@ void* open_loaded(const char* path);
 
 struct Loaded {
   static constexpr int longest = 4096;
-  bool has_torch = false;        // PyTorch for ROCm, or headroom's library for it.
-  bool has_runtime = false;      // A HIP runtime.
+  // PyTorch for ROCm, or headroom's library for it or for ONNX Runtime: one allocator in a process.
+  bool has_other_face = false;
+  bool has_runtime = false;       // A HIP runtime.
   bool is_known_runtime = false;  // Under a name that libheadroom_hip.so looks for.
-  char runtime[longest] = {};    // Its path.
+  char runtime[longest] = {};     // Its path.
 };
 
 // Looks through the libraries of the process.

@@ -11,27 +11,27 @@
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage,cppcoreguidelines-avoid-non-const-global-variables)
 extern "C" {
-#define HEADROOM_SLOT(name)                                                                      \
-  __attribute__((visibility("hidden"))) void headroom_stub_##name();                             \
-  __attribute__((visibility("hidden"), used)) headroom::preload::Slot headroom_slot_##name{      \
+#define HEADROOM_SLOT(name)                                                                 \
+  __attribute__((visibility("hidden"))) void headroom_stub_##name();                        \
+  __attribute__((visibility("hidden"), used)) headroom::preload::Slot headroom_slot_##name{ \
       #name, reinterpret_cast<void*>(&headroom_stub_##name), nullptr};
 HEADROOM_INTERPOSED(HEADROOM_SLOT)
 }
 
 // `function` is the third word of a slot. r11 is nobody's across a call (System V ABI, AMD64).
-#define HEADROOM_STUB(name)                                                                      \
-  ".globl " #name "\n.type " #name ", @function\n.hidden headroom_stub_" #name                   \
-  "\n.globl headroom_stub_" #name "\n" #name ":\nheadroom_stub_" #name                           \
-  ":\n"                                                                                          \
-  "  endbr64\n"                                                                                  \
-  "  mov headroom_slot_" #name                                                                   \
-  "+16(%rip), %r11\n"                                                                            \
-  "  test %r11, %r11\n"                                                                          \
-  "  je 1f\n"                                                                                    \
-  "  jmp *%r11\n"                                                                                \
-  "1: lea headroom_slot_" #name                                                                  \
-  "(%rip), %r11\n"                                                                               \
-  "  jmp headroom_preload_first_call\n"                                                          \
+#define HEADROOM_STUB(name)                                                    \
+  ".globl " #name "\n.type " #name ", @function\n.hidden headroom_stub_" #name \
+  "\n.globl headroom_stub_" #name "\n" #name ":\nheadroom_stub_" #name         \
+  ":\n"                                                                        \
+  "  endbr64\n"                                                                \
+  "  mov headroom_slot_" #name                                                 \
+  "+16(%rip), %r11\n"                                                          \
+  "  test %r11, %r11\n"                                                        \
+  "  je 1f\n"                                                                  \
+  "  jmp *%r11\n"                                                              \
+  "1: lea headroom_slot_" #name                                                \
+  "(%rip), %r11\n"                                                             \
+  "  jmp headroom_preload_first_call\n"                                        \
   ".size " #name ", .-" #name "\n"
 asm(".text\n" HEADROOM_INTERPOSED(HEADROOM_STUB));
 // NOLINTEND(cppcoreguidelines-macro-usage,cppcoreguidelines-avoid-non-const-global-variables)

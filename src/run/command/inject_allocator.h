@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How headroom's allocator comes into a command's PyTorch, ONNX Runtime and HIP programs: by environment
-// variables alone, which its children have too (torchrun, accelerate launch, multiprocessing's
-// spawn).
+// How headroom's allocator comes into a command's PyTorch, ONNX Runtime and HIP programs: by
+// environment variables alone, which its children have too (torchrun, accelerate launch,
+// multiprocessing's spawn).
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct InjectedFiles {
   std::string onnx_library;     // libheadroom_onnx.so.
   std::string hip_library;      // libheadroom_hip.so.
   std::string preload_library;  // libheadroom_preload.so, which opens it in programs that use HIP.
-  std::string python_site;      // The folder whose sitecustomize.py puts the first two into programs.
+  std::string python_site;  // The folder whose sitecustomize.py puts the first two into programs.
 };
 
 // Puts the folder first on PYTHONPATH and names the libraries in HEADROOM_TORCH_LIBRARY and
