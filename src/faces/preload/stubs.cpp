@@ -19,20 +19,23 @@ HEADROOM_INTERPOSED(HEADROOM_SLOT)
 }
 
 // `function` is the third word of a slot. r11 is nobody's across a call (System V ABI, AMD64).
-#define HEADROOM_STUB(name)                                                    \
-  ".globl " #name "\n.type " #name ", @function\n.hidden headroom_stub_" #name \
-  "\n.globl headroom_stub_" #name "\n" #name ":\nheadroom_stub_" #name         \
-  ":\n"                                                                        \
-  "  endbr64\n"                                                                \
-  "  mov headroom_slot_" #name                                                 \
-  "+16(%rip), %r11\n"                                                          \
-  "  test %r11, %r11\n"                                                        \
-  "  je 1f\n"                                                                  \
-  "  jmp *%r11\n"                                                              \
-  "1: lea headroom_slot_" #name                                                \
-  "(%rip), %r11\n"                                                             \
-  "  jmp headroom_preload_first_call\n"                                        \
+// clang-format off
+#define HEADROOM_STUB(name)                             \
+  ".globl " #name "\n"                                  \
+  ".type " #name ", @function\n"                        \
+  ".globl headroom_stub_" #name "\n"                    \
+  ".hidden headroom_stub_" #name "\n"                   \
+  #name ":\n"                                           \
+  "headroom_stub_" #name ":\n"                          \
+  "  endbr64\n"                                         \
+  "  mov headroom_slot_" #name "+16(%rip), %r11\n"      \
+  "  test %r11, %r11\n"                                 \
+  "  je 1f\n"                                           \
+  "  jmp *%r11\n"                                       \
+  "1: lea headroom_slot_" #name "(%rip), %r11\n"        \
+  "  jmp headroom_preload_first_call\n"                 \
   ".size " #name ", .-" #name "\n"
+// clang-format on
 asm(".text\n" HEADROOM_INTERPOSED(HEADROOM_STUB));
 // NOLINTEND(cppcoreguidelines-macro-usage,cppcoreguidelines-avoid-non-const-global-variables)
 
