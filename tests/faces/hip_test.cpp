@@ -205,7 +205,6 @@ TEST_F(Hip, after_a_reset_of_the_device_there_is_a_new_allocator) {
   EXPECT_EQ(HIP(hipSetDevice)(0), 0);
 }
 
-// Here the settings make no sense.
 // With HEADROOM_ALLOCATOR_GUARD=16MiB, on a GPU of 64 MiB.
 TEST(HipGuarded, what_has_to_stay_is_neither_told_of_nor_given) {
   std::size_t free = 0;
@@ -220,6 +219,7 @@ TEST(HipGuarded, what_has_to_stay_is_neither_told_of_nor_given) {
   EXPECT_EQ(HIP(hipFree)(first), 0);
 }
 
+// Here the settings make no sense.
 TEST(HipUnserved, the_runtime_serves_and_one_line_says_so) {
   EXPECT_EQ(HIP(hipSetDevice)(0), 0);
   ::testing::internal::CaptureStderr();
