@@ -7,7 +7,8 @@ class NotKept(Exception):
 
 
 class OneRowTooMany(NotKept):
-    """Not even one row fits."""
+    """Not even one row fits; `error` is the text of the out of memory."""
 
-    def __init__(self):
+    def __init__(self, error):
         super().__init__("one row alone does not fit")
+        self.error = error

@@ -10,13 +10,14 @@ def make_parts(rows, size):
     return [(start, min(start + size, rows)) for start in range(0, rows, size)]
 
 
-def _fits(work, start, stop):
-    """Leaves the except block before anything else is tried: the error's frames hold the failed work's memory."""
+def _error_of(work, start, stop):
+    """The text of its out of memory, or None. Leaves the except block before anything else is tried: the error's frames hold the
+    failed work's memory."""
     try:
         work(start, stop)
-    except OutOfMemory:
-        return False
-    return True
+    except OutOfMemory as error:
+        return str(error)
+    return None
 
 
 def work_in_halves(parts, work, failed):
@@ -25,11 +26,12 @@ def work_in_halves(parts, work, failed):
     waiting, done = list(reversed(parts)), []
     while waiting:
         start, stop = waiting.pop()
-        if _fits(work, start, stop):
+        error = _error_of(work, start, stop)
+        if error is None:
             done.append(stop - start)
             continue
         if stop - start <= 1:
-            raise OneRowTooMany
+            raise OneRowTooMany(error)
         failed(stop - start)
         gc.collect()  # Graphs may be cycles.
         middle = (start + stop + 1) // 2

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model's call made by rows: one node of the graph, which makes the call again for some rows at a time when its gradients are
 asked for. The gradients of all rows are handed on together, so that whatever waits for a parameter's gradient sees it once."""
+import atexit
+import functools
+import time
+
 import torch
 
 from headroom_inject.messages import say
@@ -13,6 +17,14 @@ from headroom_inject.rows_in_halves import make_parts, work_in_halves
 from headroom_inject.split_size import SplitSize
 from headroom_inject.split_step import OutOfMemory
 from headroom_inject.structures import tensors_of, transform
+
+
+@functools.cache
+def let_engine_finish_at_exit():
+    """An error that a node written in Python raises is still being let go of by the autograd engine's own thread while the script's
+    thread ends on it. A process that ends meanwhile aborts ("terminate called without an active exception"): the engine's thread
+    wants Python's lock, which is not to be had any more. Nothing tells when it is done, and it needs some microseconds."""
+    atexit.register(time.sleep, 0.2)
 
 
 class CallHistory:
@@ -45,7 +57,8 @@ class _Rows(torch.autograd.Function):
             of_inputs, of_parameters = ctx.split.gradients(wanted, ctx.split.spread(grads))
         except NotKept as reason:
             say(f"out of memory in the backward pass of {type(ctx.split.call.model).__name__}: {reason}")
-            raise OutOfMemory(f"CUDA out of memory. headroom: {reason}") from None
+            let_engine_finish_at_exit()
+            raise OutOfMemory(getattr(reason, "error", f"CUDA out of memory. headroom: {reason}")) from None
         found = iter(of_parameters)
         rest = [next(found) if needs else None for needs in ctx.needs_input_grad[2 + count:]]
         return (None, None, *of_inputs, *rest)
