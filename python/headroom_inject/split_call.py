@@ -21,9 +21,9 @@ from headroom_inject.structures import tensors_of, transform
 
 @functools.cache
 def let_engine_finish_at_exit():
-    """An error that a node written in Python raises is still being let go of by the autograd engine's own thread while the script's
-    thread ends on it. A process that ends meanwhile aborts ("terminate called without an active exception"): the engine's thread
-    wants Python's lock, which is not to be had any more. Nothing tells when it is done, and it needs some microseconds."""
+    """What a node written in Python leaves, an error above all, is still being let go of by the autograd engine's own thread when
+    the script's thread goes on. A process that ends meanwhile aborts ("terminate called without an active exception"): the engine's
+    thread wants Python's lock, which is not to be had any more. Nothing tells when it is done; it needs microseconds, and a turn."""
     atexit.register(time.sleep, 0.2)
 
 
@@ -47,6 +47,7 @@ class _Rows(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *grads):
+        let_engine_finish_at_exit()
         tensors = ctx.saved_tensors
         if torch.is_grad_enabled():
             raise RuntimeError("headroom: a call that was split by rows after an out of memory has no second derivatives; "
@@ -57,7 +58,6 @@ class _Rows(torch.autograd.Function):
             of_inputs, of_parameters = ctx.split.gradients(wanted, ctx.split.spread(grads))
         except NotKept as reason:
             say(f"out of memory in the backward pass of {type(ctx.split.call.model).__name__}: {reason}")
-            let_engine_finish_at_exit()
             raise OutOfMemory(getattr(reason, "error", f"CUDA out of memory. headroom: {reason}")) from None
         found = iter(of_parameters)
         rest = [next(found) if needs else None for needs in ctx.needs_input_grad[2 + count:]]
