@@ -3,7 +3,8 @@
 
     HEADROOM_TORCH_LIBRARY   the path of libheadroom_torch.so; without it PyTorch is left alone
     HEADROOM_ONNX_LIBRARY    the path of libheadroom_onnx.so; without it ONNX Runtime is left alone
-    HEADROOM_SPLIT           off: a training step that runs out of memory fails, as without headroom; on otherwise
+    HEADROOM_SPLIT           off: a training step that runs out of memory fails, as without headroom; on, or nothing: a Trainer's is
+                             redone in parts; loops: those of the script's own loops too, which is not safe (docs/split.md)
 
 Nothing of either is imported before the program does so itself.
 """
@@ -27,8 +28,10 @@ def arrange():
 def _install(torch, library):
     from headroom_inject.torch_allocator import install  # Costs a program without PyTorch nothing.
     install(torch, library)
-    if _is_split_on():
+    setting = _split_setting()
+    if setting != "off":
         call_after_import("transformers.trainer", _follow_trainer)
+    if setting == "loops":
         try:
             _follow_loops(torch, library)
         except Exception as error:
@@ -43,11 +46,12 @@ def _follow_sessions(collection, library):
         say(f"onnxruntime runs as it is, without headroom: {error}")
 
 
-def _is_split_on():
+def _split_setting():
     setting = os.environ.get("HEADROOM_SPLIT", "") or "on"
-    if setting not in ("on", "off"):
-        say(f"HEADROOM_SPLIT: expected on or off, found {setting}; steps are not split")
-    return setting == "on"
+    if setting in ("on", "off", "loops"):
+        return setting
+    say(f"HEADROOM_SPLIT: expected on, off or loops, found {setting}; steps are not split")
+    return "off"
 
 
 def _follow_trainer(module):

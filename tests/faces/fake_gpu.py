@@ -26,6 +26,7 @@ class OnFakeGpu(unittest.TestCase):
         """With a GPU of 512 MiB, unless the variables say otherwise."""
         environment = {
             **os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "FAKE_GPU_COUNT": "1", "TEST_FOLDER": str(self.folder),
+            "HEADROOM_SPLIT": "loops",
             "PYTHONPATH": f"{programs}:{source / 'python'}", "HEADROOM_TORCH_LIBRARY": str(library),
             "LD_PRELOAD": f"{stand_ins / 'libcudart.so.13'}:{stand_ins / 'libcuda.so.1'}",
             "HEADROOM_ALLOCATOR_SELF_TESTS": str(source / "absent.json"), **variables,

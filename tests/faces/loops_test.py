@@ -35,7 +35,7 @@ class Loops(OnFakeGpu):
     def test_what_else_loops_do_goes_on(self):
         self.check(self.run_program("loop_others.py"))
 
-    def story(self, gpu_bytes, split="on"):
+    def story(self, gpu_bytes, split="loops"):
         """Of the script: its loss and its weights, and what headroom said; None if it died."""
         done = self.run_program("on_gpu.py", "loop_story.py", FAKE_GPU_BYTES=str(gpu_bytes), HEADROOM_SPLIT=split)
         found = re.search(r"loss (\S+) weights (\S+)\npeak", done.stdout)
