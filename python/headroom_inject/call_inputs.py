@@ -6,13 +6,45 @@ import torch
 
 from headroom_inject.not_kept import NotKept
 from headroom_inject.row_parts import count_rows, elements_of_row
+from headroom_inject.structures import tensors_of
 
 _NUMBERS = (int, float, bool, type(None))
 
 
+def _copied(value):
+    """Dicts anew, what lies in them as it is: forward passes take entries out, or put some in."""
+    if isinstance(value, collections.abc.Mapping):
+        made = {key: _copied(each) for key, each in value.items()}
+        return made if type(value) is dict else type(value)(made)
+    return value
+
+
+def layout(value):
+    """What lies where, to be compared by == as long as it is alive."""
+    if isinstance(value, collections.abc.Mapping):
+        return {key: layout(each) for key, each in value.items()}
+    return [layout(one) for one in value] if isinstance(value, (list, tuple)) else id(value)
+
+
 class CallInputs:
+    """`args` and `kwargs` are the script's own."""
+
     def __init__(self, args, kwargs):
-        self.args, self.kwargs = args, kwargs
+        self._given = args, kwargs
+        self.args, self.kwargs = tuple(map(_copied, args)), {name: _copied(one) for name, one in kwargs.items()}
+        self._versions = [one._version for one in tensors_of((self.args, self.kwargs))]
+        self._layout = layout(self._given)
+
+    def given(self):
+        """As the script gave them."""
+        return self._given
+
+    def check_unchanged(self):
+        """Raises NotKept if they are not what they were."""
+        if [one._version for one in tensors_of((self.args, self.kwargs))] != self._versions:
+            raise NotKept("what it was called with has been written to since")
+        if layout(self._given) != self._layout:
+            raise NotKept("its forward pass takes entries out of its arguments, or puts some in")
 
     def flat(self):
         """A mapping of names to values. Raises NotKept for what has tensors in a list: rows, or things of one row?"""

@@ -13,6 +13,7 @@ import weakref
 import torch
 
 from headroom_inject.kept_calls import MOST, KeptCall
+from headroom_inject.known_modules import is_all_known
 from headroom_inject.messages import say
 from headroom_inject.model_call import ModelCall
 from headroom_inject.not_kept import NotKept, OneRowTooMany
@@ -145,8 +146,8 @@ class Boundary:
 
     def _plan(self, call, history):
         """By rows, if the last calls did not fit otherwise; else None."""
-        if not history.size.is_limited:
-            return None
+        if not history.size.is_limited or not (history.has_rows_alone or is_all_known(call.model)):
+            return None  # The check calls the model, which may leave something behind where a script can find it.
         try:
             call.allow()
             if history.size.rows_of_part(call.rows, call.elements) >= call.rows:
@@ -157,13 +158,17 @@ class Boundary:
         except (NotKept, OutOfMemory):
             return None
 
-    @staticmethod
-    def _keep(call, output, reserve):
+    def _keep(self, call, output, reserve):
+        """What is noted may come out of the reserve."""
         try:
             if len(here.calls) < MOST:
                 kept = KeptCall(call, here.is_in_ddp, reserve.learn)
                 if kept.watch(output):
                     here.calls.add(kept)
+                    reserve.open()
+                    call.note_output(output)
+        except OutOfMemory:
+            self.account()  # Whether the call may be made again cannot be told then; it says so itself.
         except Exception as error:
             say(f"backward passes of {type(call.model).__name__} run as they are: {type(error).__name__}: {error}")
         return output

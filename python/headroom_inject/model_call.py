@@ -6,13 +6,20 @@ import contextlib
 import torch
 
 from headroom_inject import refusals
-from headroom_inject.call_inputs import CallInputs
+from headroom_inject.call_inputs import CallInputs, layout
+from headroom_inject.forward_watch import ForwardWatch
+from headroom_inject.graph_leaves import check_leaves
+from headroom_inject.known_modules import is_all_known
 from headroom_inject.loss_weight import LossWeight
+from headroom_inject.module_state import ModuleState
 from headroom_inject.not_kept import NotKept
+from headroom_inject.output_sample import check_sample, sample
 from headroom_inject.random_rows import RandomRows
 from headroom_inject.random_state import RandomState
 from headroom_inject.structures import tensors_of, transform
 from headroom_inject.this_thread import marked
+
+_EXACT, _COARSE = 1e-4, 2e-2  # Of 32 bits, of 16.
 
 
 class Part:
@@ -37,10 +44,24 @@ class ModelCall:
         self._forward, self._random, self._weight, self._no_weight = forward, RandomState(device), None, None
         self._autocast = (torch.is_autocast_enabled(device.type), torch.get_autocast_dtype(device.type),
                           torch.is_autocast_cache_enabled())
+        self._state, self._samples, self._may_read = None, None, None
 
     def whole(self):
         """Makes the call as the script does."""
-        return self._forward(self.model, *self.inputs.args, **self.inputs.kwargs)
+        args, kwargs = self.inputs.given()
+        return self._forward(self.model, *args, **kwargs)
+
+    def note_output(self, output):
+        """After the call: how the model was left, and a sample of what was returned. May run out of memory."""
+        self._state = ModuleState(self.model)
+        self._samples = sample(tensors_of(output))
+
+    def check_unchanged(self):
+        """Before the call is made again after note_output(): raises NotKept if it would be another one."""
+        self.inputs.check_unchanged()
+        if self._state is None or self._samples is None:
+            raise NotKept("there was no memory to note what it returned")
+        self._state.check("{} has changed since the call")
 
     def restore_random(self):
         """The random generators then stand where they stood before the call."""
@@ -49,7 +70,9 @@ class ModelCall:
     def allow(self):
         """Raises NotKept if this call must not be made by rows, as far as objects tell."""
         self.rows, self.elements = self.inputs.count()
+        self.inputs.check_unchanged()
         refusals.check_call(self.model)
+        self._may_read = is_all_known(self.model)
         if self.rows < 2:
             raise NotKept("it has one row")
         try:
@@ -57,17 +80,13 @@ class ModelCall:
         except NotKept as reason:
             self._no_weight = str(reason)
 
-    @property
-    def is_coarse(self):
-        """Whether it computes in 16 bits without saying so."""
-        return self._autocast[0]
-
     def needing(self):
         """The inputs that need gradients."""
         return [one for one in self.inputs.tensors() if one.requires_grad]
 
-    def part(self, start, stop, with_graph=True):
-        """Makes the call for rows start to stop, with the random numbers that the whole call draws."""
+    def part(self, start, stop, with_graph=True, watch=None):
+        """Makes the call for rows start to stop, with the random numbers that the whole call draws. `watch`: a ForwardWatch, where
+        the asker wants to know more than that nothing was seen."""
         leaves = []
 
         def take(tensor):
@@ -77,18 +96,39 @@ class ModelCall:
                 leaves.append(one)
             return one
 
-        args, kwargs = self.inputs.with_tensors(take)
+        arguments = self.inputs.with_tensors(take)
+        before = layout(arguments)
         self._random.restore()
-        enabled, dtype, caches = self._autocast
         with contextlib.ExitStack() as stack:
-            stack.enter_context(marked("is_inside"))
-            stack.enter_context(torch.set_grad_enabled(with_graph))
-            stack.enter_context(torch.autocast(self.device.type, dtype, enabled, caches))
-            stack.enter_context(RandomRows(self.rows, start, stop))
             if self._weight:
                 stack.enter_context(self._weight.recorded())
-            output = self._forward(self.model, *args, **kwargs)
+            output = self._computed(arguments, start, stop, with_graph, watch or self.watch())
+            if layout(arguments) != before:
+                raise NotKept("its forward pass takes entries out of its arguments, or puts some in")
+            if with_graph:
+                check_leaves(tensors_of(output), [*leaves, *self.model.parameters()])
             return Part(stop - start, output, leaves, self._weigh(output, start, stop))
+
+    def watch(self):
+        inputs = [(name, one) for name, one in self.inputs.flat().items() if isinstance(one, torch.Tensor)]
+        return ForwardWatch(self._may_read, [*inputs, *self.model.named_buffers(), *self.model.named_parameters()])
+
+    def _computed(self, arguments, start, stop, with_graph, watch):
+        args, kwargs = arguments
+        enabled, dtype, caches = self._autocast
+        with marked("is_inside"), torch.set_grad_enabled(with_graph), RandomRows(self.rows, start, stop), watch, \
+                torch.autocast(self.device.type, dtype, enabled, caches and with_graph):
+            return self._forward(self.model, *args, **kwargs)
+
+    def check_again(self, part, start):
+        """Of a part of a call that is made again: raises NotKept if it does not return what it did."""
+        check_sample(self._samples, self.rows, tensors_of(part.output), start, part.rows, self.bound())
+
+    def bound(self, *tensors):
+        """Relative differences of rounding, of what this model computes and of `tensors`."""
+        sixteen = (torch.float16, torch.bfloat16)
+        is_coarse = self._autocast[0] or any(one.dtype in sixteen for one in (*tensors, *self.model.parameters()))
+        return _COARSE if is_coarse else _EXACT
 
     def _weigh(self, output, start, stop):
         values = [one for one in tensors_of(output) if one.dim() == 0]

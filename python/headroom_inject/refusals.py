@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which steps of a Hugging Face Trainer, and which calls of a model, are not redone in parts, and why: their gradients would not be
 those of the whole batch, or nobody has shown that they would. All of it is read from the objects as they are; nothing is computed."""
+import sys
+
 import torch
 
 from headroom_inject.not_kept import NotKept
@@ -101,8 +103,17 @@ def _check_wrappers(model):
         raise NotKept("a compiled model (torch.compile) draws random numbers out of sight")
 
 
+def _check_caller():
+    """torch.func.functional_call puts other tensors in the place of the model's for as long as the call lasts."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        _expect(frame.f_code.co_name not in ("functional_call", "_functional_call"), "functional_call gives it other parameters than its own")
+        frame = frame.f_back
+
+
 def check_call(model):
     """Raises NotKept with the first reason found why a call of this model must not be made by rows."""
+    _check_caller()
     _check_wrappers(model)
     _check_modules(model)
     _check_parameters(model)

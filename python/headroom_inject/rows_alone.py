@@ -1,52 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a model computes each row of a batch by itself: it is measured, before a call of it is first made by rows.
 
-A few rows are computed together and in halves, without a graph. Where one row's output depends on another's (time first, attention
-or a norm over the batch, a contrastive loss), or a call leaves something behind on the modules, the two differ.
+A few rows are computed together and in halves, forward and backward. Where one row's output or gradient depends on another's (time first,
+attention or a norm over the batch, a contrastive loss, a gradient divided by its norm), the two differ. What a call leaves
+behind, on the modules or elsewhere, is looked for as well.
 """
 import torch
 
 from headroom_inject.model_call import join
+from headroom_inject.module_state import ModuleState
 from headroom_inject.not_kept import NotKept
+from headroom_inject.random_rows import RandomRows
 from headroom_inject.rows_in_halves import OutOfMemory
-from headroom_inject.structures import PLAIN, tensors_of
+from headroom_inject.structures import tensors_of
 
-_OWN = ("_parameters", "_buffers", "_modules")
-_EXACT, _COARSE = 1e-4, 2e-2  # Relative differences of rounding: of 32 bits, of 16.
-
-
-def _things(value):
-    """What a module keeps under a name, as things that compare by identity; None if it may change without harm."""
-    if isinstance(value, (torch.Tensor, *PLAIN)):
-        return [value]
-    if isinstance(value, (list, tuple, set, dict)):
-        entries = value.values() if isinstance(value, dict) else value
-        return [len(value), *(one for one in entries if isinstance(one, torch.Tensor))]
-    return None
-
-
-def _kept(model):
-    return {f"{name}.{key}" if name else key: things
-            for name, module in model.named_modules() for key, value in vars(module).items()
-            if key not in _OWN and (things := _things(value)) is not None}
-
-
-def _is_same(one, other):
-    if isinstance(one, torch.Tensor) or isinstance(other, torch.Tensor):
-        return one is other
-    return one == other
-
-
-def _check_kept(first, second):
-    for name in first.keys() | second.keys():
-        one, other = first.get(name, []), second.get(name, [])
-        if len(one) != len(other) or not all(map(_is_same, one, other)):
-            raise NotKept(f"each call changes {name}, which is kept beside its output")
-
-
-def _is_coarse(call, tensor):
-    sixteen = (torch.float16, torch.bfloat16)
-    return tensor.dtype in sixteen or call.is_coarse or any(one.dtype in sixteen for one in call.model.parameters())
+_MOST_GRADIENTS = 1 << 22  # Elements of the parameters whose gradients are compared; at least one parameter's.
 
 
 def _check_equal(call, together, alone):
@@ -60,42 +28,97 @@ def _check_equal(call, together, alone):
         size = torch.where(one.isfinite(), one, 0.0).float().reshape(far.shape[0], -1).norm(dim=1)
         size = torch.maximum(size, 1e-3 * size.max()).clamp_min(1e-30)
         worst = (far / size).max().item()
-        if not worst <= (_COARSE if _is_coarse(call, one) else _EXACT):
+        if not worst <= call.bound(one):
             raise NotKept(f"its rows depend on each other: what it returns for some of them at once and in halves differs by {worst:.1e}")
 
 
-def _compare(call, rows):
+def _compare_outputs(call, rows):
     middle = rows // 2
     together = join([call.part(0, rows, with_graph=False)])
     first = call.part(0, middle, with_graph=False)
-    kept = _kept(call.model)
-    second = call.part(middle, rows, with_graph=False)
-    _check_kept(kept, _kept(call.model))
+    state, watch = ModuleState(call.model), call.watch()
+    second = call.part(middle, rows, with_graph=False, watch=watch)
+    state.check("each call changes {}, which is kept beside its output")
     _check_equal(call, together, join([first, second]))
+    del together, first, second
+    if watch.kept_outside():
+        raise NotKept("a tensor that its forward pass makes is kept somewhere outside its output")
 
 
-def _try(call, rows):
+def _chosen(call):
+    """Parameters, the smallest first: norms and biases of all layers, or adapters, which a backward pass comes to last and first."""
+    chosen, left = [], _MOST_GRADIENTS
+    for one in sorted((one for one in call.model.parameters() if one.requires_grad), key=torch.Tensor.numel):
+        left -= one.numel()
+        if chosen and left < 0:
+            break
+        chosen.append(one)
+    return chosen
+
+
+def _seed(tensor, start):
+    """Gradients of an output that differ from row to row; no generator is asked."""
+    rows = torch.arange(start, start + tensor.shape[0], device=tensor.device, dtype=torch.float32)
+    column = torch.arange(tensor[0].numel(), device=tensor.device, dtype=torch.float32).reshape(tensor.shape[1:])
+    phase = rows.reshape(-1, *[1] * (tensor.dim() - 1)) * 1.7 + column * 0.37
+    return torch.cos(phase).to(tensor.dtype)
+
+
+def _gradients(call, chosen, start, stop):
+    part = call.part(start, stop)
+    outputs, seeds = [], []
+    for one in tensors_of(part.output):
+        if not one.requires_grad or (one.dim() == 0 and not part.weight):
+            continue
+        outputs.append(one)
+        seeds.append(_seed(one, start * (one.shape[0] // part.rows)) if one.dim() else torch.full_like(one, part.weight))
+    if not outputs:
+        return [None] * len(chosen)
+    with RandomRows(call.rows, start, stop):
+        return torch.autograd.grad(outputs, chosen, seeds, allow_unused=True)
+
+
+def _compare_gradients(call, rows):
+    """By the norm of all of them together: one may be nothing but rounding, as that of a key's bias is."""
+    chosen, middle = _chosen(call), rows // 2
+    together = _gradients(call, chosen, 0, rows)
+    first = _gradients(call, chosen, 0, middle)
+    second = _gradients(call, chosen, middle, rows)
+    far = size = 0.0
+    for whole, *halves in zip(together, first, second):
+        if whole is None:
+            continue
+        found = sum(one for one in halves if one is not None)
+        same = (whole == found) | (whole.isnan() & found.isnan())
+        far += torch.where(same, 0.0, (whole - found).float()).square().sum().item()
+        size += torch.where(whole.isfinite(), whole, 0.0).float().square().sum().item()
+    worst = (far / max(size, 1e-60)) ** 0.5
+    if not worst <= call.bound():
+        raise NotKept(f"its rows depend on each other: gradients of some of them at once and in halves differ by {worst:.1e}")
+
+
+def _fits(compare, call, rows):
     try:
-        _compare(call, rows)
+        compare(call, rows)
     except OutOfMemory:
         return False
     return True
 
 
+def _compare(compare, call, rows, what):
+    rows = max(rows // 2 * 2, 2)  # The halves are alike, so that what is kept for a number of rows is not made anew.
+    while not _fits(compare, call, rows):
+        if rows <= 2:
+            raise NotKept(f"two rows do not fit, {what}")
+        rows = max(rows // 4 * 2, 2)
+
+
 def check_rows_alone(call, rows):
-    """Raises NotKept if rows 0 to `rows` of the call, or fewer if they do not fit, are not what they are in halves, or if
-    buffers change. They are then as before."""
-    before = [(name, one, one._version, one.clone()) for name, one in call.model.named_buffers()]
+    """Raises NotKept if rows 0 to `rows` of the call, or fewer if they do not fit, are not what they are in halves, or if it does
+    anything beside returning them. The modules are then as before."""
+    state = ModuleState(call.model, keeps=True)
     try:
-        while not _try(call, max(rows, 2)):
-            if rows <= 2:
-                raise NotKept("two rows do not fit, even without a graph")
-            rows //= 2
-        for name, buffer, version, _ in before:
-            if buffer._version != version:
-                raise NotKept(f"the forward pass changes {name}, by rows of the whole batch")
+        _compare(_compare_outputs, call, rows, "even without a graph")
+        _compare(_compare_gradients, call, rows, "as a check of their gradients needs")
     finally:
-        with torch.no_grad():
-            for _, buffer, version, value in before:
-                if buffer._version != version:
-                    buffer.copy_(value)
+        state.restore()

@@ -9,7 +9,7 @@ import torch
 
 from headroom_inject.messages import say
 from headroom_inject.model_call import join
-from headroom_inject.not_kept import NotKept
+from headroom_inject.not_kept import NotKept, OneRowTooMany
 from headroom_inject.random_rows import RandomRows
 from headroom_inject.random_state import RandomState
 from headroom_inject.rows_alone import check_rows_alone
@@ -57,6 +57,8 @@ class _Rows(torch.autograd.Function):
         try:
             of_inputs, of_parameters = ctx.split.gradients(wanted, ctx.split.spread(grads))
         except NotKept as reason:
+            if not isinstance(reason, OneRowTooMany):
+                ctx.split.history.refusal = str(reason)  # The next calls are whole.
             say(f"out of memory in the backward pass of {type(ctx.split.call.model).__name__}: {reason}")
             raise OutOfMemory(getattr(reason, "error", f"CUDA out of memory. headroom: {reason}")) from None
         found = iter(of_parameters)
@@ -68,28 +70,28 @@ class SplitCall:
     """`call` has passed allow()."""
 
     def __init__(self, call, history):
-        self.call, self._history = call, history
+        self.call, self.history = call, history
         self.done, self._needs = [], None
 
     def _failed(self, rows):
-        self._history.size.failed(rows, self.call.elements)
+        self.history.size.failed(rows, self.call.elements)
 
     def _parts(self):
-        return make_parts(self.call.rows, self._history.size.rows_of_part(self.call.rows, self.call.elements))
+        return make_parts(self.call.rows, self.history.size.rows_of_part(self.call.rows, self.call.elements))
 
     def check(self):
         """Raises NotKept if the model is not one that computes its rows by themselves."""
-        if self._history.refusal is None and not self._history.has_rows_alone:
+        if self.history.refusal is None and not self.history.has_rows_alone:
             before = RandomState(self.call.device)
             try:
                 check_rows_alone(self.call, min(self._parts()[0][1], self.call.rows))
-                self._history.has_rows_alone = True
+                self.history.has_rows_alone = True
             except NotKept as reason:
-                self._history.refusal = str(reason)
+                self.history.refusal = str(reason)
             finally:
                 before.restore()
-        if self._history.refusal is not None:
-            raise NotKept(self._history.refusal)
+        if self.history.refusal is not None:
+            raise NotKept(self.history.refusal)
 
     def output(self):
         """What the call returns; the random generators then stand where the whole call leaves them."""
@@ -99,6 +101,7 @@ class SplitCall:
         self._needs = [any(each) for each in zip(*(part.needs for part in parts))]
         joined = join(parts)
         del parts
+        self.call.note_output(joined)
         outputs = [one for one, needs in zip(tensors_of(joined), self._needs) if needs]
         if not outputs:
             return joined
@@ -115,12 +118,14 @@ class SplitCall:
     def gradients(self, parameters, grads, are_totals=False):
         """Of the inputs that need some, and of `parameters`; None where there is none. `grads`: of each tensor of the output, or
         None; totals have in them what comes from other tensors of the output that were made of this one. Raises NotKept if one
-        row does not fit."""
+        row does not fit, or if the call would be another one by now."""
+        self.call.check_unchanged()
         sums, needing = [None] * len(parameters), self.call.needing()
         of_inputs = [torch.zeros_like(one) for one in needing]
 
         def add(start, stop):
             part = self.call.part(start, stop)
+            self.call.check_again(part, start)
             found = self._part_gradients(part, start, stop, [*part.leaves, *parameters], grads, are_totals)
             if any(one is not None and one.layout is not torch.strided for one in found):
                 raise NotKept("a gradient is sparse")
