@@ -58,11 +58,12 @@ class ForwardWatch(TorchDispatchMode):
         for number, name in _writes(func):
             given = args[number] if number < len(args) else kwargs.get(name)
             for tensor in tree_leaves(given):
-                if isinstance(tensor, torch.Tensor) and not self._is_made_here(tensor):
+                if isinstance(tensor, torch.Tensor) and not self.has_made(tensor):
                     known = self._names.get(tensor.untyped_storage()._cdata, "a tensor that it did not make")
                     raise NotKept(f"its forward pass writes into {known} ({func})")
 
-    def _is_made_here(self, tensor):
+    def has_made(self, tensor):
+        """Whether it lies in memory that was taken here."""
         return tensor.untyped_storage()._cdata in self._made
 
     def _note(self, func, args, result):

@@ -97,16 +97,16 @@ class ModelCall:
             return one
 
         arguments = self.inputs.with_tensors(take)
-        before = layout(arguments)
+        before, watch = layout(arguments), watch or self.watch()
         self._random.restore()
         with contextlib.ExitStack() as stack:
             if self._weight:
                 stack.enter_context(self._weight.recorded())
-            output = self._computed(arguments, start, stop, with_graph, watch or self.watch())
+            output = self._computed(arguments, start, stop, with_graph, watch)
             if layout(arguments) != before:
                 raise NotKept("its forward pass takes entries out of its arguments, or puts some in")
             if with_graph:
-                check_leaves(tensors_of(output), [*leaves, *self.model.parameters()])
+                check_leaves(tensors_of(output), [*leaves, *self.model.parameters()], watch)
             return Part(stop - start, output, leaves, self._weigh(output, start, stop))
 
     def watch(self):
