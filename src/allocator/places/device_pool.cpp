@@ -165,9 +165,10 @@ Status DevicePool::try_to_create(std::size_t size) {
 }
 
 // As many as are wanted and as few calls as can be, where the device has them in one piece.
-Status DevicePool::create(std::uint64_t wanted) {
+Status DevicePool::create(std::uint64_t wanted, std::uint64_t at_once) {
   require(wanted > 0 && room() > 0, "pages are wanted, and the capacity has room for one");
-  std::size_t size = std::bit_width(std::min({wanted, room(), most_per_handle_})) - 1;
+  const std::uint64_t most = std::max(most_per_handle_, at_once);
+  std::size_t size = std::bit_width(std::min({wanted, room(), most})) - 1;
   for (;; --size) {
     Status created = try_to_create(size);
     if (created || size == 0) {
@@ -180,7 +181,7 @@ Status DevicePool::create(std::uint64_t wanted) {
 // Returns the size of the unmapped handle to map for `wanted` pages, the largest that is not too
 // large. If there is none, creates one of new memory, or else in place of a handle that is too
 // large.
-Result<std::size_t> DevicePool::unmapped_for(std::uint64_t wanted) {
+Result<std::size_t> DevicePool::unmapped_for(std::uint64_t wanted, std::uint64_t at_once) {
   const std::size_t most = std::min<std::size_t>(std::bit_width(wanted), handle_sizes);
   const auto largest = [this, most]() HEADROOM_REQUIRES(mutex_) {
     std::size_t size = most;
@@ -189,8 +190,8 @@ Result<std::size_t> DevicePool::unmapped_for(std::uint64_t wanted) {
   };
   if (const std::size_t size = largest(); size > 0) return size - 1;
   Status created = Error{Errc::out_of_memory, "the capacity is taken", ""};
-  if (room() > 0 && !refused_) created = create(wanted);
-  if (!created && make_room(most)) created = create(wanted);
+  if (room() > 0 && !refused_) created = create(wanted, at_once);
+  if (!created && make_room(most)) created = create(wanted, at_once);
   HEADROOM_CHECK(created);
   return largest() - 1;
 }
@@ -199,11 +200,12 @@ void DevicePool::note_reserved() {
   reserved_peak_ = std::max(reserved_peak_, created_ * page_bytes + plain_bytes_);
 }
 
-Result<DevicePool::Pages> DevicePool::map(std::uint64_t address, std::uint64_t wanted) {
+Result<DevicePool::Pages> DevicePool::map(std::uint64_t address, std::uint64_t wanted,
+                                          std::uint64_t at_once) {
   const MutexLock lock(mutex_);
   wanted = std::min(wanted, usable());
   if (wanted == 0) return Error{Errc::out_of_memory, "all pages of the capacity are mapped", ""};
-  HEADROOM_TRY(const std::size_t size, unmapped_for(wanted));
+  HEADROOM_TRY(const std::size_t size, unmapped_for(wanted, at_once));
   const Pages pages{unmapped_[size].back(), std::uint32_t{1} << size};
   HEADROOM_CHECK(noted(backend_->map(address, pages.handle), capabilities().costs.map));
   unmapped_[size].pop_back();
@@ -255,22 +257,6 @@ void DevicePool::lose(std::uint64_t pages) {
 std::uint64_t DevicePool::spare() const {
   const MutexLock lock(mutex_);
   return refused_ ? std::min(unmapped_pages_, usable()) : usable();
-}
-
-void DevicePool::use_large_handles(std::uint64_t most) {
-  const MutexLock lock(mutex_);
-  set_most_per_handle(most);
-}
-
-void DevicePool::use_large_handles() {
-  const MutexLock lock(mutex_);
-  set_most_per_handle((created_ + plain_pages()) / 128);
-}
-
-void DevicePool::set_most_per_handle(std::uint64_t most) {
-  const Capabilities& can = capabilities();
-  if (!can.destroy_returns_memory || !can.several_pages_per_handle) return;
-  most_per_handle_ = std::clamp<std::uint64_t>(most, 1, std::uint64_t{1} << (handle_sizes - 1));
 }
 
 void DevicePool::retry_creation() {

@@ -124,6 +124,13 @@ std::optional<Window> Heap::find_window(std::uint64_t bytes, StreamId stream, Su
   return best;
 }
 
+void Heap::widen(Window& window, std::uint64_t multiple) const {
+  const Segment& hole = (*segments_)[window.hole];
+  const std::uint64_t room = (hole.end() - window.first_page) / page_bytes;
+  const std::uint64_t wanted = (window.pages + multiple - 1) / multiple * multiple;
+  if (wanted <= room) window.pages = wanted;
+}
+
 bool Heap::reserve(std::uint64_t bytes, StreamId stream) {
   std::uint64_t wanted = std::max(next_range_bytes_, bytes);
   auto address = pages_->reserve_range(wanted);
@@ -154,13 +161,13 @@ void Heap::give_up(SegmentId claimed) {
   attach(claimed);
 }
 
-Status Heap::map(SegmentId claimed, StreamId stream) {
+Status Heap::map(SegmentId claimed, StreamId stream, std::uint64_t at_once) {
   (*segments_)[claimed].stream = stream;
   const Segment segment = (*segments_)[claimed];
   Status mapped = Done{};
   std::uint64_t end = segment.address;
   while (end < segment.end()) {
-    auto pages = pages_->map(end, (segment.end() - end) / page_bytes);
+    auto pages = pages_->map(end, (segment.end() - end) / page_bytes, at_once);
     if (!pages) {
       mapped = std::move(pages).error();
       break;

@@ -46,11 +46,13 @@ class Heap final : public Tiling {
   // pages inside the window do not count as supply for it. Reserves more addresses if no hole will
   // do.
   std::optional<Window> find_window(std::uint64_t bytes, StreamId stream, Supply supply);
+  // Adds pages above the window's, if its hole has them, so that they are a multiple of `multiple`.
+  void widen(Window& window, std::uint64_t multiple) const;
   // Takes the window's pages out of their hole, so that nothing merges with them.
   SegmentId claim(const Window& window);
-  // Maps the claimed pages. On failure the pages that were mapped become free, and the rest becomes
-  // a hole again.
-  Status map(SegmentId claimed, StreamId stream);
+  // Maps the claimed pages; see DevicePool::map() for `at_once`. On failure the pages that were
+  // mapped become free, and the rest becomes a hole again.
+  Status map(SegmentId claimed, StreamId stream, std::uint64_t at_once = 1);
   void give_up(SegmentId claimed);  // Undoes claim(), instead of map().
   // Turns the whole window into one used segment. Requires: map(claimed) succeeded.
   SegmentId occupy(const Window& window, SegmentId claimed);

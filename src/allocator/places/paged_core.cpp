@@ -63,10 +63,17 @@ SegmentId PagedCore::take_from(Heap& heap, std::uint64_t bytes, StreamId stream)
 }
 
 SegmentId PagedCore::grow(Heap& heap, std::uint64_t bytes, StreamId stream) {
-  const auto window = heap.find_window(bytes, stream, {pages_->spare(), 0});
+  auto window = heap.find_window(bytes, stream, {pages_->spare(), 0});
   if (!window) return no_segment;
+  const std::uint64_t needed = window->pages;
+  const std::uint64_t at_once = pages_->growth_pages(needed, &heap == &small_);
+  if (at_once > 1) heap.widen(*window, at_once);
+  const bool is_widened = window->pages > needed;
   const SegmentId claimed = heap.claim(*window);
-  if (!heap.map(claimed, stream)) return no_segment;
+  if (!heap.map(claimed, stream, at_once)) {
+    // What the device refused may be only what the block does not need.
+    return is_widened ? take_from(heap, bytes, stream) : no_segment;
+  }
   ++counts_.growths;
   return heap.occupy(*window, claimed);
 }

@@ -157,5 +157,62 @@ TEST(ManyStreams, there_are_indexes_for_so_many_of_them_only) {
   EXPECT_EQ(core.broken_invariant(), "");
 }
 
+struct Plenty : testing::Test {
+  static constexpr std::uint64_t gib = 1024 * mib;
+
+  // Allocates blocks of this size until `bytes` are live.
+  void fill(PagedCore& core, std::uint64_t block, std::uint64_t bytes) {
+    for (std::uint64_t live = 0; live < bytes; live += block) {
+      const SegmentId ready = core.find_ready(block, 0);
+      ASSERT_TRUE(ready != no_segment || core.find(block, 0) != no_segment);
+      ASSERT_EQ(core.broken_invariant(), "");
+    }
+  }
+
+  SimulatedBackend device_;
+  FaultyBackend faulty_{device_};
+};
+
+TEST_F(Plenty, memory_is_taken_many_pages_at_once) {
+  DevicePool pool(faulty_, 64 * gib);
+  PagedCore core(pool, gib);
+  fill(core, 3 * mib, 2 * gib);
+  EXPECT_LE(faulty_.calls(BackendCall::create), 110U) << "page by page they would be 1024";
+  EXPECT_EQ(faulty_.calls(BackendCall::map), faulty_.calls(BackendCall::create));
+  EXPECT_LE(pool.totals().reserved_bytes, 2 * gib + 64 * mib);
+}
+
+TEST_F(Plenty, ends_before_a_sixteenth_of_the_capacity_is_held) {
+  DevicePool pool(faulty_, 4 * gib);
+  PagedCore core(pool, gib);
+  fill(core, 2 * mib, 256 * mib);
+  const std::uint64_t plenty = faulty_.calls(BackendCall::create);
+  EXPECT_LE(plenty, 20U);
+  fill(core, 2 * mib, 256 * mib);
+  EXPECT_EQ(faulty_.calls(BackendCall::create), plenty + 128) << "each page can move by itself now";
+}
+
+TEST_F(Plenty, is_not_assumed_where_a_handle_could_not_be_broken_up) {
+  Capabilities can = SimulatedBackend::assumed_capabilities();
+  can.destroy_returns_memory = false;
+  SimulatedBackend device(SimulatedBackend::default_page_limit, can);
+  DevicePool pool(device, 64 * gib);
+  PagedCore core(pool, gib);
+  fill(core, 2 * mib, 8 * mib);
+  EXPECT_EQ(pool.totals().reserved_bytes, 8 * mib);
+}
+
+// Others hold what the capacity promises. What a block does not need must not make it fail.
+TEST_F(Plenty, does_not_fail_for_memory_that_the_block_did_not_need) {
+  SimulatedBackend small(21);
+  DevicePool pool(small, 64 * gib);
+  PagedCore core(pool, gib);
+  fill(core, 32 * mib, 32 * mib);
+  EXPECT_NE(core.find(10 * mib, 0), no_segment);
+  EXPECT_EQ(pool.totals().reserved_bytes, 42 * mib);
+  EXPECT_EQ(core.find(2 * mib, 0), no_segment);
+  EXPECT_EQ(core.broken_invariant(), "");
+}
+
 }  // namespace
 }  // namespace headroom::allocator

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many pages new memory is taken in. A handle of many takes few calls and moves only as a
+// whole: one block that lasts pins all of it. So large handles are for memory that is plenty, and
+// for a job whose first iteration has shown which blocks lie together.
+#include <algorithm>
+#include <bit>
+
+#include "allocator/places/device_pool.h"
+
+namespace headroom::allocator {
+namespace {
+
+constexpr std::uint64_t most_pages = 32;  // Per handle.
+
+// Memory is plenty while less than 1/plenty_part of the capacity is held. Until then a handle may
+// hold at most 1/growth_part of what is held then.
+constexpr std::uint64_t plenty_part = 16;
+constexpr std::uint64_t growth_part = 32;
+constexpr std::uint64_t least_growth = 8;
+// One handle must not be most of the plenty of a small capacity.
+constexpr std::uint64_t handles_of_plenty = 4;
+// The same for small blocks.
+constexpr std::uint64_t small_plenty_part = 1024;
+constexpr std::uint64_t small_growth_part = 128;
+constexpr std::uint64_t least_small_growth = 2;
+constexpr std::uint64_t most_small_growth = 8;
+
+}  // namespace
+
+void DevicePool::use_large_handles(std::uint64_t most) {
+  const MutexLock lock(mutex_);
+  set_most_per_handle(most);
+}
+
+void DevicePool::use_large_handles() {
+  const MutexLock lock(mutex_);
+  set_most_per_handle((created_ + plain_pages()) / 128);
+}
+
+void DevicePool::set_most_per_handle(std::uint64_t most) {
+  if (!can_use_large_handles()) return;
+  static_assert(most_pages == std::uint64_t{1} << (handle_sizes - 1));
+  most_per_handle_ = std::clamp<std::uint64_t>(most, 1, most_pages);
+}
+
+std::uint64_t DevicePool::growth_pages(std::uint64_t wanted, bool for_small_blocks) const {
+  if (!can_use_large_handles()) return 1;
+  const MutexLock lock(mutex_);
+  const std::uint64_t held = created_ + plain_pages();
+  const std::uint64_t pages = std::bit_floor(
+      for_small_blocks ? std::clamp(held / small_growth_part, least_small_growth, most_small_growth)
+                       : std::clamp(held / growth_part, least_growth, most_pages));
+  const std::uint64_t plenty =
+      capacity_pages_ / (for_small_blocks ? small_plenty_part : plenty_part);
+  const std::uint64_t taken = (wanted + pages - 1) / pages * pages;
+  return pages <= plenty / handles_of_plenty && held + taken <= plenty ? pages : 1;
+}
+
+}  // namespace headroom::allocator
