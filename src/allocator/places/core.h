@@ -51,6 +51,10 @@ class Core {
   // a plain allocation are not.
   virtual bool breaks_up_well() const = 0;
 
+  // Returns how many free pages find() would have to move for such a block now; 0 where nothing
+  // moves.
+  virtual std::uint64_t pages_to_move(std::uint64_t /*bytes*/, StreamId /*stream*/) { return 0; }
+
   // Whether memory is so plenty that a plan would only hold more of it.
   virtual bool is_at_ease() const { return false; }
   // Is called where an iteration ends. The core may give memory back then.

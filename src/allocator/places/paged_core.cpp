@@ -78,6 +78,12 @@ SegmentId PagedCore::grow(Heap& heap, std::uint64_t bytes, StreamId stream) {
   return heap.occupy(*window, claimed);
 }
 
+std::uint64_t PagedCore::pages_to_move(std::uint64_t bytes, StreamId stream) {
+  const std::uint64_t spare = pages_->spare();
+  const auto window = home(bytes).find_window(bytes, stream, {spare, movable_pages(stream)});
+  return window ? window->pages - std::min(window->pages, spare) : 0;
+}
+
 SegmentId PagedCore::repair(Heap& heap, std::uint64_t bytes, StreamId stream) {
   const Supply supply{pages_->spare(), movable_pages(stream)};
   if (supply.movable == 0 || !heap.find_window(bytes, stream, supply)) return no_segment;

@@ -31,6 +31,7 @@ class PagedCore final : public Core {
   std::vector<SegmentId> carve_up(SegmentId block,
                                   const std::vector<Tiling::Piece>& pieces) override;
   bool breaks_up_well() const override { return true; }
+  std::uint64_t pages_to_move(std::uint64_t bytes, StreamId stream) override;
   std::uint64_t give_up(std::uint64_t bytes) override;
   const std::vector<const Tiling*>& tilings() const override { return tilings_; }
   void listen(const Tiling::RangeListener& listener) override;

@@ -26,6 +26,10 @@ constexpr std::uint32_t most_deviations = 32;
 // before it gets a plan.
 constexpr std::uint64_t least_repeated = 128;
 
+// Where iterations differ, pages are moved for a piece if they are at most 1/moved_part of those
+// that repairs moved since the last one.
+constexpr std::uint64_t moved_part = 2;
+
 void shrink_to(Iteration& smallest, const Iteration& iteration) {
   for (std::size_t i = 0; i < smallest.size(); ++i)
     smallest[i].bytes = std::min(smallest[i].bytes, iteration[i].bytes);
@@ -197,11 +201,21 @@ void Planner::collect_plan() {
   job_.reset();
 }
 
+// Whether the pages that have to move for the piece are few against those that moved without it.
+// Where iterations differ nobody knows whether a plan will save anything, so at first it may only
+// cost what repairs have cost anyway.
+bool Planner::is_worth_moving(std::uint64_t bytes, StreamId stream) {
+  if (finder_.repeats()) return true;
+  const std::uint64_t moved = core_->counts().moved_pages - moved_pages_;
+  return core_->pages_to_move(bytes, stream) <= moved / moved_part;
+}
+
 // Takes a piece that is large enough for the largest plan, and so for all of them.
 void Planner::adopt() {
   const std::uint64_t bytes = round_up(book_.bytes(), granule_bytes);
   const StreamId stream = book_.stream();
   SegmentId found = bytes > 0 ? core_->find_ready(bytes, stream) : no_segment;
+  if (bytes > 0 && found == no_segment && !is_worth_moving(bytes, stream)) return;
   if (bytes > 0 && found == no_segment) found = core_->find(bytes, stream);
   misses_ = misses();
   if (found == no_segment) {
@@ -214,6 +228,7 @@ void Planner::adopt() {
   follower_ = std::make_unique<PlanFollower>();
   is_wanted_ = false;
   has_served_ = false;
+  moved_pages_ = core_->counts().moved_pages;
   ++counts_.plans;
 }
 

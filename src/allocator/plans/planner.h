@@ -86,6 +86,7 @@ class Planner {
   void drop_idle_plan();
   void back_off();
   bool is_likely_to_come_again() const;
+  bool is_worth_moving(std::uint64_t bytes, StreamId stream);
   std::uint64_t misses() const;
   PlanBook::Piece piece() const;
 
@@ -100,14 +101,15 @@ class Planner {
   // shape that ends with it; and how many these are.
   Iteration smallest_;
   std::uint64_t alike_ = 0;
-  bool has_served_ = false;    // An iteration followed a plan since the piece was taken.
-  bool is_unknown_ = false;    // This iteration has no plan, so the piece is left alone.
-  bool is_border_ = false;     // The next allocation is the first of an iteration.
-  std::uint32_t choices_ = 0;  // How often a plan was looked for in this iteration.
-  std::uint64_t misses_ = 0;   // The core's misses when the last iteration ended.
-  bool is_wanted_ = false;     // There was a miss since a piece was last taken.
-  std::uint64_t wait_ = 0;     // Iterations to let pass before taking a piece again.
-  std::uint64_t backoff_ = 1;  // What wait_ becomes when a plan fails next.
+  bool has_served_ = false;        // An iteration followed a plan since the piece was taken.
+  bool is_unknown_ = false;        // This iteration has no plan, so the piece is left alone.
+  bool is_border_ = false;         // The next allocation is the first of an iteration.
+  std::uint32_t choices_ = 0;      // How often a plan was looked for in this iteration.
+  std::uint64_t misses_ = 0;       // The core's misses when the last iteration ended.
+  std::uint64_t moved_pages_ = 0;  // Pages that the core had moved when a piece was last taken.
+  bool is_wanted_ = false;         // There was a miss since a piece was last taken.
+  std::uint64_t wait_ = 0;         // Iterations to let pass before taking a piece again.
+  std::uint64_t backoff_ = 1;      // What wait_ becomes when a plan fails next.
   PlanCounts counts_;
 };
 

@@ -87,6 +87,28 @@ TEST(Planner, where_lengths_vary_the_longest_so_far_is_planned_and_serves_the_sh
   EXPECT_TRUE(core.finds.empty());
 }
 
+TEST(Planner, where_lengths_vary_pages_move_for_a_plan_once_twice_as_many_moved_without_it) {
+  ScriptedCore core(true);
+  core.to_move = 100;
+  Player player(core, {});
+  player.load();
+  std::uint64_t kibs = 1024;
+  for (int i = 0; i < 6; ++i) player.step((kibs -= 16) * kib, [&] { core.miss(30); });
+  EXPECT_EQ(player.counts().plans, 0U) << "180 pages, and 200 are wanted";
+  for (int i = 0; i < 3; ++i) player.step((kibs -= 16) * kib, [&] { core.miss(30); });
+  EXPECT_EQ(player.counts().plans, 1U);
+}
+
+TEST(Planner, where_steps_repeat_pages_move_for_a_plan_at_once) {
+  ScriptedCore core(true);
+  core.to_move = 100;
+  Player player(core, {});
+  player.load();
+  for (int i = 0; i < 3; ++i) player.step(mib, [&] { core.miss(1); });
+  player.step();
+  EXPECT_EQ(player.counts().plans, 1U);
+}
+
 TEST(Planner, a_plan_that_gets_no_memory_is_tried_ever_more_rarely) {
   ScriptedCore core(true);
   Player player(core, {});

@@ -64,10 +64,18 @@ class ScriptedCore final : public Core {
   void listen(const Tiling::RangeListener& /*listener*/) override {}
   std::string broken_invariant() const override { return ""; }
 
-  void miss() { ++counts_.repairs; }
+  std::uint64_t pages_to_move(std::uint64_t /*bytes*/, StreamId /*stream*/) override {
+    return to_move;
+  }
+
+  void miss(std::uint64_t pages = 0) {
+    ++counts_.repairs;
+    counts_.moved_pages += pages;
+  }
 
   std::vector<std::uint64_t> finds;  // The sizes that were asked for.
   std::set<std::uint64_t> used;
+  std::uint64_t to_move = 0;  // What pages_to_move() answers.
   bool refuses = false;
   bool at_ease = false;
   std::uint64_t iterations = 0;  // As the planner told.
