@@ -149,7 +149,16 @@ Tensor mean_all(Tape& tape, const Tensor& x, Name name) {
 
 Tensor softmax(Tape& tape, const Tensor& x, Name name) {
   const Tensor y = tape.empty(name, x);
-  return tape.connect(y, {x}, {y}, one_gradient(name, x.meta()));
+  const Meta meta = x.meta();
+  return tape.connect(y, {x}, {y}, [name, meta](Tape& t, const Tensor&, const Node&) -> Tensors {
+    Tensor grad = t.empty(name + ".grad", meta);
+    const Tensor product = t.empty(name + ".times_grad", meta);
+    return {grad};
+  });
+}
+
+Tensor log_softmax(Tape& tape, const Tensor& x, Name name) {
+  return pointwise(tape, x, name, Saves::result);
 }
 
 Tensor narrow_last(const Tape& tape, const Tensor& x, std::uint64_t size) {

@@ -121,6 +121,69 @@ TEST_F(TapeTest, second_gradient_is_added_in_place_unless_the_first_is_shared) {
   EXPECT_EQ(count(recorder.take(), "gradient_sum"), 1);
 }
 
+// cuBLAS's for plain products, cuBLASLt's where a bias is added.
+TEST(Tape, a_product_has_a_workspace_while_it_runs) {
+  Recorder recorder;
+  {
+    Tape tape(recorder, {.plain = 1000, .with_bias = 100});
+    const Tensor x = tape.empty("x", row);
+    const Tensor w = tape.parameter("w", {{unit, unit}, Element::fp32}, Component::weights, true);
+    const Tensor b = tape.parameter("b", {{unit}, Element::fp32}, Component::weights, true);
+    const Tensor y = ops::linear(tape, x, w, b, "y");
+    tape.backward(y, tape.empty("seed", y));  // One plain product: the weight's gradient.
+  }
+  const Recording recording = recorder.take();
+  std::vector<std::uint64_t> sizes;
+  for (std::size_t i = 0; i + 1 < recording.events.size(); ++i) {
+    const Event& event = recording.events[i];
+    if (recording.name_of(event.tensor) != "product_workspace") continue;
+    if (event.kind != Event::Kind::allocate) continue;
+    sizes.push_back(recording.tensors[event.tensor].bytes);
+    EXPECT_EQ(recording.events[i + 1].kind, Event::Kind::release);
+    EXPECT_EQ(recording.events[i + 1].tensor, event.tensor);
+  }
+  EXPECT_EQ(sizes, (std::vector<std::uint64_t>{100, 1000}));
+}
+
+// A Linear flattens [batch, tokens, width] before its product: the gradient of its input is a view.
+TEST_F(TapeTest, a_gradient_that_is_a_view_is_not_added_to) {
+  const auto sums_of = [&](const Meta& meta) {
+    {
+      const Tensor x = Tape::detach(tape.empty("x", meta), true);
+      const Tensor hidden = ops::silu(tape, x, "hidden");
+      const Tensor a = ops::linear(tape, hidden, weight(false), std::nullopt, "a");
+      const Tensor b = ops::linear(tape, hidden, weight(false), std::nullopt, "b");
+      const Tensor c = ops::linear(tape, hidden, weight(false), std::nullopt, "c");
+      run_back(ops::mul(tape, ops::mul(tape, a, b, "ab"), c, "abc"));
+    }
+    return count(recorder.take(), "gradient_sum");
+  };
+  EXPECT_EQ(sums_of(row), 0);
+  // The first sum is a new tensor, which takes the third gradient in.
+  EXPECT_EQ(sums_of({{1, 4, unit}, Element::fp32}), 1);
+}
+
+TEST_F(TapeTest, a_table_that_is_also_the_head_has_three_gradients_at_the_end) {
+  const Tensor table = weight(true);
+  {
+    const Tensor ids = tape.empty("ids", {{1, 2}, Element::int64});
+    const Tensor hidden = ops::embedding(tape, ids, table, "embedded");
+    run_back(ops::linear(tape, hidden, table, std::nullopt, "logits"));
+  }
+  const Recording recording = recorder.take();
+  EXPECT_EQ(count(recording, "logits.weight_grad"), 1);
+  EXPECT_EQ(count(recording, "embedded.weight_grad"), 1);
+  EXPECT_EQ(count(recording, "gradient_sum"), 1);
+}
+
+TEST_F(TapeTest, softmax_multiplies_its_output_by_the_gradient_and_log_softmax_does_not) {
+  run_back(ops::softmax(tape, Tape::detach(tape.empty("x", row), true), "p"));
+  run_back(ops::log_softmax(tape, Tape::detach(tape.empty("x", row), true), "log_p"));
+  const Recording recording = recorder.take();
+  EXPECT_EQ(count(recording, "times_grad"), 1);
+  EXPECT_EQ(count(recording, "log_p.times_grad"), 0);
+}
+
 TEST_F(TapeTest, saved_tensors_go_when_their_node_has_run) {
   {
     Tensor x = Tape::detach(tape.empty("x", row), true);

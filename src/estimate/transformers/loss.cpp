@@ -16,7 +16,7 @@ struct Rows {
 Tensor cross_entropy(Run& run, const Tensor& rows) {
   Tape& tape = run.tape;
   if (run.job.compute.loss == Loss::triton) return ops::in_place_cross_entropy(tape, rows);
-  return ops::nll_loss(tape, ops::softmax(tape, rows, "log_probabilities"));
+  return ops::nll_loss(tape, ops::log_softmax(tape, rows, "log_probabilities"));
 }
 
 Tensor as_rows(const Tensor& x) {
