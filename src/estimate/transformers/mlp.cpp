@@ -10,7 +10,9 @@ namespace {
 Tensor gelu_new(Run& run, const Tensor& x) {
   Tape& tape = run.tape;
   const Scope scope(tape, "gelu_new");
-  Tensor inner = ops::scale(tape, ops::cube(tape, x, "cubed"), "cubed.scaled");
+  // torch.pow is on autocast's list of operations that run in fp32, and what follows stays so wide.
+  const Tensor cubed = ops::cube(tape, run.autocast_to_fp32(x, "cubed.input"), "cubed");
+  Tensor inner = ops::scale(tape, cubed, "cubed.scaled");
   inner = ops::scale(tape, ops::add(tape, x, inner, "sum"), "sum.scaled");
   inner = ops::scale(tape, ops::tanh(tape, inner, "tanh"), "plus_one");
   return ops::mul(tape, ops::scale(tape, x, "half"), inner, "output");
