@@ -20,8 +20,11 @@ Tensor linear(Tape& tape, const Tensor& x, const Tensor& weight, const std::opti
   const Tensor y = tape.empty(name, output);
   return tape.connect(y, inputs, saved, [=](Tape& t, const Tensor&, const Node& node) -> Tensors {
     Tensors grads(node.inputs.size());
-    if (node.wants(0)) grads[0] = t.empty(name + ".input_grad", input);
-    if (node.wants(1)) grads[1] = t.empty(name + ".weight_grad", matrix);
+    if (node.wants(0)) grads[0] = product(t, name + ".input_grad", input);
+    if (node.wants(1)) grads[1] = product(t, name + ".weight_grad", matrix);
+    // Rows are flattened before the product and the weight is transposed for it (linear.cpp).
+    grads[0].viewed = input.shape.size() > 2;
+    grads[1].viewed = true;
     if (grads.size() > 2 && node.wants(2)) {
       grads[2] = t.empty(name + ".bias_grad", {{output.shape.back()}, output.element});
     }

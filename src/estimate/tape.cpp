@@ -135,7 +135,7 @@ void Tape::backward(const Tensor& root, Tensor grad) {
 void Tape::add_to_buffer(Node& node, Tensor grad) {
   if (!node.buffer.defined()) {
     node.buffer = std::move(grad);
-  } else if (node.buffer.storage.use_count() > 1) {
+  } else if (node.buffer.storage.use_count() > 1 || node.buffer.viewed) {
     node.buffer = empty("gradient_sum", node.buffer);
   }  // Otherwise it is added in place, and `grad` goes.
 }

@@ -6,8 +6,9 @@
 //
 // The rules are PyTorch's: nodes run in the order of their creation, last first, when all their
 // gradients have come in (torch/csrc/autograd/engine.cpp); saved tensors go when their node has
-// run; a second gradient is added in place if nobody else holds the first (input_buffer.cpp); a
-// leaf keeps the gradient it is given if nobody else holds that (accumulate_grad.h).
+// run; a second gradient is added in place if nobody else holds the first's memory, as the base
+// of a view does (input_buffer.cpp, can_accumulate_inplace); a leaf keeps the gradient it is given
+// if nobody else holds that (accumulate_grad.h).
 #pragma once
 
 #include <cstddef>
@@ -36,6 +37,8 @@ struct ScopeState {
 struct Tensor : Meta {
   Counted<Storage> storage;  // Views share it. Null only in a tensor that was moved from.
   Counted<Node> node;        // Null if no gradient flows to this tensor.
+  // Of a gradient: a view, whose base holds the memory as well (a reshape's or a transpose's).
+  bool viewed = false;
 
   Meta meta() const { return {shape, element}; }
   bool requires_grad() const { return node != nullptr; }
