@@ -57,6 +57,7 @@ constexpr std::array job_flags = {
     Flag{"--generate", "batch.generate", Kind::value, "N", "Inference: tokens made after them"},
     Flag{"--engine", "engine.kind", Kind::text, "KIND", "transformers (default), headroom"},
     Flag{"--transformers", "engine.transformers", Kind::text, "VERSION", "4.48, … (the newest)"},
+    Flag{"--torch", "engine.torch", Kind::text, "VERSION", "2.15, … (the newest)"},
     Flag{"--gpu", "device.gpu", Kind::text, "NAME|auto",
          "A card (\"MI50\", \"RX 7900 XT\"), or the GPU of this machine"},
     Flag{"--capacity", "device.capacity", Kind::text, "SIZE", "Memory of the device: 16GiB"},

@@ -38,6 +38,7 @@ void take_card(Device& device, const knowledge::Card& card) {
   if (!device.capacity) device.capacity = card.vram;
   device.context = card.context;
   device.blas_workspace = card.blas_workspace;
+  device.vendor = card.vendor;
   device.attention = kernel_of(card.attention);
   device.half = half_of(card.target);
   device.rates = rates_of(card);
@@ -47,6 +48,7 @@ Status take_vendor(Device& device, Vendor vendor) {
   HEADROOM_TRY(const knowledge::VendorFacts facts, knowledge::find_vendor(vendor));
   device.context = facts.context;
   device.blas_workspace = facts.blas_workspace;
+  device.vendor = vendor;
   return Done{};
 }
 

@@ -244,6 +244,7 @@ class JobParser {
     TableReader engine = table("engine");
     engine.read_choice("kind", job_.engine.kind, engine_names);
     engine.read("transformers", job_.engine.transformers);
+    engine.read("torch", job_.engine.torch);
     engine.read("command", job_.engine.command);
     engine.refuse_unknown();
 

@@ -108,6 +108,7 @@ struct Job {
   struct Engine {
     EngineKind kind = EngineKind::transformers;
     std::string transformers = "newest";
+    std::string torch = "newest";  // Of an older transformers alone: one of its time.
     std::vector<std::string> command;
   } engine;
 

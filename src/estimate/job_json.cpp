@@ -74,7 +74,10 @@ Json device_of(const Job::Device& device) {
 
 Json to_json(const Job& job) {
   Json engine = {{"kind", to_string(job.engine.kind)}};
-  if (job.engine.kind == EngineKind::transformers) engine["transformers"] = job.engine.transformers;
+  if (job.engine.kind == EngineKind::transformers) {
+    engine["transformers"] = job.engine.transformers;
+    if (job.engine.torch != Job::Engine{}.torch) engine["torch"] = job.engine.torch;
+  }
   return {{"method", method_of(job.method)},
           {"compute", compute_of(job.compute)},
           {"optimizer", optimizer_of(job.optimizer)},

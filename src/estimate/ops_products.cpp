@@ -5,6 +5,16 @@
 #include "estimate/ops.h"
 
 namespace headroom::estimate::ops {
+namespace {
+
+// A product's result, and the workspace that comes and goes beside it.
+Tensor product(Tape& tape, Name name, const Meta& meta) {
+  Tensor result = tape.empty(name, meta);
+  tape.multiply();
+  return result;
+}
+
+}  // namespace
 
 Tensor linear(Tape& tape, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
               Name name) {
@@ -18,6 +28,7 @@ Tensor linear(Tape& tape, const Tensor& x, const Tensor& weight, const std::opti
   if (weight.requires_grad()) saved.push_back(x);
   if (x.requires_grad()) saved.push_back(weight);
   const Tensor y = tape.empty(name, output);
+  tape.multiply(bias.has_value());
   return tape.connect(y, inputs, saved, [=](Tape& t, const Tensor&, const Node& node) -> Tensors {
     Tensors grads(node.inputs.size());
     if (node.wants(0)) grads[0] = product(t, name + ".input_grad", input);
@@ -38,11 +49,11 @@ Tensor matmul(Tape& tape, const Tensor& a, const Tensor& b, Shape shape, Name na
   Tensors saved;
   if (b.requires_grad()) saved.push_back(a);
   if (a.requires_grad()) saved.push_back(b);
-  const Tensor y = tape.empty(name, {shape, a.element});
+  const Tensor y = product(tape, name, {shape, a.element});
   return tape.connect(y, {a, b}, saved, [=](Tape& t, const Tensor&, const Node& node) -> Tensors {
     Tensors grads(2);
-    if (node.wants(0)) grads[0] = t.empty(name + ".left_grad", left);
-    if (node.wants(1)) grads[1] = t.empty(name + ".right_grad", right);
+    if (node.wants(0)) grads[0] = product(t, name + ".left_grad", left);
+    if (node.wants(1)) grads[1] = product(t, name + ".right_grad", right);
     return grads;
   });
 }
@@ -114,10 +125,10 @@ Tensor fused_linear_cross_entropy(Tape& tape, const Tensor& hidden, const Tensor
     weight_grad = tape.empty("head.weight_grad", weight, Component::gradients);
   const Tensor losses = tape.empty("loss.rows", {{rows}, Element::fp32});
   {
-    const Tensor logits = tape.empty("logits.chunk", {{chunk, vocabulary}, hidden.element});
+    const Tensor logits = product(tape, "logits.chunk", {{chunk, vocabulary}, hidden.element});
     const Tensor wide = ops::cast(tape, logits, Element::fp32, "logits.chunk_fp32");
-    Tensor product;
-    if (weight.requires_grad()) product = tape.empty("head.weight_grad_chunk", weight);
+    Tensor part;
+    if (weight.requires_grad()) part = product(tape, "head.weight_grad_chunk", weight);
   }
   Tensors saved = {hidden_grad};
   if (weight_grad.defined()) saved.push_back(weight_grad);

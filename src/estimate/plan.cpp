@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "allocator/models/make_policy.h"
@@ -237,7 +238,7 @@ Result<std::vector<FittingCard>> find_cards(const Job& job, const Architecture& 
                    [](const auto& a, const auto& b) { return a.vram < b.vram; });
   std::vector<FittingCard> fitting;
   // Cards of the same kernels and workspaces need the same; what is live is a lower bound.
-  std::map<std::pair<Attention, std::uint64_t>, std::uint64_t> needs;
+  std::map<std::tuple<Attention, knowledge::Vendor, std::uint64_t>, std::uint64_t> needs;
   for (const knowledge::Card& card : cards) {
     if (fitting.size() >= cards_max) break;
     HEADROOM_TRY(const Device device, device_of(job, card));
@@ -245,7 +246,7 @@ Result<std::vector<FittingCard>> find_cards(const Job& job, const Architecture& 
     Job on_card = job;
     on_card.compute.attention = attention_for(job, device);
     const auto [need, is_new] =
-        needs.try_emplace({*on_card.compute.attention, device.blas_workspace.value});
+        needs.try_emplace({*on_card.compute.attention, card.vendor, device.blas_workspace.value});
     if (is_new) {
       HEADROOM_TRY(SettingEstimator estimator, SettingEstimator::make(on_card, model, device));
       HEADROOM_TRY(const SettingEstimate seen, estimator.at(on_card));

@@ -42,6 +42,11 @@ bool is_weight(const RecordedTensor& tensor) {
   return tensor.component == Component::weights || tensor.component == Component::adapters;
 }
 
+// Bytes beside a product, which no kernel gives as its result.
+bool is_workspace(const RecordedTensor& tensor) {
+  return tensor.component == Component::workspace && tensor.meta.element == Element::uint8;
+}
+
 }  // namespace
 
 OptimizerProfile profile_optimizer(const Job::Optimizer& settings,
@@ -104,7 +109,7 @@ Taking StepProfile::measure(const Recording& recording, const std::vector<Size>&
     switch (event.kind) {
       case Event::Kind::allocate:
         live += size;
-        if (event.phase == Phase::load) break;
+        if (event.phase == Phase::load || is_workspace(recording.tensors[event.tensor])) break;
         taking.written_bytes += static_cast<double>(size);
         taking.kernels += 1;
         break;

@@ -50,6 +50,13 @@ Tensor Tape::empty(Name name, const Meta& meta, Component component) {
   return {meta, recorder_.hold(recorder_.allocate(name, scope_.id, meta, component)), nullptr};
 }
 
+void Tape::multiply(bool with_bias) {
+  const std::uint64_t bytes = with_bias ? product_workspace_.with_bias : product_workspace_.plain;
+  if (bytes == 0) return;
+  const Tensor workspace =
+      empty("product_workspace", {{bytes}, Element::uint8}, Component::workspace);
+}
+
 Tensor Tape::parameter(Name name, const Meta& meta, Component component, bool trainable) {
   Tensor tensor = detach(empty(name, meta, component), trainable);
   if (trainable) {

@@ -126,13 +126,23 @@ struct OperationNode final : Node {
   Function function;
 };
 
+// Bytes that a product of matrices takes beside its operands and its result while it runs; 0 where
+// it takes none. cuBLASLt runs those that add a bias.
+struct ProductWorkspace {
+  std::uint64_t plain = 0;
+  std::uint64_t with_bias = 0;
+};
+
 class Tape {
  public:
-  explicit Tape(Recorder& recorder) : recorder_(recorder) {}
+  explicit Tape(Recorder& recorder, ProductWorkspace workspace = {})
+      : recorder_(recorder), product_workspace_(workspace) {}
 
   // Plain memory with no gradient, for the component of the scope or for the one given.
   Tensor empty(Name name, const Meta& meta) { return empty(name, meta, scope_.component); }
   Tensor empty(Name name, const Meta& meta, Component component);
+  // A product's workspace comes and goes. Call it when the result has been made.
+  void multiply(bool with_bias = false);
   // A leaf. The gradient of a trainable parameter becomes Component::gradients when it arrives.
   Tensor parameter(Name name, const Meta& meta, Component component, bool trainable);
   // All trainable parameters so far, in the order of their making.
@@ -185,6 +195,7 @@ class Tape {
   void add_to_buffer(Node& node, Tensor grad);
 
   Recorder& recorder_;
+  ProductWorkspace product_workspace_;
   ScopeState scope_;
   bool grad_enabled_ = true;
   int backward_depth_ = 0;

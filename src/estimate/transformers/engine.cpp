@@ -50,20 +50,25 @@ void train(Tape& tape, const Job& job, transformers::Network& network, std::uint
 Result<Recording> record_transformers(const Job& job, const Architecture& model,
                                       const Device& device, std::uint64_t steps) {
   HEADROOM_CHECK(check_positions(job, model));
+  using transformers::Version;
+  const Version version = transformers::parse_version(job.engine.transformers);
+  const Version torch = transformers::torch_version(job.engine.torch, version);
+  const std::uint64_t workspace_bytes = device.blas_workspace.value;
+  const bool each_its_own =
+      device.vendor == knowledge::Vendor::nvidia && torch >= transformers::product_workspaces;
+  ProductWorkspace of_products;
+  if (each_its_own) of_products = {workspace_bytes, transformers::lt_workspace_bytes};
   Recorder recorder;
   {
-    Tape tape(recorder);
-    transformers::Run run{tape,
-                          job,
-                          transformers::parse_version(job.engine.transformers),
-                          job.batch.micro.value_or(1),
-                          {}};
+    Tape tape(recorder, of_products);
+    transformers::Run run{tape, job, version, torch, job.batch.micro.value_or(1), {}};
     // One for the thread of the forward, one for autograd's (CUDABlas.cpp,
     // getCurrentCUDABlasHandle).
-    const Meta workspace{{device.blas_workspace.value}, Element::uint8};
-    const Tensor forward_workspace = tape.empty("blas_workspace", workspace, Component::workspace);
-    Tensor backward_workspace;
-    if (run.trains())
+    const Meta workspace{{workspace_bytes}, Element::uint8};
+    Tensor forward_workspace, backward_workspace;
+    if (!each_its_own)
+      forward_workspace = tape.empty("blas_workspace", workspace, Component::workspace);
+    if (!each_its_own && run.trains())
       backward_workspace = tape.empty("blas_workspace", workspace, Component::workspace);
     transformers::Network network(run, model);
     if (run.trains())

@@ -91,6 +91,7 @@ Tensor quantised_product(Run& run, const Linear& linear, const Tensor& x) {
   Tensor whole;
   if (how.whole) whole = run.tape.empty(name + ".dequantised", matrix, Component::workspace);
   Tensor y = run.tape.empty(name, output);
+  run.tape.multiply();
   whole = {};
   std::vector<Tensor> saved;
   if (how.saves_input && x.requires_grad()) saved.push_back(x);
@@ -100,7 +101,9 @@ Tensor quantised_product(Run& run, const Linear& linear, const Tensor& x) {
                             Tensor again;
                             if (unpacks_back)
                               again = t.empty(name + ".dequantised", matrix, Component::workspace);
-                            return {t.empty(name + ".input_grad", input)};
+                            Tensor grad = t.empty(name + ".input_grad", input);
+                            t.multiply();
+                            return {grad};
                           });
 }
 

@@ -15,7 +15,8 @@ namespace headroom::estimate::transformers {
 struct Run {
   Tape& tape;
   const Job& job;
-  Version version;
+  Version version;  // Of transformers.
+  Version torch;
   std::uint64_t batch = 1;
 
   bool full() const { return job.method.kind == MethodKind::full; }

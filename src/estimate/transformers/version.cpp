@@ -17,4 +17,11 @@ Version parse_version(std::string_view text) {
   return version;
 }
 
+Version torch_version(std::string_view torch, Version transformers) {
+  constexpr Version of_its_time{2, 9};
+  const Version version = parse_version(torch);
+  const bool named = version.major != UINT_MAX;
+  return !named && transformers < Version{5, 0} ? of_its_time : version;
+}
+
 }  // namespace headroom::estimate::transformers
