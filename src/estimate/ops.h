@@ -88,8 +88,10 @@ Tensor fused_linear_cross_entropy(Tape& tape, const Tensor& hidden, const Tensor
 
 // FlashAttention-2 on q [B, nh, S, d] and k, v [B, kv, S, d]: saves them, the output and the
 // log-sum-exp; backward keeps an fp32 accumulator for dq, and dk, dv for every query head
-// (flash_api.cpp, mha_bwd).
-Tensor flash_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tensor& v);
+// (flash_api.cpp, mha_bwd). The efficient kernel takes as much (attention_backward.cu), and saves
+// its mask, an undefined tensor where there is none.
+Tensor flash_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tensor& v,
+                       const Tensor& mask = {});
 
 // torch.utils.checkpoint: runs `function` without gradients and keeps only its inputs; backward
 // runs it again.

@@ -142,26 +142,27 @@ Tensor fused_linear_cross_entropy(Tape& tape, const Tensor& hidden, const Tensor
                       });
 }
 
-Tensor flash_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tensor& v) {
+Tensor flash_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tensor& v,
+                       const Tensor& mask) {
   const Meta query = q.meta();
   const Meta key = k.meta();
   const Tensor out = tape.empty("attention", query);
   const Meta rows{{q.shape[0], q.shape[1], q.shape[2]}, Element::fp32};
   const Tensor log_sum_exp = tape.empty("attention.logsumexp", rows);
-  return tape.connect(
-      out, {q, k, v}, {q, k, v, out, log_sum_exp},
-      [=](Tape& t, const Tensor&, const Node&) -> Tensors {
-        const Tensor row_sums = t.empty("attention.softmax_d", rows);
-        const Tensor accumulator = t.empty("attention.dq_accum", {query.shape, Element::fp32});
-        Tensor dq = t.empty("q.grad", query);
-        Tensor dk = t.empty("k.grad", key);
-        Tensor dv = t.empty("v.grad", key);
-        if (query.shape[1] != key.shape[1]) {
-          const Tensor dk_heads = t.empty("k.grad_heads", query);
-          const Tensor dv_heads = t.empty("v.grad_heads", query);
-        }
-        return {dq, dk, dv};
-      });
+  Tensors saved = {q, k, v, out, log_sum_exp};
+  if (mask.defined()) saved.push_back(mask);
+  return tape.connect(out, {q, k, v}, saved, [=](Tape& t, const Tensor&, const Node&) -> Tensors {
+    const Tensor row_sums = t.empty("attention.softmax_d", rows);
+    const Tensor accumulator = t.empty("attention.dq_accum", {query.shape, Element::fp32});
+    Tensor dq = t.empty("q.grad", query);
+    Tensor dk = t.empty("k.grad", key);
+    Tensor dv = t.empty("v.grad", key);
+    if (query.shape[1] != key.shape[1]) {
+      const Tensor dk_heads = t.empty("k.grad_heads", query);
+      const Tensor dv_heads = t.empty("v.grad_heads", query);
+    }
+    return {dq, dk, dv};
+  });
 }
 
 }  // namespace headroom::estimate::ops

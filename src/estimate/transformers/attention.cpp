@@ -34,11 +34,15 @@ Qkv project(Run& run, const AttentionLayer& layer, const Tensor& x, const Tensor
   return heads;
 }
 
+bool turns_whole(const AttentionShape& shape, const Shared& shared) {
+  return shared.cos->shape.back() == shape.head_dim;
+}
+
 // x · cos + rotate_half(x) · sin, on the part of each head that turns.
 Tensor rotate(Run& run, const AttentionShape& shape, const Shared& shared, const Tensor& x) {
   Tape& tape = run.tape;
   const auto width = shared.cos->shape.back();
-  const bool whole = width == shape.head_dim;
+  const bool whole = turns_whole(shape, shared);
   const Tensor part = whole ? x : ops::narrow_last(tape, x, width);
   const Tensor by_cos = ops::mul(tape, part, *shared.cos, "cos");
   Tensor turned;
@@ -118,8 +122,9 @@ Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
   }
   if (input.cache != nullptr) remember(run, *input.cache, heads, input.window);
   const Shape out = {input.x.shape[0], input.x.shape[1], shape.query_size()};
-  const auto kernel = [&run, shape, shared](Tape&, const std::vector<Tensor>& qkv) {
-    return attend(run, shape, shared, {qkv[0], qkv[1], qkv[2]});
+  const bool concatenated = shared.cos && !input.memory && !turns_whole(shape, shared);
+  const auto kernel = [&run, shape, shared, concatenated](Tape&, const std::vector<Tensor>& qkv) {
+    return attend(run, shape, shared, {qkv[0], qkv[1], qkv[2], concatenated});
   };
   const bool again = run.job.compute.checkpointing == Checkpointing::selective && run.trains();
   std::vector<Tensor> qkv = {std::move(heads.q), std::move(heads.k), std::move(heads.v)};

@@ -11,7 +11,7 @@ Shape score_shape(const Tensor& q, const Tensor& k) {
 // at::_scaled_dot_product_attention_math: both operands are scaled by the square root of the
 // scale, half types are computed in fp32, and a causal mask is made per call.
 Tensor attend_math(Run& run, const Shared& shared, const Qkv& in) {
-  const auto& [q, k, v] = in;
+  const Tensor &q = in.q, &k = in.k, &v = in.v;
   Tape& tape = run.tape;
   const Tensor queries = ops::cast(tape, q, Element::fp32, "q.fp32");
   const Tensor keys = ops::cast(tape, k, Element::fp32, "k.fp32");
@@ -30,7 +30,7 @@ Tensor attend_math(Run& run, const Shared& shared, const Qkv& in) {
 
 // transformers' eager_attention_forward.
 Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared, const Qkv& in) {
-  const auto& [q, k, v] = in;
+  const Tensor &q = in.q, &k = in.k, &v = in.v;
   Tape& tape = run.tape;
   const Tensor queries = run.autocast(q, "q.input");
   const Tensor keys = run.autocast(k, "k.input");
@@ -51,25 +51,65 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
   return ops::copy(tape, mixed, q.shape, "attention.contiguous");
 }
 
+// What the kernel adds to the scores: bools become numbers in each layer (native/transformers/
+// attention.cpp, convert_boolean_attn_mask), rows are padded to 16 (pad_bias), and autocast
+// narrows.
+Tensor mask_for_kernel(Run& run, const Tensor& given, Element element) {
+  constexpr std::uint64_t alignment = 16;
+  Tape& tape = run.tape;
+  Tensor mask = given;
+  if (mask.element != element) mask = tape.empty("mask.numbers", {mask.shape, element});
+  const std::uint64_t keys = mask.shape.back();
+  if (keys % alignment == 0) return mask;
+  Shape padded = mask.shape;
+  padded.back() += alignment - keys % alignment;
+  return tape.empty("mask.padded", {padded, element});
+}
+
+// transformers' integrations/sdpa_attention.py with one of PyTorch's fused kernels.
+Tensor attend_fused(Run& run, Attention kind, const Shared& shared, const Qkv& in) {
+  Tape& tape = run.tape;
+  const bool masked = kind == Attention::sdpa_mask && shared.mask;
+  const bool half = run.job.compute.autocast || in.q.element != Element::fp32;
+  const bool flash = kind == Attention::flash || (!masked && half && run.has_flash);
+  const bool grouped = kind == Attention::flash || (!masked && run.version >= grouped_sdpa &&
+                                                    (flash || run.torch >= grouped_efficient));
+  Qkv all = in;
+  if (!grouped) {
+    const Shape repeated = {in.k.shape[0], in.q.shape[1], in.k.shape[2], in.k.shape[3]};
+    all.k = ops::repeat_heads(tape, in.k, repeated, "k.repeated");
+    all.v = ops::repeat_heads(tape, in.v, repeated, "v.repeated");
+  }
+  if (kind != Attention::flash && run.version < strided_sdpa && shared.cos && !in.heads_first) {
+    all.q = ops::copy(tape, in.q, in.q.shape, "q.contiguous");
+    all.heads_first = true;
+  }
+  all.q = run.autocast(all.q, "q.input");
+  all.k = run.autocast(all.k, "k.input");
+  all.v = run.autocast(all.v, "v.input");
+  Tensor mask;
+  if (masked) mask = mask_for_kernel(run, *shared.mask, all.q.element);
+  const Tensor mixed = ops::flash_attention(tape, all.q, all.k, all.v, mask);
+  // Flash gives its output the layout of q, the efficient kernel has tokens before heads.
+  if (!flash || !all.heads_first) return mixed;
+  return ops::copy(tape, mixed, mixed.shape, "attention.contiguous");
+}
+
 }  // namespace
 
 Tensor attend(Run& run, const AttentionShape& shape, const Shared& shared, const Qkv& in) {
-  const auto& [q, k, v] = in;
-  Tape& tape = run.tape;
   const Attention kind =
       shape.soft_cap || shared.bias ? Attention::eager : *run.job.compute.attention;
-  if (kind == Attention::flash) {
-    return ops::flash_attention(tape, run.autocast(q, "q.input"), run.autocast(k, "k.input"),
-                                run.autocast(v, "v.input"));
-  }
-  const Shape repeated = {k.shape[0], q.shape[1], k.shape[2], k.shape[3]};
-  Qkv all{q, ops::repeat_heads(tape, k, repeated, "k.repeated"),
-          ops::repeat_heads(tape, v, repeated, "v.repeated")};
+  if (kind != Attention::eager && kind != Attention::math)
+    return attend_fused(run, kind, shared, in);
+  Tape& tape = run.tape;
+  const Shape repeated = {in.k.shape[0], in.q.shape[1], in.k.shape[2], in.k.shape[3]};
+  Qkv all{in.q, ops::repeat_heads(tape, in.k, repeated, "k.repeated"),
+          ops::repeat_heads(tape, in.v, repeated, "v.repeated")};
   if (kind == Attention::eager) return attend_eager(run, shape, shared, all);
-  all = {run.autocast(all.q, "q.input"), run.autocast(all.k, "k.input"),
-         run.autocast(all.v, "v.input")};
-  if (kind == Attention::math) return attend_math(run, shared, all);
-  return ops::flash_attention(tape, all.q, all.k, all.v);
+  return attend_math(run, shared,
+                     {run.autocast(all.q, "q.input"), run.autocast(all.k, "k.input"),
+                      run.autocast(all.v, "v.input")});
 }
 
 }  // namespace headroom::estimate::transformers

@@ -9,6 +9,8 @@ namespace headroom::estimate::transformers {
 struct Qkv {
   Tensor q;     // [batch, heads, queries, head_dim]
   Tensor k, v;  // [batch, kv_heads, keys, head_dim]
+  // In memory q lies as it is written here, as after a concatenation; else tokens before heads.
+  bool heads_first = false;
 };
 
 // → q's shape. A soft cap or a bias on the scores rules fused kernels out: those run as eager.

@@ -61,7 +61,13 @@ Result<Recording> record_transformers(const Job& job, const Architecture& model,
   Recorder recorder;
   {
     Tape tape(recorder, of_products);
-    transformers::Run run{tape, job, version, torch, job.batch.micro.value_or(1), {}};
+    transformers::Run run{tape,
+                          job,
+                          version,
+                          torch,
+                          job.batch.micro.value_or(1),
+                          device.attention == Attention::flash,
+                          {}};
     // One for the thread of the forward, one for autograd's (CUDABlas.cpp,
     // getCurrentCUDABlasHandle).
     const Meta workspace{{workspace_bytes}, Element::uint8};

@@ -22,6 +22,14 @@ Json gpt2() {
           {"n_layer", 1},         {"n_head", 4},       {"n_positions", 64}};
 }
 
+// Two layers of grouped heads.
+Json llama() {
+  return {{"model_type", "llama"},    {"vocab_size", 500},
+          {"hidden_size", 64},        {"intermediate_size", 128},
+          {"num_hidden_layers", 2},   {"num_attention_heads", 4},
+          {"num_key_value_heads", 2}, {"max_position_embeddings", 64}};
+}
+
 Job base_job() {
   Job job;
   job.batch.micro = batch;
@@ -62,6 +70,61 @@ TEST(Rules, handles_keep_a_workspace_on_rocm_and_in_older_pytorch) {
   EXPECT_EQ(workspaces("2.15.0+cu132", "4.48"), std::pair(0UL, true));
   EXPECT_EQ(workspaces("2.14", "newest"), std::pair(2UL, false));
   EXPECT_EQ(workspaces("newest", "4.48"), std::pair(2UL, false));  // A PyTorch of its time.
+}
+
+TEST(Rules, a_mask_of_bools_becomes_numbers_in_each_layer) {
+  Job job = base_job();
+  job.compute.attention = Attention::sdpa_mask;
+  Recording recording = recorded(job, llama());
+  EXPECT_EQ(tensors(recording, "attention_mask").back().element, Element::uint8);
+  const std::vector<Meta> numbers = tensors(recording, "mask.numbers");
+  ASSERT_EQ(numbers.size(), 2U);
+  EXPECT_EQ(numbers.front(), (Meta{{batch, 1, sequence, sequence}, Element::bf16}));
+  EXPECT_TRUE(tensors(recording, "mask.padded").empty());
+  job.engine.transformers = "4.52.4";
+  EXPECT_TRUE(tensors(recorded(job, llama()), "mask.numbers").empty());
+  job.batch.sequence = 33;
+  const std::vector<Meta> padded = tensors(recorded(job, llama()), "mask.padded");
+  ASSERT_EQ(padded.size(), 2U);
+  EXPECT_EQ(padded.front().shape, (Shape{batch, 1, 33, 48}));
+}
+
+TEST(Rules, keys_of_grouped_heads_are_repeated_where_no_kernel_groups) {
+  const auto repeated = [](Attention kind, DType dtype, const char* transformers,
+                           const char* torch) {
+    Job job = base_job();
+    job.compute.attention = kind;
+    job.compute.dtype = job.compute.residual = job.compute.embeddings = dtype;
+    job.method.base = format_of(dtype);
+    job.engine.transformers = transformers;
+    job.engine.torch = torch;
+    return !tensors(recorded(job, llama()), "k.repeated").empty();
+  };
+  EXPECT_FALSE(repeated(Attention::efficient, DType::fp32, "5.23", "2.15"));
+  EXPECT_TRUE(repeated(Attention::efficient, DType::fp32, "5.23", "2.14"));
+  EXPECT_FALSE(repeated(Attention::efficient, DType::bf16, "5.23", "2.14"));  // Flash takes it.
+  EXPECT_TRUE(repeated(Attention::efficient, DType::bf16, "4.53", "2.14"));
+  EXPECT_TRUE(repeated(Attention::sdpa_mask, DType::bf16, "5.23", "2.15"));
+  EXPECT_FALSE(repeated(Attention::flash, DType::bf16, "4.48", "2.4"));
+}
+
+// Flash gives its output the layout of q: heads come first in what was concatenated or copied.
+TEST(Rules, flash_costs_a_copy_where_heads_come_first_in_memory) {
+  const auto copies = [](Job job, double rotary_part) {
+    Json config = llama();
+    config["partial_rotary_factor"] = rotary_part;
+    return tensors(recorded(job, config), "attention.contiguous").size();
+  };
+  Job job = base_job();
+  EXPECT_EQ(copies(job, 1), 0U);
+  EXPECT_EQ(copies(job, 0.5), 2U);
+  job.compute.attention = Attention::efficient;
+  EXPECT_EQ(copies(job, 1), 0U);
+  job.engine.transformers = "4.55";
+  EXPECT_EQ(copies(job, 1), 2U);
+  job.compute.dtype = job.compute.residual = job.compute.embeddings = DType::fp32;
+  job.method.base = WeightFormat::fp32;
+  EXPECT_EQ(copies(job, 1), 0U);
 }
 
 // torch.pow is one of autocast's fp32 operations: all that follows it in gelu_new is as wide.

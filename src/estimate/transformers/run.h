@@ -18,6 +18,7 @@ struct Run {
   Version version;  // Of transformers.
   Version torch;
   std::uint64_t batch = 1;
+  bool has_flash = true;  // The device: PyTorch takes it for half types wherever there is no mask.
 
   bool full() const { return job.method.kind == MethodKind::full; }
   bool trains() const { return job.method.kind != MethodKind::inference; }

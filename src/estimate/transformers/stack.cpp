@@ -118,15 +118,19 @@ Shared StackModules::make_shared(const Tensor& x, const Pass& pass) {
   }
   const bool added =
       stack_.positions == Positions::relative || stack_.positions == Positions::alibi;
-  const bool wants_mask = *run_.job.compute.attention == Attention::eager ||
-                          *run_.job.compute.attention == Attention::sdpa_mask || attention.soft_cap;
+  const Attention kernel = *run_.job.compute.attention;
+  const bool wants_mask =
+      kernel == Attention::eager || kernel == Attention::sdpa_mask || attention.soft_cap;
   if (added) {
     const Meta scores{{x.shape[0], attention.heads, tokens, keys}, x.element};
     const Meta slopes{{x.shape[0], attention.heads, 1, keys}, x.element};
     shared.bias = relative_bias_ ? ops::positions_from(tape, *relative_bias_, scores)
                                  : tape.empty("alibi", slopes);
-  } else if (wants_mask && stack_.causal) {
-    shared.mask = tape.empty("causal_mask", {{x.shape[0], 1, tokens, keys}, x.element});
+  } else if (wants_mask && (stack_.causal || kernel == Attention::sdpa_mask)) {
+    const bool bools =
+        kernel == Attention::sdpa_mask && run_.version >= bool_masks && !attention.soft_cap;
+    const Element element = bools ? Element::uint8 : x.element;
+    shared.mask = tape.empty("attention_mask", {{x.shape[0], 1, tokens, keys}, element});
   }
   return shared;
 }

@@ -23,6 +23,12 @@ inline constexpr Version loss_function{4, 46};
 // From here on labels are shifted, not logits: no shifted copy.
 inline constexpr Version shifted_labels{4, 51};
 
+// From here on sdpa is given masks of bools (masking_utils.py, sdpa_mask).
+inline constexpr Version bool_masks{4, 53};
+// integrations/sdpa_attention.py: from the one on, keys and values of grouped heads are not
+// repeated where there is no mask; before the other, q, k and v are made contiguous.
+inline constexpr Version grouped_sdpa{4, 54};
+inline constexpr Version strided_sdpa{4, 56};
 // From here on a cache begins empty (cache_utils.py, DynamicLayer) and copies what it is given.
 inline constexpr Version joined_cache{4, 54};
 
@@ -34,6 +40,8 @@ Version torch_version(std::string_view torch, Version transformers);
 // this day, each handle keeps one (aten/src/ATen/cuda/CublasHandlePool.cpp,
 // isCUDABlasWorkspaceCachingEnabled; cuBLASLt's is 1 MiB there, parseCUDABlasLtWorkspaceSize).
 inline constexpr Version product_workspaces{2, 15};
+// The efficient kernel reads grouped heads (sdp_utils.cpp); before, flash alone did.
+inline constexpr Version grouped_efficient{2, 15};
 inline constexpr std::uint64_t lt_workspace_bytes = std::uint64_t{1} << 20U;
 
 }  // namespace headroom::estimate::transformers
