@@ -147,14 +147,19 @@ Tensor mean_all(Tape& tape, const Tensor& x, Name name) {
                       one_gradient(name, x.meta()));
 }
 
-Tensor softmax(Tape& tape, const Tensor& x, Name name) {
-  const Tensor y = tape.empty(name, x);
+Tensor softmax(Tape& tape, const Tensor& given, Element element, Name name) {
+  // Of the two half types one kernel widens fp16 itself (native/SoftMax.cpp, half_to_float).
+  const bool inside = given.element == Element::fp16;
+  const Tensor x = inside ? given : cast(tape, given, element, name + ".input");
+  const Meta result{x.shape, element};
+  const Tensor y = tape.empty(name, result);
   const Meta meta = x.meta();
-  return tape.connect(y, {x}, {y}, [name, meta](Tape& t, const Tensor&, const Node&) -> Tensors {
-    Tensor grad = t.empty(name + ".grad", meta);
-    const Tensor product = t.empty(name + ".times_grad", meta);
-    return {grad};
-  });
+  return tape.connect(y, {x}, {y},
+                      [name, meta, result](Tape& t, const Tensor&, const Node&) -> Tensors {
+                        Tensor grad = t.empty(name + ".grad", meta);
+                        const Tensor product = t.empty(name + ".times_grad", result);
+                        return {grad};
+                      });
 }
 
 Tensor log_softmax(Tape& tape, const Tensor& x, Name name) {

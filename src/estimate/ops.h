@@ -36,9 +36,9 @@ Tensor dropout(Tape& tape, const Tensor& x, double probability,
 Tensor mean_last(Tape& tape, const Tensor& x,
                  Name name);                              // Keeps the dimension, as 1.
 Tensor mean_all(Tape& tape, const Tensor& x, Name name);  // A scalar.
-// Both save their output. Softmax's backward first makes the product of it with the gradient
+// Both save their output. Softmax gives its result in `element`; its backward first makes the product of it with the gradient
 // (native/cuda/SoftMax.cu, softmax_backward_cuda_out), log_softmax's needs nothing but its result.
-Tensor softmax(Tape& tape, const Tensor& x, Name name);
+Tensor softmax(Tape& tape, const Tensor& x, Element element, Name name);
 Tensor log_softmax(Tape& tape, const Tensor& x, Name name);
 
 // LayerNorm over the last dimension: also keeps the mean and the reciprocal deviation of each row.

@@ -16,6 +16,7 @@
 #include "estimate/setting_estimate.h"
 #include "estimate/steady_reserved.h"
 #include "estimate/step.h"
+#include "estimate/transformers/engine.h"
 #include "knowledge/cards.h"
 
 namespace headroom::estimate {
@@ -82,7 +83,7 @@ void count_parameters(const Recording& recording, const Architecture& model, Pla
     if (kind != MethodKind::inference && base != has_adapters)
       trainable_bytes += tensor.meta.bytes();
   }
-  const std::uint64_t own = model.graph ? held : parameter_count(model);
+  const std::uint64_t own = model.graph ? held : parameter_count(as_run(model, plan.job));
   plan.parameters = own + adapters;
   if (kind != MethodKind::inference) plan.trainable_parameters = has_adapters ? adapters : own;
   // AdamW holds two moments in the parameter's own type.

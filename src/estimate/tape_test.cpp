@@ -88,7 +88,7 @@ TEST_F(TapeTest, every_allocation_is_released_exactly_once) {
     const Tensor x = Tape::detach(tape.empty("x", row), true);
     Tensor y = ops::add(tape, x, ops::linear(tape, ops::silu(tape, x, "act"), w, std::nullopt, "y"),
                         "sum");
-    y = ops::softmax(tape, ops::dropout(tape, y, 0.1, "dropped"), "p");
+    y = ops::softmax(tape, ops::dropout(tape, y, 0.1, "dropped"), Element::fp32, "p");
     run_back(y);
   }
   tape.trainable().clear();  // Which holds the weight.
@@ -177,7 +177,7 @@ TEST_F(TapeTest, a_table_that_is_also_the_head_has_three_gradients_at_the_end) {
 }
 
 TEST_F(TapeTest, softmax_multiplies_its_output_by_the_gradient_and_log_softmax_does_not) {
-  run_back(ops::softmax(tape, Tape::detach(tape.empty("x", row), true), "p"));
+  run_back(ops::softmax(tape, Tape::detach(tape.empty("x", row), true), row.element, "p"));
   run_back(ops::log_softmax(tape, Tape::detach(tape.empty("x", row), true), "log_p"));
   const Recording recording = recorder.take();
   EXPECT_EQ(count(recording, "times_grad"), 1);

@@ -102,7 +102,7 @@ def show(phase, plan, real, least):
     for total, size, surplus in sorted(rows, key=lambda row: -abs(row[0])):
         print(f"  {total / mib:+10.2f} MiB: {surplus:+d} of {size / mib:.4f}")
         for side, groups in (("planned", ours), ("measured", theirs)):
-            for name, count in groups[size].most_common(12):
+            for name, count in groups[size].most_common(24):
                 print(f"      {side:8s} {count:4d} x {name}")
 
 

@@ -58,6 +58,7 @@ struct Norm {
   bool bias = false;  // layer has one unless the config says otherwise.
   double eps = 1e-6;
   bool unit_offset = false;  // Gemma's RMSNorm: times (1 + weight), in fp32.
+  bool keeps_input = false;  // T5's: the input itself is scaled, not its fp32 copy.
 };
 
 // Probabilities with which training drops values, each where it is not 0. A probability of 0 means
@@ -83,6 +84,7 @@ struct AttentionShape {
       false;  // One Linear [(heads + 2 kv_heads) head_dim, hidden] (GPT-2, NeoX, Falcon, Phi-3).
   bool qk_norm = false;      // A norm of head_dim on each head of q and k (Qwen3, Gemma 3), of the
                              // stack's kind.
+  bool relative = false;     // Of T5, whose scores are given positions and are not scaled.
   bool soft_cap = false;     // Scores go through tanh (Gemma 2): no fused kernel then.
   double rotary_part = 1.0;  // Of head_dim (Phi, NeoX, Phi-4-mini).
 
@@ -213,6 +215,11 @@ struct Head {
   bool soft_cap = false;    // Logits go through tanh (Gemma 2).
   bool scaled = false;      // Logits times a number (Granite).
   bool input_scaled = false;  // The hidden states before it times a number (T5 where it is tied).
+  // Whose loss is a bare cross_entropy: in the logits' own type, and no row is shifted away
+  // (T5, BART, Whisper, masked words, a model of one's own); decoders' is ForCausalLMLoss.
+  bool plain_loss = false;
+  // T5's of transformers 5 shares the embedding's weight whatever its config says.
+  bool tied_since_5 = false;
   bool transform = false;  // BERT's masked words: Linear [hidden, hidden], activation, norm first.
 };
 

@@ -102,7 +102,7 @@ void read_task(ConfigReader& config, Architecture& out) {
     const bool tied = config.flag_or({"tie_word_embeddings"}, true);
     out.head = {};
     out.head.tied = tied;
-    out.head.bias = out.head.transform = true;
+    out.head.bias = out.head.transform = out.head.plain_loss = true;
   } else if (name == "ViTModel") {
     out.head.kind = Head::Kind::pooler;
     out.head.bias = true;

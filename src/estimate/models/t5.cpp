@@ -59,9 +59,11 @@ void parse_t5(ConfigReader& config, Architecture& out) {
       config, stack.hidden,
       {.heads = {"num_heads", "num_attention_heads"}, .kv_heads = {}, .head_dim = {"d_kv"}},
       {.heads = 8, .head_dim = 64});
+  stack.attention.relative = true;
   stack.mlp.intermediate = config.size({"d_ff"}, widths, multilingual ? 1024 : 2048);
   read_feed_forward(config, stack.mlp, multilingual ? "gated-gelu" : "relu");
   stack.norm.eps = config.positive_or({"layer_norm_epsilon"}, 1e-6);
+  stack.norm.keeps_input = true;
   stack.positions = Positions::relative;
   stack.relative_buckets = config.size_or({"relative_attention_num_buckets"}, position_counts, 32);
   const double dropout = config.probability_or({"dropout_rate"}, 0.1);
@@ -71,6 +73,7 @@ void parse_t5(ConfigReader& config, Architecture& out) {
   out.stacks.push_back(stack);
   out.shared_embedding = true;
   out.head.input_scaled = out.head.tied;
+  out.head.tied_since_5 = out.head.plain_loss = true;
 
   stack.role = Stack::Role::decoder;
   stack.causal = true;

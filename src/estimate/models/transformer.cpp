@@ -12,6 +12,7 @@ void read_input_and_output(ConfigReader& config, Architecture& out, Stack& stack
   const bool tokens = config.has("vocab_size");
   if (tokens) {
     read_vocabulary(config, out, stack, std::nullopt, /*tied=*/false);
+    out.head.plain_loss = true;
     out.head.bias = config.flag_or({"head_bias"}, true);
   } else {
     stack.input.kind = Input::Kind::numbers;

@@ -84,6 +84,7 @@ void parse_whisper(ConfigReader& config, Architecture& out) {
   mouth.names.head = "proj_out";
   set_dropout(mouth, dropout);
   read_vocabulary(config, out, mouth, std::nullopt, /*tied=*/true);
+  out.head.plain_loss = true;
   out.max_positions = mouth.position_rows;
 }
 
@@ -102,6 +103,7 @@ void parse_bart(ConfigReader& config, Architecture& out) {
   }
   read_vocabulary(config, out, out.stacks.back(), std::nullopt, /*tied=*/true);
   out.shared_embedding = true;
+  out.head.plain_loss = true;
 }
 
 }  // namespace headroom::estimate

@@ -22,10 +22,15 @@ Tensor attend_math(Run& run, const Shared& shared, const Qkv& in) {
   if (shared.causal && q.shape[2] > 1) {  // Added in place.
     const Tensor mask = tape.empty("causal_mask", {{q.shape[2], k.shape[2]}, Element::fp32});
   }
-  scores = ops::softmax(tape, scores, "probabilities");
+  scores = ops::softmax(tape, scores, scores.element, "probabilities");
   scores = run.dropout(scores, shared.dropout, "probabilities.dropped");
   const Tensor mixed = ops::matmul(tape, scores, values, q.shape, "attention");
   return ops::cast(tape, mixed, q.element, "attention.narrow");
+}
+
+// Whose softmax is asked for no wider type: T5's since transformers 5.
+bool keeps_type(const Run& run, const AttentionShape& shape) {
+  return shape.relative && run.version >= narrow_t5_softmax;
 }
 
 // transformers' eager_attention_forward.
@@ -42,8 +47,9 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
   }
   if (shared.bias) scores = ops::add(tape, scores, *shared.bias, "scores.with_positions");
   if (shared.mask) scores = ops::add(tape, scores, *shared.mask, "scores.masked");
+  const bool narrow = keeps_type(run, shape) && !run.job.compute.autocast;
   Tensor wide =
-      ops::softmax(tape, ops::cast(tape, scores, Element::fp32, "scores.fp32"), "probabilities");
+      ops::softmax(tape, scores, narrow ? scores.element : Element::fp32, "probabilities");
   scores = ops::cast(tape, wide, queries.element, "probabilities.narrow");
   wide = {};
   scores = run.dropout(scores, shared.dropout, "probabilities.dropped");

@@ -47,8 +47,16 @@ void train(Tape& tape, const Job& job, transformers::Network& network, std::uint
 
 }  // namespace
 
-Result<Recording> record_transformers(const Job& job, const Architecture& model,
+Architecture as_run(Architecture model, const Job& job) {
+  if (model.head.tied_since_5 &&
+      transformers::parse_version(job.engine.transformers) >= transformers::always_tied_t5)
+    model.head.tied = true;
+  return model;
+}
+
+Result<Recording> record_transformers(const Job& job, const Architecture& given,
                                       const Device& device, std::uint64_t steps) {
+  const Architecture model = as_run(given, job);
   HEADROOM_CHECK(check_positions(job, model));
   using transformers::Version;
   const Version version = transformers::parse_version(job.engine.transformers);

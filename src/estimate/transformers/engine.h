@@ -11,6 +11,9 @@
 
 namespace headroom::estimate {
 
+// The model as the job's version of transformers makes it, which may not ask its config (T5).
+Architecture as_run(Architecture model, const Job& job);
+
 // The sequence for `steps` optimizer steps with `micro` samples of `sequence` tokens at a time, or
 // for a prompt and what is generated after it. Adapters, states and gradients appear when they do
 // in the real run. Fails where the model cannot do what the job asks (more tokens than it has

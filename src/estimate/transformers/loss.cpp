@@ -19,6 +19,13 @@ Tensor cross_entropy(Run& run, const Tensor& rows) {
   return ops::nll_loss(tape, ops::log_softmax(tape, rows, "log_probabilities"));
 }
 
+// torch's cross_entropy of logits as they are. It names log_softmax's type, so that autocast leaves
+// that one and widens what nll_loss is given (native/LossNLL.cpp, cross_entropy_loss).
+Tensor plain_cross_entropy(Run& run, const Tensor& rows) {
+  const Tensor narrow = ops::log_softmax(run.tape, rows, "log_probabilities");
+  return ops::nll_loss(run.tape, run.autocast_to_fp32(narrow, "log_probabilities.fp32"));
+}
+
 Tensor as_rows(const Tensor& x) {
   return Tape::view(x, {x.elements() / x.shape.back(), x.shape.back()});
 }
@@ -53,6 +60,8 @@ Tensor language_loss(Run& run, const Tensor& hidden, const Linear& head, const H
   }
   Tensor logits = logits_of(run, hidden, head, kind);
   const Scope scope(tape, "head", Component::logits);
+  if (kind.plain_loss && run.job.compute.loss == Loss::eager)
+    return plain_cross_entropy(run, as_rows(logits));
   // Before 4.46 the forward replaced its logits by the widened ones; a patched forward that feeds a
   // kernel of its own does so still.
   const bool replaced = run.version < loss_function ||

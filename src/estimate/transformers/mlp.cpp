@@ -107,8 +107,8 @@ Tensor apply(Run& run, const ExpertLayer& layer, const Tensor& x) {
   const std::uint64_t chosen = std::min(layer.shape.per_token, count);
   const Tensor rows = Tape::view(x, {tokens, width});
   const Tensor router = apply(run, layer.router, rows);
-  const Tensor wide = ops::cast(tape, router, Element::fp32, "router.fp32");
-  const Tensor probabilities = ops::softmax(tape, wide, "router.probabilities");
+  const Tensor probabilities =
+      ops::softmax(tape, router, Element::fp32, "router.probabilities");
   Tensor weights = ops::take(tape, probabilities, {tokens, chosen}, "router.top");
   const Tensor experts_of = tape.empty("router.experts", {{tokens, chosen}, Element::int64});
   weights = ops::cast(tape, weights, x.element, "router.weights");

@@ -6,7 +6,6 @@
 #include "estimate/transformers/loss.h"
 
 namespace headroom::estimate::transformers {
-
 Network::Network(Run& run, const Architecture& model) : run_(run), model_(model) {
   std::optional<Tensor> shared;
   for (const Stack& stack : model.stacks) {

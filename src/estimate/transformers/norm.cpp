@@ -10,6 +10,7 @@ Tensor eager_rms_norm(Run& run, const NormWeights& norm, const Tensor& x) {
   const Scope scope(tape, norm.name);
   Tensor wide = ops::cast(tape, x, Element::fp32, "fp32");
   const Tensor variance = ops::mean_last(tape, ops::square(tape, wide, "squared"), "variance");
+  if (norm.kind.keeps_input) wide = x;
   wide = ops::mul(tape, wide, ops::rsqrt(tape, variance, "rsqrt"), "normalized");
   if (!norm.kind.unit_offset)
     return ops::mul(tape, norm.weight, ops::cast(tape, wide, x.element, "narrow"), "output");

@@ -32,6 +32,11 @@ inline constexpr Version strided_sdpa{4, 56};
 // From here on a cache begins empty (cache_utils.py, DynamicLayer) and copies what it is given.
 inline constexpr Version joined_cache{4, 54};
 
+// configuration_t5.py: from here on tie_word_embeddings says only whether the head's input is
+// scaled. modeling_t5.py: from here on its softmax is not widened.
+inline constexpr Version always_tied_t5{5, 0};
+inline constexpr Version narrow_t5_softmax{5, 0};
+
 // Of the PyTorch that a job runs with. Where only an older transformers is named it is taken to be
 // of its time: before 2.15 in any case, for transformers 5 came earlier.
 Version torch_version(std::string_view torch, Version transformers);
