@@ -38,6 +38,7 @@ void take_card(Device& device, const knowledge::Card& card) {
   if (!device.capacity) device.capacity = card.vram;
   device.context = card.context;
   device.blas_workspace = card.blas_workspace;
+  device.resident_threads = card.resident_threads;
   device.vendor = card.vendor;
   device.attention = kernel_of(card.attention);
   device.half = half_of(card.target);

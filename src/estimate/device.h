@@ -25,6 +25,7 @@ struct Device {
   std::optional<Bytes> capacity;  // Of the whole device, before the context.
   Bytes context;                  // What the driver takes for a process before its first tensor.
   Bytes blas_workspace;           // Per handle; PyTorch makes one for forward and one for backward.
+  std::uint64_t resident_threads = 0;  // That run at once; 0: not known.
   knowledge::Vendor vendor = knowledge::Vendor::amd;
   Attention attention = Attention::flash;  // The best kernel it has.
   DType half = DType::bf16;                // The half type that it computes in.

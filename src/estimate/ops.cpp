@@ -20,7 +20,10 @@ Meta broadcast(const Tensor& a, const Tensor& b) {
 // A gradient of the broadcast shape, brought to an operand's own: summed, then cast.
 Tensor reduce_to(Tape& tape, Tensor grad, const Meta& operand) {
   if (grad.elements() != operand.elements()) {
+    const std::uint64_t elements = operand.elements();
+    const std::uint64_t rows = grad.elements() / std::max<std::uint64_t>(1, elements);
     grad = tape.empty("grad_sum", {operand.shape, grad.element});
+    if (elements == operand.shape.back()) tape.sum_rows(rows, elements);
   }
   if (grad.element != operand.element) grad = tape.empty("grad_cast", operand);
   return grad;
@@ -59,6 +62,19 @@ Tensor add(Tape& tape, const Tensor& a, const Tensor& b, Name name) {
                       [left, right](Tape& t, const Tensor& grad, const Node& node) -> Tensors {
                         Tensors grads(2);
                         if (node.wants(0)) grads[0] = reduce_to(t, grad, left);
+                        if (node.wants(1)) grads[1] = reduce_to(t, grad, right);
+                        return grads;
+                      });
+}
+
+Tensor add_in_place(Tape& tape, const Tensor& a, const Tensor& b) {
+  const Meta right = b.meta();
+  Tensor sum = a;
+  sum.node = nullptr;
+  return tape.connect(sum, {a, b}, {},
+                      [right](Tape& t, const Tensor& grad, const Node& node) -> Tensors {
+                        Tensors grads(2);
+                        if (node.wants(0)) grads[0] = grad;
                         if (node.wants(1)) grads[1] = reduce_to(t, grad, right);
                         return grads;
                       });
@@ -200,6 +216,10 @@ Tensor copy(Tape& tape, const Tensor& x, Shape shape, Name name) {
                         grad.shape = from.shape;
                         return {grad};
                       });
+}
+
+Tensor relayout(Tape& tape, const Tensor& x, Name name) {
+  return tape.connect(tape.empty(name, x), {x}, {}, one_gradient(name, x.meta()));
 }
 
 Tensor take(Tape& tape, const Tensor& x, Shape shape, Name name) {

@@ -18,6 +18,7 @@ namespace headroom::estimate::ops {
 Tensor cast(Tape& tape, const Tensor& x, Element element,
             Name name);  // x itself if it is that already.
 Tensor add(Tape& tape, const Tensor& a, const Tensor& b, Name name);
+Tensor add_in_place(Tape& tape, const Tensor& a, const Tensor& b);  // Into a, which is as large.
 Tensor mul(Tape& tape, const Tensor& a, const Tensor& b, Name name);
 Tensor scale(Tape& tape, const Tensor& x,
              Name name);  // x times a number; also neg(x).
@@ -53,6 +54,8 @@ Tensor narrow_last(const Tape& tape, const Tensor& x,
 Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, Name name);
 Tensor copy(Tape& tape, const Tensor& x, Shape shape,
             Name name);  // contiguous(), a sliced copy.
+// A copy whose dimensions lie in another order in memory; its gradient is copied back.
+Tensor relayout(Tape& tape, const Tensor& x, Name name);
 // Chosen rows (an index, a topk): a copy of that shape; its backward is a whole gradient.
 Tensor take(Tape& tape, const Tensor& x, Shape shape, Name name);
 // A row [hidden] before the rows of x [batch, n, hidden].
@@ -87,11 +90,13 @@ Tensor in_place_cross_entropy(Tape& tape, const Tensor& logits);
 Tensor fused_linear_cross_entropy(Tape& tape, const Tensor& hidden, const Tensor& weight);
 
 // FlashAttention-2 on q [B, nh, S, d] and k, v [B, kv, S, d]: saves them, the output and the
-// log-sum-exp; backward keeps an fp32 accumulator for dq, and dk, dv for every query head
-// (flash_api.cpp, mha_bwd). The efficient kernel takes as much (attention_backward.cu), and saves
-// its mask, an undefined tensor where there is none.
-Tensor flash_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tensor& v,
-                       const Tensor& mask = {});
+// log-sum-exp; backward keeps an fp32 accumulator for dq, of whole tiles, and dk, dv for every query
+// head (flash_api.cpp, mha_bwd).
+Tensor flash_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tensor& v);
+// The memory-efficient kernel (native/transformers/cuda/attention.cu and attention_backward.cu)
+// saves the same and its mask, an undefined tensor where there is none.
+Tensor efficient_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tensor& v,
+                           const Tensor& mask = {});
 
 // torch.utils.checkpoint: runs `function` without gradients and keeps only its inputs; backward
 // runs it again.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The products: linear, matmul, embedding, fused attention, and the loss.
+// The products: linear, matmul, embedding and the loss.
 #include <algorithm>
 
 #include "estimate/ops.h"
@@ -37,7 +37,9 @@ Tensor linear(Tape& tape, const Tensor& x, const Tensor& weight, const std::opti
     grads[0].viewed = input.shape.size() > 2;
     grads[1].viewed = true;
     if (grads.size() > 2 && node.wants(2)) {
-      grads[2] = t.empty(name + ".bias_grad", {{output.shape.back()}, output.element});
+      const std::uint64_t columns = output.shape.back();
+      grads[2] = t.empty(name + ".bias_grad", {{columns}, output.element});
+      t.sum_rows(output.elements() / std::max<std::uint64_t>(1, columns), columns);
     }
     return grads;
   });
@@ -140,29 +142,6 @@ Tensor fused_linear_cross_entropy(Tape& tape, const Tensor& hidden, const Tensor
                         if (node.wants(1)) grads[1] = node.saved[1];
                         return grads;
                       });
-}
-
-Tensor flash_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tensor& v,
-                       const Tensor& mask) {
-  const Meta query = q.meta();
-  const Meta key = k.meta();
-  const Tensor out = tape.empty("attention", query);
-  const Meta rows{{q.shape[0], q.shape[1], q.shape[2]}, Element::fp32};
-  const Tensor log_sum_exp = tape.empty("attention.logsumexp", rows);
-  Tensors saved = {q, k, v, out, log_sum_exp};
-  if (mask.defined()) saved.push_back(mask);
-  return tape.connect(out, {q, k, v}, saved, [=](Tape& t, const Tensor&, const Node&) -> Tensors {
-    const Tensor row_sums = t.empty("attention.softmax_d", rows);
-    const Tensor accumulator = t.empty("attention.dq_accum", {query.shape, Element::fp32});
-    Tensor dq = t.empty("q.grad", query);
-    Tensor dk = t.empty("k.grad", key);
-    Tensor dv = t.empty("v.grad", key);
-    if (query.shape[1] != key.shape[1]) {
-      const Tensor dk_heads = t.empty("k.grad_heads", query);
-      const Tensor dv_heads = t.empty("v.grad_heads", query);
-    }
-    return {dq, dk, dv};
-  });
 }
 
 }  // namespace headroom::estimate::ops

@@ -2,6 +2,7 @@
 #include "estimate/tape.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <new>
 #include <utility>
@@ -9,8 +10,34 @@
 namespace headroom::estimate {
 namespace {
 
+std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
+  return (a + b - 1) / b;
+}
+
 bool runs_later(const Counted<Node>& a, const Counted<Node>& b) {
   return a->sequence < b->sequence;
+}
+
+// Of a kernel that sums rows, as native/cuda/Reduce.cuh lays it out (setReduceConfig): threads add
+// up columns in fours; where there are many rows for few columns, several blocks share a column and
+// leave what each has found (global_memory_size, in fp32).
+std::uint64_t row_sum_bytes(std::uint64_t rows, std::uint64_t columns,
+                            std::uint64_t resident_threads) {
+  constexpr std::uint64_t warp = 32, threads_max = 512, values_min = 16, values_max = 256;
+  const std::uint64_t vector = columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1;
+  const std::uint64_t threads = threads_max / vector;
+  const std::uint64_t groups = std::max<std::uint64_t>(1, columns / vector);
+  std::uint64_t width = std::min({std::bit_floor(groups), warp, threads});
+  const std::uint64_t height = std::min(std::bit_floor(std::max<std::uint64_t>(1, rows)), threads / width);
+  width = std::min(std::bit_floor(groups), threads / height);
+  const std::uint64_t values = divide_up(rows, height);
+  if (values < std::min(height * values_min, values_max) || values < values_max) return 0;
+  const std::uint64_t grid = divide_up(groups, width);
+  const std::uint64_t wanted = resident_threads / (width * height);
+  if (grid > wanted) return 0;
+  const std::uint64_t blocks = std::max(std::min(divide_up(wanted, grid), divide_up(values, values_min)),
+                                        divide_up(values, values_max));
+  return blocks > 1 ? size_of(Element::fp32) * columns * blocks * width * vector : 0;
 }
 
 }  // namespace
@@ -55,6 +82,12 @@ void Tape::multiply(bool with_bias) {
   if (bytes == 0) return;
   const Tensor workspace =
       empty("product_workspace", {{bytes}, Element::uint8}, Component::workspace);
+}
+
+void Tape::sum_rows(std::uint64_t rows, std::uint64_t columns) {
+  const std::uint64_t bytes = row_sum_bytes(rows, columns, resident_threads_);
+  if (bytes == 0) return;
+  const Tensor partial = empty("partial_sums", {{bytes}, Element::uint8}, Component::workspace);
 }
 
 Tensor Tape::parameter(Name name, const Meta& meta, Component component, bool trainable) {

@@ -135,14 +135,19 @@ struct ProductWorkspace {
 
 class Tape {
  public:
-  explicit Tape(Recorder& recorder, ProductWorkspace workspace = {})
-      : recorder_(recorder), product_workspace_(workspace) {}
+  // `resident_threads` of the device decide how far a sum over rows is split; 0: it is not.
+  explicit Tape(Recorder& recorder, ProductWorkspace workspace = {},
+                std::uint64_t resident_threads = 0)
+      : recorder_(recorder), product_workspace_(workspace), resident_threads_(resident_threads) {}
 
   // Plain memory with no gradient, for the component of the scope or for the one given.
   Tensor empty(Name name, const Meta& meta) { return empty(name, meta, scope_.component); }
   Tensor empty(Name name, const Meta& meta, Component component);
   // A product's workspace comes and goes. Call it when the result has been made.
   void multiply(bool with_bias = false);
+  // What a sum over the rows of [rows, columns] takes beside its result comes and goes. Call it when
+  // the result has been made.
+  void sum_rows(std::uint64_t rows, std::uint64_t columns);
   // A leaf. The gradient of a trainable parameter becomes Component::gradients when it arrives.
   Tensor parameter(Name name, const Meta& meta, Component component, bool trainable);
   // All trainable parameters so far, in the order of their making.
@@ -196,6 +201,7 @@ class Tape {
 
   Recorder& recorder_;
   ProductWorkspace product_workspace_;
+  std::uint64_t resident_threads_;
   ScopeState scope_;
   bool grad_enabled_ = true;
   int backward_depth_ = 0;

@@ -64,6 +64,9 @@ Card to_card(const Tables& tables, Vendor vendor, const std::string& name, const
   card.blas_workspace =
       1_KiB *
       tables.cards.at("blas_workspace_kib").value(card.target, common.blas_workspace.value >> 10U);
+  if (facts.contains("sms"))
+    card.resident_threads = facts.at("sms").get<std::uint64_t>() *
+                            tables.cards.at("threads_per_sm").at(card.target).get<std::uint64_t>();
   card.attention = attention_of(facts, tables.targets, card.target);
   card.tflops16 = facts.at("tflops16");
   card.tflops32 = facts.at("tflops32");

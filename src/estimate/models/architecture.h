@@ -84,6 +84,8 @@ struct AttentionShape {
       false;  // One Linear [(heads + 2 kv_heads) head_dim, hidden] (GPT-2, NeoX, Falcon, Phi-3).
   bool qk_norm = false;      // A norm of head_dim on each head of q and k (Qwen3, Gemma 3), of the
                              // stack's kind.
+  bool multihead = false;    // torch's nn.MultiheadAttention, batch_first: fused_qkv, tokens first.
+  bool heads_first = false;  // q, k and v are made contiguous with their heads first (Whisper).
   bool relative = false;     // Of T5, whose scores are given positions and are not scaled.
   bool soft_cap = false;     // Scores go through tanh (Gemma 2): no fused kernel then.
   double rotary_part = 1.0;  // Of head_dim (Phi, NeoX, Phi-4-mini).

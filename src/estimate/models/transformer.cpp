@@ -49,7 +49,7 @@ void parse_transformer(ConfigReader& config, Architecture& out) {
   stack.mlp.activation = config.activation_or({"activation", "hidden_act"}, Activation::relu);
   const bool bias = config.flag_or({"bias"}, true);
   set_bias(stack.attention, bias, bias);
-  stack.attention.fused_qkv = true;
+  stack.attention.fused_qkv = stack.attention.multihead = true;
   stack.mlp.bias = bias;
   stack.norm = {NormKind::layer, bias, config.positive_or({"layer_norm_eps"}, 1e-5)};
   stack.placement =

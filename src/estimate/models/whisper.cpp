@@ -70,6 +70,7 @@ void parse_whisper(ConfigReader& config, Architecture& out) {
   const double dropout = config.probability_or({"dropout"}, 0);
   Stack& ear = add_side(config, out, encoder);
   ear.attention.k_bias = false;
+  ear.attention.heads_first = true;
   ear.input.kind = Input::Kind::audio;
   ear.input.mel_bins = config.size_or({"num_mel_bins"}, pixel_counts, 80);
   ear.input.scaled = false;  // Only the decoder's words are.
@@ -80,6 +81,7 @@ void parse_whisper(ConfigReader& config, Architecture& out) {
 
   Stack& mouth = add_side(config, out, decoder);
   mouth.attention.k_bias = false;
+  mouth.attention.heads_first = true;
   mouth.position_rows = config.size_or({"max_target_positions"}, position_counts, 448);
   mouth.names.head = "proj_out";
   set_dropout(mouth, dropout);

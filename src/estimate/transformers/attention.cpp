@@ -15,11 +15,20 @@ Tensor as_heads(const Tensor& x, std::uint64_t heads, std::uint64_t head_dim) {
   return Tape::view(x, {x.shape[0], heads, x.shape[1], head_dim});
 }
 
+// nn.MultiheadAttention turns [batch, tokens] around; the product copies what it is given, and q, k
+// and v are copied out of its result together (torch/nn/functional.py, _in_projection_packed).
+Tensor project_packed(Run& run, const Linear& linear, const Tensor& x) {
+  const Tensor input = run.autocast(x, linear.name + ".narrow");
+  const Tensor turned = ops::copy(run.tape, input, input.shape, linear.name + ".input");
+  return ops::relayout(run.tape, apply(run, linear, turned), linear.name + ".contiguous");
+}
+
 Qkv project(Run& run, const AttentionLayer& layer, const Tensor& x, const Tensor& memory) {
   const AttentionShape& shape = layer.shape;
   Qkv heads;
   if (layer.qkv) {
-    const Tensor all = apply(run, *layer.qkv, x);
+    const Tensor all =
+        shape.multihead ? project_packed(run, *layer.qkv, x) : apply(run, *layer.qkv, x);
     heads.q = ops::narrow_last(run.tape, all, shape.query_size());
     heads.k = ops::narrow_last(run.tape, all, shape.kv_size());
     heads.v = ops::narrow_last(run.tape, all, shape.kv_size());
@@ -123,8 +132,9 @@ Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
   if (input.cache != nullptr) remember(run, *input.cache, heads, input.window);
   const Shape out = {input.x.shape[0], input.x.shape[1], shape.query_size()};
   const bool concatenated = shared.cos && !input.memory && !turns_whole(shape, shared);
-  const auto kernel = [&run, shape, shared, concatenated](Tape&, const std::vector<Tensor>& qkv) {
-    return attend(run, shape, shared, {qkv[0], qkv[1], qkv[2], concatenated});
+  const bool heads_first = concatenated || shape.heads_first;
+  const auto kernel = [&run, shape, shared, heads_first](Tape&, const std::vector<Tensor>& qkv) {
+    return attend(run, shape, shared, {qkv[0], qkv[1], qkv[2], heads_first});
   };
   const bool again = run.job.compute.checkpointing == Checkpointing::selective && run.trains();
   std::vector<Tensor> qkv = {std::move(heads.q), std::move(heads.k), std::move(heads.v)};

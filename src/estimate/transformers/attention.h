@@ -31,6 +31,7 @@ struct Shared {
   std::optional<Tensor> mask;  // Of sdpa-mask and eager: [batch, 1, queries, keys]
   std::optional<Tensor>
       bias;  // T5's positions: [1, heads, queries, keys]; made by the first layer.
+  std::optional<Tensor> cross_bias;  // The same of cross attention, of zeros.
   bool causal = true;
   double dropout = 0;  // Of probabilities. Fused kernels make no mask for it.
 };

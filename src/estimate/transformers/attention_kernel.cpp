@@ -40,12 +40,16 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
   const Tensor queries = run.autocast(q, "q.input");
   const Tensor keys = run.autocast(k, "k.input");
   Tensor scores = ops::matmul(tape, queries, keys, score_shape(q, k), "scores");
-  scores = ops::scale(tape, scores, "scores.scaled");
+  // T5's scores are not scaled; transformers 5 multiplies them by 1.
+  const bool in_place = shape.relative && run.version < narrow_t5_softmax;
+  if (!in_place) scores = ops::scale(tape, scores, "scores.scaled");
   if (shape.soft_cap) {
     scores = ops::tanh(tape, ops::scale(tape, scores, "scores.divided"), "scores.capped");
     scores = ops::scale(tape, scores, "scores.multiplied");
   }
-  if (shared.bias) scores = ops::add(tape, scores, *shared.bias, "scores.with_positions");
+  if (shared.bias)
+    scores = in_place ? ops::add_in_place(tape, scores, *shared.bias)
+                      : ops::add(tape, scores, *shared.bias, "scores.with_positions");
   if (shared.mask) scores = ops::add(tape, scores, *shared.mask, "scores.masked");
   const bool narrow = keeps_type(run, shape) && !run.job.compute.autocast;
   Tensor wide =
@@ -73,7 +77,8 @@ Tensor mask_for_kernel(Run& run, const Tensor& given, Element element) {
 }
 
 // transformers' integrations/sdpa_attention.py with one of PyTorch's fused kernels.
-Tensor attend_fused(Run& run, Attention kind, const Shared& shared, const Qkv& in) {
+Tensor attend_fused(Run& run, Attention kind, const AttentionShape& shape, const Shared& shared,
+                    const Qkv& in) {
   Tape& tape = run.tape;
   const bool masked = kind == Attention::sdpa_mask && shared.mask;
   const bool half = run.job.compute.autocast || in.q.element != Element::fp32;
@@ -95,7 +100,12 @@ Tensor attend_fused(Run& run, Attention kind, const Shared& shared, const Qkv& i
   all.v = run.autocast(all.v, "v.input");
   Tensor mask;
   if (masked) mask = mask_for_kernel(run, *shared.mask, all.q.element);
-  const Tensor mixed = ops::flash_attention(tape, all.q, all.k, all.v, mask);
+  const Tensor mixed = flash ? ops::flash_attention(tape, all.q, all.k, all.v)
+                             : ops::efficient_attention(tape, all.q, all.k, all.v, mask);
+  // nn.MultiheadAttention wants tokens before samples.
+  if (shape.multihead)
+    return flash ? ops::copy(tape, mixed, mixed.shape, "attention.turned")
+                 : ops::relayout(tape, mixed, "attention.turned");
   // Flash gives its output the layout of q, the efficient kernel has tokens before heads.
   if (!flash || !all.heads_first) return mixed;
   return ops::copy(tape, mixed, mixed.shape, "attention.contiguous");
@@ -107,7 +117,7 @@ Tensor attend(Run& run, const AttentionShape& shape, const Shared& shared, const
   const Attention kind =
       shape.soft_cap || shared.bias ? Attention::eager : *run.job.compute.attention;
   if (kind != Attention::eager && kind != Attention::math)
-    return attend_fused(run, kind, shared, in);
+    return attend_fused(run, kind, shape, shared, in);
   Tape& tape = run.tape;
   const Shape repeated = {in.k.shape[0], in.q.shape[1], in.k.shape[2], in.k.shape[3]};
   Qkv all{in.q, ops::repeat_heads(tape, in.k, repeated, "k.repeated"),

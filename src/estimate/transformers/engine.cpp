@@ -68,7 +68,7 @@ Result<Recording> record_transformers(const Job& job, const Architecture& given,
   if (each_its_own) of_products = {workspace_bytes, transformers::lt_workspace_bytes};
   Recorder recorder;
   {
-    Tape tape(recorder, of_products);
+    Tape tape(recorder, of_products, device.resident_threads);
     transformers::Run run{tape,
                           job,
                           version,

@@ -116,23 +116,40 @@ Shared StackModules::make_shared(const Tensor& x, const Pass& pass) {
     shared.cos = tape.empty("cos", angles);
     shared.sin = tape.empty("sin", angles);
   }
-  const bool added =
-      stack_.positions == Positions::relative || stack_.positions == Positions::alibi;
-  const Attention kernel = *run_.job.compute.attention;
-  const bool wants_mask =
-      kernel == Attention::eager || kernel == Attention::sdpa_mask || attention.soft_cap;
-  if (added) {
-    const Meta scores{{x.shape[0], attention.heads, tokens, keys}, x.element};
-    const Meta slopes{{x.shape[0], attention.heads, 1, keys}, x.element};
-    shared.bias = relative_bias_ ? ops::positions_from(tape, *relative_bias_, scores)
-                                 : tape.empty("alibi", slopes);
-  } else if (wants_mask && (stack_.causal || kernel == Attention::sdpa_mask)) {
-    const bool bools =
-        kernel == Attention::sdpa_mask && run_.version >= bool_masks && !attention.soft_cap;
-    const Element element = bools ? Element::uint8 : x.element;
-    shared.mask = tape.empty("attention_mask", {{x.shape[0], 1, tokens, keys}, element});
-  }
+  add_positions(shared, {x.shape[0], attention.heads, tokens, keys}, x.element);
+  add_mask(shared, {x.shape[0], 1, tokens, keys}, x.element);
   return shared;
+}
+
+// What is added to the scores [batch, heads, queries, keys] for their places. T5 adds its mask to it
+// until transformers 5, and then has one for each sample.
+void StackModules::add_positions(Shared& shared, const Shape& scores, Element element) {
+  Tape& tape = run_.tape;
+  Shape shape = scores;
+  if (relative_bias_) {
+    if (run_.version >= narrow_t5_softmax) shape[0] = 1;
+    shared.bias = ops::positions_from(tape, *relative_bias_, {shape, element});
+    if (stack_.cross_attention) shared.cross_bias = tape.empty("cross_positions", {shape, element});
+  } else if (stack_.positions == Positions::alibi) {
+    shape[2] = 1;
+    shared.bias = tape.empty("alibi", {shape, element});
+  }
+}
+
+void StackModules::add_mask(Shared& shared, Shape shape, Element element) {
+  Tape& tape = run_.tape;
+  const Attention kernel = *run_.job.compute.attention;
+  const AttentionShape& attention = stack_.attention;
+  const bool capped = attention.soft_cap;
+  if (attention.multihead) shape[0] = 1;  // One for all samples, whether the kernel asks or not.
+  const bool has_positions = shared.bias && !(attention.relative && run_.version >= narrow_t5_softmax);
+  if (has_positions) return;
+  const bool wanted = kernel == Attention::eager || kernel == Attention::sdpa_mask || capped ||
+                      attention.multihead || attention.relative;
+  if (!wanted || (!stack_.causal && kernel != Attention::sdpa_mask)) return;
+  const bool bools = kernel == Attention::sdpa_mask && run_.version >= bool_masks && !capped &&
+                     !attention.multihead && !attention.relative;
+  shared.mask = tape.empty("attention_mask", {shape, bools ? Element::uint8 : element});
 }
 
 Tensor StackModules::forward(Tensor x, const Pass& pass) {
@@ -218,7 +235,7 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
       input.x = in;
       input.memory = pass.memory;
       Shared other = shared;
-      other.bias.reset();  // Positions are added to self attention only.
+      other.bias = shared.cross_bias;
       other.mask.reset();
       other.causal = false;
       return attend(layer, other, input);

@@ -36,6 +36,8 @@ class StackModules {
  private:
   Layer make_layer(std::uint64_t index);
   Shared make_shared(const Tensor& x, const Pass& pass);
+  void add_positions(Shared& shared, const Shape& scores, Element element);
+  void add_mask(Shared& shared, Shape shape, Element element);
   Tensor run_layer(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
   Tensor attend(const Layer& layer, const Shared& shared, const AttentionInput& input);
   Tensor feed_forward(const Layer& layer, const Tensor& x);
