@@ -257,7 +257,7 @@ Tensor add_rows_in_place(const Tape& tape, const Tensor& sum, const Tensor& rows
   const Meta part = rows.meta();
   Tensor same = sum;
   same.node = nullptr;
-  return tape.connect(same, {sum, rows}, {},
+  return tape.connect(same, {sum, rows}, {rows},  // Whose shape its derivative asks for.
                       [part](Tape& t, const Tensor& grad, const Node& node) -> Tensors {
                         Tensors grads(2);
                         if (node.wants(0)) grads[0] = grad;

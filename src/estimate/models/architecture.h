@@ -69,6 +69,7 @@ struct Dropout {
   double residual = 0;    // Of what attention and MLP give, before it is added.
   double activation = 0;  // Between the MLP's matrices.
   double output = 0;      // Behind the final norm (T5).
+  bool after_attention = true;  // DistilBERT's residual is of its MLP alone.
 };
 
 // y = x Wᵀ + b, or not there.
@@ -90,6 +91,7 @@ struct AttentionShape {
   bool soft_cap = false;     // Scores go through tanh (Gemma 2): no fused kernel then.
   double rotary_part = 1.0;  // Of head_dim (Phi, NeoX, Phi-4-mini).
 
+  bool grouped() const { return kv_heads != heads; }
   std::uint64_t query_size() const { return heads * head_dim; }
   std::uint64_t kv_size() const { return kv_heads * head_dim; }
   std::uint64_t fused_size() const { return query_size() + 2 * kv_size(); }
@@ -191,6 +193,13 @@ struct Stack {
       0;  // Rows of the table, where there is one (OPT: 2 more than positions).
   std::uint64_t relative_buckets =
       0;  // T5; the first layer's attention owns the table [buckets, heads].
+  // Masks [rows, rows] of bools that modules hold beside their weights: one in each
+  // layer or one in all, in transformers older than this (major, minor); 0.0: none.
+  struct MaskBuffers {
+    bool each_layer = true;
+    std::uint64_t rows = 0;
+    unsigned until_major = 0, until_minor = 0;
+  } mask_buffers;
   double rope_theta = 10000.0;
   // Of each layer: the tokens it looks back at; 0 is all. Empty: all layers see all.
   std::vector<std::uint64_t> windows;

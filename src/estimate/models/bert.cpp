@@ -80,6 +80,7 @@ void parse_distilbert(ConfigReader& config, Architecture& out) {
   stack.mlp.activation = config.activation_or({"activation"}, Activation::gelu);
   stack.norm = {NormKind::layer, /*bias=*/true, 1e-12};
   stack.dropout.embedding = stack.dropout.residual = config.probability_or({"dropout"}, 0.1);
+  stack.dropout.after_attention = false;
   stack.dropout.attention = config.probability_or({"attention_dropout"}, 0.1);
   read_vocabulary(config, out, stack, std::nullopt, /*tied=*/true);
   out.max_positions = config.size_or({"max_position_embeddings"}, position_counts, 512);

@@ -45,6 +45,7 @@ Stack& add_gpt2_stack(ConfigReader& config, Architecture& out) {
   stack.attention.fused_qkv = true;
   stack.positions = Positions::learned;
   stack.position_rows = out.max_positions;
+  stack.mask_buffers = {/*each_layer=*/true, out.max_positions, 5, 0};
   stack.names.qkv = "c_attn";
   stack.names.o = "c_proj";
   stack.names.up = "c_fc";

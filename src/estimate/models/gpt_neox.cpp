@@ -17,6 +17,7 @@ void parse_gpt_neox(ConfigReader& config, Architecture& out) {
   const bool bias = config.flag_or({"attention_bias"}, true);
   set_bias(stack.attention, bias, bias);
   stack.attention.fused_qkv = true;
+  stack.mask_buffers = {/*each_layer=*/true, out.max_positions, 4, 50};
   stack.mlp.gated = false;
   stack.mlp.bias = true;
   stack.mlp.activation = config.activation_or({"hidden_act"}, Activation::gelu);

@@ -23,8 +23,10 @@ Tensor project_packed(Run& run, const Linear& linear, const Tensor& x) {
   return ops::relayout(run.tape, apply(run, linear, turned), linear.name + ".contiguous");
 }
 
-Qkv project(Run& run, const AttentionLayer& layer, const Tensor& x, const Tensor& memory) {
+// `known`: keys and values of what is looked at are in the cache.
+Qkv project(Run& run, const AttentionLayer& layer, const AttentionInput& input, bool known) {
   const AttentionShape& shape = layer.shape;
+  const Tensor& x = input.x;
   Qkv heads;
   if (layer.qkv) {
     const Tensor all =
@@ -34,10 +36,17 @@ Qkv project(Run& run, const AttentionLayer& layer, const Tensor& x, const Tensor
     heads.v = ops::narrow_last(run.tape, all, shape.kv_size());
   } else {
     heads.q = apply(run, *layer.q, x);
-    heads.k = apply(run, *layer.k, memory);
-    heads.v = apply(run, *layer.v, memory);
+    if (!known) {
+      heads.k = apply(run, *layer.k, input.memory.value_or(x));
+      heads.v = apply(run, *layer.v, input.memory.value_or(x));
+    }
   }
   heads.q = as_heads(heads.q, shape.heads, shape.head_dim);
+  if (known) {
+    heads.k = input.cache->keys;
+    heads.v = input.cache->values;
+    return heads;
+  }
   heads.k = as_heads(heads.k, shape.kv_heads, shape.head_dim);
   heads.v = as_heads(heads.v, shape.kv_heads, shape.head_dim);
   return heads;
@@ -116,12 +125,14 @@ AttentionLayer make_attention(Run& run, const Stack& stack, const AttentionShape
 Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
              const AttentionInput& input) {
   const AttentionShape& shape = layer.shape;
-  Qkv heads = project(run, layer, input.x, input.memory.value_or(input.x));
+  const bool known = input.memory && input.cache != nullptr && input.cache->keys.defined();
+  Qkv heads = project(run, layer, input, known);
   if (layer.q_norm) {
     heads.q = apply(run, *layer.q_norm, heads.q);
     heads.k = apply(run, *layer.k_norm, heads.k);
   }
-  if (shared.cos && !input.memory) {
+  const bool turns = shared.cos && !input.memory;
+  if (turns) {
     {
       const Scope scope(run.tape, "q");
       heads.q = rotate(run, shape, shared, heads.q);
@@ -129,14 +140,20 @@ Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
     const Scope scope(run.tape, "k");
     heads.k = rotate(run, shape, shared, heads.k);
   }
-  if (input.cache != nullptr) remember(run, *input.cache, heads, input.window);
+  if (input.cache != nullptr && !known) remember(run, *input.cache, heads, input.window);
   const Shape out = {input.x.shape[0], input.x.shape[1], shape.query_size()};
-  const bool concatenated = shared.cos && !input.memory && !turns_whole(shape, shared);
-  const bool heads_first = concatenated || shape.heads_first;
-  const auto kernel = [&run, shape, shared, heads_first](Tape&, const std::vector<Tensor>& qkv) {
-    return attend(run, shape, shared, {qkv[0], qkv[1], qkv[2], heads_first});
-  };
+  heads.heads_first = (turns && !turns_whole(shape, shared)) || shape.heads_first;
+  heads.q_part = heads.k_part = shape.fused_qkv && !shape.multihead && !turns && !layer.q_norm;
+  heads.v_part = shape.fused_qkv && !shape.multihead;
   const bool again = run.job.compute.checkpointing == Checkpointing::selective && run.trains();
+  if (!again) heads.weights = input.weights;  // Or the layer is over when it runs again.
+  Qkv rest = heads;
+  rest.q = rest.k = rest.v = {};
+  const auto kernel = [&run, shape, shared, rest](Tape&, const std::vector<Tensor>& qkv) {
+    Qkv all = rest;
+    all.q = qkv[0], all.k = qkv[1], all.v = qkv[2];
+    return attend(run, shape, shared, all);
+  };
   std::vector<Tensor> qkv = {std::move(heads.q), std::move(heads.k), std::move(heads.v)};
   const Tensor mixed = again ? ops::checkpoint(run.tape, qkv, kernel) : kernel(run.tape, qkv);
   return apply(run, *layer.o, Tape::view(mixed, out));

@@ -45,6 +45,7 @@ struct AttentionInput {
   std::optional<Tensor> memory;
   LayerCache* cache = nullptr;
   std::uint64_t window = 0;  // Tokens that the cache keeps; 0: all.
+  Tensor* weights = nullptr;  // Is given the probabilities, where a kernel makes them.
 };
 Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
              const AttentionInput& input);

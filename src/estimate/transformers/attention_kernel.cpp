@@ -33,6 +33,13 @@ bool keeps_type(const Run& run, const AttentionShape& shape) {
   return shape.relative && run.version >= narrow_t5_softmax;
 }
 
+// A product of matrices copies what does not lie sample by sample and head by head (native/
+// LinearAlgebra.cpp, matmul's reshape), and so a part of a fused projection does not keep the whole.
+// Of what lies by itself the copy takes the original's place.
+Tensor as_matrices(Run& run, const Tensor& x, bool part, Name name) {
+  return part && x.shape[0] > 1 ? ops::copy(run.tape, x, x.shape, name) : x;
+}
+
 // transformers' eager_attention_forward.
 Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared, const Qkv& in) {
   const Tensor &q = in.q, &k = in.k, &v = in.v;
@@ -58,6 +65,7 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
   wide = {};
   scores = run.dropout(scores, shared.dropout, "probabilities.dropped");
   const Tensor mixed = ops::matmul(tape, scores, run.autocast(v, "v.input"), q.shape, "attention");
+  if (in.weights != nullptr) *in.weights = scores;
   return ops::copy(tape, mixed, q.shape, "attention.contiguous");
 }
 
@@ -103,9 +111,7 @@ Tensor attend_fused(Run& run, Attention kind, const AttentionShape& shape, const
   const Tensor mixed = flash ? ops::flash_attention(tape, all.q, all.k, all.v)
                              : ops::efficient_attention(tape, all.q, all.k, all.v, mask);
   // nn.MultiheadAttention wants tokens before samples.
-  if (shape.multihead)
-    return flash ? ops::copy(tape, mixed, mixed.shape, "attention.turned")
-                 : ops::relayout(tape, mixed, "attention.turned");
+  if (shape.multihead) return flash ? mixed : ops::relayout(tape, mixed, "attention.turned");
   // Flash gives its output the layout of q, the efficient kernel has tokens before heads.
   if (!flash || !all.heads_first) return mixed;
   return ops::copy(tape, mixed, mixed.shape, "attention.contiguous");
@@ -120,12 +126,17 @@ Tensor attend(Run& run, const AttentionShape& shape, const Shared& shared, const
     return attend_fused(run, kind, shape, shared, in);
   Tape& tape = run.tape;
   const Shape repeated = {in.k.shape[0], in.q.shape[1], in.k.shape[2], in.k.shape[3]};
-  Qkv all{in.q, ops::repeat_heads(tape, in.k, repeated, "k.repeated"),
-          ops::repeat_heads(tape, in.v, repeated, "v.repeated")};
+  Qkv all = in;
+  all.q = as_matrices(run, in.q, in.q_part, "q.copied");
+  all.k = ops::repeat_heads(tape, as_matrices(run, in.k, in.k_part && !shape.grouped(), "k.copied"),
+                            repeated, "k.repeated");
+  all.v = ops::repeat_heads(tape, as_matrices(run, in.v, in.v_part && !shape.grouped(), "v.copied"),
+                            repeated, "v.repeated");
   if (kind == Attention::eager) return attend_eager(run, shape, shared, all);
-  return attend_math(run, shared,
-                     {run.autocast(all.q, "q.input"), run.autocast(all.k, "k.input"),
-                      run.autocast(all.v, "v.input")});
+  all.q = run.autocast(all.q, "q.input");
+  all.k = run.autocast(all.k, "k.input");
+  all.v = run.autocast(all.v, "v.input");
+  return attend_math(run, shared, all);
 }
 
 }  // namespace headroom::estimate::transformers

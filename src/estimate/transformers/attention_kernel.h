@@ -11,6 +11,9 @@ struct Qkv {
   Tensor k, v;  // [batch, kv_heads, keys, head_dim]
   // In memory q lies as it is written here, as after a concatenation; else tokens before heads.
   bool heads_first = false;
+  // Parts of what one product gave, and no operation has made them anew.
+  bool q_part = false, k_part = false, v_part = false;
+  Tensor* weights = nullptr;  // As AttentionInput's.
 };
 
 // → q's shape. A soft cap or a bias on the scores rules fused kernels out: those run as eager.

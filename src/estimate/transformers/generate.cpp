@@ -36,16 +36,6 @@ void Network::sample(Tensor logits) {
   const Tensor probabilities = tape.empty("probabilities", scores, Component::logits);
 }
 
-std::vector<Tensor> Network::cross_caches(const Tensor& memory) {
-  const Stack& main = model_.main();
-  std::vector<Tensor> caches;
-  const Meta meta{{run_.batch, main.attention.kv_heads, memory.shape[1], main.attention.head_dim},
-                  memory.element};
-  for (std::uint64_t i = 0; i < 2 * main.layers; ++i)
-    caches.push_back(run_.tape.empty("cross_attention.cache", meta, Component::kv_cache));
-  return caches;
-}
-
 void Network::generate() {
   Tape& tape = run_.tape;
   tape.set_phase(Phase::generate);
@@ -63,11 +53,11 @@ void Network::generate() {
     return;
   }
   Pass pass;
-  std::vector<Tensor> cross;
   std::uint64_t given = prompt;
   pass.memory = run_encoders(prompt);
+  std::vector<LayerCache> cross(model_.main().layers);
   if (pass.memory) {
-    cross = cross_caches(*pass.memory);
+    pass.cross_cache = &cross;
     given = 1;  // The decoder begins with one token.
   }
   std::vector<LayerCache> cache(model_.main().layers);

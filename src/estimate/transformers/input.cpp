@@ -76,6 +76,16 @@ Tensor InputModules::embed_tokens(std::uint64_t tokens) {
   return project_ ? apply(run_, *project_, hidden) : hidden;
 }
 
+Tensor InputModules::convolve(const Tensor& x, const std::optional<Tensor>& weight,
+                              const std::optional<Tensor>& bias, Meta output, Name name) {
+  std::optional<Tensor> shift;
+  const Tensor input = run_.autocast(x, name + ".input");
+  const Tensor matrix = run_.autocast_weight(*weight, name + ".weight");
+  if (bias) shift = run_.autocast_weight(*bias, name + ".bias");
+  output.element = input.element;
+  return ops::convolution(run_.tape, input, {matrix, shift}, output, name);
+}
+
 Tensor InputModules::embed_patches() {
   Tape& tape = run_.tape;
   const Input& input = stack_.input;
@@ -84,8 +94,7 @@ Tensor InputModules::embed_patches() {
       "pixel_values", {{run_.batch, input.channels, input.image_size, input.image_size}, element},
       Component::other);
   const Meta patches{{run_.batch, input.patches(), stack_.hidden}, element};
-  Tensor hidden =
-      ops::convolution(tape, pixels, {*first_weight_, first_bias_}, patches, "patch_embeddings");
+  Tensor hidden = convolve(pixels, first_weight_, first_bias_, patches, "patch_embeddings");
   if (!class_token_) return hidden;
   return ops::prepend(tape, hidden, *class_token_, "with_class_token");
 }
@@ -99,10 +108,8 @@ Tensor InputModules::embed_audio(std::uint64_t frames) {
   const Meta first{{run_.batch, frames * audio_stride, stack_.hidden}, element};
   const Meta second{{run_.batch, frames, stack_.hidden}, element};
   const Tensor hidden = ops::gelu(
-      tape, ops::convolution(tape, features, {*first_weight_, first_bias_}, first, "conv1"),
-      "conv1.activated");
-  return ops::gelu(tape,
-                   ops::convolution(tape, hidden, {*second_weight_, second_bias_}, second, "conv2"),
+      tape, convolve(features, first_weight_, first_bias_, first, "conv1"), "conv1.activated");
+  return ops::gelu(tape, convolve(hidden, second_weight_, second_bias_, second, "conv2"),
                    "conv2.activated");
 }
 

@@ -25,6 +25,9 @@ class InputModules {
 
  private:
   Tensor embed_tokens(std::uint64_t tokens);
+  // Under autocast in its type, as products are.
+  Tensor convolve(const Tensor& x, const std::optional<Tensor>& weight,
+                  const std::optional<Tensor>& bias, Meta output, Name name);
   Tensor embed_patches();
   Tensor embed_audio(std::uint64_t frames);
   Tensor parameter(Name name, Shape shape, bool trained = true);

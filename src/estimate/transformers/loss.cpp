@@ -33,6 +33,10 @@ Tensor as_rows(const Tensor& x) {
 Tensor shifted_copy(Run& run, const Tensor& logits) {
   Shape shorter = logits.shape;
   if (shorter[1] > 1) --shorter[1];
+  if (shorter[0] == 1) {  // Contiguous as it is.
+    const Tensor part = ops::narrow_last(run.tape, logits, shorter.back());
+    return Tape::view(part, shorter);
+  }
   return ops::copy(run.tape, logits, shorter, "logits.shifted");
 }
 

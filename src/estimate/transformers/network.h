@@ -33,7 +33,6 @@ class Network {
   Tensor loss_of(const Tensor& hidden);
   void sample(Tensor logits);
   void grow(std::vector<LayerCache>& cache, std::uint64_t tokens);
-  std::vector<Tensor> cross_caches(const Tensor& memory);
 
   Run& run_;
   const Architecture& model_;

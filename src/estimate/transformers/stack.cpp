@@ -63,6 +63,12 @@ StackModules::StackModules(Run& run, const Stack& stack)
                            {{stack.relative_buckets, stack.attention.heads}, run.weights()},
                            Component::weights, run.full());
   }
+  const auto& [each_layer, rows, major, minor] = stack.mask_buffers;
+  if (run.version < Version{major, minor}) {
+    const Meta square{{rows, rows}, Element::uint8};
+    for (std::uint64_t i = 0; i < (each_layer ? stack.layers : 1); ++i)
+      mask_buffers_.push_back(run.tape.empty("attn.bias", square, Component::other));
+  }
   layers_.reserve(stack.layers);
   for (std::uint64_t i = 0; i < stack.layers; ++i) layers_.push_back(make_layer(i));
   if (stack.final_norm)
@@ -217,23 +223,30 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
   const bool around = stack_.placement == NormPlacement::around;
   std::size_t norm = 0;
   // One half: x + f(norm(x)), with the norm where the family has it.
-  const auto half = [&](const Tensor& in, Name name, const auto& function) {
+  const auto half = [&](const Tensor& in, double dropout, Name name, const auto& function) {
     Tensor hidden = before ? apply(run_, layer.norms[norm++], in) : in;
     hidden = function(hidden);
-    hidden = run_.dropout(hidden, stack_.dropout.residual, "dropped");
+    hidden = run_.dropout(hidden, dropout, "dropped");
     if (around) hidden = apply(run_, layer.norms[norm++], hidden);
     if (stack_.residual_scaled) hidden = ops::scale(tape, hidden, "residual_scaled");
     hidden = ops::add(tape, in, hidden, name);
     return before ? hidden : apply(run_, layer.norms[norm++], hidden);
   };
-  Tensor hidden = half(x, "attention_residual", [&](const Tensor& in) {
-    return attend(layer, shared, attention_input(index, in, pass));
+  const double dropout = stack_.dropout.residual;
+  Tensor weights;  // Of eager attention: a name of the layer's holds them until it ends.
+  const double attended = stack_.dropout.after_attention ? dropout : 0;
+  Tensor hidden = half(x, attended, "attention_residual", [&](const Tensor& in) {
+    AttentionInput input = attention_input(index, in, pass);
+    input.weights = &weights;
+    return attend(layer, shared, input);
   });
   if (layer.cross) {
-    hidden = half(hidden, "cross_attention_residual", [&](const Tensor& in) {
+    hidden = half(hidden, dropout, "cross_attention_residual", [&](const Tensor& in) {
       AttentionInput input;
       input.x = in;
       input.memory = pass.memory;
+      input.cache = pass.cross_cache == nullptr ? nullptr : &(*pass.cross_cache)[index];
+      input.weights = &weights;
       Shared other = shared;
       other.bias = shared.cross_bias;
       other.mask.reset();
@@ -241,7 +254,8 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
       return attend(layer, other, input);
     });
   }
-  return half(hidden, "mlp_residual", [&](const Tensor& in) { return feed_forward(layer, in); });
+  return half(hidden, dropout, "mlp_residual",
+              [&](const Tensor& in) { return feed_forward(layer, in); });
 }
 
 Tensor StackModules::run_parallel(std::uint64_t index, const Shared& shared, const Tensor& x,
@@ -250,7 +264,10 @@ Tensor StackModules::run_parallel(std::uint64_t index, const Shared& shared, con
   Tape& tape = run_.tape;
   const Tensor normed = apply(run_, layer.norms[0], x);
   const Tensor other = layer.norms.size() > 1 ? apply(run_, layer.norms[1], x) : normed;
-  const Tensor attended = attend(layer, shared, attention_input(index, normed, pass));
+  Tensor weights;
+  AttentionInput input = attention_input(index, normed, pass);
+  input.weights = &weights;
+  const Tensor attended = attend(layer, shared, input);
   const Tensor fed =
       run_.dropout(feed_forward(layer, other), stack_.dropout.residual, "mlp.dropped");
   return ops::add(tape, ops::add(tape, attended, fed, "halves"), x, "residual");

@@ -22,6 +22,7 @@ struct Layer {
 struct Pass {
   std::optional<Tensor> memory;              // Cross attention looks at it.
   std::vector<LayerCache>* cache = nullptr;  // One for each layer.
+  std::vector<LayerCache>* cross_cache = nullptr;
 };
 
 class StackModules {
@@ -53,6 +54,7 @@ class StackModules {
   Name cross_name_;
   std::vector<Layer> layers_;
   std::optional<NormWeights> final_norm_;
+  std::vector<Tensor> mask_buffers_;
   std::optional<Tensor> relative_bias_;  // T5: [buckets, heads]
 };
 
