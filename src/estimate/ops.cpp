@@ -253,11 +253,14 @@ Tensor positions_from(Tape& tape, const Tensor& table, const Meta& scores) {
                       });
 }
 
-Tensor add_rows_in_place(const Tape& tape, const Tensor& sum, const Tensor& rows) {
+Tensor add_rows_in_place(const Tape& tape, const Tensor& sum, const Tensor& rows,
+                         bool keeps_rows) {
   const Meta part = rows.meta();
   Tensor same = sum;
   same.node = nullptr;
-  return tape.connect(same, {sum, rows}, {rows},  // Whose shape its derivative asks for.
+  Tensors saved;
+  if (keeps_rows) saved.push_back(rows);
+  return tape.connect(same, {sum, rows}, saved,
                       [part](Tape& t, const Tensor& grad, const Node& node) -> Tensors {
                         Tensors grads(2);
                         if (node.wants(0)) grads[0] = grad;

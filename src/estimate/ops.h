@@ -63,7 +63,7 @@ Tensor prepend(Tape& tape, const Tensor& x, const Tensor& row, Name name);
 // T5's bias on the scores [batch, heads, queries, keys], from its table [buckets, heads].
 Tensor positions_from(Tape& tape, const Tensor& table, const Meta& scores);
 // index_add_: the sum's memory takes the rows in; nothing new is made.
-Tensor add_rows_in_place(const Tape& tape, const Tensor& sum, const Tensor& rows);
+Tensor add_rows_in_place(const Tape& tape, const Tensor& sum, const Tensor& rows, bool keeps_rows);
 Tensor repeat_heads(Tape& tape, const Tensor& x, Shape repeated,
                     Name name);  // x itself if nothing repeats.
 

@@ -20,7 +20,7 @@ struct Family {
   void (*parse)(ConfigReader& config, Architecture& out);
 };
 
-constexpr std::array<Family, 47> families{{
+constexpr std::array<Family, 49> families{{
     {"llama", parse_llama},
     {"mistral", parse_mistral},
     {"mixtral", parse_mixtral},
@@ -35,6 +35,7 @@ constexpr std::array<Family, 47> families{{
     {"qwen3", parse_qwen3},
     {"qwen3_vl_text", parse_qwen3},
     {"qwen3_moe", parse_qwen3_moe},
+    {"olmoe", parse_olmoe},
     {"qwen3_vl_moe_text", parse_qwen3_moe},
     {"gemma", parse_gemma},
     {"gemma2", parse_gemma2},
@@ -63,6 +64,7 @@ constexpr std::array<Family, 47> families{{
     {"roberta", parse_bert},
     {"xlm-roberta", parse_bert},
     {"distilbert", parse_distilbert},
+    {"modernbert", parse_modernbert},
     {"vit", parse_vit},
     {"clip", parse_clip},
     {"clip_text_model", parse_clip_text},

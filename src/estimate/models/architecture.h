@@ -85,8 +85,10 @@ struct AttentionShape {
       false;  // One Linear [(heads + 2 kv_heads) head_dim, hidden] (GPT-2, NeoX, Falcon, Phi-3).
   bool qk_norm = false;      // A norm of head_dim on each head of q and k (Qwen3, Gemma 3), of the
                              // stack's kind.
+  bool qk_norm_whole = false;  // The norms are of all heads together (OLMoE).
   bool multihead = false;    // torch's nn.MultiheadAttention, batch_first: fused_qkv, tokens first.
   bool heads_first = false;  // q, k and v are made contiguous with their heads first (Whisper).
+  bool narrow_softmax = false;  // Falcon's is asked for no wider type.
   bool relative = false;     // Of T5, whose scores are given positions and are not scaled.
   bool soft_cap = false;     // Scores go through tanh (Gemma 2): no fused kernel then.
   double rotary_part = 1.0;  // Of head_dim (Phi, NeoX, Phi-4-mini).
@@ -185,6 +187,7 @@ struct Stack {
   std::optional<Experts> experts;
   Norm norm;
   NormPlacement placement = NormPlacement::before;
+  bool first_norm_skipped = false;  // The first layer has none of the first of its norms.
   bool residual_scaled = false;  // What is added is first multiplied by a number (Granite).
   bool final_norm = true;
   Dropout dropout;
@@ -225,12 +228,14 @@ struct Head {
   bool per_sample = false;  // numbers: of one position of each sample, not of all.
   bool soft_cap = false;    // Logits go through tanh (Gemma 2).
   bool scaled = false;      // Logits times a number (Granite).
+  bool offset = false;  // A buffer of the vocabulary's size is added to the logits (BART).
   bool input_scaled = false;  // The hidden states before it times a number (T5 where it is tied).
   // Whose loss is a bare cross_entropy: in the logits' own type, and no row is shifted away
   // (T5, BART, Whisper, masked words, a model of one's own); decoders' is ForCausalLMLoss.
   bool plain_loss = false;
   // T5's of transformers 5 shares the embedding's weight whatever its config says.
   bool tied_since_5 = false;
+  bool transform_bias = true;  // Of the next; and its loss, where it has none, is not plain.
   bool transform = false;  // BERT's masked words: Linear [hidden, hidden], activation, norm first.
 };
 

@@ -100,9 +100,12 @@ void read_task(ConfigReader& config, Architecture& out) {
     put_classifier(out, name.ends_with("ForQuestionAnswering") ? 2 : labels_of(config), per_sample);
   } else if (name.ends_with("ForMaskedLM") && out.main().role == Stack::Role::encoder) {
     const bool tied = config.flag_or({"tie_word_embeddings"}, true);
+    const bool transform_bias = out.head.transform_bias;
     out.head = {};
     out.head.tied = tied;
-    out.head.bias = out.head.transform = out.head.plain_loss = true;
+    out.head.bias = out.head.transform = true;
+    // ModernBERT's loss is ForMaskedLMLoss, which widens.
+    out.head.transform_bias = out.head.plain_loss = transform_bias;
   } else if (name == "ViTModel") {
     out.head.kind = Head::Kind::pooler;
     out.head.bias = true;

@@ -51,6 +51,7 @@ void parse_falcon(ConfigReader& config, Architecture& out) {
   // Before it had a name of its own here, the new architecture was the type "RefinedWeb".
   const bool renewed = config.flag_or({"new_decoder_architecture"},
                                       config.text_or({"model_type"}, "") == "RefinedWeb");
+  stack.attention.narrow_softmax = true;
   stack.attention.kv_heads = kv_heads_of(config, stack.attention, renewed);
   const bool bias = config.flag_or({"bias"}, false);
   set_bias(stack.attention, bias, bias);

@@ -37,6 +37,8 @@ void parse_bloom(ConfigReader& config, Architecture& out);
 void parse_mpt(ConfigReader& config, Architecture& out);
 void parse_opt(ConfigReader& config, Architecture& out);
 void parse_t5(ConfigReader& config, Architecture& out);
+void parse_olmoe(ConfigReader& config, Architecture& out);
+void parse_modernbert(ConfigReader& config, Architecture& out);
 void parse_bart(ConfigReader& config, Architecture& out);
 void parse_whisper(ConfigReader& config, Architecture& out);
 void parse_bert(ConfigReader& config, Architecture& out);

@@ -75,6 +75,23 @@ void parse_qwen2_moe(ConfigReader& config, Architecture& out) {
                [end](std::uint64_t layer) { return layer % 2 == 0 && layer < end; });
 }
 
+void parse_olmoe(ConfigReader& config, Architecture& out) {
+  Stack& stack = add_llama_stack(config, out,
+                                 {.hidden = 2048,
+                                  .intermediate = 2048,
+                                  .layers = 16,
+                                  .vocabulary = 50304,
+                                  .heads = {16, std::nullopt, std::nullopt},
+                                  .positions = 4096});
+  const bool bias = config.flag_or({"attention_bias"}, false);
+  set_bias(stack.attention, bias, bias);
+  stack.attention.qk_norm = stack.attention.qk_norm_whole = true;
+  Experts& experts = stack.experts.emplace();
+  experts.count = config.size({"num_experts"}, expert_counts, 64);
+  experts.intermediate = stack.mlp.intermediate;
+  experts.per_token = config.size({"num_experts_per_tok"}, {1, experts.count}, 8);
+}
+
 void parse_qwen3_moe(ConfigReader& config, Architecture& out) {
   Stack& stack = add_llama_stack(config, out,
                                  {.hidden = 2048,

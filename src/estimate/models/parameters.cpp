@@ -38,7 +38,10 @@ Count attention_size(const Stack& stack) {
   if (shape.k_bias) size += shape.kv_size();
   if (shape.v_bias) size += shape.kv_size();
   if (shape.o_bias) size += stack.hidden;
-  if (shape.qk_norm) size += 2 * norm_size(stack.norm, shape.head_dim);
+  if (shape.qk_norm_whole)
+    size += norm_size(stack.norm, shape.query_size()) + norm_size(stack.norm, shape.kv_size());
+  else if (shape.qk_norm)
+    size += 2 * norm_size(stack.norm, shape.head_dim);
   return size;
 }
 
@@ -120,7 +123,8 @@ Count head_size(const Architecture& model) {
       const Count rows = model.vocabulary;
       Count size = head.tied ? 0 : rows * stack.input.width;
       if (head.bias) size += rows;
-      if (head.transform) size += hidden * hidden + hidden + norm_size(stack.norm, hidden);
+      if (head.transform)
+        size += hidden * hidden + (head.transform_bias ? hidden : 0) + norm_size(stack.norm, hidden);
       return size;
     }
     case Head::Kind::pooler:
@@ -156,7 +160,8 @@ Count parameter_count(const Stack& stack) {
   const Count layer =
       attentions * attention_size(stack) + norms * norm_size(stack.norm, stack.hidden);
   const Count sparse = layers_with_experts(stack);
-  Count size = stack.layers * layer + (stack.layers - sparse) * mlp_size(stack);
+  const Count skipped = stack.first_norm_skipped ? norm_size(stack.norm, stack.hidden) : 0;
+  Count size = stack.layers * layer - skipped + (stack.layers - sparse) * mlp_size(stack);
   if (sparse != 0) size += sparse * expert_matrices(stack, stack.experts->count);
   if (stack.final_norm) size += norm_size(stack.norm, stack.hidden);
   if (stack.positions == Positions::relative) {

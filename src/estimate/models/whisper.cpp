@@ -105,7 +105,7 @@ void parse_bart(ConfigReader& config, Architecture& out) {
   }
   read_vocabulary(config, out, out.stacks.back(), std::nullopt, /*tied=*/true);
   out.shared_embedding = true;
-  out.head.plain_loss = true;
+  out.head.plain_loss = out.head.offset = true;
 }
 
 }  // namespace headroom::estimate

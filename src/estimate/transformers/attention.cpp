@@ -52,6 +52,13 @@ Qkv project(Run& run, const AttentionLayer& layer, const AttentionInput& input, 
   return heads;
 }
 
+Tensor norm_heads(Run& run, const AttentionShape& shape, const NormWeights& norm,
+                  const Tensor& x) {
+  if (!shape.qk_norm_whole) return apply(run, norm, x);
+  const Tensor rows = Tape::view(x, {x.shape[0], x.shape[2], x.shape[1] * x.shape[3]});
+  return Tape::view(apply(run, norm, rows), x.shape);
+}
+
 bool turns_whole(const AttentionShape& shape, const Shared& shared) {
   return shared.cos->shape.back() == shape.head_dim;
 }
@@ -116,8 +123,10 @@ AttentionLayer make_attention(Run& run, const Stack& stack, const AttentionShape
   }
   layer.o = make_linear(run, named(names.o), {stack.hidden, shape.query_size()}, shape.o_bias);
   if (shape.qk_norm) {
-    layer.q_norm = make_norm(run, "q_norm", stack.norm, shape.head_dim);
-    layer.k_norm = make_norm(run, "k_norm", stack.norm, shape.head_dim);
+    const bool whole = shape.qk_norm_whole;
+    layer.q_norm =
+        make_norm(run, "q_norm", stack.norm, whole ? shape.query_size() : shape.head_dim);
+    layer.k_norm = make_norm(run, "k_norm", stack.norm, whole ? shape.kv_size() : shape.head_dim);
   }
   return layer;
 }
@@ -128,8 +137,8 @@ Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
   const bool known = input.memory && input.cache != nullptr && input.cache->keys.defined();
   Qkv heads = project(run, layer, input, known);
   if (layer.q_norm) {
-    heads.q = apply(run, *layer.q_norm, heads.q);
-    heads.k = apply(run, *layer.k_norm, heads.k);
+    heads.q = norm_heads(run, shape, *layer.q_norm, heads.q);
+    heads.k = norm_heads(run, shape, *layer.k_norm, heads.k);
   }
   const bool turns = shared.cos && !input.memory;
   if (turns) {
@@ -147,12 +156,15 @@ Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
   heads.v_part = shape.fused_qkv && !shape.multihead;
   const bool again = run.job.compute.checkpointing == Checkpointing::selective && run.trains();
   if (!again) heads.weights = input.weights;  // Or the layer is over when it runs again.
+  Shared own = shared;
+  if (input.windowed && shared.window_mask) own.mask = shared.window_mask;
+  heads.masked = input.windowed && shared.window_mask.has_value();
   Qkv rest = heads;
   rest.q = rest.k = rest.v = {};
-  const auto kernel = [&run, shape, shared, rest](Tape&, const std::vector<Tensor>& qkv) {
+  const auto kernel = [&run, shape, own, rest](Tape&, const std::vector<Tensor>& qkv) {
     Qkv all = rest;
     all.q = qkv[0], all.k = qkv[1], all.v = qkv[2];
-    return attend(run, shape, shared, all);
+    return attend(run, shape, own, all);
   };
   std::vector<Tensor> qkv = {std::move(heads.q), std::move(heads.k), std::move(heads.v)};
   const Tensor mixed = again ? ops::checkpoint(run.tape, qkv, kernel) : kernel(run.tape, qkv);

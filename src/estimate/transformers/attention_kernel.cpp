@@ -28,9 +28,9 @@ Tensor attend_math(Run& run, const Shared& shared, const Qkv& in) {
   return ops::cast(tape, mixed, q.element, "attention.narrow");
 }
 
-// Whose softmax is asked for no wider type: T5's since transformers 5.
+// Whose softmax is asked for no wider type: Falcon's, and T5's since transformers 5.
 bool keeps_type(const Run& run, const AttentionShape& shape) {
-  return shape.relative && run.version >= narrow_t5_softmax;
+  return shape.narrow_softmax || (shape.relative && run.version >= narrow_t5_softmax);
 }
 
 // A product of matrices copies what does not lie sample by sample and head by head (native/
@@ -88,10 +88,11 @@ Tensor mask_for_kernel(Run& run, const Tensor& given, Element element) {
 Tensor attend_fused(Run& run, Attention kind, const AttentionShape& shape, const Shared& shared,
                     const Qkv& in) {
   Tape& tape = run.tape;
-  const bool masked = kind == Attention::sdpa_mask && shared.mask;
+  const bool masked = (kind == Attention::sdpa_mask && shared.mask) || in.masked;
   const bool half = run.job.compute.autocast || in.q.element != Element::fp32;
-  const bool flash = kind == Attention::flash || (!masked && half && run.has_flash);
-  const bool grouped = kind == Attention::flash || (!masked && run.version >= grouped_sdpa &&
+  const bool named = !masked && kind == Attention::flash;
+  const bool flash = named || (!masked && half && run.has_flash);
+  const bool grouped = named || (!masked && run.version >= grouped_sdpa &&
                                                     (flash || run.torch >= grouped_efficient));
   Qkv all = in;
   if (!grouped) {

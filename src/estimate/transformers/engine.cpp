@@ -48,9 +48,12 @@ void train(Tape& tape, const Job& job, transformers::Network& network, std::uint
 }  // namespace
 
 Architecture as_run(Architecture model, const Job& job) {
-  if (model.head.tied_since_5 &&
-      transformers::parse_version(job.engine.transformers) >= transformers::always_tied_t5)
-    model.head.tied = true;
+  const transformers::Version version = transformers::parse_version(job.engine.transformers);
+  if (model.head.tied_since_5 && version >= transformers::always_tied_t5) model.head.tied = true;
+  const bool fused = job.compute.attention && *job.compute.attention != Attention::eager &&
+                     *job.compute.attention != Attention::math;
+  if (fused && version < transformers::capped_is_eager)
+    for (Stack& stack : model.stacks) stack.attention.soft_cap = false;
   return model;
 }
 

@@ -67,7 +67,7 @@ void Network::generate() {
     if (run_.version >= last_logits_only && tokens > 1)
       hidden = Tape::view(hidden, {run_.batch, 1, hidden.shape[2]});
     if (project_out_) hidden = apply(run_, *project_out_, hidden);
-    Tensor logits = logits_of(run_, hidden, *head_, model_.head);
+    Tensor logits = logits_of(run_, hidden, {*head_, offset_}, model_.head);
     if (run_.version < last_logits_only)
       logits = ops::cast(tape, logits, Element::fp32, "logits.fp32");
     sample(std::move(logits));

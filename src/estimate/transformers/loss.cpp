@@ -42,25 +42,26 @@ Tensor shifted_copy(Run& run, const Tensor& logits) {
 
 }  // namespace
 
-Tensor logits_of(Run& run, const Tensor& hidden, const Linear& head, const Head& kind) {
+Tensor logits_of(Run& run, const Tensor& hidden, const LanguageHead& head, const Head& kind) {
   Tape& tape = run.tape;
   const Scope scope(tape, "head", Component::logits);
-  Linear named = head;
+  Linear named = head.linear;
   named.name = "logits";
   Tensor logits =
       apply(run, named, kind.input_scaled ? ops::scale(tape, hidden, "hidden.scaled") : hidden);
+  if (head.offset) logits = ops::add(tape, logits, *head.offset, "logits.with_bias");
   if (kind.scaled) logits = ops::scale(tape, logits, "logits.scaled");
   if (!kind.soft_cap) return logits;
   logits = ops::tanh(tape, ops::scale(tape, logits, "logits.divided"), "logits.capped");
   return ops::scale(tape, logits, "logits.multiplied");
 }
 
-Tensor language_loss(Run& run, const Tensor& hidden, const Linear& head, const Head& kind) {
+Tensor language_loss(Run& run, const Tensor& hidden, const LanguageHead& head, const Head& kind) {
   Tape& tape = run.tape;
   if (run.job.compute.loss == Loss::fused_liger) {
     const Scope scope(tape, "head", Component::logits);
     const Tensor rows = run.autocast(as_rows(hidden), "hidden.narrow");
-    return ops::fused_linear_cross_entropy(tape, rows, head.stored.front());
+    return ops::fused_linear_cross_entropy(tape, rows, head.linear.stored.front());
   }
   Tensor logits = logits_of(run, hidden, head, kind);
   const Scope scope(tape, "head", Component::logits);

@@ -7,11 +7,17 @@
 
 namespace headroom::estimate::transformers {
 
+struct LanguageHead {
+  const Linear& linear;
+  const std::optional<Tensor>& offset;  // [1, vocabulary], added to the logits (BART).
+};
+
 // The language head and its cross entropy, with the kernel that the job has. hidden [batch, tokens,
 // width], weight [vocabulary, width].
-Tensor language_loss(Run& run, const Tensor& hidden, const Linear& head, const Head& kind);
+Tensor language_loss(Run& run, const Tensor& hidden, const LanguageHead& head,
+                     const Head& kind);
 
 // The head alone.
-Tensor logits_of(Run& run, const Tensor& hidden, const Linear& head, const Head& kind);
+Tensor logits_of(Run& run, const Tensor& hidden, const LanguageHead& head, const Head& kind);
 
 }  // namespace headroom::estimate::transformers

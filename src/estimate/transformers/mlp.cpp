@@ -10,12 +10,15 @@ namespace {
 Tensor gelu_new(Run& run, const Tensor& x) {
   Tape& tape = run.tape;
   const Scope scope(tape, "gelu_new");
+  const Tensor half = ops::scale(tape, x, "half");
   // torch.pow is on autocast's list of operations that run in fp32, and what follows stays so wide.
-  const Tensor cubed = ops::cube(tape, run.autocast_to_fp32(x, "cubed.input"), "cubed");
-  Tensor inner = ops::scale(tape, cubed, "cubed.scaled");
-  inner = ops::scale(tape, ops::add(tape, x, inner, "sum"), "sum.scaled");
-  inner = ops::scale(tape, ops::tanh(tape, inner, "tanh"), "plus_one");
-  return ops::mul(tape, ops::scale(tape, x, "half"), inner, "output");
+  Tensor inner = ops::scale(
+      tape, ops::cube(tape, run.autocast_to_fp32(x, "cubed.input"), "cubed"), "cubed.scaled");
+  inner = ops::add(tape, x, inner, "sum");
+  inner = ops::scale(tape, inner, "sum.scaled");
+  inner = ops::tanh(tape, inner, "tanh");
+  inner = ops::scale(tape, inner, "plus_one");
+  return ops::mul(tape, half, inner, "output");
 }
 
 Tensor activate(Run& run, Activation activation, const Tensor& x) {
@@ -126,7 +129,9 @@ Tensor apply(Run& run, const ExpertLayer& layer, const Tensor& x) {
     mine = ops::take(tape, rows, {own, width}, "input");
     const Tensor share = ops::take(tape, weights, {own, 1}, "weights");
     out = ops::mul(tape, apply(run, layer.experts[i], mine), share, "weighted");
-    sum = ops::add_rows_in_place(tape, sum, ops::cast(tape, out, x.element, "narrow"));
+    // index_add_'s derivative asks for the rows' shape, and so keeps them.
+    sum = ops::add_rows_in_place(tape, sum, ops::cast(tape, out, x.element, "narrow"),
+                                 run.version < grouped_experts);
   }
   if (layer.shared) {
     const Tensor gate =

@@ -52,9 +52,13 @@ void Network::make_head() {
         head_ = make_plain_linear(run_, run_.tape.intern(main.names.head),
                                   {model_.vocabulary, width}, head.bias, run_.embeddings());
       }
+      if (head.offset)
+        offset_ = run_.tape.empty("final_logits_bias", {{1, model_.vocabulary}, run_.weights()},
+                                  Component::other);
       if (head.transform) {
         transform_ =
-            make_plain_linear(run_, "transform", {main.hidden, main.hidden}, true, run_.weights());
+            make_plain_linear(run_, "transform", {main.hidden, main.hidden}, head.transform_bias,
+                              run_.weights());
         transform_norm_ = make_norm(run_, "transform_norm", main.norm, main.hidden);
       }
       break;
@@ -126,7 +130,7 @@ Tensor Network::loss_of(const Tensor& hidden) {
   Tape& tape = run_.tape;
   if (model_.head.kind == Head::Kind::language) {
     const Tensor out = project_out_ ? apply(run_, *project_out_, hidden) : hidden;
-    return language_loss(run_, before_head(out), *head_, model_.head);
+    return language_loss(run_, before_head(out), {*head_, offset_}, model_.head);
   }
   return ops::mean_all(tape, output_of(hidden), "loss");
 }

@@ -92,8 +92,10 @@ Layer StackModules::make_layer(std::uint64_t index) {
     const Scope mlp(run_.tape, mlp_name_);
     layer.mlp = make_mlp(run_, stack_, stack_.mlp);
   }
-  for (const std::string* name : norm_names(stack_))
+  for (const std::string* name : norm_names(stack_)) {
+    if (index == 0 && stack_.first_norm_skipped && name == &stack_.names.first_norm) continue;
     layer.norms.push_back(make_norm(run_, run_.tape.intern(*name), stack_.norm, stack_.hidden));
+  }
   return layer;
 }
 
@@ -124,6 +126,7 @@ Shared StackModules::make_shared(const Tensor& x, const Pass& pass) {
   }
   add_positions(shared, {x.shape[0], attention.heads, tokens, keys}, x.element);
   add_mask(shared, {x.shape[0], 1, tokens, keys}, x.element);
+  add_window_mask(shared, {x.shape[0], 1, tokens, keys}, x.element);
   return shared;
 }
 
@@ -156,6 +159,23 @@ void StackModules::add_mask(Shared& shared, Shape shape, Element element) {
   const bool bools = kernel == Attention::sdpa_mask && run_.version >= bool_masks && !capped &&
                      !attention.multihead && !attention.relative;
   shared.mask = tape.empty("attention_mask", {shape, bools ? Element::uint8 : element});
+}
+
+// Layers that look back at fewer tokens than there are have a mask of their own, whatever the others
+// have: PyTorch's own kernels know no window.
+void StackModules::add_window_mask(Shared& shared, const Shape& shape, Element element) {
+  const Attention kernel = *run_.job.compute.attention;
+  if (kernel == Attention::math) return;
+  bool narrower = false;
+  for (std::uint64_t i = 0; i < stack_.layers && !narrower; ++i) narrower = is_windowed(i, shape[3]);
+  if (!narrower) return;
+  const bool bools = kernel != Attention::eager && run_.version >= bool_masks;
+  shared.window_mask =
+      run_.tape.empty("window_mask", {shape, bools ? Element::uint8 : element});
+}
+
+bool StackModules::is_windowed(std::uint64_t layer, std::uint64_t tokens) const {
+  return stack_.window(layer) > 0 && tokens > stack_.window(layer);
 }
 
 Tensor StackModules::forward(Tensor x, const Pass& pass) {
@@ -201,6 +221,7 @@ AttentionInput StackModules::attention_input(std::uint64_t index, const Tensor& 
   input.x = x;
   input.cache = pass.cache == nullptr ? nullptr : &(*pass.cache)[index];
   input.window = stack_.window(index);
+  input.windowed = is_windowed(index, x.shape[1]);
   return input;
 }
 
@@ -222,9 +243,11 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
   const bool before = stack_.placement != NormPlacement::after;
   const bool around = stack_.placement == NormPlacement::around;
   std::size_t norm = 0;
+  bool bare = index == 0 && stack_.first_norm_skipped;
   // One half: x + f(norm(x)), with the norm where the family has it.
   const auto half = [&](const Tensor& in, double dropout, Name name, const auto& function) {
-    Tensor hidden = before ? apply(run_, layer.norms[norm++], in) : in;
+    Tensor hidden = before && !bare ? apply(run_, layer.norms[norm++], in) : in;
+    bare = false;
     hidden = function(hidden);
     hidden = run_.dropout(hidden, dropout, "dropped");
     if (around) hidden = apply(run_, layer.norms[norm++], hidden);

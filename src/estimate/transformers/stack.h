@@ -38,6 +38,8 @@ class StackModules {
   Layer make_layer(std::uint64_t index);
   Shared make_shared(const Tensor& x, const Pass& pass);
   void add_positions(Shared& shared, const Shape& scores, Element element);
+  void add_window_mask(Shared& shared, const Shape& shape, Element element);
+  bool is_windowed(std::uint64_t layer, std::uint64_t tokens) const;
   void add_mask(Shared& shared, Shape shape, Element element);
   Tensor run_layer(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
   Tensor attend(const Layer& layer, const Shared& shared, const AttentionInput& input);

@@ -37,6 +37,12 @@ inline constexpr Version joined_cache{4, 54};
 inline constexpr Version always_tied_t5{5, 0};
 inline constexpr Version narrow_t5_softmax{5, 0};
 
+// integrations/moe.py: from here on all experts are one grouped product, whose results are summed
+// in a shape of their own; before, each expert's rows are added to the sum (index_add_).
+inline constexpr Version grouped_experts{5, 0};
+// From here on a model that caps its attention scores has no sdpa; before, sdpa did not cap them.
+inline constexpr Version capped_is_eager{5, 0};
+
 // Of the PyTorch that a job runs with. Where only an older transformers is named it is taken to be
 // of its time: before 2.15 in any case, for transformers 5 came earlier.
 Version torch_version(std::string_view torch, Version transformers);
