@@ -8,6 +8,7 @@
 
 #include "base/document.h"
 #include "base/document_reader.h"
+#include "estimate/job_words.h"
 
 namespace headroom::estimate {
 namespace {
@@ -109,7 +110,7 @@ class JobParser {
     TableReader compute = table("compute");
     compute.read_choice("dtype", job_.compute.dtype, dtype_names);
     compute.read("autocast", job_.compute.autocast);
-    compute.read_choice("attention", job_.compute.attention, attention_names);
+    read_attention(compute);
     compute.read_choice("checkpointing", job_.compute.checkpointing, checkpointing_names);
     compute.read("keep_outputs", job_.compute.keep_outputs);
     compute.read_choice("loss", job_.compute.loss, loss_names);
@@ -120,6 +121,28 @@ class JobParser {
     job_.compute.given.residual = compute.find("residual") != nullptr;
     job_.compute.given.embeddings = compute.find("embeddings") != nullptr;
     compute.refuse_unknown();
+  }
+
+  // Our names of kernels and transformers' of implementations. A kernel that PyTorch would choose
+  // becomes the one that takes a mask where samples are padded.
+  void read_attention(TableReader& compute) {
+    std::vector<std::string> names = attention_names;
+    for (const AttentionWord& known : attention_words()) names.emplace_back(known.word);
+    std::size_t chosen = names.size();
+    compute.read_choice("attention", chosen, names);
+    if (chosen < attention_names.size()) {
+      job_.compute.attention = static_cast<Attention>(chosen);
+    } else if (chosen < names.size()) {
+      const AttentionWord& word = attention_words()[chosen - attention_names.size()];
+      job_.compute.attention = word.attention;
+      job_.compute.own_windows = word.own_windows;
+    }
+    compute.read("padding", job_.compute.padding);
+    bool reentrant = false;  // Either kind of checkpoint takes the same.
+    compute.read("use_reentrant", reentrant);
+    const bool by_pytorch = !job_.compute.attention || *job_.compute.attention >= Attention::efficient;
+    if (job_.compute.padding && by_pytorch && !job_.compute.own_windows)
+      job_.compute.attention = Attention::sdpa_mask;
   }
 
   void read_method() {
@@ -168,19 +191,26 @@ class JobParser {
 
   void read_targets(TableReader& method) {
     std::vector<std::string> names = target_names;
-    method.read("targets", names);
-    job_.method.targets.clear();
+    const Json* given = method.find("targets");
+    if (given != nullptr && *given == "all-linear")
+      names = {"all-linear"};
+    else
+      method.read("targets", names);
+    std::vector<Target>& targets = job_.method.targets;
+    targets.clear();
     for (const std::string& name : names) {
-      const auto found = std::find(target_names.begin(), target_names.end(), name);
-      if (found == target_names.end() || std::count(names.begin(), names.end(), name) > 1) {
+      const std::vector<Target> meant = targets_of(name);
+      const bool twice = std::count(names.begin(), names.end(), name) > 1;
+      if (meant.empty() || twice) {
         method.fail("targets", Errc::invalid,
-                    fmt::format("expected some of q, k, v, o, gate, up, down, each once, found "
-                                "\"{}\"{}",
-                                name.substr(0, 40), found == target_names.end() ? "" : " twice"),
+                    fmt::format("expected some of q, k, v, o, gate, up, down, each once, or the names "
+                                "of such modules, found \"{}\"{}",
+                                name.substr(0, 40), meant.empty() ? "" : " twice"),
                     "write targets = [\"q\", \"v\"]");
         return;
       }
-      job_.method.targets.push_back(static_cast<Target>(found - target_names.begin()));
+      for (const Target target : meant)
+        if (std::count(targets.begin(), targets.end(), target) == 0) targets.push_back(target);
     }
     if (names.empty()) {
       method.fail("targets", Errc::invalid, "expected at least one projection, found none",
@@ -190,8 +220,10 @@ class JobParser {
 
   void read_optimizer() {
     TableReader optimizer = table("optimizer");
-    optimizer.read_choice("kind", job_.optimizer.kind, optimizer_names);
+    read_optimizer_kind(optimizer);
     optimizer.read("foreach", job_.optimizer.foreach);
+    optimizer.read("fused", job_.optimizer.fused);
+    optimizer.read("momentum", job_.optimizer.momentum);
     optimizer.read("offload", job_.optimizer.offload);
     optimizer.read_choice("master", job_.optimizer.master, master_names);
     optimizer.read("learning_rate", job_.optimizer.learning_rate, 0.0, 10.0);
@@ -199,10 +231,29 @@ class JobParser {
     optimizer.refuse_unknown();
   }
 
+  void read_optimizer_kind(TableReader& optimizer) {
+    std::vector<std::string> names = optimizer_names;
+    for (const OptimizerWord& known : optimizer_words()) names.emplace_back(known.word);
+    std::size_t chosen = names.size();
+    optimizer.read_choice("kind", chosen, names);
+    if (chosen < optimizer_names.size()) {
+      job_.optimizer.kind = static_cast<OptimizerKind>(chosen);
+    } else if (chosen < names.size()) {
+      const OptimizerWord& word = optimizer_words()[chosen - optimizer_names.size()];
+      job_.optimizer.kind = word.kind;
+      job_.optimizer.fused = word.fused;
+    }
+  }
+
   void read_batch() {
     TableReader batch = table("batch");
     batch.read_or_auto("micro", job_.batch.micro, batches);
     batch.read("sequence", job_.batch.sequence, sequences);
+    if (batch.find("target") != nullptr) {
+      std::uint64_t target = 1;
+      batch.read("target", target, sequences);
+      job_.batch.target = target;
+    }
     batch.read_or_auto("accumulate", job_.batch.accumulate, batches);
     if (batch.find("global") != nullptr) {
       std::uint64_t global = 1;

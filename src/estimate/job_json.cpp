@@ -39,15 +39,20 @@ Json compute_of(const Job::Compute& compute) {
                {"norm", compute.norm == NormKernel::fused ? "fused" : "eager"},
                {"residual", to_string(compute.residual)},
                {"embeddings", to_string(compute.embeddings)}};
+  if (compute.padding) json["padding"] = true;
   if (compute.attention) json["attention"] = to_string(*compute.attention);
+  if (compute.own_windows) json["attention"] = "flash_attention_2";
   return json;
 }
 
 Json optimizer_of(const Job::Optimizer& optimizer) {
-  return {{"kind", to_string(optimizer.kind)},
-          {"foreach", optimizer.foreach},
-          {"offload", optimizer.offload},
-          {"master", optimizer.master == Master::fp32 ? "fp32" : "none"}};
+  Json json = {{"kind", to_string(optimizer.kind)},
+               {"foreach", optimizer.foreach},
+               {"offload", optimizer.offload},
+               {"master", optimizer.master == Master::fp32 ? "fp32" : "none"}};
+  if (optimizer.fused) json["fused"] = true;
+  if (optimizer.momentum) json["momentum"] = true;
+  return json;
 }
 
 Json batch_of(const Job::Batch& batch, MethodKind method) {
@@ -55,6 +60,7 @@ Json batch_of(const Job::Batch& batch, MethodKind method) {
                {"accumulate", number_or_auto(batch.accumulate)},
                {"sequence", batch.sequence}};
   if (batch.global) json["global"] = *batch.global;
+  if (batch.target) json["target"] = *batch.target;
   if (method == MethodKind::inference) {
     json["prompt"] = batch.prompt;
     json["generate"] = batch.generate;

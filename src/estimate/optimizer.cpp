@@ -76,7 +76,10 @@ void Optimizer::make_states(Tape& tape, const std::vector<Tensor>& parameters) {
         make_factored_states(tape, parameter);
         break;
       case OptimizerKind::sgd:
-        break;  // Without momentum, transformers' default, it has none.
+        if (settings_.momentum)  // Not transformers' default.
+          states_.push_back(
+              tape.empty("optimizer.momentum", state_meta(parameter), Component::optimizer));
+        break;
     }
   }
 }
@@ -115,7 +118,7 @@ void Optimizer::step(Tape& tape, std::vector<Tensor>& parameters) {
         gradients.push_back(tape.empty("optimizer.master_gradient",
                                        {parameter.shape, Element::fp32}, Component::workspace));
     }
-    if (settings_.kind == OptimizerKind::adamw) step_adamw(tape, parameters);
+    if (settings_.kind == OptimizerKind::adamw && !settings_.fused) step_adamw(tape, parameters);
     if (settings_.kind == OptimizerKind::adafactor) step_adafactor(tape, parameters);
   }
   stepped_ = true;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/job_words.h"
+
+#include <algorithm>
+#include <array>
+
+namespace headroom::estimate {
+namespace {
+
+struct ModuleWords {
+  std::vector<Target> targets;
+  std::vector<std::string_view> words;
+};
+
+const std::vector<ModuleWords>& modules() {
+  using enum Target;
+  // "dense" and "c_proj" are left out: they are two different modules of one layer.
+  static const std::vector<ModuleWords> all = {
+      {{q}, {"q", "q_proj", "query", "q_lin"}},
+      {{k}, {"k", "k_proj", "key", "k_lin"}},
+      {{v}, {"v", "v_proj", "value", "v_lin"}},
+      {{o}, {"o", "o_proj", "out_proj", "out_lin"}},
+      {{gate}, {"gate", "gate_proj", "wi_0"}},
+      {{up}, {"up", "up_proj", "wi_1", "wi", "fc1", "c_fc", "lin1", "dense_h_to_4h"}},
+      {{down}, {"down", "down_proj", "wo", "fc2", "lin2", "dense_4h_to_h"}},
+      {{q, k, v}, {"qkv_proj", "query_key_value", "c_attn", "Wqkv"}},
+      {{gate, up}, {"gate_up_proj"}},
+      {{q, k, v, o, gate, up, down}, {"all-linear"}},
+  };
+  return all;
+}
+
+}  // namespace
+
+const std::vector<AttentionWord>& attention_words() {
+  static const std::vector<AttentionWord> words = {
+      {"sdpa", std::nullopt},
+      {"flash_attention_2", Attention::flash, /*own_windows=*/true},
+      {"flash_attention_3", Attention::flash, /*own_windows=*/true},
+  };
+  return words;
+}
+
+const std::vector<OptimizerWord>& optimizer_words() {
+  static const std::vector<OptimizerWord> words = {
+      {"adamw_torch", OptimizerKind::adamw},
+      {"adamw_torch_fused", OptimizerKind::adamw, /*fused=*/true},
+      {"adamw_8bit", OptimizerKind::adamw8bit},
+      {"adamw_bnb_8bit", OptimizerKind::adamw8bit},
+  };
+  return words;
+}
+
+std::vector<Target> targets_of(std::string_view module) {
+  for (const ModuleWords& known : modules())
+    if (std::find(known.words.begin(), known.words.end(), module) != known.words.end())
+      return known.targets;
+  return {};
+}
+
+}  // namespace headroom::estimate

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of other programs for what a job says: attn_implementation's and TrainingArguments.optim
+// of transformers, PEFT's target_modules.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "estimate/job.h"
+
+namespace headroom::estimate {
+
+// Of attn_implementation, what our own names do not say: nothing where PyTorch chooses ("sdpa").
+struct AttentionWord {
+  std::string_view word;
+  std::optional<Attention> attention;
+  bool own_windows = false;
+};
+const std::vector<AttentionWord>& attention_words();
+
+// TrainingArguments.optim.
+struct OptimizerWord {
+  std::string_view word;
+  OptimizerKind kind = OptimizerKind::adamw;
+  bool fused = false;
+};
+const std::vector<OptimizerWord>& optimizer_words();
+
+// The projections that a module's name stands for in every family that has it, several where it is
+// a fused one; empty if it is not known. "all-linear" is all.
+std::vector<Target> targets_of(std::string_view module);
+
+}  // namespace headroom::estimate
