@@ -28,9 +28,9 @@ Tensor attend_math(Run& run, const Shared& shared, const Qkv& in) {
   return ops::cast(tape, mixed, q.element, "attention.narrow");
 }
 
-// Whose softmax is asked for no wider type: Falcon's, and T5's since transformers 5.
+// Whose softmax is asked for no wider type: Falcon's, torch's, and T5's since transformers 5.
 bool keeps_type(const Run& run, const AttentionShape& shape) {
-  return shape.narrow_softmax || (shape.relative && run.version >= narrow_t5_softmax);
+  return shape.narrow_softmax || shape.multihead || (shape.relative && run.version >= narrow_t5_softmax);
 }
 
 // A product of matrices copies what does not lie sample by sample and head by head (native/
@@ -46,10 +46,12 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
   Tape& tape = run.tape;
   const Tensor queries = run.autocast(q, "q.input");
   const Tensor keys = run.autocast(k, "k.input");
-  Tensor scores = ops::matmul(tape, queries, keys, score_shape(q, k), "scores");
+  // nn.MultiheadAttention scales its queries, and adds its mask in the product (baddbmm).
+  const Tensor scaled = shape.multihead ? ops::scale(tape, queries, "q.scaled") : queries;
+  Tensor scores = ops::matmul(tape, scaled, keys, score_shape(q, k), "scores");
   // T5's scores are not scaled; transformers 5 multiplies them by 1.
   const bool in_place = shape.relative && run.version < narrow_t5_softmax;
-  if (!in_place) scores = ops::scale(tape, scores, "scores.scaled");
+  if (!in_place && !shape.multihead) scores = ops::scale(tape, scores, "scores.scaled");
   if (shape.soft_cap) {
     scores = ops::tanh(tape, ops::scale(tape, scores, "scores.divided"), "scores.capped");
     scores = ops::scale(tape, scores, "scores.multiplied");
@@ -57,7 +59,7 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
   if (shared.bias)
     scores = in_place ? ops::add_in_place(tape, scores, *shared.bias)
                       : ops::add(tape, scores, *shared.bias, "scores.with_positions");
-  if (shared.mask) scores = ops::add(tape, scores, *shared.mask, "scores.masked");
+  if (shared.mask && !shape.multihead) scores = ops::add(tape, scores, *shared.mask, "scores.masked");
   const bool narrow = keeps_type(run, shape) && !run.job.compute.autocast;
   Tensor wide =
       ops::softmax(tape, scores, narrow ? scores.element : Element::fp32, "probabilities");
@@ -95,7 +97,8 @@ Tensor attend_fused(Run& run, Attention kind, const AttentionShape& shape, const
   const bool grouped = named || (!masked && run.version >= grouped_sdpa &&
                                                     (flash || run.torch >= grouped_efficient));
   Qkv all = in;
-  if (!grouped) {
+  const bool view = in.k.shape[1] == 1;  // expand() and reshape() of one head copy nothing.
+  if (!grouped && !view) {
     const Shape repeated = {in.k.shape[0], in.q.shape[1], in.k.shape[2], in.k.shape[3]};
     all.k = ops::repeat_heads(tape, in.k, repeated, "k.repeated");
     all.v = ops::repeat_heads(tape, in.v, repeated, "v.repeated");
@@ -126,8 +129,10 @@ Tensor attend(Run& run, const AttentionShape& shape, const Shared& shared, const
   if (kind != Attention::eager && kind != Attention::math)
     return attend_fused(run, kind, shape, shared, in);
   Tape& tape = run.tape;
-  const Shape repeated = {in.k.shape[0], in.q.shape[1], in.k.shape[2], in.k.shape[3]};
+  // A view of the one head, where it is one sample's.
+  Shape repeated = {in.k.shape[0], in.q.shape[1], in.k.shape[2], in.k.shape[3]};
   Qkv all = in;
+  if (in.k.shape[0] == 1 && in.k.shape[1] == 1) repeated[1] = 1;
   all.q = as_matrices(run, in.q, in.q_part, "q.copied");
   all.k = ops::repeat_heads(tape, as_matrices(run, in.k, in.k_part && !shape.grouped(), "k.copied"),
                             repeated, "k.repeated");

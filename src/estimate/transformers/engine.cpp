@@ -19,7 +19,9 @@ Status check_positions(const Job& job, const Architecture& model) {
                      main.input.kind == Input::Kind::tokens;
   if (!table) return Done{};
   const bool infers = job.method.kind == MethodKind::inference;
-  const std::uint64_t tokens = infers ? job.batch.prompt + job.batch.generate : job.batch.sequence;
+  const std::uint64_t trained =
+      main.cross_attention ? job.batch.target.value_or(job.batch.sequence) : job.batch.sequence;
+  const std::uint64_t tokens = infers ? job.batch.prompt + job.batch.generate : trained;
   if (tokens <= main.position_rows) return Done{};
   const std::string wrong =
       fmt::format("expected at most {}, the positions that the model has, found {}",

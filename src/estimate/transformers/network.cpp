@@ -139,9 +139,12 @@ void Network::train_micro_batch() {
   Tape& tape = run_.tape;
   tape.set_phase(Phase::forward);
   const std::uint64_t tokens = run_.job.batch.sequence;
+  const std::uint64_t targets =
+      model_.main().cross_attention ? run_.job.batch.target.value_or(tokens) : tokens;
   const Meta ids{{run_.batch, tokens}, Element::int64};
   const Tensor mask = tape.empty("attention_mask", ids, Component::other);
-  const Tensor labels = tape.empty("labels", ids, Component::other);
+  const Tensor labels =
+      tape.empty("labels", {{run_.batch, targets}, Element::int64}, Component::other);
   Tensor loss;
   if (model_.head.kind == Head::Kind::projection) {  // Both towers, and their agreement.
     std::vector<Tensor> towers;
@@ -156,7 +159,7 @@ void Network::train_micro_batch() {
   } else {
     Pass pass;
     pass.memory = run_encoders(tokens);
-    loss = loss_of(run_main(tokens, pass));
+    loss = loss_of(run_main(targets, pass));
   }
   run_.clear_autocast_cache();
   tape.set_phase(Phase::backward);

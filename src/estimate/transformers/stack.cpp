@@ -155,7 +155,8 @@ void StackModules::add_mask(Shared& shared, Shape shape, Element element) {
   if (has_positions) return;
   const bool wanted = kernel == Attention::eager || kernel == Attention::sdpa_mask || capped ||
                       attention.multihead || attention.relative;
-  if (!wanted || (!stack_.causal && kernel != Attention::sdpa_mask)) return;
+  const bool padded = kernel == Attention::sdpa_mask || run_.job.compute.padding;
+  if (!wanted || (!stack_.causal && !padded)) return;
   const bool bools = kernel == Attention::sdpa_mask && run_.version >= bool_masks && !capped &&
                      !attention.multihead && !attention.relative;
   shared.mask = tape.empty("attention_mask", {shape, bools ? Element::uint8 : element});
@@ -165,7 +166,7 @@ void StackModules::add_mask(Shared& shared, Shape shape, Element element) {
 // have: PyTorch's own kernels know no window.
 void StackModules::add_window_mask(Shared& shared, const Shape& shape, Element element) {
   const Attention kernel = *run_.job.compute.attention;
-  if (kernel == Attention::math) return;
+  if (kernel == Attention::math || run_.job.compute.own_windows) return;
   bool narrower = false;
   for (std::uint64_t i = 0; i < stack_.layers && !narrower; ++i) narrower = is_windowed(i, shape[3]);
   if (!narrower) return;
