@@ -107,6 +107,7 @@ Plan describe(const Job& job, const Architecture& model, const Device& device,
   plan.context_bytes = device.context.value;
   plan.device_bytes = plan.reserved_bytes + device.context.value;
   plan.at = peak.at;
+  plan.phases = peak.phases;
   plan.components = peak.usage.live_at_peak;
   if (device.capacity) {
     plan.capacity_bytes = device.capacity->value;
@@ -148,7 +149,7 @@ void note_kernels(const Job& given, const Architecture& model, const Device& dev
                      to_string(*given.compute.attention), to_string(given.compute.dtype),
                      to_string(*plan.job.compute.attention)));
   }
-  if (!model.stacks.empty() && model.main().attention.soft_cap &&
+  if (!model.stacks.empty() && as_run(model, plan.job).main().attention.soft_cap &&
       *plan.job.compute.attention != Attention::eager)
     note(
         "Its attention scores are capped, which fused kernels do not do: attention is planned as "
@@ -267,7 +268,9 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
                        const Asked& asked) {
   const TryJob try_job = make_trial(model, device);
   Job job = given;
-  job.compute.attention = attention_for(given, device);
+  const bool capped = !model.stacks.empty() && model.main().attention.soft_cap;
+  job.compute.attention =
+      capped && !given.compute.attention ? Attention::eager : attention_for(given, device);
   HEADROOM_TRY(job, choose_automatic(std::move(job), model, device, try_job));
   HEADROOM_TRY(const Replays replays, run(job, model, device));
   if (replays.unhindered.failed)

@@ -14,6 +14,7 @@
 #include "estimate/job.h"
 #include "estimate/models/architecture.h"
 #include "estimate/recorder.h"
+#include "estimate/step.h"
 
 namespace headroom::estimate {
 
@@ -62,6 +63,7 @@ struct Plan {
   std::optional<bool> fits;  // Nothing without a capacity.
   Verdict verdict = Verdict::unknown;
   Phase at = Phase::load;
+  ByPhase phases{};                   // Their peaks; the highest is allocated_bytes.
   allocator::ByComponent components;  // At the peak; they add up to allocated_bytes.
   std::uint64_t weights_bytes = 0;    // With adapters.
   // Weights, and gradients and optimizer states of what is trained: no batch makes it smaller.

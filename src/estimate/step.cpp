@@ -46,8 +46,13 @@ Peak replay(const Recording& recording, allocator::Policy& policy) {
   std::vector<allocator::Address> addresses(recording.tensors.size());
   std::size_t peak_position = 0;
   std::uint64_t peak_bytes = policy.usage().live_peak_bytes;
+  const auto note = [&](Phase phase) {
+    std::uint64_t& most = peak.phases[static_cast<std::size_t>(phase)];
+    most = std::max(most, policy.usage().live_bytes);
+  };
   for (std::size_t i = 0; i < recording.events.size(); ++i) {
     const Event& event = recording.events[i];
+    if (i == 0 || event.phase != recording.events[i - 1].phase) note(event.phase);
     if (event.kind == Event::Kind::release) {
       policy.free(addresses[event.tensor]);
     } else if (event.kind == Event::Kind::retag) {
@@ -60,6 +65,7 @@ Peak replay(const Recording& recording, allocator::Policy& policy) {
         break;
       }
       addresses[event.tensor] = *address;
+      note(event.phase);
       const std::uint64_t reached = policy.usage().live_peak_bytes;
       if (reached > peak_bytes) {
         peak_bytes = reached;

@@ -2,6 +2,7 @@
 // From a job to its recorded step, and from the recording to its peak under an allocation policy.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -20,8 +21,13 @@ namespace headroom::estimate {
 // naming what it can. Requires: job.batch.micro and job.compute.attention are set.
 Result<Recording> record_step(const Job& job, const Architecture& model, const Device& device);
 
+// The most that was live during each phase, which begins with what the one before it left; 0 of a
+// phase that there was not.
+using ByPhase = std::array<std::uint64_t, 5>;
+
 struct Peak {
   allocator::Usage usage;
+  ByPhase phases{};
   Phase at = Phase::load;           // When live_peak_bytes was reached first.
   std::vector<std::uint32_t> live;  // The tensors live at that moment, largest first.
   std::optional<std::uint32_t>

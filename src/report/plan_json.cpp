@@ -61,6 +61,14 @@ Json to_json(const estimate::LargestFit& largest) {
           {"device_bytes", largest.device_bytes}};
 }
 
+// Of the phases that the job has.
+static Json to_json(const estimate::ByPhase& phases) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < phases.size(); ++i)
+    if (phases[i] > 0) json[std::string(to_string(static_cast<estimate::Phase>(i)))] = phases[i];
+  return json;
+}
+
 Json to_json(const estimate::Plan& plan) {
   Json largest = Json::array();
   for (const auto& tensor : plan.largest) largest.push_back(to_json(tensor));
@@ -89,6 +97,7 @@ Json to_json(const estimate::Plan& plan) {
           {"context_bytes", plan.context_bytes},
           {"capacity_bytes", or_null(plan.capacity_bytes)},
           {"at", to_string(plan.at)},
+          {"phases", to_json(plan.phases)},
           {"components", to_json(plan.components)},
           {"parameters", {{"total", plan.parameters}, {"trainable", plan.trainable_parameters}}},
           {"batch", {{"micro", *plan.job.batch.micro}, {"accumulate", *plan.job.batch.accumulate}}},
