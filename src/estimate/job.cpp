@@ -140,7 +140,8 @@ class JobParser {
     compute.read("padding", job_.compute.padding);
     bool reentrant = false;  // Either kind of checkpoint takes the same.
     compute.read("use_reentrant", reentrant);
-    const bool by_pytorch = !job_.compute.attention || *job_.compute.attention >= Attention::efficient;
+    const bool by_pytorch =
+        !job_.compute.attention || *job_.compute.attention >= Attention::efficient;
     if (job_.compute.padding && by_pytorch && !job_.compute.own_windows)
       job_.compute.attention = Attention::sdpa_mask;
   }
@@ -202,11 +203,12 @@ class JobParser {
       const std::vector<Target> meant = targets_of(name);
       const bool twice = std::count(names.begin(), names.end(), name) > 1;
       if (meant.empty() || twice) {
-        method.fail("targets", Errc::invalid,
-                    fmt::format("expected some of q, k, v, o, gate, up, down, each once, or the names "
-                                "of such modules, found \"{}\"{}",
-                                name.substr(0, 40), meant.empty() ? "" : " twice"),
-                    "write targets = [\"q\", \"v\"]");
+        method.fail(
+            "targets", Errc::invalid,
+            fmt::format("expected some of q, k, v, o, gate, up, down, each once, or the names "
+                        "of such modules, found \"{}\"{}",
+                        name.substr(0, 40), meant.empty() ? "" : " twice"),
+            "write targets = [\"q\", \"v\"]");
         return;
       }
       for (const Target target : meant)

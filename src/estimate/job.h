@@ -73,8 +73,8 @@ struct Job {
     bool autocast = false;
     std::optional<Attention> attention;  // What the device has, flash if that is unknown.
     Checkpointing checkpointing = Checkpointing::none;
-    bool padding = false;       // Samples of several lengths: sdpa is given a mask.
-    bool own_windows = false;   // The kernel knows windows itself (flash_attention_2).
+    bool padding = false;      // Samples of several lengths: sdpa is given a mask.
+    bool own_windows = false;  // The kernel knows windows itself (flash_attention_2).
     bool keep_outputs = false;
     Loss loss = Loss::eager;
     NormKernel norm = NormKernel::eager;
@@ -92,8 +92,8 @@ struct Job {
   struct Optimizer {
     OptimizerKind kind = OptimizerKind::adamw;
     bool foreach = true;
-    bool fused = false;     // AdamW as one kernel, which needs nothing beside its operands.
-    bool momentum = false;  // SGD's.
+    bool fused = false;            // AdamW as one kernel, which needs nothing beside its operands.
+    bool momentum = false;         // SGD's.
     bool offload = false;          // States and step in host memory.
     Master master = Master::none;  // fp32: a copy of the trained weights, with its own gradient.
     double learning_rate = 1e-3;
@@ -106,8 +106,8 @@ struct Job {
     std::optional<std::uint64_t> accumulate = 1;  // nullopt: "auto".
     std::optional<std::uint64_t> global;
     std::optional<std::uint64_t> target;  // An encoder-decoder's labels; nothing: sequence.
-    std::uint64_t prompt = 0;    // Inference: tokens given; sequence if not said.
-    std::uint64_t generate = 0;  // Inference: tokens made after them.
+    std::uint64_t prompt = 0;             // Inference: tokens given; sequence if not said.
+    std::uint64_t generate = 0;           // Inference: tokens made after them.
   } batch;
 
   struct Engine {

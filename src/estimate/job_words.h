@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of other programs for what a job says: attn_implementation's and TrainingArguments.optim
-// of transformers, PEFT's target_modules.
+// The words of other programs for what a job says: attn_implementation's and
+// TrainingArguments.optim of transformers, PEFT's target_modules.
 #pragma once
 
 #include <optional>

@@ -166,7 +166,7 @@ Tensor mean_all(Tape& tape, const Tensor& x, Name name) {
 Tensor softmax(Tape& tape, const Tensor& given, Element element, Name name) {
   // Of the two half types one kernel widens fp16 itself (native/SoftMax.cpp, half_to_float).
   const bool inside = given.element == Element::fp16;
-  const Tensor x = inside ? given : cast(tape, given, element, name + ".input");
+  const Tensor x = inside ? given : cast(tape, given, element, "scores.fp32");
   const Meta result{x.shape, element};
   const Tensor y = tape.empty(name, result);
   const Meta meta = x.meta();
@@ -253,8 +253,7 @@ Tensor positions_from(Tape& tape, const Tensor& table, const Meta& scores) {
                       });
 }
 
-Tensor add_rows_in_place(const Tape& tape, const Tensor& sum, const Tensor& rows,
-                         bool keeps_rows) {
+Tensor add_rows_in_place(const Tape& tape, const Tensor& sum, const Tensor& rows, bool keeps_rows) {
   const Meta part = rows.meta();
   Tensor same = sum;
   same.node = nullptr;

@@ -37,8 +37,9 @@ Tensor dropout(Tape& tape, const Tensor& x, double probability,
 Tensor mean_last(Tape& tape, const Tensor& x,
                  Name name);                              // Keeps the dimension, as 1.
 Tensor mean_all(Tape& tape, const Tensor& x, Name name);  // A scalar.
-// Both save their output. Softmax gives its result in `element`; its backward first makes the product of it with the gradient
-// (native/cuda/SoftMax.cu, softmax_backward_cuda_out), log_softmax's needs nothing but its result.
+// Both save their output. Softmax gives its result in `element`; its backward first makes the
+// product of it with the gradient (native/cuda/SoftMax.cu, softmax_backward_cuda_out),
+// log_softmax's needs nothing but its result.
 Tensor softmax(Tape& tape, const Tensor& x, Element element, Name name);
 Tensor log_softmax(Tape& tape, const Tensor& x, Name name);
 
@@ -90,8 +91,8 @@ Tensor in_place_cross_entropy(Tape& tape, const Tensor& logits);
 Tensor fused_linear_cross_entropy(Tape& tape, const Tensor& hidden, const Tensor& weight);
 
 // FlashAttention-2 on q [B, nh, S, d] and k, v [B, kv, S, d]: saves them, the output and the
-// log-sum-exp; backward keeps an fp32 accumulator for dq, of whole tiles, and dk, dv for every query
-// head (flash_api.cpp, mha_bwd).
+// log-sum-exp; backward keeps an fp32 accumulator for dq, of whole tiles, and dk, dv for every
+// query head (flash_api.cpp, mha_bwd).
 Tensor flash_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tensor& v);
 // The memory-efficient kernel (native/transformers/cuda/attention.cu and attention_backward.cu)
 // saves the same and its mask, an undefined tensor where there is none.

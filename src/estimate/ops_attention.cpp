@@ -46,8 +46,8 @@ std::uint64_t efficient_workspace(const Meta& query, const Meta& key) {
   const std::uint64_t tiles = divide_up(query.shape[2], block_q) * divide_up(width, block_k);
   std::uint64_t bytes = tiles * (lock + size_of(Element::fp32) * block_q * block_k);
   if (half && width > 128) {
-    const std::uint64_t splits = std::min(divide_up(key.shape[2], block_k),
-                                          std::max<std::uint64_t>(1, parallel / heads));
+    const std::uint64_t splits =
+        std::min(divide_up(key.shape[2], block_k), std::max<std::uint64_t>(1, parallel / heads));
     bytes += 2 * splits * block_k * round_up(width, block_q) * size_of(Element::fp32);
   }
   return heads * bytes;
@@ -86,20 +86,19 @@ Tensor efficient_attention(Tape& tape, const Tensor& q, const Tensor& k, const T
   const Tensor log_sum_exp = tape.empty("attention.logsumexp", query_rows(query, row_tile));
   Tensors saved = {q, k, v, out, log_sum_exp};
   if (mask.defined()) saved.push_back(mask);
-  return tape.connect(
-      out, {q, k, v}, saved, [=](Tape& t, const Tensor&, const Node&) -> Tensors {
-        Tensor dq = t.empty("q.grad", query);
-        Tensor dk = t.empty("k.grad", key);
-        Tensor dv = t.empty("v.grad", key);
-        const KeyGradients heads = per_query_head(t, query, key);
-        Tensor product;  // Halves are multiplied by their gradient in the kernel.
-        if (query.element == Element::fp32) product = t.empty("attention.times_grad", query);
-        const Tensor row_sums = t.empty("attention.delta", query_rows(query, 1));
-        product = {};
-        const Tensor workspace = t.empty(
-            "attention.accumulators", {{efficient_workspace(query, key)}, Element::uint8});
-        return {dq, dk, dv};
-      });
+  return tape.connect(out, {q, k, v}, saved, [=](Tape& t, const Tensor&, const Node&) -> Tensors {
+    Tensor dq = t.empty("q.grad", query);
+    Tensor dk = t.empty("k.grad", key);
+    Tensor dv = t.empty("v.grad", key);
+    const KeyGradients heads = per_query_head(t, query, key);
+    Tensor product;  // Halves are multiplied by their gradient in the kernel.
+    if (query.element == Element::fp32) product = t.empty("attention.times_grad", query);
+    const Tensor row_sums = t.empty("attention.delta", query_rows(query, 1));
+    product = {};
+    const Tensor workspace =
+        t.empty("attention.accumulators", {{efficient_workspace(query, key)}, Element::uint8});
+    return {dq, dk, dv};
+  });
 }
 
 }  // namespace headroom::estimate::ops

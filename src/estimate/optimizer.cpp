@@ -122,6 +122,9 @@ void Optimizer::step(Tape& tape, std::vector<Tensor>& parameters) {
     if (settings_.kind == OptimizerKind::adafactor) step_adafactor(tape, parameters);
   }
   stepped_ = true;
+}
+
+void Optimizer::zero_grad(std::vector<Tensor>& parameters) {
   for (Tensor& parameter : parameters) parameter.node->grad.reset();
 }
 

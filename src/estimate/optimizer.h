@@ -19,9 +19,11 @@ class Optimizer {
   void prepare(Tape& tape, const std::vector<Tensor>& parameters);
 
   // States appear in the first step. AdamW's `foreach` takes the square roots of all second moments
-  // at once, one more copy of the parameters; else one parameter's at a time. The gradients go
-  // afterwards (zero_grad(set_to_none)). With offload, states and step are the host's.
+  // at once, one more copy of the parameters; else one parameter's at a time. With
+  // offload, states and step are the host's.
   void step(Tape& tape, std::vector<Tensor>& parameters);
+  // The gradients go (zero_grad(set_to_none)), as the next step begins.
+  static void zero_grad(std::vector<Tensor>& parameters);
 
  private:
   Meta state_meta(const Tensor& parameter) const;

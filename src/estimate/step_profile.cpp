@@ -63,6 +63,7 @@ OptimizerProfile profile_optimizer(const Job::Optimizer& settings,
     optimizer.prepare(tape, tape.trainable());
     tape.set_phase(Phase::optimizer);
     optimizer.step(tape, tape.trainable());
+    Optimizer::zero_grad(tape.trainable());
     tape.set_phase(Phase::generate);  // A mark for what remains.
     const Tensor mark = tape.empty("mark", {{1}, Element::uint8}, Component::other);
   }

@@ -28,15 +28,17 @@ std::uint64_t row_sum_bytes(std::uint64_t rows, std::uint64_t columns,
   const std::uint64_t threads = threads_max / vector;
   const std::uint64_t groups = std::max<std::uint64_t>(1, columns / vector);
   std::uint64_t width = std::min({std::bit_floor(groups), warp, threads});
-  const std::uint64_t height = std::min(std::bit_floor(std::max<std::uint64_t>(1, rows)), threads / width);
+  const std::uint64_t height =
+      std::min(std::bit_floor(std::max<std::uint64_t>(1, rows)), threads / width);
   width = std::min(std::bit_floor(groups), threads / height);
   const std::uint64_t values = divide_up(rows, height);
   if (values < std::min(height * values_min, values_max) || values < values_max) return 0;
   const std::uint64_t grid = divide_up(groups, width);
   const std::uint64_t wanted = resident_threads / (width * height);
   if (grid > wanted) return 0;
-  const std::uint64_t blocks = std::max(std::min(divide_up(wanted, grid), divide_up(values, values_min)),
-                                        divide_up(values, values_max));
+  const std::uint64_t blocks =
+      std::max(std::min(divide_up(wanted, grid), divide_up(values, values_min)),
+               divide_up(values, values_max));
   return blocks > 1 ? size_of(Element::fp32) * columns * blocks * width * vector : 0;
 }
 

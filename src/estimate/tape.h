@@ -145,8 +145,8 @@ class Tape {
   Tensor empty(Name name, const Meta& meta, Component component);
   // A product's workspace comes and goes. Call it when the result has been made.
   void multiply(bool with_bias = false);
-  // What a sum over the rows of [rows, columns] takes beside its result comes and goes. Call it when
-  // the result has been made.
+  // What a sum over the rows of [rows, columns] takes beside its result comes and goes. Call it
+  // when the result has been made.
   void sum_rows(std::uint64_t rows, std::uint64_t columns);
   // A leaf. The gradient of a trainable parameter becomes Component::gradients when it arrives.
   Tensor parameter(Name name, const Meta& meta, Component component, bool trainable);

@@ -32,7 +32,7 @@ struct Card {
   Bytes vram;                 // What a job may count on: AMD's kernel, NVIDIA's driver.
   std::vector<double> shows;  // In GiB: what PyTorch's messages call its total capacity.
   Bytes context;
-  Bytes blas_workspace;  // Per handle.
+  Bytes blas_workspace;                // Per handle.
   std::uint64_t resident_threads = 0;  // All that its multiprocessors hold at once; 0: not known.
   FusedAttention attention = FusedAttention::none;
   double tflops16 = 0;  // Peak of dense products; the makers' figures.

@@ -64,11 +64,11 @@ struct Norm {
 // Probabilities with which training drops values, each where it is not 0. A probability of 0 means
 // that the run has no mask and no copy for it.
 struct Dropout {
-  double embedding = 0;   // Of what the first layer is given.
-  double attention = 0;   // Of the softmax's output.
-  double residual = 0;    // Of what attention and MLP give, before it is added.
-  double activation = 0;  // Between the MLP's matrices.
-  double output = 0;      // Behind the final norm (T5).
+  double embedding = 0;         // Of what the first layer is given.
+  double attention = 0;         // Of the softmax's output.
+  double residual = 0;          // Of what attention and MLP give, before it is added.
+  double activation = 0;        // Between the MLP's matrices.
+  double output = 0;            // Behind the final norm (T5).
   bool after_attention = true;  // DistilBERT's residual is of its MLP alone.
 };
 
@@ -83,15 +83,15 @@ struct AttentionShape {
   bool o_bias = false;
   bool fused_qkv =
       false;  // One Linear [(heads + 2 kv_heads) head_dim, hidden] (GPT-2, NeoX, Falcon, Phi-3).
-  bool qk_norm = false;      // A norm of head_dim on each head of q and k (Qwen3, Gemma 3), of the
-                             // stack's kind.
+  bool qk_norm = false;  // A norm of head_dim on each head of q and k (Qwen3, Gemma 3), of the
+                         // stack's kind.
   bool qk_norm_whole = false;  // The norms are of all heads together (OLMoE).
   bool multihead = false;    // torch's nn.MultiheadAttention, batch_first: fused_qkv, tokens first.
   bool heads_first = false;  // q, k and v are made contiguous with their heads first (Whisper).
   bool narrow_softmax = false;  // Falcon's is asked for no wider type.
-  bool relative = false;     // Of T5, whose scores are given positions and are not scaled.
-  bool soft_cap = false;     // Scores go through tanh (Gemma 2): no fused kernel then.
-  double rotary_part = 1.0;  // Of head_dim (Phi, NeoX, Phi-4-mini).
+  bool relative = false;        // Of T5, whose scores are given positions and are not scaled.
+  bool soft_cap = false;        // Scores go through tanh (Gemma 2): no fused kernel then.
+  double rotary_part = 1.0;     // Of head_dim (Phi, NeoX, Phi-4-mini).
 
   bool grouped() const { return kv_heads != heads; }
   std::uint64_t query_size() const { return heads * head_dim; }
@@ -188,7 +188,7 @@ struct Stack {
   Norm norm;
   NormPlacement placement = NormPlacement::before;
   bool first_norm_skipped = false;  // The first layer has none of the first of its norms.
-  bool residual_scaled = false;  // What is added is first multiplied by a number (Granite).
+  bool residual_scaled = false;     // What is added is first multiplied by a number (Granite).
   bool final_norm = true;
   Dropout dropout;
   Positions positions = Positions::rotary;
@@ -228,7 +228,7 @@ struct Head {
   bool per_sample = false;  // numbers: of one position of each sample, not of all.
   bool soft_cap = false;    // Logits go through tanh (Gemma 2).
   bool scaled = false;      // Logits times a number (Granite).
-  bool offset = false;  // A buffer of the vocabulary's size is added to the logits (BART).
+  bool offset = false;      // A buffer of the vocabulary's size is added to the logits (BART).
   bool input_scaled = false;  // The hidden states before it times a number (T5 where it is tied).
   // Whose loss is a bare cross_entropy: in the logits' own type, and no row is shifted away
   // (T5, BART, Whisper, masked words, a model of one's own); decoders' is ForCausalLMLoss.

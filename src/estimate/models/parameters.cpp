@@ -124,7 +124,8 @@ Count head_size(const Architecture& model) {
       Count size = head.tied ? 0 : rows * stack.input.width;
       if (head.bias) size += rows;
       if (head.transform)
-        size += hidden * hidden + (head.transform_bias ? hidden : 0) + norm_size(stack.norm, hidden);
+        size +=
+            hidden * hidden + (head.transform_bias ? hidden : 0) + norm_size(stack.norm, hidden);
       return size;
     }
     case Head::Kind::pooler:

@@ -52,8 +52,7 @@ Qkv project(Run& run, const AttentionLayer& layer, const AttentionInput& input, 
   return heads;
 }
 
-Tensor norm_heads(Run& run, const AttentionShape& shape, const NormWeights& norm,
-                  const Tensor& x) {
+Tensor norm_heads(Run& run, const AttentionShape& shape, const NormWeights& norm, const Tensor& x) {
   if (!shape.qk_norm_whole) return apply(run, norm, x);
   const Tensor rows = Tape::view(x, {x.shape[0], x.shape[2], x.shape[1] * x.shape[3]});
   return Tape::view(apply(run, norm, rows), x.shape);

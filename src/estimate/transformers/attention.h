@@ -28,7 +28,7 @@ struct LayerCache {
 // What all layers of a stack share in one forward.
 struct Shared {
   std::optional<Tensor> cos, sin;
-  std::optional<Tensor> mask;  // Of sdpa-mask and eager: [batch, 1, queries, keys]
+  std::optional<Tensor> mask;         // Of sdpa-mask and eager: [batch, 1, queries, keys]
   std::optional<Tensor> window_mask;  // The same of layers with a window.
   std::optional<Tensor>
       bias;  // T5's positions: [1, heads, queries, keys]; made by the first layer.
@@ -45,7 +45,7 @@ struct AttentionInput {
   Tensor x;
   std::optional<Tensor> memory;
   LayerCache* cache = nullptr;
-  std::uint64_t window = 0;  // Tokens that the cache keeps; 0: all.
+  std::uint64_t window = 0;   // Tokens that the cache keeps; 0: all.
   bool windowed = false;      // It looks at fewer tokens than there are.
   Tensor* weights = nullptr;  // Is given the probabilities, where a kernel makes them.
 };

@@ -30,12 +30,13 @@ Tensor attend_math(Run& run, const Shared& shared, const Qkv& in) {
 
 // Whose softmax is asked for no wider type: Falcon's, torch's, and T5's since transformers 5.
 bool keeps_type(const Run& run, const AttentionShape& shape) {
-  return shape.narrow_softmax || shape.multihead || (shape.relative && run.version >= narrow_t5_softmax);
+  return shape.narrow_softmax || shape.multihead ||
+         (shape.relative && run.version >= narrow_t5_softmax);
 }
 
 // A product of matrices copies what does not lie sample by sample and head by head (native/
-// LinearAlgebra.cpp, matmul's reshape), and so a part of a fused projection does not keep the whole.
-// Of what lies by itself the copy takes the original's place.
+// LinearAlgebra.cpp, matmul's reshape), and so a part of a fused projection does not keep the
+// whole. Of what lies by itself the copy takes the original's place.
 Tensor as_matrices(Run& run, const Tensor& x, bool part, Name name) {
   return part && x.shape[0] > 1 ? ops::copy(run.tape, x, x.shape, name) : x;
 }
@@ -59,7 +60,8 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
   if (shared.bias)
     scores = in_place ? ops::add_in_place(tape, scores, *shared.bias)
                       : ops::add(tape, scores, *shared.bias, "scores.with_positions");
-  if (shared.mask && !shape.multihead) scores = ops::add(tape, scores, *shared.mask, "scores.masked");
+  if (shared.mask && !shape.multihead)
+    scores = ops::add(tape, scores, *shared.mask, "scores.masked");
   const bool narrow = keeps_type(run, shape) && !run.job.compute.autocast;
   Tensor wide =
       ops::softmax(tape, scores, narrow ? scores.element : Element::fp32, "probabilities");
@@ -95,7 +97,7 @@ Tensor attend_fused(Run& run, Attention kind, const AttentionShape& shape, const
   const bool named = !masked && kind == Attention::flash;
   const bool flash = named || (!masked && half && run.has_flash);
   const bool grouped = named || (!masked && run.version >= grouped_sdpa &&
-                                                    (flash || run.torch >= grouped_efficient));
+                                 (flash || run.torch >= grouped_efficient));
   Qkv all = in;
   const bool view = in.k.shape[1] == 1;  // expand() and reshape() of one head copy nothing.
   if (!grouped && !view) {

@@ -13,7 +13,7 @@ struct Qkv {
   bool heads_first = false;
   // Parts of what one product gave, and no operation has made them anew.
   bool q_part = false, k_part = false, v_part = false;
-  bool masked = false;  // A window's mask is used whatever the kernel.
+  bool masked = false;        // A window's mask is used whatever the kernel.
   Tensor* weights = nullptr;  // As AttentionInput's.
 };
 

@@ -44,6 +44,8 @@ void train(Tape& tape, const Job& job, transformers::Network& network, std::uint
     for (std::uint64_t i = 0; i < micro_batches; ++i) network.train_micro_batch();
     tape.set_phase(Phase::optimizer);
     optimizer.step(tape, tape.trainable());
+    if (step + 1 < steps) tape.set_phase(Phase::forward);
+    Optimizer::zero_grad(tape.trainable());
   }
 }
 

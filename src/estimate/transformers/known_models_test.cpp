@@ -71,7 +71,8 @@ TEST(KnownModelGradients, every_weight_that_a_language_model_trains_gets_a_gradi
     ASSERT_TRUE(model.has_value());
     const bool whole = model->stacks.size() == 1 || model->main().cross_attention;
     if (!whole || model->main().experts || !seen.try_emplace(model->family, true).second) continue;
-    const auto recording = record_transformers(job_of(MethodKind::full), *model, Device{}, 1);
+    const Job job = job_of(MethodKind::full);
+    const auto recording = record_transformers(job, *model, Device{}, 1);
     ASSERT_TRUE(recording.has_value());
     std::uint64_t gradients = 0;
     for (const Event& event : recording->events)

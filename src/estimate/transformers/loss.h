@@ -14,8 +14,7 @@ struct LanguageHead {
 
 // The language head and its cross entropy, with the kernel that the job has. hidden [batch, tokens,
 // width], weight [vocabulary, width].
-Tensor language_loss(Run& run, const Tensor& hidden, const LanguageHead& head,
-                     const Head& kind);
+Tensor language_loss(Run& run, const Tensor& hidden, const LanguageHead& head, const Head& kind);
 
 // The head alone.
 Tensor logits_of(Run& run, const Tensor& hidden, const LanguageHead& head, const Head& kind);

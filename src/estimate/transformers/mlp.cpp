@@ -12,8 +12,8 @@ Tensor gelu_new(Run& run, const Tensor& x) {
   const Scope scope(tape, "gelu_new");
   const Tensor half = ops::scale(tape, x, "half");
   // torch.pow is on autocast's list of operations that run in fp32, and what follows stays so wide.
-  Tensor inner = ops::scale(
-      tape, ops::cube(tape, run.autocast_to_fp32(x, "cubed.input"), "cubed"), "cubed.scaled");
+  Tensor inner = ops::scale(tape, ops::cube(tape, run.autocast_to_fp32(x, "cubed.input"), "cubed"),
+                            "cubed.scaled");
   inner = ops::add(tape, x, inner, "sum");
   inner = ops::scale(tape, inner, "sum.scaled");
   inner = ops::tanh(tape, inner, "tanh");
@@ -110,8 +110,7 @@ Tensor apply(Run& run, const ExpertLayer& layer, const Tensor& x) {
   const std::uint64_t chosen = std::min(layer.shape.per_token, count);
   const Tensor rows = Tape::view(x, {tokens, width});
   const Tensor router = apply(run, layer.router, rows);
-  const Tensor probabilities =
-      ops::softmax(tape, router, Element::fp32, "router.probabilities");
+  const Tensor probabilities = ops::softmax(tape, router, Element::fp32, "router.probabilities");
   Tensor weights = ops::take(tape, probabilities, {tokens, chosen}, "router.top");
   const Tensor experts_of = tape.empty("router.experts", {{tokens, chosen}, Element::int64});
   weights = ops::cast(tape, weights, x.element, "router.weights");

@@ -56,9 +56,8 @@ void Network::make_head() {
         offset_ = run_.tape.empty("final_logits_bias", {{1, model_.vocabulary}, run_.weights()},
                                   Component::other);
       if (head.transform) {
-        transform_ =
-            make_plain_linear(run_, "transform", {main.hidden, main.hidden}, head.transform_bias,
-                              run_.weights());
+        transform_ = make_plain_linear(run_, "transform", {main.hidden, main.hidden},
+                                       head.transform_bias, run_.weights());
         transform_norm_ = make_norm(run_, "transform_norm", main.norm, main.hidden);
       }
       break;

@@ -43,7 +43,7 @@ class Network {
   std::optional<Linear> transform_, classifier_, projector_;
   std::optional<NormWeights> transform_norm_, projector_norm_;
   std::vector<Linear> projections_;  // CLIP: of each tower.
-  std::optional<Tensor> offset_;  // BART's final_logits_bias.
+  std::optional<Tensor> offset_;     // BART's final_logits_bias.
   std::optional<Tensor> logit_scale_;
 };
 

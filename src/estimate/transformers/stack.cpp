@@ -130,8 +130,8 @@ Shared StackModules::make_shared(const Tensor& x, const Pass& pass) {
   return shared;
 }
 
-// What is added to the scores [batch, heads, queries, keys] for their places. T5 adds its mask to it
-// until transformers 5, and then has one for each sample.
+// What is added to the scores [batch, heads, queries, keys] for their places. T5 adds its mask to
+// it until transformers 5, and then has one for each sample.
 void StackModules::add_positions(Shared& shared, const Shape& scores, Element element) {
   Tape& tape = run_.tape;
   Shape shape = scores;
@@ -151,7 +151,8 @@ void StackModules::add_mask(Shared& shared, Shape shape, Element element) {
   const AttentionShape& attention = stack_.attention;
   const bool capped = attention.soft_cap;
   if (attention.multihead) shape[0] = 1;  // One for all samples, whether the kernel asks or not.
-  const bool has_positions = shared.bias && !(attention.relative && run_.version >= narrow_t5_softmax);
+  const bool has_positions =
+      shared.bias && !(attention.relative && run_.version >= narrow_t5_softmax);
   if (has_positions) return;
   const bool wanted = kernel == Attention::eager || kernel == Attention::sdpa_mask || capped ||
                       attention.multihead || attention.relative;
@@ -162,17 +163,17 @@ void StackModules::add_mask(Shared& shared, Shape shape, Element element) {
   shared.mask = tape.empty("attention_mask", {shape, bools ? Element::uint8 : element});
 }
 
-// Layers that look back at fewer tokens than there are have a mask of their own, whatever the others
-// have: PyTorch's own kernels know no window.
+// Layers that look back at fewer tokens than there are have a mask of their own, whatever the
+// others have: PyTorch's own kernels know no window.
 void StackModules::add_window_mask(Shared& shared, const Shape& shape, Element element) {
   const Attention kernel = *run_.job.compute.attention;
   if (kernel == Attention::math || run_.job.compute.own_windows) return;
   bool narrower = false;
-  for (std::uint64_t i = 0; i < stack_.layers && !narrower; ++i) narrower = is_windowed(i, shape[3]);
+  for (std::uint64_t i = 0; i < stack_.layers && !narrower; ++i)
+    narrower = is_windowed(i, shape[3]);
   if (!narrower) return;
   const bool bools = kernel != Attention::eager && run_.version >= bool_masks;
-  shared.window_mask =
-      run_.tape.empty("window_mask", {shape, bools ? Element::uint8 : element});
+  shared.window_mask = run_.tape.empty("window_mask", {shape, bools ? Element::uint8 : element});
 }
 
 bool StackModules::is_windowed(std::uint64_t layer, std::uint64_t tokens) const {
