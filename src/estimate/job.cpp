@@ -137,6 +137,7 @@ class JobParser {
       job_.compute.attention = word.attention;
       job_.compute.own_windows = word.own_windows;
     }
+    job_.compute.given.attention = compute.find("attention") != nullptr;
     compute.read("padding", job_.compute.padding);
     bool reentrant = false;  // Either kind of checkpoint takes the same.
     compute.read("use_reentrant", reentrant);

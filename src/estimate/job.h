@@ -86,6 +86,7 @@ struct Job {
       bool base = false;  // method.base
       bool residual = false;
       bool embeddings = false;
+      bool attention = false;  // Models that cap their scores are run as eager where it was not.
     } given;
   } compute;
 

@@ -268,9 +268,7 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
                        const Asked& asked) {
   const TryJob try_job = make_trial(model, device);
   Job job = given;
-  const bool capped = !model.stacks.empty() && model.main().attention.soft_cap;
-  job.compute.attention =
-      capped && !given.compute.attention ? Attention::eager : attention_for(given, device);
+  job.compute.attention = attention_for(given, device);
   HEADROOM_TRY(job, choose_automatic(std::move(job), model, device, try_job));
   HEADROOM_TRY(const Replays replays, run(job, model, device));
   if (replays.unhindered.failed)

@@ -54,8 +54,8 @@ void train(Tape& tape, const Job& job, transformers::Network& network, std::uint
 Architecture as_run(Architecture model, const Job& job) {
   const transformers::Version version = transformers::parse_version(job.engine.transformers);
   if (model.head.tied_since_5 && version >= transformers::always_tied_t5) model.head.tied = true;
-  const bool fused = job.compute.attention && *job.compute.attention != Attention::eager &&
-                     *job.compute.attention != Attention::math;
+  const bool fused = job.compute.given.attention && job.compute.attention != Attention::eager &&
+                     job.compute.attention != Attention::math;
   if (fused && version < transformers::capped_is_eager)
     for (Stack& stack : model.stacks) stack.attention.soft_cap = false;
   return model;

@@ -172,7 +172,8 @@ void StackModules::add_window_mask(Shared& shared, const Shape& shape, Element e
   for (std::uint64_t i = 0; i < stack_.layers && !narrower; ++i)
     narrower = is_windowed(i, shape[3]);
   if (!narrower) return;
-  const bool bools = kernel != Attention::eager && run_.version >= bool_masks;
+  const bool capped = stack_.attention.soft_cap;
+  const bool bools = kernel != Attention::eager && !capped && run_.version >= bool_masks;
   shared.window_mask = run_.tape.empty("window_mask", {shape, bools ? Element::uint8 : element});
 }
 
