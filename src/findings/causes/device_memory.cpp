@@ -269,7 +269,13 @@ bool is_unified(const LogSubject& subject, const DeviceMemory& memory) {
       subject.log.seen("ollama-igpu-skipped")) {
     return true;
   }
-  return memory.vram_total && memory.vram_total->amount <= 1_GiB;
+  if (memory.vram_total) return memory.vram_total->amount <= 1_GiB;
+  // What PyTorch names as a GPU's capacity is its carve-out as well.
+  for (const Observation* one : subject.log.of("torch-oom")) {
+    const auto capacity = amount_of(*one, "capacity");
+    if (capacity && *capacity <= 1_GiB) return true;
+  }
+  return false;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // missing-library: a shared library or a Python module is missing or not on the search path.
 // Libraries of another ROCm are left to rocm-version-mismatch, those of CUDA to wrong-wheel.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "base/text.h"
 #include "findings/causes/causes.h"
@@ -229,9 +230,38 @@ std::optional<Hypothesis> find_other(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// A header that no package brought. Those of CUDA are looked for by sources that were not converted
+// to HIP, which no package mends.
+std::optional<Hypothesis> find_header(const LogSubject& subject) {
+  static const RE2 of_rocm(R"((?:^|/)(?:hip|roc\w*|hsa|thrust|cub|miopen|rccl|amd_comgr)\w*/)");
+  static const RE2 of_cuda(R"((?:^|/)(?:cuda|cublas|cudnn|cufft|curand|cusparse|nv)\w*\.)");
+  const Observation* seen = subject.log.first("header-missing");
+  if (seen == nullptr) return std::nullopt;
+  const std::string header(seen->value("header"));
+  const bool cuda = RE2::PartialMatch(header, of_cuda);
+  const double confidence = RE2::PartialMatch(header, of_rocm) ? 0.75 : cuda ? 0.45 : 0.6;
+  Hypothesis missing = make(subject, *seen, confidence, fmt::format("{} is missing", header));
+  missing.reasons.emplace_back(
+      cuda ? "It belongs to CUDA. A build for AMD's GPUs converts its sources first, and takes "
+             "HIP's header instead."
+           : "The compiler finds it in none of its folders: the package for developers that brings "
+             "it is not installed, or of another release.");
+  missing.fix = {
+      sentence(fmt::format("find /opt/rocm* /usr/include -path '*{}' 2>/dev/null   (is it there?)",
+                           header)),
+      sentence(cuda ? "convert the sources (PyTorch: python tools/amd_build/build_amd.py), or "
+                      "build with the project's option for ROCm"
+                    : "not there: the -dev package of its library, of the ROCm that is used; "
+                      "there: export CPLUS_INCLUDE_PATH=/opt/rocm/include")};
+  missing.alternatives = {{"rocm-version-mismatch", 0.25, "ls -d /opt/rocm*"},
+                          {"app-bug", 0.15, ""}};
+  return missing;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best;
-  for (auto* search : {find_library, find_module, find_platform_module, find_unnamed, find_other}) {
+  for (auto* search : {find_library, find_module, find_platform_module, find_unnamed, find_other,
+                       find_header}) {
     auto found = search(subject);
     if (found && (!best || found->confidence > best->confidence)) best = std::move(found);
   }

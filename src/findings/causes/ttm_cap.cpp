@@ -24,6 +24,9 @@ bool stopped_at_half(const LogSubject& subject, const ApuPool& pool) {
 
 double sure_of(const LogSubject& subject, const ApuPool& pool) {
   if (pool.limit_is(pool.pages_limit)) return 0;
+  // A failed job that got far less than the carve-out took system memory, whose limit is TTM's.
+  const bool beside = !pool.ram && pool.failure != nullptr && pool.carve_out_is_idle();
+  if (beside && !pool.gttsize) return confidence::possible;
   if (!pool.limit_is_half_of_ram()) return stopped_at_half(subject, pool) ? 0.55 : 0;
   // If a larger carve-out lies idle, the kernel or gttsize is the reason.
   if (pool.carve_out_is_idle()) return 0.5;
