@@ -36,7 +36,7 @@ Sign strongest(const logs::Observations& log) {
 std::string asked_of(const Observation& line) {
   if (line.id() == "distributed-missing") return "torch.distributed";
   for (const std::string_view name :
-       {"asked", "name", "unknown", "kind", "support", "failed", "created", "also"}) {
+       {"asked", "name", "unknown", "kind", "support", "failed", "created", "also", "gpu_support"}) {
     if (!line.value(name).empty()) return std::string(line.value(name));
   }
   return {};
@@ -52,7 +52,8 @@ bool is_of_foreign_vendor(const std::string& asked, Vendor vendor) {
   if (vendor == Vendor::intel) {
     return has("xpu") || has("openvino") || has("xccl") || word == "ccl" || has("sycl");
   }
-  return vendor == Vendor::apple && (has("mps") || has("coreml") || has("metal"));
+  // A Mac never has CUDA: a program that asks for it was written for another machine.
+  return vendor == Vendor::apple && (has("mps") || has("coreml") || has("metal") || has("cuda"));
 }
 
 void advise(const Observation& line, const std::string& asked, Hypothesis& missing) {

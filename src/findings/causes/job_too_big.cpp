@@ -124,6 +124,18 @@ void add_host_memory(const LogSubject& subject, Claim& claim) {
   keep_surest(claim, {0.45, "Host memory ran out", "", log.first("host-alloc")});
 }
 
+// ROCm's runtime tells how much was free when a kernel could not get what it needs; scratch memory
+// for its registers is taken at that moment.
+void add_ended_queue(const LogSubject& subject, Claim& claim) {
+  const Observation* ended = subject.log.first("queue-out-of-memory");
+  const auto free = ended != nullptr ? amount_of(*ended, "free") : std::nullopt;
+  if (!free || *free > 512_MiB) return;
+  keep_surest(claim, {0.6,
+                      fmt::format("A kernel found {} of GPU memory free, too little to run",
+                                  to_string(*free)),
+                      "A kernel's scratch memory comes out of what the job leaves free.", ended});
+}
+
 // TensorFlow's allocator tells how much it may take and how much is in use.
 Claim of_arena(const LogSubject& subject) {
   const Observation* failed = subject.log.first_of({"tf-oom", "tf-oom-tensor"});
@@ -159,6 +171,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     keep_surest(claim, {0.4, "TensorFlow gets less GPU memory than it plans with", "", wish});
   }
   add_host_memory(subject, claim);
+  add_ended_queue(subject, claim);
   if (claim.seen == nullptr) return std::nullopt;
   Hypothesis big;
   big.confidence = claim.sure;
