@@ -194,6 +194,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   access.title = "Perhaps this user may not open /dev/kfd";
   access.confidence = 0.3;
   access.evidence.push_back(show(subject, *lost));
+  if (const Observation* joined = subject.log.first("group-joined")) {
+    // Who is told to join the groups is not in them, unless it is said not to have helped.
+    access.confidence = subject.log.seen("said-to-work") ? 0.65 : 0.45;
+    access.evidence.push_back(show(subject, *joined, "the groups come up as the remedy"));
+  }
   advise(subject, "render", access);
   access.alternatives = {
       {"driver-not-loaded", 0.25, "ls -l /dev/kfd; lsmod | grep amdgpu"},
