@@ -73,6 +73,10 @@ Fact<Vendor> infer_vendor(const Scene& scene, const logs::Observations& log,
     return {Vendor::amd, source_of(*seen)};
   }
   if (!scene.gpus.empty()) return {Vendor::amd, scene.gpus.front().source};
+  // A bare name may stand for a comparison, so it tells only where nothing speaks of AMD.
+  if (const Observation* named = log.first("nvidia-told")) {
+    return {Vendor::nvidia, source_of(*named)};
+  }
   return {};
 }
 

@@ -27,6 +27,8 @@ constexpr Contradiction contradictions[] = {
      "the kernel's compute driver took a GPU"},
     {"free-in-truth", "vram-held-by-other vram-orphaned job-too-big", 0.5,
      "a tool of the driver is said to show that the memory is free"},
+    {"said:missing-library", "rocm-version-mismatch", 0.5,
+     "the library is said to be there, off the loader's search path"},
     // A table's advice about releases is a guess beside a refusal that the log shows.
     {"kfd-refused", "kernel-too-old", 0.5,
      "opening the device is refused, which no kernel's age does"},
