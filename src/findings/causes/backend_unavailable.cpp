@@ -35,8 +35,8 @@ Sign strongest(const logs::Observations& log) {
 
 std::string asked_of(const Observation& line) {
   if (line.id() == "distributed-missing") return "torch.distributed";
-  for (const std::string_view name :
-       {"asked", "name", "unknown", "kind", "support", "failed", "created", "also", "gpu_support"}) {
+  for (const std::string_view name : {"asked", "name", "unknown", "kind", "support", "failed",
+                                      "created", "also", "gpu_support"}) {
     if (!line.value(name).empty()) return std::string(line.value(name));
   }
   return {};

@@ -166,7 +166,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                           asked.number >= visible.number && bad != nullptr;
   index.confidence = arithmetic ? 0.95 : bad == nullptr ? 0.8 : 0.82;
   if (bad != nullptr && bad->text.find("hipErrorInvalidDevice") != std::string::npos) {
-    index.confidence = std::min(index.confidence, 0.6);
+    // ROCm before 5.6 says so as well where it finds no device at all (ROCm/ROCm#2288).
+    const bool counting = bad->text.find("hipGetDeviceCount") != std::string::npos;
+    index.confidence = std::min(index.confidence, counting ? 0.3 : 0.5);
   }
   const auto failed = failed_allocation(subject);
   if (!arithmetic && bad != nullptr && failed && is_before(*failed->seen, *bad)) {

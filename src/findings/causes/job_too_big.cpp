@@ -108,9 +108,9 @@ void add_servers(const LogSubject& subject, Claim& claim) {
                       log.first("vllm-no-blocks")});
   const Observation* cache = log.last("vllm-kv-memory");
   if (cache != nullptr && cache->value("kv").starts_with('-')) {
-    keep_surest(claim, {generous ? 0.62 : 0.3, "Nothing is left for the KV cache",
-                        "The weights and the profiling run take more than the server's share.",
-                        cache});
+    keep_surest(claim,
+                {generous ? 0.62 : 0.3, "Nothing is left for the KV cache",
+                 "The weights and the profiling run take more than the server's share.", cache});
   }
   keep_surest(claim, {0.5, "Model and KV cache exceed the server's share of the GPU", "",
                       log.first("sglang-memory")});

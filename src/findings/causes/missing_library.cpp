@@ -234,13 +234,15 @@ std::optional<Hypothesis> find_other(const LogSubject& subject) {
 // to HIP, which no package mends.
 std::optional<Hypothesis> find_header(const LogSubject& subject) {
   static const RE2 of_rocm(R"((?:^|/)(?:hip|roc\w*|hsa|thrust|cub|miopen|rccl|amd_comgr)\w*/)");
-  static const RE2 of_cuda(R"((?:^|/)(?:cuda|cublas|cudnn|cufft|curand|cusparse|nv)\w*\.)");
+  static const RE2 of_cuda(R"((?:^|/)(?:cuda|cublas|cudnn|cufft|curand|cusparse)\w*\.)");
   const Observation* seen = subject.log.first("header-missing");
   if (seen == nullptr) return std::nullopt;
   const std::string header(seen->value("header"));
   const bool cuda = RE2::PartialMatch(header, of_cuda);
-  const double confidence = RE2::PartialMatch(header, of_rocm) ? 0.75 : cuda ? 0.45 : 0.6;
-  Hypothesis missing = make(subject, *seen, confidence, fmt::format("{} is missing", header));
+  // Any other header may be a file of the program's own.
+  if (!cuda && !RE2::PartialMatch(header, of_rocm)) return std::nullopt;
+  Hypothesis missing =
+      make(subject, *seen, cuda ? 0.45 : 0.75, fmt::format("{} is missing", header));
   missing.reasons.emplace_back(
       cuda ? "It belongs to CUDA. A build for AMD's GPUs converts its sources first, and takes "
              "HIP's header instead."
@@ -260,8 +262,8 @@ std::optional<Hypothesis> find_header(const LogSubject& subject) {
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best;
-  for (auto* search : {find_library, find_module, find_platform_module, find_unnamed, find_other,
-                       find_header}) {
+  for (auto* search :
+       {find_library, find_module, find_platform_module, find_unnamed, find_other, find_header}) {
     auto found = search(subject);
     if (found && (!best || found->confidence > best->confidence)) best = std::move(found);
   }
