@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/causes/remarks.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -13,10 +14,14 @@ namespace {
 
 constexpr double when_shown = 0.93;
 constexpr double when_said = 0.6;
+// Just enough for an answer where nothing else is known.
+constexpr double when_talked_about = 0.38;
 
-// The first remark about the cause: "said:CAUSE" or "said:CAUSE/WHAT".
-const logs::Observation* first_said(const logs::Observations& log, const std::string& cause) {
-  const std::string id = "said:" + cause;
+// The first remark about the cause: "said:CAUSE" or "said:CAUSE/WHAT", or likewise with another
+// beginning.
+const logs::Observation* first_remark(const logs::Observations& log, std::string_view beginning,
+                                      const std::string& cause) {
+  const std::string id = std::string(beginning) + cause;
   for (const logs::Observation& one : log.all()) {
     if (one.id() == id || one.id().starts_with(id + "/")) return &one;
   }
@@ -46,6 +51,28 @@ Hypothesis make(const LogSubject& subject, const CauseRule& rule, const logs::Ob
   return told;
 }
 
+// Whether a program wrote the line: one that is known to fail, or to look as if it did.
+bool is_of_a_program(const logs::Observations& log, const logs::Observation& line) {
+  return std::any_of(log.all().begin(), log.all().end(), [&](const logs::Observation& one) {
+    const auto role = one.signature->role;
+    const bool known = role == knowledge::Role::failure || role == knowledge::Role::noise;
+    return known && one.log == line.log && one.line == line.line;
+  });
+}
+
+// People who tell of trouble come back to what it is about. Alone that is a guess.
+std::optional<Hypothesis> find_topic(const LogSubject& subject, const CauseRule& rule) {
+  const logs::Observations& log = subject.log;
+  const auto* topic = first_remark(log, "about:", std::string(rule.id));
+  const bool trouble = log.any_of({"trouble-words", "trouble-ended", "said-to-hang"}) ||
+                       standing_failure(log) != nullptr;
+  if (topic == nullptr || !trouble || is_of_a_program(log, *topic)) return std::nullopt;
+  Hypothesis told = make(subject, rule, *topic);
+  told.confidence = when_talked_about;
+  told.reasons.emplace_back("It is what the trouble is told to be about; nothing more is known.");
+  return told;
+}
+
 }  // namespace
 
 std::optional<Hypothesis> find_remark(const LogSubject& subject, const CauseRule& rule) {
@@ -55,8 +82,9 @@ std::optional<Hypothesis> find_remark(const LogSubject& subject, const CauseRule
     told.confidence = when_shown;
     return told;
   }
-  const auto* said = first_said(subject.log, id);
-  if (said == nullptr || !is_about_trouble(subject.log, id)) return std::nullopt;
+  const auto* said = first_remark(subject.log, "said:", id);
+  if (said == nullptr) return find_topic(subject, rule);
+  if (!is_about_trouble(subject.log, id)) return std::nullopt;
   Hypothesis told = make(subject, rule, *said);
   told.confidence = when_said;
   told.reasons.emplace_back(

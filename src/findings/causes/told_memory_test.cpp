@@ -58,6 +58,17 @@ TEST(ToldMemory, one_remark_does_not_blame_a_healthy_run) {
   EXPECT_EQ(done.cause.id, "none");
 }
 
+TEST(ToldMemory, what_trouble_is_about_decides_only_where_nothing_else_does) {
+  const std::string_view told = "It fails with the largest batch, and always out of memory.\n";
+  const auto got = diagnose(told, amd);
+  EXPECT_EQ(got.cause.id, "job-too-big");
+  EXPECT_LT(got.cause.confidence, 0.45);
+  EXPECT_EQ(diagnose("out of memory is what the manual's chapter explains\n", amd).cause.id,
+            "insufficient-evidence");
+  const std::string full = "OSError: [Errno 28] No space left on device\n";
+  EXPECT_EQ(diagnose(full + std::string(told), amd).cause.id, "disk-full");
+}
+
 TEST(ToldMemory, advice_that_did_not_help_stays_a_guess) {
   const auto got = diagnose(
       "RuntimeError: No HIP GPUs are available\nsudo usermod -aG render me   # no change\n", amd);
