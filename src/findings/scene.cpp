@@ -124,9 +124,11 @@ void add_observation(Scene& scene, const Observation& seen, const GpuTables& tab
 
 constexpr std::string_view told_card = "card-told";
 
-// A card that is only mentioned may be another machine's, unless nothing else names a GPU.
+// A card that is only mentioned may be another machine's, unless nothing else names a GPU, or only
+// an integrated one that sits in desktop processors: who mentions a card there has it beside it.
 void add_told_cards(Scene& scene, const logs::Observations& log, const GpuTables& tables) {
-  if (!scene.gpus.empty()) return;
+  const bool only_desktop_igpu = scene.gpus.size() == 1 && scene.gpus.front().gfx == "gfx1036";
+  if (!scene.gpus.empty() && !only_desktop_igpu) return;
   NamesSeen names;
   for (const Observation* seen : log.of(told_card)) add_gpus_of(scene, *seen, tables, names);
 }

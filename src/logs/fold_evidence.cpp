@@ -12,6 +12,12 @@ bool has(const std::vector<int>& places, int place) {
   return std::binary_search(places.begin(), places.end(), place);
 }
 
+// What people say in their own words is known by words far apart, which two lines have as well.
+bool is_of_prose(std::string_view id) {
+  return id.starts_with("said:") || id.starts_with("override-") || id == "told-outcome" ||
+         id == "outcome-told" || id == "setting-tried";
+}
+
 }  // namespace
 
 std::vector<int> FoldEvidence::find(std::string_view text) {
@@ -19,7 +25,8 @@ std::vector<int> FoldEvidence::find(std::string_view text) {
   matcher_.match(text, places, scratch_);
   // Any label and any number behind it make one, so that two lines that were never one do as well.
   std::erase_if(places, [this](int place) {
-    return matcher_.table().rows[static_cast<std::size_t>(place)].id.starts_with(memory_figures_id);
+    const std::string& id = matcher_.table().rows[static_cast<std::size_t>(place)].id;
+    return id.starts_with(memory_figures_id) || is_of_prose(id);
   });
   return places;
 }

@@ -59,6 +59,8 @@ void advise(const LogSubject& subject, Hypothesis& bar) {
 std::optional<Hypothesis> find_window_alone(const LogSubject& subject) {
   for (const Observation* window : subject.log.of("bar-unassigned")) {
     if (window->text.find("amdgpu") == std::string::npos) continue;
+    // Where a larger window finds no room, the kernel goes back to the one that there was.
+    if (subject.log.any_of({"bar-assigned", "amdgpu-initialized"})) continue;
     Hypothesis bar;
     bar.confidence = 0.6;
     const std::string size = size_of(*window);

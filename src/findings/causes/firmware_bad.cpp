@@ -21,7 +21,8 @@ double confidence_of(const AdvisoryMatch& match, const CrashSigns& signs) {
   return match.certain ? 0.85 : confidence::likely;
 }
 
-std::optional<Hypothesis> find_known(const LogSubject& subject, const CrashSigns& signs) {
+std::optional<Hypothesis> find_known(const LogSubject& subject, const CrashSigns& signs,
+                                     const logs::Observation& failure) {
   const auto matches = match_advisories(subject, "firmware");
   if (matches.empty()) return std::nullopt;
   const AdvisoryMatch& match = matches.front();
@@ -40,7 +41,7 @@ std::optional<Hypothesis> find_known(const LogSubject& subject, const CrashSigns
   bad.reasons.push_back(fmt::format(
       "Known from: {}.",
       fmt::join(knowledge::full_sources(subject.tables, match.advisory->origin), "; ")));
-  bad.evidence.push_back(show(subject, *signs.of_gpu(), logs::describe(*signs.of_gpu())));
+  bad.evidence.push_back(show(subject, failure, logs::describe(failure)));
   bad.evidence.insert(bad.evidence.end(), match.evidence.begin(), match.evidence.end());
   bad.fix = sentences(match.advisory->to_do);
   bad.alternatives.push_back(
@@ -121,8 +122,12 @@ std::optional<Hypothesis> find_missing_file(const LogSubject& subject) {
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const CrashSigns signs = find_crash_signs(subject.log);
   if (signs.of_gpu() != nullptr) {
-    if (auto known = find_known(subject, signs)) return known;
+    if (auto known = find_known(subject, signs, *signs.of_gpu())) return known;
     if (auto usual = find_by_chip(subject, signs)) return usual;
+  } else if (const auto* died = subject.log.first("gpu-crash");
+             died != nullptr && subject.log.seen("mes-firmware")) {
+    // A person tells in own words that it faults or hangs.
+    if (auto known = find_known(subject, signs, *died)) return known;
   }
   return find_missing_file(subject);
 }

@@ -3,10 +3,13 @@
 // lines are those of a missing target; the tables know the history.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "facts/kernel_text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/gpu_code.h"
+#include "findings/causes/told_versions.h"
 #include "findings/stack_advice.h"
 #include "logs/describe.h"
 
@@ -27,6 +30,10 @@ bool is_beyond_known_stacks(const LogSubject& subject, const Target& target) {
   return release && carried && *release > *carried;
 }
 
+bool release_is_known(const LogSubject& subject) {
+  return subject.scene.torch_rocm.known() || subject.scene.rocm.known();
+}
+
 // Whether nothing of today builds for the target, and the release in use is two major releases
 // behind the last one that did.
 bool is_long_gone(const LogSubject& subject, const Target& target) {
@@ -45,8 +52,10 @@ Hypothesis describe(const LogSubject& subject, const Target& target) {
   dropped.title =
       fmt::format("{} no longer carries {}; older releases did",
                   used ? "ROCm " + *used : "Today's ROCm", describe_gpu(subject, target.gfx));
-  dropped.reasons.push_back(
-      fmt::format("ROCm {} was the last release that listed {}.", *target.rocm_last, target.gfx));
+  if (target.rocm_last) {
+    dropped.reasons.push_back(
+        fmt::format("ROCm {} was the last release that listed {}.", *target.rocm_last, target.gfx));
+  }
   if (const knowledge::Stack* stack = subject.tables.stack(target.gfx)) {
     dropped.reasons.push_back(
         fmt::format("What still carries it: {}. {}.", stack->rocm, stack->evidence));
@@ -103,12 +112,44 @@ std::optional<Hypothesis> find_ollama(const LogSubject& subject) {
   return dropped;
 }
 
+// Whether it is told that an older release works and a newer one does not.
+const Observation* older_release_told(const LogSubject& subject) {
+  for (const Component about : {Component::rocm, Component::torch}) {
+    const ToldVersions told = told_versions(subject.log, about);
+    if (told.told == nullptr) continue;
+    if (told.going_back_helps || told.newer_breaks) return told.told;
+    for (const std::string& works : told.works) {
+      const auto old = facts::parse_kernel_version(works);
+      for (const std::string& fails : told.fails) {
+        const auto now = facts::parse_kernel_version(fails);
+        if (old && now && *old < *now) return told.told;
+      }
+    }
+  }
+  return nullptr;
+}
+
+// The tables do not have it that the target was dropped, but a person tells that an older release
+// ran on the GPU for which the newer one has no code.
+std::optional<Hypothesis> find_told(const LogSubject& subject, const NoCode& code) {
+  const Observation* told = older_release_told(subject);
+  const Target* target = subject.tables.target(code.gfx);
+  if (told == nullptr || target == nullptr) return std::nullopt;
+  constexpr double most = 0.7;
+  Hypothesis dropped = describe(subject, *target);
+  dropped.confidence = std::min(code.confidence, most);
+  dropped.evidence.insert(dropped.evidence.begin(),
+                          {show(subject, *code.seen, logs::describe(*code.seen)),
+                           show(subject, *told, "an older release is said to work")});
+  return dropped;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   if (auto ollama = find_ollama(subject)) return ollama;
   const auto code = find_no_code(subject);
   if (code && !code->add_on) {
     const Target* target = dropped_target(subject, code->gfx);
-    if (target == nullptr) return std::nullopt;
+    if (target == nullptr) return find_told(subject, *code);
     Hypothesis dropped = describe(subject, *target);
     dropped.confidence = code->confidence;
     // Nothing of today builds for it any more, so that it may as well be called unsupported.
@@ -132,6 +173,14 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const Observation* failure =
       died != nullptr ? died : subject.log.first_with(knowledge::Role::failure);
   if (failure == nullptr) failure = subject.log.first_with(knowledge::Role::consequence);
+  // A crash inside ROCm's own libraries, on a card that none of today's has code for.
+  const Observation* frame = subject.log.first("rocm-crash-frame");
+  if (target != nullptr && frame != nullptr && !release_is_known(subject)) {
+    Hypothesis dropped = describe(subject, *target);
+    dropped.confidence = 0.45;
+    dropped.evidence.insert(dropped.evidence.begin(), show(subject, *frame));
+    return dropped;
+  }
   if (target == nullptr || failure == nullptr || !is_beyond_known_stacks(subject, *target)) {
     return std::nullopt;
   }

@@ -2,6 +2,7 @@
 #include "findings/causes/gpu_code.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 
@@ -99,8 +100,9 @@ bool is_bystander(const LogSubject& subject, const std::string& gfx) {
 std::optional<NoCode> read(const LogSubject& subject, const Observation& seen) {
   NoCode found;
   found.seen = &seen;
-  // PyTorch itself and rocBLAS are no add-ons.
-  const bool of_base = !seen.value("asked4").empty() || !seen.value("asked5").empty();
+  // The compiler, PyTorch itself and rocBLAS are no add-ons.
+  const bool of_base = !seen.value("asked2").empty() || !seen.value("asked4").empty() ||
+                       !seen.value("asked5").empty();
   found.add_on =
       (seen.id() == "target-refused" && !of_base) || seen.id() == "attention-supports-only";
   for (const char* name : {"gfx", "asked", "asked2", "asked3", "asked4", "asked5"}) {
@@ -220,7 +222,27 @@ std::optional<Pretended> find_pretended(const LogSubject& subject) {
                    {source.path, source.line, source.text, "the override in force"}};
 }
 
+// Whether somebody tells that the job works with the override, on the line that names it or on one
+// of the next.
+bool is_said_to_help(const logs::Observations& log) {
+  static const RE2 helps(
+      R"((?i)HSA_OVERRIDE_GFX_VERSION.{0,100}\b(?:works?|worked|helps|helped|fixe[sd]|solve[sd]|load and run|runs? fine)\b)");
+  static const RE2 denied(
+      R"((?i)(?:n['’]t|\bnot|\bnever|\bno longer|\bstopped) (?:\w+ )?(?:work|help|fix|solv|run|load)|\bused to work|\bwrong\b)");
+  for (const Observation* one : log.of("override-spoken-of")) {
+    if (RE2::PartialMatch(one->text, denied)) continue;
+    if (RE2::PartialMatch(one->text, helps)) return true;
+    constexpr std::uint64_t near = 2;
+    for (const Observation* told : log.of("outcome-told")) {
+      const bool follows = told->log == one->log && told->line > one->line;
+      if (follows && told->line - one->line <= near) return true;
+    }
+  }
+  return false;
+}
+
 bool fails_without_override(const LogSubject& subject) {
+  if (is_said_to_help(subject.log)) return true;
   static constexpr std::string_view name = "HSA_OVERRIDE_GFX_VERSION";
   const facts::Setting* setting = override_setting(subject.scene);
   if (setting != nullptr && says_tried(setting->source.text)) return true;

@@ -71,9 +71,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const CrashSigns signs = find_crash_signs(subject.log);
   const logs::Observation* first = signs.of_gpu();
   if (first == nullptr) first = subject.log.first_of({"smu-stuck", "hip-launch-failure"});
+  // The kernel's own work for the GPU waits for it in vain.
+  const bool blocked = first == nullptr && subject.log.seen("driver-work-blocked");
+  if (blocked) first = subject.log.first("hung-task");
   if (first == nullptr) return std::nullopt;
   Hypothesis hang;
   hang.confidence = confidence_of(subject, signs);
+  if (blocked) hang.confidence = 0.6;
   hang.title = title_of_hang(subject, signs);
   hang.evidence.push_back(show(subject, *first, logs::describe(*first)));
   show_some(subject,

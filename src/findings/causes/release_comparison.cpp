@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/causes/release_comparison.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -45,12 +47,18 @@ bool is_work(const Observation& one) {
       "training-finished", "output-saved",   "tests-passed",    "prompt-executed",
       "request-served",    "training-step",  "vllm-throughput", "tensor-on-gpu",
       "llama-timings",     "rccl-test-done", "checkpoint-saved"};
-  return is_one_of(one, ids);
+  return is_one_of(one, ids) || (one.id() == "availability-asked" && one.output_has("True"));
 }
 
-std::string_view release_in(const Observation& one) {
+// "7.14.0a20260608" of a nightly, else "7.0".
+std::string release_in(const Observation& one) {
+  static const RE2 nightly(R"(\+rocm(?:sdk)?(\d+(?:\.\d+)*a20\d{6}))");
   const std::string_view image = one.value("image_rocm");
-  return image.empty() ? one.value("torch_rocm") : image;
+  if (!image.empty()) return std::string(image);
+  std::string dated;
+  if (!one.value("torch_rocm").empty() && RE2::PartialMatch(one.text, nightly, &dated))
+    return dated;
+  return std::string(one.value("torch_rocm"));
 }
 
 // Whether two names mean one release, like "7.0" of an image and "7.0.0" of the wheel in it.
@@ -70,7 +78,7 @@ std::vector<Run> runs_of(const Observations& log) {
   for (const Observation& one : log.all()) {
     if (const auto release = release_in(one); !release.empty()) {
       if (runs.empty() || !same_release(runs.back().release, release)) {
-        runs.push_back({std::string(release), &one, nullptr, nullptr});
+        runs.push_back({release, &one, nullptr, nullptr});
       } else if (release.size() > runs.back().release.size()) {
         runs.back().release = release;
       }

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/causes/remarks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "base/text.h"
 #include "findings/causes/choice.h"
 #include "findings/causes/recovery.h"
+#include "findings/causes/told_story.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -14,6 +19,7 @@ namespace {
 
 constexpr double when_shown = 0.93;
 constexpr double when_said = 0.6;
+constexpr double when_perhaps = 0.45;
 // Just enough for an answer where nothing else is known.
 constexpr double when_talked_about = 0.38;
 
@@ -26,6 +32,11 @@ const logs::Observation* first_remark(const logs::Observations& log, std::string
     if (one.id() == id || one.id().starts_with(id + "/")) return &one;
   }
   return nullptr;
+}
+
+// "said:CAUSE/perhaps" is what is also said where the cause is another one.
+double sure_of(const logs::Observation& said) {
+  return said.id().ends_with("/perhaps") ? when_perhaps : when_said;
 }
 
 // What is newer, or set, is also told by notes of a release, and by programs that choose among
@@ -73,6 +84,23 @@ std::optional<Hypothesis> find_topic(const LogSubject& subject, const CauseRule&
   return told;
 }
 
+std::optional<Hypothesis> tell(const LogSubject& subject, const CauseRule& rule,
+                               const Story& story) {
+  if (story.confidence <= 0) return std::nullopt;
+  Hypothesis told = make(subject, rule, *story.told.told);
+  told.confidence = story.confidence;
+  told.title = fmt::format("It is said to depend on the release of {}", story.what);
+  if (!story.told.works.empty()) {
+    told.reasons.push_back(
+        fmt::format("It is said to work with {}.", join(story.told.works, ", ")));
+  }
+  if (!story.told.fails.empty()) {
+    told.reasons.push_back(
+        fmt::format("It is said to fail with {}.", join(story.told.fails, ", ")));
+  }
+  return told;
+}
+
 }  // namespace
 
 std::optional<Hypothesis> find_remark(const LogSubject& subject, const CauseRule& rule) {
@@ -83,10 +111,12 @@ std::optional<Hypothesis> find_remark(const LogSubject& subject, const CauseRule
     return told;
   }
   const auto* said = first_remark(subject.log, "said:", id);
-  if (said == nullptr) return find_topic(subject, rule);
-  if (!is_about_trouble(subject.log, id)) return std::nullopt;
-  Hypothesis told = make(subject, rule, *said);
-  told.confidence = when_said;
+  const bool is_trouble = is_about_trouble(subject.log, id);
+  auto story = is_trouble ? tell(subject, rule, story_of(subject, id)) : std::nullopt;
+  if (said == nullptr && !story) return find_topic(subject, rule);
+  if (!is_trouble) return std::nullopt;
+  Hypothesis told = story ? *std::move(story) : make(subject, rule, *said);
+  if (said != nullptr) told.confidence = std::max(told.confidence, sure_of(*said));
   told.reasons.emplace_back(
       "This is what the person says who wrote it; no line of a log proves it.");
   return told;

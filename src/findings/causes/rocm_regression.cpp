@@ -4,6 +4,7 @@
 // another release works. A version alone is not enough: the log must show a fault, a hang or a
 // crash.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 
@@ -107,6 +108,27 @@ std::optional<Hypothesis> find_upgraded(const LogSubject& subject) {
   return regression;
 }
 
+// ROCm's runtime itself dies, and it is a nightly build, of which any may be broken.
+std::optional<Hypothesis> find_nightly(const LogSubject& subject) {
+  const Observation* frame = subject.log.first("rocm-crash-frame");
+  static const RE2 nightly(R"(\+rocm(?:sdk)?\d+(?:\.\d+)*(?:a|rc)\d+)");
+  if (frame == nullptr) return std::nullopt;
+  for (const std::string_view id : {"torch-version", "torch-version-alone"}) {
+    for (const Observation* one : subject.log.of(id)) {
+      if (!RE2::PartialMatch(one->text, nightly)) continue;
+      Hypothesis regression;
+      regression.confidence = confidence::possible;
+      regression.title = "A nightly build of ROCm crashes in its own runtime";
+      regression.reasons = {
+          "The crash is inside ROCm's library, before the program does anything."};
+      regression.evidence = {show(subject, *frame), show(subject, *one, "a nightly build")};
+      regression.fix = {sentence("take the release, or the nightly of some days before")};
+      return regression;
+    }
+  }
+  return std::nullopt;
+}
+
 // The log itself has runs with both releases.
 std::optional<Hypothesis> find_compared(const LogSubject& subject,
                                         const std::optional<ReleaseComparison>& compared) {
@@ -169,6 +191,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (known && is_clear) return joined(*std::move(known), *std::move(compared));
   if (is_clear) return compared;
   if (known) return known;
+  if (auto crashed = find_nightly(subject)) return crashed;
   if (failure == nullptr) return compared ? compared : find_upgraded(subject);
   if (auto said = find_said(subject, *failure)) return said;
   return compared ? compared : find_upgraded(subject);

@@ -74,6 +74,27 @@ std::optional<Hypothesis> find_library(const LogSubject& subject, const Observat
   return mismatch;
 }
 
+// Finds a library of which the log names another number than the one that is missing: a listing of
+// the folder, or somebody's words.
+std::optional<Hypothesis> find_other_number(const LogSubject& subject, const Observation& seen) {
+  const auto library = missing_library(seen);
+  if (!library) return std::nullopt;
+  for (const Observation* listed : subject.log.of("library-listed")) {
+    const std::string name = fmt::format("{}.so.", listed->value("listed"));
+    const std::string whole = name + std::string(listed->value("number"));
+    if (!library->starts_with(name) || library->starts_with(whole)) continue;
+    Hypothesis mismatch = make(subject, seen);
+    mismatch.confidence = 0.85;
+    mismatch.title = fmt::format("{} is asked for, and {} is there", *library, whole);
+    mismatch.reasons.emplace_back(
+        "The number behind \".so.\" is that of the interface: the program was built for another "
+        "release of ROCm than the one that is installed.");
+    mismatch.evidence.push_back(show(subject, *listed, "the number that is there"));
+    return mismatch;
+  }
+  return std::nullopt;
+}
+
 bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words) {
     if (text.find(word) != std::string_view::npos) return true;
@@ -254,6 +275,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   };
   for (const auto* seen : subject.log.of("shared-library-missing")) {
     take(find_library(subject, *seen));
+    take(find_other_number(subject, *seen));
   }
   for (const auto* seen : subject.log.of("rocm-file-not-loaded")) {
     take(find_second_tree(subject, *seen));

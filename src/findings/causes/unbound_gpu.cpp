@@ -8,6 +8,7 @@ using logs::Observation;
 const Observation* unbound_gpu(const logs::Observations& log) {
   // What `lspci -k` says of a device comes within the lines after its name.
   constexpr std::uint64_t lines_of_a_device = 6;
+  if (const Observation* inxi = log.first("inxi-unbound")) return inxi;
   const Observation* gpu = nullptr;
   bool modules = false, driver = false;
   for (const Observation& one : log.all()) {

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/told_story.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "findings/causes/crash_signs.h"
+
+namespace headroom::findings {
+namespace {
+
+// Whether a version that is said to work is not the one in use.
+bool works_elsewhere(const ToldVersions& told, const facts::Text& used) {
+  return used && std::any_of(told.works.begin(), told.works.end(), [&](const std::string& one) {
+           return !used->starts_with(one) && !one.starts_with(*used);
+         });
+}
+
+void take(Story story, Story& best) {
+  if (story.told.told != nullptr && story.confidence > best.confidence) best = std::move(story);
+}
+
+// A release breaks it, and another one works.
+Story of_releases(const LogSubject& subject, Component about, std::string_view what, double sure) {
+  Story story{0, what, told_versions(subject.log, about)};
+  const ToldVersions& told = story.told;
+  const facts::Text& used =
+      about == Component::torch ? subject.scene.torch : rocm_of(subject.scene);
+  if (told.going_back_helps || told.newer_breaks || told.is_comparison()) {
+    story.confidence = sure;
+  } else if (works_elsewhere(told, used)) {
+    story.confidence = sure - 0.1;
+  } else if (told.newer_helps) {
+    story.confidence = sure - 0.15;
+  }
+  return story;
+}
+
+Story newest_firmware(const LogSubject& subject) {
+  Story story{0, "firmware", told_versions(subject.log, Component::firmware)};
+  const ToldVersions& told = story.told;
+  const bool worse = told.going_back_helps || told.newer_breaks || told.is_comparison();
+  story.confidence = worse ? 0.65 : told.newer_helps ? 0.5 : 0;
+  return story;
+}
+
+Story newer_kernel(const LogSubject& subject) {
+  Story story{0, "the kernel", told_versions(subject.log, Component::kernel)};
+  // A kernel that broke it is not too old.
+  const bool worse = story.told.going_back_helps || story.told.newer_breaks;
+  story.confidence = story.told.newer_helps && !worse ? 0.55 : 0;
+  return story;
+}
+
+}  // namespace
+
+Story story_of(const LogSubject& subject, std::string_view cause) {
+  Story best;
+  if (cause == "rocm-regression") {
+    take(of_releases(subject, Component::rocm, "ROCm", 0.62), best);
+    take(of_releases(subject, Component::driver, "the driver", 0.5), best);
+  } else if (cause == "framework-bug") {
+    take(of_releases(subject, Component::torch, "PyTorch", 0.5), best);
+    take(of_releases(subject, Component::program, "the program", 0.5), best);
+  } else if (cause == "firmware-bad") {
+    take(newest_firmware(subject), best);
+  } else if (cause == "kernel-too-old") {
+    take(newer_kernel(subject), best);
+  }
+  return best;
+}
+
+}  // namespace headroom::findings
