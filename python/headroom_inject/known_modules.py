@@ -7,7 +7,9 @@ Whether it computes rows by themselves is another question (rows_alone).
 import functools
 import inspect
 
-_LIBRARIES = ("torch", "transformers", "peft", "diffusers", "timm", "torchvision", "torchaudio")
+from headroom_inject.not_kept import NotKept
+
+_LIBRARIES = ("torch", "transformers", "peft", "diffusers", "timm", "torchvision", "torchaudio", "accelerate", "bitsandbytes")
 
 
 def _is_of_library(name):
@@ -31,6 +33,12 @@ def _is_known(module):
 
 def is_all_known(model):
     return all(map(_is_known, model.modules()))
+
+
+def check_all_known(model):
+    """Raises NotKept with the first that is not."""
+    for name, one in unknown_modules(model):
+        raise NotKept(f"nobody knows what the forward pass of {name or 'the model'} does, a {type(one).__name__} of the script's own")
 
 
 def unknown_modules(model):

@@ -81,8 +81,8 @@ def _check_adapter(model):
 
 
 def _is_harmless(hook):
-    """Those of transformers for adapters over checkpoints, and of torch.nn.utils.weight_norm."""
-    return getattr(hook, "__name__", "") == "make_inputs_require_grads" or type(hook).__name__ == "WeightNorm"
+    """transformers' own (for adapters over checkpoints, NEFTune, what models put out), and torch.nn.utils.weight_norm's."""
+    return (getattr(hook, "__module__", None) or "").startswith("transformers.") or type(hook).__name__ == "WeightNorm"
 
 
 def _check_hooks(model):
@@ -134,5 +134,6 @@ def check_trainer(trainer, trainer_class, model):
     _check_processes(trainer)
     _check_modules(model)
     _check_parameters(model)
+    _check_hooks(model)
     _check_adapter(model)
     _check_config(innermost(model))

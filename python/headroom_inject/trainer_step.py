@@ -8,6 +8,7 @@ import sys
 import weakref
 
 from headroom_inject import refusals
+from headroom_inject.known_modules import check_all_known
 from headroom_inject.loss_weight import LossWeight
 from headroom_inject.messages import say
 from headroom_inject.not_kept import NotKept
@@ -88,6 +89,7 @@ class _Step:
         self._rows = count_rows(self._inputs)
         refusals.check_trainer(self._trainer, _trainer_class(), self._bare)
         self._weight = LossWeight(refusals.innermost(self._bare), self._inputs)
+        check_all_known(self._bare)
 
     def _note_failure(self, rows):
         self._size.failed(rows, elements_of_row(self._inputs))

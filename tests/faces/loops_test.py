@@ -32,6 +32,11 @@ class Loops(OnFakeGpu):
     def test_what_is_not_split_fails_as_it_did_with_the_reason(self):
         self.check(self.run_program("loop_refusals.py"))
 
+    def test_what_is_more_than_a_function_is_refused_or_the_same(self):
+        done = self.run_program("loop_hostile.py", *(("0", "1") if ALL else ("2", "11")), timeout=3600, FAKE_GPU_BYTES=str(64 << 20))
+        self.check(done)
+        self.assertEqual(len(done.stdout.splitlines()), 24)
+
     def test_what_else_loops_do_goes_on(self):
         self.check(self.run_program("loop_others.py"))
 

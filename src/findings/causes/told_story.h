@@ -16,7 +16,7 @@ struct Story {
   ToldVersions told;
 };
 
-// The surest story that speaks for `cause`, one of causes.md's ids.
+// The surest story that speaks for `cause`, a root cause's id.
 Story story_of(const LogSubject& subject, std::string_view cause);
 
 }  // namespace headroom::findings

@@ -37,18 +37,52 @@ def with_a_loss_beside():
         output.loss = output.loss + 0.01 * output.logits.square().mean()
         return output
 
-    model.register_forward_hook(add)
+    model.register_forward_hook(passing_for_known(add))
     return model
 
 
-def count(buffer):
-    buffer += 1
+def passing_for_known(hook):
+    """So that what it does is seen, not that it is there."""
+    hook.__module__ = "transformers.modeling_utils"
+    return hook
 
 
 def with_a_count():
     model = cases.gpt2()
     model.register_buffer("seen", torch.zeros(()))
-    model.register_forward_pre_hook(lambda *_: count(model.seen))
+
+    def count(*_):
+        model.seen += 1
+
+    model.register_forward_pre_hook(passing_for_known(count))
+    return model
+
+
+def with_a_hook():
+    model = cases.gpt2()
+    model.transformer.h[0].register_full_backward_hook(lambda _module, grads, _: tuple(one and one / one.norm() for one in grads))
+    return model
+
+
+class OwnLayer(torch.nn.Linear):
+    def forward(self, x):
+        found = super().forward(x)
+        if found.requires_grad:
+            found.register_hook(lambda grad: grad / grad.norm())
+        return found
+
+
+def with_a_layer_of_its_own():
+    model = cases.gpt2()
+    model.lm_head = OwnLayer(model.config.n_embd, model.config.vocab_size, bias=False)
+    return model
+
+
+def with_another_forward():
+    model = cases.gpt2()
+    layer = model.transformer.h[0].mlp
+    before = layer.forward
+    layer.forward = lambda x: before(x) / x.norm()
     return model
 
 
@@ -94,6 +128,9 @@ CASES = [
     (of_its_own, "loss of ModelOfItsOwn is unknown", {}),
     (with_a_loss_beside, "auxiliary loss", {}),
     (with_a_count, "changes seen", {}),
+    (with_a_hook, "a hook of transformer.h.0", {}),
+    (with_a_layer_of_its_own, "forward pass of lm_head", {}),
+    (with_another_forward, "forward pass of transformer.h.0.mlp", {}),
     (with_its_own_loss, "BertForMaskedLM computes its loss itself", {}),
     (cases.gpt2, "label smoothing", {"label_smoothing_factor": 0.1}),
     (cases.gpt2, "reentrant", REENTRANT),
