@@ -103,6 +103,7 @@ class ModelCall:
             if self._weight:
                 stack.enter_context(self._weight.recorded())
             output = self._computed(arguments, start, stop, with_graph, watch)
+            self._random.check_numpy()
             if layout(arguments) != before:
                 raise NotKept("its forward pass takes entries out of its arguments, or puts some in")
             if with_graph:

@@ -5,6 +5,8 @@ import sys
 
 import torch
 
+from headroom_inject.not_kept import NotKept
+
 
 class RandomState:
     """Where they stand now. Taking it does not wait for the GPU: its generator is a seed and an offset on the host."""
@@ -17,6 +19,14 @@ class RandomState:
         self._python = random.getstate()
         numpy = sys.modules.get("numpy")
         self._numpy = numpy.random.get_state() if numpy else None
+
+    def check_numpy(self):
+        """Raises NotKept if NumPy's generator has moved since restore(): what it drew for some rows is not what it draws for all."""
+        if self._numpy is None:
+            return
+        name, keys, place, *_ = sys.modules["numpy"].random.get_state()
+        if name != self._numpy[0] or place != self._numpy[2] or (keys != self._numpy[1]).any():
+            raise NotKept("its forward pass draws random numbers by NumPy, so that those of a part are not those of the whole")
 
     def restore(self):
         """Puts all of them back, as often as wanted."""

@@ -113,6 +113,7 @@ class _Step:
 
         def weighed_backward(loss, **more):
             self._buffers.check()
+            self._random.check_numpy()
             found.append(self._weight.weight(start, stop, loss, divisors))
             if found[0] and loss.requires_grad:  # Without, all gradients are there already.
                 backward(loss * found[0] if found[0] != 1 else loss, **more)

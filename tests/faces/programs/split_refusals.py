@@ -12,6 +12,7 @@ import headroom_inject
 
 headroom_inject.arrange()  # As sitecustomize does.
 
+import numpy  # noqa: E402
 import torch  # noqa: E402
 from accelerate.utils import DistributedType  # noqa: E402
 from transformers import BertConfig, BertForMaskedLM, MixtralConfig, MixtralForCausalLM, Trainer  # noqa: E402
@@ -61,6 +62,13 @@ def with_a_count():
 def with_a_hook():
     model = cases.gpt2()
     model.transformer.h[0].register_full_backward_hook(lambda _module, grads, _: tuple(one and one / one.norm() for one in grads))
+    return model
+
+
+def with_numbers_of_numpy():
+    model = cases.gpt2()
+    model.transformer.wte.register_forward_hook(passing_for_known(
+        lambda _module, _inputs, found: found * float(numpy.random.rand(len(found)).sum())))
     return model
 
 
@@ -128,6 +136,7 @@ CASES = [
     (of_its_own, "loss of ModelOfItsOwn is unknown", {}),
     (with_a_loss_beside, "auxiliary loss", {}),
     (with_a_count, "changes seen", {}),
+    (with_numbers_of_numpy, "by NumPy", {}),
     (with_a_hook, "a hook of transformer.h.0", {}),
     (with_a_layer_of_its_own, "forward pass of lm_head", {}),
     (with_another_forward, "forward pass of transformer.h.0.mlp", {}),
