@@ -114,8 +114,8 @@ Tensor attend_fused(Run& run, Attention kind, const AttentionShape& shape, const
   all.v = run.autocast(all.v, "v.input");
   Tensor mask;
   if (masked) mask = mask_for_kernel(run, *shared.mask, all.q.element);
-  const Tensor mixed = flash ? ops::flash_attention(tape, all.q, all.k, all.v)
-                             : ops::efficient_attention(tape, all.q, all.k, all.v, mask);
+  Tensor mixed = flash ? ops::flash_attention(tape, all.q, all.k, all.v)
+                       : ops::efficient_attention(tape, all.q, all.k, all.v, mask);
   // nn.MultiheadAttention wants tokens before samples.
   if (shape.multihead) return flash ? mixed : ops::relayout(tape, mixed, "attention.turned");
   // Flash gives its output the layout of q, the efficient kernel has tokens before heads.
