@@ -29,6 +29,8 @@ PAGE = re.compile(r"[\w./-]*\w\.md\b(?!\.\w)")
 OTHER_REPOSITORY = re.compile(r"(?<![\w./])([\w.-]+)/[\w.-]+[: ]")
 OPTION = re.compile(r"--[\w-]+[ =]$")  # `--report FILE.md` names a file of the reader's.
 COMMENT = {".h": "//", ".cpp": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".txt": "#", ".toml": "#", "": "#"}
+# What tests are fed with. A file elsewhere that is no text was left behind by a run.
+MAY_BE_BINARY = re.compile(r"^tests/")
 MADE_OF_WORDS = re.compile(r"^(examples/.*/text/|tests/(machines|distributions|transcripts)/)")  # Data, not talk of this repository.
 
 
@@ -57,6 +59,11 @@ def check(name, text):
                 yield f"{number}: lock by base/mutex.h, and say what the lock guards (base/thread_safety.h)"
             if PRINTS.search(line.split("//")[0]) and not MAY_PRINT.match(name):
                 yield f"{number}: print by machine::Printer (machine/printer.h), which main hands down"
+
+
+def check_content(name, content):
+    if b"\0" in content and not MAY_BE_BINARY.match(name):
+        yield "not a text; remove it (a run left it?), or keep it below tests/"
 
 
 def is_page_or_script(name):
@@ -100,6 +107,12 @@ def main():
         if not is_checked(name) or not (ROOT / name).exists():
             continue
         for problem in check(name, (ROOT / name).read_text()):
+            problems += 1
+            print(f"{name}: {problem}")
+    for name in tracked.stdout.splitlines():
+        if not (ROOT / name).is_file():
+            continue
+        for problem in check_content(name, (ROOT / name).read_bytes()):
             problems += 1
             print(f"{name}: {problem}")
     for name in tracked.stdout.splitlines():

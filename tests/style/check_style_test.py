@@ -40,6 +40,10 @@ class Pages(unittest.TestCase):
     def test_a_repository_whose_pages_exist_passes(self):
         self.assert_clean({})
 
+    def test_a_file_that_a_run_left_behind(self):
+        self.assert_only({"allocator.flight": "HRFL\0\0"}, "allocator.flight: not a text")
+        self.assert_clean({"tests/fuzz/corpus/ledger/empty": "\0"})
+
     def test_a_comment_that_names_a_missing_page(self):
         self.assert_only({"src/facts/gpu.h": SPDX + "// As in design.md §2.\n"}, "src/facts/gpu.h: 2", "design.md")
 
