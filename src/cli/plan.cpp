@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "report/plan_text.h"
 #include "run/job_file.h"
 #include "run/job_inputs.h"
+#include "run/trainer_command.h"
 
 namespace headroom::cli {
 namespace {
@@ -80,9 +82,39 @@ std::optional<int> refuse_page(const Options& options, machine::InputFiles input
   return refuse_outputs({{"--html", options.html}}, inputs, context);
 }
 
-int run_plan(const Options& options, const Context& context) {
+// Words that begin with a dash come here only from behind "--".
+bool is_command(const Options& options) {
+  return options.explain.empty() &&
+         std::any_of(options.rest.begin(), options.rest.end(),
+                     [](const std::string& word) { return word.starts_with('-'); });
+}
+
+// The command's arguments in the place of a job; flags of headroom's own win over them.
+Result<run::TrainerCommand> read_command(Options& options, const run::JobFlags& own) {
+  std::vector<std::string> words = std::move(options.rest);
+  words.insert(words.begin(), options.job);
+  options.rest.clear();
+  options.job.clear();
+  HEADROOM_TRY(run::TrainerCommand command, run::parse_trainer_command(words));
+  if (own.flags.contains("model.name") || own.flags.contains("model.config"))
+    command.flags.keys.erase("model");
+  for (const auto& [key, flag] : own.flags) {
+    const std::size_t dot = key.find('.');
+    command.flags.set(key, own.keys[key.substr(0, dot)][key.substr(dot + 1)], flag);
+  }
+  return command;
+}
+
+int run_plan(Options options, const Context& context) {
   if (options.history) return list_past_runs(options.json, context);
-  const auto flags = options.flags.read();
+  auto flags = options.flags.read();
+  std::vector<std::string> notes;
+  if (flags && is_command(options)) {
+    auto command = read_command(options, *flags);
+    if (!command) return print_error(context, command.error(), exit_usage);
+    flags = std::move(command->flags);
+    notes = std::move(command->notes);
+  }
   if (!flags) return print_error(context, flags.error(), exit_usage);
   if (!options.explain.empty()) return explain(to_explain(options, *flags), context);
   if (!options.rest.empty())
@@ -98,8 +130,9 @@ int run_plan(const Options& options, const Context& context) {
                         "headroom plan JOB.toml, or headroom plan --model Qwen/Qwen2.5-3B"},
                        exit_usage);
   const std::string name = spec == "-" ? "standard input" : spec.empty() ? "plan" : spec;
-  const auto loaded = run::load_job(spec, *flags);
+  auto loaded = run::load_job(spec, *flags);
   if (!loaded) return print_error(context, loaded.error(), exit_usage);
+  loaded->model.notes.insert(loaded->model.notes.begin(), notes.begin(), notes.end());
   const auto refused = refuse_page(options, run::inputs_of(spec, *flags, *loaded), context);
   if (refused) return *refused;
   auto device = find_device(loaded->job, options, context);
@@ -142,7 +175,8 @@ void add_plan(CLI::App& app, Context& context) {
       "--explain", options->explain,
       "Name the tensor of this size, as a failed allocation printed it: 3.99GiB; of "
       "the job, or of a command: headroom plan --explain 3.99GiB -- CMD ...");
-  command->add_option("command", options->rest, "With --explain: a command, behind --");
+  command->add_option("command", options->rest,
+                      "A Hugging Face Trainer's command to plan, or with --explain any, behind --");
   command->add_flag("--fit", options->fit,
                     "Also look for faster settings where the job fits (where it does not, what "
                     "would fit is always said)");
