@@ -60,7 +60,7 @@ std::string bare_name(std::string_view option) {
 }
 
 bool is_option(std::string_view word) {
-  return word.size() > 2 && word.starts_with("--") && word[2] != '-';
+  return word.size() > 2 && word.starts_with("--") && word[2] != '-' && word[2] != '=';
 }
 
 // The first word behind the script, or behind the module of "-m".

@@ -50,6 +50,11 @@ TEST(TrainerCommand, what_peft_takes_by_itself_is_assumed_and_said) {
   EXPECT_NE(join(command->notes, "\n").find("adapters on q and v"), std::string::npos);
 }
 
+TEST(TrainerCommand, an_option_without_a_name_is_none) {
+  EXPECT_FALSE(read("python t.py --model_name_or_path a --bf16 --= ---x").has_value());
+  EXPECT_TRUE(read("python t.py --= -- --model_name_or_path a").has_value());
+}
+
 TEST(TrainerCommand, what_cannot_be_read_is_an_error_never_a_guess) {
   for (const char* line : {"python", "python -m", "python t.py", "python t.py --model_name_or_path",
                            "python t.py --model_name_or_path a --per_device_train_batch_size four",
