@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "facts/moment.h"
+#include "knowledge/knobs.h"
 
 namespace headroom::facts {
 namespace {
@@ -74,6 +75,26 @@ std::optional<std::pair<std::string, std::string>> parse_rpm_name(std::string_vi
   const std::size_t version = text.rfind('-', release - 1);
   if (version == std::string_view::npos || version == 0) return std::nullopt;
   return std::pair(std::string(text.substr(0, version)), std::string(text.substr(version + 1)));
+}
+
+std::string_view without_quotes(std::string_view word) {
+  if (word.starts_with('"')) word.remove_prefix(1);
+  if (word.ends_with('"')) word.remove_suffix(1);
+  return word;
+}
+
+// "0:" is the epoch of a package that has none.
+std::string without_no_epoch(std::string_view version) {
+  return std::string(version.starts_with("0:") ? version.substr(2) : version);
+}
+
+PackageAction action_between(std::string_view before, std::string_view after) {
+  const auto bare = [](std::string_view version) {
+    const std::size_t epoch = version.find(':') + 1;  // 0 if there is none.
+    return version.substr(epoch, version.find('-') - epoch);
+  };
+  const auto order = knowledge::compare_versions(bare(before), bare(after));
+  return order && *order > 0 ? PackageAction::downgrade : PackageAction::upgrade;
 }
 
 }  // namespace
@@ -178,6 +199,45 @@ Changes parse_dnf_rpm_log(std::string_view log) {
     (removed ? change.from : change.to) = name->second;
     const bool replaces = *action == PackageAction::upgrade || *action == PackageAction::downgrade;
     if (replaces) waiting[name->first] = changes.size();
+    changes.push_back(std::move(change));
+  }
+  if (changes.size() > most_history_changes) {
+    changes.erase(changes.begin(),
+                  changes.end() - static_cast<std::ptrdiff_t>(most_history_changes));
+  }
+  return changes;
+}
+
+Changes parse_dnf5_log(std::string_view log) {
+  Changes changes;
+  std::map<std::string, std::size_t> installed;  // In this transaction: package → its change.
+  for (const std::string_view line : lines_of(log)) {
+    const auto words = split_words(line);
+    // "2026-05-01T08:00:01+0000 [815] INFO RPM callback install start "NEVRA" total 9084"
+    if (words.size() < 7 || words[3] != "RPM" || words[4] != "callback") continue;
+    if (words[5] == "transaction" && words[6].starts_with("start")) installed.clear();
+    const bool anew = words[5] == "install";
+    if ((!anew && words[5] != "uninstall") || words[6] != "start" || words.size() < 8) continue;
+    const auto name = parse_rpm_name(without_quotes(words[7]));
+    PackageChange change{.time = parse_iso_moment(words[0]), .manager = PackageManager::dnf};
+    if (!name || change.time.empty()) continue;
+    change.package = name->first;
+    const std::string version = without_no_epoch(name->second);
+    const auto newer = installed.find(change.package);
+    if (anew) {
+      change.to = version;
+      // Kernels are kept side by side: that an old one goes is a change of its own.
+      if (!change.package.starts_with("kernel")) installed[change.package] = changes.size();
+    } else if (newer != installed.end()) {
+      PackageChange& replaced = changes[newer->second];
+      replaced.from = version;
+      replaced.action = action_between(version, replaced.to);
+      installed.erase(newer);
+      continue;
+    } else {
+      change.action = PackageAction::remove;
+      change.from = version;
+    }
     changes.push_back(std::move(change));
   }
   if (changes.size() > most_history_changes) {

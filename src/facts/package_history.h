@@ -40,6 +40,9 @@ std::vector<PackageChange> parse_pacman_log(std::string_view log);
 // /var/log/dnf.rpm.log of dnf 4 (dnf: dnf/yum/rpmtrans.py). An upgrade has a line for the new
 // package and one for the old; they become one change.
 std::vector<PackageChange> parse_dnf_rpm_log(std::string_view log);
+// /var/log/dnf5.log of dnf 5 (dnf5: libdnf5/rpm/transaction.cpp, ts_callback), in UTC. What a
+// transaction installs and removes under one name is one change; kernels stay side by side.
+std::vector<PackageChange> parse_dnf5_log(std::string_view log);
 // /var/log/zypp/history (libzypp: zypp/HistoryLog.h). It does not say what a package replaced; that
 // is the version of the package's line before, where the log has one.
 std::vector<PackageChange> parse_zypp_history(std::string_view log);

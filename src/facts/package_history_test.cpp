@@ -62,6 +62,33 @@ TEST(PackageHistory, both_lines_of_a_dnf_upgrade_are_one_change) {
       "2026-05-01T10:00:04 remove hipcc [18-1.fc41] []\n");
 }
 
+TEST(PackageHistory, what_dnf5_replaces_in_one_transaction_is_one_change) {
+  EXPECT_EQ(
+      show(parse_dnf5_log(
+          "2026-05-01T08:00:00+0000 [815] INFO RPM callback transaction start, total 6\n"
+          "2026-05-01T08:00:01+0000 [815] INFO RPM callback open file \"/x-1-1.fc43.x86_64.rpm\"\n"
+          "2026-05-01T08:00:01+0000 [815] INFO RPM callback install start "
+          "\"amd-gpu-firmware-0:20250311-1.fc43.noarch\" total 9084\n"
+          "2026-05-01T08:00:02+0000 [815] INFO RPM callback install start "
+          "\"kernel-core-0:6.14.0-1.fc43.x86_64\" total 3\n"
+          "2026-05-01T08:00:03+0000 [815] INFO RPM callback install start "
+          "\"mesa-1:25.0-1.fc43.x86_64\" total 3\n"
+          "2026-05-01T08:00:04+0000 [815] INFO RPM callback uninstall start "
+          "\"amd-gpu-firmware-0:20250211-1.fc43.noarch\" total 2\n"
+          "2026-05-01T08:00:04+0000 [815] INFO RPM callback uninstall start "
+          "\"mesa-1:25.1-1.fc43.x86_64\" total 2\n"
+          "2026-05-01T08:00:05+0000 [815] INFO RPM callback uninstall start "
+          "\"kernel-core-0:6.11.0-1.fc43.x86_64\" total 2\n"
+          "2026-05-02T08:00:00+0000 [816] INFO RPM callback transaction start, total 1\n"
+          "2026-05-02T08:00:01+0000 [816] INFO RPM callback uninstall start "
+          "\"amd-gpu-firmware-0:20250311-1.fc43.noarch\" total 2\n")),
+      "2026-05-01T08:00:01 upgrade amd-gpu-firmware [20250211-1.fc43] [20250311-1.fc43]\n"
+      "2026-05-01T08:00:02 install kernel-core [] [6.14.0-1.fc43]\n"
+      "2026-05-01T08:00:03 downgrade mesa [1:25.1-1.fc43] [1:25.0-1.fc43]\n"
+      "2026-05-01T08:00:05 remove kernel-core [6.11.0-1.fc43] []\n"
+      "2026-05-02T08:00:01 remove amd-gpu-firmware [20250311-1.fc43] []\n");
+}
+
 TEST(PackageHistory, zypp_writes_remove_with_a_blank) {
   EXPECT_EQ(
       show(parse_zypp_history("# 2026-05-01 10:00:00 kernel-default installed ok\n"
@@ -117,6 +144,7 @@ TEST(PackageHistory, what_is_no_history_gives_no_change) {
     EXPECT_TRUE(parse_dpkg_log(text).empty());
     EXPECT_TRUE(parse_pacman_log(text).empty());
     EXPECT_TRUE(parse_dnf_rpm_log(text).empty());
+    EXPECT_TRUE(parse_dnf5_log(text).empty());
     EXPECT_TRUE(parse_zypp_history(text).empty());
   }
 }

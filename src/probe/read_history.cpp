@@ -65,10 +65,13 @@ void read_package_managers(HistoryReading& reading) {
   }
   read_rotated(reading, PackageManager::pacman, "/var/log/pacman.log", parse_pacman_log);
   read_rotated(reading, PackageManager::dnf, "/var/log/dnf.rpm.log", parse_dnf_rpm_log);
+  // dnf 5 also keeps a database, which has the same.
+  const bool logged =
+      read_rotated(reading, PackageManager::dnf, "/var/log/dnf5.log", parse_dnf5_log);
   constexpr const char* dnf5 = "/usr/lib/sysimage/libdnf5/transaction_history.sqlite";
-  if (reading.files.exists(dnf5)) {
+  if (!logged && reading.files.exists(dnf5)) {
     reading.note(PackageManager::dnf, dnf5,
-                 "dnf 5 keeps its history in a database, which is not read: dnf history list");
+                 "dnf 5's log is not there, and its database is not read: dnf history list");
   }
   read_rotated(reading, PackageManager::zypp, "/var/log/zypp/history", parse_zypp_history);
 }
