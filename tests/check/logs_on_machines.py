@@ -8,6 +8,8 @@ For any log on any machine, the shares of all answers are parts of a whole, none
 said with more than 0.75 while a line speaks against it. What both say alone, both say together. A seeded sample of the
 pairs is tried; all of them with HEADROOM_TEST_ALL=1.
 """
+import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -24,8 +26,13 @@ if not machines or not logs:
 
 
 def check(*arguments):
-    run = subprocess.run([programs / "headroom", "check", "--json", *arguments], capture_output=True, text=True)
+    run = subprocess.run([programs / "headroom", "check", "--json", *arguments], capture_output=True, text=True, timeout=60)
     return json.loads(run.stdout)
+
+
+@functools.cache
+def cause_alone(*arguments):
+    return (check(*arguments).get("cause") or {}).get("id")
 
 
 def faults_of(log, machine):
@@ -41,7 +48,7 @@ def faults_of(log, machine):
         faults.append("an alternative stands above the cause")
     if sure > 0.75 and any(one.startswith("Against it: ") for one in cause["reasons"]):
         faults.append("it is sure although a line speaks against it")
-    alone = {(one.get("cause") or {}).get("id") for one in (check(*of_log), check("--root", machine))}
+    alone = {cause_alone(*of_log), cause_alone("--root", machine)}
     if len(alone) == 1 and cause["id"] not in alone:
         faults.append(f"both say {alone} alone, and {cause['id']} together")
     return faults
@@ -50,6 +57,8 @@ def faults_of(log, machine):
 pairs = [(log, machine) for log in logs for machine in machines]
 if os.environ.get("HEADROOM_TEST_ALL") != "1":
     pairs = random.Random(17).sample(pairs, min(24, len(pairs)))
-found = [f"{log.name} on {machine.name}: {fault}" for log, machine in pairs for fault in faults_of(log, machine)]
+with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
+    of_pairs = list(threads.map(lambda pair: faults_of(*pair), pairs))
+found = [f"{log.name} on {machine.name}: {fault}" for (log, machine), all in zip(pairs, of_pairs) for fault in all]
 print("\n".join(found) or f"{len(pairs)} pairs hold")
 sys.exit(1 if found else 0)
