@@ -12,6 +12,7 @@
 #include "cli/log_source.h"
 #include "cli/refuse_outputs.h"
 #include "estimate/explain.h"
+#include "findings/calibration.h"
 #include "findings/log_diagnosis.h"
 #include "findings/recent_changes.h"
 #include "logs/log_reader.h"
@@ -230,6 +231,9 @@ int answer_log(const LogQuestion& question, const LookedAt* machine,
   const findings::RecentChanges changes = changes_before(reading);
   if (machine != nullptr) {
     findings::join_machine(machine->diagnosis, diagnosis);
+  }
+  findings::calibrate(diagnosis);
+  if (machine != nullptr) {
     findings::add_last_change(changes, machine->packages, diagnosis);
   }
   if (!question.report.empty()) {

@@ -244,6 +244,7 @@ void put_first(const Cause& found, const Diagnosis& machine, LogDiagnosis& diagn
   constexpr double if_the_log_is_silent = 0.75;
   Cause told = std::move(diagnosis.cause);
   diagnosis.cause = found;
+  diagnosis.is_measured = true;
   diagnosis.verdict = machine.verdict;
   diagnosis.cause.reasons.emplace_back(
       "This was measured on the machine, which outweighs what the log's words suggest.");

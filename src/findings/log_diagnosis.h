@@ -32,8 +32,10 @@ struct LogDiagnosis {
   std::vector<Event> timeline;
   std::optional<FailedTensor> failed_tensor;  // The tensor that did not fit, if its size tells.
   std::optional<MemoryGrowth> growth;         // What figures over steps say; nothing if too few.
+  bool is_measured = false;  // The cause was found on the machine, and is not the logs'.
 };
 
+// Confidences are the rules' weights; calibrate() makes shares of them.
 LogDiagnosis diagnose_logs(const LogSubject& subject);
 // The same with these rules instead of cause_rules().
 LogDiagnosis diagnose_logs(const LogSubject& subject, std::span<const CauseRule* const> rules);

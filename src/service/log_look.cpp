@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "findings/calibration.h"
 #include "findings/log_diagnosis.h"
 #include "logs/log_reader.h"
 
@@ -44,6 +45,7 @@ deploy::LogVerdict LogLook::judge(const std::string& service_log,
   const auto scene = findings::make_scene(seen.observations, {}, &machine_, tables_);
   auto diagnosis =
       findings::diagnose_logs({seen.observations, scene, tables_, seen.names, nullptr});
+  findings::calibrate(diagnosis);
   const std::string& id = diagnosis.cause.id;
   if (!id.empty() && id != "none" && id != "insufficient-evidence")
     verdict.cause = std::move(diagnosis.cause);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "findings/calibration.h"
 #include "findings/log_diagnosis.h"
 
 namespace headroom::run {
@@ -145,6 +146,7 @@ LogDiagnosis read_log(const EndedAttempt& attempt, const MachineAfter* machine,
   // What is wrong with the machine is no reason that a program which said nothing has ended.
   if (machine != nullptr && !says_nothing(diagnosis.cause.id))
     findings::join_machine(machine->diagnosis, diagnosis);
+  findings::calibrate(diagnosis);
   return diagnosis;
 }
 
