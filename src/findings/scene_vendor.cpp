@@ -30,7 +30,9 @@ Fact<Vendor> vendor_of_text(const facts::Text& text) {
 bool says_nothing_of_the_job(const Observation& seen) {
   static const RE2 idle(
       R"((?i)with radeon|w/ ?radeon|version: n/a|pytorch: n/a|\bcpu\b|model name|not (?:found|detected|loaded)|searching for|not installed)");
-  return RE2::PartialMatch(seen.text, idle);
+  // "Does it support AMD GPUs?" is asked by people with any GPU.
+  static const RE2 question(R"((?i)^\W*(?:does|do|is|are|will|can|could|would|has)\b[^.!]*\?\W*$)");
+  return RE2::PartialMatch(seen.text, idle) || RE2::PartialMatch(seen.text, question);
 }
 
 const Observation* first_that_counts(const logs::Observations& log, std::string_view id) {

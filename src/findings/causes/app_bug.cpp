@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/growth.h"
+#include "findings/causes/pip_search.h"
 #include "findings/causes/program_flow.h"
 #include "findings/causes/raised_in.h"
 
@@ -114,6 +115,10 @@ Slip find_slip(const LogSubject& subject) {
        "Two Python packages do not fit each other: a name is not where it is looked for");
   take(best, lookup_cut_off(subject.log), 0.55,
        "The program asks a library for a name that it does not have");
+  for (const Observation* seen : subject.log.of("pip-no-version")) {
+    if (!asked_for_what_is_gone(*seen)) continue;
+    take(best, seen, 0.6, "A requirement names versions that the index no longer keeps");
+  }
   for (const Observation* seen : subject.log.of("module-missing")) {
     take(best, seen, 0.3, fmt::format("A module is not found: {}", seen->value("module")));
   }

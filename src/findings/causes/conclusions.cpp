@@ -76,6 +76,27 @@ bool ends_in_loading(const logs::Observations& log) {
 
 }  // namespace
 
+// Whether the card's window found no place at first, and the driver came up with another one.
+bool found_another_window(const logs::Observations& log) {
+  return log.seen("bar-unassigned") && log.seen("bar-assigned") && log.seen("amdgpu-initialized");
+}
+
+// The line that says that it works all the same, of somebody who tells of no trouble besides.
+const Observation* said_to_do_no_harm(const logs::Observations& log) {
+  for (const Observation* one : log.of("said-to-do-no-harm")) {
+    const std::string text = to_lower(one->text);
+    const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
+    const bool limited = has("but ") || has("only") || has("until") || has("except") ||
+                         has(" if ") || has("older") || has("previous");
+    const auto tales = log.of("told-outcome");
+    const bool compared = std::any_of(tales.begin(), tales.end(), [&](const Observation* tale) {
+      return tale->log != one->log || tale->line != one->line;
+    });
+    if (!limited && !compared) return one;
+  }
+  return nullptr;
+}
+
 bool is_healthy(const LogSubject& subject) {
   if (standing_failure(subject.log) != nullptr) return false;
   // A person who ends a job, or writes a remark into its log, had a reason.
@@ -84,6 +105,7 @@ bool is_healthy(const LogSubject& subject) {
   if (subject.log.seen("said-to-freeze") || ends_in_loading(subject.log)) return false;
   if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
   return subject.log.first_with(Role::progress) != nullptr ||
+         said_to_do_no_harm(subject.log) != nullptr || found_another_window(subject.log) ||
          subject.log.first_with(Role::noise) != nullptr || is_plain_listing(subject.log) ||
          (subject.log.seen("firmware-load-failed") && subject.log.seen("amdgpu-initialized"));
 }
@@ -100,6 +122,16 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
   if (subject.log.seen("firmware-load-failed") && subject.log.seen("amdgpu-initialized")) {
     healthy.reasons.emplace_back(
         "A firmware file is missing, and the driver came up without it: it is an optional one.");
+  }
+  if (found_another_window(subject.log)) {
+    healthy.reasons.emplace_back(
+        "The card's memory window found no room at first; it got another place, and the driver "
+        "came up.");
+    healthy.evidence.push_back(show(subject, *subject.log.first("bar-assigned")));
+  }
+  if (const Observation* said = said_to_do_no_harm(subject.log)) {
+    healthy.reasons.emplace_back("Whoever wrote it says that it works all the same.");
+    healthy.evidence.push_back(show(subject, *said));
   }
   if (subject.log.first_with(Role::noise) != nullptr) {
     healthy.reasons.emplace_back("The lines that look like trouble are known to be harmless.");

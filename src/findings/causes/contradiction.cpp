@@ -27,6 +27,12 @@ constexpr Contradiction contradictions[] = {
      "the kernel's compute driver took a GPU"},
     {"free-in-truth", "vram-held-by-other vram-orphaned job-too-big", 0.5,
      "a tool of the driver is said to show that the memory is free"},
+    {"said:app-bug/index", "gpu-hang", 0.5,
+     "the program is said to read beyond a table, which hangs any GPU"},
+    {"lsmod-absent", "driver-not-loaded", 0.4,
+     "rocminfo asked lsmod, which is not installed here, so it cannot know"},
+    {"vulkan-allocation-limit", "job-too-big vram-held-by-other fragmentation", 0.6,
+     "the limit is that of one allocation, whatever is free"},
     {"said:missing-library", "rocm-version-mismatch", 0.5,
      "the library is said to be there, off the loader's search path"},
     // A table's advice about releases is a guess beside a refusal that the log shows.

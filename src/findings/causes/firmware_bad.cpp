@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include "findings/causes/causes.h"
+#include "findings/causes/contradiction.h"
 #include "findings/causes/crash_signs.h"
+#include "findings/causes/told_story.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -119,7 +121,7 @@ std::optional<Hypothesis> find_missing_file(const LogSubject& subject) {
   return missing;
 }
 
-std::optional<Hypothesis> find(const LogSubject& subject) {
+std::optional<Hypothesis> find_any(const LogSubject& subject) {
   const CrashSigns signs = find_crash_signs(subject.log);
   if (signs.of_gpu() != nullptr) {
     if (auto known = find_known(subject, signs, *signs.of_gpu())) return known;
@@ -130,6 +132,20 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     if (auto known = find_known(subject, signs, *died)) return known;
   }
   return find_missing_file(subject);
+}
+
+// Who tells that another kernel ended it, and changed no firmware, has shown that the kernel
+// decides.
+std::optional<Hypothesis> find(const LogSubject& subject) {
+  auto bad = find_any(subject);
+  const Story kernel = story_of(subject, "kernel-too-old");
+  const Story firmware = story_of(subject, "firmware-bad");
+  if (bad && kernel.confidence > 0 && firmware.confidence <= 0) {
+    constexpr double keeps = 0.5;
+    speak_against(*bad, keeps,
+                  show(subject, *kernel.told.told, "another kernel is said to have ended it"));
+  }
+  return bad;
 }
 
 }  // namespace

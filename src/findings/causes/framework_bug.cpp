@@ -116,6 +116,9 @@ Sign strongest(const LogSubject& subject) {
     return {line, passed_on ? 0.3 : admitted ? 0.75 : 0.65, "The compiler of GPU kernels failed"};
   }
   if (Sign newer = regressed(log); newer.line != nullptr) return newer;
+  if (const auto* line = log.first("vulkan-allocation-limit")) {
+    return {line, 0.55, "The program asks Vulkan for one buffer larger than it may be"};
+  }
   if (const auto* line = log.first("ggml-assert")) {
     return {line, 0.55, "An assertion of ggml failed"};
   }

@@ -69,6 +69,9 @@ double weigh(const LogSubject& subject, const NoCode& found) {
   if (id == "tensile-missing") {
     // A file that every build has and that still cannot be loaded is one of another release.
     const bool unread = found.seen->value("error").empty();
+    // Windows's HIP SDK carries fewer targets than Linux's packages.
+    const bool of_hip_sdk = found.seen->text.find("\\ROCm\\") != std::string::npos;
+    if (unread && of_hip_sdk) return 0.75;
     if (unread && is_carried_today(target)) return confidence::conceivable;
     return found.gfx.empty() ? 0.75 : 0.88;
   }

@@ -3,6 +3,11 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
+
+#include "base/text.h"
+#include "facts/kernel_release.h"
+
 namespace headroom::findings {
 
 std::optional<WrongIndex> asked_at_wrong_index(const logs::Observation& seen) {
@@ -17,6 +22,20 @@ std::optional<WrongIndex> asked_at_wrong_index(const logs::Observation& seen) {
   const std::string asked(seen.value("asked"));
   if (!RE2::PartialMatch(asked, local, &wrong.version, &wrong.rocm)) return std::nullopt;
   return wrong;
+}
+
+bool asked_for_what_is_gone(const logs::Observation& seen) {
+  static const RE2 upper(R"(<\s*(\d+(?:\.\d+)+))");
+  std::string bound;
+  const std::string asked(seen.value("asked"));
+  const std::string_view listed = seen.value("versions");
+  if (listed.empty() || listed == "none" || !RE2::PartialMatch(asked, upper, &bound)) return false;
+  const auto most = facts::parse_kernel_version(bound);
+  const auto versions = split(listed, ',');
+  return most && std::all_of(versions.begin(), versions.end(), [&](std::string_view one) {
+           const auto version = facts::parse_kernel_version(std::string(trim(one)));
+           return version && *version >= *most;
+         });
 }
 
 }  // namespace headroom::findings

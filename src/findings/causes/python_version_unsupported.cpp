@@ -86,6 +86,8 @@ Judged judge_search(const LogSubject& subject, const Observation& seen) {
   if (package.empty()) package = seen.value("wanted");
   // PyPI answers so whatever the Python is; wrong-wheel reports it.
   if (!is_compiled_package(to_lower(package)) || asked_at_wrong_index(seen)) return {};
+  // What is listed there is for this Python.
+  if (asked_for_what_is_gone(seen)) return {};
   Judged judged;
   const Observation* index = subject.log.first("pip-index");
   std::string release = index != nullptr ? rocm_of_index(index->value("index")) : "";

@@ -12,9 +12,15 @@ namespace {
 
 // Whether a version that is said to work is not the one in use.
 bool works_elsewhere(const ToldVersions& told, const facts::Text& used) {
-  return used && std::any_of(told.works.begin(), told.works.end(), [&](const std::string& one) {
-           return !used->starts_with(one) && !one.starts_with(*used);
-         });
+  if (!used) return false;
+  return std::any_of(told.works.begin(), told.works.end(), [&](const std::string& one) {
+    return !used->starts_with(one) && !one.starts_with(*used);
+  });
+}
+
+// Whether it failed in a way that a release can bring about.
+bool died_on_the_gpu(const LogSubject& subject) {
+  return find_crash_signs(subject.log).of_gpu() != nullptr;
 }
 
 void take(Story story, Story& best) {
@@ -31,7 +37,7 @@ Story of_releases(const LogSubject& subject, Component about, std::string_view w
     story.confidence = sure;
   } else if (works_elsewhere(told, used)) {
     story.confidence = sure - 0.1;
-  } else if (told.newer_helps) {
+  } else if (told.newer_helps || (!used && !told.works.empty() && died_on_the_gpu(subject))) {
     story.confidence = sure - 0.15;
   }
   return story;
@@ -47,9 +53,14 @@ Story newest_firmware(const LogSubject& subject) {
 
 Story newer_kernel(const LogSubject& subject) {
   Story story{0, "the kernel", told_versions(subject.log, Component::kernel)};
-  // A kernel that broke it is not too old.
-  const bool worse = story.told.going_back_helps || story.told.newer_breaks;
-  story.confidence = story.told.newer_helps && !worse ? 0.55 : 0;
+  const ToldVersions& told = story.told;
+  // What a newer kernel broke, one with the fix mends as well; which has it is not told.
+  const bool worse = told.going_back_helps || told.newer_breaks || told.is_comparison();
+  story.confidence = told.newer_helps && !worse ? 0.55 : worse ? 0.5 : 0;
+  const facts::Text& used = subject.scene.machine.kernel;
+  const bool other =
+      used ? works_elsewhere(told, used) : !told.works.empty() && died_on_the_gpu(subject);
+  if (story.confidence <= 0 && other) story.confidence = 0.5;
   return story;
 }
 

@@ -35,10 +35,10 @@ constexpr std::array patterns = {
         R"((?:do|does|did|is|was|are|will|would|could|can)(?:n['’]?t| not|not) (?:\w+ )?(?:happen|occur|crash|hang|fail|reproduc|affect|present|freez|show|exhibit)\w*|(?:isn['’]?t|wasn['’]?t|not) (?:\w+ )?(?:an? )?(?:present|affected|reproducible|issue|problem)|\bunaffected\b|\bno (?:longer|more) (?:crash|hang|fail|freez|fault)\w*|\bno (?:\w+ )?(?:issues?|problems?|crash(?:es)?|errors?|hangs?|freezes|faults?)\b|(?:anymore )?(?:crash|hang|fail|freez)\w* (?:\w+ ){0,2}(?:anymore )?since (?:downgrad|revert|going back)\w*)"},
     Pattern{
         Kind::bad, Component::rocm,
-        R"((?:do|does|did|is|was|are|will|would|could|can)(?:n['’]?t| not|not) (?:\w+ ){0,2}(?:work|start|load|detect|run|recogni[sz]e|see|find|boot|help|fix|solve|use|build|compile|support|init)\w*|\bcan(?:['’]?t|not)\b|\bwo(?:n['’]?t)\b|\bno longer\b|\bstopped working\b|\bnot work\w*|\bcrash\w*|\bsegfault\w*|\bsegmentation fault|\bfail\w*|\bhang(?:s|ing)?\b|\bhung\b|\bfreez\w*|\bfroze\w*|\bbreak\w*|\bbroke\w*|\babort\w*|\bfaults?\b|\berrors?\b|\bgarbage\b|\bblack images?\b|\bslower\b|\bunusable\b|\bregress\w*|\bdies\b|\bstuck\b|\bhappens\b|\boccurs\b)"},
+        R"((?:do|does|did|is|was|are|will|would|could|can)(?:n['’]?t| not|not) (?:\w+ ){0,2}(?:work|start|load|detect|run|recogni[sz]e|see|find|boot|help|fix|solve|use|build|compile|support|init)\w*|\bcan(?:['’]?t|not)\b|\bwo(?:n['’]?t)\b|\bno longer\b|\bstopped working\b|\bnot work\w*|\bcrash\w*|\bsegfault\w*|\bsegmentation fault|\bfail\w*|\bhang(?:s|ing)?\b|\bhung\b|\bfreez\w*|\bfroze\w*|\bbreak\w*|\bbroke\w*|\babort\w*|\bfaults?\b|\berrors?\b|\bgarbage\b|\bblack images?\b|\bslower\b|\bunusable\b|\bregress\w*|\bdies\b|\bstuck\b|\bproblematic\b|\bfaulty\b|\b(?:known|first) bad\b|\bhappens\b|\boccurs\b)"},
     Pattern{
         Kind::good, Component::rocm,
-        R"(\b(?:works?|worked|working|fine|okay|ok|stable|succeeds?|succeeded|pass(?:es|ed)?|solv(?:es|ed)|fix(?:es|ed)|resolv(?:es|ed)|gone|same \w+ runs|runs? (?:fine|well|correctly|without)|went away|goes away|helps|helped|sorted|correct|correctly|successfully|flawless\w*)\b)"},
+        R"(\b(?:(?:known|last) good|works?|worked|working|fine|okay|ok|stable|succeeds?|succeeded|pass(?:es|ed)?|solv(?:es|ed)|fix(?:es|ed)|resolv(?:es|ed)|gone|same \w+ runs|runs? (?:fine|well|correctly|without)|went away|goes away|helps|helped|sorted|correct|correctly|successfully|flawless\w*)\b)"},
     Pattern{
         Kind::back, Component::rocm,
         R"(\bdowngrad\w*|\brevert\w*|\broll(?:ed|ing|s)?[ -]?back\b|\b(?:went|going|go|goes|switch(?:ed|ing)?|moved?|moving|stepp?(?:ed|ing)?) back\b|\bpinn(?:ed|ing)\b)"},
@@ -161,7 +161,19 @@ class Reader {
     for (std::size_t i = at; i < end; ++i) {
       if (words[i].kind == Kind::component) return words[i].component;
     }
-    return last_;
+    const auto own = component_of(words[at]);
+    return !last_ || (own && last_ == Component::rocm) ? own : last_;
+  }
+
+  // A number that no release of ROCm had and one of Linux does, where nothing is named.
+  static std::optional<Component> component_of(const Word& word) {
+    if (word.kind != Kind::version) return std::nullopt;
+    const auto parts = split(word.text.substr(word.text.starts_with('v') ? 1 : 0), '.');
+    const auto major = parse_u64(parts.front());
+    const auto minor = parts.size() > 1 ? parse_u64(parts[1]) : std::nullopt;
+    if (!major || !minor) return std::nullopt;
+    const bool of_linux = (*major == 6 && *minor >= 5) || (*major == 5 && *minor >= 8);
+    return of_linux ? std::optional(Component::kernel) : std::nullopt;
   }
 
   // The outcome that is told of the word at `at`: the next one behind it, up to the next version or

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people tell of how it ended, weighed against what programs print: another kernel, another
+// release, --privileged, or that it works all the same.
+#include "findings/causes/testing.h"
+
+namespace headroom::findings {
+namespace {
+
+using testing::diagnose;
+
+constexpr std::string_view amd = R"({"vendor": "AMD"})";
+
+std::string cause_of(std::string_view log, std::string_view stated = amd) {
+  return diagnose(log, stated).cause.id;
+}
+
+TEST(ToldOutcomes, a_kernel_that_ended_it_clears_the_firmware) {
+  const std::string hang =
+      "Krackan Point hangs (gfx1152) (MES:0x82), kernel 6.18\n"
+      "amdgpu 0000:c3:00.0: amdgpu: MES failed to respond to msg=REMOVE_QUEUE\n";
+  EXPECT_EQ(cause_of(hang), "firmware-bad");
+  const auto mended = diagnose(hang + "With 6.19.9 there were no more freezes.\n", amd);
+  EXPECT_EQ(mended.cause.id, "kernel-too-old");
+  EXPECT_LT(mended.cause.confidence, 0.8);
+}
+
+TEST(ToldOutcomes, kernels_are_compared_by_what_is_said_of_them) {
+  EXPECT_EQ(cause_of("Works on kernel 6.11.9. Crashes on kernel 6.12.4.\n"), "kernel-too-old");
+  EXPECT_EQ(cause_of("[REGRESSION] the GPU hangs\nLast known good: v6.11\nFirst bad: v6.12\n"),
+            "kernel-too-old");
+}
+
+TEST(ToldOutcomes, the_same_code_on_another_release_accuses_this_one) {
+  const std::string crash = "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: code: 0x29\n";
+  EXPECT_EQ(cause_of(crash), "gpu-hang");
+  EXPECT_EQ(cause_of(crash + "With ROCm 6.1 the same script runs.\n"), "rocm-regression");
+}
+
+TEST(ToldOutcomes, a_line_that_does_no_harm_is_no_failure) {
+  const std::string line = "[2.7] amdgpu 0000:05:00.0: amdgpu: PCIE atomic ops is not supported\n";
+  EXPECT_EQ(cause_of("ROCm seems to work fine even though this is printed\n" + line), "none");
+  EXPECT_NE(cause_of("OpenCL still works, but HIP fails\n" + line), "none");
+  const std::string window =
+      "[4.3] amdgpu 0000:08:00.0: BAR 0: no space for [mem size 0x200000000 64bit pref]\n";
+  const std::string placed =
+      "[4.4] amdgpu 0000:08:00.0: BAR 0: assigned [mem 0x2fa0000000-0x2fafffffff 64bit pref]\n";
+  const std::string up = "[4.5] [drm] Initialized amdgpu 3.40.0 20150101 for 0000:08:00.0\n";
+  EXPECT_EQ(cause_of(window + placed + up), "none");
+  EXPECT_NE(cause_of(window + placed), "none");
+}
+
+TEST(ToldOutcomes, rocminfo_without_lsmod_cannot_know_of_the_driver) {
+  const std::string told = "When the --privileged option is not passed I get the same errors\n";
+  const std::string loaded = "ROCk module is NOT loaded, possibly no GPU devices\n";
+  EXPECT_EQ(cause_of(told + loaded), "driver-not-loaded");
+  EXPECT_EQ(cause_of(told + "sh: 1: lsmod: not found\n" + loaded), "device-permission");
+}
+
+TEST(ToldOutcomes, one_buffer_beyond_vulkans_limit_is_no_lack_of_memory) {
+  const std::string failed = "ggml_vulkan: Device memory allocation of size 4337916928 failed.\n";
+  EXPECT_EQ(cause_of(failed), "job-too-big");
+  EXPECT_EQ(cause_of(failed + "ggml_vulkan: Requested buffer size exceeds device memory allocation "
+                              "limit: ErrorOutOfDeviceMemory\n"),
+            "framework-bug");
+}
+
+TEST(ToldOutcomes, a_range_below_all_that_the_index_lists_is_the_requirements_fault) {
+  const auto asked = [](std::string_view range) {
+    return "ERROR: Could not find a version that satisfies the requirement torch" +
+           std::string(range) + " (from versions: 2.4.0.dev20240407, 2.4.0.dev20240408)\n";
+  };
+  EXPECT_EQ(cause_of(asked("<2.4,>=2.3.0.dev1")), "app-bug");
+  EXPECT_NE(cause_of(asked("<2.5,>=2.4.1")), "app-bug");
+}
+
+TEST(ToldOutcomes, an_index_beyond_the_vocabulary_hangs_the_gpu) {
+  EXPECT_EQ(cause_of("Indices above the vocabulary size are passed to nn.Embedding\n"
+                     "amdgpu 0000:2f:00.0: amdgpu: GPU reset begin!\n"),
+            "app-bug");
+}
+
+}  // namespace
+}  // namespace headroom::findings
