@@ -2,6 +2,7 @@
 #include "logs/restore_paste.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "logs/fold.h"
 #include "logs/pasted_letters.h"
@@ -22,6 +23,31 @@ PastedLines split(std::string_view text) {
   return lines;
 }
 
+// A shell takes a line that ends with a backslash together with the next one. Folders of Windows
+// end so too, but not behind a blank.
+bool join_continued_commands(PastedLines& lines) {
+  constexpr std::size_t most_pieces = 40;
+  PastedLines joined;
+  joined.reserve(lines.size());
+  std::size_t pieces = 0;
+  for (PastedLine& line : lines) {
+    const bool goes_on = !joined.empty() && pieces < most_pieces && !is_blank(line.text) &&
+                         joined.back().text.ends_with(" \\");
+    if (!goes_on) {
+      joined.push_back(std::move(line));
+      pieces = 0;
+      continue;
+    }
+    std::string& text = joined.back().text;
+    text.pop_back();
+    text += line.text.substr(line.text.find_first_not_of(" \t"));
+    ++pieces;
+  }
+  const bool is_changed = joined.size() != lines.size();
+  lines = std::move(joined);
+  return is_changed;
+}
+
 }  // namespace
 
 std::optional<PastedLines> restore_paste(std::string_view text, const Matcher& matcher) {
@@ -39,6 +65,7 @@ std::optional<PastedLines> restore_paste(std::string_view text, const Matcher& m
       break;
     }
   }
+  is_changed |= join_continued_commands(lines);
   if (!is_changed) return std::nullopt;
   std::stable_sort(lines.begin(), lines.end(),
                    [](const PastedLine& a, const PastedLine& b) { return a.number < b.number; });

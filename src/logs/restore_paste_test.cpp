@@ -49,6 +49,13 @@ TEST(RestorePaste, a_terminal_cuts_words_and_numbers) {
   EXPECT_EQ((*lines)[2].number, 4U);
 }
 
+TEST(RestorePaste, a_command_goes_on_behind_a_backslash) {
+  EXPECT_THAT(restored("$ docker run \\\n  --device /dev/kfd \\\n  image\nready\n"),
+              ElementsAre("$ docker run --device /dev/kfd image", "ready"));
+  EXPECT_THAT(restored("cd C:\\Users\\me\\\ndir\n"), ElementsAre("as it is"));
+  EXPECT_THAT(restored("lost \\\n\nready\n"), ElementsAre("as it is"));
+}
+
 TEST(RestorePaste, a_mail_folds_at_blanks) {
   EXPECT_THAT(
       restored(
