@@ -76,6 +76,16 @@ const Observation* container_command_of(const LogSubject& subject, const Observa
   return line.line - command->line <= longest_output_lines ? command : nullptr;
 }
 
+const Observation* passes_kfd(const LogSubject& subject) {
+  for (const Observation* command : subject.log.of("container-command")) {
+    const bool starts = command->text.find(" run ") != std::string::npos;
+    const bool passes = command->text.find("/dev/kfd") != std::string::npos ||
+                        command->text.find("--privileged") != std::string::npos;
+    if (starts && passes) return command;
+  }
+  return nullptr;
+}
+
 const Observation* kfd_absent(const LogSubject& subject) {
   for (const Observation* one : subject.log.of("kfd-absent")) {
     bool engine = false;

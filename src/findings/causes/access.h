@@ -27,6 +27,9 @@ bool is_rootless(const LogSubject& subject);
 const logs::Observation* container_command_of(const LogSubject& subject,
                                               const logs::Observation& line);
 
+// The command that starts a container and passes /dev/kfd to it; nullptr if there is none.
+const logs::Observation* passes_kfd(const LogSubject& subject);
+
 // The line that shows /dev/kfd to be absent; the engine's own complaint does not count.
 const logs::Observation* kfd_absent(const LogSubject& subject);
 

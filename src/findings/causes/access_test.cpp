@@ -280,6 +280,27 @@ TEST(DevicePermission, a_group_that_is_not_mapped_is_nobodys) {
   EXPECT_NE(open_to_all.cause.id, "device-permission");
 }
 
+TEST(DevicePermission, a_container_that_was_given_the_node_lacks_rights_and_no_device) {
+  const std::string user =
+      "docker run -it --device=/dev/kfd --device=/dev/dri rocm/rocm-terminal\n"
+      "rocm-user@0123456789ab:~$ rocminfo\n"
+      "hsa api call failure at line 900, file: rocminfo.cc. Call returned 4104\n";
+  const auto alone = diagnose(user, R"({"vendor": "AMD", "container": "docker"})");
+  EXPECT_EQ(alone.cause.id, "device-permission");
+  const auto as_root = diagnose(user +
+                                    "rocm-user@0123456789ab:~$ sudo /opt/rocm/bin/rocminfo\n"
+                                    "HSA System Attributes\n",
+                                R"({"vendor": "AMD", "container": "docker"})");
+  EXPECT_EQ(as_root.cause.id, "device-permission");
+  EXPECT_GE(as_root.cause.confidence, 0.8);
+  const auto root_fails = diagnose(user +
+                                       "rocm-user@0123456789ab:~$ sudo rocminfo\n"
+                                       "hsa api call failure at line 900, file: rocminfo.cc. "
+                                       "Call returned 4104\n",
+                                   R"({"vendor": "AMD", "container": "docker"})");
+  EXPECT_LT(root_fails.cause.confidence, 0.8);
+}
+
 TEST(KernelTooOld, a_device_that_later_kernels_serve_is_missing_in_its_list) {
   const auto found = diagnose("[    2.9] kfd kfd: DID 731f is missing in supported_devices\n");
   EXPECT_EQ(found.cause.id, "kernel-too-old");

@@ -2,12 +2,14 @@
 // device-permission: the device node exists but may not be opened. EACCES says so; the node's group
 // and the user's groups prove it even without a message. ENOENT has another cause.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 
 #include "base/text.h"
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/recovery.h"
 
 namespace headroom::findings {
 namespace {
@@ -173,11 +175,43 @@ bool group_not_mapped(const LogSubject& subject, Hypothesis& access) {
   return true;
 }
 
+// The command behind the failure that runs the same program as root, and after which none fails.
+const Observation* works_as_root(const LogSubject& subject, const Observation& lost) {
+  static const RE2 as_root(
+      R"(\bsudo\s+(?:-\S+\s+)*(?:\S*/)?(rocminfo|clinfo|rocm_agent_enumerator)\b)");
+  const Observation* found = nullptr;
+  for (const Observation& one : subject.log.all()) {
+    if (one.log != lost.log || one.line <= lost.line) continue;
+    if (found != nullptr && is_failure(subject.log, one)) return nullptr;
+    if (found == nullptr && RE2::PartialMatch(one.text, as_root)) found = &one;
+  }
+  return found;
+}
+
+// A container that was given the nodes and finds no GPU: its user may not open them.
+bool passed_and_not_opened(const LogSubject& subject, Hypothesis& access) {
+  const Observation* lost = gpu_not_seen(subject);
+  const Observation* passes = passes_kfd(subject);
+  if (lost == nullptr || passes == nullptr || kfd_absent(subject) != nullptr) return false;
+  if (kfd_node(subject).everybody) return false;
+  const Observation* root = works_as_root(subject, *lost);
+  access.title = "The container has /dev/kfd, and its user may not open it";
+  access.confidence = root != nullptr ? 0.8 : 0.45;
+  access.reasons.emplace_back(
+      "The command passes the nodes. Their groups are the host's numbers, and the container's user "
+      "is not in them.");
+  access.evidence = {show(subject, *passes, "the nodes are passed"),
+                     show(subject, *lost, "no GPU inside")};
+  if (root != nullptr) access.evidence.push_back(show(subject, *root, "as root it works"));
+  advise(subject, "render", access);
+  return true;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis access;
   if (groups_differ(subject, access) || kfd_refused(subject, access) ||
       group_not_mapped(subject, access) || process_refused(subject, access) ||
-      seen_in_sysfs_only(subject, access)) {
+      passed_and_not_opened(subject, access) || seen_in_sysfs_only(subject, access)) {
     return access;
   }
   const Observation* lost = gpu_not_seen(subject);

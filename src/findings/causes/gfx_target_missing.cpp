@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/crash_signs.h"
 #include "findings/causes/gpu_code.h"
 #include "findings/stack_advice.h"
 #include "logs/describe.h"
@@ -80,9 +81,42 @@ void advise(const LogSubject& subject, const NoCode& code, Hypothesis& missing) 
   }
 }
 
+// PyTorch's wheels never had code for the card, nothing stands in for it, and the process dies of a
+// wrong memory access at its first work: older runtimes end so where no code is found.
+std::optional<Hypothesis> find_silent_end(const LogSubject& subject) {
+  const logs::Observations& log = subject.log;
+  const logs::Observation* died = log.first_of({"segfault", "aborted"});
+  const Target* target = subject.tables.target(subject.scene.gfx());
+  const bool of_torch = subject.scene.torch || subject.scene.torch_rocm ||
+                        log.any_of({"device-in-use", "torch-device", "torch-sees-gpu"});
+  if (died == nullptr || target == nullptr || !of_torch) return std::nullopt;
+  const bool worked = log.any_of({"training-step", "prompt-executed", "tensor-on-gpu"});
+  const bool other_sign = find_crash_signs(log).of_gpu() != nullptr || log.seen("crash-frame");
+  if (worked || other_sign || target->torch != knowledge::TorchWheels::none) return std::nullopt;
+  if (subject.scene.setting("HSA_OVERRIDE_GFX_VERSION") != nullptr) return std::nullopt;
+  if (dropped_target(subject, target->gfx) != nullptr) return std::nullopt;
+  NoCode code;
+  code.seen = died;
+  code.gfx = target->gfx;
+  Hypothesis missing;
+  missing.confidence = 0.5;
+  missing.title =
+      fmt::format("PyTorch's wheels have no code for {}", describe_gpu(subject, target->gfx));
+  missing.reasons = {
+      "Without code for the GPU the first kernel cannot start, and some releases of the runtime "
+      "end "
+      "the process there without a word.",
+      "No override is set that would let it run a near target's code."};
+  missing.evidence = {show(subject, *died, logs::describe(*died))};
+  advise(subject, code, missing);
+  missing.alternatives.push_back(
+      {"framework-bug", 0.25, "AMD_LOG_LEVEL=3 CMD 2>&1 | grep -i 'code object'"});
+  return missing;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const auto code = find_no_code(subject);
-  if (!code) return std::nullopt;
+  if (!code) return find_silent_end(subject);
   if (!code->add_on && dropped_target(subject, code->gfx) != nullptr) return std::nullopt;
   Hypothesis missing;
   missing.confidence = code->confidence;

@@ -101,6 +101,16 @@ TEST(GfxTargetMissing, an_attention_package_is_an_add_on) {
   EXPECT_THAT(diagnosis.cause.fix.front().whole(), HasSubstr("scaled_dot_product_attention"));
 }
 
+TEST(GfxTargetMissing, pytorch_that_dies_on_a_card_without_wheels_lacks_code) {
+  const std::string log =
+      "GPU device = cuda AMD Radeon RX 6700 XT\nSegmentation fault (core dumped)\n";
+  EXPECT_EQ(diagnose(log).cause.id, "gfx-target-missing");
+  EXPECT_NE(diagnose("HSA_OVERRIDE_GFX_VERSION=10.3.0 python run.py\n" + log).cause.id,
+            "gfx-target-missing");
+  EXPECT_NE(diagnose("GPU device = cuda AMD Radeon RX 7900 XTX\nSegmentation fault\n").cause.id,
+            "gfx-target-missing");
+}
+
 TEST(GfxTargetDropped, the_history_of_the_target_decides) {
   const std::string_view line =
       "\"hipErrorNoBinaryForGpu: Unable to find code object for all current devices!\"\n";

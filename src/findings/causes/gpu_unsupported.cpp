@@ -108,6 +108,27 @@ bool too_old_by_name(const LogSubject& subject, Hypothesis& chip) {
   return true;
 }
 
+// WSL serves RDNA 3 and later alone (rocm.docs.amd.com: ROCm on Radeon and Ryzen, compatibility
+// matrices for WSL, 6.1.3 to 7.2; ROCm/legacy-rocm-build issues 3402 and 5631).
+bool not_in_wsl(const LogSubject& subject, Hypothesis& chip) {
+  const Observation* failed =
+      subject.log.first_of({"rocminfo-failed", "no-gpu-seen", "module-not-loaded"});
+  const std::string gfx = subject.scene.gfx();
+  if (failed == nullptr || platform_of(subject).platform != Platform::wsl) return false;
+  if (!gfx.starts_with("gfx9") && !gfx.starts_with("gfx10") && !gfx.starts_with("gfx8")) {
+    return false;
+  }
+  if (subject.log.seen("agent-name")) return false;
+  chip.confidence = 0.78;
+  chip.title = fmt::format("ROCm in WSL does not support {}", gpu_title(subject.scene));
+  chip.reasons.emplace_back(
+      "AMD's runtime for WSL serves RDNA 3 and later; older GPUs work with ROCm on Linux itself.");
+  chip.evidence = {show(subject, *failed), platform_of(subject).evidence};
+  chip.alternatives.push_back(
+      {"host-without-kfd", 0.2, "ls -l /dev/dxg; echo $HSA_ENABLE_DXG_DETECTION"});
+  return true;
+}
+
 bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   const Observation* said = subject.log.first_of({"ollama-too-old", "ollama-gpu-unsupported"});
   const Observation* failed =
@@ -183,7 +204,8 @@ bool below_the_least(const LogSubject& subject, Hypothesis& chip) {
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis chip;
   if (!refused_by_kfd(subject, chip) && !below_the_least(subject, chip) &&
-      !too_old_by_name(subject, chip) && !no_code_for_it(subject, chip)) {
+      !too_old_by_name(subject, chip) && !not_in_wsl(subject, chip) &&
+      !no_code_for_it(subject, chip)) {
     const Observation* open = subject.log.first("kfd-refuses-process");
     if (open == nullptr) return std::nullopt;
     // ENOMEM without a message of the kernel most often means that KFD supports no GPU here.

@@ -248,14 +248,22 @@ std::optional<Hypothesis> find_runtime_for_wsl(const LogSubject& subject) {
   const Observation* agent = log.first("agent-name");
   const Observation* lost = torch_sees_none(subject);
   if (lost == nullptr) lost = log.first("no-gpu-seen");
-  if (agent == nullptr || lost == nullptr || !subject.scene.torch_rocm) return std::nullopt;
+  if (lost == nullptr || !subject.scene.torch_rocm) return std::nullopt;
+  // Where no agent is shown, an index that has no wheels for WSL still tells.
+  const Observation* index = log.first("torch-wheel-index");
+  const bool plain_wheel = index != nullptr && !log.seen("rocminfo-failed") &&
+                           index->text.find("download.pytorch.org") != std::string::npos;
+  const Observation* shown = agent != nullptr ? agent : plain_wheel ? index : nullptr;
+  if (shown == nullptr) return std::nullopt;
   Hypothesis mismatch = make(subject, *lost);
-  mismatch.confidence = 0.82;
+  mismatch.confidence = agent != nullptr ? 0.82 : 0.6;
   mismatch.title = "The ROCm runtime that PyTorch brings does not know WSL's way to the GPU";
   mismatch.reasons.emplace_back(
-      "rocminfo sees the GPU with the system's runtime, so Windows's driver and /dev/dxg work. "
-      "PyTorch loads its own copy of libhsa-runtime64.so, which looks for /dev/kfd.");
-  mismatch.evidence.push_back(show(subject, *agent, "the system's runtime sees the GPU"));
+      "PyTorch loads its own copy of libhsa-runtime64.so, which looks for /dev/kfd; the system's "
+      "runtime, which rocminfo takes, knows /dev/dxg.");
+  mismatch.evidence.push_back(show(subject, *shown,
+                                   agent != nullptr ? "the system's runtime sees the GPU"
+                                                    : "a wheel that is not built for WSL"));
   mismatch.evidence.push_back(platform_of(subject).evidence);
   mismatch.fix = {
       sentence("install PyTorch's wheels that AMD builds for WSL (from repo.radeon.com, "

@@ -36,6 +36,22 @@ TEST(ToldOutcomes, the_same_code_on_another_release_accuses_this_one) {
   EXPECT_EQ(cause_of(crash + "With ROCm 6.1 the same script runs.\n"), "rocm-regression");
 }
 
+TEST(ToldOutcomes, a_package_that_was_put_back_accuses_the_newer_one) {
+  const std::string told = "After the last dnf upgrade nothing on ROCm runs, before it did.\n";
+  const std::string back =
+      "sudo dnf downgrade \\\n"
+      "https://koji.example.org/linux-firmware-20251111-1.fc43.noarch.rpm \\\n"
+      "https://koji.example.org/amd-gpu-firmware-20251111-1.fc43.noarch.rpm\n\n";
+  EXPECT_EQ(cause_of(told + back + "and now it goes again.\n"), "firmware-bad");
+  EXPECT_NE(cause_of(told + back), "firmware-bad");
+}
+
+TEST(ToldOutcomes, lists_of_releases_with_their_outcome_are_compared) {
+  EXPECT_EQ(cause_of("Since ROCm went to 2.10 clinfo segfaults.\n2.2 ... 2.9   fine\n"
+                     "2.10, 3.0   Segmentation fault (core dumped)\n"),
+            "rocm-regression");
+}
+
 TEST(ToldOutcomes, a_line_that_does_no_harm_is_no_failure) {
   const std::string line = "[2.7] amdgpu 0000:05:00.0: amdgpu: PCIE atomic ops is not supported\n";
   EXPECT_EQ(cause_of("ROCm seems to work fine even though this is printed\n" + line), "none");

@@ -199,7 +199,7 @@ class Reader {
     for (std::size_t i = end + 1; i < words.size() && words[i].kind != Kind::stop; ++i) {
       if (is_outcome(words[i])) return words[i].kind == Kind::good;
     }
-    constexpr std::uint64_t near = 3;
+    constexpr std::uint64_t near = 5;
     for (const Observation* one : outcomes_) {
       const bool follows = one->log == line_->log && one->line > line_->line;
       if (follows && one->line - line_->line <= near) return true;

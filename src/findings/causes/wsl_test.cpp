@@ -41,6 +41,24 @@ TEST(Wsl, a_wheel_with_a_runtime_of_its_own_is_told_from_a_machine_without_a_gpu
   EXPECT_THAT(found.cause.title, HasSubstr("WSL"));
 }
 
+TEST(Wsl, a_card_of_before_rdna3_is_not_served) {
+  constexpr std::string_view log =
+      "WSL 2, ROCm 7.1.0\nCall returned HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed\n";
+  EXPECT_EQ(diagnose(log, R"({"vendor": "AMD", "gpu": "RX 6800 XT"})").cause.id, "gpu-unsupported");
+  EXPECT_EQ(diagnose(log, R"({"vendor": "AMD", "gpu": "RX 7900 XTX"})").cause.id,
+            "host-without-kfd");
+}
+
+TEST(Wsl, an_index_without_wheels_for_wsl_tells_where_no_agent_is_shown) {
+  const std::string wheel =
+      "WSL2, pip3 install torch --index-url https://download.pytorch.org/whl/rocm6.2\n";
+  const std::string lost = "hipGetDeviceCount: Returned hipErrorNoDevice :\n";
+  EXPECT_EQ(diagnose(wheel + lost).cause.id, "rocm-version-mismatch");
+  EXPECT_EQ(
+      diagnose(wheel + lost + "hsa_init Failed, possibly no supported GPU devices\n").cause.id,
+      "host-without-kfd");
+}
+
 TEST(Wsl, the_same_outside_of_wsl_is_something_else) {
   const auto found = diagnose(
       "$ uname -r\n6.14.0-37-generic\n"
