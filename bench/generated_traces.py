@@ -20,11 +20,11 @@ class Writer:
         self.lines.append(f"f {identifier}")
 
 
-def steps(length_of_step, count, recompute, seed=1):
+def steps(length_of_step, count, recompute, seed=1, width=1024):
     """A decoder of 16 layers: weights and their optimiser's state stay; activations live from forward to backward, or, with
     recompute, only a layer's input does and the backward pass makes the rest again."""
     out, rng = Writer(), random.Random(seed)
-    width, layers = 1024, 16
+    layers = 16
     weights = [4 * width * width * n for n in (3, 1, 4, 4)]
     for _ in range(layers):
         for size in weights + [4 * width] * 4:
@@ -87,6 +87,7 @@ def write(folder):
         "generated-variable": steps(lambda step, rng: rng.randrange(128, 1024), 12, False),
         "generated-variable-recompute": steps(lambda step, rng: rng.randrange(256, 2048), 12, True),
         "generated-recompute-steps": steps(lambda step, rng: 1024, 12, True),
+        "generated-wide-recompute-steps": steps(lambda step, rng: 1024, 12, True, width=1280),
         "generated-steps": steps(lambda step, rng: 768, 12, False),
     }
     others = {
