@@ -11,6 +11,9 @@ namespace {
 // Blocks up to this size are packed together, so that they do not pin large allocations.
 constexpr std::uint64_t small_bytes = std::uint64_t{256} << 10U;
 constexpr std::uint64_t small_chunk = page_bytes;
+// Where memory is plenty, blocks up to this size are packed like that: on their own they would take
+// 20 MiB.
+constexpr std::uint64_t small_at_ease_bytes = std::uint64_t{512} << 10U;
 constexpr std::uint64_t medium_chunk = std::uint64_t{32} << 20U;
 // Where memory is plenty, blocks below this size share allocations of shared_chunk.
 constexpr std::uint64_t shared_bytes = std::uint64_t{10} << 20U;
@@ -47,7 +50,7 @@ PlainCore::~PlainCore() {
 }
 
 PlainCore::Kind PlainCore::kind_of(std::uint64_t bytes) const {
-  if (bytes <= small_bytes) return small;
+  if (bytes <= (is_at_ease_ ? small_at_ease_bytes : small_bytes)) return small;
   if (is_at_ease_) return shared;
   const std::uint64_t waste = round_up(bytes, page_bytes) - bytes;
   return bytes >= own_bytes || waste <= bytes / own_waste ? own : medium;

@@ -54,6 +54,14 @@ TEST(PlainPlenty, blocks_share_allocations_and_are_split) {
   EXPECT_EQ(plenty.core_.broken_invariant(), "");
 }
 
+TEST(PlainPlenty, half_a_mebibyte_more_takes_two) {
+  Plenty plenty(1U << 20U);
+  plenty.allocate(mib / 2);
+  EXPECT_EQ(plenty.held(), 2 * mib);
+  plenty.allocate(mib);
+  EXPECT_EQ(plenty.held(), 22 * mib) << "a larger one is packed among larger ones";
+}
+
 TEST(PlainPlenty, large_blocks_are_kept_apart_once_a_sixteenth_of_the_capacity_is_held) {
   Plenty plenty(1600);  // Of which a sixteenth is 100.
   plenty.allocate(80 * mib);
