@@ -112,6 +112,7 @@ def replay_commands(scratch):
     trace = pathlib.Path(scratch, "small.trace")
     trace.write_text("a 1 3000000 0 weights\na 2 50000000\nf 1\na 3 1000\nf 2\nf 3\n")
     yield ["headroom", "replay", trace, "--policy", "headroom", "--min-capacity", "--json"]
+    yield ["headroom", "replay", trace, "--policy", "headroom-no-vmm", "--calls-per-event", "--json"]
     yield ["headroom", "replay", trace, "--policy", "torch", "--capacity", "8MiB", "--json"]
     yield ["headroom", "replay", trace, "--json"]
     for name, capacity in (("whole", "64MiB"), ("oom", "24MiB")):

@@ -22,6 +22,7 @@
 #include "machine/clock.h"
 #include "machine/terminal.h"
 #include "machine/user_files.h"
+#include "report/replay_curve.h"
 #include "report/replay_report.h"
 
 namespace headroom::cli {
@@ -40,6 +41,7 @@ struct Options {
   std::string html;
   std::string exported;
   bool min_capacity = false;
+  bool calls_per_event = false;
   bool json = false;
 };
 
@@ -57,6 +59,18 @@ report::ReplayRow replay_under(const std::string& name, const allocator::Trace& 
   if (row.result.events > 0)
     row.ns_per_event = static_cast<double>(took) / static_cast<double>(row.result.events);
   return row;
+}
+
+// Replays in other capacities what was replayed in one, as far as that was asked for.
+void search_capacities(const Options& options, const allocator::Trace& trace,
+                       std::uint64_t live_peak_bytes, report::ReplayRow& row) {
+  const auto make = [&](std::uint64_t bytes) { return *make_policy(row.policy, bytes); };
+  row.min_capacity_wanted = options.min_capacity;
+  if (options.min_capacity) row.min_capacity_bytes = allocator::find_min_capacity(trace, make);
+  if (!options.calls_per_event) return;
+  std::optional<std::uint64_t> steady_from;
+  if (!row.iteration_ends.empty()) steady_from = row.iteration_ends.front();
+  row.call_curve = allocator::measure_call_curve(trace, live_peak_bytes, steady_from, make);
 }
 
 // Checks everything that was typed before any time is spent.
@@ -104,10 +118,7 @@ int replay_input(const Options& options, const ReplayInput& input, const Context
   bool completed = true;
   for (const std::string& name : names) {
     report::ReplayRow row = replay_under(name, input.trace, capacity, iteration_ends);
-    row.min_capacity_wanted = options.min_capacity;
-    if (options.min_capacity)
-      row.min_capacity_bytes = allocator::find_min_capacity(
-          input.trace, [&](std::uint64_t bytes) { return *make_policy(name, bytes); });
+    search_capacities(options, input.trace, facts.peak_live_bytes, row);
     completed = completed && row.result.completed;
     if (options.json) print_json(facts, row, input, context);
     rows.push_back(std::move(row));
@@ -119,6 +130,7 @@ int replay_input(const Options& options, const ReplayInput& input, const Context
     if (input.recording)
       context.printer.print(report::introduce(options.trace, *input.recording, width));
     context.printer.print(report::to_text(facts, rows, width));
+    context.printer.print(report::call_curves(facts, rows, width));
     if (input.snapshot) context.printer.print(report::answer(*input.snapshot, facts, rows, width));
     // About a snapshot that was answered already, unless nothing could have helped.
     if (!input.snapshot || capacity.value_or(UINT64_MAX) < facts.peak_live_bytes)
@@ -192,6 +204,9 @@ void add_replay(CLI::App& app, Context& context) {
       ->check(refuse_empty);
   command->add_flag("--min-capacity", options->min_capacity,
                     "Search the smallest capacity that is enough");
+  command->add_flag("--calls-per-event", options->calls_per_event,
+                    "Also show how many device calls an event costs with 0 to 100 % more memory "
+                    "than is live");
   command->add_flag("--json", options->json, "One JSON object a line (headroom.replay/1)");
   command->callback([options, &context] { context.exit_code = run_replay(*options, context); });
 }

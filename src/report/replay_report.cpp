@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/document.h"
 #include "base/text.h"
+#include "report/replay_curve.h"
 #include "report/style.h"
 
 namespace headroom::report {
@@ -151,22 +152,24 @@ Json to_json(const TraceFacts& trace, const ReplayRow& row) {
   const std::string_view why = "the trace has no iterations that repeat, or was not finished";
   if (!calls) missing["/steady_device_calls_per_1000"] = why;
   if (!repairs) missing["/steady_repairs"] = why;
-  return {{"schema", "headroom.replay/1"},
-          {"policy", row.policy},
-          {"capacity_bytes", or_null(row.capacity_bytes)},
-          {"completed", row.result.completed},
-          {"failed_at", or_null(row.result.failed_at)},
-          {"events", trace.events},
-          {"peak_live_bytes", trace.peak_live_bytes},
-          {"peak_reserved_bytes", row.result.usage.reserved_peak_bytes},
-          {"min_capacity_bytes", or_null(row.min_capacity_bytes)},
-          {"device_calls", row.result.usage.device_calls},
-          {"device_ms", static_cast<double>(row.result.usage.device_ns) / 1e6},
-          {"repairs", row.result.usage.repairs},
-          {"steady_device_calls_per_1000", or_null(calls)},
-          {"steady_repairs", or_null(repairs)},
-          {"ns_per_event", row.ns_per_event},
-          {"missing", missing}};
+  Json json = {{"schema", "headroom.replay/1"},
+               {"policy", row.policy},
+               {"capacity_bytes", or_null(row.capacity_bytes)},
+               {"completed", row.result.completed},
+               {"failed_at", or_null(row.result.failed_at)},
+               {"events", trace.events},
+               {"peak_live_bytes", trace.peak_live_bytes},
+               {"peak_reserved_bytes", row.result.usage.reserved_peak_bytes},
+               {"min_capacity_bytes", or_null(row.min_capacity_bytes)},
+               {"device_calls", row.result.usage.device_calls},
+               {"device_ms", static_cast<double>(row.result.usage.device_ns) / 1e6},
+               {"repairs", row.result.usage.repairs},
+               {"steady_device_calls_per_1000", or_null(calls)},
+               {"steady_repairs", or_null(repairs)},
+               {"ns_per_event", row.ns_per_event},
+               {"missing", missing}};
+  if (!row.call_curve.empty()) json["calls_per_event"] = to_json(row.call_curve);
+  return json;
 }
 
 std::string to_text(const TraceFacts& trace, const std::vector<ReplayRow>& rows,

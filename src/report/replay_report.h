@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "allocator/replay/call_curve.h"
 #include "allocator/replay/replay.h"
 #include "base/document_fwd.h"
 
@@ -29,6 +30,7 @@ struct ReplayRow {
   bool min_capacity_wanted = false;
   std::optional<std::uint64_t> min_capacity_bytes;  // Nothing: not wanted, or no capacity will do.
   std::vector<std::uint64_t> iteration_ends = {};   // allocator::find_iteration_ends().
+  std::vector<allocator::CallPoint> call_curve = {};  // Empty: not wanted, or nothing lives.
 };
 
 // The events to mark in a replay, so that the row can say what a repeating job costs once it runs:

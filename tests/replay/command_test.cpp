@@ -93,6 +93,24 @@ TEST_F(ReplayCommand, headroom_is_the_default_policy) {
   EXPECT_EQ(json["missing"].size(), 2U);
 }
 
+TEST_F(ReplayCommand, shows_what_more_memory_buys) {
+  const std::string trace = write(pinned);
+  const Outcome shown = run(trace + " --policy torch --policy headroom --calls-per-event");
+  EXPECT_EQ(shown.exit_code, 0) << shown.text;
+  EXPECT_NE(shown.text.find("Device calls per 1,000 events, by capacity.\n"), std::string::npos)
+      << shown.text;
+  EXPECT_NE(shown.text.find("40.0 MiB     +0.0 %  out of memory"), std::string::npos) << shown.text;
+  EXPECT_EQ(run(trace).text.find("by capacity"), std::string::npos);
+  const auto json =
+      nlohmann::json::parse(run(trace + " --policy torch --calls-per-event --json").text);
+  const auto& curve = json["calls_per_event"];
+  EXPECT_EQ(curve.front()["completed"], false);
+  EXPECT_FALSE(curve.front().contains("device_calls_per_1000"));
+  EXPECT_EQ(curve.back()["capacity_bytes"], 80 << 20);
+  // Three allocations in seven events.
+  EXPECT_NEAR(curve.back()["device_calls_per_1000"].get<double>(), 3000.0 / 7, 1e-9);
+}
+
 TEST_F(ReplayCommand, a_mistake_in_the_trace_names_its_line) {
   const Outcome shown = run(write("a 1 10\nf 2\n"));
   EXPECT_EQ(shown.exit_code, 2);
