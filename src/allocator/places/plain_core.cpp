@@ -22,6 +22,10 @@ constexpr std::uint64_t shared_chunk = std::uint64_t{20} << 20U;
 // than 1/own_waste of it.
 constexpr std::uint64_t own_bytes = std::uint64_t{16} << 20U;
 constexpr std::uint64_t own_waste = 64;
+// Until a block of own_bytes is freed, so many blocks of one size, of so many bytes, may share an
+// allocation where one alone would waste more.
+constexpr std::uint64_t most_together = 8;
+constexpr std::uint64_t together_bytes = std::uint64_t{160} << 20U;
 // A block reuses an idle allocation only if the rest is at most 1/reuse_waste of the block, or a
 // page.
 constexpr std::uint64_t reuse_waste = 8;
@@ -36,6 +40,17 @@ constexpr std::uint64_t unknown_part = 16;
 constexpr std::uint64_t least_borders = 3;
 constexpr std::uint64_t modest_part = 2;
 constexpr std::uint64_t reserve_part = 4;
+
+// Returns how many blocks of this size share an allocation so that no more than 1/own_waste of it
+// is wasted; 1 if more than most_together would have to.
+std::uint64_t together(std::uint64_t bytes) {
+  for (std::uint64_t count = 2; count <= most_together; ++count) {
+    if (bytes > together_bytes / count) break;
+    const std::uint64_t all = count * bytes;
+    if (round_up(all, page_bytes) - all <= all / own_waste) return count;
+  }
+  return 1;
+}
 
 }  // namespace
 
@@ -53,7 +68,8 @@ PlainCore::Kind PlainCore::kind_of(std::uint64_t bytes) const {
   if (bytes <= (is_at_ease_ ? small_at_ease_bytes : small_bytes)) return small;
   if (is_at_ease_) return shared;
   const std::uint64_t waste = round_up(bytes, page_bytes) - bytes;
-  return bytes >= own_bytes || waste <= bytes / own_waste ? own : medium;
+  if (waste <= bytes / own_waste) return own;
+  return bytes >= own_bytes && (!is_loading_ || together(bytes) == 1) ? own : medium;
 }
 
 SegmentId PlainCore::carve(PlainHeap& heap, SegmentId free, std::uint64_t bytes) {
@@ -86,6 +102,7 @@ SegmentId PlainCore::take_new(Kind kind, std::uint64_t bytes, StreamId stream) {
   std::uint64_t wanted = least;
   if (kind == small) wanted = std::max(least, small_chunk);
   if (kind == medium) wanted = std::max(least, medium_chunk);
+  if (kind == medium && bytes >= own_bytes) wanted = round_up(together(bytes) * bytes, page_bytes);
   if (kind == shared && bytes < shared_bytes) wanted = shared_chunk;
   SegmentId made = heaps_[kind].add(wanted, stream);
   if (made == no_segment && wanted > least) made = heaps_[kind].add(least, stream);
@@ -224,6 +241,7 @@ std::uint64_t PlainCore::flush(std::uint64_t bytes) {
 void PlainCore::release(SegmentId used) {
   PlainHeap& heap = heaps_[segments_[used].heap];
   used_[segments_[used].heap] -= segments_[used].bytes;
+  is_loading_ = is_loading_ && segments_[used].bytes < own_bytes;
   heap.release(used);
   limit_private_streams(heap, *pool_);
 }

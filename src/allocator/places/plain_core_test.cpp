@@ -82,6 +82,19 @@ class Plain {
   std::map<std::uint64_t, std::uint64_t> live_;  // Ends by where they begin.
 };
 
+TEST(PlainCore, weights_share_what_rounding_each_would_waste) {
+  Plain plain(400);
+  std::vector<SegmentId> weights;
+  for (int i = 0; i < 4; ++i) weights.push_back(plain.allocate(25 * mib));
+  EXPECT_EQ(plain.reserved(), 100 * mib) << "not four times 26";
+  plain.allocate(24 * mib);  // Wastes nothing on its own.
+  EXPECT_EQ(plain.reserved(), 124 * mib);
+  plain.free(weights[0]);  // From now on large blocks come and go.
+  plain.allocate(29 * mib);
+  EXPECT_EQ(plain.reserved(), 154 * mib);
+  plain.check();
+}
+
 TEST(PlainCore, large_blocks_go_back_whole_and_serve_a_larger_one) {
   Plain plain(200);
   std::vector<SegmentId> blocks;
