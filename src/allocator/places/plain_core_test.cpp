@@ -324,8 +324,8 @@ TEST(ManyStreamsOnPlainMemory, there_are_indexes_for_so_many_of_them_only) {
   PlainCore core(pool);
   std::vector<SegmentId> live;
   const auto allocate = [&](StreamId stream) {
-    SegmentId id = core.find_ready(700 * 1024, stream);
-    if (id == no_segment) id = core.find(700 * 1024, stream);
+    SegmentId id = core.find_ready(700 * kib, stream);
+    if (id == no_segment) id = core.find(700 * kib, stream);
     core.segment(id).stream = stream;
     return id;
   };
