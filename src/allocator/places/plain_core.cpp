@@ -22,7 +22,7 @@ constexpr std::uint64_t shared_chunk = std::uint64_t{20} << 20U;
 // than 1/own_waste of it.
 constexpr std::uint64_t own_bytes = std::uint64_t{16} << 20U;
 constexpr std::uint64_t own_waste = 64;
-// Until a block of own_bytes is freed, so many blocks of one size, of so many bytes, may share an
+// While a job loads its weights, so many blocks of one size, of so many bytes, may share an
 // allocation where one alone would waste more.
 constexpr std::uint64_t most_together = 8;
 constexpr std::uint64_t together_bytes = std::uint64_t{160} << 20U;
@@ -69,11 +69,21 @@ PlainCore::Kind PlainCore::kind_of(std::uint64_t bytes) const {
   if (is_at_ease_) return shared;
   const std::uint64_t waste = round_up(bytes, page_bytes) - bytes;
   if (waste <= bytes / own_waste) return own;
-  return bytes >= own_bytes && (!is_loading_ || together(bytes) == 1) ? own : medium;
+  return bytes >= own_bytes && !shares(bytes) ? own : medium;
+}
+
+// A size shares once as many blocks of it came as share one allocation: then more are likely to
+// come. For the few of a size that does not repeat, as an embedding's, room would be kept in vain.
+bool PlainCore::shares(std::uint64_t bytes) const {
+  if (!is_loading_) return false;
+  const auto loaded = loaded_.find(bytes);
+  const std::uint64_t count = together(bytes);
+  return count > 1 && loaded != loaded_.end() && loaded->second >= count;
 }
 
 SegmentId PlainCore::carve(PlainHeap& heap, SegmentId free, std::uint64_t bytes) {
   used_[segments_[free].heap] += bytes;
+  if (is_loading_ && bytes >= own_bytes) ++loaded_[bytes];
   return heap.carve(free, bytes);
 }
 
@@ -241,9 +251,14 @@ std::uint64_t PlainCore::flush(std::uint64_t bytes) {
 void PlainCore::release(SegmentId used) {
   PlainHeap& heap = heaps_[segments_[used].heap];
   used_[segments_[used].heap] -= segments_[used].bytes;
-  is_loading_ = is_loading_ && segments_[used].bytes < own_bytes;
+  if (is_loading_ && segments_[used].bytes >= own_bytes) end_loading();
   heap.release(used);
   limit_private_streams(heap, *pool_);
+}
+
+void PlainCore::end_loading() {
+  is_loading_ = false;
+  loaded_.clear();
 }
 
 void PlainCore::publish(StreamId stream) {
