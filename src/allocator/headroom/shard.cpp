@@ -82,7 +82,7 @@ std::optional<Address> Shard::ready(const Request& request, std::uint64_t bytes)
 
 std::optional<Address> Shard::lend(const Request& request, std::uint64_t bytes) {
   publish_idle_streams();
-  const SegmentId id = core_->find_ready(bytes, any_stream);
+  const SegmentId id = core_->find_ready(bytes, request.stream);
   if (id == no_segment) return std::nullopt;
   return keep(id, request, bytes);
 }

@@ -44,8 +44,8 @@ class Shard {
 
   // Three ways to a block for a request rounded to `bytes`, each more expensive than the one
   // before. ready() uses the planned place, or free memory that the stream may use at once. lend()
-  // gives memory that any stream may use to a stream of another shard. hard() does whatever the
-  // core can do, after ready() found nothing.
+  // gives a stream of another shard what any stream may use, or what that stream itself was lent
+  // and freed. hard() does whatever the core can do, after ready() found nothing.
   std::optional<Address> ready(const Request& request, std::uint64_t bytes)
       HEADROOM_REQUIRES(mutex_);
   std::optional<Address> lend(const Request& request, std::uint64_t bytes)

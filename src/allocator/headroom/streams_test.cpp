@@ -41,6 +41,20 @@ TEST_P(Streams, a_block_of_a_busy_stream_goes_to_another_only_when_it_is_idle) {
   EXPECT_EQ(busy_.waits(), 0U);
 }
 
+// A stream without memory of its own borrows another's. What it frees there is its own to reuse.
+TEST_P(Streams, a_borrowed_block_goes_back_to_the_stream_that_freed_it_at_once) {
+  allocator_.free(must(4 * mib, 1));
+  for (const std::uint64_t bytes : {4 * mib, 4 * kib}) {
+    const Address block = must(bytes, 2);
+    busy_.queue(2);
+    allocator_.free(block);
+    EXPECT_EQ(must(bytes, 2), block);
+    EXPECT_NE(must(bytes, 3), block) << "the second stream is not done";
+  }
+  EXPECT_EQ(busy_.waits(), 0U);
+  EXPECT_EQ(allocator_.broken_invariant(), "");
+}
+
 TEST_P(Streams, a_shared_block_waits_for_the_last_of_its_streams) {
   const Address block = must(4 * mib, 1);
   allocator_.record_stream(block, 2);
