@@ -84,7 +84,10 @@ class Converter {
                           snapshot_.segments.size());
     return {Errc::invalid, std::move(found),
             "call torch.cuda.memory._record_memory_history() before the job, and "
-            "torch.cuda.memory._dump_snapshot(\"FILE.pickle\") after it or when it fails"};
+            "torch.cuda.memory._dump_snapshot(\"FILE.pickle\") after it or when it fails; with "
+            "headroom's "
+            "allocator, run the job with HEADROOM_ALLOCATOR_RECORDINGS=FOLDER and replay the "
+            "FOLDER/PID-gpuN.flight that it leaves, or a snapshot of that run"};
   }
 
   void find_end() {

@@ -141,6 +141,8 @@ TEST(SnapshotTrace, without_a_history_it_says_how_to_get_one) {
   ASSERT_FALSE(trace.has_value());
   EXPECT_THAT(trace.error().message, HasSubstr("1 segments and no history"));
   EXPECT_THAT(trace.error().next, HasSubstr("torch.cuda.memory._record_memory_history()"));
+  // Under headroom's allocator that call records nothing.
+  EXPECT_THAT(trace.error().next, HasSubstr("HEADROOM_ALLOCATOR_RECORDINGS=FOLDER"));
 }
 
 TEST(SnapshotTrace, an_oom_and_the_segments_are_enough_for_an_answer) {
