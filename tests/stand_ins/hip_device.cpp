@@ -2,6 +2,7 @@
 // The stand-in for libamdhip64: what the GPUs are, as programs ask before they use one, and the
 // kernels of a program, which do nothing.
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -30,6 +31,8 @@ constexpr std::array<std::pair<int, int>, 9> attributes = {{
     {88, 1},            // MemoryPoolsSupported
     {89, 1},            // VirtualMemoryManagementSupported
 }};
+
+constexpr int integrated = 16;
 
 // hipDeviceProp_tR0600: 1,472 bytes, with these members at these places.
 constexpr std::size_t properties_size = 1472;
@@ -95,6 +98,7 @@ int hipDeviceGetAttribute(int* value, int attribute, int /*device*/) {
   *value = 0;
   for (const auto& [known, has] : attributes)
     if (known == attribute) *value = has;
+  if (attribute == integrated) *value = std::getenv("FAKE_GPU_INTEGRATED") != nullptr ? 1 : 0;
   return success;
 }
 int hipGetDevicePropertiesR0600(char* out, int device) {
@@ -119,6 +123,20 @@ int hipGetDevicePropertiesR0600(char* out, int device) {
     std::memcpy(out + 1160, target.data(), target.size());  // gcnArchName
     return info;
   }));
+}
+// hipDeviceProp_tR0000: 792 bytes, of which only the memory is there.
+int hipGetDevicePropertiesR0000(char* out, int device) {
+  return noted(on_gpu(device, [&](auto& gpu) {
+    auto info = gpu.memory_info();
+    if (!info) return info;
+    std::memset(out, 0, 792);
+    std::strcpy(out, "a fake GPU");
+    put(out, 256, info->total_bytes);
+    return info;
+  }));
+}
+int hipGetDeviceProperties(char* out, int device) {
+  return hipGetDevicePropertiesR0000(out, device);
 }
 int hipDeviceTotalMem(std::size_t* bytes, int device) {
   return noted(on_gpu(device, [&](auto& gpu) {
@@ -146,6 +164,9 @@ int hipPeekAtLastError() {
   return thread_state().last_error;
 }
 int hipGetLastError() {
+  return std::exchange(thread_state().last_error, success);
+}
+int hipExtGetLastError() {
   return std::exchange(thread_state().last_error, success);
 }
 const char* hipGetErrorName(int code) {

@@ -103,6 +103,9 @@ int hipHostFree(void* memory) {
   std::free(memory);
   return success;
 }
+int hipFreeHost(void* memory) {
+  return hipHostFree(memory);
+}
 int hipHostRegister(void* memory, std::size_t bytes, unsigned /*flags*/) {
   pinned_memory().add(number(memory), bytes);
   return success;

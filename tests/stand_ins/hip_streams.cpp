@@ -2,6 +2,9 @@
 // The stand-in for libamdhip64, as programs use it: streams, work on them, functions by name.
 #include <dlfcn.h>
 
+#include <set>
+
+#include "base/mutex.h"
 #include "stand_ins/hip.h"
 
 using namespace headroom::stand_ins;
@@ -10,6 +13,28 @@ namespace {
 
 constexpr unsigned non_blocking = 1;       // hipStreamNonBlocking
 constexpr int graph_update_failure = 910;  // hipErrorGraphExecUpdateFailure
+
+// Streams that are captured in the mode that forbids unsafe calls everywhere.
+class StrictCaptures {
+ public:
+  void begin(const void* stream) {
+    const headroom::MutexLock lock(mutex_);
+    if (streams_.insert(stream).second) count_capture(1);
+  }
+  void end(const void* stream) {
+    const headroom::MutexLock lock(mutex_);
+    if (streams_.erase(stream) != 0) count_capture(-1);
+  }
+
+ private:
+  headroom::Mutex mutex_;
+  std::set<const void*> streams_ HEADROOM_GUARDED_BY(mutex_);
+};
+
+StrictCaptures& strict_captures() {
+  static auto* const all = new StrictCaptures;
+  return *all;
+}
 
 }  // namespace
 
@@ -86,8 +111,11 @@ int hipEventSynchronize(void* event) {
   return noted(on_device_of(event, [&](auto& gpu) { return gpu.wait_for_event(number(event)); }));
 }
 
-int hipStreamBeginCapture(void* stream, int /*mode*/) {
-  return noted(on_device_of(stream, [&](auto& gpu) { return gpu.begin_capture(number(stream)); }));
+int hipStreamBeginCapture(void* stream, int mode) {
+  const int code =
+      on_device_of(stream, [&](auto& gpu) { return gpu.begin_capture(number(stream)); });
+  if (code == success && mode == global_capture) strict_captures().begin(stream);
+  return noted(code);
 }
 int hipStreamIsCapturing(void* stream, int* status) {
   return noted(on_device_of(stream, [&](auto& gpu) {
@@ -97,6 +125,7 @@ int hipStreamIsCapturing(void* stream, int* status) {
   }));
 }
 int hipStreamEndCapture(void* stream, void** graph) {
+  strict_captures().end(stream);
   return noted(on_device_of(stream, [&](auto& gpu) {
     auto made = gpu.end_capture(number(stream));
     if (made) *graph = reinterpret_cast<void*>(*made);  // NOLINT: a number's
@@ -127,9 +156,7 @@ int hipGraphExecUpdate(void* /*executable*/, void* /*graph*/, void** /*node*/, i
 
 int hipGetProcAddress(const char* name, void** out, int /*version*/, std::uint64_t /*flags*/,
                       int* /*status*/) {
-  Dl_info own{};
-  ::dladdr(reinterpret_cast<void*>(&hipStreamCreate), &own);
-  *out = ::dlsym(::dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD), name);
+  *out = ::dlsym(::dlopen("libamdhip64.so.7", RTLD_NOW | RTLD_NOLOAD), name);
   return *out == nullptr ? invalid_value : success;
 }
 

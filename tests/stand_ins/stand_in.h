@@ -9,6 +9,7 @@
 //   FAKE_GPU_DEFERRED   1: copies and fills wait until somebody waits for them
 //   FAKE_GPU_POLLS      how many times an event is not ready when it is asked; 1 if it does not say
 //   FAKE_GPU_CAPTURED   1: as if another thread captured a graph, from beginning to end
+//   FAKE_GPU_INTEGRATED 1: they are APUs (HIP alone tells)
 //   FAKE_GPU_REFUSE     refuses the nth allocation of each, once
 //   FAKE_GPU_FAULTS     what is wrong with each: "none,hang", also crash and live_data_zeroed
 #pragma once
