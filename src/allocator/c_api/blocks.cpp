@@ -153,6 +153,9 @@ headroom_result headroom_forget_stream(headroom_allocator* handle, headroom_stre
     const allocator::StreamId id = state->streams.find(stream);
     if (id == 0) return Done{};
     state->allocator.synchronize(id);
+    // Blocks of the stream that are freed later still have its number, and a stream that was
+    // destroyed must not be asked about. The default stream is always there.
+    state->allocator.bind_stream(id, 0);
     state->streams.forget(id);
     return Done{};
   });
