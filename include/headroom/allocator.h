@@ -272,6 +272,12 @@ HEADROOM_API headroom_result headroom_get_usage(headroom_allocator* allocator,
    taken already. The device may have less; its own figure (hipMemGetInfo) says so. */
 HEADROOM_API headroom_result headroom_get_room(headroom_allocator* allocator, uint64_t* bytes);
 
+/* How many bytes of the machine's memory may be taken, beside the allocator's, before the kernel
+   kills or swaps: by MemAvailable, the control groups of this process and what the guard keeps of
+   RAM. Fails with HEADROOM_UNSUPPORTED if the kernel does not say. */
+HEADROOM_API headroom_result headroom_get_machine_room(headroom_allocator* allocator,
+                                                       uint64_t* bytes);
+
 /* Sets live_peak_bytes, live_at_peak and reserved_peak_bytes to what is live and reserved now, like
    torch.cuda.reset_peak_memory_stats. */
 HEADROOM_API headroom_result headroom_reset_peaks(headroom_allocator* allocator);

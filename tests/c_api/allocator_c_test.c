@@ -200,6 +200,8 @@ static void processes_share_a_budget(const char* folder) {
   EXPECT(headroom_allocate(a, 120 * MIB, NULL, no_tag) != NULL);
   EXPECT(headroom_get_room(a, &room) == HEADROOM_OK && room <= 8 * MIB); /* Of its share. */
   EXPECT(headroom_get_room(a, NULL) == HEADROOM_INVALID);
+  EXPECT(headroom_get_machine_room(a, &room) == HEADROOM_OK && room > 0);
+  EXPECT(headroom_get_machine_room(a, NULL) == HEADROOM_INVALID);
   EXPECT(headroom_allocate(a, 64 * MIB, NULL, no_tag) == NULL);
   EXPECT(headroom_allocate(b, 128 * MIB, NULL, no_tag) != NULL);
   EXPECT(headroom_allocate(a, 64 * MIB, NULL, no_tag) == NULL);

@@ -52,4 +52,14 @@ Result<std::uint64_t> HostMemory::grant(std::uint64_t wanted, std::uint64_t held
   return slice;
 }
 
+Result<std::uint64_t> read_machine_room(Bytes kept) {
+  HEADROOM_TRY(const machine::Files files, machine::Files::open("/"));
+  auto rooms = probe::read_memory_rooms(files);
+  for (facts::MemoryRoom& room : rooms)
+    if (room.whose == "this machine") room.reserve = std::max(room.reserve, kept);
+  if (const facts::MemoryRoom* tightest = facts::tightest(rooms)) return tightest->room().value;
+  return Error{Errc::unsupported, "expected MemAvailable in /proc/meminfo, found none",
+               "do without the machine's memory"};
+}
+
 }  // namespace headroom::allocator

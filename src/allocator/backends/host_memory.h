@@ -42,4 +42,9 @@ class HostMemory {
   std::uint64_t granted_ = 0;  // And not taken yet.
 };
 
+// How many bytes of the machine's memory may be taken now, as far as the machine and the control
+// groups of this process have some left beside what stays for everybody else. Of RAM at least
+// `kept` stay. Fails with unsupported if the kernel does not say.
+Result<std::uint64_t> read_machine_room(Bytes kept);
+
 }  // namespace headroom::allocator

@@ -50,6 +50,15 @@ Result<std::unique_ptr<SystemGuard>> set_guard(const headroom_allocator_options&
   return std::make_unique<SystemGuard>(std::move(ask), shared);
 }
 
+// What the guard keeps of RAM for the desktop and the system, of a GPU that shares it.
+Result<Bytes> kept_of_ram(const headroom_allocator_options& options, const OpenDevice& device) {
+  if (options.guard == nullptr) return Bytes{};
+  HEADROOM_TRY(const facts::GuardText guards, facts::parse_guards(options.guard));
+  for (const facts::Guard& guard : guards.guards)
+    if (guard.pci == device.pci && guard.pool == facts::GuardedPool::ram) return guard.leave;
+  return Bytes{};
+}
+
 Result<std::unique_ptr<FlightRecorder>> start_recorder(const headroom_allocator_options& options,
                                                        std::uint64_t capacity,
                                                        const std::string& device) {
@@ -84,6 +93,7 @@ Result<headroom_allocator*> create(const headroom_allocator_options* given) {
   HEADROOM_TRY(OpenDevice device, open_device(options));
   HEADROOM_TRY(const std::uint64_t capacity, capacity_of(options, device));
   HEADROOM_TRY(auto budget, join_budget(options, capacity));
+  HEADROOM_TRY(const Bytes kept, kept_of_ram(options, device));
   HEADROOM_TRY(auto guarded, set_guard(options, device, budget.get()));
   HEADROOM_TRY(auto recorder, start_recorder(options, capacity, device.name));
   std::unique_ptr<BackgroundThread> background;
@@ -100,6 +110,7 @@ Result<headroom_allocator*> create(const headroom_allocator_options* given) {
       .background = std::move(background),
       .budget = std::move(budget),
       .system_guard = std::move(guarded),
+      .kept_of_ram = kept,
       .recording_path = recorder ? options.flight_recorder_path : "",
       .recorder = std::move(recorder),
       .names = {},

@@ -17,6 +17,7 @@
 #include "allocator/files/flight_recorder.h"
 #include "allocator/forensics/name_table.h"
 #include "allocator/headroom/headroom_allocator.h"
+#include "base/bytes.h"
 #include "base/result.h"
 #include "machine/fork_guard.h"
 
@@ -29,6 +30,7 @@ struct State {
   std::unique_ptr<BackgroundThread> background;
   std::unique_ptr<Budget> budget;
   std::unique_ptr<SystemGuard> system_guard;  // Asks the budget behind it.
+  Bytes kept_of_ram;                          // By the guard.
   std::string recording_path;
   std::unique_ptr<FlightRecorder> recorder;
   NameTable names;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "allocator/backends/host_memory.h"
 #include "allocator/c_api/handle.h"
 #include "allocator/c_api/last_error.h"
 
@@ -136,6 +137,16 @@ headroom_result headroom_get_room(headroom_allocator* handle, uint64_t* bytes) {
     if (bytes == nullptr)
       return Error{Errc::invalid, "expected a place for the answer, found a null pointer", ""};
     HEADROOM_TRY(*bytes, room_of(*state));
+    return Done{};
+  });
+}
+
+headroom_result headroom_get_machine_room(headroom_allocator* handle, uint64_t* bytes) {
+  return status_of([&]() -> Status {
+    HEADROOM_TRY(State* const state, use(handle));
+    if (bytes == nullptr)
+      return Error{Errc::invalid, "expected a place for the answer, found a null pointer", ""};
+    HEADROOM_TRY(*bytes, headroom::allocator::read_machine_room(state->kept_of_ram));
     return Done{};
   });
 }
