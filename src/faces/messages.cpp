@@ -2,6 +2,9 @@
 #include "faces/messages.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 namespace headroom::faces {
 
@@ -34,6 +37,12 @@ std::string explain(headroom_allocator* allocator, std::uint64_t bytes, headroom
     text.resize(fits ? length : length + 1);
     if (fits) return text;
   }
+}
+
+void say(std::string line) {
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  line += '\n';
+  static_cast<void>(::write(STDERR_FILENO, line.data(), line.size()) < 0);
 }
 
 }  // namespace headroom::faces

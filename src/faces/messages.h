@@ -21,4 +21,7 @@ std::string torch_size(std::uint64_t bytes);
 // What headroom_explain() says of this thread's request that has just failed, or why it cannot.
 std::string explain(headroom_allocator* allocator, std::uint64_t bytes, headroom_stream stream);
 
+// Writes one line on standard error, at once, which a program's own output does not tear.
+void say(std::string line);
+
 }  // namespace headroom::faces

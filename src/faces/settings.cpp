@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/text.h"
 
 namespace headroom::faces {
 namespace {
@@ -58,7 +59,26 @@ Result<std::uint64_t> parse_amount(const Environment& environment, const char* n
   return bytes->value;
 }
 
+Error no_total(std::string_view part) {
+  return {Errc::invalid,
+          fmt::format("expected PCI-ADDRESS=BYTES in {}, found \"{}\"", totals_variable, part),
+          fmt::format("unset {}; headroom run --allocator sets it", totals_variable)};
+}
+
 }  // namespace
+
+Result<Totals> parse_totals(std::string_view text) {
+  Totals totals;
+  if (text.empty() || text == "off") return totals;
+  for (const std::string_view part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    if (equals == 0 || equals == std::string_view::npos) return no_total(part);
+    const auto bytes = parse_bytes(part.substr(equals + 1));
+    if (!bytes || bytes->value == 0) return no_total(part);
+    totals[to_lower(part.substr(0, equals))] = bytes->value;
+  }
+  return totals;
+}
 
 Result<Settings> parse_settings(const Environment& environment) {
   Settings settings;
@@ -75,6 +95,8 @@ Result<Settings> parse_settings(const Environment& environment) {
   settings.budgets = value_of(environment, "HEADROOM_ALLOCATOR_BUDGETS").value_or("");
   HEADROOM_TRY(settings.share_bytes, parse_amount(environment, "HEADROOM_ALLOCATOR_SHARE"));
   settings.guard = value_of(environment, "HEADROOM_ALLOCATOR_GUARD").value_or("");
+  HEADROOM_TRY(settings.host_bytes, parse_amount(environment, "HEADROOM_ALLOCATOR_HOST"));
+  HEADROOM_TRY(settings.totals, parse_totals(value_of(environment, totals_variable).value_or("")));
   if (settings.backend == HEADROOM_BACKEND_HOST && settings.capacity_bytes == 0)
     return Error{Errc::invalid, "expected a capacity for the host's memory, found none",
                  "set HEADROOM_ALLOCATOR_CAPACITY"};

@@ -10,11 +10,18 @@
 //   HEADROOM_ALLOCATOR_SHARE           what this process can always have of it, "4 GiB"
 //   HEADROOM_ALLOCATOR_GUARD           what has to stay for the desktop and the system, "2 GiB" of
 //                                      each GPU or as headroom run says it, "off"
+//   HEADROOM_ALLOCATOR_HOST            how much of the machine's memory HIP programs may have
+//   beyond
+//                                      an APU's pool, "16 GiB"; otherwise none
+//   HEADROOM_ALLOCATOR_TOTAL           what programs are told that an APU has, as headroom run
+//   found
+//                                      it: "0000:c4:00.0=64424509440,…"
 #pragma once
 
 #include <headroom/allocator.h>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +29,9 @@
 #include "base/result.h"
 
 namespace headroom::faces {
+
+inline constexpr const char* totals_variable = "HEADROOM_ALLOCATOR_TOTAL";
+using Totals = std::map<std::string, std::uint64_t, std::less<>>;  // PCI address → bytes.
 
 struct Settings {
   std::optional<std::uint32_t> backend;  // HEADROOM_BACKEND_…; none: what the program has loaded.
@@ -32,6 +42,8 @@ struct Settings {
   std::string recordings;
   std::string budgets;
   std::uint64_t share_bytes = 0;
+  std::uint64_t host_bytes = 0;
+  Totals totals;      // Empty: what the runtime says.
   std::string guard;  // As headroom_allocator_options has it; empty: nothing.
 };
 
@@ -40,6 +52,9 @@ using Environment = std::function<std::optional<std::string>(const char* name)>;
 
 // A variable that is set to nothing counts as not set. Fails if one makes no sense.
 Result<Settings> parse_settings(const Environment& environment);
+
+// Nothing is told by "" and "off". Fails with invalid, and names the part that makes no sense.
+Result<Totals> parse_totals(std::string_view text);
 
 // The environment of this process.
 std::optional<std::string> read_variable(const char* name);

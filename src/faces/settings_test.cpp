@@ -40,7 +40,8 @@ TEST(AllocatorSettings, words_and_amounts_are_read) {
                                {"HEADROOM_ALLOCATOR_VIRTUAL_MEMORY", "off"},
                                {"HEADROOM_ALLOCATOR_PLANNING", "inline"},
                                {"HEADROOM_ALLOCATOR_BUDGETS", "/run/user/1000/headroom"},
-                               {"HEADROOM_ALLOCATOR_SHARE", "4G"}});
+                               {"HEADROOM_ALLOCATOR_SHARE", "4G"},
+                               {"HEADROOM_ALLOCATOR_HOST", "16GiB"}});
   ASSERT_TRUE(settings);
   EXPECT_EQ(settings->backend, unsigned{HEADROOM_BACKEND_HIP});
   EXPECT_EQ(settings->capacity_bytes, std::uint64_t{12} << 30U);
@@ -48,6 +49,7 @@ TEST(AllocatorSettings, words_and_amounts_are_read) {
   EXPECT_EQ(settings->planning, unsigned{HEADROOM_PLANNING_INLINE});
   EXPECT_EQ(settings->budgets, "/run/user/1000/headroom");
   EXPECT_EQ(settings->share_bytes, std::uint64_t{4} << 30U);
+  EXPECT_EQ(settings->host_bytes, std::uint64_t{16} << 30U);
 }
 
 TEST(AllocatorSettings, another_word_is_refused_with_those_that_there_are) {
@@ -64,6 +66,19 @@ TEST(AllocatorSettings, an_amount_of_nothing_and_no_amount_are_refused_by_name) 
     ASSERT_FALSE(settings);
     EXPECT_THAT(settings.error().message, HasSubstr("HEADROOM_ALLOCATOR_CAPACITY"));
   }
+}
+
+TEST(AllocatorSettings, totals_are_by_address_and_nonsense_is_refused) {
+  const auto totals = parse_totals("0000:C4:00.0=96GiB,0000:03:00.0=1024");
+  ASSERT_TRUE(totals);
+  EXPECT_EQ(totals->at("0000:c4:00.0"), std::uint64_t{96} << 30U);
+  EXPECT_EQ(totals->at("0000:03:00.0"), 1024U);
+  for (const char* nothing : {"", "off"}) EXPECT_TRUE(parse_totals(nothing)->empty());
+  for (const char* wrong : {"0000:c4:00.0", "=1GiB", "0000:c4:00.0=0", "0000:c4:00.0=1,", "96GiB"})
+    EXPECT_FALSE(parse_totals(wrong)) << wrong;
+  const auto settings = parse({{"HEADROOM_ALLOCATOR_TOTAL", "many"}});
+  ASSERT_FALSE(settings);
+  EXPECT_THAT(settings.error().message, HasSubstr("HEADROOM_ALLOCATOR_TOTAL"));
 }
 
 TEST(AllocatorSettings, the_hosts_memory_needs_a_capacity) {

@@ -2,6 +2,8 @@
 // Blocks in the order of a stream, hipMallocAsync() and its kind, under libheadroom_hip.so. The GPU
 // does nothing before somebody waits for it, so a block that is reused too early shows in the
 // bytes.
+#include <algorithm>
+
 #include "faces/hip_test.h"
 
 namespace {
@@ -43,6 +45,20 @@ TEST_F(HipStreamOrder, a_block_is_headrooms_and_its_stream_reuses_it_at_once) {
   EXPECT_EQ(counts().allocations - before.allocations, 2U);
   EXPECT_EQ(counts().frees - before.frees, 2U);
   EXPECT_EQ(counts().passed_on, before.passed_on);
+}
+
+// The stream has no memory of its own, so it gets some that was freed by hipFree().
+TEST_F(HipStreamOrder, what_a_stream_borrowed_it_reuses_at_once_too) {
+  EXPECT_EQ(HIP(hipFree)(take_on(other_)), 0);  // From here blocks of hipMalloc() have a stream.
+  std::vector<void*> idle;
+  for (int i = 0; i < 4; ++i) idle.push_back(take());
+  for (void* block : idle) EXPECT_EQ(HIP(hipFree)(block), 0);
+  void* const first = leave_busy(stream_);
+  ASSERT_NE(std::find(idle.begin(), idle.end(), first), idle.end()) << "otherwise nothing is shown";
+  void* const second = take_on(stream_);
+  EXPECT_EQ(second, first);
+  expect_untouched(second, stream_);
+  EXPECT_EQ(HIP(hipFree)(second), 0);
 }
 
 TEST_F(HipStreamOrder, another_stream_and_hip_malloc_do_not_get_what_is_in_use) {

@@ -5,10 +5,10 @@
 #
 # preload: it is libheadroom_preload.so. dlsym has the two versions of glibc and is the default of neither, and nothing but
 # the C library is needed, of no younger version than any program's.
-own="dlsym headroom_hip_answer_dlsym headroom_hip_get_counts"
-[ "$3" != preload ] || own="dlsym@GLIBC_2.2.5 dlsym@GLIBC_2.34 GLIBC_2.2.5 GLIBC_2.34"
+own="dlsym headroom_hip_answer_dlsym headroom_hip_get_counts headroom_hip_take_table rocprofiler_register_library_api_table"
+[ "$3" != preload ] || own="dlsym@GLIBC_2.2.5 dlsym@GLIBC_2.34 GLIBC_2.2.5 GLIBC_2.34 rocprofiler_register_library_api_table"
 sorted() { tr ' ' '\n' | grep . | LC_ALL=C sort; }
-names=$(sed -n 's/^  DO(\(hip[A-Za-z]*\)).*/\1/p' "$2")
+names=$(sed -n 's/^  DO(\(hip[A-Za-z0-9]*\), .*/\1/p' "$2")
 [ -n "$names" ] || { echo "expected DO(hip...) in $2, found none" >&2; exit 1; }
 expected=$(printf "%s\n%s" "$own" "$names" | sorted)
 found=$(nm -D --defined-only "$1" | awk '{ print $3 }' | sorted)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the tests of libheadroom_hip.so call HIP: a program is linked to the runtime (HIP_LINKED), or
-// opens it itself.
+// How the tests of libheadroom_hip.so call HIP: a program is linked to the runtime (HIP_LINKED),
+// opens it itself, or opens it and asks by dlvsym() (HIP_BY_TABLE), which nobody stands before:
+// only the runtime's own table leads to headroom then.
 #pragma once
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,7 @@ int hipMemsetAsync(void* to, int value, std::size_t bytes, void* stream);
 int hipDeviceGetDefaultMemPool(void** out, int device);
 int hipDeviceSetMemPool(int device, void* pool);
 int hipMemPoolCreate(void** out, const void* properties);
+int hipHostMalloc(void** out, std::size_t bytes, unsigned flags);
 int hipMallocManaged(void** out, std::size_t bytes, unsigned flags);
 std::uint64_t fake_gpu_count(int device, const char* what);
 }
@@ -34,7 +37,15 @@ std::uint64_t fake_gpu_count(int device, const char* what);
 #else
 inline void* find_in_library(const char* name) {
   static void* const library = ::dlopen("libamdhip64.so.7", RTLD_NOW | RTLD_LOCAL);
+#ifdef HIP_BY_TABLE
+  for (const char* node :
+       {"hip_4.2", "hip_4.3", "hip_4.4", "hip_4.5", "hip_5.0", "hip_5.1", "hip_5.2", "hip_5.3",
+        "hip_5.5", "hip_5.6", "hip_6.0", "hip_6.1", "FAKE_GPU"})
+    if (void* found = ::dlvsym(library, name, node); found != nullptr) return found;
+  return nullptr;
+#else
   return ::dlsym(library, name);
+#endif
 }
 #define HIP(name) (reinterpret_cast<decltype(&(name))>(find_in_library(#name)))
 #endif

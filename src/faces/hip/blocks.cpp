@@ -13,20 +13,39 @@ void* make_idle_stream() {
   return process().runtime.create_stream(&stream, non_blocking) == success ? stream : nullptr;
 }
 
-// Returns the code of HIP, or nothing if the runtime has to serve.
+void note_taken(Process& all, const void* block, const LiveBlock& what) {
+  all.blocks.add(number(block), what);
+  counts().allocations.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Returns the code of HIP, or nothing if the runtime has to serve. An out of memory is not told
+// yet.
 std::optional<int> take(Process& all, headroom_allocator* allocator, void** out, std::size_t bytes,
                         const LiveBlock& what) {
   const Inside inside;
   void* const block = headroom_allocate(allocator, bytes, what.stream, {HEADROOM_OTHER, 0});
   if (block == nullptr && headroom_last_result() != HEADROOM_OUT_OF_MEMORY) return std::nullopt;
   *out = block;
-  if (block == nullptr) {
-    counts().out_of_memory.fetch_add(1, std::memory_order_relaxed);
-    return noted(out_of_memory);
-  }
-  all.blocks.add(number(block), what);
-  counts().allocations.fetch_add(1, std::memory_order_relaxed);
+  if (block == nullptr) return out_of_memory;
+  note_taken(all, block, what);
   return success;
+}
+
+std::optional<int> tell(std::optional<int> code) {
+  if (code != out_of_memory) return code;
+  counts().out_of_memory.fetch_add(1, std::memory_order_relaxed);
+  return noted(out_of_memory);
+}
+
+// What the pool has no room for, of the machine's memory.
+bool take_of_host(Process& all, headroom_allocator* allocator, void** out, std::size_t bytes,
+                  int device) {
+  const Inside inside;
+  void* const block = all.host_route.take(all.runtime, allocator, device, bytes);
+  if (block == nullptr) return false;
+  *out = block;
+  note_taken(all, block, {device, nullptr, false, bytes});
+  return true;
 }
 
 // Null if the stream's blocks are the runtime's.
@@ -60,12 +79,24 @@ int wait_for(const Runtime& runtime, int device) {
   return waited != success ? waited : restored;
 }
 
-// Frees the block in the order of the stream.
-int give_away(Process& all, void* block, const LiveBlock& what, void* stream) {
-  headroom_allocator* const allocator = all.gpus.get(what.device);
-  if (headroom_free(allocator, block, stream) != HEADROOM_OK) return noted(invalid_value);
+// Frees the block in the order of the stream. Returns whether that was possible: an allocator can
+// know so many streams, and no more.
+bool give_away(Process& all, void* block, const LiveBlock& what, void* stream) {
+  if (what.host_bytes != 0) {
+    if (all.host_route.give_back(all.runtime, what.device, block, what.host_bytes) != success)
+      return false;
+    counts().frees.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  if (headroom_free(all.gpus.get(what.device), block, stream) != HEADROOM_OK) return false;
   counts().frees.fetch_add(1, std::memory_order_relaxed);
-  return success;
+  return true;
+}
+
+// Returns the error, and keeps the block.
+int refuse_to_free(Process& all, const void* block, const LiveBlock& what, int code) {
+  all.blocks.add(number(block), what);
+  return noted(code);
 }
 
 std::optional<LiveBlock> take_live(Process& all, void* block, std::optional<int>* refusal) {
@@ -92,12 +123,19 @@ int release_after_all(Process& all, void* block, const LiveBlock& what) {
     all.blocks.add(number(block), what);
     return code;
   }
-  const int code = give_away(all, block, what, what.stream);
+  if (!give_away(all, block, what, what.stream))
+    return refuse_to_free(all, block, what, invalid_value);
   // Nothing ever runs on the idle stream, and what was freed on it was waited for.
   void* const idle = all.gpus.idle_stream(what.device);
   if (idle != nullptr && what.stream == idle)
     static_cast<void>(headroom_synchronize(all.gpus.get(what.device), idle));
-  return code;
+  return success;
+}
+
+// Null is the stream of the current device.
+bool is_of_device(const Runtime& runtime, void* stream, int device) {
+  int of_stream = -1;
+  return runtime.stream_device(stream, &of_stream) == success && of_stream == device;
 }
 
 }  // namespace
@@ -111,9 +149,10 @@ std::optional<int> allocate(Process& all, void** out, std::size_t bytes) {
   // one comes while this block is taken, the block is given back and taken anew.
   void* stream = all.gpus.idle_stream(device);
   for (;;) {
-    const auto code = take(all, allocator, out, bytes, {device, stream, false});
+    const auto code = take(all, allocator, out, bytes, {device, stream, false, 0});
     void* const now = all.gpus.idle_stream(device);
-    if (!code || *code != success || now == stream) return code;
+    if (code == out_of_memory && take_of_host(all, allocator, out, bytes, device)) return success;
+    if (!code || *code != success || now == stream) return tell(code);
     const Inside inside;
     all.blocks.take(number(*out));
     static_cast<void>(headroom_free(allocator, *out, stream));
@@ -128,7 +167,7 @@ std::optional<int> allocate_on_stream(Process& all, void** out, std::size_t byte
   int device = -1;
   headroom_allocator* const allocator = allocator_of_stream(all, pool, stream, &device);
   if (allocator == nullptr) return std::nullopt;
-  return take(all, allocator, out, bytes, {device, stream, true});
+  return tell(take(all, allocator, out, bytes, {device, stream, true, 0}));
 }
 
 std::optional<int> release(Process& all, void* block) {
@@ -147,11 +186,14 @@ std::optional<int> release_on_stream(Process& all, void* block, void* stream) {
   int is_capturing = 0;
   int code = all.runtime.is_capturing(stream, &is_capturing);
   if (code == success && is_capturing != 0) code = capture_unsupported;
-  if (code != success) {
-    all.blocks.add(number(block), *what);
-    return noted(code);
-  }
-  return give_away(all, block, *what, stream);
+  if (code != success) return refuse_to_free(all, block, *what, code);
+  if (is_of_device(all.runtime, stream, what->device) && give_away(all, block, *what, stream))
+    return success;
+  // A stream of another device cannot say when the block's own device is done with it, nor can one
+  // that the allocator cannot know any more.
+  code = all.runtime.wait_for_stream(stream);
+  return code == success ? release_after_all(all, block, *what)
+                         : refuse_to_free(all, block, *what, code);
 }
 
 int forget_stream(Process& all, void* stream) {
@@ -162,6 +204,7 @@ int forget_stream(Process& all, void* stream) {
       all.gpus.idle_stream(device) == nullptr)
     return success;
   if (const int code = all.runtime.wait_for_stream(stream); code != success) return code;
+  all.blocks.forget_stream(device, stream, all.gpus.idle_stream(device));
   static_cast<void>(headroom_forget_stream(all.gpus.get(device), stream));
   return success;
 }

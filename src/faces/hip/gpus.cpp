@@ -2,11 +2,10 @@
 #include "faces/hip/gpus.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <string>
 
+#include "faces/messages.h"
 #include "faces/settings.h"
 
 namespace headroom::hip_face {
@@ -30,11 +29,6 @@ Result<headroom_allocator*> open(int device) {
   return made;
 }
 
-// One line, which a program's own output does not tear.
-void say(const std::string& line) {
-  static_cast<void>(::write(STDERR_FILENO, line.data(), line.size()) < 0);
-}
-
 }  // namespace
 
 headroom_allocator* Gpus::get(int device) const {
@@ -53,10 +47,8 @@ headroom_allocator* Gpus::ready(int device) {
   gpu.is_tried.store(true, std::memory_order_release);
   if (opened) return *opened;
   const auto& error = opened.error();
-  std::string line = fmt::format("headroom: GPU {}: hipMalloc is the runtime's own: {}{}{}", device,
-                                 error.message, error.next.empty() ? "" : "; ", error.next);
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  say(line + "\n");
+  faces::say(fmt::format("headroom: GPU {}: hipMalloc is the runtime's own: {}{}{}", device,
+                         error.message, error.next.empty() ? "" : "; ", error.next));
   return nullptr;
 }
 

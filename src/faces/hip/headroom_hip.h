@@ -33,6 +33,10 @@ HEADROOM_HIP_API int hipMallocFromPoolAsync(void** out, std::size_t bytes, void*
 // memory and is no live block; what else there is, is the runtime's.
 HEADROOM_HIP_API int hipFree(void* block);
 
+// The runtime frees memory of the device by these too, so a block of ours is freed as by hipFree().
+HEADROOM_HIP_API int hipHostFree(void* memory);
+HEADROOM_HIP_API int hipFreeHost(void* memory);
+
 // For a block of hipMallocAsync(): the stream may reuse the memory at once, others when what the
 // stream has queued is done. Fails with hipErrorStreamCaptureUnsupported while the stream is being
 // captured; the block lives on. For a block of hipMalloc(): as hipFree().
@@ -57,14 +61,30 @@ HEADROOM_HIP_API int hipDeviceReset();
 // beyond its capacity does.
 HEADROOM_HIP_API int hipMemGetInfo(std::size_t* free, std::size_t* total);
 
+// The runtime's answers; the memory of an APU is no more than what HEADROOM_ALLOCATOR_TOTAL says of
+// it (docs/hip-programs.md). `properties` is hipDeviceProp_t of before ROCm 6 in the first two.
+HEADROOM_HIP_API int hipDeviceTotalMem(std::size_t* bytes, int device);
+HEADROOM_HIP_API int hipGetDeviceProperties(void* properties, int device);
+HEADROOM_HIP_API int hipGetDevicePropertiesR0000(void* properties, int device);
+HEADROOM_HIP_API int hipGetDevicePropertiesR0600(void* properties, int device);
+
 // The runtime's, and an error of the functions above.
 HEADROOM_HIP_API int hipGetLastError();
+HEADROOM_HIP_API int hipExtGetLastError();
 HEADROOM_HIP_API int hipPeekAtLastError();
 
 HEADROOM_HIP_API int hipGetProcAddress(const char* name, void** out, int version,
                                        std::uint64_t flags, void* status);
 
 // NOLINTEND(readability-identifier-naming)
+
+// What a runtime calls that hands out its table of functions (rocprofiler-register.h). Puts ours
+// into it if it is HIP's, and then has the library answer whose name this is; ROCP_REG_NO_TOOLS if
+// the process has none.
+HEADROOM_HIP_API int rocprofiler_register_library_api_table(const char* name,
+                                                            std::uint32_t (*import)(),
+                                                            std::uint32_t version, void** tables,
+                                                            std::uint64_t count, void* id);
 
 struct HeadroomHipCounts {
   std::size_t size;  // sizeof(HeadroomHipCounts).
@@ -77,6 +97,11 @@ struct HeadroomHipCounts {
 
 // Returns 0, or 1 if `out` is null or of another size.
 HEADROOM_HIP_API int headroom_hip_get_counts(HeadroomHipCounts* out);
+
+// The first half of rocprofiler_register_library_api_table(), for libheadroom_preload.so. Returns
+// whether the functions in the table are ours now.
+HEADROOM_HIP_API bool headroom_hip_take_table(const void* of_runtime, std::uint32_t version,
+                                              void* table);
 
 // What dlsym(handle, name) has to answer to the code at `caller`; null if the loader has to answer.
 // For libheadroom_preload.so, whose dlsym() programs reach where this library is not preloaded.

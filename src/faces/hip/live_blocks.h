@@ -17,6 +17,7 @@ struct LiveBlock {
   int device = -1;
   void* stream = nullptr;          // For which it was allocated.
   bool is_stream_ordered = false;  // From hipMallocAsync() and its kind.
+  std::uint64_t host_bytes = 0;    // Of the machine's memory (HostRoute); else 0.
 };
 
 // Any thread may call any function.
@@ -39,6 +40,13 @@ class LiveBlocks {
   void forget(int device) {
     const MutexLock lock(mutex_);
     std::erase_if(blocks_, [&](const auto& block) { return block.second.device == device; });
+  }
+
+  // The stream is about to be destroyed: its handle may soon be another's.
+  void forget_stream(int device, const void* stream, void* instead) {
+    const MutexLock lock(mutex_);
+    for (auto& [block, what] : blocks_)
+      if (what.device == device && what.stream == stream) what.stream = instead;
   }
 
   // What the allocator took from the runtime, and gave back.

@@ -56,7 +56,9 @@ headroom_allocator* allocator_for(Process& all, int* device) {
     return nullptr;
   const Inside inside;
   if (all.runtime.get_device(device) != success) return nullptr;
-  return all.gpus.ready(*device);
+  headroom_allocator* const allocator = all.gpus.ready(*device);
+  if (allocator != nullptr) all.host_route.ready(all.runtime, *device);
+  return allocator;
 }
 
 }  // namespace headroom::hip_face

@@ -8,6 +8,7 @@
 
 #include "faces/hip/gpus.h"
 #include "faces/hip/headroom_hip.h"
+#include "faces/hip/host_route.h"
 #include "faces/hip/live_blocks.h"
 #include "faces/hip/runtime.h"
 
@@ -26,9 +27,20 @@ struct Runtime {
   decltype(&::hipMallocFromPoolAsync) allocate_from_pool =
       find(&::hipMallocFromPoolAsync, "hipMallocFromPoolAsync");
   decltype(&::hipFree) release = find(&::hipFree, "hipFree");
+  decltype(&::hipHostFree) release_host = find(&::hipHostFree, "hipHostFree");
+  decltype(&::hipFreeHost) release_host_old = find(&::hipFreeHost, "hipFreeHost");
   decltype(&::hipFreeAsync) release_async = find(&::hipFreeAsync, "hipFreeAsync");
   decltype(&::hipMemGetInfo) memory_info = find(&::hipMemGetInfo, "hipMemGetInfo");
+  decltype(&::hipDeviceTotalMem) total_memory = find(&::hipDeviceTotalMem, "hipDeviceTotalMem");
+  decltype(&::hipGetDeviceProperties) properties =
+      find(&::hipGetDeviceProperties, "hipGetDeviceProperties");
+  decltype(&::hipGetDevicePropertiesR0000) properties_r0000 =
+      find(&::hipGetDevicePropertiesR0000, "hipGetDevicePropertiesR0000");
+  decltype(&::hipGetDevicePropertiesR0600) properties_r0600 =
+      find(&::hipGetDevicePropertiesR0600, "hipGetDevicePropertiesR0600");
   decltype(&::hipGetLastError) take_error = find(&::hipGetLastError, "hipGetLastError");
+  decltype(&::hipExtGetLastError) take_error_ext =
+      find(&::hipExtGetLastError, "hipExtGetLastError");
   decltype(&::hipPeekAtLastError) peek_error = find(&::hipPeekAtLastError, "hipPeekAtLastError");
   decltype(&::hipGetProcAddress) get_address = find(&::hipGetProcAddress, "hipGetProcAddress");
   decltype(&::hipStreamDestroy) destroy_stream = find(&::hipStreamDestroy, "hipStreamDestroy");
@@ -39,6 +51,12 @@ struct Runtime {
   int (*device_count)(int*) = runtime_function<int(int*)>("hipGetDeviceCount");
   int (*get_device)(int*) = runtime_function<int(int*)>("hipGetDevice");
   int (*set_device)(int) = runtime_function<int(int)>("hipSetDevice");
+  int (*device_attribute)(int*, int,
+                          int) = runtime_function<int(int*, int, int)>("hipDeviceGetAttribute");
+  int (*allocate_host)(void**, std::size_t, unsigned) =
+      runtime_function<int(void**, std::size_t, unsigned)>("hipHostMalloc");
+  int (*pci_address)(char*, int,
+                     int) = runtime_function<int(char*, int, int)>("hipDeviceGetPCIBusId");
   int (*wait_for_device)() = runtime_function<int()>("hipDeviceSynchronize");
   int (*wait_for_stream)(void*) = runtime_function<int(void*)>("hipStreamSynchronize");
   int (*stream_device)(void*, int*) = runtime_function<int(void*, int*)>("hipStreamGetDevice");
@@ -69,6 +87,7 @@ struct Process {
 
   Runtime runtime;
   Gpus gpus;
+  HostRoute host_route;
   LiveBlocks blocks;
   std::atomic<bool> is_child = false;  // Of a fork(): it has none of the memory.
 };
@@ -102,6 +121,13 @@ class Inside {
  private:
   bool before_;
 };
+
+// Calls the runtime. What it has no function for is an error of HIP's.
+template <class... Parameters, class... Arguments>
+int call(int (*function)(Parameters...), Arguments... arguments) {
+  const Inside inside;  // The runtime may call its own public functions.
+  return function == nullptr ? not_initialized : function(arguments...);
+}
 
 // Keeps an error of our own for hipGetLastError().
 int noted(int code);

@@ -13,11 +13,6 @@ namespace {
 constexpr std::array libraries = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
                                   "libamdhip64.so"};
 
-const void* base_of(const void* code) {
-  Dl_info info{};
-  return ::dladdr(code, &info) != 0 ? info.dli_fbase : nullptr;
-}
-
 using DlSym = void*(void*, const char*);
 
 DlSym* find_real_dlsym() {
@@ -30,6 +25,11 @@ DlSym* find_real_dlsym() {
 
 }  // namespace
 
+const void* base_of(const void* code) {
+  Dl_info info{};
+  return code != nullptr && ::dladdr(code, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
 void* real_dlsym(void* handle, const char* name) {
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): it is a function.
   static DlSym* const real = find_real_dlsym();
@@ -39,6 +39,19 @@ void* real_dlsym(void* handle, const char* name) {
 void* find_in_runtime(const char* name) {
   for (const char* library : libraries) {
     // The handle is kept, so that the library stays loaded.
+    void* const handle = ::dlopen(library, RTLD_NOW | RTLD_NOLOAD);
+    if (handle == nullptr) continue;
+    if (void* found = real_dlsym(handle, name); found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+void* find_next_register() {
+  constexpr const char* name = "rocprofiler_register_library_api_table";
+  // Another preloaded library may want it too. A runtime that was opened for itself alone has it
+  // where RTLD_NEXT does not look.
+  if (void* const next = real_dlsym(RTLD_NEXT, name); next != nullptr) return next;
+  for (const char* library : {"librocprofiler-register.so.0", "librocprofiler-register.so"}) {
     void* const handle = ::dlopen(library, RTLD_NOW | RTLD_NOLOAD);
     if (handle == nullptr) continue;
     if (void* found = real_dlsym(handle, name); found != nullptr) return found;

@@ -26,6 +26,17 @@ Function* runtime_function(const char* name) {
   return reinterpret_cast<Function*>(find_in_runtime(name));
 }
 
+// rocprofiler_register_library_api_table() of the next library that has one; null if none does.
+void* find_next_register();
+template <class Function>
+Function* find_register(Function* /*interposed*/) {
+  return reinterpret_cast<Function*>(find_next_register());
+}
+inline constexpr int no_tools = 1;  // ROCP_REG_NO_TOOLS
+
+// Where the library begins to which this code belongs; null if to none.
+const void* base_of(const void* code);
+
 // Whether the code at this address belongs to libheadroom_allocator.so or to this library: their
 // own calls must reach the runtime.
 bool is_headroom(const void* code);

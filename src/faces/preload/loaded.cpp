@@ -25,18 +25,24 @@ std::string_view file_of(const char* path) {
   return all;
 }
 
+// Copies a path that fits. copy() would need the C++ library.
+void keep(std::string_view path, char* to) {
+  std::memcpy(to, path.data(), path.size());
+  to[path.size()] = '\0';
+}
+
 int look_at(dl_phdr_info* library, std::size_t /*size*/, void* out) {
   Loaded& found = *static_cast<Loaded*>(out);
   const std::string_view file = file_of(library->dlpi_name);
   for (const char* face : {"libheadroom_torch.so", "libheadroom_onnx.so", "libc10_hip.so"})
     if (file == face) found.has_other_face = true;
   const std::string_view path = library->dlpi_name == nullptr ? "" : library->dlpi_name;
-  if (found.is_known_runtime || !file.starts_with("libamdhip64") || path.size() >= Loaded::longest)
-    return 0;
+  if (path.size() >= Loaded::longest) return 0;
+  if (file.starts_with("librocprofiler-register")) keep(path, found.register_library);
+  if (found.is_known_runtime || !file.starts_with("libamdhip64")) return 0;
   found.has_runtime = true;
   found.is_known_runtime = file.starts_with("libamdhip64.so");
-  std::memcpy(found.runtime, path.data(), path.size());  // copy() would need the C++ library.
-  found.runtime[path.size()] = '\0';
+  keep(path, found.runtime);
   return 0;
 }
 

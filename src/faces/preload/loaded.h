@@ -17,9 +17,10 @@ struct Loaded {
   static constexpr int longest = 4096;
   // PyTorch for ROCm, or headroom's library for it or for ONNX Runtime: one allocator in a process.
   bool has_other_face = false;
-  bool has_runtime = false;       // A HIP runtime.
-  bool is_known_runtime = false;  // Under a name that libheadroom_hip.so looks for.
-  char runtime[longest] = {};     // Its path.
+  bool has_runtime = false;             // A HIP runtime.
+  bool is_known_runtime = false;        // Under a name that libheadroom_hip.so looks for.
+  char runtime[longest] = {};           // Its path.
+  char register_library[longest] = {};  // The path of librocprofiler-register.so; empty: none.
 };
 
 // Looks through the libraries of the process.

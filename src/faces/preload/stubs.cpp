@@ -11,7 +11,7 @@
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage,cppcoreguidelines-avoid-non-const-global-variables)
 extern "C" {
-#define HEADROOM_SLOT(name)                                                                 \
+#define HEADROOM_SLOT(name, place)                                                          \
   __attribute__((visibility("hidden"))) void headroom_stub_##name();                        \
   __attribute__((visibility("hidden"), used)) headroom::preload::Slot headroom_slot_##name{ \
       #name, reinterpret_cast<void*>(&headroom_stub_##name), nullptr};
@@ -20,7 +20,7 @@ HEADROOM_INTERPOSED(HEADROOM_SLOT)
 
 // `function` is the third word of a slot. r11 is nobody's across a call (System V ABI, AMD64).
 // clang-format off
-#define HEADROOM_STUB(name)                             \
+#define HEADROOM_STUB(name, place)                      \
   ".globl " #name "\n"                                  \
   ".type " #name ", @function\n"                        \
   ".globl headroom_stub_" #name "\n"                    \
@@ -103,7 +103,7 @@ headroom_dlsym_old:
 namespace headroom::preload {
 
 Slot* find_slot(const char* name) {
-#define HEADROOM_ADDRESS(function) &headroom_slot_##function,
+#define HEADROOM_ADDRESS(function, place) &headroom_slot_##function,
   Slot* const slots[] = {HEADROOM_INTERPOSED(HEADROOM_ADDRESS)};
 #undef HEADROOM_ADDRESS
   const std::string_view wanted = name;
