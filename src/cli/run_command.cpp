@@ -20,6 +20,7 @@
 #include "probe/read_occupancy.h"
 #include "report/run_json.h"
 #include "report/run_text.h"
+#include "run/command/apu_memory.h"
 #include "run/command/environment.h"
 #include "run/command/flag_file.h"
 #include "run/command/guard.h"
@@ -128,6 +129,15 @@ Result<std::optional<Bytes>> set_guard(const CommandQuestion& question, const Gr
   if (question.quiet || is_users) return guard.system;
   for (const std::string& one : guard.said) context.printer.note(one);
   return guard.system;
+}
+
+// Tells programs under headroom's allocator what an APU has, unless the user does.
+void set_totals(const CommandQuestion& question, const Ground& ground,
+                std::vector<std::string>& environment) {
+  constexpr const char* variable = "HEADROOM_ALLOCATOR_TOTAL";
+  if (!question.options.allocator || !ground.facts || run::value_of(environment, variable)) return;
+  if (const std::string totals = run::apu_totals(*ground.facts); !totals.empty())
+    run::set(environment, variable, totals);
 }
 
 // What was typed wins over what a job says.
@@ -263,6 +273,7 @@ int run_command(const CommandQuestion& question, const Context& context) {
   const auto guard = set_guard(question, ground, *environment, context);
   if (!guard) return refuse_usage(context, guard.error());
   policy->guard = *guard;
+  set_totals(question, ground, *environment);
   return supervise(question, ground, {*policy, *std::move(command), name, *std::move(environment)},
                    context);
 }

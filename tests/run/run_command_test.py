@@ -331,6 +331,23 @@ class Run(unittest.TestCase):
         self.assertEqual(self.run_it("--root", "root", *command)[1], b"\n")
         self.assertNotIn(b"guard", self.run_it("--quiet", *show, *command)[2])
 
+    def test_what_an_apu_has_is_told_to_programs(self):
+        show = ["--root", "root", "--allocator"]
+        command = ["--", "sh", "-c", "echo $HEADROOM_ALLOCATOR_TOTAL"]
+        self.make_root("strix-halo-gttsize-above-ram")
+        look = subprocess.run(["headroom", "check", "--json", "--root", "root"], cwd=self.folder, env=self.environment,
+                              capture_output=True, check=False)
+        gpu = json.loads(look.stdout)["gpus"][0]
+        binding = next(rung for rung in gpu["ladder"] if rung["binding"])
+        told = f"{gpu['pci']}={binding['limit_bytes']}\n".encode()
+        self.assertEqual(self.run_it(*show, *command)[1], told)
+        self.assertEqual(self.run_it("--root", "root", *command)[1], b"\n", "without the allocator nobody reads it")
+        self.environment["HEADROOM_ALLOCATOR_TOTAL"] = "off"
+        self.assertEqual(self.run_it(*show, *command)[1], b"off\n")
+        self.environment.pop("HEADROOM_ALLOCATOR_TOTAL")
+        self.make_root("two-cards-full-host")
+        self.assertEqual(self.run_it(*show, *command)[1], b"\n", "cards with memory of their own are as their driver says")
+
     def test_a_command_ends_before_the_system_runs_out(self):
         root = self.make_root("strix-halo-gttsize-above-ram")
         self.set_available(root, 8 << 30)
