@@ -169,6 +169,7 @@ bool headroom_hip_take_table(const void* of_runtime, std::uint32_t version, void
   return take_table(of_runtime, version, table);
 }
 
+// NOLINTNEXTLINE(readability-function-size): so many parameters are AMD's.
 int rocprofiler_register_library_api_table(const char* name, std::uint32_t (*import)(),
                                            std::uint32_t version, void** tables,
                                            std::uint64_t count, void* id) {

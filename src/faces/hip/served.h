@@ -8,8 +8,9 @@
 
 // Each is declared like HIP's own, and documented there (headroom_hip.h).
 namespace headroom::hip_face::served {
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+// NOLINTBEGIN(cppcoreguidelines-macro-usage,readability-identifier-naming): HIP's names.
 #define HEADROOM_SERVED(name, place) decltype(::name) name;
 HEADROOM_INTERPOSED(HEADROOM_SERVED)
 #undef HEADROOM_SERVED
+// NOLINTEND(cppcoreguidelines-macro-usage,readability-identifier-naming)
 }  // namespace headroom::hip_face::served

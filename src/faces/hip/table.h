@@ -29,15 +29,15 @@ class TableEntry<served> {
   }
   static bool is_taken() { return next() != nullptr; }
   static void take(void*& entry) {
-    next_.store(reinterpret_cast<Function*>(entry), std::memory_order_release);
+    former.store(reinterpret_cast<Function*>(entry), std::memory_order_release);
     entry = reinterpret_cast<void*>(&call);
   }
 
  private:
   using Function = int(Parameters...);
-  static Function* next() { return next_.load(std::memory_order_acquire); }
+  static Function* next() { return former.load(std::memory_order_acquire); }
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): there is one table.
-  static inline std::atomic<Function*> next_ = nullptr;
+  static inline std::atomic<Function*> former = nullptr;
 };
 
 // Answers a program that came by a symbol. Where the table has our function, the runtime's own one

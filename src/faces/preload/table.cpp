@@ -43,6 +43,7 @@ void hand_over(DlSym* find, void* library, const void* of_runtime, std::uint32_t
 
 using namespace headroom::preload;  // NOLINT(google-build-using-namespace)
 
+// NOLINTNEXTLINE(readability-function-size): so many parameters are AMD's.
 extern "C" __attribute__((visibility("default"))) int rocprofiler_register_library_api_table(
     const char* name, std::uint32_t (*import)(), std::uint32_t version, void** tables,
     std::uint64_t count, void* id) {
