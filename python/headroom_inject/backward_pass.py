@@ -14,7 +14,7 @@ import torch
 from headroom_inject.free_graph import drop_saved
 from headroom_inject.kept_calls import kept_at
 from headroom_inject.messages import say
-from headroom_inject.not_kept import NotKept
+from headroom_inject.not_kept import NotKept, by_rows_it_fails
 from headroom_inject.rows_in_halves import OutOfMemory, as_text
 from headroom_inject.split_call import SplitCall
 from headroom_inject.split_step import Progress
@@ -95,7 +95,7 @@ class _Pass:
         except NotKept as reason:
             refusal = str(reason)
         except Exception as error:
-            refusal = f"by rows it fails: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            refusal = str(by_rows_it_fails(error))
         finally:
             self._boundary.account()
         for call in self._calls:

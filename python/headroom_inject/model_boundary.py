@@ -16,10 +16,11 @@ from headroom_inject.kept_calls import MOST, KeptCall
 from headroom_inject.known_modules import is_all_known
 from headroom_inject.messages import say
 from headroom_inject.model_call import ModelCall
-from headroom_inject.not_kept import NotKept, OneRowTooMany
+from headroom_inject.not_kept import NotKept, OneRowTooMany, by_rows_it_fails
 from headroom_inject.reserve import Reserve
 from headroom_inject.rows_in_halves import OutOfMemory, as_text
 from headroom_inject.split_call import CallHistory, SplitCall
+from headroom_inject.structures import tensors_of
 from headroom_inject.this_thread import here, marked
 
 
@@ -35,10 +36,11 @@ def _gpu_of(model):
 
 
 def _is_plain():
-    """Whether what is computed now is ordinary: nothing is traced, transformed or captured, and it is no backward pass, which
-    checkpointing calls modules in."""
+    """Whether what is computed now is ordinary: nothing is traced, transformed or captured, it is no backward pass, which
+    checkpointing calls modules in, and what its graph saves is PyTorch's own affair: a checkpoint around the call makes it again, and
+    expects it to save the same tensors."""
     return not (torch._C._current_graph_task_id() != -1 or torch.jit.is_tracing() or torch._C._are_functorch_transforms_active()
-                or torch.cuda.is_current_stream_capturing())
+                or torch.cuda.is_current_stream_capturing() or torch._C._autograd._top_saved_tensors_default_hooks(False) is not None)
 
 
 def _is_ddp(model):
@@ -100,7 +102,11 @@ class Boundary:
                 first = error
             else:
                 history.size.passed()
-                return self._keep(call, output, reserve)
+                if reserve.is_new and not reserve.hold_for(tensors_of(output)) and call.may_be_repeated():
+                    call.restore_random()
+                    del output
+                else:
+                    return self._keep(call, output, reserve)
         return self._by_rows(call, history, split, first if split is None else None, reserve)
 
     def _by_rows(self, call, history, split, first, reserve):
@@ -114,7 +120,7 @@ class Boundary:
         except NotKept as reason:
             refusal = str(reason)
         except Exception as error:
-            refusal = f"by rows it fails: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            refusal = str(by_rows_it_fails(error))
         else:
             self.account()
             history.size.passed()

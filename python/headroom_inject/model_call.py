@@ -14,7 +14,7 @@ from headroom_inject.loss_weight import LossWeight
 from headroom_inject.module_state import ModuleState
 from headroom_inject.not_kept import NotKept
 from headroom_inject.output_sample import check_sample, sample
-from headroom_inject.random_rows import RandomRows
+from headroom_inject.random_rows import DrawKinds, RandomRows
 from headroom_inject.random_state import RandomState
 from headroom_inject.structures import tensors_of, transform
 from headroom_inject.this_thread import marked
@@ -36,15 +36,17 @@ class Part:
 
 
 class ModelCall:
-    """`forward(model, *args, **kwargs)` is the call itself."""
+    """`forward(model, *args, **kwargs)` is the call itself; `draws`: what is known of the model's random numbers."""
 
     def __init__(self, model, forward, args, kwargs, device):
+        self.draws = DrawKinds()
         self.model, self.device, self.inputs = model, device, CallInputs(args, kwargs)
-        self.rows, self.elements = None, None
+        self.rows, self.elements, self.is_coarse = None, None, False  # The last: its forward pass has autocast of its own.
         self._forward, self._random, self._weight, self._no_weight = forward, RandomState(device), None, None
         self._autocast = (torch.is_autocast_enabled(device.type), torch.get_autocast_dtype(device.type),
                           torch.is_autocast_cache_enabled())
         self._state, self._samples, self._may_read = None, None, None
+        self._buffers = [(one, one._version) for one in model.buffers()]
 
     def whole(self):
         """Makes the call as the script does."""
@@ -80,6 +82,18 @@ class ModelCall:
         except NotKept as reason:
             self._no_weight = str(reason)
 
+    def may_be_repeated(self):
+        """After whole(): whether a second one, with the same random numbers, is as good as the first: of modules that are known, and no
+        buffer has changed."""
+        try:
+            self.allow()
+        except NotKept:
+            return False
+        now = [(one, one._version) for one in self.model.buffers()]
+        is_as_before = len(now) == len(self._buffers) and all(
+            one is other and version == before for (one, version), (other, before) in zip(now, self._buffers))
+        return self._may_read and is_as_before
+
     def needing(self):
         """The inputs that need gradients."""
         return [one for one in self.inputs.tensors() if one.requires_grad]
@@ -110,6 +124,9 @@ class ModelCall:
                 check_leaves(tensors_of(output), [*leaves, *self.model.parameters()], watch)
             return Part(stop - start, output, leaves, self._weigh(output, start, stop))
 
+    def random_rows(self, start, stop):
+        return RandomRows(self.rows, start, stop, self.draws)
+
     def watch(self):
         inputs = [(name, one) for name, one in self.inputs.flat().items() if isinstance(one, torch.Tensor)]
         return ForwardWatch(self._may_read, [*inputs, *self.model.named_buffers(), *self.model.named_parameters()])
@@ -117,7 +134,7 @@ class ModelCall:
     def _computed(self, arguments, start, stop, with_graph, watch):
         args, kwargs = arguments
         enabled, dtype, caches = self._autocast
-        with marked("is_inside"), torch.set_grad_enabled(with_graph), RandomRows(self.rows, start, stop), watch, \
+        with marked("is_inside"), torch.set_grad_enabled(with_graph), self.random_rows(start, stop), watch, \
                 torch.autocast(self.device.type, dtype, enabled, caches and with_graph):
             return self._forward(self.model, *args, **kwargs)
 
@@ -128,7 +145,8 @@ class ModelCall:
     def bound(self, *tensors):
         """Relative differences of rounding, of what this model computes and of `tensors`."""
         sixteen = (torch.float16, torch.bfloat16)
-        is_coarse = self._autocast[0] or any(one.dtype in sixteen for one in (*tensors, *self.model.parameters()))
+        is_coarse = self._autocast[0] or self.is_coarse or torch.get_float32_matmul_precision() != "highest" or any(
+            one.dtype in sixteen for one in (*tensors, *self.model.parameters()))
         return _COARSE if is_coarse else _EXACT
 
     def _weigh(self, output, start, stop):

@@ -12,3 +12,8 @@ class OneRowTooMany(NotKept):
     def __init__(self, error):
         super().__init__("one row alone does not fit")
         self.error = error
+
+
+def by_rows_it_fails(error):
+    """The reason when rows of a batch raise an error that is no out of memory."""
+    return NotKept(f"by rows it fails: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")

@@ -7,7 +7,8 @@ them. A draw for all rows has the shape, the type and the order of strides that 
 how its kernel cuts the tensor. It takes one tensor of the whole's size for a moment.
 
 The first dimension says whether a draw is per row: as many as the part has rows. One value, or a first dimension of 1 in a
-part of more rows, is a draw that all rows share. Anything else raises NotKept, as does an operation that is not known here.
+part of more rows, is a draw that all rows share. In a part of one row the two look alike; there it is what such draws were in
+parts of more rows (DrawKinds). Anything else raises NotKept, as does an operation that is not known here.
 """
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -37,19 +38,43 @@ def _has_own_generator(args, kwargs):
     return any(isinstance(value, torch.Generator) for value in tree_flatten((args, kwargs))[0])
 
 
-class RandomRows(TorchDispatchMode):
-    """Of a batch of `rows`, this part is start to stop."""
+class DrawKinds:
+    """Which of a model's draws are per row, as parts of more rows than one have shown."""
 
-    def __init__(self, rows, start, stop):
+    def __init__(self):
+        self._seen = {}  # What tells draws apart that do not depend on lengths → whether they were per row.
+
+    @staticmethod
+    def _key(func, shape):
+        return func, tuple(size == 1 for size in shape[1:])
+
+    def note(self, func, shape, is_per_row):
+        self._seen.setdefault(self._key(func, shape), set()).add(is_per_row)
+
+    def is_per_row(self, func, shape):
+        """Raises NotKept if that was never seen, or was both."""
+        found = self._seen.get(self._key(func, shape), ())
+        if len(found) != 1:
+            raise NotKept(f"{func} draws random numbers of shape {list(shape)}, of which nobody knows whether they are one row's or shared")
+        return next(iter(found))
+
+
+class RandomRows(TorchDispatchMode):
+    """Of a batch of `rows`, this part is start to stop. `kinds`: the model's DrawKinds."""
+
+    def __init__(self, rows, start, stop, kinds):
         super().__init__()
-        self._rows, self._start, self._stop = rows, start, stop
+        self._rows, self._start, self._stop, self._kinds = rows, start, stop, kinds
 
     def _is_per_row(self, func, shape):
         part = self._stop - self._start
-        if len(shape) > 0 and shape[0] == part:
-            return True
-        if len(shape) == 0 or shape[0] == 1 or shape.numel() == 1:
+        if len(shape) == 0:
             return False
+        if part == 1 and shape[0] == 1:
+            return self._rows == 1 or self._kinds.is_per_row(func, shape)
+        if shape[0] in (part, 1):
+            self._kinds.note(func, shape, shape[0] == part)
+            return shape[0] == part
         raise NotKept(f"{func} draws random numbers of shape {list(shape)}, whose first dimension is not the {part} rows")
 
     def _whole_like(self, tensor):

@@ -6,6 +6,7 @@ import sys
 import torch
 
 from headroom_inject.not_kept import NotKept
+from headroom_inject.written_in import is_foreign
 
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", "num_moe_experts")
 _ATTENTION_DROPOUT = ("attn_pdrop", "attention_dropout", "attention_probs_dropout_prob", "attention_dropout_prob")
@@ -16,9 +17,19 @@ def _expect(is_so, reason):
         raise NotKept(reason)
 
 
-def _check_trainer(trainer, trainer_class):
-    of_its_own = type(trainer).compute_loss is not trainer_class.compute_loss or "compute_loss" in vars(trainer)
-    _expect(not of_its_own, f"{type(trainer).__name__} computes its loss itself (compute_loss), in a way that is unknown")
+# What a Trainer's training_step calls on it besides; each would see parts of a batch.
+_BESIDE_LOSS = ("_prepare_inputs", "_prepare_input", "compute_loss_context_manager", "autocast_smart_context_manager",
+                "_prepare_context_parallel_inputs")
+
+
+def _check_trainer(trainer):
+    _expect(not is_foreign(trainer.compute_loss),
+            f"{type(trainer).__name__} computes its loss itself (compute_loss), in a way that is unknown")
+    for name in _BESIDE_LOSS:
+        _expect(not is_foreign(getattr(trainer, name, None)), f"{type(trainer).__name__} has a {name} of its own, which would see parts of a batch")
+    backward = trainer.accelerator.backward
+    _expect("backward" not in vars(trainer.accelerator) and not is_foreign(backward),
+            "accelerator.backward is the script's own, which would be called for parts of a batch")
     _expect(getattr(trainer, "compute_loss_func", None) is None, "the loss is the script's own (compute_loss_func)")
     _expect(getattr(trainer, "label_smoother", None) is None, "label smoothing (label_smoothing_factor) has a loss of its own")
     args = trainer.args
@@ -39,8 +50,12 @@ def _check_processes(trainer):
 
 def _check_modules(model):
     for name, module in model.named_modules():
-        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm) and module.training:
+        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm) and (module.training or module.running_mean is None):
             raise NotKept(f"BatchNorm ({name}) takes its mean over the whole batch")
+        if getattr(module, "scale_grad_by_freq", False):
+            raise NotKept(f"{name} scales gradients by how often a token is in the whole batch (scale_grad_by_freq)")
+        if any(one.__name__ == "Linear8bitLt" for one in type(module).__mro__):
+            raise NotKept(f"{name} chooses by the whole batch which columns are computed in 8 bits")
         if "torch._dynamo" in type(module).__module__:
             raise NotKept("a compiled model (torch.compile) draws random numbers out of sight")
         checkpoint = getattr(module, "_gradient_checkpointing_func", None)
@@ -50,6 +65,22 @@ def _check_modules(model):
                           'gradient_checkpointing_kwargs={"use_reentrant": False} has it added once')
 
 
+def _has_node_hooks(parameter):
+    """Whether the node that adds up a parameter's gradient has hooks of a program's (torch.autograd.graph.Node.register_hook). PyTorch lists
+    none, but it puts a new one into the dict that holds the others."""
+    if not parameter.requires_grad or not parameter.is_leaf:
+        return False
+    node = torch.autograd.graph.get_gradient_edge(parameter).node
+    for register in (node.register_hook, node.register_prehook):
+        handle = register(lambda *_: None)
+        hooks = handle.hooks_dict_ref()
+        others = len(hooks) - 1 if hooks is not None else 0
+        handle.remove()
+        if others > 0:
+            return True
+    return False
+
+
 def _check_parameters(model):
     devices = {parameter.device for parameter in model.parameters()}
     _expect(len(devices) == 1, "the model lies on several devices")
@@ -57,8 +88,8 @@ def _check_parameters(model):
         _expect(not getattr(parameter, "_post_accumulate_grad_hooks", None),
                 f"a hook takes the gradient of {name} as soon as it is there (an optimizer in the backward pass?)")
         _expect(not parameter._backward_hooks, f"a hook changes the gradient of {name}")
-        _expect(type(parameter.data) is torch.Tensor or not parameter.requires_grad,
-                f"{name} is a {type(parameter.data).__name__}, not a plain tensor")
+        _expect(not _has_node_hooks(parameter), f"a hook is called when the gradient of {name} is added up")
+        _expect(type(parameter.data) is torch.Tensor, f"{name} is a {type(parameter.data).__name__}, not a plain tensor")
 
 
 def _check_config(model):
@@ -82,7 +113,9 @@ def _check_adapter(model):
 
 def _is_harmless(hook):
     """transformers' own (for adapters over checkpoints, NEFTune, what models put out), and torch.nn.utils.weight_norm's."""
-    return (getattr(hook, "__module__", None) or "").startswith("transformers.") or type(hook).__name__ == "WeightNorm"
+    if type(hook).__name__ == "WeightNorm":
+        return type(hook).__module__ == "torch.nn.utils.weight_norm"
+    return (getattr(hook, "__module__", None) or "").startswith("transformers.") and not is_foreign(hook)
 
 
 def _check_hooks(model):
@@ -128,10 +161,11 @@ def innermost(model):
     return model.get_base_model() if hasattr(model, "get_base_model") else model
 
 
-def check_trainer(trainer, trainer_class, model):
+def check_trainer(trainer, model):
     """Raises NotKept with the first reason found. `model`: as the script made it, without what accelerate put around it."""
-    _check_trainer(trainer, trainer_class)
+    _check_trainer(trainer)
     _check_processes(trainer)
+    _check_wrappers(model)
     _check_modules(model)
     _check_parameters(model)
     _check_hooks(model)

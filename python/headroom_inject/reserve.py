@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory held back on a GPU during a model's forward pass, for what comes after it: the loss and the first of its gradients, which
-cannot be made by rows. As large as that was seen to be; without a call that was seen there is none.
+cannot be made by rows. As large as that was seen to be. Before any was seen it is taken after the first forward pass, for a loss
+such as cross entropy over its output; where it cannot be had, the call had better be made by rows, which leaves room.
 
 It is closed during the forward pass, so that what runs out there is made by rows, and open the rest of the time: then it is given
 back as soon as an allocation fails. The step needs that much beside its forward pass in any case, so that holding it
@@ -9,6 +10,7 @@ takes nothing from a step like those before.
 
 _SLACK_BYTES = 1 << 20  # Blocks are larger than what they are asked for.
 _MOST_SHARE = 8  # At most an eighth of the GPU.
+_OF_OUTPUT = 3  # Logarithms of an output, what is made of them, and their gradient.
 
 
 class Reserve:
@@ -17,6 +19,19 @@ class Reserve:
     def __init__(self, library, device):
         self._library, self._device = library, device
         self._size, self._after = 0, None  # Bytes; live and allocated bytes when the last forward pass ended.
+
+    @property
+    def is_new(self):
+        """Whether no step was seen yet."""
+        return self._size == 0
+
+    def hold_for(self, outputs):
+        """After a forward pass that returned these tensors, the first one. Returns whether all that may be needed could be held."""
+        of_loss = 0 if any(one.dim() == 0 and one.requires_grad for one in outputs) else sum(
+            one.numel() * max(one.element_size(), 4) for one in outputs if one.requires_grad and one.dim() > 0)
+        most = self._library.usage(self._device).capacity_bytes // _MOST_SHARE
+        wanted = min(_OF_OUTPUT * of_loss + _SLACK_BYTES, most)
+        return self._library.keep_reserve(self._device, wanted) >= wanted
 
     def close(self):
         """Before a forward pass."""

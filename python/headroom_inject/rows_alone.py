@@ -10,7 +10,6 @@ import torch
 from headroom_inject.model_call import join
 from headroom_inject.module_state import ModuleState
 from headroom_inject.not_kept import NotKept
-from headroom_inject.random_rows import RandomRows
 from headroom_inject.rows_in_halves import OutOfMemory
 from headroom_inject.structures import tensors_of
 
@@ -74,7 +73,7 @@ def _gradients(call, chosen, start, stop):
         seeds.append(_seed(one, start * (one.shape[0] // part.rows)) if one.dim() else torch.full_like(one, part.weight))
     if not outputs:
         return [None] * len(chosen)
-    with RandomRows(call.rows, start, stop):
+    with call.random_rows(start, stop):
         return torch.autograd.grad(outputs, chosen, seeds, allow_unused=True)
 
 
@@ -105,20 +104,24 @@ def _fits(compare, call, rows):
     return True
 
 
-def _compare(compare, call, rows, what):
+def _compare(compare, call, rows):
+    """Returns whether as many as two rows fitted."""
     rows = max(rows // 2 * 2, 2)  # The halves are alike, so that what is kept for a number of rows is not made anew.
     while not _fits(compare, call, rows):
         if rows <= 2:
-            raise NotKept(f"two rows do not fit, {what}")
+            return False
         rows = max(rows // 4 * 2, 2)
+    return True
 
 
-def check_rows_alone(call, rows):
+def check_rows_alone(call, rows, needs_gradients=True):
     """Raises NotKept if rows 0 to `rows` of the call, or fewer if they do not fit, are not what they are in halves, or if it does
-    anything beside returning them. The modules are then as before."""
+    anything beside returning them. The modules are then as before. Without `needs_gradients`, those that do not fit are not compared."""
     state = ModuleState(call.model, keeps=True)
     try:
-        _compare(_compare_outputs, call, rows, "even without a graph")
-        _compare(_compare_gradients, call, rows, "as a check of their gradients needs")
+        if not _compare(_compare_outputs, call, rows):
+            raise NotKept("two rows do not fit, even without a graph")
+        if not _compare(_compare_gradients, call, rows) and needs_gradients:
+            raise NotKept("two rows do not fit, as a check of their gradients needs")
     finally:
         state.restore()

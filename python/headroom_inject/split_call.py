@@ -10,7 +10,7 @@ import torch
 from headroom_inject.messages import say
 from headroom_inject.model_call import join
 from headroom_inject.not_kept import NotKept, OneRowTooMany
-from headroom_inject.random_rows import RandomRows
+from headroom_inject.random_rows import DrawKinds
 from headroom_inject.random_state import RandomState
 from headroom_inject.rows_alone import check_rows_alone
 from headroom_inject.rows_in_halves import make_parts, work_in_halves
@@ -31,7 +31,7 @@ class CallHistory:
     """What is known of a model from earlier calls."""
 
     def __init__(self):
-        self.size, self.has_rows_alone, self.refusal = SplitSize(), False, None
+        self.size, self.has_rows_alone, self.refusal, self.draws = SplitSize(), False, None, DrawKinds()
 
 
 class _Rows(torch.autograd.Function):
@@ -50,8 +50,11 @@ class _Rows(torch.autograd.Function):
         let_engine_finish_at_exit()
         tensors = ctx.saved_tensors
         if torch.is_grad_enabled():
-            raise RuntimeError("headroom: a call that was split by rows after an out of memory has no second derivatives; "
-                               "--split off (HEADROOM_SPLIT=off) leaves calls whole")
+            reason = "a call that was split by rows has no second derivatives"
+            ctx.split.history.refusal = reason  # The next calls are whole.
+            say(f"out of memory in the backward pass of {type(ctx.split.call.model).__name__}: {reason}")
+            raise OutOfMemory(f"CUDA out of memory. headroom: {reason}; its next calls are whole, and --split off (HEADROOM_SPLIT=off) leaves "
+                              "all of them so")
         count = len(ctx.split.call.needing())
         wanted = [one for one, needs in zip(tensors[count:], ctx.needs_input_grad[2 + count:]) if needs]
         try:
@@ -71,6 +74,7 @@ class SplitCall:
 
     def __init__(self, call, history):
         self.call, self.history = call, history
+        call.draws = history.draws
         self.done, self._needs = [], None
 
     def _failed(self, rows):
@@ -162,5 +166,5 @@ class SplitCall:
             seeds.append(seed)
         if not outputs:
             return [None] * len(leaves)
-        with RandomRows(self.call.rows, start, stop):  # Checkpointing computes in the backward pass.
+        with self.call.random_rows(start, stop):  # Checkpointing computes in the backward pass.
             return torch.autograd.grad(outputs, leaves, seeds, allow_unused=True)

@@ -11,7 +11,7 @@ import gc
 import torch
 
 from headroom_inject.messages import say
-from headroom_inject.not_kept import NotKept
+from headroom_inject.not_kept import NotKept, by_rows_it_fails
 
 OutOfMemory = torch.cuda.OutOfMemoryError  # The same class as torch.OutOfMemoryError, which is newer.
 
@@ -40,18 +40,21 @@ def _frozen(parameters):
 
 
 class SplitStep:
-    """One batch of `rows` rows, or None where it cannot be cut. What the three functions do:
+    """One batch of `rows` rows, or None where it cannot be cut. What the functions do:
 
+    prepare(start, stop)   comes before compute(), with all parameters as the program has them; raises NotKept as compute() does
     compute(start, stop)   both passes over those rows; returns their part of the loss. It begins with the same random state
                            each time, and raises NotKept before its backward pass if it finds that the gradients would not
                            be the whole's
     refusal()              after the first out of memory, before anything is redone: why it must not be, or None
     failed(rows)           hears of each part that did not fit
+
+    Nothing but an out of memory, or what a part of the first rows raises by itself, comes to the program.
     """
 
-    def __init__(self, parameters, compute, refusal, failed):
+    def __init__(self, parameters, *, prepare, compute, refusal, failed):
         self._parameters = [one for one in parameters if one.requires_grad]
-        self._compute, self._refusal, self._failed = compute, refusal, failed
+        self._prepare, self._compute, self._refusal, self._failed = prepare, compute, refusal, failed
         self._first_error = None
         self.computed = []  # The rows of each part.
 
@@ -84,6 +87,7 @@ class SplitStep:
     def _try(self, start, stop, done):
         """None after an out of memory. Then nothing of the failed passes is alive: the error's frames held it."""
         try:
+            self._prepare(start, stop)
             with _frozen(done):
                 return self._compute(start, stop)
         except OutOfMemory as error:
@@ -98,7 +102,15 @@ class SplitStep:
                 raise self._first_error from None
             return None
         except NotKept as reason:
-            if not self.ran_out:
+            if not self.ran_out and not self.computed:
                 raise
-            say(f"out of memory in a training step, which is not split: {reason}")
-            raise self._first_error from None
+            self.give_up(str(reason))
+        except Exception as error:
+            if not self.ran_out and not self.computed:
+                raise
+            self.give_up(by_rows_it_fails(error))
+
+    def give_up(self, reason):
+        """Raises the first error. Without one, parts were expected to be needed; what was computed cannot be taken back."""
+        say(f"out of memory in a training step, which is not split: {reason}")
+        raise self._first_error or OutOfMemory(f"CUDA out of memory. headroom: a step computed in parts cannot go on: {reason}") from None

@@ -7,6 +7,7 @@ one line names the reason.
 import contextlib
 import io
 import sys
+import types
 
 import headroom_inject
 
@@ -44,8 +45,9 @@ def with_a_loss_beside():
 
 def passing_for_known(hook):
     """So that what it does is seen, not that it is there."""
-    hook.__module__ = "transformers.modeling_utils"
-    return hook
+    made = types.FunctionType(hook.__code__, {**hook.__globals__, "__name__": "transformers.modeling_utils"}, None, None, hook.__closure__)
+    made.__module__ = "transformers.modeling_utils"
+    return made
 
 
 def with_a_count():
