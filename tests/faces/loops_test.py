@@ -39,7 +39,7 @@ class Loops(OnFakeGpu):
     def test_what_is_more_than_a_function_is_refused_or_the_same(self):
         done = self.run_program("loop_hostile.py", *(("0", "1") if ALL else ("2", "11")), timeout=3600, FAKE_GPU_BYTES=str(64 << 20))
         self.check(done)
-        self.assertEqual(len(done.stdout.splitlines()), 24 + 17)
+        self.assertEqual(len(done.stdout.splitlines()), 24 + 16)
 
     def test_what_else_loops_do_goes_on(self):
         self.check(self.run_program("loop_others.py"))

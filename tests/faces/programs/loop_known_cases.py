@@ -103,20 +103,9 @@ def known_layer_shared():
     return list(shared.parameters()), lambda number: squares(other(one(batch(number))))
 
 
-def known_state_carried():
-    model = nn.LSTM(WIDTH, WIDTH, 1, batch_first=True).to(DEVICE)
-    state = [None]
-
-    def loss(number):
-        found, (hidden, cell) = model(numbers(number, ROWS, 3, WIDTH), state[0])
-        state[0] = hidden.detach(), cell.detach()
-        return squares(found)
-    return list(model.parameters()), loss
-
-
 def known_time_first():
-    model = nn.GRU(WIDTH, WIDTH).to(DEVICE)
-    return list(model.parameters()), lambda number: squares(model(numbers(number, ROWS, 3, WIDTH))[0])
+    model = nn.TransformerEncoderLayer(WIDTH, 2, WIDTH, dropout=0.0).to(DEVICE)
+    return list(model.parameters()), lambda number: squares(model(numbers(number, ROWS, 3, WIDTH)))
 
 
 def known_seed_between():
@@ -196,6 +185,6 @@ def known_language_model_and_penalty():
 
 CASES = {one.__name__: one for one in (
     known_evaluated_between, known_layer_changed_between, known_slope_changed_between, known_weights_moved_between, known_output_hooked,
-    known_gradients_hooked_late, known_output_written_to, known_layer_shared, known_state_carried, known_time_first, known_seed_between,
+    known_gradients_hooked_late, known_output_written_to, known_layer_shared, known_time_first, known_seed_between,
     known_checkpoint_around, known_slope_penalised, known_embedding_renormed, known_frequencies, known_adapter_chosen,
     known_language_model_and_penalty)}
