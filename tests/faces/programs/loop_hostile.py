@@ -63,6 +63,7 @@ def sweep(case, first, every):
     expected, allocations, _ = train(case)
     again, _, _ = train(case)
     assert (expected == again).all(), f"{case} is not the same twice"
+    every = max(every, allocations // 12) if every > 1 else 1  # A sample of a large model is no larger.
     equal = refused = 0
     for failure in failing.full_at_allocation, failing.at_allocation:
         for number in range(first, allocations, every):
