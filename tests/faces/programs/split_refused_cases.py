@@ -108,7 +108,7 @@ def a_loss_function_of_torchs_replaced():
     @functools.wraps(before)
     def squared(*args, **more):
         return before(*args, **more).square()
-    return Replaced(functional, "cross_entropy", squared).around(on(cases.gpt2()))
+    return Replaced(functional, "cross_entropy", squared).around(on(cases.gpt2(), learning_rate=1e-3))
 
 
 def a_loss_around_the_librarys():
