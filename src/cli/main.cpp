@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/built_with.h"
 #include "cli/commands.h"
 #include "cli/usage.h"
 
@@ -6,7 +7,7 @@ int main(int argc, char** argv, char** variables) {
   headroom::machine::Printer printer("headroom");  // First: it sees which descriptors are closed.
   CLI::App app{"headroom gets machine-learning jobs running, and keeps them running, on an AMD GPU",
                "headroom"};
-  app.set_version_flag("--version", "headroom " HEADROOM_VERSION);
+  app.set_version_flag("--version", headroom::cli::describe_build);
   app.require_subcommand(1);
   headroom::cli::Context context{printer, {}, {}};
   for (char** entry = variables; entry != nullptr && *entry != nullptr; ++entry) {

@@ -23,6 +23,8 @@ import tempfile
 
 RULES = [
     (r"headroom \d+\.\d+\.\d+\S*", "headroom {VERSION}"),
+    (r"(?m)^built for .*", "built for {WHAT IT WAS BUILT WITH}"),
+    (r"(?m)^libraries, (shared|linked in): .*", r"libraries, \1: {LIBRARIES}"),
     (r"\b20\d{6}T\d{6}Z", "{TIME}"),
     (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", "{MOMENT}"),
     (r"\b20\d\d-\d\d-\d\d \d\d:\d\d UTC", "{MOMENT}"),
