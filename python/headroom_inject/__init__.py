@@ -18,20 +18,30 @@ def arrange():
     """Has the allocator installed when the program imports torch or onnxruntime."""
     library = os.environ.get("HEADROOM_TORCH_LIBRARY", "")
     if library:
-        call_after_import("torch", lambda torch: _install(torch, library))
+        call_after_import("torch", lambda torch: install(torch, library, _split_setting()))
     onnx_library = os.environ.get("HEADROOM_ONNX_LIBRARY", "")
     if onnx_library:
         call_after_import("onnxruntime.capi.onnxruntime_inference_collection",
                           lambda collection: _follow_sessions(collection, onnx_library))
 
 
-def _install(torch, library):
-    from headroom_inject.torch_allocator import install  # Costs a program without PyTorch nothing.
-    install(torch, library)
-    setting = _split_setting()
-    if setting != "off":
+_installed = []  # The library in PyTorch, once there is one.
+
+
+def is_installed():
+    """Whether headroom's allocator is PyTorch's in this process."""
+    return bool(_installed)
+
+
+def install(torch, library, split):
+    """Makes the allocator in `library` PyTorch's, and has steps split as HEADROOM_SPLIT would say it. Raises if the allocator
+    is not PyTorch's then."""
+    from headroom_inject.torch_allocator import install as put_in  # Costs a program without PyTorch nothing.
+    put_in(torch, library)
+    _installed.append(library)
+    if split != "off":
         call_after_import("transformers.trainer", _follow_trainer)
-    if setting == "loops":
+    if split == "loops":
         try:
             _follow_loops(torch, library)
         except Exception as error:
