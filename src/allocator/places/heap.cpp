@@ -4,19 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/bytes.h"
 #include "base/require.h"
 
 namespace headroom::allocator {
-namespace {
-
-constexpr std::uint64_t pages_for(std::uint64_t bytes) {
-  return (bytes + page_bytes - 1) / page_bytes;
-}
-
-}  // namespace
 
 // Requires: a page is mapped there.
 const Heap::Page& Heap::page_at(const Segment& segment, std::uint64_t address) const {
@@ -55,82 +47,6 @@ std::uint64_t Heap::movable_pages(const Segment& segment) const {
   return (found.end - found.begin) / page_bytes;
 }
 
-// Looks at holes one by one and keeps the best window.
-class Heap::WindowSearch {
- public:
-  WindowSearch(const Heap& heap, std::uint64_t bytes, StreamId stream, Supply supply)
-      : heap_(heap), bytes_(bytes), stream_(stream), supply_(supply) {}
-
-  // Tries three ways to use a hole: upwards from the free bytes below it, downwards from those
-  // above it, and the whole hole between the two.
-  void look_at(SegmentId id) {
-    const Segment& hole = (*heap_.segments_)[id];
-    const Beside below = beside(hole.prev);
-    const Beside above = beside(hole.next);
-    const std::uint64_t up = pages_for(bytes_ - std::min(bytes_, below.bytes));
-    if (up > 0 && up * page_bytes <= hole.bytes)
-      consider({hole.address - below.bytes, bytes_, id, hole.address, up}, below.pages);
-    const std::uint64_t down = pages_for(bytes_ - std::min(bytes_, above.bytes));
-    if (above.bytes > 0 && down > 0 && down * page_bytes <= hole.bytes)
-      consider(
-          {hole.end() + above.bytes - bytes_, bytes_, id, hole.end() - down * page_bytes, down},
-          above.pages);
-    const bool all_of_it =
-        below.bytes + hole.bytes < bytes_ && below.bytes + hole.bytes + above.bytes >= bytes_;
-    if (all_of_it)
-      consider({hole.address - below.bytes, bytes_, id, hole.address, hole.bytes / page_bytes},
-               below.pages + above.pages);
-  }
-
-  const std::optional<Window>& best() const { return best_; }
-
- private:
-  struct Beside {
-    std::uint64_t bytes = 0;
-    std::uint64_t pages = 0;  // How many of them are movable.
-  };
-
-  Beside beside(SegmentId id) const {
-    if (id == no_segment || !heap_.usable((*heap_.segments_)[id], stream_)) return {};
-    const Segment& segment = (*heap_.segments_)[id];
-    return {segment.bytes, heap_.movable_pages(segment)};
-  }
-
-  void consider(const Window& window, std::uint64_t covered_pages) {
-    const std::uint64_t movable = supply_.movable - std::min(supply_.movable, covered_pages);
-    if (window.pages > supply_.spare + movable) return;
-    const auto order = [this](const Window& each) {
-      return std::tuple(each.pages, (*heap_.segments_)[each.hole].bytes, each.address);
-    };
-    if (!best_ || order(window) < order(*best_)) best_ = window;
-  }
-
-  const Heap& heap_;
-  std::uint64_t bytes_;
-  StreamId stream_;
-  Supply supply_;
-  std::optional<Window> best_;
-};
-
-std::optional<Window> Heap::find_window(std::uint64_t bytes, StreamId stream, Supply supply) {
-  const auto search = [&] {
-    WindowSearch windows(*this, bytes, stream, supply);
-    holes_.for_each_from(0, [&](SegmentId id) { windows.look_at(id); });
-    return windows.best();
-  };
-  std::optional<Window> best = search();
-  const bool only_addresses_lack = !best && pages_for(bytes) <= supply.spare + supply.movable;
-  if (only_addresses_lack && reserve(pages_for(bytes) * page_bytes, stream)) best = search();
-  return best;
-}
-
-void Heap::widen(Window& window, std::uint64_t multiple) const {
-  const Segment& hole = (*segments_)[window.hole];
-  const std::uint64_t room = (hole.end() - window.first_page) / page_bytes;
-  const std::uint64_t wanted = (window.pages + multiple - 1) / multiple * multiple;
-  if (wanted <= room) window.pages = wanted;
-}
-
 bool Heap::reserve(std::uint64_t bytes, StreamId stream) {
   std::uint64_t wanted = std::max(next_range_bytes_, bytes);
   auto address = pages_->reserve_range(wanted);
@@ -147,21 +63,44 @@ bool Heap::reserve(std::uint64_t bytes, StreamId stream) {
 }
 
 SegmentId Heap::claim(const Window& window) {
+  for (const SegmentId hole : window.filled) {
+    detach(hole);
+    (*segments_)[hole].state = SegmentState::used;
+  }
   detach(window.hole);
   const SegmentId claimed = cut(window.hole, window.first_page);
-  const SegmentId above = cut(claimed, window.first_page + window.pages * page_bytes);
+  const SegmentId above = cut(claimed, window.first_page + window.last_pages * page_bytes);
   (*segments_)[claimed].state = SegmentState::used;
   if (claimed != window.hole) attach_alone(window.hole);
   if (above != no_segment) attach_alone(above);
   return claimed;
 }
 
-void Heap::give_up(SegmentId claimed) {
+void Heap::give_up(const Window& window, SegmentId claimed) {
+  for (const SegmentId hole : window.filled) become_hole(hole);
+  become_hole(claimed);
+}
+
+void Heap::become_hole(SegmentId claimed) {
   (*segments_)[claimed].state = SegmentState::hole;
   attach(claimed);
 }
 
-Status Heap::map(SegmentId claimed, StreamId stream, std::uint64_t at_once) {
+Status Heap::map(const Window& window, SegmentId claimed, StreamId stream, std::uint64_t at_once) {
+  Status mapped = Done{};
+  for (const SegmentId hole : window.filled) {
+    if (mapped)
+      mapped = map_segment(hole, stream, at_once);
+    else
+      become_hole(hole);
+    if (mapped) release(hole);
+  }
+  if (mapped) return map_segment(claimed, stream, at_once);
+  become_hole(claimed);
+  return mapped;
+}
+
+Status Heap::map_segment(SegmentId claimed, StreamId stream, std::uint64_t at_once) {
   (*segments_)[claimed].stream = stream;
   const Segment segment = (*segments_)[claimed];
   Status mapped = Done{};
@@ -184,7 +123,7 @@ Status Heap::map(SegmentId claimed, StreamId stream, std::uint64_t at_once) {
     }
   }
   if (mapped) return mapped;
-  give_up(cut(claimed, end));
+  become_hole(cut(claimed, end));
   if (end > segment.address) release(claimed);
   return mapped;
 }
@@ -204,7 +143,7 @@ void Heap::retreat(SegmentId claimed, std::uint64_t end) {
     pages_->note(FlightKind::map, segment.address, end - segment.address,
                  ranges_[segment.range].stream);
   const SegmentId rest = cut(claimed, end);
-  if (rest != no_segment) give_up(rest);
+  if (rest != no_segment) become_hole(rest);
 }
 
 SegmentId Heap::occupy(const Window& window, SegmentId claimed) {

@@ -22,13 +22,16 @@ struct Supply {
   std::uint64_t movable = 0;
 };
 
-// A place for a block. Its pages are mapped, except `pages` pages from `first_page` on.
+// A place for a block. All of it is mapped but `pages` pages: whole holes that lie in it, and the
+// `last_pages` from `first_page` on, which need not be all of their hole.
 struct Window {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
   SegmentId hole = no_segment;
   std::uint64_t first_page = 0;
+  std::uint64_t last_pages = 0;
   std::uint64_t pages = 0;
+  std::vector<SegmentId> filled;  // The whole holes.
 
   bool contains(const Segment& segment) const {
     return segment.address < address + bytes && address < segment.end();
@@ -43,18 +46,20 @@ class Heap final : public Tiling {
       : Tiling(number, segments, true), pages_(&pages), next_range_bytes_(first_range_bytes) {}
 
   // Finds the window with the fewest pages to map, among those that the supply allows; movable
-  // pages inside the window do not count as supply for it. Reserves more addresses if no hole will
-  // do.
+  // pages inside the window do not count as supply for it. A window may span several holes, as long
+  // as nothing but free bytes lies between them. Reserves more addresses if no hole will do.
   std::optional<Window> find_window(std::uint64_t bytes, StreamId stream, Supply supply);
-  // Adds pages above the window's, if its hole has them, so that they are a multiple of `multiple`.
+  // Adds pages above the window's last ones, if their hole has them, so that these are a multiple
+  // of `multiple`.
   void widen(Window& window, std::uint64_t multiple) const;
-  // Takes the window's pages out of their hole, so that nothing merges with them.
+  // Takes the window's pages out of their holes, so that nothing merges with them. Returns the
+  // segment of the last ones.
   SegmentId claim(const Window& window);
   // Maps the claimed pages; see DevicePool::map() for `at_once`. On failure the pages that were
-  // mapped become free, and the rest becomes a hole again.
-  Status map(SegmentId claimed, StreamId stream, std::uint64_t at_once = 1);
-  void give_up(SegmentId claimed);  // Undoes claim(), instead of map().
-  // Turns the whole window into one used segment. Requires: map(claimed) succeeded.
+  // mapped become free, and the rest becomes holes again.
+  Status map(const Window& window, SegmentId claimed, StreamId stream, std::uint64_t at_once = 1);
+  void give_up(const Window& window, SegmentId claimed);  // Undoes claim(), instead of map().
+  // Turns the whole window into one used segment. Requires: map() succeeded.
   SegmentId occupy(const Window& window, SegmentId claimed);
 
   // Unmaps up to `count` movable pages of a free segment, from its end, into the pool. Returns how
@@ -95,6 +100,8 @@ class Heap final : public Tiling {
   Movable movable(const Segment& segment) const;
   const Page& page_at(const Segment& segment, std::uint64_t address) const;
   void note_mapped(const Segment& segment, std::uint64_t address, DevicePool::Pages pages);
+  void become_hole(SegmentId claimed);
+  Status map_segment(SegmentId claimed, StreamId stream, std::uint64_t at_once);
   void retreat(SegmentId claimed, std::uint64_t end);
   bool reserve(std::uint64_t bytes, StreamId stream);
   std::uint64_t pinned_bytes(const Segment& free) const override;

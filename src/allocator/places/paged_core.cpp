@@ -70,7 +70,7 @@ SegmentId PagedCore::grow(Heap& heap, std::uint64_t bytes, StreamId stream) {
   if (at_once > 1) heap.widen(*window, at_once);
   const bool is_widened = window->pages > needed;
   const SegmentId claimed = heap.claim(*window);
-  if (!heap.map(claimed, stream, at_once)) {
+  if (!heap.map(*window, claimed, stream, at_once)) {
     // What the device refused may be only what the block does not need.
     return is_widened ? take_from(heap, bytes, stream) : no_segment;
   }
@@ -94,10 +94,10 @@ SegmentId PagedCore::repair(Heap& heap, std::uint64_t bytes, StreamId stream) {
   if (!window) return no_segment;
   const SegmentId claimed = heap.claim(*window);
   if (!collect_pages(*window)) {
-    heap.give_up(claimed);
+    heap.give_up(*window, claimed);
     return no_segment;
   }
-  if (!heap.map(claimed, stream)) return no_segment;
+  if (!heap.map(*window, claimed, stream)) return no_segment;
   pages_->note(FlightKind::repair, window->first_page, window->pages * page_bytes, stream);
   ++counts_.repairs;
   return heap.occupy(*window, claimed);
