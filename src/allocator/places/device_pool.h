@@ -62,8 +62,8 @@ class DevicePool {
   Result<std::uint64_t> reserve_range(std::uint64_t bytes);
 
   // From now on new pages are created several to a handle, which takes fewer calls: up to `most`,
-  // and never more than 32. A handle moves only as a whole, and one live block pins it. So the
-  // usual limit is a 128th of what is held now, and this is called only after a job's first
+  // and never more than 256. A handle moves only as a whole, and one live block pins it. So the
+  // usual limit is a 32nd of what is held now, and this is called only after a job's first
   // iteration, when it is known which blocks lie together. Has no effect if destroying a handle
   // does not return its memory, since then a handle that is too large for a place could not be
   // broken up.
@@ -75,10 +75,11 @@ class DevicePool {
     PageHandle handle = 0;
     std::uint32_t count = 0;
   };
-  // Returns how many pages at once `wanted` new ones are to be taken in, a power of two. It is more
-  // than one only while memory is plenty, that is, while less than a sixteenth of the capacity is
-  // held, and where use_large_handles() would have an effect. Small blocks are few, and one that
-  // lasts pins its handle, so they get several pages only if hardly any of the capacity is held.
+  // Returns how many pages at once `wanted` new ones are to be taken in, a power of two. While
+  // memory is plenty, that is, while less than a sixteenth of the capacity is held, it is several
+  // where use_large_handles() would have an effect, for small blocks only if hardly any of the
+  // capacity is held: they are few, and one that lasts pins its handle. Later it is several once
+  // use_large_handles() was called, as long as the capacity has room for them.
   std::uint64_t growth_pages(std::uint64_t wanted, bool for_small_blocks) const;
   // Maps unmapped pages, or new ones, at `address`: at least one and at most `wanted`. New pages
   // come up to `at_once` to a handle, or as many as use_large_handles() allows. Fails with the
@@ -172,7 +173,7 @@ class DevicePool {
   std::uint64_t reserved_peak_ HEADROOM_GUARDED_BY(mutex_) = 0;
   std::uint64_t lost_ HEADROOM_GUARDED_BY(mutex_) = 0;
   // By the logarithm of how many pages the handle has.
-  static constexpr std::size_t handle_sizes = 6;
+  static constexpr std::size_t handle_sizes = 9;
   std::array<std::vector<PageHandle>, handle_sizes> unmapped_ HEADROOM_GUARDED_BY(mutex_);
   std::uint64_t unmapped_pages_ HEADROOM_GUARDED_BY(mutex_) = 0;
   std::uint64_t most_per_handle_ HEADROOM_GUARDED_BY(mutex_) = 1;

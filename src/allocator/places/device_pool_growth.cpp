@@ -10,13 +10,17 @@
 namespace headroom::allocator {
 namespace {
 
-constexpr std::uint64_t most_pages = 32;  // Per handle.
+constexpr std::uint64_t most_pages = 256;  // Per handle.
+
+// After the first iteration a handle may have at most 1/steady_part of what is held.
+constexpr std::uint64_t steady_part = 32;
 
 // Memory is plenty while less than 1/plenty_part of the capacity is held. Until then a handle may
 // hold at most 1/growth_part of what is held then.
 constexpr std::uint64_t plenty_part = 16;
 constexpr std::uint64_t growth_part = 32;
 constexpr std::uint64_t least_growth = 8;
+constexpr std::uint64_t most_growth = 32;
 // One handle must not be most of the plenty of a small capacity.
 constexpr std::uint64_t handles_of_plenty = 4;
 // The same for small blocks.
@@ -24,6 +28,10 @@ constexpr std::uint64_t small_plenty_part = 1024;
 constexpr std::uint64_t small_growth_part = 128;
 constexpr std::uint64_t least_small_growth = 2;
 constexpr std::uint64_t most_small_growth = 8;
+
+std::uint64_t multiple_of(std::uint64_t pages, std::uint64_t wanted) {
+  return (wanted + pages - 1) / pages * pages;
+}
 
 }  // namespace
 
@@ -34,13 +42,13 @@ void DevicePool::use_large_handles(std::uint64_t most) {
 
 void DevicePool::use_large_handles() {
   const MutexLock lock(mutex_);
-  set_most_per_handle((created_ + plain_pages()) / 128);
+  set_most_per_handle((created_ + plain_pages()) / steady_part);
 }
 
 void DevicePool::set_most_per_handle(std::uint64_t most) {
   if (!can_use_large_handles()) return;
   static_assert(most_pages == std::uint64_t{1} << (handle_sizes - 1));
-  most_per_handle_ = std::clamp<std::uint64_t>(most, 1, most_pages);
+  most_per_handle_ = std::bit_floor(std::clamp<std::uint64_t>(most, 1, most_pages));
 }
 
 std::uint64_t DevicePool::growth_pages(std::uint64_t wanted, bool for_small_blocks) const {
@@ -49,11 +57,17 @@ std::uint64_t DevicePool::growth_pages(std::uint64_t wanted, bool for_small_bloc
   const std::uint64_t held = created_ + plain_pages();
   const std::uint64_t pages = std::bit_floor(
       for_small_blocks ? std::clamp(held / small_growth_part, least_small_growth, most_small_growth)
-                       : std::clamp(held / growth_part, least_growth, most_pages));
+                       : std::clamp(held / growth_part, least_growth, most_growth));
   const std::uint64_t plenty =
       capacity_pages_ / (for_small_blocks ? small_plenty_part : plenty_part);
-  const std::uint64_t taken = (wanted + pages - 1) / pages * pages;
-  return pages <= plenty / handles_of_plenty && held + taken <= plenty ? pages : 1;
+  if (pages <= plenty / handles_of_plenty && held + multiple_of(pages, wanted) <= plenty)
+    return pages;
+  if (for_small_blocks) return 1;
+  // What grows after the first iteration is likely to grow further, so it takes one handle where
+  // exactly what is wanted would take several. The rest is free, and moves with the handle.
+  const std::uint64_t steady = std::min(std::bit_ceil(wanted), most_per_handle_);
+  const std::uint64_t in_use = held - unmapped_pages_;
+  return in_use + multiple_of(steady, wanted) <= capacity_pages_ ? steady : 1;
 }
 
 }  // namespace headroom::allocator

@@ -125,6 +125,20 @@ TEST_F(Pool, a_handle_has_one_page_until_large_ones_are_wanted) {
   EXPECT_EQ(device_.table().mapped_pages(), 8U);
 }
 
+TEST_F(Pool, what_grows_after_the_first_iteration_takes_whole_handles_while_there_is_room) {
+  EXPECT_EQ(pool_.growth_pages(5, false), 1U);
+  pool_.use_large_handles(32);
+  EXPECT_EQ(pool_.growth_pages(1, false), 1U);
+  EXPECT_EQ(pool_.growth_pages(5, false), 8U);
+  EXPECT_EQ(pool_.growth_pages(5, true), 1U) << "small blocks are few";
+  const std::uint64_t range = *pool_.reserve_range(64 * mib);
+  ASSERT_EQ(pool_.map(range, 2)->count, 2U);
+  EXPECT_EQ(pool_.growth_pages(3, false), 4U);
+  EXPECT_EQ(pool_.growth_pages(5, false), 1U) << "eight more than two are not there";
+  pool_.use_large_handles(3);
+  EXPECT_EQ(pool_.growth_pages(5, false), 2U) << "a power of two";
+}
+
 TEST_F(Pool, a_handle_that_has_become_too_large_is_broken_up) {
   pool_.use_large_handles(32);
   const std::uint64_t range = *pool_.reserve_range(64 * mib);
