@@ -13,10 +13,12 @@ class CountingDevice {
  public:
   static constexpr std::uint64_t unit_bytes = std::uint64_t{2} << 20U;
 
-  // The costs of one call, in nanoseconds.
+  // What it costs to take memory and to give it back: nanoseconds, and how many calls that takes.
   struct Costs {
     std::uint64_t take = 0;
     std::uint64_t give_back = 0;
+    std::uint64_t calls_to_take = 1;
+    std::uint64_t calls_to_give_back = 1;
   };
 
   CountingDevice(std::uint64_t capacity_bytes, Costs costs)
@@ -24,16 +26,21 @@ class CountingDevice {
 
   // Returns false and takes nothing if the capacity does not allow it.
   bool take(std::uint64_t bytes) {
-    ++calls_;
     ns_ += costs_.take;
-    if (bytes > capacity_ - used_) return false;
-    used_ += bytes;
-    return true;
+    const bool is_granted = bytes <= capacity_ - used_;
+    calls_ += is_granted ? costs_.calls_to_take : 1;
+    if (is_granted) used_ += bytes;
+    return is_granted;
   }
   void give_back(std::uint64_t bytes) {
-    ++calls_;
+    calls_ += costs_.calls_to_give_back;
     ns_ += costs_.give_back;
     used_ -= bytes;
+  }
+  // Counts a call that neither takes nor gives back.
+  void note_call(std::uint64_t ns) {
+    ++calls_;
+    ns_ += ns;
   }
 
   std::uint64_t capacity_bytes() const { return capacity_; }

@@ -63,6 +63,7 @@ TorchPolicy::Block* TorchExpandablePolicy::find_place(Stream& stream, std::uint6
   block.bytes = round_up(std::max(device + device / 8, bytes), large_page);
   block.stream = &stream;
   block.mapped = false;
+  device_.note_call(assumed_costs.reserve);
   next_address_ = block.address + block.bytes + large_page;
   Block* made = make_block(block);
   stream.insert_unmapped(made);
@@ -78,6 +79,7 @@ TorchPolicy::Block* TorchExpandablePolicy::map_front(Block* block, std::uint64_t
     for (; taken > 0; taken -= page) device_.give_back(page);
     return nullptr;
   }
+  device_.note_call(assumed_costs.allow_access);  // Once for all pages that were mapped.
   stream.erase_unmapped(block);
   if (wanted < block->bytes) {
     Block* rest = block;
@@ -125,6 +127,7 @@ void TorchExpandablePolicy::unmap_whole_pages(Block* block) {
     block = split_front(rest, last - first);
     stream.insert_free(rest);
   }
+  device_.note_call(assumed_costs.wait);
   for (std::uint64_t at = first; at < last; at += page) device_.give_back(page);
   block->mapped = false;
   merge(block, block->prev);

@@ -13,12 +13,12 @@ namespace headroom::allocator {
 
 class TorchExpandablePolicy final : public TorchPolicy {
  public:
-  // Taking a page means creating it, mapping it and allowing access; giving it back means unmapping
-  // and destroying it.
+  // Taking a page means creating it and mapping it, and giving it back unmapping it and destroying
+  // it. Access is allowed once for all pages of a growth, and the stream is waited for once before
+  // pages of a block are unmapped.
   explicit TorchExpandablePolicy(std::uint64_t capacity_bytes)
-      : TorchPolicy(capacity_bytes,
-                    {assumed_costs.create + assumed_costs.map + assumed_costs.allow_access,
-                     assumed_costs.unmap + assumed_costs.destroy}) {}
+      : TorchPolicy(capacity_bytes, {assumed_costs.create + assumed_costs.map,
+                                     assumed_costs.unmap + assumed_costs.destroy, 2, 2}) {}
   std::string_view name() const override { return "torch-expandable"; }
 
  protected:

@@ -159,6 +159,15 @@ TEST(TorchExpandable, refusal_unmaps_free_pages_and_uses_them_elsewhere) {
   EXPECT_EQ(torch.reserved(), 80 * mib);
 }
 
+// One call reserves addresses; each 20 MiB are created and mapped, and one call allows access.
+TEST(TorchExpandable, counts_the_calls_of_the_driver) {
+  TorchExpandablePolicy policy(1024 * mib);
+  ASSERT_TRUE(policy.allocate({30 * mib, Component::other, 0}).has_value());
+  EXPECT_EQ(policy.usage().device_calls, 1U + 2 * 2 + 1);
+  ASSERT_TRUE(policy.allocate({5 * mib, Component::other, 0}).has_value());
+  EXPECT_EQ(policy.usage().device_calls, 6U) << "it fits into what is mapped";
+}
+
 TEST(MakePolicy, an_unknown_name_lists_those_that_exist) {
   const auto policy = make_policy("tourch", mib);
   ASSERT_FALSE(policy.has_value());
