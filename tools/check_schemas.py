@@ -122,6 +122,19 @@ def replay_commands(scratch):
         yield ["headroom", "replay", snapshot, "--json"]
 
 
+def plan_llama_commands(scratch):
+    """`headroom plan` of a model under llama.cpp: alone, as a command, on GPUs that hold it and that do not."""
+    sys.path.insert(0, str(ROOT / "tests/plan"))
+    import llama_cpp_models
+    model = pathlib.Path(scratch, "model.gguf")
+    llama_cpp_models.write_model(model, {"architecture": "llama", "layers": 4, "hidden": 512, "heads": 8, "kv_heads": 2,
+                                         "ff": 1024, "vocabulary": 1024})
+    yield ["headroom", "plan", "--json", model]
+    yield ["headroom", "plan", "--json", "--capacity", "2GiB", "--context", "0", model]
+    yield ["headroom", "plan", "--json", "--capacity", "24MiB", "--context", "0", "--", "llama-server", "-m", model, "-ts", "2,1"]
+    yield ["headroom", "plan", "--json", "--", "llama-cli", "-m", model, "--device", "none"]
+
+
 def plan_commands(scratch):
     """`headroom plan` of a job that fits, of two that do not (with and without advice), and of one without a
     capacity."""
@@ -257,6 +270,7 @@ SCHEMAS = {
     "fixes.schema.json": fixes_commands,
     "history.schema.json": history_commands,
     "past-runs.schema.json": past_runs_commands,
+    "plan-llama.schema.json": plan_llama_commands,
     "plan.schema.json": plan_commands,
     "reclaim.schema.json": reclaim_commands,
     "replay.schema.json": replay_commands,

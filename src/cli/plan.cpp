@@ -14,6 +14,7 @@
 #include "cli/host_memory.h"
 #include "cli/past_runs.h"
 #include "cli/plan_flags.h"
+#include "cli/plan_llama.h"
 #include "cli/plan_page.h"
 #include "cli/present_gpu.h"
 #include "cli/refuse_outputs.h"
@@ -105,9 +106,33 @@ Result<run::TrainerCommand> read_command(Options& options, const run::JobFlags& 
   return command;
 }
 
+// The answer where llama.cpp runs the model; nothing where the job is another one.
+std::optional<int> plan_under_llama(const Options& options, const run::JobFlags& flags,
+                                    const Context& context) {
+  if (!options.explain.empty() || !options.html.empty() || !options.record.empty()) return {};
+  std::vector<std::string> words = options.rest;
+  words.insert(words.begin(), options.job);
+  const auto answer = [&](run::LlamaJob job) {
+    return plan_llama(std::move(job), options.root, options.json, context);
+  };
+  if (is_command(options) && estimate::llama::is_llama_command(words)) {
+    auto job = run::load_llama_command(words, flags);
+    if (!job) return print_error(context, job.error(), exit_usage);
+    return answer(*std::move(job));
+  }
+  if (!options.rest.empty() || options.fit || !options.largest.empty()) return {};
+  auto job = run::load_llama_job(options.spec.empty() ? options.job : options.spec, flags);
+  if (!job) return print_error(context, job.error(), exit_usage);
+  if (!*job) return {};
+  return answer(**std::move(job));
+}
+
 int run_plan(Options options, const Context& context) {
   if (options.history) return list_past_runs(options.json, context);
   auto flags = options.flags.read();
+  if (flags) {
+    if (const auto answered = plan_under_llama(options, *flags, context)) return *answered;
+  }
   std::vector<std::string> notes;
   if (flags && is_command(options)) {
     auto command = read_command(options, *flags);

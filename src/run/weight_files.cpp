@@ -91,7 +91,7 @@ std::optional<estimate::WeightFileFormat> weight_format_of(const std::string& pa
   return std::nullopt;
 }
 
-Result<GgufModel> read_gguf(const std::string& path) {
+Result<estimate::GgufHeader> read_gguf_parts(const std::string& path) {
   const auto shard = parse_shard_name(path);
   HEADROOM_TRY(estimate::GgufHeader header,
                read_with(shard ? shard->path(1) : path, estimate::read_gguf_header));
@@ -107,6 +107,11 @@ Result<GgufModel> read_gguf(const std::string& path) {
     auto added = estimate::add_shard(header.weights, std::move(part.weights));
     if (!added) return std::move(added).error().in(shard->path(i));
   }
+  return header;
+}
+
+Result<GgufModel> read_gguf(const std::string& path) {
+  HEADROOM_TRY(estimate::GgufHeader header, read_gguf_parts(path));
   auto config = estimate::to_config(header);
   if (!config) return std::move(config).error().in(path);
   return GgufModel{std::move(header.weights), *std::move(config)};

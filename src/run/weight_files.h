@@ -10,6 +10,7 @@
 
 #include "base/document.h"
 #include "base/result.h"
+#include "estimate/files/gguf_header.h"
 #include "estimate/files/onnx_model.h"
 #include "estimate/files/weight_file.h"
 
@@ -18,11 +19,14 @@ namespace headroom::run {
 // By the path's ending: .gguf, .onnx, .safetensors.
 std::optional<estimate::WeightFileFormat> weight_format_of(const std::string& path);
 
+// A GGUF file's header with the tensors of all its parts. Of a model in parts
+// ("model-00001-of-00003.gguf") any one may be named; all must be there.
+Result<estimate::GgufHeader> read_gguf_parts(const std::string& path);
+
 struct GgufModel {
   estimate::WeightFile weights;  // Of all shards.
   Json config;                   // As the model's config.json would say it.
 };
-// Of a model in shards ("model-00001-of-00003.gguf") any one may be named; all must be there.
 Result<GgufModel> read_gguf(const std::string& path);
 
 Result<std::shared_ptr<const estimate::OnnxModel>> read_onnx(const std::string& path);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/plan_llama.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/document.h"
+#include "cli/present_gpu.h"
+#include "estimate/device.h"
+#include "estimate/llama_cpp/llama_plan.h"
+#include "machine/terminal.h"
+#include "report/llama_report.h"
+
+namespace headroom::cli {
+namespace {
+
+using estimate::llama::Gpu;
+using estimate::llama::Options;
+using estimate::llama::SplitMode;
+
+Result<estimate::Device> find_device(const estimate::Job& job, const std::string& root,
+                                     const Context& context) {
+  if (job.device.gpu != "auto") return estimate::find_device(job);
+  HEADROOM_TRY(const estimate::PresentGpu gpu, find_present_gpu(root, context));
+  return estimate::find_device(job, gpu);
+}
+
+// As many as the options name, all like the one that the job describes.
+std::vector<Gpu> gpus_of(const Options& options, const estimate::Device& device) {
+  constexpr std::size_t gpus_max = 16;  // GGML_CUDA_MAX_DEVICES
+  if (options.devices.size() == 1 && options.devices.front() == "none") return {};
+  std::size_t count = std::max<std::size_t>(
+      1, options.devices.empty() ? options.tensor_split.size() : options.devices.size());
+  if (options.split_mode == SplitMode::none) count = 1;
+  std::vector<Gpu> gpus;
+  for (std::size_t i = 0; i < std::min(count, gpus_max); ++i) {
+    Gpu gpu;
+    gpu.name = i < options.devices.size() ? options.devices[i] : fmt::format("GPU {}", i);
+    if (device.capacity) gpu.capacity_bytes = device.capacity->value;
+    gpu.context_bytes = device.context.value;
+    gpus.push_back(std::move(gpu));
+  }
+  return gpus;
+}
+
+}  // namespace
+
+int plan_llama(run::LlamaJob job, const std::string& root, bool as_json, const Context& context) {
+  const auto device = find_device(job.device, root, context);
+  if (!device) return print_error(context, device.error(), exit_usage);
+  auto plan = estimate::llama::make_llama_plan(std::move(job.model), job.options,
+                                               gpus_of(job.options, *device));
+  if (!plan) return print_error(context, plan.error(), exit_usage);
+  plan->notes.insert(plan->notes.begin(), job.notes.begin(), job.notes.end());
+  plan->notes.insert(plan->notes.end(), device->notes.begin(), device->notes.end());
+  if (as_json) {
+    context.printer.print_json(report::to_json(*plan));
+  } else {
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
+    context.printer.print(report::to_text(*plan, style));
+  }
+  return plan->fits == false ? exit_findings : exit_ok;
+}
+
+}  // namespace headroom::cli

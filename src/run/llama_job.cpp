@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/llama_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "machine/user_files.h"
+#include "run/weight_files.h"
+
+namespace headroom::run {
+namespace {
+
+using estimate::llama::Program;
+using estimate::llama::ReadOptions;
+
+constexpr const char* engine_name = "llama.cpp";
+
+// The rules of a job's other keys are asked as if another engine had them.
+Result<estimate::Job> parse_device(Document document, const JobFlags& flags) {
+  document.value["model"] = {{"name", "none"}};
+  document.value["engine"] = {{"kind", "transformers"}};
+  JobFlags device = flags;
+  device.keys.erase("model");
+  device.keys.erase("engine");
+  for (const char* key : {"model.name", "model.config", "engine.kind"}) device.flags.erase(key);
+  apply(device, document);
+  auto job = estimate::parse_job(document);
+  if (!job) return place_error(std::move(job).error(), flags, "plan");
+  return job;
+}
+
+Result<LlamaJob> load(ReadOptions read, Document document, const JobFlags& flags) {
+  LlamaJob job;
+  job.options = std::move(read.options);
+  HEADROOM_TRY(job.device, parse_device(std::move(document), flags));
+  HEADROOM_TRY(const estimate::GgufHeader header, read_gguf_parts(job.options.model));
+  auto model = estimate::llama::make_model(header);
+  if (!model) return std::move(model).error().in(job.options.model);
+  job.model = *std::move(model);
+  if (!read.unread.empty())
+    job.notes.push_back(fmt::format("Not read: {}.", join(read.unread, ", ")));
+  return job;
+}
+
+bool names_only_a_device(const JobFlags& flags) {
+  return std::all_of(flags.flags.begin(), flags.flags.end(), [&flags](const auto& one) {
+    if (one.first == "engine.kind") return flags.keys["engine"]["kind"] == engine_name;
+    return one.first.starts_with("device.");
+  });
+}
+
+std::string below(const std::string& job_file, const std::string& path) {
+  const std::size_t slash = job_file.rfind('/');
+  if (path.starts_with('/') || slash == std::string::npos) return path;
+  return job_file.substr(0, slash + 1) + path;
+}
+
+bool is_llama_engine(const Json& value) {
+  const auto engine = value.is_object() ? value.find("engine") : value.end();
+  if (engine == value.end() || !engine->is_object()) return false;
+  const auto kind = engine->find("kind");
+  return kind != engine->end() && *kind == engine_name;
+}
+
+Result<std::string> model_of(const Json& value, const std::string& name) {
+  const auto model = value.find("model");
+  if (model != value.end() && model->is_object()) {
+    const auto config = model->find("config");
+    if (config != model->end() && config->is_string()) return config->get<std::string>();
+  }
+  return Error{Errc::invalid,
+               fmt::format("{}: model.config: expected the path of a .gguf file, found none", name),
+               "write [model] config = \"model.gguf\""};
+}
+
+}  // namespace
+
+Result<LlamaJob> load_llama_command(const std::vector<std::string>& words, const JobFlags& flags) {
+  const std::vector<std::string> arguments(words.begin() + 1, words.end());
+  HEADROOM_TRY(ReadOptions read, estimate::llama::parse_options(arguments));
+  if (read.options.model.empty())
+    return Error{Errc::invalid, "plan: expected -m MODEL.gguf in the command, found none",
+                 "download the model first, and name its file: headroom plan -- llama-server -m "
+                 "MODEL.gguf -c 8192"};
+  read.options.program = words.front().ends_with("llama-server") ? Program::server : Program::other;
+  return load(std::move(read), {Json::object(), {}}, flags);
+}
+
+Result<std::optional<LlamaJob>> load_llama_job(const std::string& path, const JobFlags& flags) {
+  std::optional<LlamaJob> none;
+  if (path.empty() || path == "-" || !names_only_a_device(flags)) return none;
+  if (path.ends_with(".gguf")) {
+    ReadOptions read;
+    read.options.model = path;
+    HEADROOM_TRY(LlamaJob job, load(std::move(read), {Json::object(), {}}, flags));
+    return std::optional(std::move(job));
+  }
+  const auto text = machine::read_file(path);
+  if (!text) return none;  // Whoever loads it as any other job says why.
+  auto document = parse_document(*text);
+  if (!document || !is_llama_engine(document->value)) return none;
+  auto read = estimate::llama::read_options(document->value["engine"]);
+  if (!read) return std::move(read).error().in(path);
+  HEADROOM_TRY(const std::string model, model_of(document->value, path));
+  read->options.model = below(path, model);
+  HEADROOM_TRY(LlamaJob job, load(*std::move(read), *std::move(document), flags));
+  return std::optional(std::move(job));
+}
+
+}  // namespace headroom::run

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model that llama.cpp runs: from a job file with [engine] kind = "llama.cpp", from the command
+// line of one of its programs, or a GGUF file alone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/document.h"
+#include "base/result.h"
+#include "estimate/job.h"
+#include "estimate/llama_cpp/model.h"
+#include "estimate/llama_cpp/options.h"
+#include "run/job_flags.h"
+
+namespace headroom::run {
+
+struct LlamaJob {
+  estimate::llama::Model model;
+  estimate::llama::Options options;
+  estimate::Job device;            // Of it only `device` means something.
+  std::vector<std::string> notes;  // What was taken from where, and what was not read.
+};
+
+// `words`: the program's name and its arguments. Fails where no -m is among them.
+Result<LlamaJob> load_llama_command(const std::vector<std::string>& words, const JobFlags& flags);
+
+// Nothing for what is no such job: a GGUF file beside which `flags` name nothing but the device,
+// or a job file of this engine. Fails with what is wrong in it.
+Result<std::optional<LlamaJob>> load_llama_job(const std::string& path, const JobFlags& flags);
+
+}  // namespace headroom::run
