@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GGUF files without their data: a model's keys and tensors, as long as the file would be (a hole on the disk).
+
+Tests need the header alone; a type's blocks decide what a tensor takes. Format: ggml-org/ggml, docs/gguf.md.
+"""
+import struct
+
+TYPES = {"F32": (0, 1, 4), "F16": (1, 1, 2), "Q4_0": (2, 32, 18), "Q8_0": (8, 32, 34), "Q4_K": (12, 256, 144),
+         "Q6_K": (14, 256, 210), "MXFP4": (39, 32, 17)}
+ALIGNMENT = 32
+
+
+def text(value):
+    data = value.encode()
+    return struct.pack("<Q", len(data)) + data
+
+
+def pair(key, value):
+    if isinstance(value, str):
+        return text(key) + struct.pack("<I", 8) + text(value)
+    if isinstance(value, float):
+        return text(key) + struct.pack("<If", 6, value)
+    return text(key) + struct.pack("<II", 4, value)
+
+
+def tensors_of(model):
+    """(name, shape innermost first, type) of each tensor of a model by its numbers."""
+    hidden, heads, kv = model["hidden"], model["heads"], model["kv_heads"]
+    head = model.get("head", hidden // heads)
+    kind = model.get("type", "Q4_K")
+    yield "token_embd.weight", (hidden, model["vocabulary"]), kind
+    yield "output_norm.weight", (hidden,), "F32"
+    if not model.get("tied"):
+        yield "output.weight", (hidden, model["vocabulary"]), model.get("output_type", "Q6_K")
+    for i in range(model["layers"]):
+        block = f"blk.{i}."
+        yield block + "attn_norm.weight", (hidden,), "F32"
+        if model.get("fused"):
+            yield block + "attn_qkv.weight", (hidden, (heads + 2 * kv) * head), kind
+        else:
+            yield block + "attn_q.weight", (hidden, heads * head), kind
+            yield block + "attn_k.weight", (hidden, kv * head), kind
+            yield block + "attn_v.weight", (hidden, kv * head), kind
+        if model.get("bias"):
+            yield block + "attn_q.bias", (heads * head,), "F32"
+            yield block + "attn_k.bias", (kv * head,), "F32"
+            yield block + "attn_v.bias", (kv * head,), "F32"
+        if model.get("head_norms"):
+            yield block + "attn_q_norm.weight", (head,), "F32"
+            yield block + "attn_k_norm.weight", (head,), "F32"
+        yield block + "attn_output.weight", (heads * head, hidden), kind
+        if model["architecture"] == "gpt-oss":
+            yield block + "attn_output.bias", (hidden,), "F32"
+            yield block + "attn_sinks.weight", (heads,), "F32"
+            yield block + "post_attention_norm.weight", (hidden,), "F32"
+        else:
+            yield block + "ffn_norm.weight", (hidden,), "F32"
+        if model.get("post_norms"):
+            yield block + "post_attention_norm.weight", (hidden,), "F32"
+            yield block + "post_ffw_norm.weight", (hidden,), "F32"
+        if model.get("experts"):
+            wide, experts = model["expert_ff"], model["experts"]
+            yield block + "ffn_gate_inp.weight", (hidden, experts), "F32"
+            yield block + "ffn_gate_exps.weight", (hidden, wide, experts), kind
+            yield block + "ffn_up_exps.weight", (hidden, wide, experts), kind
+            yield block + "ffn_down_exps.weight", (wide, hidden, experts), kind
+            if model["architecture"] == "gpt-oss":
+                yield block + "ffn_gate_inp.bias", (experts,), "F32"
+                for part, rows in (("gate", wide), ("up", wide), ("down", hidden)):
+                    yield f"{block}ffn_{part}_exps.bias", (rows, experts), "F32"
+        elif model.get("fused"):
+            yield block + "ffn_up.weight", (hidden, 2 * model["ff"]), kind
+            yield block + "ffn_down.weight", (model["ff"], hidden), kind
+        else:
+            yield block + "ffn_gate.weight", (hidden, model["ff"]), kind
+            yield block + "ffn_up.weight", (hidden, model["ff"]), kind
+            yield block + "ffn_down.weight", (model["ff"], hidden), kind
+
+
+def keys_of(model):
+    architecture = model["architecture"]
+    head = model.get("head", model["hidden"] // model["heads"])
+    keys = {"block_count": model["layers"], "context_length": model.get("context", 32768),
+            "embedding_length": model["hidden"], "feed_forward_length": model.get("ff", 0),
+            "attention.head_count": model["heads"], "attention.head_count_kv": model["kv_heads"],
+            "attention.key_length": head, "attention.value_length": head, "rope.dimension_count": head,
+            "rope.scaling.original_context_length": model.get("context", 32768),
+            "vocab_size": model["vocabulary"], "attention.layer_norm_rms_epsilon": 1e-5}
+    if model.get("experts"):
+        keys |= {"expert_count": model["experts"], "expert_used_count": model["experts_used"],
+                 "expert_feed_forward_length": model["expert_ff"]}
+    if model.get("window"):
+        keys["attention.sliding_window"] = model["window"]
+    yield pair("general.architecture", architecture)
+    yield pair("tokenizer.ggml.model", "none")
+    for key, value in keys.items():
+        yield pair(f"{architecture}.{key}", value)
+
+
+def write_model(path, model):
+    pairs = list(keys_of(model))
+    entries, offset = b"", 0
+    count = 0
+    for name, shape, kind in tensors_of(model):
+        number, elements, size = TYPES[kind]
+        if shape[0] % elements:  # As llama-quantize: a type with smaller blocks where rows are too short.
+            number, elements, size = TYPES["Q8_0" if shape[0] % 32 == 0 else "F16"]
+        rows = 1
+        for length in shape[1:]:
+            rows *= length
+        entries += text(name) + struct.pack("<I", len(shape)) + b"".join(struct.pack("<Q", n) for n in shape)
+        entries += struct.pack("<IQ", number, offset)
+        offset += -(-(rows * (shape[0] // elements) * size) // ALIGNMENT) * ALIGNMENT
+        count += 1
+    header = b"GGUF" + struct.pack("<IQQ", 3, count, len(pairs)) + b"".join(pairs) + entries
+    start = -(-len(header) // ALIGNMENT) * ALIGNMENT
+    with open(path, "wb") as file:
+        file.write(header)
+        file.truncate(start + offset)
