@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank of a job whose processes average buckets through shared memory. All ranks start the same
+// buckets in the same order; several may be in flight. One thread calls at a time; with
+// `background` another one, the averager's own, does the work meanwhile.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "averager/arena.h"
+#include "averager/driver.h"
+#include "averager/watch_thread.h"
+#include "base/mutex.h"
+#include "base/result.h"
+
+namespace headroom::averager {
+
+// Makes memory known to a device before it is used, and takes that back: hipHostRegister and
+// hipHostUnregister.
+struct Pinning {
+  std::function<Status(std::byte* memory, std::uint64_t bytes)> pin;
+  std::function<void(std::byte* memory)> unpin;
+};
+
+struct Options {
+  FilePlace place;
+  Terms terms;
+  std::uint32_t rank = 0;
+  std::uint32_t meet_ms = 60'000;  // For the others to come, or to reach the border of a step.
+  WatchTimes times;
+  bool background = false;
+  Pinning pinning;
+  std::shared_ptr<SharedMapping> mapping;  // Only where other ranks are threads of this process.
+};
+
+class Averager {
+ public:
+  using Ticket = std::uint64_t;
+
+  // Waits for the others. A rank that comes back waits for the border of a step.
+  static Result<std::unique_ptr<Averager>> open(const Options& options);
+  ~Averager();
+  Averager(const Averager&) = delete;
+  Averager& operator=(const Averager&) = delete;
+
+  // Memory of the segment: buckets in it are averaged where they are. It is aligned to pages and
+  // lives until it is freed or the averager ends.
+  Result<std::byte*> allocate(std::uint64_t bytes);
+  Status free(const std::byte* memory);
+
+  // Starts a bucket. Its data belong to the averager until wait(): they must not be read or
+  // written. Fails with busy if as many as possible are in flight.
+  Result<Ticket> start(const Request& request);
+  // Returns when the bucket's data are the result. Each ticket is waited for once.
+  Result<Outcome> wait(Ticket ticket);
+
+  std::uint32_t rank() const { return segment_.self().rank; }
+  std::uint32_t ranks() const { return segment_.self().ranks; }
+  bool has_come_back() const { return segment_.has_come_back(); }
+
+ private:
+  struct Flight {
+    enum class State : std::uint8_t { free, started, done } state = State::free;
+    std::optional<BucketWork> work;
+    Outcome outcome;
+    std::optional<Error> error;
+  };
+
+  Averager(Segment segment, const Options& options);
+  Status begin(const Options& options);
+  Result<std::uint64_t> place_of(const Request& request, bool& is_copied);
+  Status check(const Request& request) const;
+  Flight& flight(protocol::Bucket bucket) { return flights_.at(segment_.self().slot(bucket)); }
+  void reduce_next();
+  void work_until_end();
+  // Keeps the error, with which everything fails from now on.
+  Error broken(Error error);
+  std::optional<Error> failure();
+
+  Segment segment_;
+  Pinning pinning_;
+  bool is_pinned_ = false;
+  PeerWatch watch_;
+  Driver driver_;
+  Arena arena_;
+  std::optional<WatchThread> watch_thread_;
+
+  protocol::Bucket next_ = 0;        // To be started. The caller's.
+  protocol::Bucket reduced_ = 0;     // To be reduced next. Whoever reduces.
+  protocol::RankMask expected_ = 0;  // For that one.
+  std::array<Flight, protocol::max_slots> flights_;
+
+  Mutex mutex_;
+  ConditionVariable
+      changed_;  // For the worker: something to do. For the caller: something is done.
+  ConditionVariable done_;
+  protocol::Bucket started_ HEADROOM_GUARDED_BY(mutex_) = 0;
+  protocol::Bucket finished_ HEADROOM_GUARDED_BY(mutex_) = 0;
+  bool ends_ HEADROOM_GUARDED_BY(mutex_) = false;
+  std::optional<Error> broken_ HEADROOM_GUARDED_BY(mutex_);
+  std::thread worker_;
+};
+
+}  // namespace headroom::averager
