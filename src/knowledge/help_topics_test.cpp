@@ -22,7 +22,9 @@ TEST(HelpTopics, each_has_a_name_of_its_own_a_question_and_a_short_text) {
     EXPECT_GE(lines.size(), 3U) << topic.id;
     EXPECT_LE(lines.size(), 40U) << topic.id << " is a page of docs/, not a help text";
     for (const std::string_view line : lines) {
-      if (line.starts_with("  ")) EXPECT_LE(line.size(), 100U) << line;
+      if (line.starts_with("  ")) {
+        EXPECT_LE(line.size(), 100U) << line;
+      }
     }
   }
   for (const char* id :
