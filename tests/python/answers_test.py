@@ -17,7 +17,7 @@ sys.path.insert(0, str(SOURCE / "python"))
 import headroom  # noqa: E402  (its folder has just become known)
 
 JOB = {"model": {"name": "Qwen/Qwen2.5-0.5B"}, "method": {"kind": "lora", "rank": 16}, "compute": {"dtype": "bf16"},
-       "batch": {"micro": 4, "sequence": 1024}, "device": {"capacity": "16GiB"}}
+       "batch": {"micro": 4, "sequence": 1024}, "device": {"capacity": "24GiB"}}
 
 
 class Answers(unittest.TestCase):
@@ -60,7 +60,7 @@ class Answers(unittest.TestCase):
         self.assertIs(tables["fits"], True)
         path = self.folder / "-job.toml"  # A name that could be taken for an option.
         path.write_text('[model]\nname = "Qwen/Qwen2.5-0.5B"\n[method]\nkind = "lora"\nrank = 16\n[compute]\ndtype = "bf16"\n'
-                        '[batch]\nmicro = 4\nsequence = 1024\n[device]\ncapacity = "16GiB"\n')
+                        '[batch]\nmicro = 4\nsequence = 1024\n[device]\ncapacity = "24GiB"\n')
         self.assertEqual(headroom.plan(path)["allocated_bytes"], tables["allocated_bytes"])
         command = ["python", "train.py", "--model_name_or_path", "Qwen/Qwen2.5-0.5B", "--bf16"]
         self.assertIn("Taken from the command", " ".join(headroom.plan(command, gpu="MI50")["notes"]))
