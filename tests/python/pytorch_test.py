@@ -52,7 +52,7 @@ class InPyTorch(unittest.TestCase):
     def test_an_out_of_memory_is_explained_and_goes_on(self):
         said, output, errors = self.run_program("watched.py", "fails")
         self.assertIn("out of memory goes on\n", output)
-        self.assertRegex(errors, r"headroom: out of memory for 64.00 KiB: most plausibly \w+")
+        self.assertRegex(errors, r"headroom: out of memory for 64.00 KiB: (most plausibly \w+|nothing known of this job has that size)")
         self.assertIn("[8, 16, 128]", said["explained"])
 
     def test_without_a_plan_the_training_goes_on_and_is_measured(self):
