@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain loops over blocks that fit into the first cache; the compiler makes vectors of them
 // (docs/decisions/0028 has what was measured).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-loop-distribute-patterns")  // Or g++ makes copies calls of memcpy.
+#endif
 #include "averager/kernels.h"
 
 #include <algorithm>
