@@ -61,7 +61,7 @@ bool is_plain(std::string_view word) {
 
 bool can_be_typed(const PackageChange& change) {
   // Images alone have slashes in their names. A version with one would lead to some other file.
-  const bool may_have_slash = change.manager == facts::PackageManager::docker;
+  const bool may_have_slash = knowledge::manages_images(change.manager);
   const std::string_view words[] = {change.package, change.from, change.to};
   return std::all_of(std::begin(words), std::end(words), [&](std::string_view word) {
     return is_plain(word) && (may_have_slash || word.find('/') == std::string_view::npos);
@@ -238,7 +238,7 @@ std::string describe(const PackageChange& change) {
   if (change.manager == facts::PackageManager::headroom) {
     return fmt::format("headroom fix {} was applied", change.package);
   }
-  if (change.manager == facts::PackageManager::docker) {
+  if (knowledge::manages_images(change.manager)) {
     return fmt::format("the image {} was pulled{}", change.package,
                        change.from.empty() ? "" : " again, and is another one than before");
   }

@@ -11,8 +11,9 @@
 namespace headroom::knowledge {
 namespace {
 
-constexpr std::array<std::string_view, 10> manager_words = {
-    "apt", "pacman", "dnf", "zypp", "dkms", "pip", "nixos", "ostree", "headroom", "docker"};
+constexpr std::array<std::string_view, 11> manager_words = {"apt",      "pacman", "dnf",   "zypp",
+                                                            "dkms",     "pip",    "nixos", "ostree",
+                                                            "headroom", "docker", "podman"};
 constexpr std::array<std::string_view, 10> kind_words = {
     "kernel",    "firmware",  "driver", "rocm",     "graphics",
     "framework", "container", "system", "settings", "image"};
@@ -74,6 +75,10 @@ std::string_view to_string(PackageManager manager) {
   return manager_words[static_cast<std::size_t>(manager)];
 }
 
+bool manages_images(PackageManager manager) {
+  return manager == PackageManager::docker || manager == PackageManager::podman;
+}
+
 std::optional<PackageManager> parse_package_manager(std::string_view word) {
   return parse_word<PackageManager>(manager_words, word);
 }
@@ -91,6 +96,11 @@ bool matches_package(std::string_view pattern, std::string_view name) {
 }
 
 const PackageFamily* PackageTable::family(PackageManager manager, std::string_view package) const {
+  // Podman writes out the registry that Docker takes for granted.
+  constexpr std::string_view usual_registry = "docker.io/";
+  if (manages_images(manager) && package.starts_with(usual_registry)) {
+    package.remove_prefix(usual_registry.size());
+  }
   for (const PackageFamily& one : families) {
     const bool managed = one.managers.empty() || std::find(one.managers.begin(), one.managers.end(),
                                                            manager) != one.managers.end();

@@ -16,8 +16,22 @@ namespace headroom::knowledge {
 
 // Who changed a package, and so who can take it back. Of dpkg's own log it is apt; headroom changes
 // settings (headroom fix), each named by what it mends.
-enum class PackageManager { apt, pacman, dnf, zypp, dkms, pip, nixos, ostree, headroom, docker };
-constexpr PackageManager last_package_manager = PackageManager::docker;
+enum class PackageManager {
+  apt,
+  pacman,
+  dnf,
+  zypp,
+  dkms,
+  pip,
+  nixos,
+  ostree,
+  headroom,
+  docker,
+  podman,
+};
+constexpr PackageManager last_package_manager = PackageManager::podman;
+// Whether it manages images of containers.
+bool manages_images(PackageManager manager);
 std::string_view to_string(PackageManager manager);
 // "apt"; nothing for a word that names none.
 std::optional<PackageManager> parse_package_manager(std::string_view word);

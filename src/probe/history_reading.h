@@ -43,5 +43,7 @@ void read_dkms(HistoryReading& reading);
 void read_own_changes(HistoryReading& reading);
 // Images that Docker pulled.
 void read_docker_images(HistoryReading& reading);
+// Images that Podman pulled, for the superuser and for each user.
+void read_podman_images(HistoryReading& reading);
 
 }  // namespace headroom::probe

@@ -144,6 +144,7 @@ MachineHistory read_history(const machine::Files& files, const knowledge::Packag
     read_generations(reading);
     read_own_changes(reading);
     read_docker_images(reading);
+    read_podman_images(reading);
     return facts::to_text(reading.take(files.is_real() ? now : ""));
   });
   return answer ? facts::parse_machine_history(*answer) : MachineHistory();

@@ -117,6 +117,35 @@ TEST_F(ReadHistory, an_image_was_pulled_when_it_got_its_tag) {
             "2026-05-02T10:00:00 rocm/vllm:latest [rocm/vllm@sha256:a] [rocm/vllm@sha256:b]\n");
 }
 
+TEST_F(ReadHistory, podmans_images_are_read_in_the_systems_store_and_in_users_homes) {
+  const auto store = [&](const std::string& folder, const std::string& id, const std::string& day) {
+    write(folder + "/overlay-images/images.json",
+          R"([{"id": "old", "names-history": ["docker.io/rocm/vllm:latest"], "layer": "first"},
+              {"id": ")" +
+              id + R"(", "names": ["docker.io/rocm/vllm:latest", "quay.io/mine/secret:1"],
+               "layer": "top"}])");
+    write(folder + "/overlay-layers/layers.json",
+          R"([{"id": "first", "created": "2026-04-01T09:00:00Z"}, {"id": "top", "created": ")" +
+              day + R"(T09:00:00Z"}])");
+  };
+  store("var/lib/containers/storage", "aaa", "2026-05-01");
+  store("home/alice/.local/share/containers/storage", "bbb", "2026-05-03");
+  EXPECT_EQ(shown(),
+            "2026-05-01T00:00:00 docker.io/rocm/vllm:latest [old] [aaa]\n"
+            "2026-05-03T00:00:00 docker.io/rocm/vllm:latest [old] [bbb]\n");
+}
+
+TEST_F(ReadHistory, a_store_of_podmans_that_makes_no_sense_is_named) {
+  write("var/lib/containers/storage/overlay-images/images.json", "[]");
+  write("root/.local/share/containers/storage/overlay-images/images.json", "\xff{");
+  write("root/.local/share/containers/storage/overlay-layers/layers.json", "[]");
+  const auto history = read();
+  ASSERT_EQ(history.sources.size(), 2U);
+  EXPECT_EQ(history.sources[0].path, "/var/lib/containers/storage/overlay-layers/layers.json");
+  EXPECT_FALSE(history.sources[0].read());
+  EXPECT_FALSE(history.sources[1].read());
+}
+
 TEST_F(ReadHistory, what_cannot_be_told_is_said_with_its_reason) {
   write("usr/lib/sysimage/libdnf5/transaction_history.sqlite", "SQLite format 3");
   fs::create_directories(root_ / "nix/var/nix/profiles");
