@@ -15,6 +15,7 @@
 #include "findings/calibration.h"
 #include "findings/log_diagnosis.h"
 #include "findings/recent_changes.h"
+#include "findings/whose_log.h"
 #include "logs/log_reader.h"
 #include "machine/clock.h"
 #include "machine/input_stream.h"
@@ -226,15 +227,22 @@ int answer_log(const LogQuestion& question, const LookedAt* machine,
     if (!watched) return print_error(context, watched.error(), exit_could_not_look);
   }
   const report::LogExtent& extent = reading.extent;
+  // A log of another machine is answered without this one.
+  facts::Text elsewhere;
+  if (machine != nullptr) {
+    elsewhere = findings::printed_elsewhere(reading.observations, machine->facts, tables);
+  }
+  if (elsewhere) reading.machine = nullptr;
   const findings::Scene scene = reading.scene();
   auto diagnosis = reading.diagnose(scene);
   const findings::RecentChanges changes = changes_before(reading);
-  if (machine != nullptr) {
-    findings::join_machine(machine->diagnosis, diagnosis);
+  if (reading.machine != nullptr) {
+    findings::join_machine(reading.machine->diagnosis, diagnosis);
   }
   findings::calibrate(diagnosis);
-  if (machine != nullptr) {
-    findings::add_last_change(changes, machine->packages, diagnosis);
+  if (elsewhere) findings::say_elsewhere(elsewhere, diagnosis);
+  if (reading.machine != nullptr) {
+    findings::add_last_change(changes, reading.machine->packages, diagnosis);
   }
   if (!question.report.empty()) {
     const auto written = machine::write_output({"--report", question.report},
