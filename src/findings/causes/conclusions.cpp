@@ -11,6 +11,7 @@
 #include "findings/causes/collective_signs.h"
 #include "findings/causes/missing_evidence.h"
 #include "findings/causes/recovery.h"
+#include "findings/causes/told_topics.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -101,7 +102,7 @@ bool is_healthy(const LogSubject& subject) {
   if (standing_failure(subject.log) != nullptr) return false;
   // A person who ends a job, or writes a remark into its log, had a reason.
   if (subject.log.seen("said-to-hang") || is_at_work(subject.log)) return false;
-  if (test_without_result(subject.log) != nullptr) return false;
+  if (test_without_result(subject.log) != nullptr || works_only_in_words(subject)) return false;
   if (subject.log.seen("said-to-freeze") || ends_in_loading(subject.log)) return false;
   if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
   return subject.log.first_with(Role::progress) != nullptr ||

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/told_topics.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "findings/causes/recovery.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+struct Subject {
+  std::string_view word;
+  double weight;
+};
+
+struct Topic {
+  std::string_view cause;
+  std::array<Subject, 7> subjects;
+};
+
+// A subject that is nearly always about the cause has 2, one that the cause shares with others 1
+// or less, and one that it hardly ever comes with less than 0. Judged by hand from how reports in
+// public trackers are told; no weight is fitted.
+// clang-format off
+constexpr Topic topics[] = {
+  {"rccl-p2p", {{{"several-gpus", 1}, {"garbage", 1.2}, {"peer", 2}, {"hang", 0.5}, {"collective", 0.4}}}},
+  {"collective-hang", {{{"collective", 1.3}, {"hang", 1.5}, {"several-gpus", 0.8}, {"garbage", -1}}}},
+  {"igpu-selected", {{{"igpu", 1.8}, {"choice", 1.4}, {"unseen", 0.2}}}},
+  {"gfx-target-missing", {{{"target", 2}, {"supported", 0.6}, {"override", 0.4}, {"apu", 0.2}}}},
+  {"gfx-override-wrong", {{{"override", 1.7}, {"desktop", 0.4}, {"without", 0.4}, {"target", 0.3}}}},
+  {"gpu-unsupported", {{{"old-gpu", 1.6}, {"supported", 1.2}, {"unseen", 0.5}}}},
+  {"kernel-too-old", {{{"kernel", 1.7}, {"unseen", 0.8}, {"apu", 0.3}, {"firmware", -0.5}}}},
+  {"driver-not-loaded", {{{"module", 2}, {"kernel", 0.5}, {"unseen", 0.5}}}},
+  {"firmware-bad", {{{"firmware", 1.8}, {"changed", 0.7}, {"hang", 0.6}, {"desktop", 0.6}}}},
+  {"rocm-regression", {{{"changed", 1.5}, {"rocm-release", 1.2}, {"firmware", -0.8}, {"module", -0.8}, {"kernel", -0.3}}}},
+  {"wrong-wheel", {{{"wheel", 1.9}, {"unseen", 0.4}, {"python", -0.5}, {"target", -0.5}}}},
+  {"python-version-unsupported", {{{"python", 1.5}, {"no-package", 1.4}, {"wheel", 0.3}}}},
+  {"ttm-cap", {{{"gtt", 2}, {"apu", 0.5}, {"carve-out", -0.1}, {"gttsize", -1}}}},
+  {"gttsize-cap", {{{"gttsize", 2.2}, {"apu", 0.3}, {"without", 0.3}}}},
+  {"uma-carveout-small", {{{"carve-out", 1.6}, {"apu", 0.7}, {"miscount", 0.4}, {"igpu", 0.3}}}},
+  {"free-memory-misreported", {{{"miscount", 1.6}, {"apu", 0.3}, {"full", 0.3}, {"gtt", 0.3}}}},
+  {"device-permission", {{{"rights", 1.7}, {"container", 0.6}, {"given", 0.5}, {"unseen", 0.3}}}},
+  {"kfd-not-passed", {{{"given", 1.7}, {"container", 0.8}, {"unseen", 0.3}}}},
+  {"host-without-kfd", {{{"windows", 1.8}, {"given", 0.7}, {"container", 0.4}, {"unseen", 0.5}}}},
+  {"pcie-atomics", {{{"atomics", 2.2}, {"slot", 1.5}, {"unseen", 0.8}}}},
+  {"bar-too-small", {{{"bar", 2.2}, {"slot", 0.4}, {"hang", 0.2}}}},
+  {"vram-held-by-other", {{{"others-hold", 1.8}, {"full", 0.9}, {"miscount", 0.2}}}},
+  {"vram-orphaned", {{{"stays", 2}, {"full", 0.4}, {"others-hold", -0.5}}}},
+  {"fragmentation", {{{"pieces", 1.9}, {"full", 0.6}}}},
+  {"job-too-big", {{{"full", 1.2}, {"size", 1.2}, {"others-hold", -1}, {"pieces", -0.5}}}},
+  {"memory-fraction-cap", {{{"share", 2.2}, {"full", 0.3}}}},
+  {"cgroup-memory-limit", {{{"host-limit", 1.9}, {"container", 0.8}, {"full", 0.2}}}},
+  {"managed-memory", {{{"shared-memory", 2}, {"desktop", 0.2}, {"without", 0.3}}}},
+  {"missing-library", {{{"library", 2}, {"two-releases", -0.6}}}},
+  {"rocm-version-mismatch", {{{"two-releases", 1.6}, {"library", 0.8}, {"rocm-release", 0.4}, {"changed", -0.5}}}},
+  {"miopen-db", {{{"tuning", 1.3}, {"storage", 1.3}}}},
+  {"bitsandbytes-no-rocm", {{{"bitsandbytes", 2.2}}}},
+  {"torchao-incompatible", {{{"torchao", 2.2}}}},
+  {"unsupported-option", {{{"option", 1.6}, {"without", 0.8}, {"supported", 0.4}, {"changed", -0.5}}}},
+  {"framework-bug", {{{"numbers", 1.4}, {"fixed-in", 1.6}, {"own-code", -1}}}},
+  {"app-bug", {{{"own-code", 1.9}, {"numbers", 0.5}}}},
+  {"hw-error", {{{"hardware", 2.1}, {"slot", 0.3}, {"desktop", 0.2}}}},
+  {"gpu-hang", {{{"desktop", 1.9}, {"hang", 0.3}, {"firmware", -0.4}, {"several-gpus", -0.5}}}},
+  {"hipblas-workspace", {{{"workspace", 2.1}}}},
+  {"backend-unavailable", {{{"backend", 1.9}, {"without", 0.3}}}},
+};
+// clang-format on
+
+constexpr double least_weight = 1.9;  // One subject that names the cause, or two that it shares.
+constexpr double least_without_trouble = 2.2;  // Who tells of no trouble may only ask.
+constexpr double least_lead = 0.25;            // Over the topic that comes next.
+
+constexpr std::string_view prefix = "word:";
+
+std::map<std::string_view, const Observation*> subjects_of(const logs::Observations& log) {
+  std::set<std::pair<std::uint64_t, std::uint64_t>> printed;
+  for (const Observation& one : log.all()) {
+    if (one.signature->role == knowledge::Role::noise) printed.emplace(one.log, one.line);
+  }
+  std::map<std::string_view, const Observation*> subjects;
+  for (const Observation& one : log.all()) {
+    if (!one.id().starts_with(prefix) || !is_sentence(one.text)) continue;
+    if (!printed.contains({one.log, one.line})) {
+      subjects.emplace(std::string_view(one.id()).substr(prefix.size()), &one);
+    }
+  }
+  return subjects;
+}
+
+ToldTopic weigh(const Topic& topic,
+                const std::map<std::string_view, const Observation*>& subjects) {
+  ToldTopic told{topic.cause, 0, {}};
+  for (const Subject& one : topic.subjects) {
+    const auto spoken_of = subjects.find(one.word);
+    if (spoken_of == subjects.end()) continue;
+    told.weight += one.weight;
+    const bool is_new =
+        std::find(told.lines.begin(), told.lines.end(), spoken_of->second) == told.lines.end();
+    if (one.weight > 0 && is_new && spoken_of->second != nullptr)
+      told.lines.push_back(spoken_of->second);
+  }
+  return told;
+}
+
+}  // namespace
+
+bool is_sentence(std::string_view line) {
+  static const std::set<std::string_view> joints = {
+      "the", "a",   "an",   "is",   "are",  "was",  "my",   "i",    "it",   "and",   "to",
+      "of",  "in",  "on",   "when", "but",  "that", "for",  "with", "this", "after", "if",
+      "as",  "has", "have", "be",   "been", "does", "do",   "not",  "or",   "so",    "at",
+      "by",  "we",  "you",  "from", "then", "than", "only", "no",   "can",  "cannot"};
+  constexpr std::size_t least_words = 5, least_joints = 2;
+  const auto words = split_words(line);
+  const bool is_raised =
+      !words.empty() && (words[0].ends_with("Error:") || words[0].ends_with("Warning:") ||
+                         words[0].ends_with("Exception:"));
+  if (is_raised) return false;
+  std::size_t joined = 0;
+  for (const std::string_view word : words) joined += joints.contains(to_lower(word)) ? 1 : 0;
+  // Of a program's line most words are names and figures.
+  return words.size() >= least_words && joined >= least_joints && joined * 8 >= words.size();
+}
+
+std::optional<ToldTopic> told_topic(const LogSubject& subject) {
+  if (subject.scene.is_foreign()) return std::nullopt;
+  const logs::Observations& log = subject.log;
+  const bool trouble = log.any_of({"trouble-words", "trouble-ended", "said-to-hang"}) ||
+                       standing_failure(log) != nullptr;
+  if (!trouble && log.first_with(knowledge::Role::progress) != nullptr) return std::nullopt;
+  auto subjects = subjects_of(log);
+  if (subject.scene.integrated_gpu() != nullptr && subject.scene.discrete_gpu() == nullptr) {
+    subjects.emplace("apu", nullptr);
+  }
+  std::optional<ToldTopic> best;
+  double second = 0;
+  for (const Topic& topic : topics) {
+    ToldTopic told = weigh(topic, subjects);
+    if (best && told.weight <= best->weight) {
+      second = std::max(second, told.weight);
+      continue;
+    }
+    if (best) second = best->weight;
+    best = std::move(told);
+  }
+  if (best && best->lines.empty()) return std::nullopt;
+  const double least = trouble ? least_weight : least_without_trouble;
+  if (!best || best->weight < least || best->weight - second < least_lead) return std::nullopt;
+  return best;
+}
+
+bool works_only_in_words(const LogSubject& subject) {
+  if (!told_topic(subject)) return false;
+  return std::all_of(
+      subject.log.all().begin(), subject.log.all().end(), [](const Observation& one) {
+        return one.signature->role != knowledge::Role::progress || is_sentence(one.text);
+      });
+}
+
+}  // namespace headroom::findings

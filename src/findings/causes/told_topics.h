@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person's report is about, by the subjects that its sentences speak of (signatures
+// "word:SUBJECT"): garbage and several GPUs and the IOMMU together are about transfers between
+// GPUs. Each subject alone says little; a cause is guessed from those that come together. Only
+// sentences count, so that what programs print is no report.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "findings/causes/cause_rule.h"
+
+namespace headroom::findings {
+
+// Whether a line reads like a sentence that a person wrote.
+bool is_sentence(std::string_view line);
+
+// A cause that a report is about, and the lines that speak of it.
+struct ToldTopic {
+  std::string_view cause;
+  double weight = 0;
+  std::vector<const logs::Observation*> lines;
+};
+
+// The cause that most of the report's subjects are about; nothing if they are too few, fit another
+// one as well, or are about another vendor's GPU.
+std::optional<ToldTopic> told_topic(const LogSubject& subject);
+
+// Whether a report tells of trouble and of no work but in its own sentences, as "1400 tok/s before
+// the update".
+bool works_only_in_words(const LogSubject& subject);
+
+}  // namespace headroom::findings

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What trouble is said to be about: a guess, and only where nothing else is known.
+#include "findings/causes/testing.h"
+
+namespace headroom::findings {
+namespace {
+
+using testing::diagnose;
+
+constexpr std::string_view amd = R"({"vendor": "AMD"})";
+
+struct Topic {
+  const char* told;
+  const char* cause;
+};
+
+class ToldTopic : public ::testing::TestWithParam<Topic> {};
+
+TEST_P(ToldTopic, is_a_guess) {
+  const auto got = diagnose(GetParam().told, amd);
+  EXPECT_EQ(got.cause.id, GetParam().cause) << GetParam().told;
+  EXPECT_LT(got.cause.confidence, 0.45);
+}
+
+TEST_P(ToldTopic, gives_way_to_a_line_that_tells) {
+  const std::string full = "OSError: [Errno 28] No space left on device\n";
+  EXPECT_EQ(diagnose(full + GetParam().told, amd).cause.id, "disk-full") << GetParam().told;
+}
+
+constexpr Topic topics[] = {
+    {"Transfers by P2P between both cards give wrong numbers\n", "rccl-p2p"},
+    {"My job gets stuck as soon as DDP starts on the second node\n", "collective-hang"},
+    {"The wheel does not have kernels: no support for gfx1103\n", "gfx-target-missing"},
+    {"It cannot work, Polaris is not officially supported\n", "gpu-unsupported"},
+    {"Problem with an iGPU beside my discrete card\n", "igpu-selected"},
+    {"Is it a bug of the firmware? It crashes within minutes\n", "firmware-bad"},
+    {"It fails with the stock kernel of my distribution\n", "kernel-too-old"},
+    {"It stopped working after the update to ROCm 7.1\n", "rocm-regression"},
+    {"The whole desktop freezes when I start the training\n", "gpu-hang"},
+    {"The pod gets an OOM kill, I cannot see why: container with 8 GB\n", "cgroup-memory-limit"},
+    {"It does not use the card, pip installed the CPU version of torch\n", "wrong-wheel"},
+    {"I cannot use it: the amdgpu driver is not loaded\n", "driver-not-loaded"},
+    {"Does it fail for want of PCIe atomics?\n", "pcie-atomics"},
+    {"It fails in the virtual machine, maybe resizable BAR\n", "bar-too-small"},
+    {"I cannot install it, Python 3.14 has no wheels\n", "python-version-unsupported"},
+    {"It is slow because MIOpen does not keep its find-db\n", "miopen-db"},
+    {"bitsandbytes does not find my ROCm\n", "bitsandbytes-no-rocm"},
+};
+INSTANTIATE_TEST_SUITE_P(All, ToldTopic, ::testing::ValuesIn(topics));
+
+}  // namespace
+}  // namespace headroom::findings
