@@ -6,6 +6,7 @@
 
 #include "findings/causes/causes.h"
 #include "findings/causes/gpu_code.h"
+#include "findings/causes/told_topics.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -41,7 +42,7 @@ double weigh(const LogSubject& subject, Risk risk, bool symptom) {
   switch (risk) {
     case Risk::dangerous:
       if (failed_in_python_alone(subject)) return 0.2;
-      return symptom ? 0.9 : failed ? 0.55 : 0.2;
+      return symptom ? 0.9 : failed || tells_of_trouble(subject.log) ? 0.55 : 0.2;
     case Risk::medium:
       return symptom ? 0.3 : 0.1;
     case Risk::low:

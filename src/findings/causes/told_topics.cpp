@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "findings/causes/choice.h"
 #include "findings/causes/recovery.h"
 
 namespace headroom::findings {
@@ -52,7 +53,7 @@ constexpr Topic topics[] = {
   {"bar-too-small", {{{"bar", 2.2}, {"slot", 0.4}, {"hang", 0.2}}}},
   {"vram-held-by-other", {{{"others-hold", 1.8}, {"full", 0.9}, {"miscount", 0.2}}}},
   {"vram-orphaned", {{{"stays", 2}, {"full", 0.4}, {"others-hold", -0.5}}}},
-  {"fragmentation", {{{"pieces", 1.9}, {"full", 0.6}}}},
+  {"fragmentation", {{{"pieces", 2.2}, {"full", 0.6}}}},
   {"job-too-big", {{{"full", 1.2}, {"size", 1.2}, {"others-hold", -1}, {"pieces", -0.5}}}},
   {"memory-fraction-cap", {{{"share", 2.2}, {"full", 0.3}}}},
   {"cgroup-memory-limit", {{{"host-limit", 1.9}, {"container", 0.8}, {"full", 0.2}}}},
@@ -75,6 +76,9 @@ constexpr Topic topics[] = {
 constexpr double least_weight = 1.9;  // One subject that names the cause, or two that it shares.
 constexpr double least_without_trouble = 2.2;  // Who tells of no trouble may only ask.
 constexpr double least_lead = 0.25;            // Over the topic that comes next.
+
+// What only a GPU that uses system memory suffers from.
+constexpr std::string_view of_shared_memory = "ttm-cap gttsize-cap uma-carveout-small";
 
 constexpr std::string_view prefix = "word:";
 
@@ -124,8 +128,25 @@ bool is_sentence(std::string_view line) {
   if (is_raised) return false;
   std::size_t joined = 0;
   for (const std::string_view word : words) joined += joints.contains(to_lower(word)) ? 1 : 0;
+  // A heading is short: "Same test on ROCm 7.2".
+  constexpr std::size_t most_words_of_heading = 9;
+  const bool is_heading = words.size() <= most_words_of_heading && joined >= 1 &&
+                          line.find_first_of("=[]{}/:<>|") == std::string_view::npos;
   // Of a program's line most words are names and figures.
+  if (is_heading && words.size() >= least_words) return true;
   return words.size() >= least_words && joined >= least_joints && joined * 8 >= words.size();
+}
+
+bool tells_of_trouble(const logs::Observations& log) {
+  const auto told = log.of("trouble-words");
+  return std::any_of(told.begin(), told.end(), [&](const Observation* one) {
+    const bool is_harmless =
+        std::any_of(log.all().begin(), log.all().end(), [&](const Observation& other) {
+          return other.signature->role == knowledge::Role::noise && other.log == one->log &&
+                 other.line == one->line;
+        });
+    return !is_harmless && is_sentence(one->text);
+  });
 }
 
 std::optional<ToldTopic> told_topic(const LogSubject& subject) {
@@ -133,14 +154,18 @@ std::optional<ToldTopic> told_topic(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   const bool trouble = log.any_of({"trouble-words", "trouble-ended", "said-to-hang"}) ||
                        standing_failure(log) != nullptr;
-  if (!trouble && log.first_with(knowledge::Role::progress) != nullptr) return std::nullopt;
+  const bool works = std::any_of(log.all().begin(), log.all().end(), [](const Observation& one) {
+    return one.signature->role == knowledge::Role::progress && !is_sentence(one.text);
+  });
+  if (!trouble && works) return std::nullopt;
   auto subjects = subjects_of(log);
-  if (subject.scene.integrated_gpu() != nullptr && subject.scene.discrete_gpu() == nullptr) {
-    subjects.emplace("apu", nullptr);
-  }
+  const bool is_apu = subject.scene.integrated_gpu() != nullptr;
+  const bool is_card = subject.scene.discrete_gpu() != nullptr && !is_apu;
+  if (is_apu && subject.scene.discrete_gpu() == nullptr) subjects.emplace("apu", nullptr);
   std::optional<ToldTopic> best;
   double second = 0;
   for (const Topic& topic : topics) {
+    if (is_card && names_cause(of_shared_memory, topic.cause)) continue;
     ToldTopic told = weigh(topic, subjects);
     if (best && told.weight <= best->weight) {
       second = std::max(second, told.weight);

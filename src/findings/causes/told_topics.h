@@ -16,6 +16,9 @@ namespace headroom::findings {
 // Whether a line reads like a sentence that a person wrote.
 bool is_sentence(std::string_view line);
 
+// Whether a person tells of trouble in a sentence.
+bool tells_of_trouble(const logs::Observations& log);
+
 // A cause that a report is about, and the lines that speak of it.
 struct ToldTopic {
   std::string_view cause;
