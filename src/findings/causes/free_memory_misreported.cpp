@@ -140,6 +140,20 @@ Claim of_nothing_free(const LogSubject& subject, const DeviceMemory& memory) {
           {memory.hip_free->seen}};
 }
 
+// An APU has no memory but the machine's, so a program that counts more adds up what overlaps.
+Claim of_more_than_ram(const LogSubject& subject, const DeviceMemory& memory) {
+  if (!memory.unified || !memory.job_total || !subject.scene.ram) return {};
+  // What the system counts lacks the carve-out; memory is built in steps of 8 GiB.
+  constexpr std::uint64_t step = (8_GiB).value;
+  const Bytes built_in{(subject.scene.ram->value + step - 1) / step * step};
+  if (memory.job_total->amount <= built_in) return {};
+  return {0.7,
+          fmt::format("The program counts {} on an APU whose machine has {}",
+                      to_string(memory.job_total->amount), to_string(*subject.scene.ram)),
+          "Carve-out and GTT are added up as on a card, and GTT's limit may be more than there is.",
+          {memory.job_total->seen}};
+}
+
 // Two figures of the program cannot both be true.
 Claim against_itself(const LogSubject& subject, const DeviceMemory& memory) {
   for (const FailedAllocation& failed : failed_allocations(subject.log)) {
@@ -260,6 +274,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Claim claim = against_driver(subject, memory);
   keep_surest(claim, against_itself(subject, memory));
   keep_surest(claim, of_nothing_free(subject, memory));
+  keep_surest(claim, of_more_than_ram(subject, memory));
   keep_surest(claim, of_planning(subject, memory));
   keep_surest(claim, of_refusal(subject));
   keep_surest(claim, of_nonsense(subject));

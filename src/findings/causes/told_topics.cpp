@@ -36,6 +36,7 @@ constexpr Topic topics[] = {
   {"gfx-target-missing", {{{"target", 2}, {"supported", 0.6}, {"override", 0.4}, {"apu", 0.2}}}},
   {"gfx-override-wrong", {{{"override", 1.7}, {"desktop", 0.4}, {"without", 0.4}, {"target", 0.3}}}},
   {"gpu-unsupported", {{{"old-gpu", 1.6}, {"supported", 1.2}, {"unseen", 0.5}}}},
+  {"gfx-target-dropped", {{{"old-gpu", 1.1}, {"changed", 1.5}, {"rocm-release", 0.4}, {"unseen", 0.4}}}},
   {"kernel-too-old", {{{"kernel", 1.7}, {"unseen", 0.8}, {"apu", 0.3}, {"firmware", -0.5}}}},
   {"driver-not-loaded", {{{"module", 2}, {"kernel", 0.5}, {"unseen", 0.5}}}},
   {"firmware-bad", {{{"firmware", 1.8}, {"changed", 0.7}, {"hang", 0.6}, {"desktop", 0.6}}}},
@@ -57,7 +58,7 @@ constexpr Topic topics[] = {
   {"job-too-big", {{{"full", 1.2}, {"size", 1.2}, {"others-hold", -1}, {"pieces", -0.5}}}},
   {"memory-fraction-cap", {{{"share", 2.2}, {"full", 0.3}}}},
   {"cgroup-memory-limit", {{{"host-limit", 1.9}, {"container", 0.8}, {"full", 0.2}}}},
-  {"managed-memory", {{{"shared-memory", 2}, {"desktop", 0.2}, {"without", 0.3}}}},
+  {"managed-memory", {{{"shared-memory", 2}, {"garbage", 0.3}, {"desktop", 0.2}, {"without", 0.3}}}},
   {"missing-library", {{{"library", 2}, {"two-releases", -0.6}}}},
   {"rocm-version-mismatch", {{{"two-releases", 1.6}, {"library", 0.8}, {"rocm-release", 0.4}, {"changed", -0.5}}}},
   {"miopen-db", {{{"tuning", 1.3}, {"storage", 1.3}}}},
@@ -128,6 +129,10 @@ bool is_sentence(std::string_view line) {
   if (is_raised) return false;
   std::size_t joined = 0;
   for (const std::string_view word : words) joined += joints.contains(to_lower(word)) ? 1 : 0;
+  // In lists people leave such words out; "- GPU: …" states a fact.
+  const bool is_item = line.starts_with("- ") || line.starts_with("* ");
+  const bool is_fact = words.size() > 2 && (words[1].ends_with(':') || words[2].ends_with(':'));
+  if (is_item) return !is_fact && words.size() >= least_words;
   // A heading is short: "Same test on ROCm 7.2".
   constexpr std::size_t most_words_of_heading = 9;
   const bool is_heading = words.size() <= most_words_of_heading && joined >= 1 &&
@@ -150,8 +155,8 @@ bool tells_of_trouble(const logs::Observations& log) {
 }
 
 std::optional<ToldTopic> told_topic(const LogSubject& subject) {
-  if (subject.scene.is_foreign()) return std::nullopt;
   const logs::Observations& log = subject.log;
+  if (subject.scene.is_foreign() || log.seen("said-to-do-no-harm")) return std::nullopt;
   const bool trouble = log.any_of({"trouble-words", "trouble-ended", "said-to-hang"}) ||
                        standing_failure(log) != nullptr;
   const bool works = std::any_of(log.all().begin(), log.all().end(), [](const Observation& one) {
