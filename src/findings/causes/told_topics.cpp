@@ -113,6 +113,18 @@ ToldTopic weigh(const Topic& topic,
   return told;
 }
 
+// Whether a program's line begins so: with a time, a level, a place in brackets, an exception.
+bool is_printed(std::string_view word) {
+  constexpr std::string_view levels = "INFO WARNING WARN ERROR DEBUG FATAL CRITICAL TRACE";
+  const bool is_time = word.front() >= '0' && word.front() <= '9' &&
+                       word.find_first_of(":/") != std::string_view::npos;
+  const bool is_level = names_cause(levels, word.substr(0, word.find(':')));
+  const bool is_raised =
+      word.ends_with("Error:") || word.ends_with("Warning:") || word.ends_with("Exception:");
+  return is_time || is_level || is_raised || word.front() == '[' ||
+         word.find('=') != std::string_view::npos;
+}
+
 }  // namespace
 
 bool is_sentence(std::string_view line) {
@@ -123,23 +135,19 @@ bool is_sentence(std::string_view line) {
       "by",  "we",  "you",  "from", "then", "than", "only", "no",   "can",  "cannot"};
   constexpr std::size_t least_words = 5, least_joints = 2;
   const auto words = split_words(line);
-  const bool is_raised =
-      !words.empty() && (words[0].ends_with("Error:") || words[0].ends_with("Warning:") ||
-                         words[0].ends_with("Exception:"));
-  if (is_raised) return false;
+  if (words.size() < least_words || is_printed(words[0])) return false;
   std::size_t joined = 0;
   for (const std::string_view word : words) joined += joints.contains(to_lower(word)) ? 1 : 0;
   // In lists people leave such words out; "- GPU: …" states a fact.
   const bool is_item = line.starts_with("- ") || line.starts_with("* ");
   const bool is_fact = words.size() > 2 && (words[1].ends_with(':') || words[2].ends_with(':'));
-  if (is_item) return !is_fact && words.size() >= least_words;
+  if (is_item) return !is_fact;
   // A heading is short: "Same test on ROCm 7.2".
   constexpr std::size_t most_words_of_heading = 9;
   const bool is_heading = words.size() <= most_words_of_heading && joined >= 1 &&
                           line.find_first_of("=[]{}/:<>|") == std::string_view::npos;
   // Of a program's line most words are names and figures.
-  if (is_heading && words.size() >= least_words) return true;
-  return words.size() >= least_words && joined >= least_joints && joined * 8 >= words.size();
+  return is_heading || (joined >= least_joints && joined * 8 >= words.size());
 }
 
 bool tells_of_trouble(const logs::Observations& log) {
@@ -157,7 +165,7 @@ bool tells_of_trouble(const logs::Observations& log) {
 std::optional<ToldTopic> told_topic(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   if (subject.scene.is_foreign() || log.seen("said-to-do-no-harm")) return std::nullopt;
-  const bool trouble = log.any_of({"trouble-words", "trouble-ended", "said-to-hang"}) ||
+  const bool trouble = tells_of_trouble(log) || log.any_of({"trouble-ended", "said-to-hang"}) ||
                        standing_failure(log) != nullptr;
   const bool works = std::any_of(log.all().begin(), log.all().end(), [](const Observation& one) {
     return one.signature->role == knowledge::Role::progress && !is_sentence(one.text);
