@@ -86,7 +86,11 @@ constexpr std::string_view prefix = "word:";
 std::map<std::string_view, const Observation*> subjects_of(const logs::Observations& log) {
   std::set<std::pair<std::uint64_t, std::uint64_t>> printed;
   for (const Observation& one : log.all()) {
-    if (one.signature->role == knowledge::Role::noise) printed.emplace(one.log, one.line);
+    // A line that a program is known to print word for word is none of a person's.
+    const auto role = one.signature->role;
+    const bool is_known = one.signature->origin.certainty <= knowledge::Certainty::measured &&
+                          role != knowledge::Role::fact && role != knowledge::Role::command;
+    if (is_known || role == knowledge::Role::noise) printed.emplace(one.log, one.line);
   }
   std::map<std::string_view, const Observation*> subjects;
   for (const Observation& one : log.all()) {
@@ -120,7 +124,8 @@ bool is_printed(std::string_view word) {
                        word.find_first_of(":/") != std::string_view::npos;
   const bool is_level = names_cause(levels, word.substr(0, word.find(':')));
   const bool is_raised =
-      word.ends_with("Error:") || word.ends_with("Warning:") || word.ends_with("Exception:");
+      word.ends_with(':') && (word.find_first_of("[:0123456789") + 1 < word.size() ||
+                              word.ends_with("Error:") || word.ends_with("Warning:"));
   return is_time || is_level || is_raised || word.front() == '[' ||
          word.find('=') != std::string_view::npos;
 }
@@ -135,7 +140,7 @@ bool is_sentence(std::string_view line) {
       "by",  "we",  "you",  "from", "then", "than", "only", "no",   "can",  "cannot"};
   constexpr std::size_t least_words = 5, least_joints = 2;
   const auto words = split_words(line);
-  if (words.size() < least_words || is_printed(words[0])) return false;
+  if (words.size() < least_words || is_printed(words[0]) || is_printed(words[1])) return false;
   std::size_t joined = 0;
   for (const std::string_view word : words) joined += joints.contains(to_lower(word)) ? 1 : 0;
   // In lists people leave such words out; "- GPU: …" states a fact.
