@@ -12,7 +12,6 @@
 #include "findings/causes/choice.h"
 #include "findings/causes/recovery.h"
 #include "findings/causes/told_story.h"
-#include "findings/causes/told_topics.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -22,7 +21,7 @@ constexpr double when_shown = 0.93;
 constexpr double when_said = 0.6;
 constexpr double when_perhaps = 0.45;
 // Just enough for an answer where nothing else is known.
-constexpr double when_talked_about = 0.38;
+constexpr double when_talked_about = most_of_a_mention;
 // The report's subjects together point to it.
 constexpr double when_all_is_about = 0.42;
 
@@ -80,18 +79,9 @@ std::optional<Hypothesis> find_topic(const LogSubject& subject, const CauseRule&
   const auto* topic = first_remark(log, "about:", std::string(rule.id));
   const bool trouble = log.any_of({"trouble-words", "trouble-ended", "said-to-hang"}) ||
                        standing_failure(log) != nullptr;
-  const auto whole = told_topic(subject);
-  const bool is_whole = whole && whole->cause == rule.id;
-  const bool is_named = trouble && topic != nullptr && !is_of_a_program(log, *topic);
-  if (!is_whole && !is_named) return std::nullopt;
-  Hypothesis told = make(subject, rule, is_whole ? *whole->lines.front() : *topic);
-  told.confidence = is_whole ? when_all_is_about : when_talked_about;
-  if (is_whole) {
-    for (std::size_t i = 1; i < whole->lines.size(); ++i) {
-      told.evidence.push_back(show(subject, *whole->lines[i], logs::describe(*whole->lines[i])));
-    }
-    told.title = std::string(rule.meaning.substr(0, rule.meaning.find_last_not_of('.') + 1));
-  }
+  if (topic == nullptr || !trouble || is_of_a_program(log, *topic)) return std::nullopt;
+  Hypothesis told = make(subject, rule, *topic);
+  told.confidence = when_talked_about;
   told.reasons.emplace_back("It is what the trouble is told to be about; nothing more is known.");
   return told;
 }
@@ -125,12 +115,24 @@ std::optional<Hypothesis> find_remark(const LogSubject& subject, const CauseRule
   const auto* said = first_remark(subject.log, "said:", id);
   const bool is_trouble = is_about_trouble(subject.log, id);
   auto story = is_trouble ? tell(subject, rule, story_of(subject, id)) : std::nullopt;
-  if (!is_trouble || (said == nullptr && !story)) return find_topic(subject, rule);
+  if (said == nullptr && !story) return find_topic(subject, rule);
+  if (!is_trouble) return std::nullopt;
   Hypothesis told = story ? *std::move(story) : make(subject, rule, *said);
   if (said != nullptr) told.confidence = std::max(told.confidence, sure_of(*said));
   told.reasons.emplace_back(
       "This is what the person says who wrote it; no line of a log proves it.");
   return told;
+}
+
+Hypothesis guess_of(const LogSubject& subject, const CauseRule& rule, const ToldTopic& topic) {
+  Hypothesis guess = make(subject, rule, *topic.lines.front());
+  guess.confidence = when_all_is_about;
+  guess.title = std::string(rule.meaning.substr(0, rule.meaning.find_last_not_of('.') + 1));
+  for (std::size_t i = 1; i < topic.lines.size(); ++i) {
+    guess.evidence.push_back(show(subject, *topic.lines[i], logs::describe(*topic.lines[i])));
+  }
+  guess.reasons.emplace_back("It is what the trouble is told to be about; nothing more is known.");
+  return guess;
 }
 
 }  // namespace headroom::findings

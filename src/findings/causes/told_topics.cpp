@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "findings/causes/choice.h"
+#include "findings/causes/conclusions.h"
 #include "findings/causes/recovery.h"
 
 namespace headroom::findings {
@@ -75,23 +76,32 @@ constexpr Topic topics[] = {
 // clang-format on
 
 constexpr double least_weight = 1.9;  // One subject that names the cause, or two that it shares.
-constexpr double least_without_trouble = 2.2;  // Who tells of no trouble may only ask.
-constexpr double least_lead = 0.25;            // Over the topic that comes next.
+constexpr double least_lead = 0.25;   // Over the topic that comes next.
 
 // What only a GPU that uses system memory suffers from.
 constexpr std::string_view of_shared_memory = "ttm-cap gttsize-cap uma-carveout-small";
 
 constexpr std::string_view prefix = "word:";
 
-std::map<std::string_view, const Observation*> subjects_of(const logs::Observations& log) {
-  std::set<std::pair<std::uint64_t, std::uint64_t>> printed;
+using Lines = std::set<std::pair<std::uint64_t, std::uint64_t>>;
+
+template <typename Wanted>
+Lines lines_of(const logs::Observations& log, const Wanted& is_wanted) {
+  Lines lines;
   for (const Observation& one : log.all()) {
-    // A line that a program is known to print word for word is none of a person's.
+    if (is_wanted(one)) lines.emplace(one.log, one.line);
+  }
+  return lines;
+}
+
+std::map<std::string_view, const Observation*> subjects_of(const logs::Observations& log) {
+  // A line that a program is known to print word for word is none of a person's.
+  const Lines printed = lines_of(log, [](const Observation& one) {
     const auto role = one.signature->role;
     const bool is_known = one.signature->origin.certainty <= knowledge::Certainty::measured &&
                           role != knowledge::Role::fact && role != knowledge::Role::command;
-    if (is_known || role == knowledge::Role::noise) printed.emplace(one.log, one.line);
-  }
+    return is_known || role == knowledge::Role::noise;
+  });
   std::map<std::string_view, const Observation*> subjects;
   for (const Observation& one : log.all()) {
     if (!one.id().starts_with(prefix) || !is_sentence(one.text)) continue;
@@ -130,6 +140,22 @@ bool is_printed(std::string_view word) {
          word.find('=') != std::string_view::npos;
 }
 
+// Whether a guess may be made at all: a person tells of trouble in a sentence, and programs print
+// neither work nor lines that only look like trouble, unless one of them failed in the end. What is
+// told then may be about those lines, and they are harmless.
+bool may_be_guessed(const LogSubject& subject) {
+  const logs::Observations& log = subject.log;
+  if (subject.scene.is_foreign() || log.seen("said-to-do-no-harm")) return false;
+  if (!tells_of_trouble(log) || is_healthy(subject)) return false;
+  const bool looks_healthy =
+      std::any_of(log.all().begin(), log.all().end(), [](const Observation& one) {
+        const auto role = one.signature->role;
+        return role == knowledge::Role::noise ||
+               (role == knowledge::Role::progress && !is_sentence(one.text));
+      });
+  return !looks_healthy || standing_failure(log) != nullptr;
+}
+
 }  // namespace
 
 bool is_sentence(std::string_view line) {
@@ -156,27 +182,17 @@ bool is_sentence(std::string_view line) {
 }
 
 bool tells_of_trouble(const logs::Observations& log) {
+  const Lines harmless = lines_of(
+      log, [](const Observation& one) { return one.signature->role == knowledge::Role::noise; });
   const auto told = log.of("trouble-words");
   return std::any_of(told.begin(), told.end(), [&](const Observation* one) {
-    const bool is_harmless =
-        std::any_of(log.all().begin(), log.all().end(), [&](const Observation& other) {
-          return other.signature->role == knowledge::Role::noise && other.log == one->log &&
-                 other.line == one->line;
-        });
-    return !is_harmless && is_sentence(one->text);
+    return !harmless.contains({one->log, one->line}) && is_sentence(one->text);
   });
 }
 
 std::optional<ToldTopic> told_topic(const LogSubject& subject) {
-  const logs::Observations& log = subject.log;
-  if (subject.scene.is_foreign() || log.seen("said-to-do-no-harm")) return std::nullopt;
-  const bool trouble = tells_of_trouble(log) || log.any_of({"trouble-ended", "said-to-hang"}) ||
-                       standing_failure(log) != nullptr;
-  const bool works = std::any_of(log.all().begin(), log.all().end(), [](const Observation& one) {
-    return one.signature->role == knowledge::Role::progress && !is_sentence(one.text);
-  });
-  if (!trouble && works) return std::nullopt;
-  auto subjects = subjects_of(log);
+  if (!may_be_guessed(subject)) return std::nullopt;
+  auto subjects = subjects_of(subject.log);
   const bool is_apu = subject.scene.integrated_gpu() != nullptr;
   const bool is_card = subject.scene.discrete_gpu() != nullptr && !is_apu;
   if (is_apu && subject.scene.discrete_gpu() == nullptr) subjects.emplace("apu", nullptr);
@@ -193,17 +209,10 @@ std::optional<ToldTopic> told_topic(const LogSubject& subject) {
     best = std::move(told);
   }
   if (best && best->lines.empty()) return std::nullopt;
-  const double least = trouble ? least_weight : least_without_trouble;
-  if (!best || best->weight < least || best->weight - second < least_lead) return std::nullopt;
+  if (!best || best->weight < least_weight || best->weight - second < least_lead) {
+    return std::nullopt;
+  }
   return best;
-}
-
-bool works_only_in_words(const LogSubject& subject) {
-  if (!told_topic(subject)) return false;
-  return std::all_of(
-      subject.log.all().begin(), subject.log.all().end(), [](const Observation& one) {
-        return one.signature->role != knowledge::Role::progress || is_sentence(one.text);
-      });
 }
 
 }  // namespace headroom::findings

@@ -26,12 +26,9 @@ struct ToldTopic {
   std::vector<const logs::Observation*> lines;
 };
 
-// The cause that most of the report's subjects are about; nothing if they are too few, fit another
-// one as well, or are about another vendor's GPU.
+// The cause that most of the report's subjects are about. Nothing if they are too few or fit
+// another one as well, if nobody tells of trouble in a sentence, or if lines of programs show that
+// the work is healthy or another vendor's.
 std::optional<ToldTopic> told_topic(const LogSubject& subject);
-
-// Whether a report tells of trouble and of no work but in its own sentences, as "1400 tok/s before
-// the update".
-bool works_only_in_words(const LogSubject& subject);
 
 }  // namespace headroom::findings
