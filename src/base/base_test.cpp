@@ -50,6 +50,7 @@ TEST(Text, lines_come_without_their_ends) {
 
 TEST(Text, nearest_finds_typing_errors_and_nothing_else) {
   EXPECT_EQ(nearest("micor", {"micro", "sequence"}), "micro");
+  EXPECT_EQ(nearest("josn", {"job", "json"}), "json");  // Two letters swapped are one mistake.
   EXPECT_EQ(nearest("banana", {"micro", "sequence"}), std::nullopt);
 }
 

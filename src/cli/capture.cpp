@@ -178,18 +178,27 @@ int run_capture(CaptureOptions options, const Context& context) {
 void add_capture(CLI::App& app, Context& context) {
   auto options = std::make_shared<CaptureOptions>();
   CLI::App* command = app.add_subcommand(
-      "capture", "Record what check reads, without serials, names and secrets, to send to others");
+      "capture", "Record what check reads, without serial numbers, names and secrets");
   command
       ->add_option("OUT", options->output,
-                   "Where to: a folder, or an archive if the name ends in .tar.zst")
+                   "A new folder, or a new archive if the name ends in .tar.zst")
+      ->type_name("OUT")
       ->required();
-  command->add_option("--root", options->root, "A machine that was captured before, to redact it");
-  command->add_option("--python", options->python, "The Python that jobs run on, as for check");
-  command->add_flag("--json", options->json, "For programs: schema headroom.capture/1");
+  command
+      ->add_option("--root", options->root,
+                   "Record a captured machine instead, to remove what is private from it")
+      ->type_name("PATH");
+  command
+      ->add_option("--python", options->python, "The Python that jobs use, as for headroom check")
+      ->type_name("PATH");
+  command->add_flag("--json", options->json, "Print JSON (headroom.capture/1)");
   command->footer(
-      "Exit: 0 recorded, 1 recorded and check says something else of it, 2 wrong usage, 3 could "
-      "not\n"
-      "look or write. Writes to OUT only and never over anything.");
+      "It writes to OUT only, and replaces nothing. Look into it before you publish it.\n\n"
+      "Exit: 0 recorded, 1 recorded, but check says something else of the record, 2 wrong usage, 3 "
+      "could not look or write.\n\n"
+      "Examples:\n"
+      "  headroom capture machine.tar.zst            one file to attach to a bug report\n"
+      "  headroom check --root machine.tar.zst       what the receiver types");
   command->callback([options, &context] { context.exit_code = run_capture(*options, context); });
 }
 

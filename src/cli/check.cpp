@@ -180,53 +180,70 @@ int run_check(const CheckOptions& options, const Context& context) {
 void add_check(CLI::App& app, Context& context) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand(
-      "check", "Look at this machine: what its GPUs can use, what is in the way, and what to do");
-  command->add_option(
-      "--root", options->root,
-      "A captured machine: what headroom capture wrote, or any folder that mirrors a "
-      "machine's /sys, /proc, /etc and /dev");
+      "check", "Show what this machine's GPUs can use, what is wrong, and what to do about it");
+  command
+      ->add_option("--root", options->root,
+                   "Look at a captured machine instead: a file or folder that headroom capture "
+                   "wrote, or any "
+                   "folder that mirrors a machine's /sys, /proc, /etc and /dev")
+      ->type_name("PATH");
   auto* what_if =
       command
           ->add_option("--if", options->what_if,
-                       "What a reboot would bring: ttm.pages_limit=96GiB, gttsize=default, "
-                       "carveout=512MiB, kernel=6.16.9, ram=SIZE, no_system_mem_limit=1, reboot")
+                       "Show what a reboot with this setting would bring; may be repeated: "
+                       "ttm.pages_limit=96GiB, gttsize=default, carveout=512MiB, kernel=6.16.9, "
+                       "ram=SIZE, no_system_mem_limit=1, reboot")
           ->type_name("SETTING")
           ->allow_extra_args(false);
-  command->add_option("--python", options->python,
-                      "The Python that jobs run on: an interpreter, a virtual environment, or a "
-                      "folder of packages (default: the first on PATH); read, never run");
+  command
+      ->add_option("--python", options->python,
+                   "The Python that jobs use: an interpreter, a virtual environment, or a folder "
+                   "of packages (default: the first on PATH); it is read and never run")
+      ->type_name("PATH");
   auto* env = command->add_option(
       "--env", options->env,
-      "Explain the settings in FILE (- for stdin): shell, .env, compose, unit, modprobe.d, …");
-  env->excludes(what_if);
-  auto* log = command->add_option("--log", options->logs,
-                                  "A log to find the root cause in (- for stdin); any number");
+      "Explain the settings in this file (- for standard input): shell, .env, compose, unit, "
+      "modprobe.d, ...");
+  env->type_name("FILE")->excludes(what_if);
+  auto* log = command->add_option(
+      "--log", options->logs,
+      "Find the root cause of a failure in this log (- for standard input); may be repeated");
   log->type_name("FILE")->allow_extra_args(false)->excludes(env)->excludes(what_if);
   command
       ->add_option("--watch", options->watch,
-                   "Follow the journal of a systemd unit or the log of a container until a cause "
-                   "is clear or ^C is pressed (unit:NAME, container:NAME)")
+                   "Follow the journal of a systemd unit or the log of a container, until a cause "
+                   "is clear or you press ^C; unit:NAME and container:NAME say which is meant")
       ->type_name("NAME")
       ->excludes(env)
       ->excludes(what_if);
-  command->add_option("--stated", options->stated,
-                      "Facts a person typed in, as JSON: gpu, gfx, vram, ram, rocm, kernel, …");
+  command
+      ->add_option(
+          "--stated", options->stated,
+          "Facts about the machine that wrote the log, as JSON: gpu, gfx, vram, ram, rocm, "
+          "kernel, ...")
+      ->type_name("FILE");
   command
       ->add_option("--job", options->job,
-                   "The job that wrote the log: names the tensor that could not be allocated")
+                   "The job that wrote the log; with it, the tensor that failed is named")
       ->type_name("JOB.toml");
-  command->add_option("--report", options->report, "Write a post-mortem in Markdown, to be filed")
+  command->add_option("--report", options->report, "Write a post-mortem in Markdown")
       ->type_name("FILE.md");
-  command->add_flag("--here", options->here, "The logs are this machine's: look at it as well");
-  auto* json = command->add_flag("--json", options->json, "For programs: schema headroom.check/1");
-  auto* quiet = command->add_flag("--quiet,-q", options->quiet, "The verdict line alone");
-  command->add_flag("--verbose,-v", options->verbose, "Every fact with its source")
+  command->add_flag("--here", options->here, "The logs are from this machine: look at it as well");
+  auto* json = command->add_flag("--json", options->json, "Print JSON (headroom.check/1)");
+  auto* quiet = command->add_flag("--quiet,-q", options->quiet, "Print the verdict only");
+  command->add_flag("--verbose,-v", options->verbose, "Print every fact with its source")
       ->excludes(json)
       ->excludes(quiet)
       ->excludes(env);
   command->footer(
-      "Exit: 0 nothing wrong, 1 something found, 2 wrong usage, 3 could not look.\n"
-      "Reads only; wakes no sleeping GPU; needs no root (with root it sees every process).");
+      "It only reads, and wakes no sleeping GPU. It needs no root; with root it sees the processes "
+      "of all users.\n\n"
+      "Exit: 0 nothing wrong, 1 something found, 2 wrong usage, 3 could not look.\n\n"
+      "Examples:\n"
+      "  headroom check                              look at this machine\n"
+      "  headroom check --log train.log --here       why a job on this machine failed\n"
+      "  headroom check --if ttm.pages_limit=96GiB   what a reboot with this setting would bring\n"
+      "  headroom check --env docker-compose.yml     which settings of a service to keep");
   command->callback([options, &context] { context.exit_code = run_check(*options, context); });
 }
 

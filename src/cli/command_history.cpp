@@ -66,8 +66,8 @@ std::optional<supervisor::Settings> begin_from(
       learned->time.substr(0, learned->time.find('T')), learned->out_of_memory_micro, settings);
   const bool was_given = given.micro || given.accumulate;
   if (!quiet)
-    context.printer.note(was_given ? seen + "; --settings with these begins there"
-                                   : seen + ": it begins with these (--settings begins elsewhere)");
+    context.printer.note(was_given ? seen + "; --settings with these values begins there"
+                                   : seen + ": starting with these (--settings overrides them)");
   if (was_given) return std::nullopt;
   supervisor::Settings start = learned->settings;
   start.resume = given.resume;

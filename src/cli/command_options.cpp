@@ -68,49 +68,49 @@ void CommandOptions::add_to(CLI::App& command) {
                        const char* type) {
     command.add_option(option, value, meaning)->type_name(type)->group(group);
   };
-  add("--report", report, "Write what happened into this file, as JSON: schema headroom.run/1",
-      "FILE");
-  add("--name", name, "What to call it in messages and in the history (default: its program)",
+  add("--report", report, "Write what happened into this file, as JSON (headroom.run/1)", "FILE");
+  add("--name", name, "The command's name in messages and in the history (default: its program's)",
       "NAME");
   add("--memory", memory,
-      "Limit the memory of all its processes together, by a control group where one can be had",
+      "Limit the memory of all its processes together; by a control group, where there is one",
       "SIZE");
-  add("--device", devices, "Show it these GPUs alone: 0, or 0,2, as ROCm counts them", "LIST");
+  add("--device", devices, "Let it see only these GPUs, as ROCm numbers them: 0, or 0,2", "LIST");
   add("--restarts", restarts,
-      "Start it again after a crash, up to this often (default: 0); retries with smaller settings "
+      "Start it again after a crash, at most N times (default: 0); retries with a smaller batch "
       "after an out of memory do not count",
       "N");
   add("--back-off", back_off,
-      "Wait so long before a restart (default: 1); it doubles with each, up to 60", "SECONDS");
-  add("--hang", hang,
-      "End it if it writes nothing and uses neither processor nor GPU for so long (default: off)",
+      "Wait this long before a restart (default: 1); the time doubles with each, up to 60",
       "SECONDS");
+  add("--hang", hang,
+      "End it if it writes nothing and uses neither processor nor GPU for this long (default: off)",
+      "SECONDS|off");
   add("--grace", grace, "How long it has from SIGTERM to SIGKILL (default: 10)", "SECONDS");
   add("--settings", settings,
-      "Values of {micro}, {accumulate} and {resume} in it: micro=8,accumulate=4,resume=--resume; "
-      "after an out of memory micro is halved and accumulate doubled (default: the flags that "
-      "known "
-      "training programs have)",
+      "What {micro}, {accumulate} and {resume} stand for in the command: "
+      "micro=8,accumulate=4,resume=--resume. After an out of memory micro is halved and accumulate "
+      "doubled. The flags of well-known training programs are known without it",
       "KEY=VALUE,...");
   command
       .add_flag("--keep-env", keep_env,
-                "Leave variables as they are that are known to break jobs on this machine's GPUs")
+                "Keep environment variables that are known to break jobs on this machine's GPUs")
       ->group(group);
   command
       .add_flag(
           "--allocator", allocator,
-          "Give its PyTorch and ONNX Runtime headroom's allocator, without a change to the script")
+          "Use headroom's allocator in its PyTorch and ONNX Runtime; the script stays as it is")
       ->group(group);
   add("--split", split,
-      "With --allocator: redo a training step that runs out of memory in parts, and write a "
-      "checkpoint on SIGTERM: on (default), off",
+      "With --allocator: if a training step runs out of memory, compute it again in parts; on "
+      "SIGTERM "
+      "write a checkpoint (default: on)",
       "on|off");
   add("--guard", guard,
-      "What it leaves to the desktop and the system, of RAM on an APU and of VRAM on a card with a "
-      "screen (default: auto with --allocator, else off); where more is taken it gets an out of "
+      "Keep this much free for the desktop and the system: RAM on an APU, VRAM on a card with a "
+      "screen (default: auto with --allocator, else off). A command that takes more gets an out of "
       "memory, or is ended before the machine stands still",
       "SIZE|auto|off");
-  add("--root", root, "A scratch root whose GPUs are looked at, for tests", "DIR");
+  add("--root", root, "Look at the GPUs of this folder that mirrors a machine; for tests", "DIR");
 }
 
 std::vector<std::string> CommandOptions::names() {

@@ -150,16 +150,20 @@ int run_confirm(const ConfirmOptions& options, const Context& context) {
 void add_confirm(CLI::App& app, Context& context) {
   auto options = std::make_shared<ConfirmOptions>();
   CLI::App* command = app.add_subcommand(
-      "confirm", "After the reboot: whether it brought what the change predicted");
-  command->add_option("--root", options->root, "A scratch root, for tests");
+      "confirm", "After a reboot, check that the change had the predicted effect");
+  command->add_option("--root", options->root, "Act on this folder instead; for tests")
+      ->type_name("DIR");
   command->add_flag("--at-boot", options->at_boot, "For the unit that a change installs")
       ->group("");
   command->add_flag("--rollback-on-mismatch", options->rollback,
-                    "Undo the change if the reboot brought something else");
-  command->add_flag("--json", options->json, "For programs: schema headroom.confirm/1");
+                    "Undo the change if its effect is not the predicted one");
+  command->add_flag("--json", options->json, "Print JSON (headroom.confirm/1)");
   command->footer(
-      "Exit: 0 confirmed, 1 not rebooted yet or something else came, 2 nothing to confirm,\n"
-      "3 could not look.");
+      "After headroom fix --apply, a unit runs this by itself at the next boot.\n\n"
+      "Exit: 0 confirmed, 1 not rebooted yet, or another effect, 2 nothing to confirm, 3 could not "
+      "look.\n\n"
+      "Examples:\n"
+      "  sudo headroom confirm    after the reboot that headroom fix asked for");
   command->callback([options, &context] { context.exit_code = run_confirm(*options, context); });
 }
 

@@ -217,36 +217,46 @@ int run_deploy(const DeployCommand& command, const Context& context) {
 void add_deploy(CLI::App& app, Context& context) {
   auto options = std::make_shared<DeployCommand>();
   CLI::App* command = app.add_subcommand(
-      "deploy", "Change a service's configuration, prove it under load, keep it or put it back");
-  auto* file = command->add_option("file", options->file,
-                                   "SERVICE.toml: what is to change, and "
-                                   "how it is proved");
+      "deploy", "Change the configuration of a service, and keep it only if it works under load");
+  auto* file = command->add_option("SERVICE.toml", options->file,
+                                   "What to change, and the requests that prove it");
+  file->type_name("SERVICE.toml");
   auto* apply = command->add_flag("--apply", options->apply,
-                                  "Do it; ends when it is committed or rolled back");
+                                  "Do it; the command ends when the change is kept or rolled back");
   auto* force = command->add_flag("--force", options->force,
-                                  "Go on where the gate refuses, and without a baseline");
+                                  "Go on although the gate refuses, and without a baseline");
   auto* root = command->add_option(
-      "--root", options->root, "Judge that machine, as in headroom check --root; nothing is done");
+      "--root", options->root,
+      "Judge a captured machine, as for headroom check --root; nothing is done");
+  root->type_name("PATH");
   auto* status = command->add_flag("--status", options->status,
-                                   "What is under way, or was last, of every service");
+                                   "Show what is under way, or was done last, for every service");
   auto* init = command
                    ->add_option("--init", options->init,
                                 "Write a SERVICE.toml to start from, for a unit, a quadlet or a "
                                 "compose file")
                    ->type_name("UNIT|FILE");
   auto* finish = command->add_flag("--finish", options->finish,
-                                   "Finish what an interrupted deployment left, and nothing else");
+                                   "Finish an interrupted deployment, and do nothing else");
   for (auto* other : {file, apply, force, root, finish}) {
     status->excludes(other);
     init->excludes(other);
   }
   status->excludes(init);
   finish->excludes(apply);
-  command->add_flag("--json", options->json, "For programs: schema headroom.deploy/1");
+  command->add_flag("--json", options->json, "Print JSON (headroom.deploy/1)");
   command->footer(
-      "Exit: 0 committed (without --apply: it would pass the gate), 1 refused or rolled back, 2 a "
-      "mistake in the file, 3 could not look, no rights, or another deployment of it runs. With "
-      "--finish also 0 where the old configuration is back and proved.");
+      "The gate is what headroom checks before anything is changed: the machine, the devices, the "
+      "memory, the image.\n\n"
+      "Exit: 0 kept (without --apply, it would pass the gate), 1 refused or rolled back, 2 a "
+      "mistake "
+      "in the file, 3 could not look, no rights, or another deployment of the service is under "
+      "way. "
+      "With --finish also 0 if the old configuration is back and proved.\n\n"
+      "Examples:\n"
+      "  headroom deploy --init docker-compose.yml    write SERVICE.toml, to be filled in\n"
+      "  headroom deploy SERVICE.toml                 what the gate says\n"
+      "  headroom deploy SERVICE.toml --apply         change it, try it, keep it or put it back");
   command->callback([options, &context] { context.exit_code = run_deploy(*options, context); });
 }
 

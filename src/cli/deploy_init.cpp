@@ -118,7 +118,7 @@ int write_service_file(const std::string& what, const Context& context) {
   if (!written) return print_error(context, written.error(), exit_could_not_look);
   context.printer.print(text);
   context.printer.note(
-      fmt::format("wrote {}: change what is asked and expected, then run headroom "
+      fmt::format("wrote {}: fill in the change, the request and the answer, then type headroom "
                   "deploy {}",
                   file_name, file_name));
   return exit_ok;

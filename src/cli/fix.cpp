@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "base/shell_quote.h"
 #include "base/text.h"
 #include "change/change_machine.h"
@@ -68,8 +69,10 @@ Error no_such_fix(const std::string& id) {
   std::vector<std::string> ids;
   for (const plan::Fix* fix : plan::fixes()) ids.emplace_back(fix->id);
   const auto near = nearest(id, ids);
-  return {Errc::invalid, fmt::format("expected one of {}; found \"{}\"", join(ids, ", "), id),
-          near ? "headroom fix " + *near : "headroom fix   (what could be mended here)"};
+  return {Errc::invalid,
+          near ? fmt::format("there is no fix \"{}\"; did you mean {}?", printable(id), *near)
+               : fmt::format("expected one of {}; found \"{}\"", join(ids, ", "), printable(id)),
+          near ? "headroom fix " + *near : "headroom fix   (what can be mended here)"};
 }
 
 int list_fixes(const FixCommand& command, const plan::FixSubject& subject, const Context& context) {
@@ -144,13 +147,13 @@ void say_what_was_not_seen(const InspectedMachine& here, bool journal_withheld,
   const auto withheld = files_of_root(here, journal_withheld);
   if (!withheld.empty()) {
     change.warnings.push_back(fmt::format(
-        "Only root can read {}, so this plan was made without. The plan that counts is the one "
-        "that root sees; it may be another, for instance with a trial boot. To see it: sudo {}",
+        "Only root can read {}, so this plan was made without it. Root's plan is the one that "
+        "counts, and it may differ, for instance by a trial boot. To see it: sudo {}",
         join(withheld, ", "), shell_line(change.words)));
   } else if (!here.facts.machine.live && !here.boot.command_line && here.boot.files.empty()) {
     change.warnings.emplace_back(
-        "What was captured of this machine holds no files of its boot loader. On the machine "
-        "itself the steps are those of its own tools.");
+        "This capture has no files of the boot loader. On the machine itself the steps use the "
+        "boot loader's own tools.");
   }
 }
 
@@ -162,8 +165,8 @@ bool say_what_is_pending(const FixCommand& command, const Context& context, plan
   const auto pending = (*session)->find("", plan::awaits_reboot, "a change that awaits its reboot");
   if (!pending) return pending.error().code != Errc::no_permission;
   change.warnings.push_back(fmt::format(
-      "{} awaits the proof of its reboot. --apply is refused until {} or {} has settled it, and "
-      "this plan may come out another then.",
+      "{} still waits for its reboot to be confirmed. --apply is refused until {} or {} has "
+      "settled that, and this plan may be different then.",
       pending->record.id, plan::confirm_command(pending->record),
       plan::undo_command(pending->record)));
   return true;
@@ -212,35 +215,53 @@ int run_fix(FixCommand& command, const Context& context) {
 void add_fix(CLI::App& app, Context& context) {
   auto options = std::make_shared<FixCommand>();
   CLI::App* command =
-      app.add_subcommand("fix", "Mend what check found: shows the steps, does them with --apply");
-  command->add_option("id", options->id, "What to mend, as check names it (default: list them)");
-  auto* apply = command->add_flag("--apply", options->apply, "Do it; without this nothing changes");
+      app.add_subcommand("fix", "Show how to mend what check found; with --apply, do it");
+  command
+      ->add_option("FINDING", options->id,
+                   "What to mend, by the name that check prints (default: list what can be mended)")
+      ->type_name("FINDING");
+  auto* apply =
+      command->add_flag("--apply", options->apply, "Do it; without this option nothing changes");
   auto* script = command->add_flag("--script", options->script,
                                    "Print a shell script that does the same by hand");
-  command->add_flag("--json", options->json, "For programs: schema headroom.fix/1")
-      ->excludes(script);
+  command->add_flag("--json", options->json, "Print JSON (headroom.fix/1)")->excludes(script);
   script->excludes(apply);
-  command->add_option("--size", options->options.size,
-                      "What the GPU may have of the RAM: 120GiB, auto or max");
-  command->add_option("--reserve", options->reserve, "What the system keeps, such as 8GiB");
+  command
+      ->add_option("--size", options->options.size,
+                   "How much of the RAM the GPU may use (default: auto, the RAM less a reserve)")
+      ->type_name("SIZE|auto|max");
+  command->add_option("--reserve", options->reserve, "How much RAM the system keeps, such as 8GiB")
+      ->type_name("SIZE");
   command
       ->add_option("--via", options->via,
-                   "Where module parameters go: kernel (command line), modprobe, auto")
+                   "Where to set parameters of kernel modules: on the kernel command line, or in "
+                   "modprobe.d (default: auto, where they stand already)")
+      ->type_name("auto|kernel|modprobe")
       ->check(CLI::IsMember({"auto", "kernel", "modprobe"}));
   command->add_flag("--keep-gttsize", options->options.keep_gttsize,
                     "Leave a deprecated amdgpu.gttsize where it is");
   command->add_flag("--permanent", options->permanent,
-                    "Do not try the new command line for one boot first");
+                    "Do not try the new kernel command line for one boot first");
   command->add_flag("--rollback-on-mismatch", options->options.rollback_on_mismatch,
-                    "After the reboot: undo by itself if it brought something else");
-  command->add_option("--output", options->options.output, "The folder that fix stack writes to");
-  command->add_option("--user", options->options.user,
-                      "Whose groups and home folder are meant (default: who asks)");
-  command->add_option("--root", options->root, "A captured machine, to see what would be done");
+                    "After the reboot, undo the change if its effect is not the predicted one");
+  command->add_option("--output", options->options.output, "The folder that fix stack writes to")
+      ->type_name("DIR");
+  command
+      ->add_option("--user", options->options.user,
+                   "The user whose groups and home folder are meant (default: the one who calls)")
+      ->type_name("NAME");
+  command
+      ->add_option("--root", options->root,
+                   "Show what would be done on a captured machine, as for headroom check --root")
+      ->type_name("PATH");
   command->footer(
-      "Exit: 0 done or shown, 1 failed and taken back (or, of the list: something could be "
-      "mended),\n"
-      "2 wrong usage or not possible here, 3 could not look. headroom undo takes a change back.");
+      "headroom undo takes a change back.\n\n"
+      "Exit: 0 done or shown; 1 failed and taken back, or for the list, something can be mended; 2 "
+      "wrong usage, or not possible here; 3 could not look.\n\n"
+      "Examples:\n"
+      "  headroom fix                       what can be mended here\n"
+      "  headroom fix ttm-cap               what would be done, as diffs and commands\n"
+      "  sudo headroom fix ttm-cap --apply  do it");
   command->callback([options, &context] {
     options->options.words = words_of(*options);
     context.exit_code = run_fix(*options, context);

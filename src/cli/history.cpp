@@ -94,10 +94,16 @@ int run_history(const HistoryOptions& options, const Context& context) {
 void add_history(CLI::App& app, Context& context) {
   auto options = std::make_shared<HistoryOptions>();
   CLI::App* command = app.add_subcommand(
-      "history", "What headroom changed on this machine, when, and what became of it");
-  command->add_option("id", options->id, "One change, with its steps and files");
-  command->add_option("--root", options->root, "A scratch root, for tests");
-  command->add_flag("--json", options->json, "For programs: schema headroom.history/1");
+      "history", "List what headroom changed on this machine, when, and what became of it");
+  command->add_option("CHANGE", options->id, "Show this change with its steps and files")
+      ->type_name("CHANGE");
+  command->add_option("--root", options->root, "Look at this folder instead; for tests")
+      ->type_name("DIR");
+  command->add_flag("--json", options->json, "Print JSON (headroom.history/1)");
+  command->footer(
+      "Exit: 0 listed, 2 no such change, 3 could not look.\n\n"
+      "Examples:\n"
+      "  sudo headroom history    every change, the newest first");
   command->callback([options, &context] { context.exit_code = run_history(*options, context); });
 }
 

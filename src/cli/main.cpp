@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/pages.h"
 #include "cli/usage.h"
 
 int main(int argc, char** argv, char** variables) {
   headroom::machine::Printer printer("headroom");  // First: it sees which descriptors are closed.
-  CLI::App app{"headroom gets machine-learning jobs running, and keeps them running, on an AMD GPU",
+  CLI::App app{"Get machine-learning jobs running, and keep them running, on an AMD GPU",
                "headroom"};
-  app.set_version_flag("--version", "headroom " HEADROOM_VERSION);
+  app.set_version_flag("--version", "headroom " HEADROOM_VERSION, "Print the version");
+  app.set_help_flag("-h,--help", "Print this help");
+  app.footer(
+      "headroom help TOPIC explains a command or a topic: memory, ladder, apu, containers, ...\n\n"
+      "Exit: 0 fine; 1 something was found, does not fit, or failed; 2 wrong usage; 3 could not "
+      "look "
+      "or answer.\n\n"
+      "Examples:\n"
+      "  headroom check                         what this machine's GPUs can use, and what is "
+      "wrong\n"
+      "  headroom check --log train.log         why a job failed\n"
+      "  headroom plan --model Qwen/Qwen2.5-3B  what a job will need\n"
+      "  headroom run -- python train.py        a job that is watched and kept running");
   app.require_subcommand(1);
   headroom::cli::Context context{printer, {}, {}};
   for (char** entry = variables; entry != nullptr && *entry != nullptr; ++entry) {
@@ -26,6 +40,8 @@ int main(int argc, char** argv, char** variables) {
   headroom::cli::add_deploy(app, context);
   headroom::cli::add_test(app, context);
   headroom::cli::add_replay(app, context);
+  headroom::cli::add_help(app, context);
+  headroom::cli::add_pages(app, context);
   try {
     app.parse(headroom::cli::count_own_words(argc, argv), argv);
   } catch (const CLI::ParseError& problem) {

@@ -166,37 +166,62 @@ int run_plan(Options options, const Context& context) {
 
 void add_plan(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("plan", "Predict a job's peak memory, and what would fit, before it runs");
-  auto* job = command->add_option("job", options->job,
-                                  "The job: a TOML or JSON file, or - for standard input");
-  command->add_option("--spec", options->spec, "The same, by name")->excludes(job);
-  command->add_option(
-      "--explain", options->explain,
-      "Name the tensor of this size, as a failed allocation printed it: 3.99GiB; of "
-      "the job, or of a command: headroom plan --explain 3.99GiB -- CMD ...");
-  command->add_option("command", options->rest,
-                      "A Hugging Face Trainer's command to plan, or with --explain any, behind --");
-  command->add_flag("--fit", options->fit,
-                    "Also look for faster settings where the job fits (where it does not, what "
-                    "would fit is always said)");
+  CLI::App* command = app.add_subcommand(
+      "plan", "Predict the peak memory of a job before it runs, and what would fit");
+  auto* job = command->add_option("JOB", options->job,
+                                  "The job: a TOML or JSON file, - for standard input, or a GGUF, "
+                                  "ONNX or safetensors file");
+  job->type_name("JOB");
+  command->add_option("--spec", options->spec, "The same as JOB")->type_name("FILE")->excludes(job);
+  command
+      ->add_option(
+          "--explain", options->explain,
+          "Name the tensor of this size, as the error message printed it: 3.99GiB. The job "
+          "may be a command: headroom plan --explain 3.99GiB -- CMD ...")
+      ->type_name("SIZE");
+  command
+      ->add_option("COMMAND", options->rest,
+                   "The command of a Hugging Face Trainer's script; with --explain, any command")
+      ->type_name("COMMAND");
+  command->add_flag(
+      "--fit", options->fit,
+      "Also look for faster settings if the job fits; if it does not, what would fit is "
+      "always printed");
   command
       ->add_option("--largest", options->largest,
-                   "Also find the largest batch, or the longest sequence, that fits")
+                   "Also find the largest batch or the longest sequence that fits")
       ->type_name("batch|sequence")
       ->check(CLI::IsMember({"batch", "sequence"}));
-  command->add_option("--root", options->root,
-                      "With --gpu auto: a captured machine, as in headroom check --root");
+  command
+      ->add_option("--root", options->root,
+                   "With --gpu auto: a captured machine, as for headroom check --root")
+      ->type_name("PATH");
   options->flags.add_to(*command);
-  command->add_option("--html", options->html,
-                      "Write the step as a picture into this file, a page that needs no network");
+  command
+      ->add_option("--html", options->html,
+                   "Write a page that shows the step as a picture; it needs no network")
+      ->type_name("FILE");
   command->add_flag("--history", options->history,
-                    "List the runs of the past, with what was planned and what was measured");
-  command->add_option("--record", options->record,
-                      "Add a run made elsewhere to the history: the job's, with this report (JSON; "
-                      "{\"measured\": {\"allocated_bytes\": N}})");
+                    "List past runs, with what was planned and what was measured");
+  command
+      ->add_option("--record", options->record,
+                   "Add a run of this job that was made elsewhere to the history, from its report: "
+                   "{\"measured\": {\"allocated_bytes\": N}}")
+      ->type_name("FILE");
   command->add_flag("--json", options->json,
                     "Print JSON (headroom.plan/1; with --explain headroom.explain/1)");
+  command->footer(
+      "Exit: 0 it fits, or no device was given; 1 it does not fit; 2 wrong usage, or a mistake in "
+      "the job; 3 could not look or write.\n\n"
+      "Examples:\n"
+      "  headroom plan job.toml                                  a job from a file\n"
+      "  headroom plan --model Qwen/Qwen2.5-3B --method lora --gpu MI50   a model by name, on a "
+      "card\n"
+      "  headroom plan model.gguf                                inference with the weights of a "
+      "file\n"
+      "  headroom plan -- python train.py --model_name_or_path Qwen/Qwen2.5-0.5B --bf16   the "
+      "command "
+      "of a Trainer's script");
   command->callback([options, &context] { context.exit_code = run_plan(*options, context); });
 }
 

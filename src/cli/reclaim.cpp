@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/document.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/surroundings.h"
 #include "knowledge/gpu_tables.h"
@@ -16,6 +17,7 @@
 #include "machine/terminal.h"
 #include "machine/user.h"
 #include "plan/reclaim/reclaim_plan.h"
+#include "plan/reclaim/rung.h"
 #include "probe/probe.h"
 #include "probe/read_occupancy.h"
 #include "reclaim/system_kernel.h"
@@ -207,46 +209,72 @@ int run_reclaim(Typed typed, const Context& context) {
   return apply(typed, **plan, **kernel, context);
 }
 
+// Those that headroom takes itself, from gentle to harsh: "name|ask|insist".
+std::string rungs() {
+  std::vector<std::string> names;
+  for (const plan::Rung rung : plan::all_rungs) {
+    if (rung != plan::Rung::reboot) names.emplace_back(to_string(rung));
+  }
+  return join(names, "|");
+}
+
 }  // namespace
 
 void add_reclaim(CLI::App& app, Context& context) {
   auto typed = std::make_shared<Typed>();
   CLI::App* command = app.add_subcommand(
-      "reclaim", "Get GPU memory back from those that hold it, by the gentlest way that works");
-  command->add_option("--gpu", typed->gpu, "The GPU, by its PCI address")->type_name("PCI");
+      "reclaim",
+      "Get GPU memory back from dead or forgotten processes, by the gentlest way that works");
+  command->add_option("--gpu", typed->gpu, "The GPU, by its PCI address: 0c:00.0")
+      ->type_name("PCI");
   command
-      ->add_option("--free", typed->free,
-                   "Stop as soon as this much is free (default: as soon as the chosen and the dead "
-                   "hold nothing)")
+      ->add_option(
+          "--free", typed->free,
+          "Stop as soon as this much is free (default: when the chosen processes and the dead "
+          "ones hold nothing)")
       ->type_name("SIZE");
-  command->add_option("--pid", typed->plan.pids, "End this holder; any number")
+  command->add_option("--pid", typed->plan.pids, "End this process; may be repeated")
       ->type_name("PID")
       ->allow_extra_args(false);
-  command->add_option("--container", typed->plan.containers, "End the holders in this container")
+  command
+      ->add_option("--container", typed->plan.containers,
+                   "End the processes of this container that hold memory")
       ->type_name("ID")
       ->allow_extra_args(false);
-  command->add_option("--unit", typed->plan.units, "End the holders in this systemd unit")
+  command
+      ->add_option("--unit", typed->plan.units,
+                   "End the processes of this systemd unit that hold memory")
       ->type_name("UNIT")
       ->allow_extra_args(false);
-  command->add_flag("--all", typed->plan.all, "End every holder but the desktop's");
+  command->add_flag("--all", typed->plan.all,
+                    "End every process that holds memory, except the desktop's");
   command->add_flag("--include-desktop", typed->plan.include_desktop,
-                    "The desktop may be ended, with everything that runs in it");
+                    "Allow the desktop to be ended, with everything that runs in it");
   command
       ->add_option("--up-to", typed->up_to,
-                   "The harshest rung to take: name, ask, insist, wait-kfd, empty-ttm-pool, "
-                   "stop-service, unbind-bind, module-reload, driver-reset (default: ask)")
-      ->type_name("RUNG");
+                   "The harshest step that may be taken, from gentle to harsh (default: ask, which "
+                   "sends SIGTERM)")
+      ->type_name(rungs());
   command
       ->add_option("--grace", typed->plan.grace_s,
-                   "How long one that was asked may take to end (default: 10)")
+                   "How long a process may take to end after it was asked (default: 10)")
       ->type_name("SECONDS")
       ->check(CLI::Range(1, 3600));
-  command->add_flag("--apply", typed->apply, "Do it; without this nothing is changed");
-  command->add_option("--root", typed->root, "A captured machine, to see its plan");
-  command->add_flag("--json", typed->json, "For programs: schema headroom.reclaim/1");
+  command->add_flag("--apply", typed->apply, "Do it; without this option nothing changes");
+  command
+      ->add_option("--root", typed->root,
+                   "Show the plan for a captured machine, as for headroom check --root")
+      ->type_name("PATH");
+  command->add_flag("--json", typed->json, "Print JSON (headroom.reclaim/1)");
   command->footer(
-      "Exit: 0 nothing to do or done, 1 memory is still held, 2 wrong usage, 3 could not look.\n"
-      "Nobody is ended who was not chosen, but the worker that its dead launcher left behind.");
+      "No process is ended that was not chosen, except a worker whose launcher has died.\n\n"
+      "Exit: 0 nothing to do, or done, 1 memory is still held, 2 wrong usage, 3 could not look.\n\n"
+      "Examples:\n"
+      "  headroom reclaim                             who holds what, and the command for each "
+      "choice\n"
+      "  headroom reclaim --pid 9340 --apply          ask one process to end, wait, measure\n"
+      "  headroom reclaim --up-to wait-kfd --apply    wait until the driver has let go of the "
+      "dead");
   command->callback([typed, &context] { context.exit_code = run_reclaim(*typed, context); });
 }
 

@@ -171,43 +171,57 @@ std::string refuse_empty(const std::string& value) {
 void add_replay(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "replay", "Replay an allocation trace: does it fit, under which allocator, in how much?");
+      "replay", "Replay recorded allocations under several allocators, and show which would fit");
   command
-      ->add_option(
-          "trace", options->trace,
-          "A trace of lines a ID BYTES and f ID, a PyTorch memory snapshot (pickle), or a flight "
-          "recording")
+      ->add_option("TRACE", options->trace,
+                   "A trace (lines \"a ID BYTES\" and \"f ID\"), a PyTorch memory snapshot "
+                   "(pickle), or a flight "
+                   "recording")
+      ->type_name("TRACE")
       ->required();
   command
       ->add_option("--policy", options->policies,
-                   fmt::format("One of {}; may be given several times (default: headroom; for a "
-                               "snapshot also headroom-no-vmm)",
-                               join(allocator::policy_names(), ", ")))
+                   "The allocator to replay under; may be repeated (default: headroom; for a "
+                   "snapshot also headroom-no-vmm)")
+      ->type_name(join(allocator::policy_names(), "|"))
       ->take_all()
       ->allow_extra_args(false);
   command
       ->add_option(
           "--capacity", options->capacity,
-          "The device's memory, such as 16GiB (default: unlimited; for a snapshot that ends "
-          "in an OOM, what the process could have had; for a flight recording, what it had)")
+          "The memory of the device, such as 16GiB (default: unlimited; for a snapshot that ends "
+          "in an out of memory, what the process could have had; for a flight recording, what it "
+          "had)")
+      ->type_name("SIZE")
       ->check(refuse_empty);
-  command->add_option("--device", options->device,
-                      "Of a snapshot: which device (default: the one with the most events)");
+  command
+      ->add_option("--device", options->device,
+                   "The device of a snapshot (default: the one with the most events)")
+      ->type_name("N");
   command
       ->add_option("--html", options->html,
                    "Also write a page that shows the address space over time")
+      ->type_name("FILE")
       ->check(refuse_empty);
   command
       ->add_option("--export", options->exported,
-                   "Also write what the policy did, or without --policy a flight recording as it "
-                   "was, as a PyTorch memory snapshot, for pytorch.org/memory_viz")
+                   "Also write what the allocator did as a PyTorch memory snapshot, for "
+                   "pytorch.org/memory_viz; without --policy, a flight recording as it was")
+      ->type_name("FILE")
       ->check(refuse_empty);
   command->add_flag("--min-capacity", options->min_capacity,
-                    "Search the smallest capacity that is enough");
+                    "Find the smallest capacity that is enough");
   command->add_flag("--calls-per-event", options->calls_per_event,
                     "Also show how many device calls an event costs with 0 to 100 % more memory "
                     "than is live");
-  command->add_flag("--json", options->json, "One JSON object a line (headroom.replay/1)");
+  command->add_flag("--json", options->json, "Print one JSON object a line (headroom.replay/1)");
+  command->footer(
+      "Exit: 0 every replay completed, 1 one ran out of memory, 2 wrong usage or a damaged trace, "
+      "3 "
+      "could not read or write.\n\n"
+      "Examples:\n"
+      "  headroom replay snapshot.pickle                         would headroom have finished it?\n"
+      "  headroom replay trace.txt --policy torch --min-capacity   how much PyTorch would need");
   command->callback([options, &context] { context.exit_code = run_replay(*options, context); });
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/printable.h"
 #include "base/shell_quote.h"
 #include "cli/command_options.h"
 #include "cli/commands.h"
@@ -23,6 +24,7 @@ constexpr const char* dashes = "--";
 struct Options {
   TrainingOptions training;
   CommandOptions command;
+  std::vector<std::string> stray;  // Words behind the job: a command without its "--".
 };
 
 // "headroom run OPTIONS -- CMD": the words behind the first "--".
@@ -98,6 +100,13 @@ int run_job(const CLI::App& command, const Options& options, const Context& cont
 int run(const CLI::App& command, const Options& options, const Context& context) {
   const Behind behind = find_behind(context);
   if (behind.has_dashes) return run_behind(command, options, behind, context);
+  if (!options.stray.empty()) {
+    std::vector<std::string> meant = {"headroom", "run", dashes, options.training.job};
+    meant.insert(meant.end(), options.stray.begin(), options.stray.end());
+    return refuse(context,
+                  fmt::format("one argument too many: \"{}\"", printable(options.stray[0])),
+                  shell_line(meant) + ": a command stands behind --");
+  }
   if (options.training.job.empty())
     return refuse(context, "expected a job, or a command behind --; found neither",
                   "headroom run -- python train.py, or headroom run JOB.toml");
@@ -105,20 +114,22 @@ int run(const CLI::App& command, const Options& options, const Context& context)
 }
 
 void add_training_options(CLI::App& command, TrainingOptions& options) {
-  command.add_option("job", options.job, "The job, a TOML or JSON file");
-  command.add_option("--output", options.output, "Folder for everything the run writes");
-  command.add_option("--trace", options.trace,
-                     "Record every allocation into this file, for headroom replay");
+  command.add_option("JOB", options.job, "The job: a TOML or JSON file")->type_name("JOB");
+  command.add_option("--output", options.output, "The folder for everything that the run writes")
+      ->type_name("DIR");
+  command
+      .add_option("--trace", options.trace,
+                  "Record every allocation in this file, for headroom replay")
+      ->type_name("FILE");
   CLI::Option* resume = command.add_flag("--resume", options.resume,
-                                         "Go on from the checkpoint in the output folder");
+                                         "Continue from the checkpoint in the output folder");
   command
       .add_option("--allow-change", options.allowed_changes,
-                  "With --resume: a setting of the checkpoint that is meant to have another value "
-                  "now")
+                  "With --resume: a setting that may differ from the checkpoint's; may be repeated")
       ->type_name("KEY")
       ->allow_extra_args(false)
       ->needs(resume);
-  command.add_flag("--quiet", options.quiet, "Say nothing but what went wrong");
+  command.add_flag("--quiet", options.quiet, "Print errors only");
 }
 
 }  // namespace
@@ -134,14 +145,28 @@ int count_own_words(int argc, const char* const* argv) {
 
 void add_run(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "run", "Run a training job that fits, or supervise any command: headroom run -- CMD");
+  CLI::App* command =
+      app.add_subcommand("run", "Run a training job if it fits, or supervise any command");
   add_training_options(*command, options->training);
+  command->add_option("COMMAND", options->stray, "The command to supervise, with its arguments")
+      ->type_name("COMMAND");
   options->command.add_to(*command);
   command->footer(
-      "A command's exit code is its own: 128 + the signal if one ended it, 126 and 127 as a "
-      "shell's, 1 if\nheadroom ended it. Its output passes through unchanged; what headroom says "
-      "goes to standard error.");
+      "The output of a command passes through unchanged. What headroom itself says goes to "
+      "standard "
+      "error.\n\n"
+      "Exit: the command's own code; 128 plus the signal's number if a signal ended it; 126 if it "
+      "cannot be executed, 127 if there is no such program; 1 if headroom ended it. Before "
+      "anything "
+      "is started: 2 wrong usage, 3 something was missing.\n\n"
+      "Examples:\n"
+      "  headroom run -- python train.py                    smaller batches after an out of "
+      "memory\n"
+      "  headroom run --allocator -- python train.py        with headroom's allocator in its "
+      "PyTorch\n"
+      "  headroom run --memory 24GiB --restarts 3 -- ./job  limited, and started again after a "
+      "crash\n"
+      "  headroom run job.toml                              a job for headroom's own trainer");
   command->callback(
       [options, command, &context] { context.exit_code = run(*command, *options, context); });
 }

@@ -131,27 +131,32 @@ int run_test(const Typed& typed, const Context& context) {
 void add_test(CLI::App& app, Context& context) {
   auto typed = std::make_shared<Typed>();
   CLI::App* command = app.add_subcommand(
-      "test", "Prove what this machine's devices do, so that the allocator may rely on it");
+      "test", "Test what this machine's GPUs do, so that headroom's allocator may rely on it");
   command->add_flag(
       "--virtual-memory", typed->virtual_memory,
-      "Whether memory can be moved to other addresses without losing a byte, on every "
+      "Test whether memory can be moved to other addresses without losing a byte, on every "
       "GPU and on host memory");
   command
       ->add_option("--self-test", typed->self_test,
-                   "Keep the verdicts in this file (default: virtual-memory.json in headroom's "
-                   "folder below $XDG_CACHE_HOME or ~/.cache)")
+                   "Keep the verdicts in this file (default: headroom/virtual-memory.json below "
+                   "$XDG_CACHE_HOME or ~/.cache)")
       ->type_name("FILE");
   command
       ->add_option("--timeout", typed->timeout_s,
-                   "After how long a device counts as hung (default: 60)")
+                   "How long a device may take before it counts as hung (default: 60)")
       ->type_name("SECONDS")
       ->check(CLI::Range(1, 3600));
-  command->add_option("--root", typed->root,
-                      "A captured machine that says what the GPUs are, for tests");
-  command->add_flag("--json", typed->json, "For programs: schema headroom.test/1");
+  command
+      ->add_option("--root", typed->root,
+                   "A captured machine that says which GPUs there are; for tests")
+      ->type_name("PATH");
+  command->add_flag("--json", typed->json, "Print JSON (headroom.test/1)");
   command->footer(
-      "Exit: 0 every step passed, 1 one failed, 2 wrong usage, 3 could not look or keep the\n"
-      "verdict. Each device takes about two seconds and 130 MiB of its memory.");
+      "Each device takes about two seconds and 130 MiB of its memory.\n\n"
+      "Exit: 0 every step passed, 1 one failed, 2 wrong usage, 3 could not look, or not keep the "
+      "verdict.\n\n"
+      "Examples:\n"
+      "  headroom test --virtual-memory    once for each machine, before run --allocator");
   command->callback([typed, &context] { context.exit_code = run_test(*typed, context); });
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong usage of the command line, said as every other error is: what was expected, what was found
-// and what to type next.
+// Answers to a command line that ran no command: help, the version, or what is wrong with it.
 #pragma once
 
 #include <CLI/CLI.hpp>

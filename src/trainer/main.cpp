@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "base/bytes.h"
+#include "base/text.h"
+#include "command_line/pages.h"
+#include "command_line/usage.h"
 #include "estimate/plan.h"
+#include "machine/output_files.h"
 #include "machine/printer.h"
 #include "machine/terminal.h"
 #include "report/plan_json.h"
@@ -173,43 +176,72 @@ int run_job(const Arguments& arguments, machine::Printer& printer) {
 }
 
 // Help and version are an answer; what is wrong with the command line is not.
-int print_usage(const CLI::App& app, const CLI::ParseError& problem, machine::Printer& printer) {
-  std::ostringstream answer;
-  std::ostringstream complaint;
-  const bool is_answer = app.exit(problem, answer, complaint) == 0;
-  printer.print(answer.str());
-  printer.say(complaint.str());
-  return is_answer ? exit_ok : exit_usage;
+int print_usage(const CLI::App& app, const CLI::ParseError& problem,
+                const std::vector<std::string>& words, machine::Printer& printer) {
+  if (const auto answer = command_line::find_answer(app, problem, machine::stdout_width())) {
+    printer.print(*answer);
+    return exit_ok;
+  }
+  return fail(printer, command_line::make_usage_error(app, problem, words), exit_usage);
 }
 
-int parse_and_run(int argc, char** argv, machine::Printer& printer) {
-  CLI::App app{"headroom-train trains a model as its job file says, inside the job's memory"};
-  app.set_version_flag("--version", "headroom-train " HEADROOM_VERSION);
-  Arguments arguments;
-  app.add_option("job", arguments.job, "The job, a TOML or JSON file")->required();
-  app.add_option("--output", arguments.output, "Folder for everything the run writes");
+void add_options(CLI::App& app, Arguments& arguments) {
+  app.set_version_flag("--version", "headroom-train " HEADROOM_VERSION, "Print the version");
+  app.add_option("JOB", arguments.job, "The job: a TOML or JSON file")
+      ->type_name("JOB")
+      ->required();
+  app.add_option("--output", arguments.output, "The folder for everything that the run writes")
+      ->type_name("DIR");
   app.add_option("--trace", arguments.trace,
-                 "Record every allocation into this file, for headroom replay");
-  app.add_option("--allocator", arguments.allocator,
-                 "Whose memory tensors live in: headroom, inside the job's capacity, or libtorch, "
-                 "its own, neither limited nor counted, to compare speed with")
-      ->check(CLI::IsMember({"headroom", "libtorch"}))
-      ->capture_default_str();
-  CLI::Option* resume =
-      app.add_flag("--resume", arguments.resume, "Go on from the checkpoint in the output folder");
+                 "Record every allocation in this file, for headroom replay")
+      ->type_name("FILE");
+  app.add_option(
+         "--allocator", arguments.allocator,
+         "Which allocator holds the tensors (default: headroom, within the job's capacity); "
+         "libtorch's is neither limited nor counted, and is there to compare speed")
+      ->type_name("headroom|libtorch")
+      ->check(CLI::IsMember({"headroom", "libtorch"}));
+  CLI::Option* resume = app.add_flag("--resume", arguments.resume,
+                                     "Continue from the checkpoint in the output folder");
   app.add_option("--allow-change", arguments.allowed_changes,
-                 "With --resume: a setting of the checkpoint that is meant to have another value "
-                 "now")
-      ->type_name("KEY")
+                 "With --resume: a setting that may differ from the checkpoint's; may be repeated")
+      ->type_name(join(changeable_settings(), "|"))
       ->allow_extra_args(false)
       ->check(CLI::IsMember(changeable_settings()))
       ->needs(resume);
-  app.add_flag("--quiet", arguments.quiet, "Say nothing but what went wrong");
+  app.add_flag("--quiet", arguments.quiet, "Print errors only");
   app.add_flag("--json", arguments.json, "Print the report (headroom.train/1) on standard output");
+  app.footer("Exit: 0 trained, 1 failed, 2 wrong usage, 3 something was missing.");
+}
+
+// Called by the build, not by people: `headroom-train --write-pages DIR DATE` writes its man page
+// and completions.
+bool asks_for_pages(int argc, char** argv) {
+  constexpr int words = 4;
+  return argc == words && std::string_view(argv[1]) == "--write-pages";
+}
+
+int write_pages(const CLI::App& app, const std::string& folder, const std::string& date,
+                machine::Printer& printer) {
+  for (const auto& [path, text] :
+       command_line::make_pages(command_line::describe(app), {HEADROOM_VERSION, date})) {
+    const auto written = machine::write_output({"DIR", folder + "/" + path}, text);
+    if (!written) return fail(printer, written.error(), exit_could_not_look);
+  }
+  return exit_ok;
+}
+
+int parse_and_run(int argc, char** argv, machine::Printer& printer) {
+  CLI::App app{"Train a model as its job file says, inside the job's memory", "headroom-train"};
+  Arguments arguments;
+  add_options(app, arguments);
+  if (asks_for_pages(argc, argv)) return write_pages(app, argv[2], argv[3], printer);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
-    return print_usage(app, problem, printer);
+    std::vector<std::string> words = {"headroom-train"};
+    for (int i = 1; i < argc; ++i) words.emplace_back(argv[i]);
+    return print_usage(app, problem, words, printer);
   }
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);

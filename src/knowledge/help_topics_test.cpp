@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/help_topics.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/text.h"
+
+namespace headroom::knowledge {
+namespace {
+
+TEST(HelpTopics, each_has_a_name_of_its_own_a_question_and_a_short_text) {
+  const auto topics = load_help_topics();
+  ASSERT_TRUE(topics.has_value()) << topics.error().message;
+  std::set<std::string> ids;
+  for (const HelpTopic& topic : *topics) {
+    EXPECT_TRUE(ids.insert(topic.id).second) << topic.id;
+    EXPECT_FALSE(topic.about.empty()) << topic.id;
+    EXPECT_LE(topic.about.size(), 80U) << topic.id;
+    const auto lines = split_lines(topic.text);
+    EXPECT_GE(lines.size(), 3U) << topic.id;
+    EXPECT_LE(lines.size(), 40U) << topic.id << " is a page of docs/, not a help text";
+    for (const std::string_view line : lines) {
+      if (line.starts_with("  ")) EXPECT_LE(line.size(), 100U) << line;
+    }
+  }
+  for (const char* id :
+       {"memory", "ladder", "exit-codes", "environment", "containers", "apu", "wsl"})
+    EXPECT_TRUE(ids.contains(id)) << id;
+}
+
+TEST(HelpTopics, other_topics_that_a_text_names_exist) {
+  const auto topics = load_help_topics();
+  ASSERT_TRUE(topics.has_value());
+  std::set<std::string, std::less<>> ids;
+  for (const HelpTopic& topic : *topics) ids.insert(topic.id);
+  for (const HelpTopic& topic : *topics) {
+    constexpr std::string_view call = "headroom help ";
+    for (std::size_t at = topic.text.find(call); at != std::string::npos;
+         at = topic.text.find(call, at + 1)) {
+      const std::size_t begin = at + call.size();
+      const std::size_t end = topic.text.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", begin);
+      EXPECT_TRUE(ids.contains(topic.text.substr(begin, end - begin)))
+          << topic.text.substr(at, end - at);
+    }
+  }
+}
+
+TEST(HelpTopics, a_wrong_table_is_named_with_its_line) {
+  const auto wrong = parse_help_topics("[[topic]]\nid = \"a\"\nabout = \"b\"\n");
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_NE(wrong.error().message.find("text"), std::string::npos) << wrong.error().message;
+  const auto unknown =
+      parse_help_topics("[[topic]]\nid = \"a\"\nabout = \"b\"\ntext = \"c\"\nmore = 1\n");
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_NE(unknown.error().message.find("more"), std::string::npos) << unknown.error().message;
+}
+
+}  // namespace
+}  // namespace headroom::knowledge
