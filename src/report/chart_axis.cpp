@@ -3,7 +3,14 @@
 
 #include <initializer_list>
 
+#include "report/style.h"
+
 namespace headroom::report {
+
+double label_width(std::string_view label) {
+  constexpr double letter_width = 6.9;
+  return letter_width * static_cast<double>(display_width(label));
+}
 
 std::uint64_t tick_step(std::uint64_t most) {
   std::uint64_t unit = 1;

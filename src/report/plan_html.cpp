@@ -99,7 +99,7 @@ class Page {
   }
 
   void add_chart(const Chart& chart) {
-    html_ += to_svg(chart);
+    add("<div class=\"scroll\">\n{}</div>\n", to_svg(chart));
     add("<p class=\"readout\" id=\"{0}-readout\" aria-live=\"polite\">Point at the picture{1} to "
         "see what is live then.</p>\n<script type=\"application/json\">{2}</script>\n",
         chart.id, chart.small ? "" : ", or move with the arrow keys,",
@@ -129,8 +129,9 @@ class Page {
   void add_tables() {
     add("<div class=\"columns\">\n<section>\n<h2>At the peak, in the {} phase</h2>\n",
         to_string(plan_.at));
+    html_ += "<div class=\"scroll\">";
     add_components();
-    html_ += "</section>\n<section>\n<h2>The largest tensors of that moment</h2>\n";
+    html_ += "</div></section>\n<section>\n<h2>The largest tensors of that moment</h2>\n";
     add_largest();
     html_ += "</section>\n</div>\n<h2>The highest moment of each phase</h2>\n";
     add_phases();
@@ -153,7 +154,8 @@ class Page {
     for (std::size_t i = 0; i < allocator::component_count; ++i) {
       const auto component = allocator::all_components.at(i);
       const std::uint64_t bytes = plan_.components[component];
-      add("<tr><th scope=\"row\">{}{}</th>{}{}{}<td class=\"number\" data-live-in=\"step\" "
+      add("<tr><th scope=\"row\" class=\"keyed\">{}{}</th>{}{}{}<td class=\"number\" "
+          "data-live-in=\"step\" "
           "data-component=\"{}\"></td></tr>\n",
           key_of(to_string(component)), to_string(component), cell(std::to_string(bytes)),
           cell(human(bytes)), cell(share(bytes, plan_.allocated_bytes)), i);
@@ -177,7 +179,7 @@ class Page {
     for (const TensorRecord& tensor : plan_.largest) {
       std::vector<std::string> sizes;
       for (const auto size : tensor.meta.shape) sizes.push_back(std::to_string(size));
-      add("<tr><td class=\"name\">{}{}</td><td>{} {}</td>{}</tr>\n",
+      add("<tr><td class=\"name keyed\">{}{}</td><td>{} {}</td>{}</tr>\n",
           key_of(to_string(tensor.component)), escape_html(tensor.name), join(sizes, " × "),
           to_string(tensor.meta.element), cell(human(tensor.meta.bytes())));
     }
