@@ -44,7 +44,7 @@ class Answers(unittest.TestCase):
         return root
 
     def test_a_finding_is_an_answer_and_not_an_error(self):
-        report = headroom.check(root=self.machine("strix-halo"))
+        report = headroom.check(root=self.machine("strix-halo-half"))
         self.assertEqual((report["verdict"], report["cause"]["id"]), ("limited", "ttm-cap"))
 
     def test_logs_are_judged_alone(self):
