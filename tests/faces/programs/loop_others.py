@@ -94,10 +94,8 @@ def second_derivatives_are_right_or_refused():
     try:
         torch.autograd.grad(model(x).sum(), x, create_graph=True)
         raise AssertionError("there were second derivatives")
-    except torch.OutOfMemoryError as error:
+    except RuntimeError as error:
         assert "second derivatives" in str(error), error
-    slope, = torch.autograd.grad(model(x).sum(), x, create_graph=True)  # Whole again.
-    slope.square().sum().backward()
 
 
 def evaluation_and_generation_are_left_alone():

@@ -3,7 +3,7 @@
 ways: the GPU is full until an allocation has failed, which never comes to the script; and an operation that fails by itself, which
 headroom's reserve cannot help, so that the script begins again if that was in its loss.
 
-    loop_sweep.py FIRST EVERY [first] [CASE ...]     all cases if none is named; first: in the first step, before any reserve was learned
+    loop_sweep.py FIRST EVERY [CASE ...]     all cases if none is named
 """
 import contextlib
 import random
@@ -21,11 +21,8 @@ import on_cpu  # noqa: E402
 import slots  # noqa: E402
 
 
-STEP = 0 if "first" in sys.argv else 1  # The one that fails.
-
-
 def train(case, failure=None, fail=None):
-    """Three steps without an optimizer; one of them fails. If the error comes to the script, it drops the gradients and begins
+    """Three steps without an optimizer; the second one fails. If the error comes to the script, it drops the gradients and begins
     again. Returns the gradients after the second and the third, the losses, and what else was seen."""
     torch.manual_seed(0)
     models, step = loop_cases.CASES[case]()
@@ -38,10 +35,10 @@ def train(case, failure=None, fail=None):
         try:
             for number in range(3):
                 before = slots.counts().allocations
-                fails = failure and number == STEP and not seen["again"]
+                fails = failure and number == 1 and not seen["again"]
                 with failure(fail) if fails else contextlib.nullcontext(lambda: None) as has_failed:
                     losses.append(step(number).item())
-                seen |= {"allocations": slots.counts().allocations - before} if number == STEP else {}
+                seen |= {"allocations": slots.counts().allocations - before} if number == 1 else {}
                 seen |= {"failed": has_failed()} if fails else {}
                 if number:
                     found.append({name: one.grad.detach().clone() for name, one in named.items() if one.grad is not None})
@@ -77,6 +74,6 @@ def sweep(case, first, every, failure):
 
 
 on_cpu.install()
-for name in [one for one in sys.argv[3:] if one != "first"] or loop_cases.CASES:
+for name in sys.argv[3:] or loop_cases.CASES:
     for kind in failing.full_at_allocation, failing.at_allocation:
         sweep(name, int(sys.argv[1]), int(sys.argv[2]), kind)

@@ -161,10 +161,6 @@ class Adversarial(Trainer):
         return loss
 
 
-def two_passes():
-    return on(cases.gpt2(0.1), kind=Adversarial)
-
-
 def losses_logged():
     return on(cases.gpt2(0.1), logging_steps=1, max_grad_norm=0.5, gradient_accumulation_steps=2)
 
@@ -222,5 +218,5 @@ def columns_removed():
 SAME = {one.__name__: one for one in (
     gradients_touched_between, untied_groups_with_decay, an_optimizer_of_its_own, a_collator_with_more_keys, evaluated_in_between,
     an_average_of_weights, generation_in_between, lengths_grouped, noise_and_checkpoints, more_outputs, several_rows_in_one,
-    layers_frozen_by_turns, two_passes, losses_logged, lora_by_directions, a_head_trained_whole, scaled_activations,
+    layers_frozen_by_turns, losses_logged, lora_by_directions, a_head_trained_whole, scaled_activations,
     adapters_dropped_by_row_pairs, classes_of_whole_numbers, activations_kept_elsewhere, columns_removed)}
