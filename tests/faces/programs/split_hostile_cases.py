@@ -146,21 +146,6 @@ def layers_frozen_by_turns():
     return on(cases.gpt2(0.1), None, callback(on_step_begin=freeze))
 
 
-class Adversarial(Trainer):
-    """A second pass with embeddings moved along their gradient, as FGM does."""
-
-    def training_step(self, model, inputs, num_items_in_batch=None):
-        loss = super().training_step(model, inputs, num_items_in_batch)
-        weight = model.get_input_embeddings().weight
-        step = 0.1 * weight.grad / weight.grad.norm()
-        with torch.no_grad():
-            weight.add_(step)
-        super().training_step(model, inputs, num_items_in_batch)
-        with torch.no_grad():
-            weight.sub_(step)
-        return loss
-
-
 def losses_logged():
     return on(cases.gpt2(0.1), logging_steps=1, max_grad_norm=0.5, gradient_accumulation_steps=2)
 
