@@ -25,7 +25,7 @@ class Split(OnFakeGpu):
     def test_scripts_with_more_in_them_train_the_same_or_stop_with_the_reason(self):
         done = self.run_program("split_hostile.py", "6" if ALL else "1", timeout=3600)
         self.check(done)
-        self.assertEqual(len(done.stdout.splitlines()), 40)
+        self.assertEqual(len(done.stdout.splitlines()), 41)
 
     def story(self, gpu_bytes, *words, split="on"):
         """Of the script: its loss, its peak, and what headroom said; None if it died."""

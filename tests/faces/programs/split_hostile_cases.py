@@ -146,6 +146,24 @@ def layers_frozen_by_turns():
     return on(cases.gpt2(0.1), None, callback(on_step_begin=freeze))
 
 
+class Adversarial(Trainer):
+    """A second pass with embeddings moved, as adversarial training does. What moves them allocates nothing: an error there is the script's."""
+
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        loss = super().training_step(model, inputs, num_items_in_batch)
+        weight = model.get_input_embeddings().weight
+        with torch.no_grad():
+            weight.add_(1e-3)
+        super().training_step(model, inputs, num_items_in_batch)
+        with torch.no_grad():
+            weight.sub_(1e-3)
+        return loss
+
+
+def two_passes():
+    return on(cases.gpt2(0.1), kind=Adversarial)
+
+
 def losses_logged():
     return on(cases.gpt2(0.1), logging_steps=1, max_grad_norm=0.5, gradient_accumulation_steps=2)
 
@@ -203,5 +221,5 @@ def columns_removed():
 SAME = {one.__name__: one for one in (
     gradients_touched_between, untied_groups_with_decay, an_optimizer_of_its_own, a_collator_with_more_keys, evaluated_in_between,
     an_average_of_weights, generation_in_between, lengths_grouped, noise_and_checkpoints, more_outputs, several_rows_in_one,
-    layers_frozen_by_turns, losses_logged, lora_by_directions, a_head_trained_whole, scaled_activations,
+    layers_frozen_by_turns, two_passes, losses_logged, lora_by_directions, a_head_trained_whole, scaled_activations,
     adapters_dropped_by_row_pairs, classes_of_whole_numbers, activations_kept_elsewhere, columns_removed)}
