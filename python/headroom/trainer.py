@@ -99,10 +99,8 @@ class MemoryCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
             self._say(f"out of memory for {asked[1]}, which is not explained: {error}")
             return
         found = self.explanation["matches"]
-        if not found:
-            self._say(f"out of memory for {asked[1]}: nothing known of this job has that size")
-            return
-        self._say(f"out of memory for {asked[1]}: most plausibly {found[0]['tensor']}; headroom plan --fit looks for what would fit")
+        which = f"most plausibly {found[0]['tensor']}" if found else "nothing known of this job has that size"
+        self._say(f"out of memory for {asked[1]}: {which}; headroom plan --fit looks for what would fit")
 
     def _job_of(self, args: Any, model: Any) -> Optional[Job]:
         """The Trainer's arguments as the words of a command, which headroom reads."""
