@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "allocator/places/device_pool.h"
+#include "base/bytes.h"
 
 namespace headroom::allocator {
 namespace {
@@ -28,10 +29,6 @@ constexpr std::uint64_t small_plenty_part = 1024;
 constexpr std::uint64_t small_growth_part = 128;
 constexpr std::uint64_t least_small_growth = 2;
 constexpr std::uint64_t most_small_growth = 8;
-
-std::uint64_t multiple_of(std::uint64_t pages, std::uint64_t wanted) {
-  return (wanted + pages - 1) / pages * pages;
-}
 
 }  // namespace
 
@@ -60,14 +57,13 @@ std::uint64_t DevicePool::growth_pages(std::uint64_t wanted, bool for_small_bloc
                        : std::clamp(held / growth_part, least_growth, most_growth));
   const std::uint64_t plenty =
       capacity_pages_ / (for_small_blocks ? small_plenty_part : plenty_part);
-  if (pages <= plenty / handles_of_plenty && held + multiple_of(pages, wanted) <= plenty)
-    return pages;
+  if (pages <= plenty / handles_of_plenty && held + round_up(wanted, pages) <= plenty) return pages;
   if (for_small_blocks) return 1;
   // What grows after the first iteration is likely to grow further, so it takes one handle where
   // exactly what is wanted would take several. The rest is free, and moves with the handle.
   const std::uint64_t steady = std::min(std::bit_ceil(wanted), most_per_handle_);
   const std::uint64_t in_use = held - unmapped_pages_;
-  return in_use + multiple_of(steady, wanted) <= capacity_pages_ ? steady : 1;
+  return in_use + round_up(wanted, steady) <= capacity_pages_ ? steady : 1;
 }
 
 }  // namespace headroom::allocator

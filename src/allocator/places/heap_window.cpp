@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "allocator/places/heap.h"
+#include "base/bytes.h"
 
 namespace headroom::allocator {
 namespace {
@@ -111,7 +112,7 @@ std::optional<Window> Heap::find_window(std::uint64_t bytes, StreamId stream, Su
 void Heap::widen(Window& window, std::uint64_t multiple) const {
   const Segment& hole = (*segments_)[window.hole];
   const std::uint64_t room = (hole.end() - window.first_page) / page_bytes;
-  const std::uint64_t wanted = (window.last_pages + multiple - 1) / multiple * multiple;
+  const std::uint64_t wanted = round_up(window.last_pages, multiple);
   if (wanted > room) return;
   window.pages += wanted - window.last_pages;
   window.last_pages = wanted;
