@@ -52,16 +52,6 @@ estimate::Asked asked_of(const Options& options) {
   return asked;
 }
 
-// This machine's GPU is looked at only where the job asks for it.
-Result<estimate::Device> find_device(const estimate::Job& job, const Options& options,
-                                     const Context& context) {
-  const bool present =
-      job.device.gpu == "auto" && job.engine.kind == estimate::EngineKind::transformers;
-  if (!present) return estimate::find_device(job);
-  HEADROOM_TRY(const estimate::PresentGpu gpu, find_present_gpu(options.root, context));
-  return estimate::find_device(job, gpu);
-}
-
 // "headroom plan --explain 3.99GiB -- python main.py --batch_size 64": the arguments are a job or a
 // command.
 ExplainOptions to_explain(const Options& options, const run::JobFlags& flags) {
@@ -160,7 +150,7 @@ int run_plan(Options options, const Context& context) {
   loaded->model.notes.insert(loaded->model.notes.begin(), notes.begin(), notes.end());
   const auto refused = refuse_page(options, run::inputs_of(spec, *flags, *loaded), context);
   if (refused) return *refused;
-  auto device = find_device(loaded->job, options, context);
+  auto device = find_planned_device(loaded->job, options.root, context);
   if (!device)
     return print_error(context, run::place_error(device.error(), *flags, name), exit_usage);
   auto plan = estimate::make_plan(loaded->job, loaded->model, *device, asked_of(options));

@@ -9,7 +9,6 @@
 
 #include "base/document.h"
 #include "cli/present_gpu.h"
-#include "estimate/device.h"
 #include "estimate/llama_cpp/llama_plan.h"
 #include "machine/terminal.h"
 #include "report/llama_report.h"
@@ -20,13 +19,6 @@ namespace {
 using estimate::llama::Gpu;
 using estimate::llama::Options;
 using estimate::llama::SplitMode;
-
-Result<estimate::Device> find_device(const estimate::Job& job, const std::string& root,
-                                     const Context& context) {
-  if (job.device.gpu != "auto") return estimate::find_device(job);
-  HEADROOM_TRY(const estimate::PresentGpu gpu, find_present_gpu(root, context));
-  return estimate::find_device(job, gpu);
-}
 
 // As many as the options name, all like the one that the job describes.
 std::vector<Gpu> gpus_of(const Options& options, const estimate::Device& device) {
@@ -49,7 +41,7 @@ std::vector<Gpu> gpus_of(const Options& options, const estimate::Device& device)
 }  // namespace
 
 int plan_llama(run::LlamaJob job, const std::string& root, bool as_json, const Context& context) {
-  const auto device = find_device(job.device, root, context);
+  const auto device = find_planned_device(job.device, root, context);
   if (!device) return print_error(context, device.error(), exit_usage);
   auto plan = estimate::llama::make_llama_plan(std::move(job.model), job.options,
                                                gpus_of(job.options, *device));

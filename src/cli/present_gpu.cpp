@@ -62,4 +62,13 @@ Result<estimate::PresentGpu> find_present_gpu(const std::string& root, const Con
       fmt::format("{}, or give the memory: --capacity 16GiB", check_command(root))};
 }
 
+Result<estimate::Device> find_planned_device(const estimate::Job& job, const std::string& root,
+                                             const Context& context) {
+  const bool present =
+      job.device.gpu == "auto" && job.engine.kind == estimate::EngineKind::transformers;
+  if (!present) return estimate::find_device(job);
+  HEADROOM_TRY(const estimate::PresentGpu gpu, find_present_gpu(root, context));
+  return estimate::find_device(job, gpu);
+}
+
 }  // namespace headroom::cli

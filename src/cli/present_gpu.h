@@ -14,4 +14,9 @@ namespace headroom::cli {
 // where no GPU is found, or its limits cannot be read.
 Result<estimate::PresentGpu> find_present_gpu(const std::string& root, const Context& context);
 
+// The device that a job is planned for. This machine's GPU is looked at only where the job asks for
+// it: headroom's own trainer has the machine's memory.
+Result<estimate::Device> find_planned_device(const estimate::Job& job, const std::string& root,
+                                             const Context& context);
+
 }  // namespace headroom::cli
