@@ -76,6 +76,17 @@ class Manager:
         return subprocess.run(["systemctl", "--user", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               timeout=60, check=False).returncode
 
+    def kill(self):
+        """The manager and each bus: the one it was started beside, and that of its dbus.socket."""
+        buses = subprocess.run(["pgrep", "-f", "^[^ ]*dbus-daemon "], capture_output=True, text=True, check=False)
+        ours = [pathlib.Path(f"/proc/{pid}/cgroup") for pid in buses.stdout.split()]
+        for group in ours:
+            if f"headroom-test-{os.getpid()}/" in group.read_text(encoding="ascii"):
+                os.kill(int(group.parent.name), signal.SIGKILL)
+        for child in reversed(self.children):
+            child.kill()
+            child.wait(20)
+
     def end(self):
         self.systemctl("stop", "photos.service")
         for child in reversed(self.children):
@@ -83,6 +94,8 @@ class Manager:
             child.wait(20)
         for group in self.groups:
             for folder, _, _ in os.walk(group, topdown=False):
+                for pid in pathlib.Path(folder, "cgroup.procs").read_text(encoding="ascii").split():
+                    os.kill(int(pid), signal.SIGKILL)  # What a manager that was killed left.
                 try:
                     os.rmdir(folder)
                 except OSError:
@@ -187,6 +200,20 @@ def the_manager_ends(check, manager, binaries):
         check.true("the manager ends: the unit stays", unit.exists())
 
 
+def the_manager_has_ended(check, manager, binaries):
+    """The same, heard of when manager and bus are gone already."""
+    unit = manager.units / "headroom-deploy-photos.service"
+    with Unit(manager, binaries, "good", edits=[("seconds = 3", "seconds = 600")]) as photos:
+        pid, terminal = begin(photos, DBUS_SYSTEM_BUS_ADDRESS=os.environ["DBUS_SESSION_BUS_ADDRESS"])
+        manager.kill()
+        os.kill(pid, signal.SIGTERM)
+        said = read_to_end(terminal).decode()
+        os.waitpid(pid, 0)
+        check.true("the manager has ended: it says so", "going down" in said, said)
+        check.equal("the manager has ended: the record", photos.record()["stage"], "watching")
+        check.true("the manager has ended: the unit stays", unit.exists())
+
+
 def main():
     if os.geteuid() != 0:
         skip("it takes root to have a mount namespace")
@@ -219,6 +246,11 @@ def main():
         own_scope(check, manager, binaries)
         next_start_of_the_manager(check, manager, binaries)
         the_manager_ends(check, manager, binaries)  # The last one: it takes the manager.
+    finally:
+        manager.end()
+    manager = Manager()
+    try:
+        the_manager_has_ended(check, manager, binaries)
     finally:
         manager.end()
     for one in check.wrong:

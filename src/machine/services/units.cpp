@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdlib>
 
+#include "machine/clock.h"
 #include "machine/os_error.h"
 
 namespace headroom::machine {
@@ -15,6 +17,9 @@ constexpr const char* manager_path = "/org/freedesktop/systemd1";
 constexpr const char* manager = "org.freedesktop.systemd1.Manager";
 constexpr const char* unit_interface = "org.freedesktop.systemd1.Unit";
 constexpr const char* service_interface = "org.freedesktop.systemd1.Service";
+constexpr std::uint64_t manager_patience_us = 20'000'000;
+constexpr int reaches_max = 4;  // Before a manager that does not answer counts as gone.
+constexpr std::uint64_t reach_again_ms = 250;
 
 // A reply that is let go of with its scope.
 class Reply {
@@ -165,16 +170,35 @@ Result<UnitState> UnitBus::state(const std::string& unit) {
   return state;
 }
 
-bool UnitBus::is_stopping() {
-  return text(manager_path, manager, "SystemState") == "stopping";
+ManagerState UnitBus::manager_state() {
+  // On a busy machine it answers late, and a bus asks in vain for one that has been killed.
+  (void)systemd_.set_method_call_timeout(bus_, manager_patience_us);
+  Libsystemd::BusError error;
+  char* value = nullptr;
+  const int got = systemd_.get_property_string(bus_, destination, manager_path, manager,
+                                               "SystemState", &error, &value);
+  systemd_.error_free(&error);
+  if (got == -ETIMEDOUT) return ManagerState::runs;
+  if (got < 0 || value == nullptr) return ManagerState::gone;
+  const std::string state = value;
+  std::free(value);  // NOLINT: allocated by malloc(3), and ours.
+  return state == "stopping" ? ManagerState::stopping : ManagerState::runs;
 }
 
 bool is_going_down(bool user) {
-  const auto stops = [](bool of_user) {
+  const auto state_of = [](bool of_user) {
     auto bus = UnitBus::open(of_user);
-    return bus && (*bus)->is_stopping();
+    return bus ? (*bus)->manager_state() : ManagerState::gone;
   };
-  return stops(false) || (user && stops(true));
+  if (state_of(false) == ManagerState::stopping) return true;
+  if (!user) return false;
+  // A manager that is executed anew (systemctl daemon-reexec) is away for a moment, too.
+  ManagerState state = state_of(true);
+  for (int tries = 1; state == ManagerState::gone && tries < reaches_max; ++tries) {
+    sleep_ms(reach_again_ms);
+    state = state_of(true);
+  }
+  return state != ManagerState::runs;
 }
 
 }  // namespace headroom::machine

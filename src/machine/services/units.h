@@ -28,6 +28,12 @@ struct UnitState {
   std::uint64_t main_started_us = 0;
 };
 
+enum class ManagerState {
+  runs,
+  stopping,  // It is ending, and starts nothing any more.
+  gone,      // Nobody is there to be asked.
+};
+
 // One connection to a service manager. One thread.
 class UnitBus {
  public:
@@ -46,8 +52,8 @@ class UnitBus {
   Status kill(const std::string& unit, int signal);
   Status forget_failure(const std::string& unit);
   Result<UnitState> state(const std::string& unit);
-  // Whether the manager is ending, and starts nothing any more.
-  bool is_stopping();
+  // Waits for up to 20 s; for the last question on this bus.
+  ManagerState manager_state();
 
  private:
   UnitBus(const Libsystemd& systemd, void* bus) : systemd_(systemd), bus_(bus) {}
@@ -61,7 +67,9 @@ class UnitBus {
   void* bus_;
 };
 
-// Whether the system is going down or, with `user`, this user's manager. No where nobody says so.
+// Whether the system is going down or, with `user`, this user's manager; for one that has spoken to
+// it before: a user's manager that cannot be reached any more has gone. No where nobody says so, and
+// where it does not answer in time.
 bool is_going_down(bool user);
 
 struct UnitServiceOptions {
