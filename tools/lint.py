@@ -72,8 +72,8 @@ def write_stamp(fingerprints):
                      + "".join(lines))
 
 
-def lint(sources, build, jobs):
-    """Those that are clean; prints what is found in the others."""
+def lint(sources, build, jobs, note):
+    """Those that are clean, each told to `note` at once; prints what is found in the others."""
     def run(source):
         done = subprocess.run([CLANG_TIDY, "-p", build, "--quiet", source], cwd=ROOT, capture_output=True, text=True)
         return source, done.returncode, done.stdout + NOISE.sub("", done.stderr)
@@ -83,6 +83,7 @@ def lint(sources, build, jobs):
         for source, code, text in pool.map(run, sources):
             if code == 0:
                 clean.append(source)
+                note(clean)
             elif text.strip():
                 print(text, end="", flush=True)
     return clean
@@ -103,9 +104,13 @@ def main():
         print("\n".join(sources))
         return 0
     print(f"lint: {len(sources)} of {len(everything)} sources changed since they were found clean", file=sys.stderr)
-    clean = lint(sources, options.build, os.cpu_count() or 1)
-    if options.all or options.stamp:
-        write_stamp(known | {source: now[source] for source in clean})
+
+    def note(clean):  # After each source, so that what is interrupted goes on from there.
+        if options.all or options.stamp:
+            write_stamp(known | {source: now[source] for source in clean})
+
+    note([])
+    clean = lint(sources, options.build, os.cpu_count() or 1, note)
     return 0 if len(clean) == len(sources) else 1
 
 
