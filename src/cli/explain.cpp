@@ -3,18 +3,22 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <utility>
+
 #include "base/text.h"
 #include "estimate/job_arguments.h"
 #include "machine/terminal.h"
 #include "report/explain_report.h"
 #include "run/job_file.h"
+#include "run/trainer_command.h"
 
 namespace headroom::cli {
 namespace {
 
-Result<report::Explanation> explain_job(const ExplainOptions& options,
-                                        const estimate::PrintedSize& printed) {
-  HEADROOM_TRY(const run::LoadedJob loaded, run::load_job(options.spec, options.flags));
+Result<report::Explanation> explain_loaded(const ExplainOptions& options,
+                                           const estimate::PrintedSize& printed,
+                                           const run::LoadedJob& loaded) {
   HEADROOM_TRY(const estimate::Device device, estimate::find_device(loaded.job));
   report::Explanation explanation{
       options.size, printed, estimate::dimensions_of(loaded.job, loaded.model), {}};
@@ -23,8 +27,18 @@ Result<report::Explanation> explain_job(const ExplainOptions& options,
   return explanation;
 }
 
+// A Trainer's command names its model, which has the dimensions that its arguments do not tell.
+std::optional<run::LoadedJob> load_command(const std::vector<std::string>& words) {
+  const auto command = run::parse_trainer_command(words);
+  if (!command) return std::nullopt;
+  auto loaded = run::load_job("", command->flags);
+  return loaded ? std::optional(*std::move(loaded)) : std::nullopt;
+}
+
 Result<report::Explanation> explain_command(const ExplainOptions& options,
                                             const estimate::PrintedSize& printed) {
+  if (const auto loaded = load_command(options.command))
+    return explain_loaded(options, printed, *loaded);
   report::Explanation explanation{
       options.size, printed, estimate::dimensions_in(join(options.command, " ")), {}};
   if (explanation.known.empty()) {
@@ -41,6 +55,12 @@ Result<report::Explanation> explain_command(const ExplainOptions& options,
   explanation.matches =
       estimate::explain_allocation(printed.size, printed.precision, explanation.known);
   return explanation;
+}
+
+Result<report::Explanation> explain_job(const ExplainOptions& options,
+                                        const estimate::PrintedSize& printed) {
+  HEADROOM_TRY(const run::LoadedJob loaded, run::load_job(options.spec, options.flags));
+  return explain_loaded(options, printed, loaded);
 }
 
 }  // namespace
