@@ -7,6 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <csignal>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "averager/averager.h"
@@ -97,26 +101,30 @@ TEST(AveragerRefuses, a_symbolic_link) {
   ::unlink(path.c_str());
 }
 
-// Whether the segment is made: its whole size is there before anything else.
-bool has_begun(const std::string& job) {
-  struct stat status = {};
-  return ::stat(options_of(job, 2, 0).place.path().c_str(), &status) == 0 && status.st_size > 0;
-}
-
-// A job of two ranks in children, while `then` runs here. Whoever opens the segment meanwhile waits
-// for its lock, so it is whole.
+// A job of two ranks in children, while `then` runs here. Both are in it by then.
 void beside_a_job(const std::string& job, const std::function<void()>& then, bool cleans = true) {
+  std::array<int, 2> joined = {};
+  ASSERT_EQ(::pipe2(joined.data(), O_CLOEXEC), 0);
   const auto rank = [&](std::uint32_t which) {
+    ::close(joined[0]);
     auto averager = Averager::open(options_of(job, 2, which));
-    if (!averager) return 1;
+    if (!averager || ::write(joined[1], "", 1) != 1) return 1;
+    ::close(joined[1]);
     ::pause();
     return 0;
   };
   {
     const Child one([&] { return rank(0); });
     const Child two([&] { return rank(1); });
-    while (!has_begun(job)) ::usleep(1000);
+    ::close(joined[1]);
+    char byte = 0;
+    int count = 0;
+    while (::read(joined[0], &byte, 1) == 1) ++count;
+    ::close(joined[0]);
+    EXPECT_EQ(count, 2) << "ranks that joined";
     then();
+    // Both stand still before either is killed: the other would notice, and clean up.
+    for (const Child* child : {&one, &two}) child->send(SIGSTOP);
   }
   if (cleans) ::unlink(options_of(job, 2, 0).place.path().c_str());
 }
@@ -130,11 +138,8 @@ TEST(AveragerRefuses, a_second_job_of_the_same_name) {
 }
 
 TEST(AveragerRefuses, a_rank_that_is_there_already) {
-  beside_a_job("there", [] {
-    while (failure_of(lonely("there")).find("found no rank 1") != std::string::npos) {
-    }  // Until rank 0 is there: whoever came before it was rank 0 for a moment.
-    EXPECT_THAT(failure_of(lonely("there")), HasSubstr("expected rank 0"));
-  });
+  beside_a_job("there",
+               [] { EXPECT_THAT(failure_of(lonely("there")), HasSubstr("expected rank 0")); });
 }
 
 TEST(AveragerRefuses, ranks_with_other_options) {
