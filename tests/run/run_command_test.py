@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -283,6 +284,7 @@ class Run(unittest.TestCase):
 
     def make_root(self, machine):
         root = self.folder / "root"
+        shutil.rmtree(root, ignore_errors=True)
         subprocess.run([PROGRAMS / "fake_machine", ROOT / "tests/machines" / f"{machine}.toml", root], check=True)
         (root / ".headroom-scratch-root").touch()
         return root
