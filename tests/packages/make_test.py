@@ -10,6 +10,7 @@ import csv
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,8 @@ import zipfile
 SOURCE, PROGRAMS = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 del sys.argv[1:3]
 sys.path.insert(0, str(SOURCE / "tools/package"))
-import notices  # noqa: E402  (their folder has just become known)
+import control  # noqa: E402  (their folder has just become known)
+import notices  # noqa: E402
 import symbols  # noqa: E402
 
 for what in ("dpkg-deb", "dpkg-shlibdeps", "objdump", "cmake"):
@@ -70,7 +72,8 @@ class Packages(unittest.TestCase):
         kinds = sorted(path.name.replace(self.version, "V") for path in self.out.iterdir())
         self.assertEqual(kinds, ["SHA256SUMS", "headroom-V-linux-x86_64.tar.xz", "headroom-V-py3-none-manylinux_2_35_x86_64.whl",
                                  "headroom_V_amd64.deb", "libheadroom-allocator-dev_V_amd64.deb",
-                                 "libheadroom-allocator1_V_amd64.deb", "python3-headroom_V_all.deb"])
+                                 "libheadroom-allocator1_V_amd64.deb", "libheadroom-averager-dev_V_amd64.deb",
+                                 "libheadroom-averager1_V_amd64.deb", "python3-headroom_V_all.deb"])
 
     def test_the_checksums_are_right(self):
         self.assertEqual(run("sha256sum", "--check", "--quiet", "SHA256SUMS", cwd=self.out), "")
@@ -87,6 +90,34 @@ class Packages(unittest.TestCase):
         self.assertRegex(run("dpkg-deb", "--field", deb, "Depends"), r"^libc6 .*libheadroom-allocator1 \(= ")
         self.assertIn("./usr/lib/python3/dist-packages/headroom/py.typed",
                       run("dpkg-deb", "--contents", self.out / f"python3-headroom_{self.version}_all.deb"))
+
+    def test_each_shared_library_has_a_deb_of_its_name(self):
+        for part in ("allocator", "averager"):
+            name = f"libheadroom-{part}1"
+            deb = self.out / f"{name}_{self.version}_amd64.deb"
+            self.assertIn(f"libheadroom_{part}.so.1\n", run("dpkg-deb", "--contents", deb))
+            self.assertEqual(run("dpkg-deb", "--info", deb, "shlibs"), f"libheadroom_{part} 1 {name}\n")
+            self.assertIn("ldconfig", run("dpkg-deb", "--info", deb, "triggers"))
+
+    def test_what_python_compiled_is_removed_with_a_deb(self):
+        for name, path in (("headroom", "usr/share/headroom/python/headroom_inject"),
+                           ("python3-headroom", "usr/lib/python3/dist-packages/headroom")):
+            deb, root = next(self.out.glob(f"{name}_*.deb")), self.folder / f"removed-{name}"
+            run("dpkg-deb", "--raw-extract", deb, root)
+            compiled = root / path / "__pycache__"
+            compiled.mkdir()
+            script = root / "DEBIAN/prerm"
+            text = script.read_text()
+            self.assertIn(" /usr/", text)
+            script.write_text(text.replace(" /usr/", f" {root}/usr/"))
+            run(script, "remove")
+            self.assertFalse(compiled.exists())
+            self.assertTrue(compiled.parent.exists())
+
+    def test_every_component_that_is_installed_is_in_a_deb(self):
+        script = (PROGRAMS.parent / "cmake_install.cmake").read_text()
+        installed = set(re.findall(r'CMAKE_INSTALL_COMPONENT STREQUAL "([^"]+)"', script))
+        self.assertEqual(installed | {"train"}, {one for package in control.PACKAGES for one in package.components})
 
     def test_the_wheel_is_one(self):
         with zipfile.ZipFile(next(self.out.glob("*.whl"))) as wheel:

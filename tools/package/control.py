@@ -19,6 +19,16 @@ class Package:
     overrides: str = ""
 
 
+def _shared_library(part):
+    """What dpkg reads about libheadroom_PART: who needs it needs its package, and ldconfig runs when it comes and goes."""
+    return {"shlibs": f"libheadroom_{part} 1 libheadroom-{part}1\n", "triggers": "activate-noawait ldconfig\n"}
+
+
+def _compiled_python(folder):
+    """Python writes what it compiles beside the sources, and dpkg knows nothing of it."""
+    return {"prerm": f"#!/bin/sh\nset -e\nfind {folder} -type d -name __pycache__ -prune -exec rm -rf {{}} +\n"}
+
+
 PACKAGES = (
     Package(
         "headroom", ("headroom",), "utils",
@@ -26,7 +36,7 @@ PACKAGES = (
         "It finds out why a job cannot use the memory or the GPU that is there,\n"
         "predicts what a job will take before it runs, mends what is in the way\n"
         "and supervises jobs. It runs without a GPU too, and without privileges.",
-        needs=("libheadroom-allocator1 (= {version})",),
+        needs=("libheadroom-allocator1 (= {version})",), more=_compiled_python("/usr/share/headroom/python"),
         overrides="# These are linked in on purpose: one package then installs on Debian 12, 13 and Ubuntu 22.04 and later,\n"
                   "# whose libraries have different names (docs/decisions/0026).\n"
                   "headroom: embedded-library *libyaml*\n"
@@ -43,17 +53,29 @@ PACKAGES = (
         "repeat themselves. With it come its forms for PyTorch, ONNX Runtime and\n"
         "HIP programs, which `headroom run --allocator` puts into them.",
         multi_arch="same",
-        more={"shlibs": "libheadroom_allocator 1 libheadroom-allocator1\n", "triggers": "activate-noawait ldconfig\n"}),
+        more=_shared_library("allocator")),
     Package(
-        "libheadroom-allocator-dev", ("development",), "libdevel", "header of headroom's memory allocator",
+        "libheadroom-allocator-dev", ("allocator-development",), "libdevel", "header of headroom's memory allocator",
         "What it takes to build programs that call headroom's allocator for GPUs\n"
         "through its C interface.",
         needs=("libheadroom-allocator1 (= {version})",), multi_arch="same"),
     Package(
+        "libheadroom-averager1", ("averager",), "libs", "averages gradients of processes on one machine",
+        "Averages the gradients of several processes on one machine through shared\n"
+        "memory: one result whatever the timing, and a process that dies or hangs\n"
+        "does not hang the others.",
+        multi_arch="same", more=_shared_library("averager")),
+    Package(
+        "libheadroom-averager-dev", ("averager-development",), "libdevel", "header of headroom's averager of gradients",
+        "What it takes to build programs that average gradients by headroom's C\n"
+        "library.",
+        needs=("libheadroom-averager1 (= {version})",), multi_arch="same"),
+    Package(
         "python3-headroom", ("python",), "python", "headroom from Python",
         "What headroom says of a machine or a job, as dictionaries; its allocator\n"
         "in a script's PyTorch; and a callback for Hugging Face's Trainer.",
-        needs=("python3 (>= 3.9)", "headroom (= {version})"), architecture="all"),
+        needs=("python3 (>= 3.9)", "headroom (= {version})"), architecture="all",
+        more=_compiled_python("/usr/lib/python3/dist-packages/headroom")),
 )
 
 COPYRIGHT = """\

@@ -64,6 +64,7 @@ def _build(stage, tree, package, out, release):
     (control_folder / "control").write_text(control.control(package, release, needs, size))
     for name, text in package.more.items():
         (control_folder / name).write_text(text)
+        (control_folder / name).chmod(0o755 if text.startswith("#!") else 0o644)
     sums = [f"{control.md5(path)}  {path.relative_to(tree)}\n" for path in files_of(tree)
             if not path.is_symlink() and control_folder not in path.parents]
     (control_folder / "md5sums").write_text("".join(sums))

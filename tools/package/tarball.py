@@ -3,7 +3,7 @@
 import lzma
 import tarfile
 
-COMPONENTS = ("headroom", "allocator", "development", "python")
+COMPONENTS = ("headroom", "allocator", "allocator-development", "averager", "averager-development", "python")
 
 
 def make(stage, out, version):
