@@ -5,6 +5,25 @@
 
 namespace headroom::report {
 
+// Of DejaVu Sans, which is wider than most fonts.
+double label_width(std::string_view label) {
+  constexpr std::string_view narrow = " !'(),.:;I[]fijlrt|";
+  constexpr std::string_view broad = "MWmw%@";
+  double width = 0;
+  for (const char letter : label) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if ((byte & 0xC0U) == 0x80U) continue;  // It goes on with a letter of several bytes.
+    const bool is_wide = byte >= 0x80U || broad.find(letter) != std::string_view::npos;
+    width += is_wide ? 11.8 : narrow.find(letter) != std::string_view::npos ? 4.9 : 7.8;
+  }
+  return width;
+}
+
+double bold_label_width(std::string_view label) {
+  constexpr double bolder = 1.1;  // The same font in bold, over its regular weight.
+  return bolder * label_width(label);
+}
+
 std::uint64_t tick_step(std::uint64_t most) {
   std::uint64_t unit = 1;
   while (unit <= most / 1024) unit *= 1024;

@@ -4,14 +4,19 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace headroom::report {
 
 // Margins around the plot, in the picture's units.
-inline constexpr double chart_left = 74;
+inline constexpr double chart_left = 80;
 inline constexpr double chart_right = 14;
 inline constexpr double chart_top = 30;
 inline constexpr double chart_bottom = 34;
+
+// How wide a label of the page's 12 px text is at most, in a wide font: units of the picture.
+double label_width(std::string_view label);
+double bold_label_width(std::string_view label);
 
 // A round number of bytes that leaves at most five lines above zero.
 std::uint64_t tick_step(std::uint64_t most);

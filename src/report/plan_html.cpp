@@ -76,7 +76,7 @@ class Page {
     const auto& [method, compute, batch] =
         std::tie(plan_.job.method, plan_.job.compute, plan_.job.batch);
     std::string_view kind = "open";
-    std::string verdict = "Whether it fits is open: the job names no capacity.";
+    std::string verdict = "The job names no capacity, so headroom cannot say whether it fits.";
     const std::string device = human(plan_.device_bytes);
     if (plan_.fits) {
       kind = *plan_.fits ? "fits" : "fails";
@@ -85,7 +85,8 @@ class Page {
                     : fmt::format("It does not fit: it needs {}, and the device has {}.", device,
                                   human(*plan_.capacity_bytes));
     }
-    add("<h1>What {} takes</h1>\n<p class=\"faint\">{}, {} layers of width {}; {}, weights in {}, "
+    add("<h1>How much memory {} takes</h1>\n<p class=\"faint\">{}, {} layers of width {}; {}, "
+        "weights in {}, "
         "computed in {}; micro-batch {} × {} tokens; {} attention, checkpointing {}; engine {}"
         "</p>\n<p class=\"verdict {}\">{}</p>\n",
         escape_html(name()), escape_html(model_.family), model_.main().layers, model_.main().hidden,
@@ -99,7 +100,7 @@ class Page {
   }
 
   void add_chart(const Chart& chart) {
-    html_ += to_svg(chart);
+    add("<div class=\"scroll\">\n{}</div>\n", to_svg(chart));
     add("<p class=\"readout\" id=\"{0}-readout\" aria-live=\"polite\">Point at the picture{1} to "
         "see what is live then.</p>\n<script type=\"application/json\">{2}</script>\n",
         chart.id, chart.small ? "" : ", or move with the arrow keys,",
@@ -113,7 +114,8 @@ class Page {
     add("<h2>One step</h2>\n<figure>\n");
     add_chart(chart);
     add("<figcaption>From left to right every allocation and every release, in their order (not in "
-        "seconds): {} of them, loading first, then one step. The black line is what the allocator "
+        "seconds): {} of them, loading first, then one step. The line above the areas is what the "
+        "allocator "
         "{} holds{}{}</figcaption>\n</figure>\n",
         picture_.timeline.events, escape_html(plan_.job.device.allocator),
         plan_.context_bytes > 0 ? "; the grey band below is the driver's context" : "",
@@ -129,8 +131,9 @@ class Page {
   void add_tables() {
     add("<div class=\"columns\">\n<section>\n<h2>At the peak, in the {} phase</h2>\n",
         to_string(plan_.at));
+    html_ += "<div class=\"scroll\">";
     add_components();
-    html_ += "</section>\n<section>\n<h2>The largest tensors of that moment</h2>\n";
+    html_ += "</div></section>\n<section>\n<h2>The largest tensors of that moment</h2>\n";
     add_largest();
     html_ += "</section>\n</div>\n<h2>The highest moment of each phase</h2>\n";
     add_phases();
@@ -153,7 +156,8 @@ class Page {
     for (std::size_t i = 0; i < allocator::component_count; ++i) {
       const auto component = allocator::all_components.at(i);
       const std::uint64_t bytes = plan_.components[component];
-      add("<tr><th scope=\"row\">{}{}</th>{}{}{}<td class=\"number\" data-live-in=\"step\" "
+      add("<tr><th scope=\"row\" class=\"keyed\">{}{}</th>{}{}{}<td class=\"number\" "
+          "data-live-in=\"step\" "
           "data-component=\"{}\"></td></tr>\n",
           key_of(to_string(component)), to_string(component), cell(std::to_string(bytes)),
           cell(human(bytes)), cell(share(bytes, plan_.allocated_bytes)), i);
@@ -177,7 +181,7 @@ class Page {
     for (const TensorRecord& tensor : plan_.largest) {
       std::vector<std::string> sizes;
       for (const auto size : tensor.meta.shape) sizes.push_back(std::to_string(size));
-      add("<tr><td class=\"name\">{}{}</td><td>{} {}</td>{}</tr>\n",
+      add("<tr><td class=\"name keyed\">{}{}</td><td>{} {}</td>{}</tr>\n",
           key_of(to_string(tensor.component)), escape_html(tensor.name), join(sizes, " × "),
           to_string(tensor.meta.element), cell(human(tensor.meta.bytes())));
     }
@@ -205,7 +209,7 @@ class Page {
         highest = &point;
     }
     if (highest == nullptr) return;
-    add("<tr><th scope=\"row\">{}</th><td class=\"name\">{}</td>{}{}", to_string(span.phase),
+    add("<tr><th scope=\"row\">{}</th><td class=\"name long\">{}</td>{}{}", to_string(span.phase),
         escape_html(highest->tensor), cell(human(highest->live_bytes)),
         cell(human(highest->reserved_bytes)));
     for (const auto component : allocator::all_components)
@@ -223,9 +227,8 @@ class Page {
 
   void add_candidate(const estimate::Advice& advice, const Timeline& timeline, std::size_t number) {
     const std::string change = to_text(advice.change);
-    add("<section class=\"candidate\">\n<h3>{}</h3>\n<p>{} allocated, {} of the device, {:.0f} % "
-        "of "
-        "the speed (on paper)</p>\n",
+    add("<section class=\"candidate\">\n<h3>{}</h3>\n<p>{} allocated, {} on the device, {:.0f} % "
+        "of the speed (calculated)</p>\n",
         escape_html(change), human(advice.allocated_bytes), human(advice.device_bytes),
         100.0 * advice.relative_speed);
     Chart chart{timeline, fmt::format("candidate-{}", number + 1),
@@ -240,9 +243,9 @@ class Page {
   void add_reading_aid() {
     add("<h2>What the numbers mean</h2>\n<p>Live is what tensors take, as "
         "torch.cuda.max_memory_allocated() counts it. Reserved is what the allocator has taken "
-        "from the device for them and for what it keeps to use again. The device needs that and "
-        "the driver's context. Of each strip of the picture the highest and the lowest moment are "
-        "drawn, so no peak is left out.</p>\n<footer>headroom {}</footer>\n",
+        "from the device, for live tensors and to use again. On the device the driver's context is "
+        "added to it. A long step is thinned out: of each strip of the picture the highest and the "
+        "lowest moment are drawn, so that no peak is left out.</p>\n<footer>headroom {}</footer>\n",
         HEADROOM_VERSION);
   }
 

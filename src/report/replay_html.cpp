@@ -107,15 +107,17 @@ class Page {
   void add_policy(const ReplayPicture& picture, std::size_t number) {
     const std::string held = fmt::format("held-{}", number + 1);
     const std::string addresses = fmt::format("addresses-{}", number + 1);
-    add("<h2>{}</h2>\n<figure>\n{}<p class=\"readout\" id=\"{}-readout\" "
+    add("<h2>{}</h2>\n<figure>\n<div class=\"scroll\">\n{}</div>\n<p class=\"readout\" "
+        "id=\"{}-readout\" "
         "aria-live=\"polite\">Point at the picture to see what is held then.</p>\n"
         "<script type=\"application/json\">{}</script>\n<figcaption>From left to right every "
         "event, "
-        "in order. The area is what is live, the black line what the policy holds of the "
+        "in order. The area is what is live. The line above it is what the policy holds of the "
         "device.</figcaption>\n</figure>\n",
         escape_html(picture.row.policy), held_svg(picture, held), held,
         to_script_json(held_data(picture, held)));
-    add("<figure>\n{}<figcaption>The addresses, upwards: every rectangle is a block, from the "
+    add("<figure>\n<div class=\"scroll\">\n{}</div>\n<figcaption>The addresses, upwards: every "
+        "rectangle is a block, from the "
         "event "
         "that made it to the one that freed it. Units of 2 MiB in which there never was a block "
         "are "
@@ -135,8 +137,8 @@ class Page {
   void add_legend() {
     html_ += "<h2>Colours</h2>\n<p>";
     for (const allocator::Component component : allocator::all_components)
-      add("<span class=\"key\" aria-hidden=\"true\"><svg viewBox=\"0 0 1 1\"><rect "
-          "class=\"component-{0}\" width=\"1\" height=\"1\"/></svg></span>{0} \n",
+      add("<span class=\"named\"><span class=\"key\" aria-hidden=\"true\"><svg viewBox=\"0 0 1 1\">"
+          "<rect class=\"component-{0}\" width=\"1\" height=\"1\"/></svg></span>{0}</span>\n",
           to_string(component));
     add("</p>\n<footer>headroom {}</footer>\n", HEADROOM_VERSION);
   }

@@ -11,6 +11,7 @@
 #include "base/document.h"
 #include "report/chart_axis.h"
 #include "report/html.h"
+#include "report/step_path.h"
 
 namespace headroom::report {
 namespace {
@@ -61,9 +62,12 @@ class Canvas {
           "<text class=\"tick\" x=\"{3}\" y=\"{4:.1f}\">{5}</text>\n",
           chart_left, right(), y_of(tick), chart_left - 6, y_of(tick) + 4, human(tick));
     const std::uint64_t events = event_step(picture_.events);
-    for (std::uint64_t event = 0; event <= picture_.events; event += events)
-      add("<text class=\"event\" x=\"{:.1f}\" y=\"{}\">{}</text>\n", x_of(event), base() + 18,
-          event);
+    for (std::uint64_t event = 0; event <= picture_.events; event += events) {
+      const std::string label = std::to_string(event);
+      // Moved inwards where its end would lie outside of the picture.
+      const double middle = std::min(x_of(event), width - label_width(label) / 2);
+      add("<text class=\"event\" x=\"{:.1f}\" y=\"{}\">{}</text>\n", middle, base() + 18, label);
+    }
   }
 
   // Where the policy refused: its last event.
@@ -80,18 +84,10 @@ class Canvas {
     return std::move(svg_);
   }
 
-  // A line in steps: what an event left stays until the next one.
   std::string steps(const std::function<std::uint64_t(const HeldPoint&)>& value) const {
-    std::string path;
-    std::string y;
-    for (const HeldPoint& point : picture_.held) {
-      std::string next = fmt::format("{:.1f}", y_of(value(point)));
-      if (next == y) continue;
-      y = std::move(next);
-      path += path.empty() ? fmt::format("M{:.1f} {}", x_of(point.event), y)
-                           : fmt::format("H{:.1f}V{}", x_of(point.event), y);
-    }
-    return path + fmt::format("H{:.1f}", x_of(picture_.events));
+    StepPath path;
+    for (const HeldPoint& point : picture_.held) path.add(x_of(point.event), y_of(value(point)));
+    return path.finish(x_of(picture_.events));
   }
 
  private:

@@ -14,6 +14,7 @@
 #include "base/document.h"
 #include "report/chart_axis.h"
 #include "report/html.h"
+#include "report/step_path.h"
 #include "report/style.h"
 
 namespace headroom::report {
@@ -27,7 +28,6 @@ constexpr double left = chart_left;
 constexpr double right = chart_right;
 constexpr double top = chart_top;
 constexpr double bottom = chart_bottom;
-constexpr double letter_width = 6.9;  // Of the page's 12 px text, about.
 
 // A capacity beyond so many times what is held would press the step to the ground.
 constexpr double capacity_shown_up_to = 3;
@@ -123,7 +123,7 @@ class Drawing {
       add("<rect class=\"phase phase-{0}\" x=\"{1:.1f}\" y=\"{2}\" width=\"{3:.1f}\" height=\"18\">"
           "<title>{0}</title></rect>",
           name, begin, base() + 4, width);
-      if (width >= letter_width * static_cast<double>(name.size()) + 4)
+      if (width >= label_width(name) + 4)
         add("<text class=\"phase-name\" x=\"{:.1f}\" y=\"{}\">{}</text>", begin + width / 2,
             base() + 17, name);
       if (span.begin > 0)
@@ -141,20 +141,12 @@ class Drawing {
         left, y, plot_width(), base() - y, human(chart_.context_bytes));
   }
 
-  // A line in steps: what an event left stays until the next one. Moves that change nothing are
-  // left out.
   template <class Value>
   std::string steps(Value value) const {
-    std::string path;
-    std::string y;
-    for (const TimelinePoint& point : timeline_.points) {
-      std::string next = fmt::format("{:.1f}", y_of(value(point) + chart_.context_bytes));
-      if (next == y) continue;
-      y = std::move(next);
-      path += path.empty() ? fmt::format("M{:.1f} {}", x_of(point.event), y)
-                           : fmt::format("H{:.1f}V{}", x_of(point.event), y);
-    }
-    return path + fmt::format("H{:.1f}", x_of(timeline_.events));
+    StepPath path;
+    for (const TimelinePoint& point : timeline_.points)
+      path.add(x_of(point.event), y_of(value(point) + chart_.context_bytes));
+    return path.finish(x_of(timeline_.events));
   }
 
   // From the whole down to the first component, each over the one before: only upper edges are
@@ -209,7 +201,9 @@ class Drawing {
 
   // With something behind it, so that no line runs through the words.
   void add_label(double x, double y, bool to_right, const std::string& text) {
-    const double width = letter_width * static_cast<double>(display_width(text)) + 8;
+    const double width = bold_label_width(text) + 8;
+    // A long name begins further inside, so that its end is not cut off.
+    x = to_right ? std::max(4.0, std::min(x, chart_.width - width + 4)) : std::max(x, width - 4);
     add("<rect class=\"backing\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"16\"/>"
         "<text class=\"label\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n",
         to_right ? x - 4 : x - width + 4, y - 12, width, x, y, to_right ? "start" : "end",
