@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "deploy/edit.h"
+#include "base/text.h"
+#include "deploy/compose_project.h"
 #include "machine/services/paths.h"
 #include "machine/user.h"
 #include "machine/user_files.h"
@@ -51,6 +52,19 @@ std::string service_name(std::string text) {
   return quoted(text.empty() ? "service" : text.substr(0, 100));
 }
 
+// The line of [service] that names one service of a compose file: the first, and with it the others
+// to choose from.
+std::string compose_service_line(const std::string& path) {
+  const auto text = machine::read_file(path);
+  const auto names = deploy::read_compose_services(text ? std::string_view(*text) : "{}");
+  if (!names || names->empty()) return "service = \"NAME\"   # as the compose file names it\n";
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < names->size(); ++i) others.push_back(quoted(names->at(i)));
+  const std::string line = "service = " + quoted(names->front());
+  if (others.empty()) return line + "\n";
+  return line + "   # its name in that file; it also has " + join(others, ", ") + "\n";
+}
+
 // The [service] table and what is changed.
 std::string service_table(const std::string& what) {
   const bool is_user = !machine::runs_as_root();
@@ -58,9 +72,9 @@ std::string service_table(const std::string& what) {
   const std::string path = machine::real_path(what).value_or(what);
   if (is_one_of(what, {".yaml", ".yml"})) {
     return fmt::format(
-        "[service]\nname = {0}\nkind = \"compose\"\nfile = {1}\nservice = \"ml\"   # its name in "
-        "that file\n\n[[change]]\nset = {{ image = \"IMAGE:TAG\" }}\n",
-        service_name(without_ending(name)), quoted(path));
+        "[service]\nname = {0}\nkind = \"compose\"\nfile = {1}\n{2}\n[[change]]\n"
+        "set = {{ image = \"IMAGE:TAG\" }}\n",
+        service_name(without_ending(name)), quoted(path), compose_service_line(path));
   }
   if (is_one_of(what, {".container"})) {
     return fmt::format(

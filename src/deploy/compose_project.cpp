@@ -73,4 +73,13 @@ Result<ComposeProject> read_compose_project(const ComposePlace& place, const std
                fmt::format("export {}=…   (the name that `docker compose ls` shows)", variable)};
 }
 
+Result<std::vector<std::string>> read_compose_services(std::string_view text) {
+  HEADROOM_TRY(const YamlNode root, parse_yaml(text));
+  std::vector<std::string> names;
+  if (const YamlNode* services = root.find("services")) {
+    for (const auto& [key, value] : services->entries) names.push_back(key.value);
+  }
+  return names;
+}
+
 }  // namespace headroom::deploy

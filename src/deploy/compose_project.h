@@ -32,4 +32,8 @@ struct ComposePlace {
 Result<ComposeProject> read_compose_project(const ComposePlace& place, const std::string& file,
                                             std::string_view text);
 
+// The names of the services of a compose file, in their order; none where it has no `services`.
+// Fails with invalid where the text is not YAML.
+Result<std::vector<std::string>> read_compose_services(std::string_view text);
+
 }  // namespace headroom::deploy

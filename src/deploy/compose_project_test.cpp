@@ -42,5 +42,12 @@ TEST(ComposeProject, a_service_that_is_not_in_the_file_is_not_found) {
   EXPECT_EQ(read_compose_project(place(), "f", "services: [").error().code, Errc::invalid);
 }
 
+TEST(ComposeProject, its_services_are_named_in_their_order) {
+  EXPECT_THAT(*read_compose_services("services: {web: {image: a}, ml: {image: b}}\n"),
+              testing::ElementsAre("web", "ml"));
+  EXPECT_THAT(*read_compose_services("volumes: {data: {}}\n"), testing::IsEmpty());
+  EXPECT_EQ(read_compose_services("services: [").error().code, Errc::invalid);
+}
+
 }  // namespace
 }  // namespace headroom::deploy

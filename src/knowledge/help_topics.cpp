@@ -3,10 +3,19 @@
 
 #include "base/document.h"
 #include "base/document_reader.h"
-#include "base/text.h"
 #include "knowledge/embedded.h"
 
 namespace headroom::knowledge {
+namespace {
+
+// Blanks stay: a text may begin with lines that are kept as they are.
+std::string without_line_ends(std::string text) {
+  text.erase(text.find_last_not_of('\n') + 1);
+  text.erase(0, text.find_first_not_of('\n'));
+  return text;
+}
+
+}  // namespace
 
 Result<std::vector<HelpTopic>> parse_help_topics(std::string_view text) {
   HEADROOM_TRY(const Document document, parse_toml(text));
@@ -17,7 +26,7 @@ Result<std::vector<HelpTopic>> parse_help_topics(std::string_view text) {
     HelpTopic topic;
     topic.id = row.text("id");
     topic.about = row.text("about");
-    topic.text = std::string(trim(row.text("text")));
+    topic.text = without_line_ends(row.text("text"));
     row.refuse_unknown();
     topics.push_back(std::move(topic));
   }

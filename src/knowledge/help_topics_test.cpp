@@ -49,6 +49,13 @@ TEST(HelpTopics, other_topics_that_a_text_names_exist) {
   }
 }
 
+TEST(HelpTopics, a_text_may_begin_with_lines_that_are_kept) {
+  const auto topics = parse_help_topics(
+      "[[topic]]\nid = \"a\"\nabout = \"b\"\ntext = \"\"\"\n\n  one\n  two\n\"\"\"\n");
+  ASSERT_TRUE(topics.has_value()) << topics.error().message;
+  EXPECT_EQ(topics->at(0).text, "  one\n  two");
+}
+
 TEST(HelpTopics, a_wrong_table_is_named_with_its_line) {
   const auto wrong = parse_help_topics("[[topic]]\nid = \"a\"\nabout = \"b\"\n");
   ASSERT_FALSE(wrong.has_value());
