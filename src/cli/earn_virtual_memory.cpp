@@ -145,8 +145,8 @@ void judge(TestedDevice& device, const allocator::SelfTestCache& cache,
   const allocator::SelfTestResult* kept = cache.find(device.key);
   // Its own steps say that better, and of another one's failure this one knows no more.
   const bool another_failed = device.result->passed && kept != nullptr && !kept->report.passed;
-  device.why = another_failed ? "another device failed that nothing tells apart from this one, and "
-                                "a verdict holds for all of them"
+  device.why = another_failed ? "another device that cannot be told apart from this one failed, "
+                                "and the verdict holds for both"
                               : verdict.why;
   if (!device.result->passed) {
     device.use = VirtualMemoryUse::failed;

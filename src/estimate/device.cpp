@@ -71,8 +71,9 @@ Status take_capacity(Device& device) {
   const std::string whose =
       telling->card ? fmt::format("an {} {} shows", to_string(telling->vendor), telling->card->name)
                     : fmt::format("{} cards show", to_string(telling->vendor));
-  device.notes.push_back(fmt::format("{} is what {}: {} are taken.", to_string(*device.capacity),
-                                     whose, context_of(telling->vendor)));
+  device.notes.push_back(fmt::format("{} is what {}, so {} are assumed.",
+                                     to_string(*device.capacity), whose,
+                                     context_of(telling->vendor)));
   return Done{};
 }
 

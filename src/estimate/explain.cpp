@@ -250,7 +250,7 @@ class Search {
                        [this, i](const Found& other) { return is_shift_of(found_[i], other); });
       if (straight == found_.end()) continue;
       dropped[i] = true;
-      straight->match.assumes.push_back(fmt::format("one token {} would have that size as well",
+      straight->match.assumes.push_back(fmt::format("with one token {} the size would be the same",
                                                     found_[i].shift < 0 ? "less" : "more"));
     }
     std::size_t i = 0;

@@ -45,7 +45,7 @@ Taken take(Rung rung, Session& session, plan::RungDone& done) {
     case Rung::reboot:
       break;
   }
-  done.skipped = "a person reboots, headroom does not";
+  done.skipped = "headroom never reboots a machine; you do";
   return Taken::done;
 }
 

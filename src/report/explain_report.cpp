@@ -68,12 +68,14 @@ std::string nothing_text(const Explanation& explanation) {
   const auto unknown = needed(explanation.known);
   std::vector<std::string> names;
   for (const Dimension dimension : unknown) names.emplace_back(to_string(dimension));
-  if (!names.empty()) text += fmt::format("Unknown, and needed for more: {}.\n", join(names, ", "));
+  if (!names.empty())
+    text +=
+        fmt::format("To name more tensors, headroom would have to know: {}.\n", join(names, ", "));
   return text;
 }
 
 std::string removal_text(const std::vector<TensorMatch>& matches, std::size_t width) {
-  std::string text = "\nWhat makes it smaller, or avoids it:\n";
+  std::string text = "\nTo make it smaller, or to avoid it:\n";
   int number = 1;
   for (const std::string& step : matches.front().removed_by)
     text += fold(step, fmt::format("  {}. ", number++), width);
@@ -94,7 +96,7 @@ std::string matches_text(const std::vector<TensorMatch>& matches, std::size_t wi
                 : fmt::format("\nIt {}:\n", sure ? "is, most likely" : "may be");
   const std::size_t shown = std::min(matches.size(), std::max(most_shown, first));
   for (std::size_t i = 0; i < shown; ++i) {
-    if (i == first) text += "\nLess likely, and of that size too:\n";
+    if (i == first) text += "\nLess likely, but of the same size:\n";
     text += match_text(matches[i], width);
   }
   if (shown < matches.size())

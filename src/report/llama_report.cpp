@@ -58,11 +58,12 @@ std::string verdict(const LlamaPlan& plan, const Style& style) {
       return style.green("It fits.") + "\n";
     case Verdict::borderline:
       return style.yellow("It fits, but barely:") +
-             " more than nine tenths of a GPU are taken, and kernels need some more.\n";
+             " more than 90 % of a GPU is taken, and kernels need some more.\n";
     case Verdict::does_not_fit:
       return style.red("It does not fit.") + "\n";
     default:
-      return "Whether it fits is open, as no capacity is known: name a --gpu or a --capacity.\n";
+      return "No capacity is known, so headroom cannot say whether it fits: give --gpu or "
+             "--capacity.\n";
   }
 }
 

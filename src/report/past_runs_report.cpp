@@ -105,8 +105,8 @@ std::string cause_text(const ErrorCause& cause) {
           "\"{}MiB\" below [device].",
           amounts(cause), (cause.measured_bytes + (1U << 19U)) >> 20U);
     case Part::unknown:
-      return "The runs are too much alike to tell which part it is; one with another batch or "
-             "sequence would.";
+      return "The runs are too similar to show which part is wrong; a run with another batch or "
+             "sequence length would show it.";
   }
   return "";
 }
@@ -123,7 +123,7 @@ std::string systematic_text(const PastErrors& past, std::size_t width) {
     if (!error.systematic) continue;
     std::string line =
         fmt::format("What is {} was planned too {} every time.",
-                    error.measure == estimate::Measure::device ? "taken of the device"
+                    error.measure == estimate::Measure::device ? "taken on the device"
                                                                : to_string(error.measure),
                     error.median > 0 ? "large" : "small");
     for (const ErrorCause& cause : past.causes) {
@@ -131,7 +131,7 @@ std::string systematic_text(const PastErrors& past, std::size_t width) {
     }
     text += fold(line, "  ", width);
   }
-  if (!text.empty()) text += fold("The plan above is not corrected by it.", "  ", width);
+  if (!text.empty()) text += fold("The plan above is not corrected for this.", "  ", width);
   return text;
 }
 
@@ -159,8 +159,8 @@ std::string error_or_dash(const PastRun& run) {
 std::string to_text(const PastErrors& past, std::size_t width) {
   if (past.runs == 0) return "";
   std::string line = fmt::format(
-      "Seen on this machine: {} such run{}{}", past.runs, past.runs == 1 ? "" : "s",
-      past.same_model == past.runs ? ", of this model"
+      "Seen on this machine: {} run{} of such jobs{}", past.runs, past.runs == 1 ? "" : "s",
+      past.same_model == past.runs ? ", all of this model"
                                    : fmt::format(", {} of this model", past.same_model));
   line += ".";
   if (past.out_of_memory > 0)

@@ -71,16 +71,16 @@ std::string hopeless(const Plan& plan, std::size_t width) {
   const Bytes room = saturating_sub(Bytes{*plan.capacity_bytes}, Bytes{context});
   const bool full = plan.job.method.kind == estimate::MethodKind::full;
   const std::string_view lora =
-      full ? "LoRA in place of full fine-tuning ([method] kind = \"lora\"), " : "";
+      full ? "LoRA instead of full fine-tuning ([method] kind = \"lora\"), " : "";
   if (plan.weights_bytes > room.value) {
     return fmt::format(
-        "\nNot even the model's weights fit: they take {}, and there is room for {}.\n"
-        "What is left: a smaller model, or a larger device.\n",
+        "\nThe model's weights alone do not fit: they take {}, and there is room for {}.\n"
+        "Use a smaller model or a larger device.\n",
         amount(plan.weights_bytes), to_string(room));
   }
   std::string text;
   if (!plan.searched) {
-    return "\nWhat is left: a smaller batch, a smaller model, or a larger device.\n";
+    return "\nUse a smaller batch, a smaller model, or a larger device.\n";
   }
   if (trains && plan.training_state_bytes > room.value) {
     text = fmt::format(
@@ -90,8 +90,7 @@ std::string hopeless(const Plan& plan, std::size_t width) {
     text = "No split of the batch, checkpointing, kernel, type or optimizer makes it fit.";
   }
   return "\n" +
-         fold(fmt::format("{} What is left: {}a smaller model, or a larger device.", text, lora),
-              "", width);
+         fold(fmt::format("{} Use {}a smaller model, or a larger device.", text, lora), "", width);
 }
 
 std::string cards_text(const Plan& plan, std::size_t width) {
@@ -100,7 +99,7 @@ std::string cards_text(const Plan& plan, std::size_t width) {
   for (const auto& card : plan.cards)
     cards.push_back(fmt::format("{} ({} of {})", card.name, amount(card.device_bytes),
                                 amount(card.capacity_bytes)));
-  return "\nThe smallest cards that hold it as it is, with a tenth to spare:\n" +
+  return "\nThe smallest cards that hold it as it is, with 10 % to spare:\n" +
          fold(join(cards, ", ") + ".", "  ", width);
 }
 
@@ -177,9 +176,9 @@ std::vector<std::string> costs_of(const Change& change) {
   add(change.checkpointing == estimate::Checkpointing::layer, "every layer is computed twice");
   add(change.checkpointing == estimate::Checkpointing::selective, "attention is computed twice");
   if (const std::string kernels = kernel_cost(change); !kernels.empty()) costs.push_back(kernels);
-  add(change.loss == estimate::Loss::chunked, "the loss in pieces");
+  add(change.loss == estimate::Loss::chunked, "the loss is computed in pieces");
   add(change.foreach == false, "the optimizer goes through the parameters one by one");
-  add(change.offload == true, "states in host memory, a step that waits for the CPU");
+  add(change.offload == true, "optimizer states in host memory; each step waits for the CPU");
   add(change.optimizer == estimate::OptimizerKind::adamw8bit,
       "moments in 8 bits (bitsandbytes): nearly AdamW");
   add(change.optimizer == estimate::OptimizerKind::adafactor,
@@ -210,10 +209,13 @@ std::string advice_text(const Plan& plan, std::size_t width) {
   } else {
     add_rows(text, plan, false, "What fits and is faster:", width);
     if (plan.searched && plan.advice.empty())
-      text += "\nNothing that fits and learns the same is faster on paper.\n";
+      text += "\nNo faster setting was found that fits and learns the same.\n";
   }
   if (!plan.advice.empty())
-    text += "  Speed is on paper, of the job as it is: products, bytes moved, and the host.\n";
+    text += fold(
+        "Speed is relative to the job as given. It is calculated from matrix products, bytes moved "
+        "and the host's work, not measured.",
+        "  ", width);
   return text + largest_text(plan, width) + cards_text(plan, width);
 }
 

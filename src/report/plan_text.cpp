@@ -93,7 +93,7 @@ std::string headline(const Plan& plan, const estimate::Architecture& model, cons
 
 std::string verdict(const Plan& plan, const Style& style) {
   if (plan.verdict == estimate::Verdict::unknown) {
-    return "Whether it fits is open, as the job names no capacity. To know, add to it:\n"
+    return "The job names no capacity, so headroom cannot say whether it fits. Add one:\n"
            "  [device] capacity = \"16GiB\"\n";
   }
   const Bytes capacity{*plan.capacity_bytes};
@@ -106,10 +106,10 @@ std::string verdict(const Plan& plan, const Style& style) {
       return style.green("It fits:") + " " + amounts;
     case estimate::Verdict::borderline:
       return style.yellow("It fits, but barely:") + " " + amounts +
-             "Above nine tenths of a device runs have gone both ways. What is allocated is sure to "
-             "a "
-             "per cent;\nother processes, batches of uneven length and fragmentation decide the "
-             "rest.\n";
+             "Above 90 % of a device, some runs finish and others do not. The allocated memory is "
+             "predicted\nto a per cent; other processes, batches of uneven length and "
+             "fragmentation "
+             "decide the rest.\n";
     default:
       return style.red("It does not fit:") + fmt::format(" it needs {}, and the device has {}.\n",
                                                          to_string(device), to_string(capacity));

@@ -16,7 +16,7 @@ using plan::Rung;
 using Row = std::vector<std::string>;
 
 std::string place_of(const plan::Held& held) {
-  if (held.whereabouts == facts::Whereabouts::gone) return "dead, and not let go of";
+  if (held.whereabouts == facts::Whereabouts::gone) return "dead; the driver has not released it";
   if (held.whereabouts == facts::Whereabouts::outside) return "out of sight";
   if (!held.container.empty()) {
     return (held.engine.empty() ? "container" : held.engine) + " " + held.container;
@@ -214,8 +214,9 @@ std::string to_text(const plan::ReclaimPlan& plan, bool dry_run, const Style& st
   if (plan.for_host) return fit(text + describe_host(plan, style), style.width);
   if (plan::is_enough(plan, plan.now)) {
     text += plan.spared.empty() ? "Nothing to reclaim.\n"
-            : plan.options.free ? "Enough is free; nobody has to end.\n"
-                                : "Nothing is left over from the dead, and nobody was chosen.\n";
+            : plan.options.free
+                ? "Enough is free; no process has to end.\n"
+                : "Dead processes hold nothing here, and no living one was chosen.\n";
   } else {
     text += describe_rungs(plan, dry_run, style);
   }

@@ -75,7 +75,7 @@ std::string consequence_of(const TestedDevice& device) {
                    "and takes a little more memory where block sizes vary.";
     case Use::denied:
     case Use::not_kept:
-      return fmt::format("passed, and is not used: {}.", device.why);
+      return fmt::format("passed, but is not used: {}.", device.why);
     case Use::untested:
       break;
   }

@@ -79,7 +79,7 @@ std::string default_note(const JobFlags& flags, const estimate::Job& job) {
     if (one.use != other && !follows && !flags.flags.contains(one.key))
       taken.push_back(with_length(one.taken, length));
   }
-  return taken.empty() ? "" : fmt::format("Not said, so taken: {}.", join(taken, ", "));
+  return taken.empty() ? "" : fmt::format("By default: {}.", join(taken, ", "));
 }
 
 }  // namespace headroom::run

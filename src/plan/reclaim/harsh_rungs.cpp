@@ -152,14 +152,12 @@ RungPlan describe_reset(const ReclaimSubject& subject, const facts::Gpu& gpu,
 }
 
 RungPlan describe_reboot(const ReclaimSubject& subject, const ReclaimPlan& plan) {
-  RungPlan rung =
-      start(Rung::reboot, "Reboot: the one way that always frees it. Told only; you do it.",
-            subject, plan);
+  RungPlan rung = start(Rung::reboot, "Reboot: the only way that always frees it.", subject, plan);
   rung.commands = {"sudo systemctl reboot"};
   rung.dies = "every process of this machine";
   rung.desktop = "";
   rung.contents = Contents::lost;
-  rung.cannot = "a person reboots, headroom does not";
+  rung.cannot = "headroom never reboots a machine; you do";
   return rung;
 }
 
