@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The packages in bare systems that mmdebstrap makes: as somebody has them who has nothing else of headroom.
 
-    bare_systems.py PACKAGES ROOTS [NAME]...     NAME: deb-bookworm, wheel-trixie …; all without
+    bare_systems.py PACKAGES ROOTS [NAME]...     NAME: deb-bookworm, wheel-trixie, refused-bullseye …; all without
 
-ROOTS keeps each system as an archive, made once. Asks for root, mmdebstrap, chroot and Debian's archive; exit 77 says which of them
-is missing.
+ROOTS keeps each release as an archive, made once. Asks for root, mmdebstrap, chroot and the archives of the distributions; exit 77
+says which of them is missing. Ubuntu's releases ask for its keys too (KEYS below), which its package ubuntu-keyring carries.
 """
+import contextlib
 import os
 import pathlib
 import shutil
@@ -17,10 +18,15 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
-MIRROR = "http://deb.debian.org/debian"
-# What each way of installing asks of a bare system.
-INCLUDED = {"deb": "man-db,bash-completion,python3", "wheel": "python3-venv"}
-SYSTEMS = [("deb", "bookworm"), ("wheel", "trixie"), ("deb", "trixie"), ("wheel", "bookworm")]
+DEBIAN = "http://deb.debian.org/debian"
+UBUNTU = "http://archive.ubuntu.com/ubuntu"
+KEYS = pathlib.Path("/usr/share/keyrings/ubuntu-archive-keyring.gpg")
+RELEASES = {"bookworm": DEBIAN, "trixie": DEBIAN, "forky": DEBIAN, "sid": DEBIAN, "jammy": UBUNTU, "noble": UBUNTU}
+TOO_OLD = {"bullseye": DEBIAN}  # Its glibc is older than what the packages ask for.
+SYSTEMS = ([(way, release) for release in RELEASES for way in ("deb", "wheel")] + [("refused", release) for release in TOO_OLD])
+# What shows pages and completes, and what pip needs. Nothing of it is needed by headroom.
+INCLUDED = "man-db,bash-completion,zsh,fish,python3-venv"
+FILES = ("null", "zero", "random", "urandom", "tty", "ptmx")  # All that is read of /dev.
 
 
 def missing():
@@ -29,44 +35,63 @@ def missing():
     return next((name for name in ("mmdebstrap", "chroot") if shutil.which(name) is None), None)
 
 
-def archive_of(way, release, roots):
-    """The system as an archive, made if it is not there. None where Debian's archive does not answer."""
-    archive = roots / f"{way}-{release}.tar"
-    if not archive.exists():
-        unfinished = archive.with_suffix(".part.tar")
-        made = subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", f"--include={INCLUDED[way]}", release, unfinished,
-                               MIRROR], check=False)
-        if made.returncode != 0:
+def archive_of(release, roots):
+    """The release as an archive, made if it is not there. None where it could not be made, and why was said."""
+    archive = roots / f"{release}.tar"
+    if archive.exists():
+        return archive
+    mirror = {**RELEASES, **TOO_OLD}[release]
+    of_ubuntu = []
+    if mirror == UBUNTU:
+        if not KEYS.exists():
+            print(f"{release}: not tried: expected Ubuntu's keys at {KEYS}, found none")
             return None
-        unfinished.rename(archive)
+        of_ubuntu = [f"--keyring={KEYS}", "--components=main,universe"]
+    unfinished = archive.with_suffix(".part.tar")
+    made = subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", *of_ubuntu, f"--include={INCLUDED}", release, unfinished,
+                           mirror], check=False)
+    if made.returncode != 0:
+        print(f"{release}: not tried: {mirror} does not answer, or mmdebstrap failed")
+        return None
+    unfinished.rename(archive)
     return archive
+
+
+@contextlib.contextmanager
+def devices(root):
+    """What of this machine's /dev is read, and terminals for the shells that are typed to."""
+    mounted = []
+    try:
+        for name in (*FILES, "pts"):
+            place = root / "dev" / name
+            place.mkdir() if name == "pts" else place.touch()
+            subprocess.run(["mount", "--bind", f"/dev/{name}", place], check=True)
+            mounted.append(place)
+        yield
+    finally:
+        for place in mounted:
+            subprocess.run(["umount", place], check=False)
 
 
 def try_in(way, release, packages, roots):
     """Whether everything is as expected; None where it could not be tried."""
-    archive = archive_of(way, release, roots)
+    archive = archive_of(release, roots)
     if archive is None:
-        print(f"{way} {release}: not tried: {MIRROR} does not answer")
         return None
     with tempfile.TemporaryDirectory(prefix="headroom-bare-", dir=roots) as folder:
         root = pathlib.Path(folder)
         subprocess.run(["tar", "-xf", archive, "-C", root, "--exclude=./dev/*"], check=True)
-        for name in ("null", "zero", "random", "urandom"):  # All that pip and dpkg read of /dev.
-            (root / "dev" / name).touch()
-            subprocess.run(["mount", "--bind", f"/dev/{name}", root / "dev" / name], check=True)
-        try:
+        with devices(root):
             shutil.copytree(packages, root / "packages")
-            shutil.copy(HERE / f"in_bare_system_{way}.sh", root / "packages/try.sh")
-            shutil.copy(SOURCE / "tests/python/examples.py", root / "packages")
-            shutil.copy(SOURCE / "docs/python.md", root / "packages")
+            for path in (*HERE.glob("in_bare_system*.sh"), HERE / "completed.zsh", SOURCE / "tests/python/examples.py",
+                         SOURCE / "docs/python.md"):
+                shutil.copy(path, root / "packages")
             start = time.monotonic()
             done = subprocess.run(["chroot", root, "/usr/bin/env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8",
-                                   "HOME=/root", "bash", "/packages/try.sh"], check=False, stdin=subprocess.DEVNULL)
-            print(f"{way} {release}: {'passed' if done.returncode == 0 else 'FAILED'} in {time.monotonic() - start:.1f} s")
+                                   "HOME=/root", "bash", f"/packages/in_bare_system_{way}.sh"], check=False,
+                                  stdin=subprocess.DEVNULL)
+            print(f"{way}-{release}: {'passed' if done.returncode == 0 else 'FAILED'} in {time.monotonic() - start:.1f} s", flush=True)
             return done.returncode == 0
-        finally:
-            for name in ("null", "zero", "random", "urandom"):
-                subprocess.run(["umount", root / "dev" / name], check=False)
 
 
 def main():
@@ -75,9 +100,12 @@ def main():
         print(f"not tried: expected {what}")
         return 77
     roots.mkdir(parents=True, exist_ok=True)
-    asked = [(way, release) for way, release in SYSTEMS if not sys.argv[3:] or f"{way}-{release}" in sys.argv[3:]]
-    outcomes = [try_in(way, release, packages, roots) for way, release in asked]
-    if not outcomes or all(outcome is None for outcome in outcomes):
+    names = [f"{way}-{release}" for way, release in SYSTEMS]
+    if unknown := [name for name in sys.argv[3:] if name not in names]:
+        sys.exit(f"expected {', '.join(names)}; found {', '.join(unknown)}")
+    outcomes = [try_in(way, release, packages, roots) for way, release in SYSTEMS
+                if not sys.argv[3:] or f"{way}-{release}" in sys.argv[3:]]
+    if all(outcome is None for outcome in outcomes):
         return 77
     return 1 if False in outcomes else 0
 

@@ -1,26 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Run inside a bare system, without a network, with the wheel in /packages: installs it into an environment by pip, and looks at what
-# is there then.
-set -euo pipefail
-cd /packages
+# Inside a bare system: installs the wheel into an environment by pip, looks at what is there then, and removes it.
+# shellcheck source=tests/packages/in_bare_system.sh
+. /packages/in_bare_system.sh
 python3 -m venv /environment
+find /environment ! -name "*.pyc" ! -name __pycache__ | sort > /tmp/before
 /environment/bin/pip install --quiet --no-index --no-deps --disable-pip-version-check headroom-*.whl
 PATH=/environment/bin:$PATH
-
-status=0; start=$SECONDS
-headroom check >check.txt || status=$?
-[[ $status -le 1 && -s check.txt ]] || { cat check.txt; echo "headroom check ended with $status" >&2; exit 1; }
-echo "headroom check: $((SECONDS - start)) s: $(head -1 check.txt)"
-
-commands=$(headroom --help | sed -n '/ommands:$/,/^$/s/^  \([a-z-]\+\) .*/\1/p')
-[[ $(wc -w <<< "$commands") -ge 12 ]] || { echo "expected commands in --help, found: $commands" >&2; exit 1; }
-for command in $commands; do headroom "$command" --help >/dev/null; done
-headroom --version
-headroom run --allocator -- true
-
-python3 /packages/examples.py /packages/python.md
-/environment/bin/python -c 'import headroom.allocator as a
+first_check
+commands_answer
+expect python3 examples.py python.md
+python3 -c 'import headroom.allocator as a
 try:
     a.install()
 except a.AllocatorUnavailable as reason:
@@ -28,6 +18,6 @@ except a.AllocatorUnavailable as reason:
 else:
     raise SystemExit("expected no PyTorch in a bare system")'
 /environment/bin/pip uninstall --quiet --yes headroom
-# Folders stay, and what Python compiled there.
-left=$(find /environment -type f -path "*headroom*" ! -name "*.pyc")
+find /environment -type f ! -name "*.pyc" | sort > /tmp/after
+left=$(comm -13 /tmp/before /tmp/after)
 if [[ -n $left ]]; then echo "expected nothing after uninstalling, found: $left" >&2; exit 1; fi
