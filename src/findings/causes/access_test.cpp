@@ -73,6 +73,28 @@ TEST(DevicePermission, that_no_gpu_is_seen_is_not_enough) {
 
 // ------------------------------------------------------------------ kfd-not-passed
 
+TEST(KfdNotPassed, a_node_that_answers_eperm_is_a_gpu_that_the_container_was_not_given) {
+  // PyTorch's build for ROCm says "CUDA error", and that makes no GPU one of NVIDIA's.
+  const auto found = diagnose(
+      "$ docker exec -it work bash\n"
+      "# rocminfo | grep gfx\n"
+      "  Name:                    gfx1100\n"
+      "# cat /sys/class/kfd/kfd/topology/nodes/2/properties\n"
+      "cat: /sys/class/kfd/kfd/topology/nodes/2/properties: Operation not permitted\n"
+      "RuntimeError: CUDA error: invalid device ordinal\n");
+  EXPECT_EQ(found.cause.id, "kfd-not-passed");
+  EXPECT_THAT(found.cause.title, ::testing::HasSubstr("not passed to this container"));
+}
+
+TEST(KfdNotPassed, a_node_that_is_withheld_ends_no_job_on_the_others) {
+  const auto found = diagnose(
+      "cat: /sys/class/kfd/kfd/topology/nodes/2/properties: Operation not permitted\n"
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total "
+      "capacity of 15.98 GiB of which 420.00 MiB is free. Of the allocated memory 14.60 GiB is "
+      "allocated by PyTorch, and 190.10 MiB is reserved by PyTorch but unallocated.\n");
+  EXPECT_EQ(found.cause.id, "job-too-big");
+}
+
 TEST(KfdNotPassed, a_missing_node_inside_a_container) {
   const auto found = diagnose(
       "$ docker exec comfy rocminfo\n"

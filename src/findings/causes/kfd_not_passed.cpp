@@ -90,6 +90,25 @@ bool shown_inside(const LogSubject& subject, Hypothesis& passed) {
   return true;
 }
 
+// Some of the host's GPUs were passed: the topology shows all, and another one is asked for.
+bool shown_by_topology(const LogSubject& subject, Hypothesis& passed) {
+  const Observation* node = subject.log.first("kfd-node-withheld");
+  const Observation* lost = gpu_not_seen(subject);
+  if (lost == nullptr) lost = subject.log.first("bad-device-index");
+  if (node == nullptr || lost == nullptr) return false;
+  passed.confidence = container_engine(subject.scene).empty() ? 0.75 : 0.93;
+  passed.title = "A GPU of the host was not passed to this container";
+  passed.reasons.emplace_back(
+      "/sys shows every GPU of the host inside a container; a node of KFD that answers \"Operation "
+      "not permitted\" belongs to a GPU that the container's device rules withhold.");
+  passed.evidence = {show(subject, *node, "a GPU that is withheld"),
+                     show(subject, *lost, "the job asks for what is not there")};
+  passed.fix = {
+      sentence("to use the GPU too: pass its render node, /dev/dri/renderD*, as well"),
+      sentence("or ask for those alone that were passed: ls /dev/dri; rocminfo | grep gfx")};
+  return true;
+}
+
 bool shown_by_command(const LogSubject& subject, Hypothesis& passed) {
   const Observation* lost = gpu_not_seen(subject);
   for (const Observation* command : subject.log.of("container-command")) {
@@ -137,6 +156,7 @@ bool shown_by_engine(const LogSubject& subject, Hypothesis& passed) {
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis passed;
+  if (shown_by_topology(subject, passed)) return passed;
   if (!shown_inside(subject, passed) && !shown_by_command(subject, passed) &&
       !shown_by_engine(subject, passed)) {
     return std::nullopt;
