@@ -35,6 +35,8 @@ constexpr Contradiction contradictions[] = {
      "the limit is that of one allocation, whatever is free"},
     {"said:missing-library", "rocm-version-mismatch", 0.5,
      "the library is said to be there, off the loader's search path"},
+    {"kfd-refuses-process", "wrong-wheel", 0.4,
+     "the compute driver turns the process away, which happens to builds for ROCm alone"},
     // A table's advice about releases is a guess beside a refusal that the log shows.
     {"kfd-refused", "kernel-too-old", 0.5,
      "opening the device is refused, which no kernel's age does"},

@@ -137,6 +137,15 @@ TEST(KfdEinval, a_rootless_container_is_turned_away_by_its_mapping) {
   EXPECT_LT(found.cause.confidence, 0.8) << "EINVAL has other reasons too";
 }
 
+TEST(KfdEinval, speaks_against_a_build_for_cuda_which_never_opens_the_node) {
+  const auto found = diagnose(
+      "$ strace -f python -c 'import torch; torch.cuda.init()' 2>&1 | grep kfd\n"
+      "openat(AT_FDCWD, \"/dev/kfd\", O_RDWR|O_CLOEXEC) = -1 EINVAL (Invalid argument)\n"
+      ">>> torch.cuda.is_available()\n"
+      "False\n");
+  EXPECT_NE(found.cause.id, "wrong-wheel");
+}
+
 TEST(KfdEinval, outside_of_a_container_it_is_not_called_a_matter_of_permission) {
   const auto found = diagnose(
       "$ rocminfo\n"
