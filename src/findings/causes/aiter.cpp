@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "findings/causes/raised_in.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -45,8 +46,25 @@ struct Failure {
   std::string_view reason;
 };
 
+// Returns an error that AITER's own code raises, or that names it.
+const Observation* find_raised(const logs::Observations& log) {
+  for (const Observation* one : log.of("python-exception")) {
+    const RaisedIn raised = raised_in(log, *one);
+    const auto names_it = [](const std::string& text) {
+      return text.find("[aiter]") != std::string::npos ||
+             text.find("/aiter/") != std::string::npos ||
+             text.find("'aiter'") != std::string::npos || text.find("'aiter.") != std::string::npos;
+    };
+    if (names_it(one->text) || (raised.frame != nullptr && names_it(raised.frame->text))) {
+      return one;
+    }
+  }
+  return nullptr;
+}
+
 // A crash or a kernel that does not fit is AITER's if its own lines stand before it.
-Failure find_failure(const logs::Observations& log) {
+Failure find_failure(const LogSubject& subject, const facts::Setting* setting) {
+  const logs::Observations& log = subject.log;
   if (const Observation* refused = log.first("aiter-refuses-gpu")) {
     return {refused, 0.86, "AITER itself says that it has no kernels for this GPU."};
   }
@@ -65,15 +83,25 @@ Failure find_failure(const logs::Observations& log) {
       }
     }
   }
+  // On the cards that AITER is made for such an error is a bug of a release, and without the switch
+  // nothing of it need be in use.
+  const std::string gfx = subject.scene.gfx();
+  const bool made_for_it = gfx.starts_with("gfx94") || gfx.starts_with("gfx95");
+  if (setting != nullptr && !gfx.empty() && !made_for_it) {
+    if (const Observation* raised = find_raised(log)) {
+      return {raised, 0.78,
+              "The error comes from AITER, which is made for Instinct cards of gfx942 and gfx950."};
+    }
+  }
   return {};
 }
 
 }  // namespace
 
 std::optional<Hypothesis> find_aiter(const LogSubject& subject) {
-  const Failure failure = find_failure(subject.log);
-  if (failure.seen == nullptr) return std::nullopt;
   const facts::Setting* setting = find_switch(subject.scene);
+  const Failure failure = find_failure(subject, setting);
+  if (failure.seen == nullptr) return std::nullopt;
   Hypothesis option;
   option.confidence =
       setting != nullptr ? std::min(failure.confidence + 0.08, 0.92) : failure.confidence - 0.12;

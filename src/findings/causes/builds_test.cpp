@@ -12,6 +12,7 @@ using testing::confidence_of;
 using ::testing::Contains;
 using testing::diagnose;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // ------------------------------------------------------------------ a wheel that was replaced
 
@@ -97,6 +98,15 @@ TEST(Compilers, comgr_without_device_libraries_lacks_them) {
             "missing-library");
 }
 
+TEST(Compilers, one_that_does_not_know_the_gpu_is_of_an_older_rocm) {
+  const auto found = diagnose(
+      "error: amd_comgr: unknown target CPU 'gfx1152'\n"
+      "hiprtcCompileProgram failed: HIPRTC_ERROR_COMPILATION\n");
+  EXPECT_EQ(found.cause.id, "gfx-target-missing");
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("take a newer ROCm")));
+  EXPECT_THAT(texts_of(found.cause.fix), Not(Contains(HasSubstr("leave this package out"))));
+}
+
 // ------------------------------------------------------------------ AITER
 
 TEST(Aiter, a_kernel_that_does_not_fit_is_the_switchs_doing) {
@@ -125,6 +135,22 @@ TEST(Aiter, its_own_refusal_is_enough) {
                      "gfx1201. Supported architectures: ['native', 'gfx90a', 'gfx942']\"\n")
                 .cause.id,
             "unsupported-option");
+}
+
+TEST(Aiter, an_error_in_its_own_code_is_the_switchs_doing_where_it_is_not_made_for_the_card) {
+  const auto serve = [](const char* value, const char* card) {
+    return diagnose(std::string("export VLLM_ROCM_USE_AITER=") + value +
+                    "\n"
+                    "Traceback (most recent call last):\n"
+                    "  File \"/v/site-packages/aiter/jit/core.py\", line 566, in build_module\n"
+                    "RuntimeError: [aiter] build [module_fmha_v3_fwd] failed\n" +
+                    card + "\n");
+  };
+  const auto forced = serve("1", "AMD Radeon AI PRO R9700 gfx1201");
+  EXPECT_EQ(forced.cause.id, "unsupported-option");
+  EXPECT_GE(forced.cause.confidence, 0.75);
+  EXPECT_NE(serve("0", "AMD Radeon AI PRO R9700 gfx1201").cause.id, "unsupported-option");
+  EXPECT_NE(serve("1", "AMD Instinct MI300X gfx942").cause.id, "unsupported-option");
 }
 
 TEST(Aiter, a_kernel_of_the_jobs_own_that_does_not_fit_is_not_aiters) {

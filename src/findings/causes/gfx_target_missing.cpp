@@ -3,6 +3,7 @@
 // older release carried are left to gfx-target-dropped, and targets that only an override names to
 // gfx-override-wrong.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "base/text.h"
 #include "findings/causes/causes.h"
@@ -58,8 +59,28 @@ void advise_on_program(const NoCode& code, const Target* target, Hypothesis& mis
       sentence("llama.cpp, whisper.cpp, koboldcpp: their Vulkan builds need no ROCm"));
 }
 
+// LLVM's own words for a GPU that it does not know: clang, hipcc, hiprtc and comgr say them.
+bool is_compilers(const NoCode& code) {
+  static const RE2 words(
+      R"(target CPU|recognized processor|HIP target: gfx\w+ is unknown|invalid target ID)");
+  return RE2::PartialMatch(code.seen->text, words);
+}
+
+void advise_on_compiler(const Target* target, Hypothesis& missing) {
+  missing.fix = {
+      target != nullptr && target->rocm_first
+          ? sentence(fmt::format("take a newer ROCm: its compiler knows {} since {}{}", target->gfx,
+                                 target->about_first ? "about " : "", *target->rocm_first))
+          : sentence("take a newer ROCm, whose compiler knows the GPU"),
+      look("hipconfig --full; which hipcc clang", "(which compiler runs, and of which ROCm)")};
+}
+
 void advise(const LogSubject& subject, const NoCode& code, Hypothesis& missing) {
   const Target* target = subject.tables.target(code.gfx);
+  if (is_compilers(code)) {
+    advise_on_compiler(target, missing);
+    return;
+  }
   if (code.add_on) {
     missing.fix = {
         sentence("leave this package out: PyTorch's own scaled_dot_product_attention needs none"),
