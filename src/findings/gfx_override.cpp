@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gfx-override-wrong: HSA_OVERRIDE_GFX_VERSION is set, for every login, for one service or in a
 // running job, and names a target whose code this GPU cannot run safely. Harmless overrides are
-// only mentioned.
+// only mentioned, except on a GPU that ROCm never supported: there none is a way to run it.
 #include <fmt/format.h>
 
 #include "findings/knob_findings.h"
@@ -31,7 +31,7 @@ std::string how_to_drop(const facts::Setting& setting) {
 }
 
 Finding make(const facts::Gpu& gpu, const facts::Setting& setting,
-             const knowledge::Override& judged, bool needed) {
+             const knowledge::Override& judged) {
   Finding finding;
   finding.id = "gfx-override-wrong";
   finding.gpu = gpu.pci;
@@ -47,6 +47,14 @@ Finding make(const facts::Gpu& gpu, const facts::Setting& setting,
     finding.reasons.emplace_back(
         "The result is memory access faults, hangs and GPU resets that look like broken hardware.");
     finding.claim = Claim{Verdict::broken, holds_for_all(setting) ? 0.85 : 0.7, {}};
+  } else if (gpu.support && *gpu.support == knowledge::Support::unsupported) {
+    // As the audit of settings has it: what works for some is no way to run this GPU.
+    finding.severity = Severity::warning;
+    finding.title =
+        fmt::format("HSA_OVERRIDE_GFX_VERSION={} is set for {}, which ROCm never supported",
+                    setting.value, title_of(gpu));
+    finding.reasons.emplace_back(
+        "Programs start with it and crash once they load a model; nobody tests it.");
   } else {
     finding.id = "gfx-override";
     finding.severity = Severity::info;
@@ -54,7 +62,7 @@ Finding make(const facts::Gpu& gpu, const facts::Setting& setting,
         fmt::format("HSA_OVERRIDE_GFX_VERSION={} is set; {} on {}", setting.value,
                     judged.risk == knowledge::Risk::low ? "it usually works" : "it works for some",
                     title_of(gpu));
-    if (needed) return finding;
+    if (gpu.support && *gpu.support != knowledge::Support::official) return finding;
   }
   finding.fix = {sentence(how_to_drop(setting))};
   return finding;
@@ -68,8 +76,7 @@ std::vector<Finding> find(const Subject& subject) {
     for (const auto* setting : subject.facts.environment.settings_of("HSA_OVERRIDE_GFX_VERSION")) {
       const auto judged = knowledge::judge_override(*target, setting->value);
       if (!judged) continue;
-      const bool needed = gpu.support && *gpu.support != knowledge::Support::official;
-      findings.push_back(make(gpu, *setting, *judged, needed));
+      findings.push_back(make(gpu, *setting, *judged));
     }
   }
   return findings;
