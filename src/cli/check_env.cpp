@@ -69,7 +69,7 @@ int answer_env(const EnvQuestion& question, const facts::Facts& facts,
   } else {
     const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     context.printer.print(question.quiet
-                              ? report::environment_tally(judged)
+                              ? report::environment_tally(judged) + report::misfits_tally(services)
                               : report::environment_text(question.file, facts, judged, style) +
                                     report::services_text(services, style));
   }

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+
 namespace headroom::report {
 namespace {
 
@@ -39,6 +41,18 @@ std::string remark_text(const ServiceRemark& remark, const Style& style) {
                      style.width);
 }
 
+std::vector<deploy::ServiceJudgement> with_misfits_alone(
+    const std::vector<deploy::ServiceJudgement>& services) {
+  std::vector<deploy::ServiceJudgement> wrong;
+  for (deploy::ServiceJudgement service : services) {
+    std::erase_if(service.remarks, [](const ServiceRemark& remark) {
+      return remark.answer != ServiceRemark::Answer::misfits;
+    });
+    if (!service.remarks.empty()) wrong.push_back(std::move(service));
+  }
+  return wrong;
+}
+
 }  // namespace
 
 std::string services_text(const std::vector<deploy::ServiceJudgement>& services,
@@ -54,14 +68,19 @@ std::string services_text(const std::vector<deploy::ServiceJudgement>& services,
 
 std::string misfits_text(const std::vector<deploy::ServiceJudgement>& services,
                          const Style& style) {
-  std::vector<deploy::ServiceJudgement> wrong;
-  for (deploy::ServiceJudgement service : services) {
-    std::erase_if(service.remarks, [](const ServiceRemark& remark) {
-      return remark.answer != ServiceRemark::Answer::misfits;
-    });
-    if (!service.remarks.empty()) wrong.push_back(std::move(service));
+  return services_text(with_misfits_alone(services), style);
+}
+
+std::string misfits_tally(const std::vector<deploy::ServiceJudgement>& services) {
+  std::string text;
+  for (const deploy::ServiceJudgement& service : with_misfits_alone(services)) {
+    std::vector<std::string> about;
+    for (const ServiceRemark& remark : service.remarks) about.push_back(remark.about);
+    text += fmt::format("{}: does not fit: {}\n",
+                        service.name.empty() ? "the service" : printable(service.name),
+                        join(about, ", "));
   }
-  return services_text(wrong, style);
+  return text;
 }
 
 nlohmann::ordered_json services_json(const std::vector<deploy::ServiceJudgement>& services) {

@@ -17,6 +17,8 @@ std::string services_text(const std::vector<deploy::ServiceJudgement>& services,
                           const Style& style);
 // Only what does not fit, for a report on the whole machine.
 std::string misfits_text(const std::vector<deploy::ServiceJudgement>& services, const Style& style);
+// One line for each service with something that does not fit: "llm: does not fit: image, devices".
+std::string misfits_tally(const std::vector<deploy::ServiceJudgement>& services);
 // The key "services" of headroom.check/1.
 nlohmann::ordered_json services_json(const std::vector<deploy::ServiceJudgement>& services);
 

@@ -64,6 +64,51 @@ class CommandLine(unittest.TestCase):
         self.assertTrue(run.stdout.startswith("limited: "))
         self.assertLessEqual(len(run.stdout.splitlines()), 2)
 
+    def test_a_quadlet_in_a_users_home_is_read_and_held_against_the_machine(self):
+        root = self.machine("quadlet-in-home")
+        text = headroom("check", "--root", root).stdout
+        self.assertIn("The service photos-ml on this machine", text)
+        services = json.loads(headroom("check", "--json", "--root", root).stdout)["services"]
+        verdicts = {one["about"]: one["verdict"] for one in services[0]["remarks"]}
+        self.assertEqual(verdicts["image"], "does-not-fit")
+        self.assertEqual(verdicts["devices"], "does-not-fit")
+        fix = headroom("fix", "--root", root).stdout
+        self.assertNotIn("gfx-override-wrong", fix.split("Not needed here:")[-1])
+
+    def test_quiet_names_the_services_that_do_not_fit(self):
+        compose = pathlib.Path(self.scratch.name) / "compose.yaml"
+        compose.write_text("services:\n  llm:\n    image: ollama/ollama:rocm\n  db:\n    image: postgres:16\n")
+        run = headroom("check", "--quiet", "--root", self.machine("mi50"), "--env", str(compose))
+        self.assertEqual((run.returncode, run.stdout), (1, "no settings\nllm: does not fit: devices\n"))
+
+    def test_a_parameter_without_effect_is_said_to_have_none(self):
+        root = self.machine("strix-halo-half")
+        run = headroom("check", "--root", root, "--if", "vm_size=131072")
+        self.assertIn("amdgpu.vm_size=131072 has no effect", run.stdout)
+        quiet = headroom("check", "--quiet", "--root", root, "--if", "vm_size=131072")
+        self.assertEqual(quiet.returncode, run.returncode)
+        self.assertEqual(len(quiet.stdout.splitlines()), 1)
+
+    def test_what_check_lists_is_not_called_not_needed_by_fix(self):
+        for machine in ("strix-halo-above-ram", "strix-halo-two-settings", "knobs-of-a-forum", "quadlet-in-home"):
+            root = self.machine(machine)
+            found = {one["id"] for one in json.loads(headroom("check", "--json", "--root", root).stdout)["findings"]}
+            fixes = json.loads(headroom("fix", "--json", "--root", root).stdout)["fixes"]
+            idle = {one["id"] for one in fixes if one["standing"] == "not-needed"}
+            self.assertEqual(found & idle, set(), machine)
+
+    def test_fix_on_a_full_card_leads_to_reclaim_and_not_back_to_check(self):
+        text = headroom("fix", "--root", self.machine("two-cards-full-host")).stdout
+        self.assertIn("Next: headroom reclaim", text)
+        self.assertNotIn("headroom check", text)
+
+    def test_what_fix_stack_prints_to_be_saved_is_what_pip_reads(self):
+        text = headroom("fix", "stack", "--root", self.machine("mi50")).stdout
+        lines = text.split("requirements.txt\n", 1)[1].split("\n\n", 1)[0].splitlines()
+        self.assertTrue(max(map(len, lines)) > 100, "no line is long enough to be folded")
+        for line in lines:
+            self.assertRegex(line.strip(), r"^(#|--index-url \S+$|--find-links \S+$|[\w.-]+==\S+$)")
+
     def test_verbose_names_the_source_of_every_fact(self):
         run = headroom("check", "--verbose", "--root", self.machine("strix-halo-half"))
         for source in ("/proc/meminfo:1", "/sys/module/ttm/parameters/pages_limit", "mem_info_gtt_total"):
