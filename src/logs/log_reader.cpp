@@ -5,13 +5,14 @@
 #include <cstring>
 #include <utility>
 
+#include "logs/cut_line.h"
 #include "logs/line_prefix.h"
 #include "logs/restore_paste.h"
+#include "logs/sentence.h"
 
 namespace headroom::logs {
 namespace {
 
-constexpr std::size_t longest_text = 600;  // Of an observation.
 constexpr std::size_t longest_output = 300;
 constexpr std::size_t longest_value = 1000;
 constexpr std::size_t longest_head = 200;
@@ -21,21 +22,6 @@ constexpr std::size_t longest_put_off = 4096;
 // So many rows with figures of memory are all read; then one in seven, and then one in 61.
 constexpr std::uint64_t read_all_rows = 4096;
 constexpr std::uint64_t read_many_rows = 65536;
-
-// Long lines are cut around what matched.
-std::string cut(std::string_view text, std::size_t match) {
-  if (text.size() <= longest_text) return to_shown(text, 3 * longest_text);
-  constexpr std::size_t before = 120;
-  std::size_t begin = match > before ? match - before : 0;
-  // Whole characters.
-  while (begin > 0 && begin < match && (static_cast<unsigned char>(text[begin]) & 0xC0U) == 0x80) {
-    ++begin;
-  }
-  std::string part = to_shown(text.substr(begin), longest_text);
-  if (begin > 0) part.insert(0, "…");
-  if (begin + longest_text < text.size()) part += "…";
-  return part;
-}
 
 std::string_view without_end_blanks(std::string_view text) {
   const std::size_t last = text.find_last_not_of(" \t\r");
@@ -61,6 +47,21 @@ bool tells_no_more(const knowledge::Signature& signature) {
 
 bool has(std::string_view text, char byte) {
   return !text.empty() && std::memchr(text.data(), byte, text.size()) != nullptr;
+}
+
+// People tell of trouble before or between the few lines that they paste. Sentences are looked for
+// in so many lines of each log, so that a long log is read at the same speed.
+constexpr std::uint64_t most_told_lines = 2000;
+
+// Keeps the line if a person wrote it. There are few such lines: of a log that is made of prose the
+// rest is only counted.
+void keep_sentence(std::string_view row, Observation place, Observations& observations) {
+  const std::string_view body = parse_prefix(row).body;
+  if (row.size() > longest_put_off || !is_sentence(body)) return;
+  if (observations.has_enough_of(sentence_signature())) return;
+  place.signature = &sentence_signature();
+  place.text = to_shown(body, longest_put_off);
+  observations.add(std::move(place));
 }
 
 }  // namespace
@@ -147,7 +148,7 @@ void LogReader::search(std::string_view lines) {
   auto candidate = candidates_.begin();
   while (at < lines.size()) {
     std::size_t begin = at;
-    if (waiting_.empty()) {
+    if (waiting_.empty() && ended_ >= most_told_lines) {
       candidate = std::find_if(candidate, candidates_.end(),
                                [at](std::size_t word_end) { return word_end > at; });
       if (candidate == candidates_.end()) break;
@@ -184,6 +185,13 @@ std::size_t LogReader::look_at_part(std::string_view part) {
 
 void LogReader::look_at_end(std::string_view part) {
   look_at_rows(part);
+  if (ended_ < most_told_lines && !is_typed_ && !is_continued_) {
+    Observation place;
+    place.log = log_;
+    place.log_name = name_;
+    place.line = ended_ + 1;
+    keep_sentence(last_row(part), std::move(place), observations_);
+  }
   if (is_typed_) {
     waiting_.clear();  // What is typed ends the output of what was typed before.
   } else if (!waiting_.empty()) {
@@ -287,7 +295,8 @@ void LogReader::keep(int place, std::string_view row, std::string_view head, std
     observation.values.emplace_back(name, to_shown(value, longest_value));
   }
   const auto prefix = static_cast<std::size_t>(line.body.data() - row.data());
-  observation.text = cut(row.substr(prefix), match.begin > prefix ? match.begin - prefix : 0);
+  observation.text =
+      cut_around(row.substr(prefix), match.begin > prefix ? match.begin - prefix : 0);
   const std::size_t at = observations_.add(std::move(observation));
   if (signature.output == 0) return;
   // It may stand in the place of an earlier one.

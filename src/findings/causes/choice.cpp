@@ -81,13 +81,42 @@ bool names_cause(std::string_view list, std::string_view id) {
   return std::find(words.begin(), words.end(), id) != words.end();
 }
 
+namespace {
+
+// Whether a rule's hypothesis has a line of a log, or is sure enough to be an answer.
+bool outweighs_a_guess(const LogSubject& subject, const Hypothesis& hypothesis) {
+  if (hypothesis.confidence >= least_for_an_answer) return true;
+  return std::any_of(hypothesis.evidence.begin(), hypothesis.evidence.end(),
+                     [&](const Evidence& one) { return one.line > 0 && log_of(subject, one); });
+}
+
+// Adds the cause that a report in prose is about.
+void add_guess(const LogSubject& subject, std::span<const CauseRule* const> rules,
+               std::vector<Candidate>& candidates) {
+  auto topic = told_topic(subject);
+  if (!topic) return;
+  for (const CauseRule* rule : rules) {
+    if (rule->id != topic->cause) continue;
+    Hypothesis guess = guess_of(*rule, *std::move(topic));
+    weigh_contradictions(subject, rule->id, guess);
+    std::erase_if(candidates, [&](const Candidate& one) { return one.rule == rule; });
+    candidates.push_back({rule, std::move(guess), nullptr});
+    return;
+  }
+}
+
+}  // namespace
+
 std::vector<Candidate> find_candidates(const LogSubject& subject,
                                        std::span<const CauseRule* const> rules) {
   std::vector<Candidate> candidates;
+  bool is_known = false;  // A rule or a remark says more than a guess would.
   const std::vector<ControlRun> control_runs = find_control_runs(subject.log);
   for (const CauseRule* rule : rules) {
     auto hypothesis = rule->find(subject);
+    is_known |= hypothesis && outweighs_a_guess(subject, *hypothesis);
     auto remark = find_remark(subject, *rule);
+    is_known |= remark && remark->confidence > most_of_a_mention;
     if (!hypothesis || (remark && remark->confidence > hypothesis->confidence))
       hypothesis = std::move(remark);
     if (!hypothesis) continue;
@@ -97,6 +126,7 @@ std::vector<Candidate> find_candidates(const LogSubject& subject,
     weigh_contradictions(subject, rule->id, *hypothesis);
     candidates.push_back({rule, *std::move(hypothesis), nullptr});
   }
+  if (!is_known) add_guess(subject, rules, candidates);
   std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
     const double sure_a = a.hypothesis.confidence, sure_b = b.hypothesis.confidence;
     if (sure_a != sure_b) return sure_a > sure_b;

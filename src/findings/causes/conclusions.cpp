@@ -11,6 +11,7 @@
 #include "findings/causes/collective_signs.h"
 #include "findings/causes/missing_evidence.h"
 #include "findings/causes/recovery.h"
+#include "findings/causes/told_topics.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -104,6 +105,11 @@ bool is_healthy(const LogSubject& subject) {
   if (test_without_result(subject.log) != nullptr) return false;
   if (subject.log.seen("said-to-freeze") || ends_in_loading(subject.log)) return false;
   if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
+  // Harmless lines alone do not clear a report of trouble.
+  const bool only_noise = subject.log.first_with(Role::progress) == nullptr;
+  if (only_noise && said_to_do_no_harm(subject.log) == nullptr && tells_of_trouble(subject.log)) {
+    return false;
+  }
   return subject.log.first_with(Role::progress) != nullptr ||
          said_to_do_no_harm(subject.log) != nullptr || found_another_window(subject.log) ||
          subject.log.first_with(Role::noise) != nullptr || is_plain_listing(subject.log) ||

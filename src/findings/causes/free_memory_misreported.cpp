@@ -128,6 +128,32 @@ Claim of_nonsense(const LogSubject& subject) {
   return {};
 }
 
+// HIP says that next to nothing is free, and no program, tool or message tells who has it. A card
+// in use still has pages left over; a figure like 4096 is an error code that was read as an amount.
+Claim of_nothing_free(const LogSubject& subject, const DeviceMemory& memory) {
+  const bool is_nothing = memory.hip_free && memory.hip_free->amount < 1_MiB;
+  const bool is_held = !memory.holders.empty() || memory.vram_used || failed_allocation(subject);
+  if (!is_nothing || is_held) return {};
+  return {0.6,
+          fmt::format("HIP says that {} is free", to_string(memory.hip_free->amount)),
+          "Nothing shows that anybody holds the rest, and a card in use has more than that left.",
+          {memory.hip_free->seen}};
+}
+
+// An APU has no memory but the machine's, so a program that counts more adds up what overlaps.
+Claim of_more_than_ram(const LogSubject& subject, const DeviceMemory& memory) {
+  if (!memory.unified || !memory.job_total || !subject.scene.ram) return {};
+  // What the system counts lacks the carve-out; memory is built in steps of 8 GiB.
+  constexpr std::uint64_t step = (8_GiB).value;
+  const Bytes built_in{(subject.scene.ram->value + step - 1) / step * step};
+  if (memory.job_total->amount <= built_in) return {};
+  return {0.7,
+          fmt::format("The program counts {} on an APU whose machine has {}",
+                      to_string(memory.job_total->amount), to_string(*subject.scene.ram)),
+          "Carve-out and GTT are added up as on a card, and GTT's limit may be more than there is.",
+          {memory.job_total->seen}};
+}
+
 // Two figures of the program cannot both be true.
 Claim against_itself(const LogSubject& subject, const DeviceMemory& memory) {
   for (const FailedAllocation& failed : failed_allocations(subject.log)) {
@@ -247,6 +273,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const DeviceMemory memory = device_memory(subject);
   Claim claim = against_driver(subject, memory);
   keep_surest(claim, against_itself(subject, memory));
+  keep_surest(claim, of_nothing_free(subject, memory));
+  keep_surest(claim, of_more_than_ram(subject, memory));
   keep_surest(claim, of_planning(subject, memory));
   keep_surest(claim, of_refusal(subject));
   keep_surest(claim, of_nonsense(subject));

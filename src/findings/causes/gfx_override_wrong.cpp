@@ -4,8 +4,10 @@
 // most a runner-up.
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/gpu_code.h"
+#include "findings/causes/told_topics.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -41,7 +43,7 @@ double weigh(const LogSubject& subject, Risk risk, bool symptom) {
   switch (risk) {
     case Risk::dangerous:
       if (failed_in_python_alone(subject)) return 0.2;
-      return symptom ? 0.9 : failed ? 0.55 : 0.2;
+      return symptom ? 0.9 : failed || tells_of_trouble(subject.log) ? 0.55 : 0.2;
     case Risk::medium:
       return symptom ? 0.3 : 0.1;
     case Risk::low:
@@ -62,9 +64,47 @@ std::optional<Hypothesis> find_refused(const LogSubject& subject) {
   return wrong;
 }
 
+// The value that makes a card run as the target: gfx1030 → "10.3.0"; minor and step are
+// hexadecimal.
+std::optional<std::string> override_value(std::string_view gfx) {
+  if (!gfx.starts_with("gfx") || gfx.size() < 6) return std::nullopt;
+  const auto minor = parse_hex(gfx.substr(gfx.size() - 2, 1));
+  const auto step = parse_hex(gfx.substr(gfx.size() - 1));
+  if (!minor || !step) return std::nullopt;
+  return fmt::format("{}.{}.{}", gfx.substr(3, gfx.size() - 5), *minor, *step);
+}
+
+// rocminfo prints a card's own name beside the target that it runs as: another one than the card's
+// is an override's doing, though no line shows the variable.
+std::optional<Hypothesis> find_disguised(const LogSubject& subject) {
+  for (const SceneGpu& gpu : subject.scene.gpus) {
+    const auto cards = gpus_of_text(gpu.name, subject.tables);
+    if (gpu.gfx.empty() || cards.size() != 1 || cards.front().gfx == gpu.gfx) continue;
+    const auto* own = subject.tables.target(cards.front().gfx);
+    const auto forced = override_value(gpu.gfx);
+    if (own == nullptr || !forced) continue;
+    const auto judged = knowledge::judge_override(*own, *forced);
+    if (!judged || judged->risk != Risk::dangerous) continue;
+    Hypothesis wrong;
+    wrong.confidence = symptom_of(subject) != nullptr ? 0.85 : 0.55;
+    wrong.title = fmt::format("{} is listed as {}, and it is a {}", gpu.name, gpu.gfx, own->gfx);
+    wrong.reasons = {"Only HSA_OVERRIDE_GFX_VERSION makes a card run as another target.",
+                     fmt::format("On {}: {}.", own->gfx, judged->why)};
+    wrong.evidence.push_back(
+        {gpu.source.path, gpu.source.line, gpu.source.text, "a target that the card is not"});
+    wrong.fix = {sentence(
+        "unset HSA_OVERRIDE_GFX_VERSION   (also in compose files, systemd units and profiles)")};
+    return wrong;
+  }
+  return std::nullopt;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const auto forced = find_override(subject);
-  if (!forced) return find_refused(subject);
+  if (!forced) {
+    auto refused = find_refused(subject);
+    return refused ? refused : find_disguised(subject);
+  }
   const Observation* symptom = symptom_of(subject);
   Hypothesis wrong;
   wrong.confidence = weigh(subject, forced->judged.risk, symptom != nullptr);

@@ -9,6 +9,7 @@
 #include "facts/kernel_text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/gpu_code.h"
+#include "findings/causes/told_topics.h"
 #include "findings/causes/told_versions.h"
 #include "findings/stack_advice.h"
 #include "logs/describe.h"
@@ -144,7 +145,27 @@ std::optional<Hypothesis> find_told(const LogSubject& subject, const NoCode& cod
   return dropped;
 }
 
+// A person tells that a newer release of a program no longer uses a GPU whose target was dropped,
+// and an older one did.
+std::optional<Hypothesis> find_told_program(const LogSubject& subject) {
+  const Target* target = dropped_target(subject, subject.scene.gfx());
+  if (target == nullptr) return std::nullopt;
+  const ToldVersions told = told_versions(subject.log, Component::program);
+  if (told.told == nullptr || (told.works.empty() && !told.newer_breaks)) return std::nullopt;
+  const bool is_unused =
+      subject.log.any_of({"ollama-discovery-failed", "ollama-cpu-only", "ollama-no-gpu"}) ||
+      speaks_of(subject.log, "unseen") || speaks_of(subject.log, "backend");
+  if (!is_unused) return std::nullopt;
+  constexpr double sure = 0.7;
+  Hypothesis dropped = describe(subject, *target);
+  dropped.confidence = sure;
+  dropped.evidence.insert(dropped.evidence.begin(),
+                          show(subject, *told.told, "an older release is said to work"));
+  return dropped;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
+  if (auto told = find_told_program(subject)) return told;
   if (auto ollama = find_ollama(subject)) return ollama;
   const auto code = find_no_code(subject);
   if (code && !code->add_on) {

@@ -8,6 +8,8 @@
 #include "findings/causes/apu_pool.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/failed_allocation.h"
+#include "findings/causes/recovery.h"
+#include "findings/causes/told_topics.h"
 
 namespace headroom::findings {
 namespace {
@@ -69,6 +71,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (auto switched = find_switched(subject, *pool)) return switched;
   const auto setting = binding_setting(*pool);
   if (!setting) return std::nullopt;
+  // A limit that somebody set and that nothing ran into does what it is there for.
+  const bool failed = pool->asked || standing_failure(subject.log) != nullptr;
+  if (!failed && !tells_of_trouble(subject.log)) return std::nullopt;
   Hypothesis cap;
   cap.confidence = setting->sure;
   cap.title = fmt::format("{} may have {}: {} was set to that", apu_name(subject),

@@ -125,8 +125,11 @@ bool card_is_in_wheels(const LogSubject& subject, const SceneGpu& discrete) {
 bool is_in_use(const LogSubject& subject, const SceneGpu& integrated, const Devices& devices) {
   if (devices.integrated != nullptr && devices.integrated->value("index") == "0") return true;
   for (const Observation* buffer : subject.log.of("ggml-buffer-size")) {
-    const bool its = devices.integrated != nullptr &&
-                     buffer->value("device") == devices.integrated->value("index");
+    // Of two GPUs both are used, whatever their order.
+    const bool is_second = subject.scene.gpus.size() == 2 && devices.integrated == nullptr &&
+                           buffer->value("device") == "1";
+    const bool its = is_second || (devices.integrated != nullptr &&
+                                   buffer->value("device") == devices.integrated->value("index"));
     if (its) return true;
   }
   for (const Observation* named : subject.log.of("device-in-use")) {
@@ -239,15 +242,17 @@ std::optional<Hypothesis> find_by_targets(const LogSubject& subject) {
   const bool guessed = scene.integrated_gpu() == nullptr;
   const SceneGpu* integrated = guessed && implied ? &*implied : scene.integrated_gpu();
   if (integrated == nullptr || discrete == nullptr) return std::nullopt;
-  const Signs signs{subject.log.first("kernel-image-refused"), subject.log.first("gpu-crash"),
-                    subject.log.first("torch-tiny-gpu")};
   const Devices devices = listed_devices(subject, *integrated);
+  const bool in_use = is_in_use(subject, *integrated, devices);
+  Signs signs{subject.log.first("kernel-image-refused"), subject.log.first("gpu-crash"),
+              subject.log.first("torch-tiny-gpu")};
+  if (signs.first() == nullptr && in_use) signs.crash = subject.log.first("segfault");
   if (signs.first() == nullptr || masked(subject, devices, *signs.first())) return std::nullopt;
   // If the card itself lacks code, the cause is another.
   const std::string failing = failing_target(subject);
   if (!failing.empty() && failing != integrated->gfx) return std::nullopt;
   Hypothesis pick;
-  judge(subject, signs, *discrete, is_in_use(subject, *integrated, devices), pick);
+  judge(subject, signs, *discrete, in_use, pick);
   if (guessed) doubt(signs, pick);
   const Observation* cured = cure(subject, devices, *signs.first());
   if (cured != nullptr) {

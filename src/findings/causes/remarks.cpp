@@ -21,7 +21,9 @@ constexpr double when_shown = 0.93;
 constexpr double when_said = 0.6;
 constexpr double when_perhaps = 0.45;
 // Just enough for an answer where nothing else is known.
-constexpr double when_talked_about = 0.38;
+constexpr double when_talked_about = most_of_a_mention;
+// The report's subjects together point to it.
+constexpr double when_all_is_about = 0.42;
 
 // The first remark about the cause: "said:CAUSE" or "said:CAUSE/WHAT", or likewise with another
 // beginning.
@@ -120,6 +122,17 @@ std::optional<Hypothesis> find_remark(const LogSubject& subject, const CauseRule
   told.reasons.emplace_back(
       "This is what the person says who wrote it; no line of a log proves it.");
   return told;
+}
+
+Hypothesis guess_of(const CauseRule& rule, ToldTopic topic) {
+  Hypothesis guess;
+  guess.confidence = when_all_is_about;
+  guess.title = std::string(rule.meaning.substr(0, rule.meaning.find_last_not_of('.') + 1));
+  guess.reasons = {std::string(rule.meaning),
+                   "It is what the trouble is told to be about; nothing more is known."};
+  guess.evidence = std::move(topic.lines);
+  guess.fix = {sentence(std::string(rule.fix))};
+  return guess;
 }
 
 }  // namespace headroom::findings

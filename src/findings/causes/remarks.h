@@ -9,9 +9,16 @@
 #include <optional>
 
 #include "findings/causes/cause_rule.h"
+#include "findings/causes/told_topics.h"
 
 namespace headroom::findings {
 
+// How sure a remark is that only speaks of the cause ("about:").
+constexpr double most_of_a_mention = 0.38;
+
 std::optional<Hypothesis> find_remark(const LogSubject& subject, const CauseRule& rule);
+
+// The guess that the rule's cause is what the report is about. Requires: the topic names it.
+Hypothesis guess_of(const CauseRule& rule, ToldTopic topic);
 
 }  // namespace headroom::findings

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "facts/kernel_text.h"
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/libraries.h"
@@ -276,6 +277,31 @@ std::optional<Hypothesis> find_runtime_for_wsl(const LogSubject& subject) {
   return mismatch;
 }
 
+// An extension is built by a compiler of an older release than the one that its PyTorch is for, and
+// that compiler does not know an option of the build.
+std::optional<Hypothesis> find_older_compiler(const LogSubject& subject) {
+  const Observation* unknown = subject.log.first("compiler-option-unknown");
+  const Observation* compiler = subject.log.first("compiler-of-release");
+  const facts::Text& wanted = subject.scene.torch_rocm;
+  if (unknown == nullptr || compiler == nullptr || !wanted) return std::nullopt;
+  const auto used = facts::parse_kernel_version(compiler->value("compiler_rocm"));
+  const auto built_for = facts::parse_kernel_version(*wanted);
+  if (!used || !built_for || !(*used < *built_for)) return std::nullopt;
+  Hypothesis mixed;
+  mixed.confidence = 0.8;
+  mixed.title = fmt::format("The compiler is of ROCm {}, and PyTorch is built for ROCm {}",
+                            compiler->value("compiler_rocm"), *wanted);
+  mixed.reasons.emplace_back("Build files of the newer release ask for options that it lacks.");
+  mixed.evidence = {show(subject, *unknown, logs::describe(*unknown)),
+                    show(subject, *compiler, logs::describe(*compiler)),
+                    show(wanted, "what PyTorch is built for")};
+  mixed.fix = {sentence(fmt::format(
+      "build with that release's own compiler: ROCM_PATH and ROCM_HOME at ROCm {}, its bin "
+      "folder first in PATH",
+      *wanted))};
+  return mixed;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best;
   const auto take = [&](std::optional<Hypothesis> one) {
@@ -296,6 +322,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   take(find_lent_library(subject));
   take(find_torchvision(subject));
   take(find_bitcode(subject));
+  take(find_older_compiler(subject));
   for (const auto* seen : subject.log.of("symbol-version-missing")) {
     take(find_symbol_version(subject, *seen));
   }

@@ -126,6 +126,13 @@ bool is_outcome(const Word& word) {
   return word.kind == Kind::good || word.kind == Kind::bad;
 }
 
+// Leaves out the question that a line ends in: who asks claims nothing.
+std::string_view without_question(std::string_view line) {
+  if (!trim(line).ends_with('?')) return line;
+  const std::size_t end = line.rfind(". ");
+  return end == std::string_view::npos ? std::string_view() : line.substr(0, end + 1);
+}
+
 // Reads one line's words; what a sentence is about carries over to the next one.
 class Reader {
  public:
@@ -134,7 +141,7 @@ class Reader {
 
   void read(const Observation& line) {
     line_ = &line;
-    const std::vector<Word> words = words_of(line.text);
+    const std::vector<Word> words = words_of(without_question(line.text));
     const bool before = has_story();
     std::size_t begin = 0;
     for (std::size_t i = 0; i < words.size(); ++i) {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person's report is about, by the subjects that its sentences speak of
+// (data/subjects.toml): garbage and several GPUs and the IOMMU together are about transfers between
+// GPUs. Each subject alone says little; a cause is guessed from those that come together. Only
+// sentences count, so that what programs print is no report.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "findings/causes/cause_rule.h"
+
+namespace headroom::findings {
+
+// Whether a person tells of trouble in a sentence.
+bool tells_of_trouble(const logs::Observations& log);
+
+// Whether a sentence speaks of a subject of data/subjects.toml. It compiles that table's
+// expressions, so it is asked last.
+bool speaks_of(const logs::Observations& log, std::string_view what);
+
+// A cause that a report is about, and the lines that speak of it.
+struct ToldTopic {
+  std::string_view cause;
+  double weight = 0;
+  std::vector<Evidence> lines;  // At least one.
+};
+
+// The cause that most of the report's subjects are about. Nothing if they are too few or fit
+// another one as well, if nobody tells of trouble in a sentence, or if lines of programs show that
+// the work is healthy or another vendor's.
+std::optional<ToldTopic> told_topic(const LogSubject& subject);
+
+}  // namespace headroom::findings

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What trouble is said to be about: a guess, and only where nothing else is known.
+#include "findings/causes/testing.h"
+
+namespace headroom::findings {
+namespace {
+
+using testing::diagnose;
+
+constexpr std::string_view amd = R"({"vendor": "AMD"})";
+
+struct Topic {
+  const char* told;
+  const char* cause;
+};
+
+class ToldTopic : public ::testing::TestWithParam<Topic> {};
+
+TEST_P(ToldTopic, is_a_guess) {
+  const auto got = diagnose(GetParam().told, amd);
+  EXPECT_EQ(got.cause.id, GetParam().cause) << GetParam().told;
+  EXPECT_LT(got.cause.confidence, 0.45);
+}
+
+TEST_P(ToldTopic, gives_way_to_a_line_that_tells) {
+  const std::string full = "OSError: [Errno 28] No space left on device\n";
+  EXPECT_EQ(diagnose(full + GetParam().told, amd).cause.id, "disk-full") << GetParam().told;
+}
+
+constexpr Topic topics[] = {
+    {"Transfers by P2P between both cards give wrong numbers\n", "rccl-p2p"},
+    {"My job gets stuck as soon as DDP starts on the second node\n", "collective-hang"},
+    {"The wheel does not have kernels: no support for gfx1103\n", "gfx-target-missing"},
+    {"It cannot work, Polaris is not officially supported\n", "gpu-unsupported"},
+    {"The job fails, as it picks the onboard graphics of the processor\n", "igpu-selected"},
+    {"With the linux-firmware of this month the machine freezes under load\n", "firmware-bad"},
+    {"rocminfo does not list the GPU with the kernel 6.8 of my distribution\n", "kernel-too-old"},
+    {"The whole desktop freezes when I start the training\n", "gpu-hang"},
+    {"The pod gets an OOM kill, I cannot see why: container with 8 GB\n", "cgroup-memory-limit"},
+    {"It does not use the card, pip installed the CPU version of torch\n", "wrong-wheel"},
+    {"Does it fail for want of PCIe atomics?\n", "pcie-atomics"},
+    {"It fails in the virtual machine, maybe resizable BAR\n", "bar-too-small"},
+    {"It is slow, as MIOpen does not like a home directory on NFS\n", "miopen-db"},
+    {"bitsandbytes does not find my ROCm\n", "bitsandbytes-no-rocm"},
+};
+INSTANTIATE_TEST_SUITE_P(All, ToldTopic, ::testing::ValuesIn(topics));
+
+}  // namespace
+}  // namespace headroom::findings
