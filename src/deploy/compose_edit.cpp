@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "deploy/unit_edit.h"
 #include "deploy/yaml_edit.h"
-#include "deploy/yaml_tree.h"
+#include "yaml/tree.h"
 
 namespace headroom::deploy {
 namespace {

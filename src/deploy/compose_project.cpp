@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "deploy/yaml_tree.h"
+#include "yaml/tree.h"
 
 namespace headroom::deploy {
 namespace {

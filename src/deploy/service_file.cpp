@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "deploy/unit_text.h"
-#include "deploy/yaml_tree.h"
+#include "yaml/tree.h"
 
 namespace headroom::deploy {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "deploy/yaml_tree.h"
+#include "yaml/tree.h"
 
 namespace headroom::deploy {
 

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 
-namespace headroom::deploy {
+namespace headroom {
 
 struct YamlEntry;
 
@@ -44,4 +44,4 @@ Result<YamlNode> parse_yaml(std::string_view text);
 // What the tree means, without places, styles, comments and names of anchors.
 std::string meaning_of(const YamlNode& node);
 
-}  // namespace headroom::deploy
+}  // namespace headroom

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "deploy/yaml_tree.h"
+#include "yaml/tree.h"
 
 #include <fmt/format.h>
 #include <yaml.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-namespace headroom::deploy {
+namespace headroom {
 namespace {
 
 constexpr int deepest = 100;
@@ -210,4 +210,4 @@ std::string meaning_of(const YamlNode& node) {
   return out;
 }
 
-}  // namespace headroom::deploy
+}  // namespace headroom
