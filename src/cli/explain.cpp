@@ -11,7 +11,7 @@
 #include "machine/terminal.h"
 #include "report/explain_report.h"
 #include "run/job_file.h"
-#include "run/trainer_command.h"
+#include "run/training_command.h"
 
 namespace headroom::cli {
 namespace {
@@ -29,7 +29,7 @@ Result<report::Explanation> explain_loaded(const ExplainOptions& options,
 
 // A Trainer's command names its model, which has the dimensions that its arguments do not tell.
 std::optional<run::LoadedJob> load_command(const std::vector<std::string>& words) {
-  const auto command = run::parse_trainer_command(words);
+  const auto command = run::parse_training_command(words);
   if (!command) return std::nullopt;
   auto loaded = run::load_job("", command->flags);
   return loaded ? std::optional(*std::move(loaded)) : std::nullopt;

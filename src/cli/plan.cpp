@@ -24,7 +24,7 @@
 #include "report/plan_text.h"
 #include "run/job_file.h"
 #include "run/job_inputs.h"
-#include "run/trainer_command.h"
+#include "run/training_command.h"
 
 namespace headroom::cli {
 namespace {
@@ -75,18 +75,21 @@ std::optional<int> refuse_page(const Options& options, machine::InputFiles input
 
 // Words that begin with a dash come here only from behind "--".
 bool is_command(const Options& options) {
-  return options.explain.empty() &&
+  if (!options.explain.empty()) return false;
+  std::vector<std::string> words = options.rest;
+  words.insert(words.begin(), options.job);
+  return run::is_training_program(words) ||
          std::any_of(options.rest.begin(), options.rest.end(),
                      [](const std::string& word) { return word.starts_with('-'); });
 }
 
 // The command's arguments in the place of a job; flags of headroom's own win over them.
-Result<run::TrainerCommand> read_command(Options& options, const run::JobFlags& own) {
+Result<run::TrainingCommand> read_command(Options& options, const run::JobFlags& own) {
   std::vector<std::string> words = std::move(options.rest);
   words.insert(words.begin(), options.job);
   options.rest.clear();
   options.job.clear();
-  HEADROOM_TRY(run::TrainerCommand command, run::parse_trainer_command(words));
+  HEADROOM_TRY(run::TrainingCommand command, run::parse_training_command(words));
   if (own.flags.contains("model.name") || own.flags.contains("model.config"))
     command.flags.keys.erase("model");
   for (const auto& [key, flag] : own.flags) {
@@ -196,7 +199,8 @@ void add_plan(CLI::App& app, Context& context) {
       ->type_name("SIZE");
   command
       ->add_option("COMMAND", options->rest,
-                   "The command of a Hugging Face Trainer's script; with --explain, any command")
+                   "The command of a Hugging Face Trainer's script, TRL, LLaMA-Factory or Axolotl; "
+                   "with --explain, any command")
       ->type_name("COMMAND");
   command->add_flag(
       "--fit", options->fit,
@@ -236,7 +240,9 @@ void add_plan(CLI::App& app, Context& context) {
       "file\n"
       "  headroom plan -- python train.py --model_name_or_path Qwen/Qwen2.5-0.5B --bf16   the "
       "command "
-      "of a Trainer's script");
+      "of a Trainer's script\n"
+      "  headroom plan -- axolotl train config.yml               a recipe, as its program trains "
+      "it");
   command->callback([options, &context] { context.exit_code = run_plan(*options, context); });
 }
 

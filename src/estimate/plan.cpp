@@ -154,7 +154,8 @@ void note_kernels(const Job& given, const Architecture& model, const Device& dev
     note(
         "Its attention scores are capped, which fused kernels do not do: attention is planned as "
         "eager.");
-  if (given.compute.autocast && given.method.base == format_of(given.compute.dtype))
+  if (given.compute.autocast && given.method.kind == MethodKind::full &&
+      given.method.base == format_of(given.compute.dtype))
     note(
         fmt::format("compute.autocast: the weights are {} already; mixed precision with full "
                     "weights is base = \"fp32\".",

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/training_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "run/training_dialects.h"
+#include "run/training_recipe.h"
+
+namespace headroom::run {
+namespace {
+
+enum class Program : std::uint8_t { script, trl, llama_factory, axolotl };
+struct Place {
+  Program program = Program::script;
+  std::size_t arguments = 0;  // The first word behind the program and its subcommand.
+};
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+// "FORCE_TORCHRUN=1" before a command, or env's own word.
+bool is_assignment(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  return word == "env" ||
+         (equals != std::string_view::npos && equals > 0 &&
+          word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == equals);
+}
+
+std::optional<Program> program_named(std::string_view name) {
+  if (name == "axolotl") return Program::axolotl;
+  if (name == "llamafactory-cli" || name == "lmf") return Program::llama_factory;
+  if (name == "trl") return Program::trl;
+  return std::nullopt;
+}
+
+// Programs with a word of their own for training, started by their names.
+std::optional<Place> find_program(const std::vector<std::string>& words) {
+  std::size_t at = 0;
+  while (at < words.size() && is_assignment(words[at])) ++at;
+  if (at + 1 >= words.size()) return std::nullopt;
+  const auto program = program_named(base_name(words[at]));
+  const std::string_view task = program == Program::trl ? "sft" : "train";
+  if (!program || words[at + 1] != task) return std::nullopt;
+  return Place{*program, at + 2};
+}
+
+// A script, or the module of "-m" that is no launcher.
+std::optional<Place> find_script(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].ends_with(".py")) return Place{Program::script, i + 1};
+    if (words[i] != "-m" || i + 1 >= words.size() || words[i + 1].starts_with("torch.") ||
+        words[i + 1].starts_with("accelerate."))
+      continue;
+    const bool is_axolotl = words[i + 1] == "axolotl.cli.train";
+    return Place{is_axolotl ? Program::axolotl : Program::script, i + 2};
+  }
+  return std::nullopt;
+}
+
+struct Settings {
+  std::vector<GivenArgument> all;
+  std::string recipe;  // Its path; empty: there is none.
+};
+
+// The recipe, where the program's own rule finds one, and over it what the command line says:
+// behind the program's word ("axolotl train FILE --lora-r 8", "llamafactory-cli train FILE
+// lora_rank=8"), or as --config (trl/scripts/utils.py: TrlParser).
+Result<Settings> read_settings(const std::vector<std::string>& words, const Place& place) {
+  Settings settings;
+  std::size_t from = place.arguments;
+  const bool takes_file =
+      place.program == Program::axolotl || place.program == Program::llama_factory;
+  if (takes_file && from < words.size() && is_recipe_name(words[from]))
+    settings.recipe = words[from++];
+  std::vector<GivenArgument> typed = split_arguments(words, from);
+  for (; from < words.size() && place.program == Program::llama_factory; ++from) {
+    const std::size_t equals = words[from].find('=');
+    if (words[from].starts_with('-') || equals == std::string::npos) break;
+    typed.push_back({words[from].substr(0, equals), {words[from].substr(equals + 1)}});
+  }
+  const auto config = std::find_if(typed.begin(), typed.end(), [](const GivenArgument& one) {
+    return one.option == "--config" && one.values.size() == 1 && is_recipe_name(one.values.front());
+  });
+  if (!takes_file && config != typed.end()) {
+    settings.recipe = config->values.front();
+    typed.erase(config);
+  }
+  if (!settings.recipe.empty()) {
+    HEADROOM_TRY(settings.all, read_recipe(settings.recipe));
+  }
+  settings.all.insert(settings.all.end(), typed.begin(), typed.end());
+  return settings;
+}
+
+Result<TrainingCommand> read_by(Program program, const Settings& settings) {
+  const std::string where = settings.recipe.empty() ? "the command" : settings.recipe;
+  switch (program) {
+    case Program::axolotl:
+      return as_axolotl(settings.all, where);
+    case Program::llama_factory:
+      return as_llama_factory(settings.all, where);
+    case Program::trl:
+      return as_trainer(settings.all, true, where);
+    case Program::script:
+      break;
+  }
+  return as_trainer(settings.all, false, where);
+}
+
+// What stands before the program: refused where it spreads the job, else named.
+Result<Done> add_launcher(const std::vector<std::string>& words, const Place& place,
+                          TrainingCommand& command) {
+  const auto end = words.begin() + static_cast<std::ptrdiff_t>(place.arguments);
+  std::vector<std::string> launcher;
+  for (const GivenArgument& given : split_arguments({words.begin(), end}, 0)) {
+    const std::string name = bare_name(given.option);
+    if (name == "use_fsdp" || name == "use_deepspeed")
+      return Error{Errc::invalid,
+                   fmt::format("{}: expected a job on one card, found one that is spread over "
+                               "processes, which is not planned",
+                               given.option),
+                   "leave the argument out to plan one card alone"};
+    launcher.push_back(given.option);
+  }
+  if (!launcher.empty())
+    command.notes.push_back(fmt::format("Not read, the launcher's: {}.", join(launcher, ", ")));
+  return Done{};
+}
+
+}  // namespace
+
+bool is_training_program(const std::vector<std::string>& words) {
+  return find_program(words).has_value();
+}
+
+Result<TrainingCommand> parse_training_command(const std::vector<std::string>& words) {
+  auto place = find_program(words);
+  if (!place) place = find_script(words);
+  if (!place)
+    return Error{Errc::invalid, "plan: expected a Python script or -m MODULE in the command",
+                 "headroom plan -- python train.py --model_name_or_path NAME ..."};
+  HEADROOM_TRY(const Settings settings, read_settings(words, *place));
+  auto command = read_by(place->program, settings);
+  if (!command)
+    return settings.recipe.empty() ? command.error() : Error(command.error()).in(settings.recipe);
+  HEADROOM_CHECK(add_launcher(words, *place, *command));
+  return command;
+}
+
+}  // namespace headroom::run

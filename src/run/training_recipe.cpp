@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/training_recipe.h"
+
+#include "machine/user_files.h"
+#include "yaml/tree.h"
+
+namespace headroom::run {
+namespace {
+
+GivenArgument to_argument(const YamlEntry& entry) {
+  GivenArgument given{entry.key.value, {}};
+  if (entry.value.kind == YamlNode::Kind::scalar) {
+    given.values.push_back(entry.value.value);
+  } else if (entry.value.kind == YamlNode::Kind::list) {
+    for (const YamlNode& item : entry.value.items)
+      if (item.kind == YamlNode::Kind::scalar) given.values.push_back(item.value);
+  }
+  return given;
+}
+
+}  // namespace
+
+bool is_recipe_name(const std::string& word) {
+  return word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".json");
+}
+
+Result<std::vector<GivenArgument>> read_recipe(const std::string& path) {
+  const auto text = machine::read_file(path);
+  if (!text) {
+    Error missing = Error(text.error()).in("the recipe of the command");
+    if (missing.next.empty()) missing.next = "name the recipe by its path from this folder";
+    return missing;
+  }
+  const auto root = parse_yaml(*text);
+  Error wrong{Errc::invalid, "expected settings, one a line, found something else",
+              "write it as the program reads it: micro_batch_size: 1"};
+  if (!root) wrong.message = root.error().message;
+  if (!root || root->kind != YamlNode::Kind::map) return std::move(wrong).in(path);
+  std::vector<GivenArgument> all;
+  for (const YamlEntry& entry : root->entries)
+    if (!entry.value.is_null()) all.push_back(to_argument(entry));
+  return all;
+}
+
+}  // namespace headroom::run

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+
+#include "run/training_dialects.h"
+#include "run/training_settings.h"
+
+namespace headroom::run {
+namespace {
+
+using Kind = ArgumentKind;
+constexpr Argument arguments[] = {{"model_name_or_path", "model", Kind::word},
+                                  {"per_device_train_batch_size", "batch.micro"},
+                                  {"gradient_accumulation_steps", "batch.accumulate"},
+                                  {"max_seq_length", "batch.sequence"},
+                                  {"max_length", "batch.sequence"},
+                                  {"block_size", "batch.sequence"},
+                                  {"model_max_length", "batch.sequence"},
+                                  {"gradient_checkpointing", "checkpointing", Kind::yes},
+                                  {"attn_implementation", "compute.attention", Kind::word},
+                                  {"optim", "optimizer.kind", Kind::word},
+                                  {"bf16", "bf16", Kind::yes},
+                                  {"fp16", "fp16", Kind::yes},
+                                  {"torch_dtype", "dtype", Kind::word},
+                                  {"dtype", "dtype", Kind::word},
+                                  {"use_peft", "use_peft", Kind::yes},
+                                  {"use_lora", "use_peft", Kind::yes},
+                                  {"lora_r", "method.rank"},
+                                  {"lora_alpha", "method.alpha"},
+                                  {"lora_dropout", "method.dropout", Kind::real},
+                                  {"lora_target_modules", "method.targets", Kind::words},
+                                  {"load_in_4bit", "load_in_4bit", Kind::yes},
+                                  {"load_in_8bit", "load_in_8bit", Kind::yes}};
+constexpr std::string_view left_out[] = {"use_liger_kernel", "activation_offloading",
+                                         "lora_modules_to_save", "use_dora"};
+constexpr Dialect dialect = {arguments, left_out, {}};
+
+// Weights keep the type in which they are loaded; --bf16 and --fp16 are autocast over it.
+Result<Done> take_types(TrainingSettings& settings, bool is_trl) {
+  std::string held = "fp32";
+  if (settings.has("dtype")) {
+    held = type_named(settings.word("dtype"));
+    if (held.empty()) return wrong_value(settings.given("dtype"), "bfloat16, float16 or float32");
+  } else if (!is_trl) {
+    settings.assume(
+        "what is not quantised in fp32, as transformers 4 loads it (5 as it was saved)");
+  }
+  const bool by_default = is_trl && !settings.has("bf16") && !settings.is_set("fp16");
+  const std::string from = settings.is_set("bf16") ? "bf16" : settings.is_set("fp16") ? "fp16" : "";
+  if (by_default) settings.assume("autocast to bf16, TRL's default");
+  settings.take_types(held, settings.has("dtype") ? "dtype" : "", by_default ? "bf16" : from, from);
+  return Done{};
+}
+
+void take_method(TrainingSettings& settings) {
+  if (settings.is_set("load_in_4bit")) {
+    settings.take("method.kind", "qlora", "load_in_4bit");
+    settings.take("method.base", "nf4", "load_in_4bit");
+  } else if (settings.is_set("load_in_8bit")) {
+    settings.take("method.kind", "qlora", "load_in_8bit");
+    settings.take("method.base", "int8", "load_in_8bit");
+  } else if (settings.is_set("use_peft")) {
+    settings.take("method.kind", "lora", "use_peft");
+  } else {
+    settings.assume("method.kind", "full", "full fine-tuning, as --use_peft is not there");
+    return;
+  }
+  if (!settings.has("method.rank"))
+    settings.assume("method.rank", 16, "LoRA of rank 16, TRL's default");
+  if (!settings.has("method.dropout"))
+    settings.assume("method.dropout", 0.05, "a LoRA dropout of 0.05, TRL's default");
+  if (!settings.has("method.targets"))
+    settings.assume("method.targets", Json::array({"q", "v"}),
+                    "adapters on q and v, as PEFT does for Llama's relatives");
+}
+
+void take_checkpointing(TrainingSettings& settings, bool is_trl) {
+  if (settings.is_set("checkpointing")) {
+    settings.take("compute.checkpointing", "layer", "checkpointing");
+  } else if (is_trl && !settings.has("checkpointing")) {
+    settings.assume("compute.checkpointing", "layer", "gradient checkpointing, TRL's default");
+  } else if (!settings.has("checkpointing")) {
+    settings.assume("compute.checkpointing", "none",
+                    "no gradient checkpointing (recent releases of TRL have it on by default)");
+  }
+}
+
+}  // namespace
+
+Result<TrainingCommand> as_trainer(const std::vector<GivenArgument>& all, bool is_trl,
+                                   const std::string& where) {
+  TrainingSettings settings;
+  HEADROOM_CHECK(settings.read(all, dialect));
+  HEADROOM_CHECK(settings.take_model(
+      "--model_name_or_path",
+      "a model that the script names in its code: headroom plan --model NAME ..."));
+  settings.take_the_rest();
+  take_method(settings);
+  HEADROOM_CHECK(take_types(settings, is_trl));
+  take_checkpointing(settings, is_trl);
+  settings.assume("compute.keep_outputs", true, "logits beside the loss, as Trainer returns them");
+  if (!settings.has("batch.micro"))
+    settings.assume("batch.micro", 8, "a micro-batch of 8, Trainer's default");
+  if (!settings.has("batch.sequence"))
+    settings.assume("batch.sequence", 1024,
+                    is_trl ? "1024 tokens, where TRL truncates"
+                           : "1024 tokens: the command does not say how long samples are");
+  return std::move(settings).finish(where);
+}
+
+}  // namespace headroom::run
