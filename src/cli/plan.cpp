@@ -127,11 +127,15 @@ int run_plan(Options options, const Context& context) {
     if (const auto answered = plan_under_llama(options, *flags, context)) return *answered;
   }
   std::vector<std::string> notes;
+  report::SettingWords words;
   if (flags && is_command(options)) {
     auto command = read_command(options, *flags);
     if (!command) return print_error(context, command.error(), exit_usage);
     flags = std::move(command->flags);
     notes = std::move(command->notes);
+    words = [program = command->program, in_recipe = command->has_recipe](const auto& change) {
+      return run::to_words(change, program, in_recipe);
+    };
   }
   if (!flags) return print_error(context, flags.error(), exit_usage);
   if (!options.explain.empty()) return explain(to_explain(options, *flags), context);
@@ -169,7 +173,7 @@ int run_plan(Options options, const Context& context) {
     context.printer.print_json(json);
   } else {
     const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
-    context.printer.print(report::to_text(*plan, loaded->model, style) +
+    context.printer.print(report::to_text(*plan, loaded->model, style, words) +
                           report::to_text(past, style.width));
   }
   if (const auto warning = warn_of_host_memory(*plan)) print_error(context, *warning, exit_ok);

@@ -3,6 +3,7 @@
 // cards that would hold the job.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,11 @@ std::string to_text(const estimate::Change& change);
 // What a change costs beside its speed, a few words each: "every layer is computed twice".
 std::vector<std::string> costs_of(const estimate::Change& change);
 
+// A change in the words of whoever asked, in the place of to_text(); empty: to_text().
+using SettingWords = std::function<std::string(const estimate::Change&)>;
+
 // Everything that is said below the breakdown; empty where nothing is to be said.
-std::string advice_text(const estimate::Plan& plan, std::size_t width);
+std::string advice_text(const estimate::Plan& plan, std::size_t width,
+                        const SettingWords& words = {});
 
 }  // namespace headroom::report

@@ -188,9 +188,10 @@ std::string notes(const Plan& plan, const Style& style) {
 
 }  // namespace
 
-std::string to_text(const Plan& plan, const estimate::Architecture& model, const Style& style) {
+std::string to_text(const Plan& plan, const estimate::Architecture& model, const Style& style,
+                    const SettingWords& words) {
   return fit(headline(plan, model, style) + "\n" + verdict(plan, style) + breakdown(plan, style) +
-                 tensors(plan) + advice_text(plan, style.width) + notes(plan, style),
+                 tensors(plan) + advice_text(plan, style.width, words) + notes(plan, style),
              style.width);
 }
 

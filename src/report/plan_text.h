@@ -13,6 +13,6 @@
 namespace headroom::report {
 
 std::string to_text(const estimate::Plan& plan, const estimate::Architecture& model,
-                    const Style& style = {});
+                    const Style& style = {}, const SettingWords& words = {});
 
 }  // namespace headroom::report

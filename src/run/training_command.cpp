@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -15,7 +14,8 @@
 namespace headroom::run {
 namespace {
 
-enum class Program : std::uint8_t { script, trl, llama_factory, axolotl };
+using Program = TrainingProgram;
+
 struct Place {
   Program program = Program::script;
   std::size_t arguments = 0;  // The first word behind the program and its subcommand.
@@ -151,6 +151,8 @@ Result<TrainingCommand> parse_training_command(const std::vector<std::string>& w
   if (!command)
     return settings.recipe.empty() ? command.error() : Error(command.error()).in(settings.recipe);
   HEADROOM_CHECK(add_launcher(words, *place, *command));
+  command->program = place->program;
+  command->has_recipe = !settings.recipe.empty();
   return command;
 }
 

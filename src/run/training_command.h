@@ -9,12 +9,15 @@
 
 #include "base/result.h"
 #include "run/job_flags.h"
+#include "run/training_words.h"
 
 namespace headroom::run {
 
 struct TrainingCommand {
   JobFlags flags;                  // Each key by the argument that it was taken from.
   std::vector<std::string> notes;  // What was taken from where, what was assumed or not read.
+  TrainingProgram program = TrainingProgram::script;
+  bool has_recipe = false;
 };
 
 // Whether these words are a program that is known by its name and reads a recipe: "axolotl train

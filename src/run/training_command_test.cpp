@@ -227,6 +227,39 @@ TEST(TrainingCommand, trls_own_program_has_its_defaults_and_its_recipe) {
   EXPECT_EQ(keys["method"]["dropout"], 0.05);
 }
 
+TEST(TrainingWords, a_change_is_said_as_its_program_says_it) {
+  estimate::Change split;
+  split.micro = 1;
+  split.accumulate = 8;
+  split.checkpointing = estimate::Checkpointing::layer;
+  EXPECT_EQ(to_words(split, TrainingProgram::script, false),
+            "--per_device_train_batch_size 1 --gradient_accumulation_steps 8 "
+            "--gradient_checkpointing true");
+  EXPECT_EQ(to_words(split, TrainingProgram::axolotl, true),
+            "micro_batch_size: 1, gradient_accumulation_steps: 8, gradient_checkpointing: true");
+  EXPECT_EQ(to_words(split, TrainingProgram::llama_factory, true),
+            "per_device_train_batch_size: 1, gradient_accumulation_steps: 8, "
+            "disable_gradient_checkpointing: false");
+  estimate::Change four;
+  four.method = estimate::MethodKind::qlora;
+  four.base = estimate::WeightFormat::nf4;
+  four.residual = estimate::DType::bf16;
+  EXPECT_EQ(to_words(four, TrainingProgram::llama_factory, true),
+            "finetuning_type: lora, quantization_bit: 4");
+  EXPECT_EQ(to_words(four, TrainingProgram::axolotl, true), "adapter: qlora, load_in_4bit: true");
+}
+
+TEST(TrainingWords, what_a_program_has_no_setting_for_is_said_as_a_job_says_it) {
+  estimate::Change change;
+  change.loss = estimate::Loss::fused_liger;
+  change.norm = estimate::NormKernel::fused;
+  change.offload = true;
+  EXPECT_EQ(to_words(change, TrainingProgram::trl, false),
+            "--use_liger_kernel true and [optimizer] offload = true");
+  EXPECT_EQ(to_words(change, TrainingProgram::axolotl, true),
+            "[compute] loss = \"fused-liger\", norm = \"fused\" and [optimizer] offload = true");
+}
+
 TEST(TrainingCommand, autocast_over_weights_of_its_own_type_is_still_autocast) {
   const auto command = read("python t.py --model_name_or_path a --dtype bfloat16 --bf16");
   ASSERT_TRUE(command.has_value());
