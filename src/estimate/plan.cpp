@@ -237,8 +237,11 @@ TryJob make_trial(const Architecture& model, const Device& device) {
 
 Result<std::vector<FittingCard>> find_cards(const Job& job, const Architecture& model) {
   HEADROOM_TRY(std::vector<knowledge::Card> cards, knowledge::load_cards());
+  const auto rank = [](const knowledge::Card& card) {
+    return std::tuple(card.vendor, card.kind, card.vram);
+  };
   std::stable_sort(cards.begin(), cards.end(),
-                   [](const auto& a, const auto& b) { return a.vram < b.vram; });
+                   [&rank](const auto& a, const auto& b) { return rank(a) < rank(b); });
   std::vector<FittingCard> fitting;
   // Cards of the same kernels and workspaces need the same; what is live is a lower bound.
   std::map<std::tuple<Attention, knowledge::Vendor, std::uint64_t>, std::uint64_t> needs;

@@ -38,8 +38,8 @@ struct Search {
 Result<Search> find_settings(const Job& job, const Architecture& model, const Device& device,
                              const TryJob& try_job, bool faster_only);
 
-// The smallest cards of the knowledge tables that hold the job as it is with a tenth to spare, at
-// most three.
+// Cards of the knowledge tables that hold the job as it is with a tenth to spare, at most three:
+// AMD's first, of these what costs least, of these the smallest.
 Result<std::vector<FittingCard>> find_cards(const Job& job, const Architecture& model);
 
 // The job as given, but for one quantity, found by doubling and bisection: it fits, and one more

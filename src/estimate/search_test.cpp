@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "base/document.h"
 
 namespace headroom::estimate {
@@ -131,13 +133,17 @@ TEST(Search, largest_batch_and_sequence_fit_and_one_more_does_not) {
   }
 }
 
-TEST(Search, cards_hold_the_job_as_it_is_smallest_first) {
+TEST(Search, cards_hold_the_job_as_it_is_amds_first_then_the_cheapest_class) {
   const Given made = given("[batch]\nmicro = 24\n[device]\ncapacity = \"4GiB\"\n");
   const Plan plan = plan_of(made);
   ASSERT_EQ(plan.fits, false);
   ASSERT_FALSE(plan.cards.empty());
+  const auto rank = [](const FittingCard& fitting) {
+    const knowledge::Card card = *knowledge::find_card(fitting.name);
+    return std::tuple(card.vendor, card.kind, card.vram);
+  };
   for (std::size_t i = 0; i < plan.cards.size(); ++i) {
-    EXPECT_GE(plan.cards[i].capacity_bytes, plan.cards.front().capacity_bytes);
+    if (i > 0) EXPECT_LE(rank(plan.cards[i - 1]), rank(plan.cards[i]));
     Given on_card = made;
     on_card.device = *device_of(made.job, *knowledge::find_card(plan.cards[i].name));
     EXPECT_EQ(plan_of(on_card).fits, true) << plan.cards[i].name;

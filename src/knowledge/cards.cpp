@@ -71,6 +71,10 @@ Card to_card(const Tables& tables, Vendor vendor, const std::string& name, const
   card.tflops16 = facts.at("tflops16");
   card.tflops32 = facts.at("tflops32");
   card.gb_s = facts.at("gb_s");
+  const std::string kind = facts.at("class");
+  card.kind = kind == "server"        ? CardClass::server
+              : kind == "workstation" ? CardClass::workstation
+                                      : CardClass::consumer;
   return card;
 }
 

@@ -25,6 +25,9 @@ struct VendorFacts {
   Bytes blas_workspace;  // Per handle.
 };
 
+// In the order of their prices.
+enum class CardClass : std::uint8_t { consumer, workstation, server };
+
 struct Card {
   std::string name;
   Vendor vendor = Vendor::amd;
@@ -38,6 +41,7 @@ struct Card {
   double tflops16 = 0;  // Peak of dense products; the makers' figures.
   double tflops32 = 0;
   double gb_s = 0;  // 10^9 bytes a second.
+  CardClass kind = CardClass::consumer;
 };
 
 // All of them, in the order of the table.

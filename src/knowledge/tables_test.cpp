@@ -154,6 +154,8 @@ TEST(Tables, cards_are_unique_and_have_a_target_and_an_origin) {
       EXPECT_GT(facts["tflops16"], 0) << name;
       EXPECT_GE(facts["tflops16"], facts["tflops32"]) << name;
       EXPECT_GT(facts["gb_s"], 100) << name;
+      const std::set<std::string> classes = {"consumer", "workstation", "server"};
+      EXPECT_TRUE(classes.contains(facts.value("class", ""))) << name;
       if (group["vendor"] != "amd") continue;
       EXPECT_NE(tables().target(facts["gfx"].get<std::string>()), nullptr) << name;
       EXPECT_NE(tables().target(facts["gfx"].get<std::string>())->kind, Kind::integrated) << name;

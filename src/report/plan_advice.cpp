@@ -100,7 +100,7 @@ std::string cards_text(const Plan& plan, std::size_t width) {
   for (const auto& card : plan.cards)
     cards.push_back(fmt::format("{} ({} of {})", card.name, amount(card.device_bytes),
                                 amount(card.capacity_bytes)));
-  return "\nThe smallest cards that hold it as it is, with 10 % to spare:\n" +
+  return "\nCards that hold it as it is, with 10 % to spare:\n" +
          fold(join(cards, ", ") + ".", "  ", width);
 }
 
