@@ -143,7 +143,7 @@ TEST(Search, cards_hold_the_job_as_it_is_amds_first_then_the_cheapest_class) {
     return std::tuple(card.vendor, card.kind, card.vram);
   };
   for (std::size_t i = 0; i < plan.cards.size(); ++i) {
-    if (i > 0) EXPECT_LE(rank(plan.cards[i - 1]), rank(plan.cards[i]));
+    EXPECT_LE(rank(plan.cards[i > 0 ? i - 1 : 0]), rank(plan.cards[i]));
     Given on_card = made;
     on_card.device = *device_of(made.job, *knowledge::find_card(plan.cards[i].name));
     EXPECT_EQ(plan_of(on_card).fits, true) << plan.cards[i].name;

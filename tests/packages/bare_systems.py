@@ -59,9 +59,14 @@ def archive_of(release, roots):
 
 @contextlib.contextmanager
 def devices(root):
-    """What of this machine's /dev is read, and terminals for the shells that are typed to."""
+    """What of this machine's /dev is read, and terminals for the shells that are typed to; and the kernel's own files, without
+    which `headroom check` says that it could not look."""
     mounted = []
     try:
+        for kind, folder in (("proc", "proc"), ("sysfs", "sys")):
+            subprocess.run(["mount", "-t", kind, "-o", "ro", kind, root / folder], check=True)
+            mounted.append(root / folder)
+        (root / "dev/fd").symlink_to("/proc/self/fd")
         for name in (*FILES, "pts"):
             place = root / "dev" / name
             place.mkdir() if name == "pts" else place.touch()
