@@ -26,7 +26,7 @@ TOO_OLD = {"bullseye": DEBIAN}  # Its glibc is older than what the packages ask 
 SYSTEMS = ([(way, release) for release in RELEASES for way in ("deb", "wheel")] + [("refused", release) for release in TOO_OLD])
 # What shows pages and completes, and what pip needs. Nothing of it is needed by headroom.
 INCLUDED = "man-db,bash-completion,zsh,fish,python3-venv"
-FILES = ("null", "zero", "random", "urandom", "tty", "ptmx")  # All that is read of /dev.
+FILES = ("null", "zero", "random", "urandom", "tty")  # All that is read of /dev.
 
 
 def missing():
@@ -67,9 +67,14 @@ def devices(root):
             subprocess.run(["mount", "-t", kind, "-o", "ro", kind, root / folder], check=True)
             mounted.append(root / folder)
         (root / "dev/fd").symlink_to("/proc/self/fd")
-        for name in (*FILES, "pts"):
+        (root / "dev/ptmx").symlink_to("pts/ptmx")
+        terminals = root / "dev/pts"
+        terminals.mkdir()
+        subprocess.run(["mount", "-t", "devpts", "-o", "ptmxmode=0666", "devpts", terminals], check=True)
+        mounted.append(terminals)
+        for name in FILES:
             place = root / "dev" / name
-            place.mkdir() if name == "pts" else place.touch()
+            place.touch()
             subprocess.run(["mount", "--bind", f"/dev/{name}", place], check=True)
             mounted.append(place)
         yield

@@ -30,7 +30,7 @@ completed=$(bash -c '. /usr/share/bash-completion/bash_completion; _load_comp he
 [[ $completed =~ ^check\ *$ ]] || { echo "bash: expected check of chec, found: $completed" >&2; exit 1; }
 completed=$(timeout 60 zsh -f completed.zsh "headroom chec")
 [[ $completed == "headroom check " ]] || { echo "zsh: expected headroom check of headroom chec, found: $completed" >&2; exit 1; }
-completed=$(fish --no-config -c 'complete -C "headroom chec"')
+completed=$(fish -c 'complete -C "headroom chec"')
 [[ $completed == check$'\t'* ]] || { echo "fish: expected check of chec, found: $completed" >&2; exit 1; }
 echo "bash, zsh and fish complete"
 
