@@ -16,6 +16,8 @@
 #include "cli/change_session.h"
 #include "cli/commands.h"
 #include "cli/inspected_machine.h"
+#include "findings/causes/causes.h"
+#include "findings/rules.h"
 #include "machine/interrupt.h"
 #include "machine/program.h"
 #include "machine/terminal.h"
@@ -68,6 +70,11 @@ Status complete_options(FixCommand& command, const InspectedMachine& machine) {
 Error no_such_fix(const std::string& id) {
   std::vector<std::string> ids;
   for (const plan::Fix* fix : plan::fixes()) ids.emplace_back(fix->id);
+  const auto is_id = [&id](const auto* rule) { return rule->id == id; };
+  if (std::ranges::any_of(findings::cause_rules(), is_id) ||
+      std::ranges::any_of(findings::rules(), is_id))
+    return {Errc::invalid, fmt::format("{}: no change of settings mends it", id),
+            fmt::format("headroom check   (what to do here), headroom help {}", id)};
   const auto near = nearest(id, ids);
   return {Errc::invalid,
           near ? fmt::format("there is no fix \"{}\"; did you mean {}?", printable(id), *near)

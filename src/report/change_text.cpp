@@ -120,6 +120,16 @@ std::vector<std::string> ways_back_without_journal(const Change& change) {
   return lines;
 }
 
+std::string note_text(std::string_view note, const Style& style) {
+  std::string text;
+  for (const std::string_view line : split_lines(note)) {
+    const std::string shown = printable(line);
+    text += text.empty() ? fold(shown, "  - ", style.width)
+                         : fold(keep_whole(shown), "    ", style.width);
+  }
+  return text;
+}
+
 std::string to_text(const Change& change, const facts::Facts& now, const Style& style) {
   std::string text = style.bold(printable(change.title)) + "   " +
                      style.dim("(a dry run: nothing is changed)") + "\n";
@@ -130,14 +140,7 @@ std::string to_text(const Change& change, const facts::Facts& now, const Style& 
   if (change.forecast) text += forecast_text(*change.forecast, now, style);
   text += steps_text(change, style) + fallback_text(change, style);
   if (!change.notes.empty()) text += heading("Worth knowing", "", style);
-  for (const std::string& note : change.notes) {
-    const auto lines = split_lines(note);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      // Below the first line stand commands to be pasted.
-      const std::string line = printable(lines[i]);
-      text += fold(i == 0 ? line : keep_whole(line), i == 0 ? "  - " : "    ", style.width);
-    }
-  }
+  for (const std::string& note : change.notes) text += note_text(note, style);
   return fit(text + next_text(change, now, style), style.width);
 }
 

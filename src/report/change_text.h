@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "facts/facts.h"
@@ -21,6 +22,9 @@ std::vector<std::string> ways_back(const plan::Change& change, const std::string
 
 // The same for a change that is made by hand: what the journal would hold does not exist then.
 std::vector<std::string> ways_back_without_journal(const plan::Change& change);
+
+// One of a change's notes. Below its first line stand commands to be pasted, each whole.
+std::string note_text(std::string_view note, const Style& style);
 
 // "sudo headroom fix ttm-cap --size 120GiB --apply".
 std::string apply_command(const plan::Change& change);

@@ -266,9 +266,7 @@ std::string applied_to_text(const Record& record, const Style& style) {
                        : fmt::format("The journal keeps what was there before as {}.", record.id),
                "  ", style.width);
   if (!change.needs_reboot) {
-    for (const std::string& note : change.notes) {
-      text += fold(printable(note), "  - ", style.width);
-    }
+    for (const std::string& note : change.notes) text += note_text(note, style);
   } else {
     text += "\n" + style.bold("If it does not come up") + "\n";
     for (const std::string& sentence : ways_back(change, record.id)) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "report/change_text.h"
 #include "report/fix_list.h"
 
 namespace headroom::report {
@@ -50,6 +51,11 @@ TEST(FixList, a_cause_that_no_fix_mends_leads_to_what_does_and_not_back_to_check
   EXPECT_THAT(fixes_to_text({}, by_hand, style),
               AllOf(HasSubstr("kill 4127"), Not(HasSubstr("headroom check"))));
   EXPECT_THAT(fixes_to_text({}, {}, style), Not(HasSubstr("headroom check")));
+}
+
+TEST(NoteText, commands_stand_below_it_a_line_each) {
+  EXPECT_EQ(fit(note_text("Then:\ncd /srv/st\npython3.12 -m venv venv", Style{false, 100}), 100),
+            "  - Then:\n    cd /srv/st\n    python3.12 -m venv venv\n");
 }
 
 TEST(FixList, what_check_found_is_never_called_not_needed) {
