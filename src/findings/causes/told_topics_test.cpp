@@ -45,5 +45,14 @@ constexpr Topic topics[] = {
 };
 INSTANTIATE_TEST_SUITE_P(All, ToldTopic, ::testing::ValuesIn(topics));
 
+TEST(ToldTopics, a_document_that_speaks_of_everything_is_no_report_of_one_failure) {
+  const std::string told = "My job gets stuck as soon as DDP starts on the second node\n";
+  std::string more;
+  for (int day = 1; day <= 45; ++day)
+    more += "On day " + std::to_string(day) + " of the project we compared another way to train\n";
+  EXPECT_EQ(diagnose(told, amd).cause.id, "collective-hang");
+  EXPECT_EQ(diagnose(told + more, amd).cause.id, "insufficient-evidence");
+}
+
 }  // namespace
 }  // namespace headroom::findings
