@@ -35,23 +35,29 @@ std::string kernel_cost(const Change& change) {
   return needs.empty() ? "" : "needs " + join(needs, " and ");
 }
 
+// In whose words, and how wide.
+struct Form {
+  const SettingWords& words;
+  std::size_t width;
+};
+
 // One piece of advice: its figures, the settings, and below them what they cost.
-void add_row(std::string& text, const Advice& advice, const SettingWords& words,
-             std::uint64_t capacity, std::size_t width) {
+void add_row(std::string& text, const Advice& advice, std::uint64_t capacity, const Form& form) {
   const std::string figures =
       fmt::format("  {:>10}  {:>10}  {:>5.0f} %   ", amount(advice.allocated_bytes),
                   amount(advice.device_bytes), 100.0 * advice.relative_speed);
-  text += fold(words ? words(advice.change) : to_text(advice.change), figures, width);
+  text +=
+      fold(form.words ? form.words(advice.change) : to_text(advice.change), figures, form.width);
   auto costs = costs_of(advice.change);
   if (static_cast<double>(advice.device_bytes) >
       estimate::borderline_from * static_cast<double>(capacity))
     costs.emplace_back("a close fit");
   if (!costs.empty())
-    text += fold(join(costs, "; "), std::string(display_width(figures), ' '), width);
+    text += fold(join(costs, "; "), std::string(display_width(figures), ' '), form.width);
 }
 
-void add_rows(std::string& text, const Plan& plan, const SettingWords& words, bool changing,
-              std::string_view title, std::size_t width) {
+void add_rows(std::string& text, const Plan& plan, bool changing, std::string_view title,
+              const Form& form) {
   bool titled = false;
   for (const Advice& advice : plan.advice) {
     if (changes_result(advice.change) != changing) continue;
@@ -61,7 +67,7 @@ void add_rows(std::string& text, const Plan& plan, const SettingWords& words, bo
     titled = true;
     // headroom's own allocator does not fragment, so there is nothing close about it.
     const bool exact = plan.job.device.allocator == "headroom";
-    add_row(text, advice, words, exact ? UINT64_MAX : plan.capacity_bytes.value_or(0), width);
+    add_row(text, advice, exact ? UINT64_MAX : plan.capacity_bytes.value_or(0), form);
   }
 }
 
@@ -195,20 +201,21 @@ std::vector<std::string> costs_of(const Change& change) {
 }
 
 std::string advice_text(const Plan& plan, std::size_t width, const SettingWords& words) {
+  const Form form{words, width};
   std::string text;
   if (plan.fits == false) {
     const bool infers = plan.job.method.kind == estimate::MethodKind::inference;
-    add_rows(text, plan, words, false,
+    add_rows(text, plan, false,
              infers ? "What would fit and answer the same, fastest first:"
                     : "What would fit and learn the same, fastest first:",
-             width);
-    add_rows(text, plan, words, true,
+             form);
+    add_rows(text, plan, true,
              infers ? "What would fit and changes the answers:"
                     : "What would fit and changes what is learned:",
-             width);
+             form);
     if (plan.advice.empty()) text += hopeless(plan, width);
   } else {
-    add_rows(text, plan, words, false, "What fits and is faster:", width);
+    add_rows(text, plan, false, "What fits and is faster:", form);
     if (plan.searched && plan.advice.empty())
       text += "\nNo faster setting was found that fits and learns the same.\n";
   }

@@ -77,6 +77,11 @@ TEST(Advice, a_cache_is_shown_by_the_process_that_has_it) {
       "16000000000\nInUse:                     15500000000\n");
   ASSERT_EQ(tensorflow.cause.id, "job-too-big");
   EXPECT_THAT(telltale_of(tensorflow, "fragmentation"), Not(HasSubstr("torch")));
+  const auto jax = diagnose(
+      "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to "
+      "allocate 2147483648 bytes.\n");
+  EXPECT_THAT(telltale_of(jax, "fragmentation"),
+              AllOf(HasSubstr("in the job"), HasSubstr("jax.profiler"), Not(HasSubstr("torch"))));
 }
 
 TEST(Advice, a_framework_is_not_told_another_ones_settings) {
