@@ -68,8 +68,8 @@ class UnitBus {
 };
 
 // Whether the system is going down or, with `user`, this user's manager; for one that has spoken to
-// it before: a user's manager that cannot be reached any more has gone. No where nobody says so, and
-// where it does not answer in time.
+// it before: a user's manager that cannot be reached any more has gone. No where nobody says so,
+// and where it does not answer in time.
 bool is_going_down(bool user);
 
 struct UnitServiceOptions {
