@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands.h"
@@ -73,20 +74,24 @@ std::optional<int> refuse_page(const Options& options, machine::InputFiles input
   return refuse_outputs({{"--html", options.html}}, inputs, context);
 }
 
+// All that stands where a job or a command may.
+std::vector<std::string> words_of(const Options& options) {
+  std::vector<std::string> words = options.rest;
+  words.insert(words.begin(), options.job);
+  return words;
+}
+
 // Words that begin with a dash come here only from behind "--".
 bool is_command(const Options& options) {
   if (!options.explain.empty()) return false;
-  std::vector<std::string> words = options.rest;
-  words.insert(words.begin(), options.job);
-  return run::is_training_program(words) ||
+  return run::is_training_program(words_of(options)) ||
          std::any_of(options.rest.begin(), options.rest.end(),
                      [](const std::string& word) { return word.starts_with('-'); });
 }
 
 // The command's arguments in the place of a job; flags of headroom's own win over them.
 Result<run::TrainingCommand> read_command(Options& options, const run::JobFlags& own) {
-  std::vector<std::string> words = std::move(options.rest);
-  words.insert(words.begin(), options.job);
+  const std::vector<std::string> words = words_of(options);
   options.rest.clear();
   options.job.clear();
   HEADROOM_TRY(run::TrainingCommand command, run::parse_training_command(words));
@@ -103,8 +108,7 @@ Result<run::TrainingCommand> read_command(Options& options, const run::JobFlags&
 std::optional<int> plan_under_llama(const Options& options, const run::JobFlags& flags,
                                     const Context& context) {
   if (!options.explain.empty() || !options.html.empty() || !options.record.empty()) return {};
-  std::vector<std::string> words = options.rest;
-  words.insert(words.begin(), options.job);
+  const std::vector<std::string> words = words_of(options);
   const auto answer = [&](run::LlamaJob job) {
     return plan_llama(std::move(job), options.root, options.json, context);
   };
@@ -128,12 +132,14 @@ int run_plan(Options options, const Context& context) {
   }
   std::vector<std::string> notes;
   report::SettingWords words;
+  std::string recipe;
   if (flags && is_command(options)) {
     auto command = read_command(options, *flags);
     if (!command) return print_error(context, command.error(), exit_usage);
     flags = std::move(command->flags);
     notes = std::move(command->notes);
-    words = [program = command->program, in_recipe = command->has_recipe](const auto& change) {
+    recipe = command->recipe;
+    words = [program = command->program, in_recipe = !command->recipe.empty()](const auto& change) {
       return run::to_words(change, program, in_recipe);
     };
   }
@@ -155,7 +161,9 @@ int run_plan(Options options, const Context& context) {
   auto loaded = run::load_job(spec, *flags);
   if (!loaded) return print_error(context, loaded.error(), exit_usage);
   loaded->model.notes.insert(loaded->model.notes.begin(), notes.begin(), notes.end());
-  const auto refused = refuse_page(options, run::inputs_of(spec, *flags, *loaded), context);
+  machine::InputFiles inputs = run::inputs_of(spec, *flags, *loaded);
+  if (!recipe.empty()) inputs.files.push_back(recipe);
+  const auto refused = refuse_page(options, std::move(inputs), context);
   if (refused) return *refused;
   auto device = find_planned_device(loaded->job, options.root, context);
   if (!device)

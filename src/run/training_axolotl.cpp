@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
-#include <array>
 #include <utility>
 
 #include "base/text.h"
@@ -188,10 +185,8 @@ void take_checkpointing(TrainingSettings& settings) {
 }
 
 Result<Done> take_batch(TrainingSettings& settings) {
-  if (!settings.has("batch.micro"))
-    settings.assume("batch.micro", 1, "a micro-batch of 1, its default");
-  if (!settings.has("batch.sequence"))
-    settings.assume("batch.sequence", 512, "512 tokens, its default");
+  settings.assume_unless_given("batch.micro", 1, "a micro-batch of 1, its default");
+  settings.assume_unless_given("batch.sequence", 512, "512 tokens, its default");
   if (settings.has("batch_size") && !settings.has("batch.accumulate"))
     return wrong_value(settings.given("batch_size"),
                        "gradient_accumulation_steps, as Axolotl advises");
@@ -215,8 +210,7 @@ Result<TrainingCommand> as_axolotl(const std::vector<GivenArgument>& all,
   take_checkpointing(settings);
   HEADROOM_CHECK(take_batch(settings));
   settings.assume("compute.keep_outputs", true, "logits beside the loss, as Trainer returns them");
-  if (!settings.has("optimizer.kind"))
-    settings.assume("optimizer.kind", "adamw_torch_fused", "AdamW, fused, its default");
+  settings.assume_unless_given("optimizer.kind", "adamw_torch_fused", "AdamW, fused, its default");
   return std::move(settings).finish(where);
 }
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "run/training_dialects.h"
 #include "run/training_recipe.h"
+#include "run/training_settings.h"
 
 namespace headroom::run {
 namespace {
@@ -121,12 +122,7 @@ Result<Done> add_launcher(const std::vector<std::string>& words, const Place& pl
   std::vector<std::string> launcher;
   for (const GivenArgument& given : split_arguments({words.begin(), end}, 0)) {
     const std::string name = bare_name(given.option);
-    if (name == "use_fsdp" || name == "use_deepspeed")
-      return Error{Errc::invalid,
-                   fmt::format("{}: expected a job on one card, found one that is spread over "
-                               "processes, which is not planned",
-                               given.option),
-                   "leave the argument out to plan one card alone"};
+    if (name == "use_fsdp" || name == "use_deepspeed") return spread_over_processes(given.option);
     launcher.push_back(given.option);
   }
   if (!launcher.empty())
@@ -152,7 +148,7 @@ Result<TrainingCommand> parse_training_command(const std::vector<std::string>& w
     return settings.recipe.empty() ? command.error() : Error(command.error()).in(settings.recipe);
   HEADROOM_CHECK(add_launcher(words, *place, *command));
   command->program = place->program;
-  command->has_recipe = !settings.recipe.empty();
+  command->recipe = settings.recipe;
   return command;
 }
 

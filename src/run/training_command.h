@@ -17,7 +17,7 @@ struct TrainingCommand {
   JobFlags flags;                  // Each key by the argument that it was taken from.
   std::vector<std::string> notes;  // What was taken from where, what was assumed or not read.
   TrainingProgram program = TrainingProgram::script;
-  bool has_recipe = false;
+  std::string recipe;  // The path of the file that was read; empty: there was none.
 };
 
 // Whether these words are a program that is known by its name and reads a recipe: "axolotl train

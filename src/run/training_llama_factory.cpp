@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <array>
-
 #include "run/training_dialects.h"
 #include "run/training_settings.h"
 
@@ -107,10 +105,9 @@ Result<Done> take_method(TrainingSettings& settings) {
   } else {
     settings.assume("method.kind", "lora", "LoRA, LLaMA-Factory's default");
   }
-  if (!settings.has("method.rank"))
-    settings.assume("method.rank", 8, "LoRA of rank 8, its default");
-  if (!settings.has("method.targets"))
-    settings.assume("method.targets", "all-linear", "adapters on every linear layer, its default");
+  settings.assume_unless_given("method.rank", 8, "LoRA of rank 8, its default");
+  settings.assume_unless_given("method.targets", "all-linear",
+                               "adapters on every linear layer, its default");
   return Done{};
 }
 
@@ -164,10 +161,9 @@ Result<TrainingCommand> as_llama_factory(const std::vector<GivenArgument>& all,
                     "gradient checkpointing, LLaMA-Factory's default");
   }
   settings.assume("compute.keep_outputs", true, "logits beside the loss, as Trainer returns them");
-  if (!settings.has("batch.micro"))
-    settings.assume("batch.micro", 8, "a micro-batch of 8, Trainer's default");
-  if (!settings.has("batch.sequence"))
-    settings.assume("batch.sequence", 2048, "2048 tokens, where LLaMA-Factory cuts by default");
+  settings.assume_unless_given("batch.micro", 8, "a micro-batch of 8, Trainer's default");
+  settings.assume_unless_given("batch.sequence", 2048,
+                               "2048 tokens, where LLaMA-Factory cuts by default");
   return std::move(settings).finish(where);
 }
 

@@ -22,6 +22,8 @@ bool names(std::span<const std::string_view> all, std::string_view name) {
   return std::find(all.begin(), all.end(), name) != all.end();
 }
 
+}  // namespace
+
 Error spread_over_processes(const std::string& option) {
   return {Errc::invalid,
           fmt::format("{}: expected a job on one card, found one that is spread over processes, "
@@ -29,8 +31,6 @@ Error spread_over_processes(const std::string& option) {
                       option),
           "leave the argument out to plan one card alone"};
 }
-
-}  // namespace
 
 Result<Done> TrainingSettings::read(const std::vector<GivenArgument>& all, const Dialect& dialect) {
   for (const GivenArgument& given : all) {

@@ -49,6 +49,10 @@ class TrainingSettings {
                   const std::string& cast_from);
   void assume(const std::string& key, const Json& value, const std::string& words);
   void assume(const std::string& words) { assumed_.push_back(words); }
+  // The program's default, where the setting `key` is not there.
+  void assume_unless_given(const std::string& key, const Json& value, const std::string& words) {
+    if (!has(key)) assume(key, value, words);
+  }
   void leave_out(const std::string& option) { left_out_.push_back(option); }
 
   // `where`: "the command", "axolotl.yml".
@@ -63,6 +67,9 @@ class TrainingSettings {
   std::vector<std::string> taken_, assumed_, unread_, left_out_;
   TrainingCommand command_;
 };
+
+// DeepSpeed or FSDP by `option`, which is not planned.
+Error spread_over_processes(const std::string& option);
 
 // "bfloat16" → "bf16", as PyTorch and these programs name types; empty: no such type.
 std::string type_named(std::string_view name);

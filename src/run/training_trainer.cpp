@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
-#include <array>
 
 #include "run/training_dialects.h"
 #include "run/training_settings.h"
@@ -66,13 +63,10 @@ void take_method(TrainingSettings& settings) {
     settings.assume("method.kind", "full", "full fine-tuning, as --use_peft is not there");
     return;
   }
-  if (!settings.has("method.rank"))
-    settings.assume("method.rank", 16, "LoRA of rank 16, TRL's default");
-  if (!settings.has("method.dropout"))
-    settings.assume("method.dropout", 0.05, "a LoRA dropout of 0.05, TRL's default");
-  if (!settings.has("method.targets"))
-    settings.assume("method.targets", Json::array({"q", "v"}),
-                    "adapters on q and v, as PEFT does for Llama's relatives");
+  settings.assume_unless_given("method.rank", 16, "LoRA of rank 16, TRL's default");
+  settings.assume_unless_given("method.dropout", 0.05, "a LoRA dropout of 0.05, TRL's default");
+  settings.assume_unless_given("method.targets", Json::array({"q", "v"}),
+                               "adapters on q and v, as PEFT does for Llama's relatives");
 }
 
 void take_checkpointing(TrainingSettings& settings, bool is_trl) {
@@ -100,12 +94,11 @@ Result<TrainingCommand> as_trainer(const std::vector<GivenArgument>& all, bool i
   HEADROOM_CHECK(take_types(settings, is_trl));
   take_checkpointing(settings, is_trl);
   settings.assume("compute.keep_outputs", true, "logits beside the loss, as Trainer returns them");
-  if (!settings.has("batch.micro"))
-    settings.assume("batch.micro", 8, "a micro-batch of 8, Trainer's default");
-  if (!settings.has("batch.sequence"))
-    settings.assume("batch.sequence", 1024,
-                    is_trl ? "1024 tokens, where TRL truncates"
-                           : "1024 tokens: the command does not say how long samples are");
+  settings.assume_unless_given("batch.micro", 8, "a micro-batch of 8, Trainer's default");
+  settings.assume_unless_given("batch.sequence", 1024,
+                               is_trl
+                                   ? "1024 tokens, where TRL truncates"
+                                   : "1024 tokens: the command does not say how long samples are");
   return std::move(settings).finish(where);
 }
 

@@ -71,6 +71,12 @@ class OutputFiles(unittest.TestCase):
         self.assertEqual(self.run_it("plan", "job.toml", "--html", "page.html").returncode, 0)
         self.assertEqual(self.run_it("plan", "job.toml", "--html", "page.html").returncode, 0, "a page is replaced")
 
+    def test_plan_keeps_the_recipe_of_a_command(self):
+        (self.folder / "recipe.yml").write_text("base_model: ./model\n")
+        command = ["--", "axolotl", "train", "recipe.yml"]
+        self.refuse("plan", "--html", "recipe.yml", *command)
+        self.assertEqual(self.run_it("plan", "--html", "page.html", *command).returncode, 0)
+
     def test_replay_keeps_the_trace(self):
         self.refuse("replay", "trace.txt", "--html", "./trace.txt")
         self.refuse("replay", "trace.txt", "--html", "a.html", "--export", "./a.html")
