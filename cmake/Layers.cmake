@@ -53,7 +53,33 @@ function(headroom_layers source_dir)
     if(HEADROOM_PCH AND sources AND NOT layer MATCHES "^(trainer|cli)$")  # These have their own.
       headroom_precompile(${layer} base <fmt/format.h> <functional> <map> <string> <vector>)
     endif()
+    if(sources)
+      headroom_unity(${layer})
+    endif()
   endforeach()
+endfunction()
+
+# With HEADROOM_UNITY: compiles the sources of `target` in groups of files that can stand together.
+function(headroom_unity target)
+  if(NOT HEADROOM_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  list(TRANSFORM sources PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" REGEX "^[^/]")
+  execute_process(COMMAND ${PROJECT_SOURCE_DIR}/tools/unity_groups.py ${sources} OUTPUT_VARIABLE groups
+                  OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE ";" "|" groups "${groups}")
+  string(REPLACE "\n" ";" groups "${groups}")
+  set(number 0)
+  foreach(group IN LISTS groups)
+    math(EXPR number "${number} + 1")
+    string(REPLACE "|" ";" files "${group}")
+    set_source_files_properties(${files} PROPERTIES UNITY_GROUP ${target}_${number})  # One of two targets is in a group of its own.
+  endforeach()
+  # A type of the unnamed namespace in a member is what every file has; g++ says so of included ones alone.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
 # Compiles headers once for `owner` and lets `target` use them as well. nlohmann/json.hpp is not among
@@ -74,13 +100,16 @@ function(headroom_layer_tests source_dir)
     if(sources)
       set(plain "")
       if(layer STREQUAL "trainer")
-        set(plain PLAIN)  # Its headers are libtorch's.
+        set(plain PLAIN)  # It has one of its own, with libtorch's headers.
       endif()
       set(shards 1)
       if(layer MATCHES "^(estimate|trainer|allocator_backends)$")  # Those that take longest.
         set(shards 2)
       endif()
       headroom_test_program(${layer}_test ${folder} SOURCES ${sources} USES ${layer} rapidcheck ${plain} SHARDS ${shards})
+      if(HEADROOM_PCH AND layer STREQUAL "trainer")
+        headroom_precompile(trainer_test trainer_test <ATen/ATen.h> <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h>)
+      endif()
     endif()
   endforeach()
 endfunction()

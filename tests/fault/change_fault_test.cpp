@@ -143,7 +143,7 @@ TEST(ChangeFault, apply_and_undo_interrupted_anywhere_leave_the_old_machine) {
   const Expected expected = expected_machines();
   int interruptions = 0;  // --gtest_output=json says how many.
   // Every operation of apply, and of undo every one after one or another of them.
-  const int stride = static_cast<int>(testing::stride(5));
+  const int stride = static_cast<int>(testing::stride(13));
   for (int apply_at = 0;; ++apply_at) {
     bool whole = false;
     for (int undo_at = apply_at % stride;; undo_at += stride) {

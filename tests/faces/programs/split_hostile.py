@@ -2,7 +2,7 @@
 """Trainer scripts with more in them than a model and data, with an out of memory at some allocations of the second of four steps: those of
 split_hostile_cases train what they would have trained, and log the same losses; those of split_refused_cases stop with the reason.
 
-    split_hostile.py FAILURES [CASE ...]     FAILURES: how many places of the step
+    split_hostile.py FAILURES EVERY [CASE ...]     FAILURES: how many places of the step; EVERY: 2 takes every second case
 """
 import contextlib
 import gc
@@ -89,7 +89,7 @@ def sweep(case, failures):
 
 on_cpu.install()
 failed = []
-for name in sys.argv[2:] or CASES:
+for name in sys.argv[3:] or list(CASES)[::int(sys.argv[2])]:
     try:
         sweep(name, int(sys.argv[1]))
     except Exception as error:  # All are tried; what failed is told at the end.
