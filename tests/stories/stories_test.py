@@ -7,6 +7,7 @@
 items.toml says which units of a story an item answers. Where the stories themselves are at hand (SHARED_DIR/stories), a unit that
 no item answers fails; without them the pages, the list and the commands are still compared.
 """
+import functools
 import pathlib
 import re
 import shlex
@@ -56,6 +57,12 @@ def run(words, folder=SOURCE):
                           timeout=120, check=False)
 
 
+@functools.cache
+def answer_to(command):
+    with tempfile.TemporaryDirectory() as scratch:
+        return run(shlex.split(command), pathlib.Path(scratch))
+
+
 def needs_no_file(words):
     """Whether a command only computes, and reads nothing of the reader's."""
     if words[1] == "help":
@@ -96,11 +103,23 @@ class Pages(unittest.TestCase):
     def test_what_needs_no_file_is_answered(self):
         asked = {command for name in STORIES for command in commands_in(read(name)) if needs_no_file(shlex.split(command))}
         self.assertGreater(len(asked), 30)
-        with tempfile.TemporaryDirectory() as scratch:
-            for command in sorted(asked):
-                with self.subTest(command):
-                    done = run(shlex.split(command), pathlib.Path(scratch))
-                    self.assertIn(done.returncode, (0, 1), done.stderr)
+        for command in sorted(asked):
+            with self.subTest(command):
+                done = answer_to(command)
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+
+    def test_the_figures_of_an_item_are_those_that_its_plan_prints(self):
+        compared = 0
+        for name in STORIES:
+            for number, _, text in items_of(read(name)):
+                command = field(text, "Command").strip("`")
+                figures = [figure for figure in re.findall(r"\b\d+\.\d\d+\b", text.split("- Command:")[0]) if figure not in command]
+                if command.startswith("headroom plan") and needs_no_file(shlex.split(command)) and figures:
+                    with self.subTest(number):
+                        printed = answer_to(command).stdout
+                        self.assertTrue(any(figure in printed for figure in figures), f"{command} prints none of {figures}")
+                        compared += 1
+        self.assertGreater(compared, 15)
 
     def test_what_is_shown_is_printed(self):
         shown_somewhere = 0
