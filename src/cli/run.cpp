@@ -85,14 +85,12 @@ int run_job(const CLI::App& command, const Options& options, const Context& cont
                                   options.command, context)
                 : run_training(options.training, context);
   if (machine::kind_of(path) || path == "-")
-    return refuse(context,
-                  *job
-                      ? fmt::format("{} is for headroom's own trainer, found a job whose engine "
-                                    "is a command",
-                                    wrong)
-                      : fmt::format("{} is for a command, found a job whose engine is none", wrong),
-                  *job ? "headroom run --report FILE JOB.toml writes what happened"
-                       : "[engine] kind = \"command\", or headroom run -- CMD");
+    return refuse(
+        context,
+        *job ? fmt::format("{} is for headroom's own trainer, and this job runs a command", wrong)
+             : fmt::format("{} is for commands, and this job does not run one", wrong),
+        *job ? "headroom run --report FILE JOB.toml writes what happened"
+             : "set [engine] kind = \"command\", or type headroom run -- CMD");
   return refuse(context, fmt::format("expected a job file, found nothing at {}", path),
                 fmt::format("headroom run {} ... -- {} runs it as a command", wrong, path));
 }

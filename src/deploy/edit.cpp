@@ -88,7 +88,7 @@ Result<FileKind> kind_of_file(std::string_view file, ServiceKind service) {
       fmt::format("{}: expected a unit (.service, .conf), a quadlet (.container) or a compose "
                   "file (.yaml, .yml) to put settings into",
                   file),
-      "write with = \"the whole new file\" in the place of set"};
+      "write with = \"the whole new file\" instead of set"};
 }
 
 Result<std::string> edit_text(const EditTarget& target, std::string_view text,

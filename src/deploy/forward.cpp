@@ -65,11 +65,11 @@ void Deployer::Machine::on(const event::ServiceSeen& seen) {
   if (compares && !options_.force) {
     return refuse(broken_baseline(spec_,
                                   "the service does not run" + detail +
-                                      ", and faster and same_answers compare with it",
+                                      ", and faster and same_answers need it for comparison",
                                   "start it first; or deploy without a baseline, with --force"),
                   "there is no running baseline to compare with");
   }
-  note("the service does not run: there is no baseline");
+  note("the service does not run, so there is no baseline");
   if (compares) warnings_.push_back("nothing was compared: the service did not run before");
   stop_old();
 }

@@ -167,8 +167,7 @@ std::string next_line(const RunReport& report, const RunWords& words) {
     return fmt::format("next: headroom run {} -- {}", settings_option(*report.next_change),
                        words.command);
   if (last.out_of_memory && !words.takes_settings)
-    return "next: headroom run --settings micro=8 -- CMD, with {micro} in the place of its batch "
-           "size";
+    return "next: headroom run --settings micro=8 -- CMD, with {micro} instead of its batch size";
   if (last.cause) {
     const auto step = std::find_if(last.cause->fix.begin(), last.cause->fix.end(),
                                    [](const findings::Step& one) { return one.is_command(); });

@@ -152,7 +152,7 @@ Status read_tensors(const SafetensorsFile& file, const std::vector<NamedTensor>&
 
 Result<std::uint64_t> read_count(const SafetensorsFile& file, const char* key) {
   const auto count = parse_u64(find(file, key).value_or(""));
-  if (!count) return other_run(file.path(), fmt::format("its {} is no number", key));
+  if (!count) return other_run(file.path(), fmt::format("its {} is not a number", key));
   return *count;
 }
 

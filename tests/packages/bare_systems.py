@@ -26,6 +26,8 @@ TOO_OLD = {"bullseye": DEBIAN}  # Its glibc is older than what the packages ask 
 SYSTEMS = ([(way, release) for release in RELEASES for way in ("deb", "wheel")] + [("refused", release) for release in TOO_OLD])
 # What shows pages and completes, and what pip needs. Nothing of it is needed by headroom.
 INCLUDED = "man-db,bash-completion,zsh,fish,python3-venv"
+# Of a mirror that is copied only now and then, the index of forky and sid has expired. Its signature is checked nevertheless.
+OLD_MIRROR = ('--aptopt=Acquire::Check-Valid-Until "false"',)
 FILES = ("null", "zero", "random", "urandom", "tty")  # All that is read of /dev.
 
 
@@ -48,8 +50,8 @@ def archive_of(release, roots):
             return None
         of_ubuntu = [f"--keyring={KEYS}", "--components=main,universe"]
     unfinished = archive.with_suffix(".part.tar")
-    made = subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", *of_ubuntu, f"--include={INCLUDED}", release, unfinished,
-                           mirror], check=False)
+    made = subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", *OLD_MIRROR, *of_ubuntu, f"--include={INCLUDED}", release,
+                           unfinished, mirror], check=False)
     if made.returncode != 0:
         print(f"{release}: not tried: {mirror} does not answer, or mmdebstrap failed")
         return None

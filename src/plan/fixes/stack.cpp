@@ -28,7 +28,8 @@ Result<Change> make(const FixSubject& subject) {
   std::string folder = subject.options.output;
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   if (!folder.empty() && !folder.starts_with('/')) {
-    return Error{Errc::invalid, fmt::format("stack: --output {} is no whole path", folder),
+    return Error{Errc::invalid,
+                 fmt::format("stack: expected a full path, found --output {}", folder),
                  fmt::format("headroom fix stack --output \"$PWD/{}\"", folder)};
   }
   Change change;
