@@ -91,11 +91,36 @@ bool mend_prompts(std::string& text) {
   return text.find('\xE2') != std::string::npos && RE2::Replace(&text, shell, "$ ");
 }
 
+// A word processor makes one dash of the two before an option.
+void mend_dashes(std::string& text) {
+  static const RE2 dash("(^|[\\s=(\\[\"'])(?:\u2013|\u2014)([a-z])");
+  if (text.find("\xE2\x80") != std::string::npos) RE2::GlobalReplace(&text, dash, "\\1--\\2");
+}
+
+// Markdown's editors write a backslash before each letter that would be a mark of theirs. A line
+// with a bare one as well was not made by one, and a folder of Windows may end before a "_".
+bool mend_escapes(std::string& text) {
+  static const RE2 bare(R"((?:^|[^\\])_)"), escaped(R"(\\([_*#~<>\[\]`|]))"),
+      rule(R"(^(?:\\\*){3,}\s*$)");
+  static const RE2 within_name(R"(\w\\_|\\_\w)");
+  const bool has_escapes = text.find("\\_") != std::string::npos &&
+                           RE2::PartialMatch(text, within_name) && !RE2::PartialMatch(text, bare);
+  return (has_escapes || RE2::FullMatch(text, rule)) &&
+         RE2::GlobalReplace(&text, escaped, "\\1") > 0;
+}
+
+// "<br>", which a page has at the end of a line.
+bool mend_breaks(std::string& text) {
+  static const RE2 breaks(R"((?:<br ?/?>\s*)+$)");
+  return text.find("<br") != std::string::npos && RE2::Replace(&text, breaks, "");
+}
+
 bool mend_marks(std::string& text, bool is_curly_text, const Matcher& matcher) {
-  if (!has_any(text, double_marks) && !has_any(text, single_marks)) return false;
   std::string mended = text;
   replace(mended, double_marks);
   replace(mended, single_marks);
+  mend_dashes(mended);
+  if (mended == text) return false;
   if (!is_curly_text) {
     std::vector<int> before, after;
     Matcher::Scratch scratch;
@@ -107,7 +132,32 @@ bool mend_marks(std::string& text, bool is_curly_text, const Matcher& matcher) {
   return true;
 }
 
+std::size_t size_without_blanks(std::string_view text) {
+  return text.find_last_not_of(' ') + 1;
+}
+
 }  // namespace
+
+void take_off_padding(PastedLines& lines) {
+  std::size_t width = 0;  // Of the lines that end with blanks.
+  bool has_one_width = true, all_end_with_two = true;
+  std::size_t narrowest_whole = std::string::npos;
+  for (const PastedLine& line : lines) {
+    if (is_blank(line.text)) continue;
+    const std::size_t blanks_behind = line.text.size() - size_without_blanks(line.text);
+    const std::size_t columns = columns_of(line.text);
+    all_end_with_two &= blanks_behind == 2;
+    if (blanks_behind == 0) {
+      narrowest_whole = std::min(narrowest_whole, columns);
+    } else {
+      has_one_width &= width == 0 || width == columns;
+      width = columns;
+    }
+  }
+  const bool is_padded = width > 0 && has_one_width && narrowest_whole >= width;
+  if (!is_padded && !all_end_with_two) return;
+  for (PastedLine& line : lines) line.text.resize(size_without_blanks(line.text));
+}
 
 bool mend_letters(PastedLines& lines, const Matcher& matcher) {
   const bool is_curly_text = std::any_of(lines.begin(), lines.end(), [](const PastedLine& line) {
@@ -123,6 +173,8 @@ bool mend_letters(PastedLines& lines, const Matcher& matcher) {
       is_changed |= replace(text, blanks);
       is_changed |= mend_marks(text, is_curly_text, matcher);
     }
+    is_changed |= mend_breaks(text);
+    if (text.find('\\') != std::string::npos) is_changed |= mend_escapes(text);
     if (is_of_a_page(text)) is_changed |= replace(text, entities);
     if (text.find('^') != std::string::npos) is_changed |= mend_control_letters(text);
     if (text.find('[') != std::string::npos) is_changed |= mend_lost_colours(text);

@@ -184,12 +184,14 @@ bool drop_fences(PastedLines& lines) {
       left_out(
           "(?:\\s*>)*\\s*(?:[\\[(<]? ?(?:\\.\\.\\.+|\u2026|snip(?:ped)?|cut|truncated|\\d+ lines "
           "(?:omitted|skipped|removed)|(?:output )?omitted) ?[\\])>]|\u2026|\\.\\.\\.\\.*|-+ "
-          "?8<.*)\\s*");
+          "?8<.*)\\s*"),
+      status_line(R"(\[[\w.-]+\] ?\d+:\S.* "[^"]*" \d\d:\d\d \d\d-[A-Z][a-z]{2}-\d\d)");
   const std::size_t before = lines.size();
   PastedLines kept;
   bool is_apart = false;
   for (PastedLine& line : lines) {
-    const bool is_mark = matches(line.text, fence) || matches(line.text, tags);
+    const bool is_mark =
+        matches(line.text, fence) || matches(line.text, tags) || matches(line.text, status_line);
     const bool is_gap = !is_mark && matches(line.text, left_out);
     if (!is_mark) {
       line.is_apart = line.is_apart || is_apart || is_gap;
@@ -223,12 +225,13 @@ bool split_panes(PastedLines& lines) {
       })) {
     return false;
   }
+  // Lines of the right pane stand behind all of the left one, and numbers go up.
+  const std::uint64_t last = lines.back().number;
   PastedLines right;
   for (PastedLine& line : lines) {
     const std::size_t bar = place_of_column(line.text, most->first);
     if (bar >= line.text.size() || size_of_bar(line.text, bar) == 0) continue;
-    right.push_back(
-        {line.text.substr(bar + size_of_bar(line.text, bar)), line.number, right.empty()});
+    right.push_back({line.text.substr(bar + size_of_bar(line.text, bar)), last, right.empty()});
     line.text.resize(bar);
     line.text.resize(line.text.find_last_not_of(' ') + 1);
   }

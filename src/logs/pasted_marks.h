@@ -8,11 +8,13 @@
 
 namespace headroom::logs {
 
-// Takes away lines that are marks and nothing else, and notes where parts begin: behind fences and
-// where something was left out ("[...]", "[snip]"). True if lines are gone.
+// Takes away lines that are marks and nothing else, among them tmux's status line, and notes where
+// parts begin: behind fences and where something was left out ("[...]", "[snip]"). True if lines
+// are gone.
 bool drop_fences(PastedLines& lines);
 
-// Puts panes that stand side by side behind one another. True if there were any.
+// Puts panes that stand side by side behind one another; lines of the right one get the last
+// line's number. True if there were any.
 bool split_panes(PastedLines& lines);
 
 // How sure a run of marked lines must be.

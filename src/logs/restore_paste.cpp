@@ -55,6 +55,7 @@ std::optional<PastedLines> restore_paste(std::string_view text, const Matcher& m
   bool is_changed = mend_letters(lines, matcher);
   is_changed |= drop_fences(lines);
   is_changed |= split_panes(lines);
+  take_off_padding(lines);
   // What was quoted may have been folded before and after, and be quoted again.
   constexpr int most_layers = 6;
   for (int layer = 0; layer < most_layers; ++layer) {
@@ -67,8 +68,6 @@ std::optional<PastedLines> restore_paste(std::string_view text, const Matcher& m
   }
   is_changed |= join_continued_commands(lines);
   if (!is_changed) return std::nullopt;
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const PastedLine& a, const PastedLine& b) { return a.number < b.number; });
   return lines;
 }
 

@@ -121,6 +121,25 @@ TEST(RestorePaste, letters_of_pages_and_editors_become_those_of_the_log) {
               ElementsAre(">>> import torch", "... x = 1", "7"));
 }
 
+TEST(RestorePaste, markdown_and_word_processors_change_letters_too) {
+  EXPECT_THAT(restored("HIP\\_VISIBLE\\_DEVICES=0 \\*\n"), ElementsAre("HIP_VISIBLE_DEVICES=0 *"));
+  EXPECT_THAT(restored("C:\\my_files\\_old\n  O^O/ \\_/ \\ 2.8.0\n"), ElementsAre("as it is"));
+  EXPECT_THAT(restored("Aborted<br>\nKilled<br/>\n"), ElementsAre("Aborted", "Killed"));
+  EXPECT_THAT(restored("$ vllm serve \u2014gpu-memory-utilization 0.95 \u201Cm\u201D\n"),
+              ElementsAre("$ vllm serve --gpu-memory-utilization 0.95 \"m\""));
+}
+
+TEST(RestorePaste, blanks_that_fill_up_a_line_hide_no_fold) {
+  const std::string line(oom);
+  const auto padded = [](const std::string& text) {
+    return text + std::string(100 - text.size(), ' ') + "\n";
+  };
+  EXPECT_THAT(restored(padded(line.substr(0, 80)) + padded(line.substr(80)) + padded("Aborted")),
+              ElementsAre(oom, "Aborted"));
+  // Alone they are no sign of a paste: rocminfo fills up its lines, too.
+  EXPECT_THAT(restored(padded("Agent 1") + padded("Name: gfx1100")), ElementsAre("as it is"));
+}
+
 TEST(RestorePaste, what_programs_write_themselves_stays) {
   // coreutils' marks, a URL's entity beside a bare bracket, seconds in brackets.
   EXPECT_THAT(restored("cat: \u2018x\u2019: No such thing\n<a> &amp; b\n[20m 53s] Step 1010\n"
@@ -135,8 +154,11 @@ TEST(RestorePaste, panes_that_stand_side_by_side_are_read_one_by_one) {
   for (const std::string& line : left) {
     text += line + std::string(46 - line.size(), ' ') + "\u2502 load 0.1\n";
   }
+  text += "[main] 0:train* 1:top-      \"box\" 07:52 10-May-25\n";
   const auto lines = restored(text);
   EXPECT_EQ(lines[0], left[0] + left[1]);
+  EXPECT_EQ(lines[1], "Aborted");
+  EXPECT_EQ(lines[2], " load 0.1");
 }
 
 TEST(RestorePaste, a_block_of_a_page_was_folded_by_itself) {

@@ -3,20 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace headroom::testing {
 namespace {
-
-std::vector<std::string> split_lines(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
 
 bool begins_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80;
@@ -105,6 +96,15 @@ std::vector<Dress> make_dresses() {
       with_prefix("kubectl", "[pod/trainer-0/main] "),
       with_prefix("docker logs -t", "2025-05-10T07:52:21.123456789Z "),
       with_prefix("code of Markdown", "    "),
+      with_prefix("journald, short-iso", "2025-05-10T07:52:21+0200 box trainer[7411]: "),
+      with_prefix("containerd", "2025-05-10T07:52:21.123456789Z stderr F "),
+      {"compose, coloured",
+       [](std::string_view line, Number) {
+         return fmt::format("\x1b[36mtrainer-1  |\x1b[0m {}", line);
+       },
+       {},
+       {},
+       false},
       {"numbered, bar",
        [](std::string_view line, Number n) { return fmt::format("{:4} | {}", n, line); }},
       {"numbered, colon",
@@ -148,6 +148,40 @@ std::vector<Dress> make_dresses() {
        {},
        {},
        false},
+      {"dashes of a word processor",
+       [](std::string_view line, Number) {
+         return replaced(line, {{" --", " \u2014"}, {"...", "\u2026"}});
+       },
+       {},
+       {},
+       false},
+      {"escapes of Markdown",
+       [](std::string_view line, Number) {
+         return replaced(line, {{"_", "\\_"}, {"*", "\\*"}});
+       },
+       {},
+       {},
+       false},
+      {"breaks of a page",
+       [](std::string_view line, Number) { return fmt::format("{}<br>", line); },
+       {},
+       {},
+       false},
+      {"padded",
+       [](std::string_view line, Number) { return fmt::format("{:<100}", line); },
+       {},
+       {},
+       false},
+      {"panes of tmux",
+       [](std::string_view line, Number n) {
+         const std::size_t columns =
+             static_cast<std::size_t>(std::count_if(line.begin(), line.end(), begins_character));
+         return fmt::format("{}{} \u2502 load average: 0.{:02}", line,
+                            std::string(160 - std::min<std::size_t>(columns, 160), ' '), n % 100);
+       },
+       {},
+       "[main] 0:train* 1:top-                    \"box\" 07:52 10-May-25\n",
+       false},
       {"blanks that do not break",
        [](std::string_view line, Number) {
          return replaced(line, {{"  ", " \u00A0"}});
@@ -166,6 +200,16 @@ std::vector<Dress> make_dresses() {
 }
 
 }  // namespace
+
+std::vector<std::string> split_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
 
 std::string fold(std::string_view log, const Folding& folding) {
   std::string out;

@@ -16,6 +16,8 @@ struct Folding {
   std::size_t indent = 0;  // Of a hanging indent.
 };
 
+std::vector<std::string> split_lines(std::string_view text);
+
 std::string fold(std::string_view log, const Folding& folding);
 
 // Puts something around each line, or changes its letters.
