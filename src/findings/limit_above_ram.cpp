@@ -3,6 +3,10 @@
 // kills a process, often an innocent one, because GPU memory is not charged to any control group.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "facts/what_if.h"
+#include "findings/advice.h"
 #include "findings/apu_limits.h"
 #include "findings/memory_use.h"
 #include "findings/rules.h"
@@ -10,6 +14,17 @@
 namespace headroom::findings {
 
 namespace {
+
+// Without the limit the pool may be a carve-out that is larger than GTT is then. A smaller limit
+// would bring the same pool, and leave a setting that does nothing.
+bool has_carve_out_without_limit(const Subject& subject, const facts::Gpu& gpu) {
+  facts::WhatIf without;
+  without.pages_limit.to_default = true;
+  const facts::Prediction prediction = facts::predict(subject.facts, without);
+  return std::any_of(
+      prediction.facts.gpus.begin(), prediction.facts.gpus.end(),
+      [&](const facts::Gpu& other) { return other.pci == gpu.pci && !on_gtt(other); });
+}
 
 std::vector<Finding> find(const Subject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
@@ -29,7 +44,9 @@ std::vector<Finding> find(const Subject& subject) {
         "believes it "
         "fills the RAM, and the kernel then kills processes."};
     show_limits(gpu, machine, finding);
-    finding.fix = steps_to_raise({*gpu.pool, advised_gpu_limit(ram), ram}, machine);
+    finding.fix = has_carve_out_without_limit(subject, gpu)
+                      ? steps_to_drop(machine, machine.ttm_module, "pages_limit")
+                      : steps_to_raise({*gpu.pool, advised_gpu_limit(ram), ram}, machine);
     finding.next = NextCommand::fix("limit-above-ram");
     findings.push_back(std::move(finding));
   }

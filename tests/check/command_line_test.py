@@ -97,6 +97,16 @@ class CommandLine(unittest.TestCase):
             idle = {one["id"] for one in fixes if one["standing"] == "not-needed"}
             self.assertEqual(found & idle, set(), machine)
 
+    def test_a_limit_that_hides_a_larger_carve_out_is_taken_away_by_check_and_by_fix(self):
+        root = self.machine("strix-halo-above-ram")
+        found = json.loads(headroom("check", "--json", "--root", root).stdout)["findings"]
+        steps = next(one["fix"] for one in found if one["id"] == "limit-above-ram")
+        self.assertIn("--remove-args=ttm.pages_limit", steps[0])
+        text = headroom("fix", "limit-above-ram", "--root", root).stdout
+        self.assertIn("Take ttm.pages_limit away, so that AMD Radeon 8060S uses its 64.00 GiB carve-out", text)
+        self.assertIn("drop ttm.pages_limit", text)
+        self.assertIn("pool  93.75 GiB         64.00 GiB", text)
+
     def test_fix_on_a_full_card_leads_to_reclaim_and_not_back_to_check(self):
         text = headroom("fix", "--root", self.machine("two-cards-full-host")).stdout
         self.assertIn("Next: headroom reclaim", text)

@@ -74,9 +74,12 @@ class Planner {
       predict_with(choice_->size);
       if (takes_system_memory()) return Done{};
     }
-    // A gttsize that switched the pool away from a larger carve-out: without it the carve-out is
+    // A setting that switched the pool away from a larger carve-out: without it the carve-out is
     // the pool again, and no limit is needed.
-    if (!size_was_given() && drops_gttsize_) {
+    const bool limit_set = next_.option(machine_.ttm_module, "pages_limit") != nullptr;
+    const bool limit_switched = limit_set && findings::on_gtt(*apu_);
+    if (!size_was_given() && (drops_gttsize_ || limit_switched)) {
+      drops_limit_ = limit_switched && choice_.has_value();
       choice_.reset();
       predict_with(std::nullopt);
       if (!takes_system_memory()) return Done{};
@@ -93,6 +96,13 @@ class Planner {
       parameters_.push_back({machine_.ttm_module, "pages_limit", pages});
       parameters_.push_back({machine_.ttm_module, "page_pool_size", pages});
       what_if_.pages_limit.value = size;
+    }
+    if (drops_limit_) {
+      for (const char* key : {"pages_limit", "page_pool_size"}) {
+        if (next_.option(machine_.ttm_module, key) == nullptr) continue;
+        parameters_.push_back({machine_.ttm_module, key, std::nullopt});
+      }
+      what_if_.pages_limit.to_default = true;
     }
     if (drops_gttsize_) {
       parameters_.push_back({"amdgpu", "gttsize", std::nullopt});
@@ -120,6 +130,8 @@ class Planner {
   std::vector<std::pair<std::string, std::string>> expected_parameters() const {
     std::vector<std::pair<std::string, std::string>> expected;
     for (const ParameterChange& parameter : parameters_) {
+      // What TTM reads without a setting depends on the RAM; the forecast's rungs tell it.
+      if (!parameter.value && parameter.module == machine_.ttm_module) continue;
       expected.emplace_back(parameter.name(), parameter.value.value_or("-1"));
     }
     return expected;
@@ -128,9 +140,10 @@ class Planner {
   void describe(Change& change) const {
     const LimitStory story{*apu_, predicted_apu(), next_, drops_gttsize_};
     if (!choice_) {
-      change.title = fmt::format("Take amdgpu.gttsize away, so that {} uses its {} carve-out",
+      const std::string setting = drops_limit_ ? parameters_.front().name() : "amdgpu.gttsize";
+      change.title = fmt::format("Take {} away, so that {} uses its {} carve-out", setting,
                                  apu_->name, to_string(*predicted_apu().vram_total));
-      change.notes = notes_on_carve_out(story);
+      change.notes = notes_on_carve_out(story, setting);
       return;
     }
     const bool lower = apu_->pool && *apu_->pool > choice_->size;
@@ -148,7 +161,8 @@ class Planner {
   std::string command_;
   const Gpu* apu_ = nullptr;
   bool drops_gttsize_ = false;
-  std::optional<SizeChoice> choice_;  // nullopt: only gttsize goes.
+  bool drops_limit_ = false;          // TTM's limit goes, and none is set.
+  std::optional<SizeChoice> choice_;  // nullopt: settings only go.
   std::vector<ParameterChange> parameters_;
   facts::WhatIf what_if_;
   facts::Prediction prediction_;

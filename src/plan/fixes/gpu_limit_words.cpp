@@ -175,10 +175,14 @@ void add_words(const LimitStory& story, const SizeChoice& choice, Change& change
       carve_out, to_string(choice.left)));
 }
 
-std::vector<std::string> notes_on_carve_out(const LimitStory& story) {
+std::vector<std::string> notes_on_carve_out(const LimitStory& story, const std::string& setting) {
   std::vector<std::string> notes = {
-      "hipMalloc takes system memory if GTT is larger than the carve-out. amdgpu.gttsize made it "
-      "the larger one, but what hipMalloc gets is TTM's limit, which is smaller than both."};
+      fmt::format("hipMalloc takes system memory if GTT is larger than the carve-out. {} made it "
+                  "the larger one{}.",
+                  setting,
+                  setting == "amdgpu.gttsize"
+                      ? ", but what hipMalloc gets is TTM's limit, which is smaller than both"
+                      : "")};
   if (story.now.pool) {
     notes.push_back(fmt::format("It has {} now.", to_string(*story.now.pool)));
   }

@@ -33,6 +33,6 @@ struct LimitStory {
   bool drops_gttsize = false;
 };
 void add_words(const LimitStory& story, const SizeChoice& choice, Change& change);
-std::vector<std::string> notes_on_carve_out(const LimitStory& story);
+std::vector<std::string> notes_on_carve_out(const LimitStory& story, const std::string& setting);
 
 }  // namespace headroom::plan
