@@ -26,6 +26,22 @@ constexpr std::string_view replaced =
     "      Successfully uninstalled torch-2.9.1+rocm6.4\n"
     "Successfully installed nvidia-cuda-nvrtc-cu12-12.8.93 torch-2.9.0 xformers-0.0.33\n";
 
+TEST(Builds, an_image_for_cuda_is_told_by_its_name) {
+  const auto run_in = [](const std::string& image) {
+    return diagnose("$ docker run --rm --device /dev/kfd --device /dev/dri " + image +
+                        " --model Qwen/Qwen3-8B\n"
+                        "INFO 11-05 12:00:25 [__init__.py:216] No platform detected, vLLM is "
+                        "running on UnspecifiedPlatform\n"
+                        "RuntimeError: Failed to infer device type\n",
+                    R"({"vendor": "AMD", "gpu": "RX 7900 XTX"})");
+  };
+  const auto cuda = run_in("vllm/vllm-openai:latest");
+  EXPECT_EQ(cuda.cause.id, "wrong-wheel");
+  EXPECT_EQ(cuda.cause.title, "The image vllm/vllm-openai:latest is built for CUDA");
+  EXPECT_NE(run_in("rocm/vllm:latest").cause.id, "wrong-wheel");
+  EXPECT_NE(run_in("vllm/vllm-openai-rocm:v0.14.0").cause.id, "wrong-wheel");
+}
+
 TEST(ReplacedWheel, the_package_that_did_it_is_named) {
   const auto found =
       diagnose(std::string(replaced) + "AssertionError: Torch not compiled with CUDA enabled\n");

@@ -38,6 +38,8 @@ constexpr Suspect suspects[] = {
     {"PYTORCH_CUDA_ALLOC_CONF", "unsupported-option", true},
     {"NCCL_P2P_DISABLE", "rccl-p2p", false},
     {"sudo", "device-permission", false},
+    // A build for CUDA sees no GPU whichever group asks.
+    {"sg", "wrong-wheel", true},
 };
 
 // More commands than this are a shell's history, and comparing all pairs of them tells nothing.
@@ -61,6 +63,17 @@ std::optional<std::pair<std::string, std::string>> read_assignment(std::string_v
   });
   if (!fits || (name[0] >= '0' && name[0] <= '9')) return std::nullopt;
   return std::pair(std::string(name), std::string(word.substr(equals + 1)));
+}
+
+// The command within `sg GROUP -c 'COMMAND'`, which runs it with a group that the shell lacks.
+std::optional<std::string_view> run_with_group(std::string_view typed) {
+  if (!typed.starts_with("sg ")) return std::nullopt;
+  const std::size_t at = typed.find(" -c ");
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view inner = trim(typed.substr(at + 4));
+  const bool is_quoted = inner.size() >= 2 && inner.front() == inner.back() &&
+                         (inner.front() == '\'' || inner.front() == '"');
+  return is_quoted ? inner.substr(1, inner.size() - 2) : inner;
 }
 
 bool ends_command(std::string_view word) {
@@ -102,9 +115,20 @@ bool is_between(const Observation& one, const Observation& command, std::uint64_
   return one.log == command.log && one.line > command.line && one.line < end;
 }
 
+// What was printed where a command asks PyTorch whether it has a GPU; empty if it asks nothing.
+std::string_view answer_to(const Observations& log, const Observation& command) {
+  for (const Observation* asked : log.of("availability-asked")) {
+    if (asked->log != command.log || asked->line != command.line || asked->output.empty()) continue;
+    return trim(asked->output.front());
+  }
+  return {};
+}
+
 // Fills in what came of a run, of which the lines before `end` tell.
 void read_outcome(const Observations& log, std::uint64_t end, TypedRun& run) {
-  bool failed = false, went_on = false;
+  const std::string_view answer = answer_to(log, *run.command);
+  bool failed = answer == "False", went_on = answer == "True";
+  if (failed) run.failure = run.command;
   for (const Observation& one : log.all()) {
     if (!is_between(one, *run.command, end)) continue;
     if (is_failure(log, one)) {
@@ -186,7 +210,12 @@ void raise_by(const ControlRun& run, bool works_with, Hypothesis& hypothesis) {
 TypedRun read_command(std::string_view typed, Settings& exported) {
   TypedRun run;
   std::string_view verb;
-  for (const std::string_view word : split_words(behind_the_prompt(typed))) {
+  std::string_view words = behind_the_prompt(typed);
+  if (const auto inner = run_with_group(words)) {
+    run.settings["sg"];
+    words = *inner;
+  }
+  for (const std::string_view word : split_words(words)) {
     if (ends_command(word)) break;
     if (verb.empty() && run.program.empty() && (word == "export" || word == "unset")) {
       verb = word;

@@ -2,6 +2,7 @@
 // Two runs that differ in one setting tell whether the setting is at fault.
 #include "findings/causes/control_run.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "findings/causes/contradiction.h"
@@ -32,6 +33,27 @@ TEST(ReadCommand, variables_flags_and_sudo_are_settings) {
   const std::map<std::string, std::string, std::less<>> expected = {
       {"sudo", ""}, {"HIP_VISIBLE_DEVICES", "1"}, {"--no-half", ""}, {"--size", "4"}};
   EXPECT_EQ(got.settings, expected);
+}
+
+TEST(ReadCommand, a_group_taken_for_one_command_is_a_setting) {
+  std::map<std::string, std::string, std::less<>> exported;
+  const auto got = read_command("$ sg render -c 'python main.py'", exported);
+  EXPECT_EQ(got.program, "python main.py");
+  EXPECT_TRUE(got.settings.contains("sg"));
+}
+
+constexpr std::string_view asks = "python3 -c \"import torch; print(torch.cuda.is_available())\"";
+
+TEST(ControlRun, what_works_with_the_group_fails_for_want_of_it) {
+  const std::string with = fmt::format("sg render -c '{}'", asks);
+  const auto found = diagnose(run(asks, "False\n") + run(with, "True\n"));
+  EXPECT_EQ(found.cause.id, "device-permission");
+  EXPECT_GE(found.cause.confidence, 0.6);
+}
+
+TEST(ControlRun, a_group_that_changes_nothing_speaks_against_permission) {
+  const std::string with = fmt::format("sg render -c '{}'", asks);
+  EXPECT_NE(diagnose(run(asks, "False\n") + run(with, "False\n")).cause.id, "device-permission");
 }
 
 TEST(ReadCommand, an_export_holds_until_it_is_unset) {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/control_run.h"
 #include "findings/causes/recovery.h"
 
 namespace headroom::findings {
@@ -207,8 +208,26 @@ bool passed_and_not_opened(const LogSubject& subject, Hypothesis& access) {
   return true;
 }
 
+// Whether the same command works once it runs with the node's group (`sg render -c ...`).
+bool works_with_group(const LogSubject& subject, Hypothesis& access) {
+  for (const ControlRun& run : find_control_runs(subject.log)) {
+    if (run.setting != "sg" || !run.with.works) continue;
+    access.title = "This user's session is not in the group that may open /dev/kfd";
+    access.confidence = 0.85;
+    access.reasons.emplace_back(
+        "The same command works with the group and fails without it. Who has just joined a group "
+        "is in it from the next login on.");
+    access.evidence = {show(subject, *run.without.command, "without the group it fails"),
+                       show(subject, *run.with.command, "with the group it works")};
+    advise(subject, "render", access);
+    return true;
+  }
+  return false;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis access;
+  if (works_with_group(subject, access)) return access;
   if (groups_differ(subject, access) || kfd_refused(subject, access) ||
       group_not_mapped(subject, access) || process_refused(subject, access) ||
       passed_and_not_opened(subject, access) || seen_in_sysfs_only(subject, access)) {

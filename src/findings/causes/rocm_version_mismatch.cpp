@@ -2,6 +2,7 @@
 // rocm-version-mismatch: a program needs a library or a symbol of another ROCm than the installed
 // one. The number after ".so." names the major release for which a program was built.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <array>
 
@@ -241,6 +242,13 @@ std::optional<Hypothesis> find_lent_library(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// Wheels of download.pytorch.org name ROCm by two numbers, "2.8.0+rocm6.4"; those of AMD, among
+// them the ones for WSL, by three or more ("+rocm7.2.1.lw.git…").
+bool is_release_of_pytorch_org(const Scene& scene) {
+  static const RE2 two_numbers(R"(\d+\.\d+)");
+  return scene.torch_rocm && RE2::FullMatch(*scene.torch_rocm, two_numbers);
+}
+
 // In WSL the runtime that a wheel brings may know /dev/kfd alone, while rocminfo takes the
 // system's, which knows /dev/dxg.
 std::optional<Hypothesis> find_runtime_for_wsl(const LogSubject& subject) {
@@ -255,16 +263,20 @@ std::optional<Hypothesis> find_runtime_for_wsl(const LogSubject& subject) {
   const bool plain_wheel = index != nullptr && !log.seen("rocminfo-failed") &&
                            index->text.find("download.pytorch.org") != std::string::npos;
   const Observation* shown = agent != nullptr ? agent : plain_wheel ? index : nullptr;
-  if (shown == nullptr) return std::nullopt;
+  const bool named_plain = !log.seen("rocminfo-failed") && is_release_of_pytorch_org(subject.scene);
+  if (shown == nullptr && !named_plain) return std::nullopt;
   Hypothesis mismatch = make(subject, *lost);
   mismatch.confidence = agent != nullptr ? 0.82 : 0.6;
   mismatch.title = "The ROCm runtime that PyTorch brings does not know WSL's way to the GPU";
   mismatch.reasons.emplace_back(
       "PyTorch loads its own copy of libhsa-runtime64.so, which looks for /dev/kfd; the system's "
       "runtime, which rocminfo takes, knows /dev/dxg.");
-  mismatch.evidence.push_back(show(subject, *shown,
-                                   agent != nullptr ? "the system's runtime sees the GPU"
-                                                    : "a wheel that is not built for WSL"));
+  mismatch.evidence.push_back(
+      shown == nullptr
+          ? show(subject.scene.torch_rocm, "a wheel of pytorch.org, which is not built for WSL")
+          : show(subject, *shown,
+                 agent != nullptr ? "the system's runtime sees the GPU"
+                                  : "a wheel that is not built for WSL"));
   mismatch.evidence.push_back(platform_of(subject).evidence);
   mismatch.fix = {
       sentence("install PyTorch's wheels that AMD builds for WSL (from repo.radeon.com, "

@@ -2,6 +2,7 @@
 // wrong-wheel: a build for CUDA or for the CPU on a machine with an AMD GPU. Its version says so
 // ("+cu124", "+cpu"), or it looks for NVIDIA's driver and libraries.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <cctype>
@@ -39,6 +40,26 @@ const Observation* find_fetched(const logs::Observations& log) {
   return mended ? nullptr : fetched;
 }
 
+// The image that a container was started from, as far as its name tells what it was built for.
+struct Image {
+  const Observation* started = nullptr;
+  std::string name;
+  bool for_rocm = false;
+};
+
+// Images of one name come in several builds: the one for ROCm says so in its name or its tag.
+Image find_image(const logs::Observations& log) {
+  static const RE2 known(
+      R"(\s(?:docker\.io/)?((?:vllm/vllm-openai|lmsysorg/sglang|rocm/[\w.-]+|nvidia/cuda|nvcr\.io/\S+?|pytorch/pytorch|tensorflow/tensorflow)[\w.-]*(?::[\w.-]+)?)(?:\s|$))");
+  Image image;
+  for (const Observation* one : log.of("container-command")) {
+    std::string name;
+    if (!RE2::PartialMatch(one->text, known, &name)) continue;
+    image = {one, name, name.find("rocm") != std::string::npos};
+  }
+  return image;
+}
+
 // Finds a line that shows that the program was built for CUDA.
 Sign find_sign(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
@@ -65,7 +86,10 @@ Sign find_sign(const LogSubject& subject) {
     take(best, seen, cuda ? 0.75 : 0.5);
   }
   // vLLM also says so if amdsmi is missing.
-  const bool excused = rocm_build || log.seen("rocm-platform-refused");
+  const Image image = find_image(log);
+  const bool for_cuda = image.started != nullptr && !image.for_rocm;
+  const bool excused = rocm_build || image.for_rocm || log.seen("rocm-platform-refused");
+  if (for_cuda && !rocm_build) take(best, log.first("no-platform"), 0.85);
   take(best, log.first("no-platform"), excused ? 0.25 : 0.6);
   take(best, torch_sees_none(subject), rocm_build ? 0.1 : 0.4);
   take(best, log.first("tensorflow-without-cuda"), 0.45);
@@ -163,6 +187,23 @@ Build find_build(const LogSubject& subject) {
   return build;
 }
 
+// Nothing is to be installed in a container: another image is.
+void advise_image(const LogSubject& subject, const Image& image, Hypothesis& wrong) {
+  wrong.title = fmt::format("The image {} is built for CUDA", image.name);
+  wrong.reasons = {
+      "Given an AMD GPU's nodes, it still looks for NVIDIA's: what it was built for is in it for "
+      "good."};
+  wrong.evidence.push_back(show(subject, *image.started, "the container was started from it"));
+  const bool is_vllm = image.name.starts_with("vllm/");
+  const bool is_sglang = image.name.starts_with("lmsysorg/");
+  wrong.fix = {sentence(
+      is_vllm     ? "start vllm/vllm-openai-rocm, or AMD's rocm/vllm, in its place, with --device "
+                    "/dev/kfd --device /dev/dri --group-add video"
+      : is_sglang ? "start a tag of lmsysorg/sglang that has \"rocm\" in its name in its place"
+                  : "start an image that is built for ROCm in its place, such as rocm/pytorch, "
+                    "rocm/tensorflow or rocm/jax")};
+}
+
 void advise(const LogSubject& subject, bool add_on, Hypothesis& wrong) {
   if (add_on) {
     wrong.fix = {command("pip list | grep -iE 'torch|xformers|flash|onnxruntime|nvidia|cuda'",
@@ -238,7 +279,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     wrong.evidence.push_back(show(subject, *sign.seen, logs::describe(*sign.seen)));
   }
   if (build.evidence) wrong.evidence.push_back(*build.evidence);
-  advise(subject, add_on, wrong);
+  const Image image = find_image(subject.log);
+  if (image.started != nullptr && !image.for_rocm && !add_on) {
+    advise_image(subject, image, wrong);
+  } else {
+    advise(subject, add_on, wrong);
+  }
   wrong.alternatives = {
       {"driver-not-loaded", 0.05, "rocminfo | head"},
       {"app-bug", 0.05,

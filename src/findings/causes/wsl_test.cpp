@@ -41,6 +41,15 @@ TEST(Wsl, a_wheel_with_a_runtime_of_its_own_is_told_from_a_machine_without_a_gpu
   EXPECT_THAT(found.cause.title, HasSubstr("WSL"));
 }
 
+TEST(Wsl, a_wheel_of_pytorch_org_tells_by_its_version_alone) {
+  const std::string wsl = "$ uname -r\n6.6.87.2-microsoft-standard-WSL2\n$ pip list | grep torch\n";
+  const std::string asked =
+      "$ python3 -c \"import torch; print(torch.cuda.is_available())\"\nFalse\n";
+  EXPECT_EQ(diagnose(wsl + "torch 2.8.0+rocm6.4\n" + asked).cause.id, "rocm-version-mismatch");
+  EXPECT_NE(diagnose(wsl + "torch 2.8.0+rocm6.4.2.git1b2c3d4e\n" + asked).cause.id,
+            "rocm-version-mismatch");
+}
+
 TEST(Wsl, a_card_of_before_rdna3_is_not_served) {
   constexpr std::string_view log =
       "WSL 2, ROCm 7.1.0\nCall returned HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed\n";
