@@ -17,6 +17,20 @@ constexpr std::string_view amd = R"({"vendor": "AMD"})";
 
 // ------------------------------------------------------------------ device-permission
 
+TEST(KfdNotPassed, a_comment_in_a_compose_file_passes_nothing) {
+  const std::string failed =
+      "comfyui-1  | RuntimeError: No HIP GPUs are available\ncomfyui-1 exited with code 1\n"
+      "    devices:\n";
+  const std::string rest = "      - \"/dev/dri:/dev/dri\"\n";
+  const auto found = diagnose(failed + "#      - \"/dev/kfd:/dev/kfd\" # for ROCm\n" + rest,
+                              R"({"vendor": "AMD", "container": "docker compose"})");
+  EXPECT_EQ(found.cause.id, "kfd-not-passed");
+  EXPECT_GE(found.cause.confidence, 0.7);
+  const auto passed = diagnose(failed + "      - \"/dev/kfd:/dev/kfd\"\n" + rest,
+                               R"({"vendor": "AMD", "container": "docker compose"})");
+  EXPECT_LT(passed.cause.confidence, 0.7);
+}
+
 TEST(DevicePermission, a_refused_node_is_named_with_its_group) {
   const auto found = diagnose(
       "ROCk module is loaded\n"

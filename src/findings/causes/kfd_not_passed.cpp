@@ -123,6 +123,22 @@ bool shown_by_command(const LogSubject& subject, Hypothesis& passed) {
   return false;
 }
 
+// A compose file that has the node as a comment, as templates for several vendors do.
+bool shown_by_compose(const LogSubject& subject, Hypothesis& passed) {
+  const Observation* comment = subject.log.first("compose-kfd-commented-out");
+  if (comment == nullptr || passes_kfd(subject) != nullptr) return false;
+  const Observation* lost = gpu_not_seen(subject);
+  passed.confidence = lost != nullptr ? confidence::likely : 0.7;
+  passed.reasons.emplace_back(
+      "The compose file's line for /dev/kfd is a comment, so the container does not get the node.");
+  passed.evidence.push_back(show(subject, *comment, "commented out"));
+  if (lost != nullptr) passed.evidence.push_back(show(subject, *lost, "no GPU inside"));
+  passed.fix.push_back(
+      sentence("in the compose file: take the # away before /dev/kfd, then: docker "
+               "compose up -d --force-recreate"));
+  return true;
+}
+
 bool shown_by_engine(const LogSubject& subject, Hypothesis& passed) {
   if (const Observation* flag = subject.log.first("gpus-flag")) {
     passed.confidence = 0.75;
@@ -158,7 +174,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis passed;
   if (shown_by_topology(subject, passed)) return passed;
   if (!shown_inside(subject, passed) && !shown_by_command(subject, passed) &&
-      !shown_by_engine(subject, passed)) {
+      !shown_by_compose(subject, passed) && !shown_by_engine(subject, passed)) {
     return std::nullopt;
   }
   if (platform_of(subject).platform != Platform::native) {
