@@ -135,6 +135,15 @@ def plan_llama_commands(scratch):
     yield ["headroom", "plan", "--json", "--", "llama-cli", "-m", model, "--device", "none"]
 
 
+def plan_vllm_commands(_scratch):
+    """`headroom plan` of a model under vLLM: without a card, on one that holds it, on two that do not, with layers of two kinds."""
+    yield ["headroom", "plan", "--json", "--", "vllm", "serve", "Qwen/Qwen3-8B"]
+    yield ["headroom", "plan", "--json", "--gpu", "MI300X", "--", "vllm", "serve", "Qwen/Qwen3-8B", "--enforce-eager"]
+    yield ["headroom", "plan", "--json", "--gpu", "RX 7900 XTX", "--", "python", "-m", "vllm.entrypoints.openai.api_server", "--model",
+           "Qwen/Qwen2.5-32B", "-tp", "2"]
+    yield ["headroom", "plan", "--json", "--", "vllm", "serve", "google/gemma-3-27b-it", "--kv-cache-memory-bytes", "4G"]
+
+
 def plan_commands(scratch):
     """`headroom plan` of a job that fits, of two that do not (with and without advice), and of one without a
     capacity."""
@@ -271,6 +280,7 @@ SCHEMAS = {
     "history.schema.json": history_commands,
     "past-runs.schema.json": past_runs_commands,
     "plan-llama.schema.json": plan_llama_commands,
+    "plan-vllm.schema.json": plan_vllm_commands,
     "plan.schema.json": plan_commands,
     "reclaim.schema.json": reclaim_commands,
     "replay.schema.json": replay_commands,

@@ -17,6 +17,7 @@
 #include "cli/plan_flags.h"
 #include "cli/plan_llama.h"
 #include "cli/plan_page.h"
+#include "cli/plan_vllm.h"
 #include "cli/present_gpu.h"
 #include "cli/refuse_outputs.h"
 #include "machine/terminal.h"
@@ -124,11 +125,29 @@ std::optional<int> plan_under_llama(const Options& options, const run::JobFlags&
   return answer(**std::move(job));
 }
 
+// The same where vLLM serves it.
+std::optional<int> plan_under_vllm(const Options& options, const run::JobFlags& flags,
+                                   const Context& context) {
+  if (!options.explain.empty() || !options.html.empty() || !options.record.empty()) return {};
+  const std::vector<std::string> words = words_of(options);
+  if (run::is_vllm_command(words)) {
+    auto job = run::load_vllm_command(words, flags);
+    if (!job) return print_error(context, job.error(), exit_usage);
+    return plan_vllm(*std::move(job), options.root, options.json, context);
+  }
+  if (!options.rest.empty() || options.fit || !options.largest.empty()) return {};
+  auto job = run::load_vllm_job(options.spec.empty() ? options.job : options.spec, flags);
+  if (!job) return print_error(context, job.error(), exit_usage);
+  if (!*job) return {};
+  return plan_vllm(**std::move(job), options.root, options.json, context);
+}
+
 int run_plan(Options options, const Context& context) {
   if (options.history) return list_past_runs(options.json, context);
   auto flags = options.flags.read();
   if (flags) {
     if (const auto answered = plan_under_llama(options, *flags, context)) return *answered;
+    if (const auto answered = plan_under_vllm(options, *flags, context)) return *answered;
   }
   std::vector<std::string> notes;
   report::SettingWords words;
@@ -211,8 +230,8 @@ void add_plan(CLI::App& app, Context& context) {
       ->type_name("SIZE");
   command
       ->add_option("COMMAND", options->rest,
-                   "The command of a Hugging Face Trainer's script, TRL, LLaMA-Factory or Axolotl; "
-                   "with --explain, any command")
+                   "The command of a Hugging Face Trainer's script, TRL, LLaMA-Factory or Axolotl, "
+                   "llama.cpp or vLLM; with --explain, any command")
       ->type_name("COMMAND");
   command->add_flag(
       "--fit", options->fit,
@@ -254,7 +273,8 @@ void add_plan(CLI::App& app, Context& context) {
       "command "
       "of a Trainer's script\n"
       "  headroom plan -- axolotl train config.yml               a recipe, as its program trains "
-      "it");
+      "it\n"
+      "  headroom plan --gpu MI300X -- vllm serve Qwen/Qwen3-8B  what vLLM's cache will hold");
   command->callback([options, &context] { context.exit_code = run_plan(*options, context); });
 }
 

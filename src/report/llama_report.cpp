@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <string_view>
 
 #include "base/bytes.h"
 #include "base/document.h"
 #include "base/text.h"
+#include "report/shell_words.h"
 
 namespace headroom::report {
 namespace {
@@ -101,30 +100,12 @@ std::string table_of(const LlamaPlan& plan, const Style& style) {
   return text;
 }
 
-// A word as a shell takes it.
-std::string quoted(const std::string& word) {
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("-_./=,:+").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
-std::string command(const std::vector<std::string>& words) {
-  std::vector<std::string> all;
-  for (const std::string& word : words) all.push_back(printable(quoted(word)));
-  return join(all, " ");
-}
-
 std::string fitting(const LlamaPlan& plan, const Style& style) {
   std::string text;
   for (const Fitting& one : plan.fitting) {
     std::vector<std::string> sizes;
     for (const std::uint64_t bytes : one.gpu_bytes) sizes.push_back(size(bytes));
-    text += fold(fmt::format("{}: {} ({}; host {})", one.what, keep_whole(command(one.arguments)),
+    text += fold(fmt::format("{}: {} ({}; host {})", one.what, keep_whole(to_shell(one.arguments)),
                              join(sizes, ", "), size(one.host_bytes)),
                  "  ", style.width);
   }
@@ -144,7 +125,7 @@ Json to_json(const Buffers& buffers) {
 std::string to_text(const LlamaPlan& plan, const Style& style) {
   std::string text = headline(plan) + "\n" + verdict(plan, style) + table_of(plan, style) +
                      fitting(plan, style) + "\nTo type, as planned:\n" +
-                     fold(command(plan.arguments), "  ", style.width);
+                     fold(to_shell(plan.arguments), "  ", style.width);
   if (!plan.notes.empty()) text += "\nAssumed:\n";
   for (const std::string& note : plan.notes) text += fold(printable(note), "  ", style.width);
   return fit(text, style.width);

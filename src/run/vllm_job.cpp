@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/vllm_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/document.h"
+#include "base/text.h"
+#include "machine/user_files.h"
+
+namespace headroom::run {
+namespace {
+
+using estimate::vllm::ReadOptions;
+
+constexpr const char* engine_name = "vllm";
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+bool is_assignment(std::string_view word) {
+  return word == "env" ||
+         (word.find('=') != std::string_view::npos &&
+          word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == word.find('=') &&
+          !word.starts_with('='));
+}
+
+// The first word behind the program, or 0 where it is another one.
+std::size_t arguments_at(const std::vector<std::string>& words) {
+  std::size_t at = 0;
+  while (at < words.size() && is_assignment(words[at])) ++at;
+  if (at + 1 < words.size() && base_name(words[at]) == "vllm" && words[at + 1] == "serve")
+    return at + 2;
+  if (at >= words.size() || !base_name(words[at]).starts_with("python")) return 0;
+  for (std::size_t i = at + 1; i + 1 < words.size(); ++i) {
+    if (words[i] == "-m" && (words[i + 1] == "vllm.entrypoints.openai.api_server" ||
+                             words[i + 1] == "vllm.entrypoints.api_server"))
+      return i + 2;
+  }
+  return 0;
+}
+
+// A model's folder or config.json, or else a name.
+bool is_path(const std::string& model) {
+  return model.starts_with('/') || model.starts_with('.') || model.ends_with(".json") ||
+         machine::kind_of(model).has_value();
+}
+
+Result<VllmJob> load(ReadOptions read, const JobFlags& flags) {
+  VllmJob job;
+  job.options = std::move(read.options);
+  if (job.options.model.ends_with(".gguf"))
+    return Error{Errc::unsupported,
+                 "plan: expected a model of safetensors for vLLM, found a GGUF file",
+                 "headroom plan -- llama-server -m " + job.options.model};
+  JobFlags device;
+  for (const auto& [key, flag] : flags.flags) {
+    const std::size_t dot = key.find('.');
+    if (key.starts_with("device."))
+      device.set(key, flags.keys[key.substr(0, dot)][key.substr(dot + 1)], flag);
+  }
+  const char* key = is_path(job.options.model) ? "model.config" : "model.name";
+  device.set(key, job.options.model, "the command's model");
+  // Of a job that is only there to name model and device, nothing is left to its defaults.
+  device.set("method.kind", "inference", "vllm");
+  device.set("compute.dtype", "fp16", "vllm");
+  for (const char* batch : {"batch.micro", "batch.prompt", "batch.generate"})
+    device.set(batch, 1, "vllm");
+  HEADROOM_TRY(job.loaded, load_job("", device));
+  if (!read.unread.empty())
+    job.notes.push_back(fmt::format("Not read: {}.", join(read.unread, ", ")));
+  return job;
+}
+
+bool is_vllm_engine(const Json& value) {
+  const auto engine = value.is_object() ? value.find("engine") : value.end();
+  if (engine == value.end() || !engine->is_object()) return false;
+  const auto kind = engine->find("kind");
+  return kind != engine->end() && *kind == engine_name;
+}
+
+std::string below(const std::string& job_file, const std::string& path) {
+  const std::size_t slash = job_file.rfind('/');
+  if (path.starts_with('/') || slash == std::string::npos) return path;
+  return job_file.substr(0, slash + 1) + path;
+}
+
+Result<std::string> model_of(const Json& value, const std::string& name) {
+  const auto model = value.find("model");
+  for (const char* key : {"config", "name"}) {
+    if (model == value.end() || !model->is_object() || !model->contains(key)) continue;
+    if (!(*model)[key].is_string()) break;
+    const std::string text = (*model)[key].get<std::string>();
+    return std::string_view(key) == "config" ? below(name, text) : text;
+  }
+  return Error{Errc::invalid,
+               fmt::format("{}: model: expected a name or the folder of a model, found none", name),
+               "write [model] name = \"Qwen/Qwen3-8B\""};
+}
+
+// The job's [device], where no flag of the same key wins over it.
+void add_device(const Json& value, JobFlags& flags) {
+  const auto device = value.find("device");
+  if (device == value.end() || !device->is_object()) return;
+  for (const auto& [key, one] : device->items()) {
+    const std::string path = "device." + key;
+    if (!flags.flags.contains(path)) flags.set(path, one, path);
+  }
+}
+
+}  // namespace
+
+bool is_vllm_command(const std::vector<std::string>& words) {
+  return arguments_at(words) > 0;
+}
+
+Result<VllmJob> load_vllm_command(const std::vector<std::string>& words, const JobFlags& flags) {
+  const std::size_t at = arguments_at(words);
+  HEADROOM_TRY(ReadOptions read,
+               estimate::vllm::parse_options(
+                   {words.begin() + static_cast<std::ptrdiff_t>(at), words.end()}));
+  for (std::size_t i = 0; i < at && is_assignment(words[i]); ++i)
+    HEADROOM_CHECK(estimate::vllm::take_variable(words[i], read.options));
+  if (read.options.model.empty())
+    return Error{Errc::invalid, "plan: expected a model in vLLM's command, found none",
+                 "headroom plan -- vllm serve Qwen/Qwen3-8B --max-model-len 8192"};
+  return load(std::move(read), flags);
+}
+
+Result<std::optional<VllmJob>> load_vllm_job(const std::string& path, const JobFlags& flags) {
+  std::optional<VllmJob> none;
+  if (path.empty() || path == "-") return none;
+  const auto text = machine::read_file(path);
+  if (!text) return none;  // Whoever loads it as any other job says why.
+  auto document = parse_document(*text);
+  if (!document || !is_vllm_engine(document->value)) return none;
+  auto read = estimate::vllm::read_options(document->value["engine"]);
+  if (!read) return std::move(read).error().in(path);
+  HEADROOM_TRY(read->options.model, model_of(document->value, path));
+  JobFlags device = flags;
+  add_device(document->value, device);
+  HEADROOM_TRY(VllmJob job, load(*std::move(read), device));
+  return std::optional(std::move(job));
+}
+
+}  // namespace headroom::run
