@@ -125,6 +125,24 @@ std::optional<int> plan_under_llama(const Options& options, const run::JobFlags&
   return answer(**std::move(job));
 }
 
+// The same where ollama runs it.
+std::optional<int> plan_under_ollama(const Options& options, const run::JobFlags& flags,
+                                     const Context& context) {
+  if (!options.explain.empty() || !options.html.empty() || !options.record.empty()) return {};
+  const std::vector<std::string> words = words_of(options);
+  if (run::is_ollama_command(words)) {
+    auto job = run::load_ollama_command(words, flags, context.environment);
+    if (!job) return print_error(context, job.error(), exit_usage);
+    return plan_ollama(*std::move(job), options.root, options.json, context);
+  }
+  if (!options.rest.empty() || options.fit || !options.largest.empty()) return {};
+  const std::string& spec = options.spec.empty() ? options.job : options.spec;
+  auto job = run::load_ollama_job(spec, flags, context.environment);
+  if (!job) return print_error(context, job.error(), exit_usage);
+  if (!*job) return {};
+  return plan_ollama(**std::move(job), options.root, options.json, context);
+}
+
 // The same where vLLM serves it.
 std::optional<int> plan_under_vllm(const Options& options, const run::JobFlags& flags,
                                    const Context& context) {
@@ -147,6 +165,7 @@ int run_plan(Options options, const Context& context) {
   auto flags = options.flags.read();
   if (flags) {
     if (const auto answered = plan_under_llama(options, *flags, context)) return *answered;
+    if (const auto answered = plan_under_ollama(options, *flags, context)) return *answered;
     if (const auto answered = plan_under_vllm(options, *flags, context)) return *answered;
   }
   std::vector<std::string> notes;

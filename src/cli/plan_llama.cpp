@@ -38,6 +38,19 @@ std::vector<Gpu> gpus_of(const Options& options, const estimate::Device& device)
   return gpus;
 }
 
+int print_plan(estimate::llama::LlamaPlan& plan, const std::vector<std::string>& first,
+               const estimate::Device& device, bool as_json, const Context& context) {
+  plan.notes.insert(plan.notes.begin(), first.begin(), first.end());
+  plan.notes.insert(plan.notes.end(), device.notes.begin(), device.notes.end());
+  if (as_json) {
+    context.printer.print_json(report::to_json(plan));
+  } else {
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
+    context.printer.print(report::to_text(plan, style));
+  }
+  return plan.fits == false ? exit_findings : exit_ok;
+}
+
 }  // namespace
 
 int plan_llama(run::LlamaJob job, const std::string& root, bool as_json, const Context& context) {
@@ -46,15 +59,22 @@ int plan_llama(run::LlamaJob job, const std::string& root, bool as_json, const C
   auto plan = estimate::llama::make_llama_plan(std::move(job.model), job.options,
                                                gpus_of(job.options, *device));
   if (!plan) return print_error(context, plan.error(), exit_usage);
-  plan->notes.insert(plan->notes.begin(), job.notes.begin(), job.notes.end());
-  plan->notes.insert(plan->notes.end(), device->notes.begin(), device->notes.end());
-  if (as_json) {
-    context.printer.print_json(report::to_json(*plan));
-  } else {
-    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
-    context.printer.print(report::to_text(*plan, style));
-  }
-  return plan->fits == false ? exit_findings : exit_ok;
+  return print_plan(*plan, job.notes, *device, as_json, context);
+}
+
+int plan_ollama(run::OllamaJob job, const std::string& root, bool as_json, const Context& context) {
+  run::LlamaJob& llama = job.llama;
+  const auto device = find_planned_device(llama.device, root, context);
+  if (!device) return print_error(context, device.error(), exit_usage);
+  const std::uint64_t total = device->capacity ? device->capacity->value : 0;
+  Options options =
+      estimate::llama::to_llama_options(job.settings, llama.model, total, llama.notes);
+  options.model = llama.options.model;
+  std::vector<Gpu> gpus = gpus_of(options, *device);
+  auto plan = estimate::llama::make_llama_plan(std::move(llama.model), options, std::move(gpus));
+  if (!plan) return print_error(context, plan.error(), exit_usage);
+  estimate::llama::say_as_ollama(job.name, *plan);
+  return print_plan(*plan, llama.notes, *device, as_json, context);
 }
 
 }  // namespace headroom::cli

@@ -110,4 +110,11 @@ Result<std::optional<LlamaJob>> load_llama_job(const std::string& path, const Jo
   return std::optional(std::move(job));
 }
 
+Result<LlamaJob> load_llama_model(const std::string& path, Document document,
+                                  const JobFlags& flags) {
+  ReadOptions read;
+  read.options.model = path;
+  return load(std::move(read), std::move(document), flags);
+}
+
 }  // namespace headroom::run

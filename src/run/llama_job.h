@@ -30,4 +30,8 @@ Result<LlamaJob> load_llama_command(const std::vector<std::string>& words, const
 // or a job file of this engine. Fails with what is wrong in it.
 Result<std::optional<LlamaJob>> load_llama_job(const std::string& path, const JobFlags& flags);
 
+// A GGUF file alone, with the device that `document` and `flags` describe.
+Result<LlamaJob> load_llama_model(const std::string& path, Document document,
+                                  const JobFlags& flags);
+
 }  // namespace headroom::run

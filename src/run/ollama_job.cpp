@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/ollama_job.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/document.h"
+#include "base/text.h"
+#include "machine/user_files.h"
+#include "run/ollama_store.h"
+
+namespace headroom::run {
+namespace {
+
+using estimate::llama::OllamaSettings;
+using estimate::llama::take_ollama_parameter;
+using estimate::llama::take_ollama_variable;
+
+constexpr const char* engine_name = "ollama";
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+bool is_assignment(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  return word == "env" ||
+         (equals != std::string_view::npos && equals > 0 &&
+          word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == equals);
+}
+
+std::size_t program_at(const std::vector<std::string>& words) {
+  std::size_t at = 0;
+  while (at < words.size() && is_assignment(words[at])) ++at;
+  return at;
+}
+
+std::string variable(const std::string& environment, std::string_view name) {
+  for (const std::string_view one : split(environment, '\0')) {
+    if (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '=')
+      return std::string(one.substr(name.size() + 1));
+  }
+  return "";
+}
+
+Result<Done> take_assignment(std::string_view word, OllamaSettings& settings) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos) return Done{};
+  HEADROOM_TRY(const bool taken,
+               take_ollama_variable(std::string(word.substr(0, equals)),
+                                    std::string(word.substr(equals + 1)), settings));
+  (void)taken;
+  return Done{};
+}
+
+// What ollama itself would have from its environment, where headroom runs in the same one.
+Result<Done> take_environment(const std::string& environment, OllamaSettings& settings) {
+  for (const std::string_view one : split(environment, '\0')) {
+    if (one.starts_with("OLLAMA_")) HEADROOM_CHECK(take_assignment(one, settings));
+  }
+  return Done{};
+}
+
+// A file, or a model of the store, whose parameters hold where nothing else is said.
+Result<Done> find_weights(OllamaJob& job, const std::vector<std::string>& folders) {
+  LlamaJob& llama = job.llama;
+  const auto kind = machine::kind_of(job.name);
+  if (kind && *kind == EntryKind::file) {
+    llama.options.model = job.name;
+    return Done{};
+  }
+  HEADROOM_TRY(StoredModel stored, find_ollama_model(job.name, folders));
+  llama.options.model = stored.weights;
+  llama.notes = std::move(stored.notes);
+  for (const auto& [key, value] : stored.parameters) {
+    HEADROOM_TRY(const bool taken, take_ollama_parameter(key, value, job.settings));
+    if (taken)
+      llama.notes.push_back(fmt::format(
+          "From the model's own parameters, which win over variables: {} {}.", key, value));
+  }
+  return Done{};
+}
+
+Result<Done> load_weights(OllamaJob& job, Document document, const JobFlags& flags) {
+  HEADROOM_TRY(LlamaJob loaded,
+               load_llama_model(job.llama.options.model, std::move(document), flags));
+  loaded.notes = std::move(job.llama.notes);
+  job.llama = std::move(loaded);
+  return Done{};
+}
+
+// Behind the model: "/set parameter num_ctx 8192", as people type it in ollama's prompt.
+Result<Done> take_words(const std::vector<std::string>& words, std::size_t at, OllamaJob& job) {
+  std::vector<std::string> unread;
+  for (std::size_t i = at; i < words.size(); ++i) {
+    const bool sets = words[i] == "/set" && i + 3 < words.size() && words[i + 1] == "parameter";
+    if (!sets) {
+      if (words[i].starts_with('-')) unread.push_back(words[i]);
+      continue;
+    }
+    HEADROOM_TRY(const bool taken, take_ollama_parameter(words[i + 2], words[i + 3], job.settings));
+    if (!taken) unread.push_back(words[i + 2]);
+    i += 3;
+  }
+  if (!unread.empty()) job.llama.notes.push_back(fmt::format("Not read: {}.", join(unread, ", ")));
+  return Done{};
+}
+
+bool is_ollama_engine(const Json& value) {
+  const auto engine = value.is_object() ? value.find("engine") : value.end();
+  if (engine == value.end() || !engine->is_object()) return false;
+  const auto kind = engine->find("kind");
+  return kind != engine->end() && *kind == engine_name;
+}
+
+Result<Done> take_keys(const Json& engine, OllamaSettings& settings) {
+  for (const auto& [key, value] : engine.items()) {
+    if (key == "kind") continue;
+    const std::string word = value.is_string() ? value.get<std::string>() : value.dump();
+    HEADROOM_TRY(const bool variable, take_ollama_variable(key, word, settings));
+    if (variable) continue;
+    HEADROOM_TRY(const bool parameter, take_ollama_parameter(key, word, settings));
+    if (!parameter)
+      return Error{
+          Errc::invalid,
+          fmt::format("engine.{}: expected num_ctx, num_gpu, num_batch, use_mmap or one of "
+                      "ollama's variables, found one that is not read",
+                      key.substr(0, 80)),
+          "the keys that are read are listed in docs/plan.md", "engine"};
+  }
+  return Done{};
+}
+
+Result<std::string> model_of(const Json& value, const std::string& path) {
+  const auto model = value.find("model");
+  if (model != value.end() && model->is_object()) {
+    const auto config = model->find("config");
+    const std::size_t slash = path.rfind('/');
+    if (config != model->end() && config->is_string()) {
+      const std::string file = config->get<std::string>();
+      return file.starts_with('/') || slash == std::string::npos ? file
+                                                                 : path.substr(0, slash + 1) + file;
+    }
+    const auto name = model->find("name");
+    if (name != model->end() && name->is_string()) return name->get<std::string>();
+  }
+  return Error{
+      Errc::invalid,
+      fmt::format("{}: model: expected a name of ollama's or a GGUF file, found none", path),
+      "write [model] name = \"llama3.2:3b\""};
+}
+
+}  // namespace
+
+bool is_ollama_command(const std::vector<std::string>& words) {
+  const std::size_t at = program_at(words);
+  return at + 1 < words.size() && base_name(words[at]) == "ollama" &&
+         (words[at + 1] == "run" || words[at + 1] == "serve");
+}
+
+std::vector<std::string> ollama_folders(const std::string& environment) {
+  std::vector<std::string> folders;
+  const std::string own = variable(environment, "OLLAMA_MODELS");
+  const std::string home = variable(environment, "HOME");
+  if (!own.empty()) return {own};
+  if (!home.empty()) folders.push_back(home + "/.ollama/models");
+  folders.emplace_back(
+      "/usr/share/ollama/.ollama/models");  // Of the service that its script installs.
+  return folders;
+}
+
+Result<OllamaJob> load_ollama_command(const std::vector<std::string>& words, const JobFlags& flags,
+                                      const std::string& environment) {
+  OllamaJob job;
+  const std::size_t at = program_at(words);
+  std::size_t model = at + 2;
+  while (model < words.size() && words[model].starts_with('-')) ++model;
+  if (words[at + 1] != "run" || model >= words.size())
+    return Error{Errc::invalid, "plan: expected ollama run MODEL in the command, found no model",
+                 "headroom plan -- OLLAMA_CONTEXT_LENGTH=8192 ollama run llama3.2:3b"};
+  job.name = words[model];
+  std::string variables;
+  for (std::size_t i = 0; i < at; ++i) variables += words[i] + '\0';
+  HEADROOM_CHECK(take_environment(environment, job.settings));
+  HEADROOM_CHECK(take_environment(variables, job.settings));
+  HEADROOM_CHECK(find_weights(job, ollama_folders(variables + environment)));
+  HEADROOM_CHECK(take_words(words, model + 1, job));
+  HEADROOM_CHECK(load_weights(job, {Json::object(), {}}, flags));
+  return job;
+}
+
+Result<std::optional<OllamaJob>> load_ollama_job(const std::string& path, const JobFlags& flags,
+                                                 const std::string& environment) {
+  std::optional<OllamaJob> none;
+  if (path.empty() || path == "-") return none;
+  const auto text = machine::read_file(path);
+  if (!text) return none;  // Whoever loads it as any other job says why.
+  auto document = parse_document(*text);
+  if (!document || !is_ollama_engine(document->value)) return none;
+  OllamaJob job;
+  HEADROOM_TRY(job.name, model_of(document->value, path));
+  HEADROOM_CHECK(find_weights(job, ollama_folders(environment)));
+  auto taken = take_keys(document->value["engine"], job.settings);
+  if (!taken) return std::move(taken).error().in(path);
+  HEADROOM_CHECK(load_weights(job, *std::move(document), flags));
+  return std::optional(std::move(job));
+}
+
+}  // namespace headroom::run
