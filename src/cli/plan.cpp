@@ -249,8 +249,8 @@ void add_plan(CLI::App& app, Context& context) {
       ->type_name("SIZE");
   command
       ->add_option("COMMAND", options->rest,
-                   "The command of a Hugging Face Trainer's script, TRL, LLaMA-Factory or Axolotl, "
-                   "llama.cpp or vLLM; with --explain, any command")
+                   "The command of a Hugging Face Trainer's script, TRL, LLaMA-Factory, Axolotl, "
+                   "llama.cpp, ollama or vLLM; with --explain, any command")
       ->type_name("COMMAND");
   command->add_flag(
       "--fit", options->fit,

@@ -61,6 +61,8 @@ Result<VllmJob> load(ReadOptions read, const JobFlags& flags) {
     const std::size_t dot = key.find('.');
     if (key.starts_with("device."))
       device.set(key, flags.keys[key.substr(0, dot)][key.substr(dot + 1)], flag);
+    else
+      job.notes.push_back(fmt::format("Not used, as vLLM has its own options: {}.", flag));
   }
   const char* key = is_path(job.options.model) ? "model.config" : "model.name";
   device.set(key, job.options.model, "the command's model");

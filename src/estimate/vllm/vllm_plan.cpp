@@ -51,8 +51,8 @@ class Search {
   }
 
   template <class Change>
-  void try_one(std::string what, std::vector<std::string> arguments, Change change) {
-    if (const auto memory = tried(change)) keep(std::move(what), std::move(arguments), *memory);
+  void try_one(const std::string& what, const std::vector<std::string>& arguments, Change change) {
+    if (const auto memory = tried(change)) keep(what, arguments, *memory);
   }
 
   // In whole blocks of 16; up to what the model was trained with.
