@@ -7,8 +7,12 @@
 Two files share a group if no name of the unnamed namespace of one is a word of the other. So no file need be written with
 others in mind: `mib` may be a constant in thirty tests.
 """
+import functools
+import pathlib
 import re
 import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 LARGEST = 10  # Files of a group. Larger ones leave a processor idle at the end.
 
@@ -37,18 +41,38 @@ def declared(text):
     return names | set(re.findall(r"(?m)^#\s*define (\w+)", text))
 
 
+def read(file):
+    return IGNORED.sub(" ", pathlib.Path(file).read_text(encoding="utf-8").replace(END, "}@\n"))
+
+
+@functools.lru_cache(maxsize=None)
+def words_of_header(name):
+    """Of one of ours and of those that it includes."""
+    for folder in ("src", "tests"):
+        if (ROOT / folder / name).is_file():
+            text = (ROOT / folder / name).read_text(encoding="utf-8")
+            return words(IGNORED.sub(" ", text)).union(*map(words_of_header, included(text)))
+    return set()
+
+
+def included(text):
+    return re.findall(r'(?m)^#include "([^"]+)"', text)
+
+
 class Source:
     def __init__(self, file):
         self.file = file
-        with open(file, encoding="utf-8") as opened:
-            text = IGNORED.sub(" ", opened.read().replace(END, "}@\n"))
+        text = read(file)
         self.names, self.words = declared(text), words(text)
+        headers = included(pathlib.Path(file).read_text(encoding="utf-8"))
+        self.header_words = set().union(*map(words_of_header, headers))
         # What is brought in from another namespace means the same to all, or is mentioned by one alone.
         self.brought_in = set(re.findall(r"(?m)^using ([\w:]+::\w+);", text))
 
     def disturbs(self, other):
         brought_in = {name.rpartition("::")[2] for name in self.brought_in - other.brought_in}
-        return (self.names | brought_in) & other.words
+        types = {name for name in self.names | brought_in if name[0].isupper()}
+        return (self.names | brought_in) & other.words or types & other.header_words
 
 
 def groups_of(files):

@@ -48,6 +48,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                           (told != nullptr && told->text.find("ROCm") != std::string::npos);
   Hypothesis bits;
   bits.confidence = names_rocm ? 0.93 : amd ? 0.88 : 0.5;
+  // It asks PyTorch which GPU there is, and so has none where PyTorch itself was built without HIP.
+  if (!names_rocm && !subject.scene.torch_rocm) {
+    if (const Observation* other = subject.log.first_of({"cuda-build", "torch-hip-none"})) {
+      speak_against(bits, 0.5, show(subject, *other, "PyTorch itself is not a build for ROCm"));
+    }
+  }
   // bitsandbytes writes the error, its traceback included, to its log and lets the program go on.
   if (const Observation* on = work_after(subject.log, *seen)) {
     speak_against(bits, 0.3, show(subject, *on, "the program goes on without it"));

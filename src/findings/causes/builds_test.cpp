@@ -14,6 +14,19 @@ using testing::diagnose;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+TEST(Builds, bitsandbytes_without_a_gpu_follows_from_a_pytorch_for_cuda) {
+  const std::string warned =
+      "The installed version of bitsandbytes was compiled without GPU support.\n";
+  const auto found = diagnose(warned +
+                                  "$ python3 -c 'import torch; print(torch.__version__)'\n"
+                                  "torch.__version__: 2.7.1+cu126\n"
+                                  "torch.version.hip: None\n"
+                                  "CUDA available: False\n",
+                              R"({"vendor": "AMD"})");
+  EXPECT_EQ(found.cause.id, "wrong-wheel");
+  EXPECT_EQ(diagnose(warned, R"({"vendor": "AMD"})").cause.id, "bitsandbytes-no-rocm");
+}
+
 // ------------------------------------------------------------------ a wheel that was replaced
 
 constexpr std::string_view replaced =

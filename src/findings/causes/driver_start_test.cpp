@@ -155,5 +155,32 @@ TEST(KfdEinval, outside_of_a_container_it_is_not_called_a_matter_of_permission) 
   EXPECT_NE(found.cause.id, "device-permission");
 }
 
+TEST(NoKfd, a_kernel_without_the_compute_driver_has_no_node_to_pass_on) {
+  const auto found = diagnose(
+      "$ ls /host/dev/kfd\n"
+      "ls: cannot access '/host/dev/kfd': No such file or directory\n"
+      "$ zgrep HSA /proc/config.gz\n"
+      "# CONFIG_HSA_AMD is not set\n");
+  EXPECT_EQ(found.cause.id, "host-without-kfd");
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("CONFIG_HSA_AMD=y")));
+}
+
+TEST(Atomics, a_card_that_kfd_takes_without_them_fails_where_kernels_call_the_host) {
+  const std::string call =
+      ":1:rocvirtual.cpp           :2902: 1187 us: 77 : Pcie atomics not enabled, hostcall not "
+      "supported\n"
+      ":1:rocvirtual.cpp           :3235: 1188 us: 77 : AQL dispatch failed!\n"
+      "RuntimeError: HIP error: the operation cannot be performed in the present state\n";
+  const auto alone = diagnose(call);
+  EXPECT_EQ(alone.cause.id, "pcie-atomics");
+  EXPECT_LT(alone.cause.confidence, 0.8);
+  const auto with_the_kernel =
+      diagnose(call +
+               "[    3.9] amdgpu 0000:03:00.0: amdgpu: PCIE atomic ops is not supported\n"
+               "[    5.1] kfd kfd: amdgpu: added device 1002:744c\n");
+  EXPECT_EQ(with_the_kernel.cause.id, "pcie-atomics");
+  EXPECT_GE(with_the_kernel.cause.confidence, 0.85);
+}
+
 }  // namespace
 }  // namespace headroom::findings

@@ -8,6 +8,7 @@
 #include "findings/causes/causes.h"
 #include "findings/causes/contradiction.h"
 #include "findings/causes/release_comparison.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -59,7 +60,28 @@ void advise(Platform platform, Hypothesis& host) {
   }
 }
 
+// The host's own kernel cannot have the node, whatever is passed on.
+Hypothesis built_without(const LogSubject& subject, const Observation& configured) {
+  Hypothesis host;
+  host.confidence = 0.93;
+  host.title = "The kernel is built without AMD's compute driver, so there is no /dev/kfd";
+  host.reasons.emplace_back(
+      "amdgpu drives the picture; /dev/kfd comes from amdkfd, which CONFIG_HSA_AMD builds into "
+      "it.");
+  host.evidence.push_back(show(subject, configured, logs::describe(configured)));
+  if (const Observation* lost = subject.log.first("kfd-absent")) {
+    host.evidence.push_back(show(subject, *lost));
+  }
+  host.fix = {sentence("boot a kernel with CONFIG_HSA_AMD=y: the distribution's own, or a newer "
+                       "release of a minimal one"),
+              sentence("then: zcat /proc/config.gz | grep HSA_AMD; ls -l /dev/kfd")};
+  return host;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
+  if (const Observation* configured = subject.log.first("kernel-without-kfd")) {
+    return built_without(subject, *configured);
+  }
   const Observation* engine = subject.log.first("engine-lacks-kfd");
   const PlatformSign sign = platform_of(subject);
   Hypothesis host;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
+#include "logs/describe.h"
 
 namespace headroom::findings {
 namespace {
@@ -76,6 +77,18 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
         "does not know them. The card and its link are sound.");
     atomics.alternatives.push_back(
         {"hw-error", 0.15, "whether the error comes with graphics alone: sudo dmesg -w"});
+  } else if (const Observation* call = subject.log.first("hostcall-without-atomics")) {
+    const Observation* off = subject.log.first("atomics-off");
+    atomics.confidence = off != nullptr ? 0.9 : 0.75;
+    atomics.title = "The GPU's slot has no PCIe atomics, which kernels that call the host need";
+    atomics.evidence.push_back(show(subject, *call, logs::describe(*call)));
+    if (off != nullptr) atomics.evidence.push_back(show(subject, *off));
+    if (const Observation* added = subject.log.first("kfd-added")) {
+      atomics.evidence.push_back(show(subject, *added, "it was taken all the same"));
+    }
+    atomics.reasons.emplace_back(
+        "The compute driver takes this chip without them. Kernels that print, assert or allocate "
+        "still call the host by an atomic operation, and their dispatch fails.");
   } else {
     const Observation* off = subject.log.first("atomics-off");
     const Observation* lost = gpu_not_seen(subject);

@@ -54,5 +54,14 @@ TEST(ToldTopics, a_document_that_speaks_of_everything_is_no_report_of_one_failur
   EXPECT_EQ(diagnose(told + more, amd).cause.id, "insufficient-evidence");
 }
 
+TEST(ToldTopics, the_kernels_own_lines_tell_nothing_of_a_person) {
+  const auto found = diagnose(
+      "[    4.220131] amdgpu 0000:0a:00.0: the BIOS has set a carve-out of 512M of VRAM for the "
+      "APU\n"
+      "Are there errors in this?\n",
+      amd);
+  EXPECT_NE(found.cause.id, "uma-carveout-small");
+}
+
 }  // namespace
 }  // namespace headroom::findings

@@ -92,6 +92,7 @@ Sign find_sign(const LogSubject& subject) {
   if (for_cuda && !rocm_build) take(best, log.first("no-platform"), 0.85);
   take(best, log.first("no-platform"), excused ? 0.25 : 0.6);
   take(best, torch_sees_none(subject), rocm_build ? 0.1 : 0.4);
+  if (!rocm_build) take(best, log.first("torch-hip-none"), 0.9);
   take(best, log.first("tensorflow-without-cuda"), 0.45);
   take(best, log.first("nvidia-packages"), rocm_build ? 0.3 : 0.5);
   if (!rocm_build) take(best, find_fetched(log), 0.6);
@@ -300,7 +301,7 @@ constinit const CauseRule wrong_wheel_cause = {
     .why = "It knows nothing of the AMD GPU: it looks for NVIDIA's driver, or runs on the CPU.",
     .fix = "Remove it, and install the ROCm build from its own index.",
     .explains =
-        "app-bug crash-loop framework-bug missing-library driver-not-loaded "
+        "app-bug bitsandbytes-no-rocm crash-loop framework-bug missing-library driver-not-loaded "
         "backend-unavailable unsupported-option",
     .find = find,
 };
