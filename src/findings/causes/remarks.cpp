@@ -12,6 +12,7 @@
 #include "findings/causes/choice.h"
 #include "findings/causes/recovery.h"
 #include "findings/causes/told_story.h"
+#include "findings/causes/told_topics.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -80,6 +81,7 @@ std::optional<Hypothesis> find_topic(const LogSubject& subject, const CauseRule&
   const bool trouble = log.any_of({"trouble-words", "trouble-ended", "said-to-hang"}) ||
                        standing_failure(log) != nullptr;
   if (topic == nullptr || !trouble || is_of_a_program(log, *topic)) return std::nullopt;
+  if (is_for_other_gpus(subject, rule.id)) return std::nullopt;
   Hypothesis told = make(subject, rule, *topic);
   told.confidence = when_talked_about;
   told.reasons.emplace_back("It is what the trouble is told to be about; nothing more is known.");

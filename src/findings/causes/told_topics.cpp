@@ -199,6 +199,11 @@ bool speaks_of(const logs::Observations& log, std::string_view what) {
   return subjects_of(log).contains(what);
 }
 
+bool is_for_other_gpus(const LogSubject& subject, std::string_view cause) {
+  return subject.scene.discrete_gpu() != nullptr && subject.scene.integrated_gpu() == nullptr &&
+         names_cause(of_shared_memory, cause);
+}
+
 std::optional<ToldTopic> told_topic(const LogSubject& subject) {
   if (!may_be_guessed(subject)) return std::nullopt;
   const Subjects subjects = subjects_of(subject.log);
@@ -208,7 +213,7 @@ std::optional<ToldTopic> told_topic(const LogSubject& subject) {
   std::optional<ToldTopic> best;
   double second = 0;
   for (const Topic& topic : topics) {
-    if (has_card && !has_apu && names_cause(of_shared_memory, topic.cause)) continue;
+    if (is_for_other_gpus(subject, topic.cause)) continue;
     ToldTopic told = weigh(topic, subjects, has_apu && !has_card);
     if (best && told.weight <= best->weight) {
       second = std::max(second, told.weight);

@@ -20,6 +20,10 @@ bool tells_of_trouble(const logs::Observations& log);
 // expressions, so it is asked last.
 bool speaks_of(const logs::Observations& log, std::string_view what);
 
+// Whether only a GPU that uses system memory suffers from the cause, and the log has none: what
+// people say then is about another machine.
+bool is_for_other_gpus(const LogSubject& subject, std::string_view cause);
+
 // A cause that a report is about, and the lines that speak of it.
 struct ToldTopic {
   std::string_view cause;

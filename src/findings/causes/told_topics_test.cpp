@@ -54,13 +54,17 @@ TEST(ToldTopics, a_document_that_speaks_of_everything_is_no_report_of_one_failur
   EXPECT_EQ(diagnose(told + more, amd).cause.id, "insufficient-evidence");
 }
 
-TEST(ToldTopics, the_kernels_own_lines_tell_nothing_of_a_person) {
-  const auto found = diagnose(
-      "[    4.220131] amdgpu 0000:0a:00.0: the BIOS has set a carve-out of 512M of VRAM for the "
-      "APU\n"
-      "Are there errors in this?\n",
-      amd);
-  EXPECT_NE(found.cause.id, "uma-carveout-small");
+TEST(ToldTopics, memory_that_a_card_of_its_own_reports_is_no_carve_out) {
+  const auto told = [](const char* gpu) {
+    return diagnose(
+               "[    3.4] [drm] amdgpu: 8176M of VRAM memory ready\n"
+               "[    3.4] [drm] amdgpu: 8176M of GTT memory ready.\n"
+               "Is this carve-out why it fails?\n",
+               std::string(R"({"vendor": "AMD", "gpu": ")") + gpu + R"("})")
+        .cause.id;
+  };
+  EXPECT_EQ(told("Radeon VII"), "insufficient-evidence");
+  EXPECT_EQ(told("Radeon 780M"), "uma-carveout-small");
 }
 
 }  // namespace
