@@ -28,17 +28,21 @@ def words(text):
     return set(re.findall(r"(?<![.\w>])\w+|(?<=[^-]>)\w+", text))
 
 
-def declared(text):
-    """The names of the unnamed namespace: what begins in the first column there, as clang-format leaves it."""
+def named(part):
+    """What is declared in the first column, where clang-format leaves what a namespace holds."""
     names = set()
-    for part in UNNAMED.findall(text):
-        for line in part.splitlines():
-            if not re.match(r"[A-Za-z_]", line) or re.match(r"(?:TEST|INSTANTIATE_|RC_GTEST|static_assert|namespace)\b", line):
-                continue
-            found = TYPE.match(line) or NAME.match(line)
-            if found:
-                names.add(found[1])
-    return names | set(re.findall(r"(?m)^#\s*define (\w+)", text))
+    for line in part.splitlines():
+        if not re.match(r"[A-Za-z_]", line) or re.match(r"(?:TEST|INSTANTIATE_|RC_GTEST|static_assert|namespace)\b", line):
+            continue
+        found = TYPE.match(line) or NAME.match(line)
+        if found:
+            names.add(found[1])
+    return names
+
+
+def declared(text):
+    """The names of the unnamed namespace."""
+    return set().union(*map(named, UNNAMED.findall(text))) | set(re.findall(r"(?m)^#\s*define (\w+)", text))
 
 
 def read(file):
@@ -46,12 +50,12 @@ def read(file):
 
 
 @functools.lru_cache(maxsize=None)
-def words_of_header(name):
-    """Of one of ours and of those that it includes."""
+def names_of_header(name):
+    """What one of ours declares, and those that it includes."""
     for folder in ("src", "tests"):
         if (ROOT / folder / name).is_file():
             text = (ROOT / folder / name).read_text(encoding="utf-8")
-            return words(IGNORED.sub(" ", text)).union(*map(words_of_header, included(text)))
+            return named(IGNORED.sub(" ", text)).union(*map(names_of_header, included(text)))
     return set()
 
 
@@ -65,14 +69,13 @@ class Source:
         text = read(file)
         self.names, self.words = declared(text), words(text)
         headers = included(pathlib.Path(file).read_text(encoding="utf-8"))
-        self.header_words = set().union(*map(words_of_header, headers))
+        self.header_names = set().union(*map(names_of_header, headers))
         # What is brought in from another namespace means the same to all, or is mentioned by one alone.
         self.brought_in = set(re.findall(r"(?m)^using ([\w:]+::\w+);", text))
 
     def disturbs(self, other):
         brought_in = {name.rpartition("::")[2] for name in self.brought_in - other.brought_in}
-        types = {name for name in self.names | brought_in if name[0].isupper()}
-        return (self.names | brought_in) & other.words or types & other.header_words
+        return (self.names | brought_in) & (other.words | other.header_names)
 
 
 def groups_of(files):

@@ -38,6 +38,9 @@ class Groups(unittest.TestCase):
     def test_a_name_that_the_other_mentions_keeps_them_apart(self):
         self.assertEqual(self.groups(unnamed("struct Range {"), "namespace headroom { void f(Range range); }"), [[0], [1]])
 
+    def test_a_name_that_a_header_of_the_other_declares_keeps_them_apart(self):
+        self.assertEqual(self.groups(unnamed("std::string to_lower(char letter) {"), '#include "base/text.h"\nint other;\n'), [[0], [1]])
+
     def test_words_of_comments_and_text_and_members_mean_nothing(self):
         self.assertEqual(self.groups(unnamed("int count() { return 1; }"),
                                      '// count\nauto text = "count";\nint f(T a, T* b) { return a.count + b->count; }\n'), [[0, 1]])
