@@ -71,10 +71,11 @@ class Source:
         headers = included(pathlib.Path(file).read_text(encoding="utf-8"))
         self.header_names = set().union(*map(names_of_header, headers))
         # What is brought in from another namespace means the same to all, or is mentioned by one alone.
-        self.brought_in = set(re.findall(r"(?m)^using ([\w:]+::\w+);", text))
+        self.brought_in = {(name, full) for full, name in re.findall(r"(?m)^using ([\w:]+::(\w+));", text)}
+        self.brought_in |= set(re.findall(r"(?m)^namespace (\w+) = ([\w:]+);", text))
 
     def disturbs(self, other):
-        brought_in = {name.rpartition("::")[2] for name in self.brought_in - other.brought_in}
+        brought_in = {name for name, _ in self.brought_in - other.brought_in}
         return (self.names | brought_in) & (other.words | other.header_names)
 
 

@@ -50,6 +50,10 @@ class Groups(unittest.TestCase):
         self.assertEqual(self.groups(unnamed("using facts::Gpu;"), unnamed("using plan::Gpu;")), [[0], [1]])
         self.assertEqual(self.groups(unnamed("using facts::Gpu;"), "void f(Gpu gpu);\n"), [[0], [1]])
 
+    def test_another_name_for_a_namespace_is_such_a_name(self):
+        self.assertEqual(self.groups("namespace fs = std::filesystem;\n", "namespace fs = std::filesystem;\nfs::path path;\n"), [[0, 1]])
+        self.assertEqual(self.groups("namespace testing = plan::testing;\n", "auto folder = testing::TempDir();\n"), [[0], [1]])
+
     def test_a_group_is_not_too_large(self):
         groups = self.groups(*["int a;\n"] * 25)
         self.assertEqual([len(group) for group in groups], [10, 10, 5])
