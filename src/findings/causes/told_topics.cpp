@@ -101,14 +101,7 @@ std::set<Line> lines_of(const logs::Observations& log, const Wanted& is_wanted) 
   return lines;
 }
 
-// Whether the kernel wrote the line: "2743.942606", seconds since the boot.
-bool is_of_the_kernel(const Observation& line) {
-  const bool is_number =
-      !line.time.empty() && line.time.find_first_not_of("0123456789.") == std::string::npos;
-  return is_number && line.time.find('.') != std::string::npos;
-}
-
-// The sentences but those of the kernel and those that a program is known to print word for word.
+// The sentences but those that a program is known to print word for word.
 std::vector<const Observation*> told_sentences(const logs::Observations& log) {
   const std::set<Line> printed = lines_of(log, [](const Observation& one) {
     const auto role = one.signature->role;
@@ -118,7 +111,7 @@ std::vector<const Observation*> told_sentences(const logs::Observations& log) {
   });
   std::vector<const Observation*> told;
   for (const Observation* one : log.of("sentence")) {
-    if (!is_of_the_kernel(*one) && !printed.contains({one->log, one->line})) told.push_back(one);
+    if (!printed.contains({one->log, one->line})) told.push_back(one);
   }
   return told;
 }
