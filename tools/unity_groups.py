@@ -4,7 +4,7 @@
 
     unity_groups.py FILE ...     prints one group per line, the files of it divided by semicolons
 
-Two files share a group if no name of the unnamed namespace of one is a word of the other. So no file need be written with
+Two files share a group if no name of the unnamed namespace of one is a word of the other or declared by its headers. So no file need be written with
 others in mind: `mib` may be a constant in thirty tests.
 """
 import functools
@@ -45,8 +45,9 @@ def declared(text):
     return set().union(*map(named, UNNAMED.findall(text))) | set(re.findall(r"(?m)^#\s*define (\w+)", text))
 
 
-def read(file):
-    return IGNORED.sub(" ", pathlib.Path(file).read_text(encoding="utf-8").replace(END, "}@\n"))
+def without_text(text):
+    """The code alone; what closes an unnamed namespace stays to be seen."""
+    return IGNORED.sub(" ", text.replace(END, "}@\n"))
 
 
 @functools.lru_cache(maxsize=None)
@@ -55,7 +56,7 @@ def names_of_header(name):
     for folder in ("src", "tests"):
         if (ROOT / folder / name).is_file():
             text = (ROOT / folder / name).read_text(encoding="utf-8")
-            return named(IGNORED.sub(" ", text)).union(*map(names_of_header, included(text)))
+            return named(without_text(text)).union(*map(names_of_header, included(text)))
     return set()
 
 
@@ -66,10 +67,10 @@ def included(text):
 class Source:
     def __init__(self, file):
         self.file = file
-        text = read(file)
+        written = pathlib.Path(file).read_text(encoding="utf-8")
+        text = without_text(written)
         self.names, self.words = declared(text), words(text)
-        headers = included(pathlib.Path(file).read_text(encoding="utf-8"))
-        self.header_names = set().union(*map(names_of_header, headers))
+        self.header_names = set().union(*map(names_of_header, included(written)))
         # What is brought in from another namespace means the same to all, or is mentioned by one alone.
         self.brought_in = {(name, full) for full, name in re.findall(r"(?m)^using ([\w:]+::(\w+));", text)}
         self.brought_in |= set(re.findall(r"(?m)^namespace (\w+) = ([\w:]+);", text))

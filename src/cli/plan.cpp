@@ -105,68 +105,66 @@ Result<run::TrainingCommand> read_command(Options& options, const run::JobFlags&
   return command;
 }
 
-// The answer where llama.cpp runs the model; nothing where the job is another one.
-std::optional<int> plan_under_llama(const Options& options, const run::JobFlags& flags,
-                                    const Context& context) {
+// Answers where a program of its own runs the model; nothing where the job is another one. `load`
+// reads the command if it is the program's, and `find` a job file.
+template <typename Load, typename Find, typename Answer>
+std::optional<int> plan_under(const Load& load, const Find& find, const Answer& answer,
+                              const Options& options, const Context& context) {
   if (!options.explain.empty() || !options.html.empty() || !options.record.empty()) return {};
-  const std::vector<std::string> words = words_of(options);
-  const auto answer = [&](run::LlamaJob job) {
-    return plan_llama(std::move(job), options.root, options.json, context);
-  };
-  if (is_command(options) && estimate::llama::is_llama_command(words)) {
-    auto job = run::load_llama_command(words, flags);
-    if (!job) return print_error(context, job.error(), exit_usage);
-    return answer(*std::move(job));
+  if (auto typed = load(words_of(options))) {
+    if (!*typed) return print_error(context, typed->error(), exit_usage);
+    return answer(**std::move(typed), options.root, options.json, context);
   }
   if (!options.rest.empty() || options.fit || !options.largest.empty()) return {};
-  auto job = run::load_llama_job(options.spec.empty() ? options.job : options.spec, flags);
+  auto job = find(options.spec.empty() ? options.job : options.spec);
   if (!job) return print_error(context, job.error(), exit_usage);
   if (!*job) return {};
-  return answer(**std::move(job));
+  return answer(**std::move(job), options.root, options.json, context);
 }
 
-// The same where ollama runs it.
-std::optional<int> plan_under_ollama(const Options& options, const run::JobFlags& flags,
-                                     const Context& context) {
-  if (!options.explain.empty() || !options.html.empty() || !options.record.empty()) return {};
-  const std::vector<std::string> words = words_of(options);
-  if (run::is_ollama_command(words)) {
-    auto job = run::load_ollama_command(words, flags, context.environment);
-    if (!job) return print_error(context, job.error(), exit_usage);
-    return plan_ollama(*std::move(job), options.root, options.json, context);
-  }
-  if (!options.rest.empty() || options.fit || !options.largest.empty()) return {};
-  const std::string& spec = options.spec.empty() ? options.job : options.spec;
-  auto job = run::load_ollama_job(spec, flags, context.environment);
-  if (!job) return print_error(context, job.error(), exit_usage);
-  if (!*job) return {};
-  return plan_ollama(**std::move(job), options.root, options.json, context);
+using Words = std::vector<std::string>;
+
+std::optional<Result<run::LlamaJob>> typed_for_llama(const Options& options, const Words& words,
+                                                     const run::JobFlags& flags) {
+  if (!is_command(options) || !estimate::llama::is_llama_command(words)) return std::nullopt;
+  return run::load_llama_command(words, flags);
 }
 
-// The same where vLLM serves it.
-std::optional<int> plan_under_vllm(const Options& options, const run::JobFlags& flags,
-                                   const Context& context) {
-  if (!options.explain.empty() || !options.html.empty() || !options.record.empty()) return {};
-  const std::vector<std::string> words = words_of(options);
-  if (run::is_vllm_command(words)) {
-    auto job = run::load_vllm_command(words, flags);
-    if (!job) return print_error(context, job.error(), exit_usage);
-    return plan_vllm(*std::move(job), options.root, options.json, context);
-  }
-  if (!options.rest.empty() || options.fit || !options.largest.empty()) return {};
-  auto job = run::load_vllm_job(options.spec.empty() ? options.job : options.spec, flags);
-  if (!job) return print_error(context, job.error(), exit_usage);
-  if (!*job) return {};
-  return plan_vllm(**std::move(job), options.root, options.json, context);
+std::optional<Result<run::OllamaJob>> typed_for_ollama(const Words& words,
+                                                       const run::JobFlags& flags,
+                                                       const std::string& environment) {
+  if (!run::is_ollama_command(words)) return std::nullopt;
+  return run::load_ollama_command(words, flags, environment);
+}
+
+std::optional<Result<run::VllmJob>> typed_for_vllm(const Words& words, const run::JobFlags& flags) {
+  if (!run::is_vllm_command(words)) return std::nullopt;
+  return run::load_vllm_command(words, flags);
+}
+
+std::optional<int> plan_under_any(const Options& options, const run::JobFlags& flags,
+                                  const Context& context) {
+  const std::string& environment = context.environment;
+  if (const auto answered =
+          plan_under([&](const Words& words) { return typed_for_llama(options, words, flags); },
+                     [&](const auto& path) { return run::load_llama_job(path, flags); }, plan_llama,
+                     options, context))
+    return answered;
+  if (const auto answered = plan_under(
+          [&](const Words& words) { return typed_for_ollama(words, flags, environment); },
+          [&](const auto& path) { return run::load_ollama_job(path, flags, environment); },
+          plan_ollama, options, context))
+    return answered;
+  return plan_under([&](const Words& words) { return typed_for_vllm(words, flags); },
+                    [&](const auto& path) { return run::load_vllm_job(path, flags); }, plan_vllm,
+                    options, context);
 }
 
 int run_plan(Options options, const Context& context) {
   if (options.history) return list_past_runs(options.json, context);
   auto flags = options.flags.read();
   if (flags) {
-    if (const auto answered = plan_under_llama(options, *flags, context)) return *answered;
-    if (const auto answered = plan_under_ollama(options, *flags, context)) return *answered;
-    if (const auto answered = plan_under_vllm(options, *flags, context)) return *answered;
+    if (const auto answered = plan_under_any(options, *flags, context)) return *answered;
   }
   std::vector<std::string> notes;
   report::SettingWords words;

@@ -8,8 +8,8 @@
 
 #include "base/bytes.h"
 #include "base/document.h"
+#include "base/shell_quote.h"
 #include "base/text.h"
-#include "report/shell_words.h"
 
 namespace headroom::report {
 namespace {
@@ -105,9 +105,10 @@ std::string fitting(const LlamaPlan& plan, const Style& style) {
   for (const Fitting& one : plan.fitting) {
     std::vector<std::string> sizes;
     for (const std::uint64_t bytes : one.gpu_bytes) sizes.push_back(size(bytes));
-    text += fold(fmt::format("{}: {} ({}; host {})", one.what, keep_whole(to_shell(one.arguments)),
-                             join(sizes, ", "), size(one.host_bytes)),
-                 "  ", style.width);
+    text +=
+        fold(fmt::format("{}: {} ({}; host {})", one.what, keep_whole(shell_line(one.arguments)),
+                         join(sizes, ", "), size(one.host_bytes)),
+             "  ", style.width);
   }
   if (text.empty()) return plan.fits == false ? "\nNothing that was tried fits.\n" : "";
   return (plan.fits == false ? "\nWhat would fit:\n" : "\nWhat fits at most:\n") + text;
@@ -125,7 +126,7 @@ Json to_json(const Buffers& buffers) {
 std::string to_text(const LlamaPlan& plan, const Style& style) {
   std::string text = headline(plan) + "\n" + verdict(plan, style) + table_of(plan, style) +
                      fitting(plan, style) + "\nTo type, as planned:\n" +
-                     fold(to_shell(plan.arguments), "  ", style.width);
+                     fold(shell_line(plan.arguments), "  ", style.width);
   if (!plan.notes.empty()) text += "\nAssumed:\n";
   for (const std::string& note : plan.notes) text += fold(printable(note), "  ", style.width);
   return fit(text, style.width);

@@ -7,8 +7,8 @@
 
 #include "base/bytes.h"
 #include "base/document.h"
+#include "base/shell_quote.h"
 #include "base/text.h"
-#include "report/shell_words.h"
 
 namespace headroom::report {
 namespace {
@@ -104,7 +104,7 @@ std::string fitting(const VllmPlan& plan, const Style& style) {
   std::string text;
   for (const Fitting& one : plan.fitting)
     text += fold(fmt::format("{}: {} (at least {} for the cache, {:.2f}x)", one.what,
-                             keep_whole(to_shell(one.arguments)), size(one.available_bytes),
+                             keep_whole(shell_line(one.arguments)), size(one.available_bytes),
                              one.concurrency),
                  "  ", style.width);
   const bool holds = plan.memory.holds_at_worst();
@@ -144,7 +144,7 @@ std::string to_text(const VllmPlan& plan, const Style& style) {
   command.insert(command.begin(), "vllm");
   std::string text = headline(plan) + "\n" + verdict(plan, style) + table_of(plan, style) +
                      capacity_of(plan) + fitting(plan, style) + "\nTo type, as planned:\n" +
-                     fold(to_shell(command), "  ", style.width);
+                     fold(shell_line(command), "  ", style.width);
   if (!plan.notes.empty()) text += "\nAssumed:\n";
   for (const std::string& note : plan.notes) text += fold(printable(note), "  ", style.width);
   return fit(text, style.width);

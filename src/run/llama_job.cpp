@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "machine/user_files.h"
+#include "run/engine_job.h"
 #include "run/weight_files.h"
 
 namespace headroom::run {
@@ -52,19 +52,6 @@ bool names_only_a_device(const JobFlags& flags) {
   });
 }
 
-std::string below(const std::string& job_file, const std::string& path) {
-  const std::size_t slash = job_file.rfind('/');
-  if (path.starts_with('/') || slash == std::string::npos) return path;
-  return job_file.substr(0, slash + 1) + path;
-}
-
-bool is_llama_engine(const Json& value) {
-  const auto engine = value.is_object() ? value.find("engine") : value.end();
-  if (engine == value.end() || !engine->is_object()) return false;
-  const auto kind = engine->find("kind");
-  return kind != engine->end() && *kind == engine_name;
-}
-
 Result<std::string> model_of(const Json& value, const std::string& name) {
   const auto model = value.find("model");
   if (model != value.end() && model->is_object()) {
@@ -93,15 +80,11 @@ Result<std::optional<LlamaJob>> load_llama_job(const std::string& path, const Jo
   std::optional<LlamaJob> none;
   if (path.empty() || path == "-" || !names_only_a_device(flags)) return none;
   if (path.ends_with(".gguf")) {
-    ReadOptions read;
-    read.options.model = path;
-    HEADROOM_TRY(LlamaJob job, load(std::move(read), {Json::object(), {}}, flags));
+    HEADROOM_TRY(LlamaJob job, load_llama_model(path, {Json::object(), {}}, flags));
     return std::optional(std::move(job));
   }
-  const auto text = machine::read_file(path);
-  if (!text) return none;  // Whoever loads it as any other job says why.
-  auto document = parse_document(*text);
-  if (!document || !is_llama_engine(document->value)) return none;
+  auto document = read_engine_job(path, engine_name);
+  if (!document) return none;
   auto read = estimate::llama::read_options(document->value["engine"]);
   if (!read) return std::move(read).error().in(path);
   HEADROOM_TRY(const std::string model, model_of(document->value, path));

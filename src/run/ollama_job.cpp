@@ -8,6 +8,8 @@
 #include "base/document.h"
 #include "base/text.h"
 #include "machine/user_files.h"
+#include "run/command_words.h"
+#include "run/engine_job.h"
 #include "run/ollama_store.h"
 
 namespace headroom::run {
@@ -18,23 +20,6 @@ using estimate::llama::take_ollama_parameter;
 using estimate::llama::take_ollama_variable;
 
 constexpr const char* engine_name = "ollama";
-
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.find_last_of('/') + 1);
-}
-
-bool is_assignment(std::string_view word) {
-  const std::size_t equals = word.find('=');
-  return word == "env" ||
-         (equals != std::string_view::npos && equals > 0 &&
-          word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == equals);
-}
-
-std::size_t program_at(const std::vector<std::string>& words) {
-  std::size_t at = 0;
-  while (at < words.size() && is_assignment(words[at])) ++at;
-  return at;
-}
 
 std::string variable(const std::string& environment, std::string_view name) {
   for (const std::string_view one : split(environment, '\0')) {
@@ -107,13 +92,6 @@ Result<Done> take_words(const std::vector<std::string>& words, std::size_t at, O
   return Done{};
 }
 
-bool is_ollama_engine(const Json& value) {
-  const auto engine = value.is_object() ? value.find("engine") : value.end();
-  if (engine == value.end() || !engine->is_object()) return false;
-  const auto kind = engine->find("kind");
-  return kind != engine->end() && *kind == engine_name;
-}
-
 Result<Done> take_keys(const Json& engine, OllamaSettings& settings) {
   for (const auto& [key, value] : engine.items()) {
     if (key == "kind") continue;
@@ -136,12 +114,8 @@ Result<std::string> model_of(const Json& value, const std::string& path) {
   const auto model = value.find("model");
   if (model != value.end() && model->is_object()) {
     const auto config = model->find("config");
-    const std::size_t slash = path.rfind('/');
-    if (config != model->end() && config->is_string()) {
-      const std::string file = config->get<std::string>();
-      return file.starts_with('/') || slash == std::string::npos ? file
-                                                                 : path.substr(0, slash + 1) + file;
-    }
+    if (config != model->end() && config->is_string())
+      return below(path, config->get<std::string>());
     const auto name = model->find("name");
     if (name != model->end() && name->is_string()) return name->get<std::string>();
   }
@@ -193,11 +167,8 @@ Result<OllamaJob> load_ollama_command(const std::vector<std::string>& words, con
 Result<std::optional<OllamaJob>> load_ollama_job(const std::string& path, const JobFlags& flags,
                                                  const std::string& environment) {
   std::optional<OllamaJob> none;
-  if (path.empty() || path == "-") return none;
-  const auto text = machine::read_file(path);
-  if (!text) return none;  // Whoever loads it as any other job says why.
-  auto document = parse_document(*text);
-  if (!document || !is_ollama_engine(document->value)) return none;
+  auto document = read_engine_job(path, engine_name);
+  if (!document) return none;
   OllamaJob job;
   HEADROOM_TRY(job.name, model_of(document->value, path));
   HEADROOM_CHECK(find_weights(job, ollama_folders(environment)));

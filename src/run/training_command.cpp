@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "run/command_words.h"
 #include "run/training_dialects.h"
 #include "run/training_recipe.h"
 #include "run/training_settings.h"
@@ -22,18 +23,6 @@ struct Place {
   std::size_t arguments = 0;  // The first word behind the program and its subcommand.
 };
 
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.find_last_of('/') + 1);
-}
-
-// "FORCE_TORCHRUN=1" before a command, or env's own word.
-bool is_assignment(std::string_view word) {
-  const std::size_t equals = word.find('=');
-  return word == "env" ||
-         (equals != std::string_view::npos && equals > 0 &&
-          word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == equals);
-}
-
 std::optional<Program> program_named(std::string_view name) {
   if (name == "axolotl") return Program::axolotl;
   if (name == "llamafactory-cli" || name == "lmf") return Program::llama_factory;
@@ -43,8 +32,7 @@ std::optional<Program> program_named(std::string_view name) {
 
 // Programs with a word of their own for training, started by their names.
 std::optional<Place> find_program(const std::vector<std::string>& words) {
-  std::size_t at = 0;
-  while (at < words.size() && is_assignment(words[at])) ++at;
+  const std::size_t at = program_at(words);
   if (at + 1 >= words.size()) return std::nullopt;
   const auto program = program_named(base_name(words[at]));
   const std::string_view task = program == Program::trl ? "sft" : "train";

@@ -9,6 +9,8 @@
 #include "base/document.h"
 #include "base/text.h"
 #include "machine/user_files.h"
+#include "run/command_words.h"
+#include "run/engine_job.h"
 
 namespace headroom::run {
 namespace {
@@ -17,21 +19,9 @@ using estimate::vllm::ReadOptions;
 
 constexpr const char* engine_name = "vllm";
 
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.find_last_of('/') + 1);
-}
-
-bool is_assignment(std::string_view word) {
-  return word == "env" ||
-         (word.find('=') != std::string_view::npos &&
-          word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == word.find('=') &&
-          !word.starts_with('='));
-}
-
 // The first word behind the program, or 0 where it is another one.
 std::size_t arguments_at(const std::vector<std::string>& words) {
-  std::size_t at = 0;
-  while (at < words.size() && is_assignment(words[at])) ++at;
+  const std::size_t at = program_at(words);
   if (at + 1 < words.size() && base_name(words[at]) == "vllm" && words[at + 1] == "serve")
     return at + 2;
   if (at >= words.size() || !base_name(words[at]).starts_with("python")) return 0;
@@ -77,19 +67,6 @@ Result<VllmJob> load(ReadOptions read, const JobFlags& flags) {
   return job;
 }
 
-bool is_vllm_engine(const Json& value) {
-  const auto engine = value.is_object() ? value.find("engine") : value.end();
-  if (engine == value.end() || !engine->is_object()) return false;
-  const auto kind = engine->find("kind");
-  return kind != engine->end() && *kind == engine_name;
-}
-
-std::string below(const std::string& job_file, const std::string& path) {
-  const std::size_t slash = job_file.rfind('/');
-  if (path.starts_with('/') || slash == std::string::npos) return path;
-  return job_file.substr(0, slash + 1) + path;
-}
-
 Result<std::string> model_of(const Json& value, const std::string& name) {
   const auto model = value.find("model");
   for (const char* key : {"config", "name"}) {
@@ -124,7 +101,7 @@ Result<VllmJob> load_vllm_command(const std::vector<std::string>& words, const J
   HEADROOM_TRY(ReadOptions read,
                estimate::vllm::parse_options(
                    {words.begin() + static_cast<std::ptrdiff_t>(at), words.end()}));
-  for (std::size_t i = 0; i < at && is_assignment(words[i]); ++i)
+  for (std::size_t i = 0; i < program_at(words); ++i)
     HEADROOM_CHECK(estimate::vllm::take_variable(words[i], read.options));
   if (read.options.model.empty())
     return Error{Errc::invalid, "plan: expected a model in vLLM's command, found none",
@@ -134,11 +111,8 @@ Result<VllmJob> load_vllm_command(const std::vector<std::string>& words, const J
 
 Result<std::optional<VllmJob>> load_vllm_job(const std::string& path, const JobFlags& flags) {
   std::optional<VllmJob> none;
-  if (path.empty() || path == "-") return none;
-  const auto text = machine::read_file(path);
-  if (!text) return none;  // Whoever loads it as any other job says why.
-  auto document = parse_document(*text);
-  if (!document || !is_vllm_engine(document->value)) return none;
+  auto document = read_engine_job(path, engine_name);
+  if (!document) return none;
   auto read = estimate::vllm::read_options(document->value["engine"]);
   if (!read) return std::move(read).error().in(path);
   HEADROOM_TRY(read->options.model, model_of(document->value, path));

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 
 #include "base/bytes.h"
 #include "base/document.h"
@@ -19,11 +19,11 @@ constexpr Range other_of_several = {(200_MiB).value, (2200_MiB).value};
 // From 0.09 GiB to 2.4 GiB in logs of "Graph capturing finished"; more for mixtures on many GPUs.
 constexpr Range graphs_of_any = {(90_MiB).value, (2458_MiB).value};
 
-constexpr std::uint64_t left_of(std::uint64_t all, std::uint64_t taken) {
-  return all > taken ? all - taken : 0;
+std::uint64_t left_of(std::uint64_t all, std::uint64_t taken) {
+  return saturating_sub(Bytes{all}, Bytes{taken}).value;
 }
 
-bool has_any(const Json& config, const std::array<const char*, 5>& keys) {
+bool has_any(const Json& config, std::initializer_list<const char*> keys) {
   return config.is_object() && std::any_of(keys.begin(), keys.end(), [&config](const char* key) {
            const auto found = config.find(key);
            return found != config.end() && !found->is_null();
@@ -78,7 +78,7 @@ bool Memory::holds_at_worst() const {
 
 Result<Done> check_kind(const Architecture& model, const Json& config) {
   const Json& text = text_config(config);
-  if (has_any(text, {"kv_lora_rank", "q_lora_rank", "index_topk", "", ""}))
+  if (has_any(text, {"kv_lora_rank", "q_lora_rank", "index_topk"}))
     return not_planned("latent attention");
   if (has_any(text, {"mamba_d_state", "ssm_state_size", "linear_num_value_heads", "state_size",
                      "mamba_n_heads"}))
