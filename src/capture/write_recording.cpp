@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/document.h"
+#include "base/version.h"
 
 namespace headroom::capture {
 namespace {
@@ -31,7 +32,8 @@ Json make_manifest(const Recording& recording, const redact::Counts& counts) {
   Json manifest = to_manifest(recording);
   manifest["schema"] = "headroom.machine/1";
   manifest["about"] =
-      "What headroom check reads of one machine, recorded by headroom capture " HEADROOM_VERSION
+      std::string("What headroom check reads of one machine, recorded by headroom capture ") +
+      program_version() +
       ", without serial numbers, names and secrets. headroom check --root reads it.";
   for (std::size_t kind = 0; kind < counts.size(); ++kind) {
     manifest["redacted"][std::string(to_string(static_cast<redact::Kind>(kind)))] = counts[kind];

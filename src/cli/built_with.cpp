@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/built_with.h"
 
+#include "base/version.h"
+
 namespace headroom::cli {
 
-// cmake/BuiltWith.cmake defines the second text for this file alone.
+// cmake/BuiltWith.cmake defines the last text for this file alone.
 std::string describe_build() {
-  return "headroom " HEADROOM_VERSION "\nbuilt for " HEADROOM_BUILT_WITH;
+  return std::string("headroom ") + program_version() + "\nbuilt for " HEADROOM_BUILT_WITH;
 }
 
 }  // namespace headroom::cli

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/version.h"
 #include "cli/past_runs.h"
 #include "history/commands.h"
 #include "machine/clock.h"
@@ -27,7 +28,7 @@ PastCommand to_past(const Attempt& attempt, const supervisor::CommandKey& key,
                     std::uint64_t number) {
   PastCommand past;
   past.time = machine::utc_now();
-  past.headroom = HEADROOM_VERSION;
+  past.headroom = program_version();
   past.name = key.name;
   past.command = key.command;
   past.memory = key.memory;

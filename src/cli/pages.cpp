@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/version.h"
 #include "cli/help.h"
 #include "command_line/pages.h"
 #include "machine/output_files.h"
@@ -27,7 +28,7 @@ command_line::KnownWords known_words() {
 int write_pages(const CLI::App& app, const PagesOptions& options, const Context& context) {
   const auto program = command_line::describe(app, known_words());
   for (const auto& [path, text] :
-       command_line::make_pages(program, {HEADROOM_VERSION, options.date})) {
+       command_line::make_pages(program, {program_version(), options.date})) {
     const auto written = machine::write_output({"DIR", options.folder + "/" + path}, text);
     if (!written) return print_error(context, written.error(), exit_could_not_look);
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/document.h"
+#include "base/version.h"
 #include "cli/surroundings.h"
 #include "history/commands.h"
 #include "history/history.h"
@@ -23,7 +24,7 @@ Result<estimate::PastRun> read_report(const std::string& text, const estimate::P
   estimate::PastRun run = describe_run(plan, model);
   HEADROOM_CHECK(add_report(report, run));
   run.time = machine::utc_now();
-  run.headroom = HEADROOM_VERSION;
+  run.headroom = program_version();
   return run;
 }
 

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/document.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "report/html.h"
 #include "report/page_files.h"
 #include "report/plan_text.h"
@@ -69,7 +70,7 @@ class Page {
         "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
         "<meta name=\"generator\" content=\"headroom {}\"/>\n"
         "<title>{}: {}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
-        HEADROOM_VERSION, escape_html(name()), human(plan_.device_bytes), plan_page_css);
+        program_version(), escape_html(name()), human(plan_.device_bytes), plan_page_css);
   }
 
   void add_verdict() {
@@ -246,7 +247,7 @@ class Page {
         "from the device, for live tensors and to use again. On the device the driver's context is "
         "added to it. A long step is thinned out: of each strip of the picture the highest and the "
         "lowest moment are drawn, so that no peak is left out.</p>\n<footer>headroom {}</footer>\n",
-        HEADROOM_VERSION);
+        program_version());
   }
 
   const PlanPicture& picture_;

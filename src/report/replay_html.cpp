@@ -11,6 +11,7 @@
 #include "base/document.h"
 #include "base/require.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "report/html.h"
 #include "report/page_files.h"
 #include "report/replay_svg.h"
@@ -60,7 +61,7 @@ class Page {
         "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
         "<meta name=\"generator\" content=\"headroom {}\"/>\n"
         "<title>Replay of {}</title>\n<style>\n{}\n{}</style>\n</head>\n<body>\n",
-        HEADROOM_VERSION, escape_html(name()), plan_page_css, replay_page_css);
+        program_version(), escape_html(name()), plan_page_css, replay_page_css);
   }
 
   void add_verdict() {
@@ -140,7 +141,7 @@ class Page {
       add("<span class=\"named\"><span class=\"key\" aria-hidden=\"true\"><svg viewBox=\"0 0 1 1\">"
           "<rect class=\"component-{0}\" width=\"1\" height=\"1\"/></svg></span>{0}</span>\n",
           to_string(component));
-    add("</p>\n<footer>headroom {}</footer>\n", HEADROOM_VERSION);
+    add("</p>\n<footer>headroom {}</footer>\n", program_version());
   }
 
   const TraceFacts& trace_;

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "command_line/pages.h"
 #include "command_line/usage.h"
 #include "estimate/plan.h"
@@ -186,7 +187,8 @@ int print_usage(const CLI::App& app, const CLI::ParseError& problem,
 }
 
 void add_options(CLI::App& app, Arguments& arguments) {
-  app.set_version_flag("--version", "headroom-train " HEADROOM_VERSION, "Print the version");
+  app.set_version_flag("--version", std::string("headroom-train ") + program_version(),
+                       "Print the version");
   app.add_option("JOB", arguments.job, "The job: a TOML or JSON file")
       ->type_name("JOB")
       ->required();
@@ -224,7 +226,7 @@ bool asks_for_pages(int argc, char** argv) {
 int write_pages(const CLI::App& app, const std::string& folder, const std::string& date,
                 machine::Printer& printer) {
   for (const auto& [path, text] :
-       command_line::make_pages(command_line::describe(app), {HEADROOM_VERSION, date})) {
+       command_line::make_pages(command_line::describe(app), {program_version(), date})) {
     const auto written = machine::write_output({"DIR", folder + "/" + path}, text);
     if (!written) return fail(printer, written.error(), exit_could_not_look);
   }
