@@ -57,6 +57,17 @@ bool plans_with_carve_out(const ApuPool& pool, const DeviceMemory& memory) {
   return part > 0.5 && part < 1.1 && part_of(memory.gtt_total->amount, *pool.carve_out) > 1.5;
 }
 
+// Whether the carve-out is full where memory ran out, and GTT is not in use: the program gets the
+// carve-out alone, as from kernels before 6.10.
+bool fills_carve_out_alone(const DeviceMemory& memory) {
+  if (!memory.vram_total || !memory.vram_used || !memory.gtt_total || !memory.gtt_used) {
+    return false;
+  }
+  return memory.vram_total->amount < memory.gtt_total->amount &&
+         part_of(memory.vram_used->amount, memory.vram_total->amount) > 0.85 &&
+         part_of(memory.gtt_used->amount, memory.gtt_total->amount) < 0.1;
+}
+
 }  // namespace
 
 bool ApuPool::limit_is(std::optional<Bytes> other) const {
@@ -94,6 +105,10 @@ std::optional<ApuPool> apu_pool(const LogSubject& subject) {
   if (!pool.limit && plans_with_carve_out(pool, memory)) {
     pool.counts_carve_out = true;
     take(pool, memory.job_free);
+  }
+  if (!pool.limit && pool.failure != nullptr && fills_carve_out_alone(memory)) {
+    pool.counts_carve_out = true;
+    take(pool, memory.vram_total);
   }
   // hipMalloc uses the larger of the carve-out and GTT.
   const bool by_gtt =

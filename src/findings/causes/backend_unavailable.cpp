@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/program_flow.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -28,7 +29,10 @@ Sign strongest(const logs::Observations& log) {
   if (const auto* line = log.first("distributed-missing")) return {line, 0.85};
   if (const auto* line = log.first("xla-backend-missing")) return {line, 0.75};
   if (const auto* line = log.first("not-compiled-with")) return {line, 0.75};
-  if (const auto* line = log.first("provider-missing")) return {line, 0.85};
+  if (const auto* line = log.first("provider-missing")) {
+    // ONNX Runtime falls back to the processor, which a program may do on purpose.
+    return {line, goes_on_after(log, *line) ? 0.4 : 0.85};
+  }
   if (const auto* line = log.first("operator-without-backend")) return {line, confidence::possible};
   return {};
 }

@@ -119,10 +119,17 @@ std::vector<Candidate> find_candidates(const LogSubject& subject,
     is_known |= remark && remark->confidence > most_of_a_mention;
     if (!hypothesis || (remark && remark->confidence > hypothesis->confidence))
       hypothesis = std::move(remark);
-    if (!hypothesis) continue;
+    if (!hypothesis) {
+      hypothesis = shown_by_control_run(subject, control_runs, *rule);
+      is_known |= hypothesis.has_value();
+      if (!hypothesis) continue;
+      candidates.push_back({rule, *std::move(hypothesis), nullptr});
+      continue;
+    }
     constexpr double worked_all_the_same = 0.5;
     if (is_made_up_for(subject, *hypothesis)) hypothesis->confidence *= worked_all_the_same;
     weigh_control_runs(control_runs, rule->id, *hypothesis);
+    weigh_later_runs(subject, rule->id, *hypothesis);
     weigh_contradictions(subject, rule->id, *hypothesis);
     candidates.push_back({rule, *std::move(hypothesis), nullptr});
   }

@@ -20,7 +20,13 @@ namespace {
 using knowledge::Role;
 using logs::Observation;
 
-// Adds the first line of each kind, up to `most`.
+bool is_shown(const Hypothesis& hypothesis, const Observation& line) {
+  return std::any_of(hypothesis.evidence.begin(), hypothesis.evidence.end(), [&](const auto& one) {
+    return one.source == line.log_name && one.line == static_cast<int>(line.line);
+  });
+}
+
+// Adds the first line of each kind, up to `most`; none that the hypothesis shows already.
 void add_evidence(const LogSubject& subject, Role role, std::size_t most, Hypothesis& hypothesis) {
   std::vector<const Observation*> shown;
   for (const Observation& one : subject.log.all()) {
@@ -28,7 +34,7 @@ void add_evidence(const LogSubject& subject, Role role, std::size_t most, Hypoth
     const auto same = [&](const Observation* other) {
       return other->id() == one.id() || (other->log == one.log && other->line == one.line);
     };
-    if (std::any_of(shown.begin(), shown.end(), same)) continue;
+    if (is_shown(hypothesis, one) || std::any_of(shown.begin(), shown.end(), same)) continue;
     shown.push_back(&one);
     hypothesis.evidence.push_back(show(subject, one, logs::describe(one)));
   }

@@ -3,29 +3,15 @@
 // runs fail alike, the setting is not what is at fault; if one works, the setting is what matters.
 #pragma once
 
-#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "findings/causes/cause_rule.h"
+#include "findings/causes/typed_runs.h"
 
 namespace headroom::findings {
-
-// A command as it was typed behind a prompt, and what came of it.
-struct TypedRun {
-  std::string program;  // The words that are no settings: "python main.py".
-  // Environment variables, flags and "sudo", with their values; "" where there is none.
-  std::map<std::string, std::string, std::less<>> settings;
-  const logs::Observation* command = nullptr;
-  const logs::Observation* failure = nullptr;  // The first one that names a kind of failure.
-  bool works = false;                          // Nothing failed, and there was progress.
-};
-
-// Splits the words of a command line, with or without its prompt, into program and settings.
-// `exported` are settings of the shell at that point; "export" and "unset" change them.
-TypedRun read_command(std::string_view typed,
-                      std::map<std::string, std::string, std::less<>>& exported);
 
 struct ControlRun {
   std::string setting;  // "HSA_OVERRIDE_GFX_VERSION", "sudo", "--no-half".
@@ -41,5 +27,15 @@ std::vector<ControlRun> find_control_runs(const logs::Observations& log);
 // two lines.
 void weigh_control_runs(const std::vector<ControlRun>& runs, std::string_view cause,
                         Hypothesis& hypothesis);
+
+// Lowers a cause about access to the GPU or to a file if a later run of the same program got past
+// it: that one fails otherwise, so what was in the way of the first run is gone.
+void weigh_later_runs(const LogSubject& subject, std::string_view cause, Hypothesis& hypothesis);
+
+// The cause that a pair of runs shows by itself, where its rule found nothing: the same command
+// works with the setting and fails without it, or the other way round.
+std::optional<Hypothesis> shown_by_control_run(const LogSubject& subject,
+                                               const std::vector<ControlRun>& runs,
+                                               const CauseRule& rule);
 
 }  // namespace headroom::findings

@@ -56,6 +56,68 @@ TEST(ControlRun, a_group_that_changes_nothing_speaks_against_permission) {
   EXPECT_NE(diagnose(run(asks, "False\n") + run(with, "False\n")).cause.id, "device-permission");
 }
 
+TEST(ReadCommand, of_a_shell_within_it_is_what_that_runs) {
+  ShellSettings exported;
+  const auto got = read_command(
+      "~/app> bash -c 'export HSA_OVERRIDE_GFX_VERSION=10.3.0; python main.py' | tail -2",
+      exported);
+  EXPECT_EQ(got.program, "python main.py");
+  EXPECT_TRUE(got.settings.contains("HSA_OVERRIDE_GFX_VERSION"));
+  EXPECT_TRUE(exported.empty());
+}
+
+TEST(ReadCommand, of_several_commands_the_last_counts_and_quotes_hold_together) {
+  ShellSettings exported;
+  EXPECT_EQ(read_command("$ uname -r && python main.py", exported).program, "python main.py");
+  EXPECT_EQ(read_command("$ python -c 'import torch; print(1)'", exported).program,
+            "python 'import torch; print(1)'");
+}
+
+constexpr std::string_view crash = "Segmentation fault (core dumped)\n";
+
+TEST(ControlRun, a_run_that_works_with_an_override_shows_that_code_for_the_card_is_missing) {
+  const auto got = diagnose(
+      run("./bench.sh", crash) + run("HSA_OVERRIDE_GFX_VERSION=10.3.0 ./bench.sh", "4096: 11 ms\n"),
+      R"({"gfx": "gfx1032"})");
+  EXPECT_EQ(got.cause.id, "gfx-target-missing");
+}
+
+TEST(ControlRun, shared_memory_is_at_fault_where_the_job_works_without_it) {
+  const auto got = diagnose(run("HSA_XNACK=1 ./bench.sh", crash) + run("./bench.sh", "sum 1024\n"),
+                            R"({"gfx": "gfx90a"})");
+  EXPECT_EQ(got.cause.id, "managed-memory");
+}
+
+TEST(ControlRun, an_obstacle_that_a_later_run_got_past_is_not_the_cause) {
+  constexpr std::string_view denied = "Unable to open /dev/kfd read-write: Permission denied\n";
+  const std::string first = run("python a.py", denied);
+  EXPECT_EQ(diagnose(first, R"({"gfx": "gfx1010"})").cause.id, "device-permission");
+  const auto got = diagnose(
+      first + run("sudo usermod -aG render ada", "") + run("python a.py --verbose", refused),
+      R"({"gfx": "gfx1010"})");
+  EXPECT_EQ(got.cause.id, "gfx-target-missing");
+}
+
+std::string on_kernel(std::string_view release, std::string_view outcome) {
+  return "$ uname -r && python train.py\n" + std::string(release) + "\n" + std::string(outcome);
+}
+
+TEST(KernelRuns, a_newer_kernel_that_works_shows_that_the_older_one_lacks_a_fix) {
+  const auto got =
+      diagnose(on_kernel("6.12.12-amd64", crash) + on_kernel("6.12.22-amd64", "loss 0.31\n"),
+               R"({"gfx": "gfx1030"})");
+  EXPECT_EQ(got.cause.id, "kernel-too-old");
+  EXPECT_THAT(got.cause.title, HasSubstr("6.12.22"));
+}
+
+TEST(KernelRuns, a_kernel_that_both_fails_and_works_is_not_at_fault) {
+  const auto got =
+      diagnose(on_kernel("6.12.12-amd64", crash) + on_kernel("6.11.9-amd64", "loss 0.31\n") +
+                   on_kernel("6.12.12-amd64", "loss 0.30\n"),
+               R"({"gfx": "gfx1030"})");
+  EXPECT_NE(got.cause.id, "kernel-too-old");
+}
+
 TEST(ReadCommand, an_export_holds_until_it_is_unset) {
   std::map<std::string, std::string, std::less<>> exported;
   EXPECT_EQ(read_command("$ export NCCL_DEBUG=INFO", exported).program, "");

@@ -205,8 +205,8 @@ std::optional<Bytes> free_by_hip(const Observation& seen) {
 
 void add_ram(const logs::Observations& log, DeviceMemory& memory) {
   for (const Observation* one : log.of("mem-total")) {
-    if (const auto kib = parse_u64(one->value("kib"))) {
-      keep_first(memory.ram, Bytes{*kib * 1024}, *one);
+    if (const auto size = amount_of(*one, "size")) {
+      keep_first(memory.ram, size, *one);
     } else if (const auto plain = parse_u64(one->value("amount"))) {
       keep_first(memory.ram, amount_by_free(*plain), *one);
     } else {
@@ -238,8 +238,22 @@ void add_ram(const logs::Observations& log, DeviceMemory& memory) {
   }
 }
 
+// Sizes that scripts and people print in words of their own; the systems' own tables come first.
+void add_told_sizes(const logs::Observations& log, DeviceMemory& memory) {
+  for (const Observation* one : log.of("memory-size-told")) {
+    const std::string kind = to_lower(one->value("kind"));
+    keep_first(kind.starts_with("vram")  ? memory.vram_total
+               : kind.starts_with("gtt") ? memory.gtt_total
+                                         : memory.ram,
+               amount_of(*one, "amount"), *one);
+  }
+  for (const Observation* one : log.of("pool-told")) {
+    keep_first(memory.pool, amount_of(*one, "amount"), *one);
+  }
+}
+
 void add_job_view(const logs::Observations& log, DeviceMemory& memory) {
-  for (const char* id : {"ggml-memory", "ollama-memory", "comfy-memory"}) {
+  for (const char* id : {"ggml-memory", "ollama-memory", "comfy-memory", "torch-total-memory"}) {
     for (const Observation* one : log.of(id)) {
       keep_largest(memory.job_total, amount_of(*one, "total"), *one);
       keep_first(memory.job_free, amount_of(*one, "free"), *one);
@@ -310,6 +324,7 @@ DeviceMemory device_memory(const LogSubject& subject) {
   add_pools(subject.log, memory);
   add_holders(subject.log, memory);
   add_ram(subject.log, memory);
+  add_told_sizes(subject.log, memory);
   add_job_view(subject.log, memory);
   add_percentages(subject, memory);
   memory.unified = is_unified(subject, memory);

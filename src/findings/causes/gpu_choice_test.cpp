@@ -204,6 +204,25 @@ TEST(DeviceIndex, a_mask_that_leaves_the_first_is_not_it) {
   EXPECT_EQ(confidence_of(found, "device-index"), 0);
 }
 
+// ------------------------------------------------------------------ igpu-selected
+
+constexpr std::string_view card_and_processor =
+    "ggml_cuda_init: found 2 ROCm devices (Total VRAM: 48000 MiB):\n"
+    "  Device 0: AMD Radeon RX 7900 XTX, gfx1100 (0x1100), VMM: no, Wave Size: 32, VRAM: 24560 "
+    "MiB\n"
+    "  Device 1: AMD Radeon Graphics, gfx1036 (0x1036), VMM: no, Wave Size: 32, VRAM: 15800 MiB\n"
+    "load_tensors: offloaded 33/33 layers to GPU\nSegmentation fault (core dumped)\n";
+
+TEST(IgpuSelected, llama_cpp_spreads_a_model_over_every_device_that_it_counts) {
+  EXPECT_EQ(diagnose(card_and_processor).cause.id, "igpu-selected");
+}
+
+TEST(IgpuSelected, unless_the_devices_are_chosen) {
+  const std::string chosen =
+      "$ llama-server -m m.gguf -dev ROCm0\n" + std::string(card_and_processor);
+  EXPECT_NE(diagnose(chosen).cause.id, "igpu-selected");
+}
+
 // ------------------------------------------------------------------ who explains whom
 
 TEST(Access, a_slot_without_atomics_explains_that_no_gpu_is_seen) {

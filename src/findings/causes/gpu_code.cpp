@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "facts/kernel_text.h"
 #include "findings/causes/control_run.h"
+#include "findings/causes/libraries.h"
 #include "findings/scene_text.h"
 
 namespace headroom::findings {
@@ -67,6 +68,7 @@ double weigh(const LogSubject& subject, const NoCode& found) {
   const Target* target = subject.tables.target(found.gfx);
   if (!found.built_for.empty() && !found.gfx.empty()) return 0.93;
   if (id == "tensile-missing") {
+    if (has_no_kernels_at_all(*found.seen)) return 0.3;
     // A file that every build has and that still cannot be loaded is one of another release.
     const bool unread = found.seen->value("error").empty();
     // Windows's HIP SDK carries fewer targets than Linux's packages.

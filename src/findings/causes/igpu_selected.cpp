@@ -78,6 +78,18 @@ const Observation* cure(const LogSubject& subject, const Devices& devices,
   return nullptr;
 }
 
+// Whether the same failure came again behind a mask that leaves the integrated GPU out.
+bool fails_without_it(const LogSubject& subject, const Devices& devices,
+                      const Observation& failure) {
+  for (const Observation* mask : subject.log.of("visible-devices")) {
+    if (!leaves_out(*mask, devices) || !is_behind(*mask, failure)) continue;
+    for (const Observation* again : subject.log.of(failure.id())) {
+      if (is_behind(*again, *mask)) return true;
+    }
+  }
+  return false;
+}
+
 void advise(const LogSubject& subject, const Devices& devices, Hypothesis& pick) {
   const std::string index(devices.discrete != nullptr ? devices.discrete->value("index") : "");
   const bool windows = platform_of(subject).platform == Platform::windows;
@@ -124,6 +136,11 @@ bool card_is_in_wheels(const LogSubject& subject, const SceneGpu& discrete) {
 // Whether the program uses the integrated GPU.
 bool is_in_use(const LogSubject& subject, const SceneGpu& integrated, const Devices& devices) {
   if (devices.integrated != nullptr && devices.integrated->value("index") == "0") return true;
+  // llama.cpp spreads a model over every device that it counts, unless it is told otherwise.
+  for (const Observation* one : subject.log.of("ggml-device")) {
+    const bool its = one->value("gfx") == integrated.gfx;
+    if (its && !subject.log.seen("ggml-device-chosen")) return true;
+  }
   for (const Observation* buffer : subject.log.of("ggml-buffer-size")) {
     // Of two GPUs both are used, whatever their order.
     const bool is_second = subject.scene.gpus.size() == 2 && devices.integrated == nullptr &&
@@ -254,6 +271,8 @@ std::optional<Hypothesis> find_by_targets(const LogSubject& subject) {
   Hypothesis pick;
   judge(subject, signs, *discrete, in_use, pick);
   if (guessed) doubt(signs, pick);
+  constexpr double keeps = 0.3;
+  if (fails_without_it(subject, devices, *signs.first())) pick.confidence *= keeps;
   const Observation* cured = cure(subject, devices, *signs.first());
   if (cured != nullptr) {
     pick.confidence = std::max(pick.confidence, guessed ? 0.7 : 0.9);

@@ -209,6 +209,28 @@ TEST(InstallationForms, a_listing_with_words_of_trouble_is_not_called_healthy) {
   EXPECT_EQ(diagnosis.cause.id, "insufficient-evidence");
 }
 
+constexpr std::string_view no_kernels =
+    "rocBLAS error: Cannot read /opt/app/lib/rocblas/library/TensileLibrary.dat: No such file or "
+    "directory for GPU arch : gfx1100\n List of available TensileLibrary Files :\n";
+
+TEST(InstallationForms, rocblas_without_any_kernels_lacks_its_folder_and_not_a_target) {
+  const LogDiagnosis diagnosis =
+      diagnose(std::string(no_kernels) + "\nAborted (core dumped)\n", R"({"vendor": "AMD"})");
+  EXPECT_EQ(diagnosis.cause.id, "missing-library");
+}
+
+TEST(InstallationForms, a_list_of_kernels_that_is_cut_off_says_nothing) {
+  EXPECT_NE(diagnose(no_kernels, R"({"vendor": "AMD"})").cause.id, "missing-library");
+}
+
+TEST(InstallationForms, a_driver_that_is_built_into_the_kernel_is_no_missing_module) {
+  const LogDiagnosis diagnosis = diagnose(
+      "ROCk module is NOT loaded, possibly no GPU devices\n"
+      "[    2.330918] kfd kfd: amdgpu: added device 1002:731f\nPASSED!\n",
+      R"({"vendor": "AMD"})");
+  EXPECT_EQ(diagnosis.cause.id, "none");
+}
+
 TEST(InstallationForms, a_file_of_kernels_that_rocm_brings_is_not_a_missing_target) {
   const LogDiagnosis diagnosis = diagnose(
       "rocBLAS error: Could not load /opt/rocm-6.0.0/lib/rocblas/library/"

@@ -10,6 +10,7 @@
 #include "findings/advisories.h"
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/kernel_runs.h"
 #include "findings/causes/unbound_gpu.h"
 
 namespace headroom::findings {
@@ -161,6 +162,32 @@ bool known_bad(const LogSubject& subject, Hypothesis& kernel) {
   return false;
 }
 
+// The log itself has the job on two kernels, and it works on one of them.
+bool fails_on_one_kernel(const LogSubject& subject, Hypothesis& kernel) {
+  const auto compared = compare_kernels(subject.log);
+  if (!compared) return false;
+  const auto& [fails, works, newer_works] = *compared;
+  kernel.confidence = newer_works ? 0.78 : 0.5;
+  kernel.title = fmt::format("Linux {} fails where Linux {} works", fails.release, works.release);
+  kernel.reasons.emplace_back(
+      newer_works ? "The same machine was booted with a newer kernel, and the failure is gone. So "
+                    "the older one lacks a fix."
+                  : "The same machine was booted with an older kernel, and the failure is gone. So "
+                    "the fault came with a newer one, which lacks the fix for it.");
+  kernel.evidence = {
+      show(subject, *fails.failure, "it fails"), show(subject, *fails.told, "on this kernel"),
+      show(subject, *works.told, "the other kernel"), show(subject, *works.work, "there it works")};
+  kernel.fix = {sentence(fmt::format("boot Linux {}{}", works.release,
+                                     newer_works ? " or later" : ", and keep it installed"))};
+  if (!newer_works) {
+    kernel.fix.push_back(
+        sentence("try the newest kernel as well: what came with one is often "
+                 "mended in a later one"));
+    kernel.alternatives = {{"framework-bug", 0.2, "a newer release of the program, on both"}};
+  }
+  return true;
+}
+
 bool older_than_chip(const LogSubject& subject, Hypothesis& kernel) {
   const facts::Text& running = subject.scene.machine.kernel;
   const Observation* lost =
@@ -190,8 +217,8 @@ bool older_than_chip(const LogSubject& subject, Hypothesis& kernel) {
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis kernel;
   if (older_than_runtime(subject, kernel) || lacks_device(subject, kernel) ||
-      lacks_chip(subject, kernel) || known_bad(subject, kernel) ||
-      older_than_chip(subject, kernel)) {
+      lacks_chip(subject, kernel) || fails_on_one_kernel(subject, kernel) ||
+      known_bad(subject, kernel) || older_than_chip(subject, kernel)) {
     if (const facts::Text& now = subject.scene.kernel_now) {
       kernel.fix.insert(
           kernel.fix.begin(),

@@ -96,6 +96,15 @@ std::optional<std::string> missing_library(const logs::Observation& seen) {
   return name;
 }
 
+bool has_no_kernels_at_all(const logs::Observation& seen) {
+  bool is_list = false;
+  for (const std::string& line : seen.output) {
+    if (is_list) return line.find("TensileLibrary") == std::string::npos;
+    is_list = line.find("List of available TensileLibrary Files") != std::string::npos;
+  }
+  return false;  // Where the log ends with the heading, the list is cut off.
+}
+
 std::optional<std::uint64_t> rocm_major_of_library(std::string_view soname) {
   const auto [name, number] = split_soname(soname);
   if (!number) return std::nullopt;

@@ -16,6 +16,10 @@ namespace headroom::findings {
 // programs that only test whether a library exists, and for bitsandbytes' own libraries.
 std::optional<std::string> missing_library(const logs::Observation& seen);
 
+// Whether rocBLAS lists the files of kernels that it has, of any GPU, and there are none: the
+// folder was not installed with the library. `seen` is what it says when it cannot read one.
+bool has_no_kernels_at_all(const logs::Observation& seen);
+
 // Returns 6 for "libamdhip64.so.6". Nothing for libraries whose number is the same in all releases.
 std::optional<std::uint64_t> rocm_major_of_library(std::string_view soname);
 

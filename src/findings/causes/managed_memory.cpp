@@ -110,9 +110,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   keep_surest(claim, of_xnack(subject));
   keep_surest(claim, of_unified(subject));
   if (failed_between(log, nullptr, nullptr)) {
-    keep_surest(
-        claim, {0.6, "The driver has trouble with shared virtual memory",
-                "Its functions for SVM report errors around the failure.", log.first("svm-range")});
+    // Where the GPU was reset before, its queues' memory is taken away as well.
+    const Observation* reset = log.first("gpu-reset");
+    const Observation* range = log.first("svm-range");
+    const bool follows = reset != nullptr && range != nullptr && reset->log == range->log &&
+                         reset->line < range->line;
+    keep_surest(claim, {follows ? 0.3 : 0.6, "The driver has trouble with shared virtual memory",
+                        "Its functions for SVM report errors around the failure.", range});
     keep_surest(claim,
                 {0.5, "The program needs XNACK, which is not there", "", log.first("xnack-fault")});
     keep_surest(claim, {0.4, "The program uses managed memory", "", log.first("managed-call")});

@@ -38,6 +38,56 @@ TEST(TtmCap, rocminfos_pools_show_it_and_gttsize_does_not_help) {
   EXPECT_GE(diagnosis.cause.confidence, 0.7);
 }
 
+TEST(TtmCap, sizes_in_a_scripts_own_words_show_it) {
+  const auto diagnosis = diagnose(
+      "kernel command line: amdgpu.gttsize=98304\n"
+      "host RAM:         93.70 GiB\nsysfs VRAM total:  0.50 GiB\nsysfs GTT total:  96.00 GiB\n"
+      "props.total_memory: 46.85 GiB\n",
+      R"({"gfx":"gfx1151"})");
+  EXPECT_EQ(diagnosis.cause.id, "ttm-cap");
+  EXPECT_GE(diagnosis.cause.confidence, 0.7);
+}
+
+TEST(TtmCap, a_pages_limit_that_the_kernel_did_not_take_leaves_the_default) {
+  const auto diagnosis = diagnose(
+      "[    0.000000] Command line: BOOT_IMAGE=/vmlinuz root=/dev/sda2 ro "
+      "amdttm.pages_limit=24576000\n"
+      "[    3.11] amdgpu 0000:c5:00.0: amdgpu: VRAM: 512M 0x0000008000000000 - 0x000000801FFFFFFF "
+      "(512M used)\n"
+      "[    3.12] [drm] amdgpu: 512M of VRAM memory ready\n"
+      "[    3.13] [drm] amdgpu: 47984M of GTT memory ready.\n");
+  EXPECT_EQ(diagnosis.cause.id, "ttm-cap");
+}
+
+TEST(GttsizeCap, a_pool_told_in_words_is_the_limit_that_was_set) {
+  const auto diagnosis = diagnose(
+      "amdgpu.gttsize=65536 ttm.pages_limit=12582912\n"
+      "rocminfo shows a pool of 48 GiB, and loading ends in\nROCm error: out of memory\n",
+      R"({"gfx":"gfx1151","ram":"96 GB"})");
+  EXPECT_THAT((std::vector<std::string>{"gttsize-cap", "ttm-cap"}),
+              ::testing::Contains(diagnosis.cause.id));
+}
+
+TEST(UmaCarveout, a_full_carve_out_beside_idle_gtt_is_all_that_the_program_gets) {
+  const auto diagnosis = diagnose(
+      "CUDA error 2 at ggml-cuda.cu:8957: out of memory\n"
+      "mem_info_vram_total:536870912\nmem_info_vram_used:509300736\n"
+      "mem_info_gtt_total:16454373376\nmem_info_gtt_used:81690624\n",
+      R"({"gfx":"gfx1035","ram":"32 GB"})");
+  EXPECT_EQ(diagnosis.cause.id, "uma-carveout-small");
+}
+
+TEST(RocmRegression, one_build_that_finds_half_of_the_memory) {
+  const std::string_view log =
+      "stable build:\nggml_cuda_init: found 1 ROCm devices (Total VRAM: 98304 MiB):\n"
+      "  Device 0: Radeon 8060S Graphics, gfx1151 (0x1151), VMM: no, Wave Size: 32, VRAM: 98304 "
+      "MiB\n"
+      "latest nightly, same boot:\nggml_cuda_init: found 1 ROCm devices (Total VRAM: 48152 MiB):\n"
+      "  Device 0: Radeon 8060S Graphics, gfx1151 (0x1151), VMM: no, Wave Size: 32, VRAM: 48152 "
+      "MiB\n";
+  EXPECT_EQ(diagnose(log).cause.id, "rocm-regression");
+}
+
 TEST(TtmCap, a_discrete_card_has_no_such_limit) {
   const auto diagnosis = diagnose(
       "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 9.00 GiB. GPU 0 has a total "

@@ -180,6 +180,23 @@ std::optional<Hypothesis> find_platform_module(const LogSubject& subject) {
   return missing;
 }
 
+// rocBLAS without its folder of kernels, which a package or a bundle has left out.
+std::optional<Hypothesis> find_kernel_folder(const LogSubject& subject) {
+  const Observation* seen = subject.log.first("tensile-missing");
+  if (seen == nullptr || !has_no_kernels_at_all(*seen)) return std::nullopt;
+  Hypothesis missing = make(subject, *seen, 0.78, "rocBLAS came without its folder of kernels");
+  missing.reasons.emplace_back(
+      "It lists the files of kernels that it finds, and there are none, for no GPU. So the GPU is "
+      "not what is wrong.");
+  missing.fix = {
+      sentence("put the folder rocblas/library of the same release beside the library, or install "
+               "the package that holds both"),
+      sentence("elsewhere: export ROCBLAS_TENSILE_LIBPATH=/path/to/rocblas/library")};
+  missing.alternatives = {
+      {"gfx-target-missing", 0.2, "ls the folder that the message names: has it any .dat file?"}};
+  return missing;
+}
+
 std::optional<Hypothesis> find_other(const LogSubject& subject) {
   for (const Observation* seen : subject.log.of("symbol-version-missing")) {
     const auto version = seen->value("version");
@@ -262,8 +279,8 @@ std::optional<Hypothesis> find_header(const LogSubject& subject) {
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best;
-  for (auto* search :
-       {find_library, find_module, find_platform_module, find_unnamed, find_other, find_header}) {
+  for (auto* search : {find_library, find_module, find_platform_module, find_unnamed,
+                       find_kernel_folder, find_other, find_header}) {
     auto found = search(subject);
     if (found && (!best || found->confidence > best->confidence)) best = std::move(found);
   }

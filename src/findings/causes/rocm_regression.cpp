@@ -11,6 +11,7 @@
 #include "findings/causes/causes.h"
 #include "findings/causes/crash_signs.h"
 #include "findings/causes/release_comparison.h"
+#include "findings/causes/release_memory.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -192,7 +193,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (is_clear) return compared;
   if (known) return known;
   if (auto crashed = find_nightly(subject)) return crashed;
-  if (failure == nullptr) return compared ? compared : find_upgraded(subject);
+  if (failure == nullptr) {
+    if (!compared) compared = compare_memory_of_releases(subject);
+    return compared ? compared : find_upgraded(subject);
+  }
   if (auto said = find_said(subject, *failure)) return said;
   return compared ? compared : find_upgraded(subject);
 }

@@ -22,12 +22,23 @@ bool stopped_at_half(const LogSubject& subject, const ApuPool& pool) {
          part_of(*failed->capacity, ram) > 0.85;
 }
 
+// Whether the pool is well below what pages_limit asks for, and is not what gttsize asks for
+// either.
+bool limit_asked_for_is_not_in_force(const ApuPool& pool) {
+  if (!pool.limit || !pool.pages_limit || pool.limit_is(pool.gttsize)) return false;
+  return !pool.ram && !pool.limit_is(pool.carve_out) &&
+         part_of(*pool.limit, *pool.pages_limit) < 0.9;
+}
+
 double sure_of(const LogSubject& subject, const ApuPool& pool) {
   if (pool.limit_is(pool.pages_limit)) return 0;
   // A failed job that got far less than the carve-out took system memory, whose limit is TTM's.
   const bool beside = !pool.ram && pool.failure != nullptr && pool.carve_out_is_idle();
   if (beside && !pool.gttsize) return confidence::possible;
-  if (!pool.limit_is_half_of_ram()) return stopped_at_half(subject, pool) ? 0.55 : 0;
+  if (!pool.limit_is_half_of_ram()) {
+    if (stopped_at_half(subject, pool)) return 0.55;
+    return limit_asked_for_is_not_in_force(pool) ? 0.7 : 0;
+  }
   // If a larger carve-out lies idle, the kernel or gttsize is the reason.
   if (pool.carve_out_is_idle()) return 0.5;
   if (pool.pages_limit) return 0.7;
