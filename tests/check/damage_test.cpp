@@ -148,7 +148,7 @@ class Damage : public ::testing::TestWithParam<Subject> {
   // the machines with thousands have eight GPUs that are alike.
   void take_sample() {
     std::sort(files_.begin(), files_.end());
-    const std::size_t stride = testing::stride((files_.size() + 39) / 40);
+    const std::size_t stride = testing::stride((files_.size() + 15) / 16);
     if (stride < 2) return;
     const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
     std::vector<fs::path> sample;

@@ -108,7 +108,8 @@ class Photos:
 
 def wait_for_stage(photos, stage):
     deadline = time.monotonic() + LONG_S
-    while time.monotonic() < deadline and (photos.record() or {}).get("stage") != stage:
+    while (photos.record() or {}).get("stage") != stage:
+        assert time.monotonic() < deadline, f"expected the stage {stage}, found {photos.record()}"
         time.sleep(0.02)
 
 

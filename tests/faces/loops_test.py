@@ -24,19 +24,16 @@ class Loops(OnFakeGpu):
             self.assertEqual(self.sweep(0, 1), 11 * KINDS)
             return
         # Neither the first nor the number between two is a multiple of what a layer allocates.
-        self.assertEqual(self.sweep(1, 3, "plain"), KINDS)
-        self.assertEqual(self.sweep(3, 17, "several outputs", "backbone and head", "siamese", "gan", "inputs need gradients"),
-                         5 * KINDS)
-        self.assertEqual(self.sweep(29, 113, "accelerate", "accelerate, own loss"), 2 * KINDS)
-        self.assertEqual(self.sweep(61, 197, "loss from the model"), KINDS)
+        self.assertEqual(self.sweep(3, 31, "plain", "several outputs", "siamese", "inputs need gradients"), 4 * KINDS)
+        self.assertEqual(self.sweep(61, 197, "accelerate"), KINDS)
 
     def test_what_is_not_split_fails_as_it_did_with_the_reason(self):
         self.check(self.run_program("loop_refusals.py"))
 
     def test_what_is_more_than_a_function_is_refused_or_the_same(self):
-        done = self.run_program("loop_hostile.py", *(("0", "1", "1") if ALL else ("2", "11", "2")), timeout=3600, FAKE_GPU_BYTES=str(64 << 20))
+        done = self.run_program("loop_hostile.py", *(("0", "1", "1") if ALL else ("2", "23", "4")), timeout=3600, FAKE_GPU_BYTES=str(64 << 20))
         self.check(done)
-        self.assertEqual(len(done.stdout.splitlines()), 24 if ALL else 12)
+        self.assertEqual(len(done.stdout.splitlines()), 24 if ALL else 6)
 
     def test_what_else_loops_do_goes_on(self):
         self.check(self.run_program("loop_others.py"))
@@ -54,7 +51,7 @@ class Loops(OnFakeGpu):
         undisturbed, said = self.story(512 << 20)
         self.assertEqual(said, [])
         self.assertEqual(self.story(8_000_000, split="off"), (None, []))
-        for gpu_bytes, words in ((8_000_000, "split in 2 x 4"), (4_500_000, "split in 4 x 2")):
+        for gpu_bytes, words in ((8_000_000, "split in 2 x 4"), *(((4_500_000, "split in 4 x 2"),) if ALL else ())):
             split, said = self.story(gpu_bytes)
             for found, expected in zip(split, undisturbed, strict=True):
                 self.assertLess(abs(found - expected), 1e-5 * expected)
@@ -68,7 +65,7 @@ class Loops(OnFakeGpu):
     def test_of_two_processes_the_first_recovers_in_its_forward_pass(self):
         _, undisturbed = self.two_processes("0")
         self.assertEqual(len(undisturbed), 2)
-        for words in (("4",), ("4", "100")):  # The second failure is in the backward pass, by rows.
+        for words in ((("4",),) if ALL else ()) + (("4", "100"),):  # The second failure is in the backward pass, by rows.
             done, weights = self.two_processes(*words)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("split in", done.stderr)

@@ -15,7 +15,7 @@ SIGTERM = -15
 class Split(OnFakeGpu):
     def test_a_failure_anywhere_in_a_step_leaves_its_gradients_as_they_are(self):
         # Neither the first nor the number between two is a multiple of what a layer allocates.
-        sample = ("11", "97", "accumulation without a count", "dropout", "adapter", "masked", "classes, counted", "pairs")
+        sample = ("23", "197", "accumulation without a count", "adapter", "classes, counted", "pairs")
         done = self.run_program("split_sweep.py", *(("1", "1") if ALL else sample), timeout=3600)
         self.check(done)
         self.assertEqual(len(done.stdout.splitlines()), 16 if ALL else len(sample) - 2)
@@ -24,9 +24,9 @@ class Split(OnFakeGpu):
         self.check(self.run_program("split_refusals.py"))
 
     def test_scripts_with_more_in_them_train_the_same_or_stop_with_the_reason(self):
-        done = self.run_program("split_hostile.py", *(("6", "1") if ALL else ("1", "2")), timeout=3600)
+        done = self.run_program("split_hostile.py", *(("6", "1") if ALL else ("1", "4")), timeout=3600)
         self.check(done)
-        self.assertEqual(len(done.stdout.splitlines()), 41 if ALL else 21)
+        self.assertEqual(len(done.stdout.splitlines()), 41 if ALL else 11)
 
     def story(self, gpu_bytes, *words, split="on"):
         """Of the script: its loss, its peak, and what headroom said; None if it died."""

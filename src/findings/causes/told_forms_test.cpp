@@ -33,6 +33,11 @@ TEST(ToldForms, remarks_name_a_cause_that_no_line_proves) {
        R"({"vendor": "AMD", "gpu": "RX 9070 XT"})", "igpu-selected"},
       {"The worker crashes and restarts again and again.\nSegmentation fault (core dumped)\n", amd,
        "crash-loop"},
+      {"It ends in an abort with xnack on. It does not happen with xnack off.\nAborted (core "
+       "dumped)\n",
+       R"({"vendor": "AMD", "gfx": "gfx90a"})", "managed-memory"},
+      {"Integrated graphics off in the BIOS: the card is flawless. Both on: nothing works.\n", amd,
+       "igpu-selected"},
       {"GPU memory stays taken after the wrapper ended, nothing in ps.\n", amd, "vram-orphaned"},
       {"hipMemGetInfo() returns 122880 MiB, MemAvailable in /proc/meminfo is 91 GiB\n",
        R"({"vendor": "AMD", "gfx": "gfx1151"})", "free-memory-misreported"},
