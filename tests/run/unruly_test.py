@@ -19,7 +19,7 @@ from unruly import LIMIT, pieces, plan_of
 
 PROGRAMS = pathlib.Path(sys.argv[1])
 UNRULY = pathlib.Path(__file__).with_name("unruly.py")
-SEEDS = [int(seed) for seed in sys.argv[2:]] or range(200 if os.environ.get("HEADROOM_TEST_ALL") == "1" else 24)
+SEEDS = [int(seed) for seed in sys.argv[2:]] or range(200 if os.environ.get("HEADROOM_TEST_ALL") == "1" else 8)
 PATIENCE_S = 120
 
 

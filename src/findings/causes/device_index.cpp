@@ -170,6 +170,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     const bool counting = bad->text.find("hipGetDeviceCount") != std::string::npos;
     index.confidence = std::min(index.confidence, counting ? 0.3 : 0.5);
   }
+  // Every machine with a GPU has a first one. Where that is refused, none is seen.
+  const bool is_first = asked.line != nullptr && asked.number == 0 && visible.line == nullptr;
+  if (is_first && !subject.log.seen("visible-devices")) {
+    index.confidence = std::min(index.confidence, 0.4);
+  }
   const auto failed = failed_allocation(subject);
   if (!arithmetic && bad != nullptr && failed && is_before(*failed->seen, *bad)) {
     // A job that ran out of memory had found its device, so the index failed in another run.

@@ -112,6 +112,12 @@ TEST(KernelTooOld, a_later_kernel_is_not_blamed_for_the_same_sizes) {
   EXPECT_EQ(confidence_of(found, "kernel-too-old"), 0);
 }
 
+TEST(DeviceIndex, the_first_device_is_no_index_beyond_what_there_is) {
+  constexpr std::string_view refused =
+      "x = torch.ones(2, device=\"cuda:0\")\nAssertionError: Invalid device id\n";
+  EXPECT_LE(confidence_of(diagnose(refused, amd), "device-index"), 0.4);
+}
+
 // ------------------------------------------------------------------ igpu-selected
 
 constexpr std::string_view two_devices =
