@@ -129,6 +129,11 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
   const Observation* listed =
       subject.log.first_of({"said-to-work", "agent-name", "smi-finished", "mem-info-file"});
   healthy.confidence = sure_of_health(subject.log);
+  // A person who complains of work that was done may mean how it was done.
+  constexpr double beside_a_complaint = 0.75;
+  if (tells_of_trouble(subject.log)) {
+    healthy.confidence = std::min(healthy.confidence, beside_a_complaint);
+  }
   healthy.title = "Nothing failed here";
   if (works) healthy.reasons.emplace_back("The job did its work; no failure is left at its end.");
   if (subject.log.seen("firmware-load-failed") && subject.log.seen("amdgpu-initialized")) {

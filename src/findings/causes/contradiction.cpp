@@ -25,6 +25,7 @@ constexpr Contradiction contradictions[] = {
      0.5, "the GPU computed a result, which this cause does not allow"},
     {"kfd-added", "pcie-atomics gpu-unsupported", 0.5, "the kernel's compute driver took a GPU"},
     {"kfd-added", "driver-not-loaded", 0.3, "the kernel's compute driver took a GPU"},
+    {"said-not-to-hang", "collective-hang", 0.3, "it is said not to hang"},
     {"free-in-truth", "vram-held-by-other vram-orphaned job-too-big", 0.5,
      "a tool of the driver is said to show that the memory is free"},
     {"said:app-bug/index", "gpu-hang", 0.5,

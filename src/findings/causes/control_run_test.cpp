@@ -98,6 +98,17 @@ TEST(ControlRun, an_obstacle_that_a_later_run_got_past_is_not_the_cause) {
   EXPECT_EQ(got.cause.id, "gfx-target-missing");
 }
 
+TEST(ControlRun, wrong_sums_that_end_without_peer_copies_are_theirs) {
+  constexpr std::string_view test = "./build/all_reduce_perf -b 1M -e 64M -g 2";
+  const auto got = diagnose(
+      "With two cards the loss is nan under FSDP. No crash, no hang.\n" +
+          run(test, "# Out of bounds values : 16 FAILED\n# Avg bus bandwidth    : 5.9930\n") +
+          run("NCCL_P2P_DISABLE=1 " + std::string(test),
+              "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 4.2218\n"),
+      R"({"gfx": "gfx1100"})");
+  EXPECT_EQ(got.cause.id, "rccl-p2p");
+}
+
 std::string on_kernel(std::string_view release, std::string_view outcome) {
   return "$ uname -r && python train.py\n" + std::string(release) + "\n" + std::string(outcome);
 }

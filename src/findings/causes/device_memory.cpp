@@ -190,14 +190,16 @@ Bytes amount_by_free(std::uint64_t number) {
   return Bytes{number << shift};
 }
 
-// Reads "(25753026560, 25753026560)" as PyTorch prints it, or "[122731, 122880]" after a division
-// into MiB.
+// Reads "(25753026560, 25753026560)" as PyTorch prints it, "23.9 24.0" of a script's own, or
+// "[122731, 122880]" after a division into MiB.
 std::optional<Bytes> free_by_hip(const Observation& seen) {
   static const RE2 pair(R"([\[(](\d+(?:\.\d+)?), *(\d+(?:\.\d+)?)[\])])");
+  static const RE2 plain(R"(\s*(\d+(?:\.\d+)?)[ \t]+(\d+(?:\.\d+)?)\s*)");
   double free = 0, total = 0;
   const bool found =
       RE2::PartialMatch(seen.text, pair, &free, &total) ||
-      (!seen.output.empty() && RE2::PartialMatch(seen.output.front(), pair, &free, &total));
+      (!seen.output.empty() && (RE2::PartialMatch(seen.output.front(), pair, &free, &total) ||
+                                RE2::FullMatch(seen.output.front(), plain, &free, &total)));
   if (!found || total <= 0) return std::nullopt;
   constexpr double gib = 1024.0 * 1024 * 1024, mib = 1024.0 * 1024;
   return Bytes{static_cast<std::uint64_t>(free * (total < 1024 ? gib : total < 1e8 ? mib : 1))};

@@ -79,6 +79,21 @@ Claim of_available_ram(const DeviceMemory& memory) {
           {memory.job_free->seen, memory.ram_available->seen, real->seen}};
 }
 
+// The program's own check says that there is too little, while HIP has more than it asks for.
+Claim of_own_check(const LogSubject& subject, const DeviceMemory& memory) {
+  const Observation* check = subject.log.first("needs-more-than-available");
+  if (check == nullptr || !memory.hip_free) return {};
+  const auto wanted = amount_of(*check, "wanted"), believed = amount_of(*check, "free");
+  if (!wanted || !believed || memory.hip_free->amount < *wanted + 1_GiB) return {};
+  return {0.82,
+          fmt::format("{} is free by HIP, and the program believes in {}",
+                      to_string(memory.hip_free->amount), to_string(*believed)),
+          fmt::format("It refuses a model of {} that would fit: it asks something else than the "
+                      "GPU, such as the system's free RAM.",
+                      to_string(*wanted)),
+          {check, memory.hip_free->seen}};
+}
+
 // ollama plans the next model with what the previous one left free, although that one has been
 // unloaded.
 Claim of_server_plan(const LogSubject& subject, const DeviceMemory& memory) {
@@ -280,6 +295,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   keep_surest(claim, of_nonsense(subject));
   keep_surest(claim, of_no_memory(subject));
   keep_surest(claim, of_available_ram(memory));
+  keep_surest(claim, of_own_check(subject, memory));
   keep_surest(claim, of_server_plan(subject, memory));
   keep_surest(claim, of_what_is_said(subject, memory));
   keep_surest(claim, of_chosen_split(subject));

@@ -129,8 +129,28 @@ bool not_in_wsl(const LogSubject& subject, Hypothesis& chip) {
   return true;
 }
 
+// Whether the target is of GCN 1 or 2, or an APU's of GCN 3: what current libraries were never
+// built for. gfx803 was dropped later, which is another cause.
+bool is_before_gfx803(std::string_view gfx) {
+  if (!gfx.starts_with("gfx") || gfx.size() != 6) return false;
+  return gfx[3] == '6' || gfx[3] == '7' || (gfx[3] == '8' && gfx != "gfx803" && gfx != "gfx805");
+}
+
+// ollama's list of what it is built for, where the chip is of a generation that nothing is built
+// for.
+const Observation* left_out_for_ever(const LogSubject& subject) {
+  for (const char* id : {"ollama-target-listed", "ollama-target-refused"}) {
+    for (const Observation* one : subject.log.of(id)) {
+      if (is_before_gfx803(one->value("gfx"))) return one;
+    }
+  }
+  return nullptr;
+}
+
 bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   const Observation* said = subject.log.first_of({"ollama-too-old", "ollama-gpu-unsupported"});
+  const Observation* left_out = left_out_for_ever(subject);
+  if (said == nullptr) said = left_out;
   const Observation* failed =
       said != nullptr ? said
                       : subject.log.first_of({"kernel-image-refused", "gpu-crash", "no-gpu-seen",
@@ -148,7 +168,7 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   } else if (support == Support::unsupported) {
     // Here a library was loaded for the chip and died in the runtime; a refusal would have said so.
     const bool dies = failed->id() == "memory-in-use" || failed->id() == "hsa-exception";
-    chip.confidence = too_old ? 0.85 : said != nullptr || dies ? 0.6 : 0.5;
+    chip.confidence = too_old || left_out != nullptr ? 0.85 : said != nullptr || dies ? 0.6 : 0.5;
   } else {
     return false;
   }
@@ -168,13 +188,6 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
        "which targets the library has code for: ls /opt/rocm/lib/rocblas/library | grep -o "
        "'gfx[0-9a-f]*' | sort -u"});
   return true;
-}
-
-// Whether the target is of GCN 1 or 2, or an APU's of GCN 3: what current libraries were never
-// built for. gfx803 was dropped later, which is another cause.
-bool is_before_gfx803(std::string_view gfx) {
-  if (!gfx.starts_with("gfx") || gfx.size() != 6) return false;
-  return gfx[3] == '6' || gfx[3] == '7' || (gfx[3] == '8' && gfx != "gfx803" && gfx != "gfx805");
 }
 
 // The framework names the oldest target that it takes, or a list of them, and this one is older

@@ -223,6 +223,24 @@ TEST(InstallationForms, a_list_of_kernels_that_is_cut_off_says_nothing) {
   EXPECT_NE(diagnose(no_kernels, R"({"vendor": "AMD"})").cause.id, "missing-library");
 }
 
+constexpr std::string_view served =
+    "INFO:     10.0.4.17:40122 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK\n";
+constexpr std::string_view too_long =
+    "ValueError: This model's maximum context length is 32768 tokens. However, your request has "
+    "33102 input tokens.\n";
+
+TEST(InstallationForms, an_error_that_a_server_answers_with_4xx_is_its_clients) {
+  const std::string begun = std::string(served) + std::string(too_long);
+  EXPECT_EQ(diagnose(begun +
+                         "INFO:     10.0.4.22:51844 - \"POST /v1/chat/completions HTTP/1.1\" 400 "
+                         "Bad Request\n" +
+                         std::string(served),
+                     R"({"vendor": "AMD"})")
+                .cause.id,
+            "none");
+  EXPECT_NE(diagnose(begun, R"({"vendor": "AMD"})").cause.id, "none");
+}
+
 TEST(InstallationForms, a_driver_that_is_built_into_the_kernel_is_no_missing_module) {
   const LogDiagnosis diagnosis = diagnose(
       "ROCk module is NOT loaded, possibly no GPU devices\n"

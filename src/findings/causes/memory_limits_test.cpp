@@ -68,6 +68,20 @@ TEST(GttsizeCap, a_pool_told_in_words_is_the_limit_that_was_set) {
               ::testing::Contains(diagnosis.cause.id));
 }
 
+TEST(FreeMemoryMisreported, a_programs_own_check_that_asks_something_else_than_the_gpu) {
+  const std::string check =
+      "load_model failed: This model needs about 22 GB but only about 19 GB of memory is "
+      "available.\n";
+  EXPECT_EQ(diagnose(check + ">>> print(torch.cuda.mem_get_info())\n(109951162777, 115964116992)\n",
+                     strix_halo)
+                .cause.id,
+            "free-memory-misreported");
+  EXPECT_NE(diagnose(check + ">>> print(torch.cuda.mem_get_info())\n(19951162777, 115964116992)\n",
+                     strix_halo)
+                .cause.id,
+            "free-memory-misreported");
+}
+
 TEST(UmaCarveout, a_full_carve_out_beside_idle_gtt_is_all_that_the_program_gets) {
   const auto diagnosis = diagnose(
       "CUDA error 2 at ggml-cuda.cu:8957: out of memory\n"

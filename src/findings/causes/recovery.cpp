@@ -66,10 +66,23 @@ Needs needs(const Observations& log, const Observation& failure) {
   return id == "python-exception" ? Needs::end : Needs::never;
 }
 
+// Whether a server raised the error over a request that was wrong, which it answers with 4xx.
+bool is_refused_to_a_client(const Observations& log, const Observation& failure) {
+  if (failure.id() != "python-exception" && failure.id() != "traceback" && !is_vague(failure)) {
+    return false;
+  }
+  constexpr std::uint64_t near = 3;
+  const auto refused = log.of("request-refused");
+  return std::any_of(refused.begin(), refused.end(), [&](const Observation* one) {
+    return one->log == failure.log && one->line > failure.line && one->line - failure.line <= near;
+  });
+}
+
 // Whether another signature knows the same line as harmless.
 bool is_known_as_harmless(const Observations& log, const Observation& failure) {
   // rocminfo looks for a module; a driver that is built into the kernel is none.
   if (failure.id() == "module-not-loaded" && log.seen("kfd-added")) return true;
+  if (is_refused_to_a_client(log, failure)) return true;
   const bool doubtful = is_vague(failure) || failure.id() == "python-exception";
   return std::any_of(log.all().begin(), log.all().end(), [&](const Observation& one) {
     if (one.log != failure.log || one.line != failure.line) return false;
@@ -120,6 +133,10 @@ bool is_made_up_for(const LogSubject& subject, const Hypothesis& hypothesis) {
     if (!log) continue;
     for (const Observation& one : subject.log.all()) {
       if (one.log != *log || static_cast<int>(one.line) != evidence.line) continue;
+      if (is_refused_to_a_client(subject.log, one)) {
+        any = true;
+        continue;
+      }
       if (!is_failure(subject.log, one)) continue;
       if (!is_made_up_for(subject.log, one)) return false;
       any = true;

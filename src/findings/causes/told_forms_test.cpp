@@ -38,6 +38,13 @@ TEST(ToldForms, remarks_name_a_cause_that_no_line_proves) {
        R"({"vendor": "AMD", "gfx": "gfx90a"})", "managed-memory"},
       {"Integrated graphics off in the BIOS: the card is flawless. Both on: nothing works.\n", amd,
        "igpu-selected"},
+      {"PS D:\\> python -c \"import torch; print(torch.cuda.is_available())\"\nFalse\n"
+       "DDU in safe mode, 25.12.1 back on, and it works.\n",
+       R"({"vendor": "AMD", "gpu": "RX 6800 XT", "distro": "Windows 11"})", "rocm-regression"},
+      {"jaxlib.xla_extension.XlaRuntimeError: INTERNAL: unable to find ld.lld in PATH: No such "
+       "file "
+       "or directory\n",
+       amd, "missing-library"},
       {"GPU memory stays taken after the wrapper ended, nothing in ps.\n", amd, "vram-orphaned"},
       {"hipMemGetInfo() returns 122880 MiB, MemAvailable in /proc/meminfo is 91 GiB\n",
        R"({"vendor": "AMD", "gfx": "gfx1151"})", "free-memory-misreported"},
