@@ -82,6 +82,9 @@ TEST(Options, wrong_values_are_refused_and_named) {
                                                 {"-np", "0"},
                                                 {"-ot", "exps"},
                                                 {"-b", "0"},
+                                                {"-np", "257"},
+                                                {"-c", "4294967296"},
+                                                {"-ub", "4294967295"},
                                                 {"-ngl", "some"}}) {
     const auto read = parse_options(words);
     ASSERT_FALSE(read) << words.front();

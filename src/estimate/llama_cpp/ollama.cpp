@@ -14,6 +14,10 @@
 namespace headroom::estimate::llama {
 namespace {
 
+// As of llama.cpp's own options (options.cpp).
+constexpr std::uint64_t context_max = std::uint64_t{1} << 28U;
+constexpr std::uint64_t batch_max = std::uint64_t{1} << 20U;
+constexpr std::uint64_t sequences_max = 256;  // LLAMA_MAX_SEQ
 constexpr std::uint64_t number_max = std::uint64_t{1} << 32U;
 
 Error wrong(const std::string& name, std::string_view expected, const std::string& found) {
@@ -22,12 +26,27 @@ Error wrong(const std::string& name, std::string_view expected, const std::strin
           "ollama serve --help lists its variables, docs/plan.md what headroom reads"};
 }
 
+std::uint64_t most_of(std::string_view name) {
+  if (name == "OLLAMA_CONTEXT_LENGTH" || name == "num_ctx") return context_max;
+  if (name == "OLLAMA_NUM_PARALLEL") return sequences_max;
+  return name == "num_batch" ? batch_max : number_max;
+}
+
 Result<std::optional<std::uint64_t>> parse_number(const std::string& name,
                                                   const std::string& value) {
   if (value == "-1") return std::optional<std::uint64_t>();  // ollama's own choice.
   const auto number = parse_u64(value);
-  if (!number || *number > number_max) return wrong(name, "a whole number", value);
+  if (!number || *number > most_of(name))
+    return wrong(name, fmt::format("a whole number up to {}", most_of(name)), value);
   return std::optional(*number);
+}
+
+// As ollama reads a variable (envconfig.Var): blanks and quotes around it do not count.
+std::string value_of(std::string_view text) {
+  text = trim(text);
+  const std::size_t begin = text.find_first_not_of("\"'");
+  if (begin == std::string_view::npos) return "";
+  return std::string(text.substr(begin, text.find_last_not_of("\"'") + 1 - begin));
 }
 
 Result<bool> parse_switch(const std::string& name, const std::string& value) {
@@ -96,8 +115,14 @@ std::vector<std::string> words_of(const LlamaPlan& plan) {
 
 }  // namespace
 
-Result<bool> take_ollama_variable(const std::string& name, const std::string& value,
+Result<bool> take_ollama_variable(const std::string& name, const std::string& text,
                                   OllamaSettings& settings) {
+  constexpr std::array names = {"OLLAMA_CONTEXT_LENGTH", "OLLAMA_NUM_PARALLEL",
+                                "OLLAMA_GPU_OVERHEAD", "OLLAMA_KV_CACHE_TYPE",
+                                "OLLAMA_FLASH_ATTENTION"};
+  if (std::find(names.begin(), names.end(), name) == names.end()) return false;
+  const std::string value = value_of(text);
+  if (value.empty()) return true;  // To ollama it is not set.
   if (name == "OLLAMA_KV_CACHE_TYPE") {
     settings.cache_type = to_lower(value);
     return true;
@@ -107,9 +132,6 @@ Result<bool> take_ollama_variable(const std::string& name, const std::string& va
     settings.flash_attention = on ? Switch::on : Switch::off;
     return true;
   }
-  constexpr std::array names = {"OLLAMA_CONTEXT_LENGTH", "OLLAMA_NUM_PARALLEL",
-                                "OLLAMA_GPU_OVERHEAD"};
-  if (std::find(names.begin(), names.end(), name) == names.end()) return false;
   if (name == "OLLAMA_GPU_OVERHEAD") {
     const auto bytes = parse_u64(value);
     if (!bytes) return wrong(name, "a number of bytes", value);
@@ -141,8 +163,12 @@ Result<bool> take_ollama_parameter(const std::string& name, const std::string& v
 Options to_llama_options(const OllamaSettings& settings, const Model& model,
                          std::uint64_t total_bytes, std::vector<std::string>& notes) {
   Options options;
+  // A card of which nothing is left is known all the same: 0 would mean that it is not.
   const std::uint64_t total =
-      total_bytes > settings.overhead_bytes ? total_bytes - settings.overhead_bytes : 0;
+      total_bytes == 0
+          ? 0
+          : std::max<std::uint64_t>(
+                saturating_sub(Bytes{total_bytes}, Bytes{settings.overhead_bytes}).value, 1);
   std::uint64_t context = settings.num_ctx.value_or(default_context(total));
   if (!settings.num_ctx)
     notes.push_back(fmt::format(

@@ -25,9 +25,9 @@ struct OllamaSettings {
   bool use_mmap = true;
 };
 
-// OLLAMA_CONTEXT_LENGTH and its like. False for a variable that decides no memory. Fails on a
-// value that is none of it.
-Result<bool> take_ollama_variable(const std::string& name, const std::string& value,
+// OLLAMA_CONTEXT_LENGTH and its like; an empty one is not set. False for a variable that decides no
+// memory. Fails on a value that is none of it.
+Result<bool> take_ollama_variable(const std::string& name, const std::string& text,
                                   OllamaSettings& settings);
 
 // num_ctx and its like, of a Modelfile or of `/set parameter`. Likewise.

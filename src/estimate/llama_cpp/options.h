@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,8 +53,7 @@ struct Options {
 // The options as they were understood, and what of the words was not.
 struct ReadOptions {
   Options options;
-  std::vector<std::string> unread;             // Options that this version does not know or need.
-  std::map<std::string, std::string> spelled;  // Option ("-c") by its long name.
+  std::vector<std::string> unread;  // Options that this version does not know or need.
 };
 
 // A command's words behind the program's own name: "-m", "model.gguf", "-ngl", "99". Fails on a

@@ -67,12 +67,32 @@ TEST(VllmOptions, say_what_they_expect) {
                                              {"--max-num-batched-tokens", "1e99"},
                                              {"--tensor-parallel-size", "100000"},
                                              {"--pipeline-parallel-size", "2"},
+                                             {"--max-model-len", "1T"},
+                                             {"--max-num-seqs", "2M"},
+                                             {"--kv-cache-memory-bytes", "1e300"},
+                                             {"--enforce-eager=maybe"},
                                              {"--headroom-version", "newest"}}) {
     const auto read = parse_options(words);
     ASSERT_FALSE(read.has_value()) << words.front();
     EXPECT_NE(read.error().message.find("expected"), std::string::npos) << words.front();
   }
   EXPECT_FALSE(read_options({{"kind", "vllm"}, {"max-model-length", 1}}).has_value());
+}
+
+TEST(VllmPlan, the_largest_figures_do_not_overflow) {
+  const auto plan = plan_of({"m", "--max-model-len", "1073741824", "--max-num-seqs", "1048576",
+                             "--max-num-batched-tokens", "67108864", "--block-size", "65536"},
+                            card_of(24576));
+  ASSERT_TRUE(plan.has_value()) << plan.error().message;
+  // A million rows of logits, in fp32 beside the half type, and what filters them.
+  EXPECT_GT(plan->memory.profile.sampler_bytes, std::uint64_t{1} << 38U);
+  EXPECT_GT(plan->memory.profile.layer_bytes, std::uint64_t{67108864} * 512 * 2);
+  EXPECT_EQ(plan->verdict, Verdict::does_not_fit);
+  // By default as many tokens as a step of short requests has, however long they may be.
+  const auto open =
+      plan_of({"m", "--max-model-len", "1073741824", "--max-num-seqs", "1048576"}, card_of(24576));
+  ASSERT_TRUE(open.has_value());
+  EXPECT_EQ(open->memory.rules.batched_tokens, 2048U);
 }
 
 TEST(VllmRules, follow_the_version_and_the_card) {
