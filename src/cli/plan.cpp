@@ -14,10 +14,9 @@
 #include "cli/explain.h"
 #include "cli/host_memory.h"
 #include "cli/past_runs.h"
+#include "cli/plan_engine.h"
 #include "cli/plan_flags.h"
-#include "cli/plan_llama.h"
 #include "cli/plan_page.h"
-#include "cli/plan_vllm.h"
 #include "cli/present_gpu.h"
 #include "cli/refuse_outputs.h"
 #include "machine/terminal.h"
@@ -90,142 +89,122 @@ bool is_command(const Options& options) {
                      [](const std::string& word) { return word.starts_with('-'); });
 }
 
-// The command's arguments in the place of a job; flags of headroom's own win over them.
-Result<run::TrainingCommand> read_command(Options& options, const run::JobFlags& own) {
+// What is to be planned, whatever it was given as.
+struct Request {
+  std::string spec;  // A job file; empty: the flags are all of it.
+  run::JobFlags flags;
+  std::vector<std::string> notes;  // What was taken from where.
+  std::string recipe;              // A file of the command; empty: there is none.
+  report::SettingWords words;      // How the advice names settings.
+};
+
+// Settings of a training program in the place of a job; headroom's own options win over them.
+void take_training(run::TrainingCommand command, Request& request) {
+  const bool in_recipe = !command.recipe.empty();
+  command.flags.add(request.flags);
+  request.flags = std::move(command.flags);
+  request.notes = std::move(command.notes);
+  request.recipe = std::move(command.recipe);
+  request.words = [program = command.program, in_recipe](const auto& change) {
+    return run::to_words(change, program, in_recipe);
+  };
+}
+
+// "--fit" is not among them: such a plan always says what fits.
+std::string unfit_for_engines(const Options& options) {
+  if (!options.html.empty()) return "--html";
+  if (!options.record.empty()) return "--record";
+  return options.largest.empty() ? "" : "--largest";
+}
+
+EngineQuestion question_of(const Options& options, const run::JobFlags& flags) {
+  return {flags, options.root, options.json, unfit_for_engines(options), {}};
+}
+
+// What the words say. The exit code where another program's plan answers, and on a mistake.
+std::optional<int> read_words(const Options& options, Request& request, const Context& context) {
   const std::vector<std::string> words = words_of(options);
-  options.rest.clear();
-  options.job.clear();
-  HEADROOM_TRY(run::TrainingCommand command, run::parse_training_command(words));
-  if (own.flags.contains("model.name") || own.flags.contains("model.config"))
-    command.flags.keys.erase("model");
-  for (const auto& [key, flag] : own.flags) {
-    const std::size_t dot = key.find('.');
-    command.flags.set(key, own.keys[key.substr(0, dot)][key.substr(dot + 1)], flag);
+  if (options.explain.empty()) {
+    const auto answered = plan_engine_command(words, question_of(options, request.flags), context);
+    if (answered) return answered;
   }
-  return command;
-}
-
-// Answers where a program of its own runs the model; nothing where the job is another one. `load`
-// reads the command if it is the program's, and `find` a job file.
-template <typename Load, typename Find, typename Answer>
-std::optional<int> plan_under(const Load& load, const Find& find, const Answer& answer,
-                              const Options& options, const Context& context) {
-  if (!options.explain.empty() || !options.html.empty() || !options.record.empty()) return {};
-  if (auto typed = load(words_of(options))) {
-    if (!*typed) return print_error(context, typed->error(), exit_usage);
-    return answer(**std::move(typed), options.root, options.json, context);
-  }
-  if (!options.rest.empty() || options.fit || !options.largest.empty()) return {};
-  auto job = find(options.spec.empty() ? options.job : options.spec);
-  if (!job) return print_error(context, job.error(), exit_usage);
-  if (!*job) return {};
-  return answer(**std::move(job), options.root, options.json, context);
-}
-
-using Words = std::vector<std::string>;
-
-std::optional<Result<run::LlamaJob>> typed_for_llama(const Options& options, const Words& words,
-                                                     const run::JobFlags& flags) {
-  if (!is_command(options) || !estimate::llama::is_llama_command(words)) return std::nullopt;
-  return run::load_llama_command(words, flags);
-}
-
-std::optional<Result<run::OllamaJob>> typed_for_ollama(const Words& words,
-                                                       const run::JobFlags& flags,
-                                                       const std::string& environment) {
-  if (!run::is_ollama_command(words)) return std::nullopt;
-  return run::load_ollama_command(words, flags, environment);
-}
-
-std::optional<Result<run::VllmJob>> typed_for_vllm(const Words& words, const run::JobFlags& flags) {
-  if (!run::is_vllm_command(words)) return std::nullopt;
-  return run::load_vllm_command(words, flags);
-}
-
-std::optional<int> plan_under_any(const Options& options, const run::JobFlags& flags,
-                                  const Context& context) {
-  const std::string& environment = context.environment;
-  if (const auto answered =
-          plan_under([&](const Words& words) { return typed_for_llama(options, words, flags); },
-                     [&](const auto& path) { return run::load_llama_job(path, flags); }, plan_llama,
-                     options, context))
-    return answered;
-  if (const auto answered = plan_under(
-          [&](const Words& words) { return typed_for_ollama(words, flags, environment); },
-          [&](const auto& path) { return run::load_ollama_job(path, flags, environment); },
-          plan_ollama, options, context))
-    return answered;
-  return plan_under([&](const Words& words) { return typed_for_vllm(words, flags); },
-                    [&](const auto& path) { return run::load_vllm_job(path, flags); }, plan_vllm,
-                    options, context);
-}
-
-int run_plan(Options options, const Context& context) {
-  if (options.history) return list_past_runs(options.json, context);
-  auto flags = options.flags.read();
-  if (flags) {
-    if (const auto answered = plan_under_any(options, *flags, context)) return *answered;
-  }
-  std::vector<std::string> notes;
-  report::SettingWords words;
-  std::string recipe;
-  if (flags && is_command(options)) {
-    auto command = read_command(options, *flags);
+  if (is_command(options)) {
+    auto command = run::parse_training_command(words);
     if (!command) return print_error(context, command.error(), exit_usage);
-    flags = std::move(command->flags);
-    notes = std::move(command->notes);
-    recipe = command->recipe;
-    words = [program = command->program, in_recipe = !command->recipe.empty()](const auto& change) {
-      return run::to_words(change, program, in_recipe);
-    };
+    take_training(*std::move(command), request);
+    return std::nullopt;
   }
-  if (!flags) return print_error(context, flags.error(), exit_usage);
-  if (!options.explain.empty()) return explain(to_explain(options, *flags), context);
+  request.spec = options.spec.empty() ? options.job : options.spec;
+  if (!options.explain.empty()) return std::nullopt;
+  Error wrong;
   if (!options.rest.empty())
-    return print_error(
-        context,
-        {Errc::invalid, fmt::format("plan: one argument too many: \"{}\"", options.rest.front()),
-         "headroom plan --help"},
-        exit_usage);
-  const std::string& spec = options.spec.empty() ? options.job : options.spec;
-  if (spec.empty() && flags->empty())
-    return print_error(context,
-                       {Errc::invalid, "plan: expected a job, found none",
-                        "headroom plan JOB.toml, or headroom plan --model Qwen/Qwen2.5-3B"},
-                       exit_usage);
-  const std::string name = spec == "-" ? "standard input" : spec.empty() ? "plan" : spec;
-  auto loaded = run::load_job(spec, *flags);
-  if (!loaded) return print_error(context, loaded.error(), exit_usage);
-  loaded->model.notes.insert(loaded->model.notes.begin(), notes.begin(), notes.end());
-  machine::InputFiles inputs = run::inputs_of(spec, *flags, *loaded);
-  if (!recipe.empty()) inputs.files.push_back(recipe);
-  const auto refused = refuse_page(options, std::move(inputs), context);
-  if (refused) return *refused;
-  auto device = find_planned_device(loaded->job, options.root, context);
-  if (!device)
-    return print_error(context, run::place_error(device.error(), *flags, name), exit_usage);
-  auto plan = estimate::make_plan(loaded->job, loaded->model, *device, asked_of(options));
-  if (!plan) return print_error(context, run::place_error(plan.error(), *flags, name), exit_usage);
-  if (!options.record.empty())
-    return record_past_run(options.record, *plan, loaded->model, context);
+    wrong = {Errc::invalid,
+             fmt::format("plan: one argument too many: \"{}\"", options.rest.front()),
+             "headroom plan --help"};
+  else if (request.spec.empty() && request.flags.empty())
+    wrong = {Errc::invalid, "plan: expected a job, found none",
+             "headroom plan JOB.toml, or headroom plan --model Qwen/Qwen2.5-3B"};
+  if (wrong.message.empty()) return std::nullopt;
+  return print_error(context, wrong, exit_usage);
+}
+
+int print_plan(const Options& options, const Request& request, const run::LoadedJob& loaded,
+               const estimate::Device& device, const estimate::Plan& plan, const Context& context) {
   if (!options.html.empty()) context.printer.finish_first();
-  const estimate::PastErrors past = look_up_past(*plan, loaded->model, context);
+  const estimate::PastErrors past = look_up_past(plan, loaded.model, context);
   if (options.json) {
-    Json json = report::to_json(*plan);
+    Json json = report::to_json(plan);
     json["history"] = report::to_json(past);
     if (past.runs == 0) json["missing"]["/history"] = "no run of such a job is recorded here";
     context.printer.print_json(json);
   } else {
     const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
-    context.printer.print(report::to_text(*plan, loaded->model, style, words) +
+    context.printer.print(report::to_text(plan, loaded.model, style, request.words) +
                           report::to_text(past, style.width));
   }
-  if (const auto warning = warn_of_host_memory(*plan)) print_error(context, *warning, exit_ok);
+  if (const auto warning = warn_of_host_memory(plan)) print_error(context, *warning, exit_ok);
   if (!options.html.empty()) {
-    const auto written = write_plan_page(options.html, *plan, *loaded, *device);
+    const auto written = write_plan_page(options.html, plan, loaded, device);
     if (!written) return print_error(context, written.error(), exit_could_not_look);
   }
-  return plan->fits == false ? exit_findings : exit_ok;
+  return plan.fits == false ? exit_findings : exit_ok;
+}
+
+int plan_request(const Options& options, const Request& request, const Context& context) {
+  const run::JobFlags& flags = request.flags;
+  auto file = run::read_job_file(request.spec);
+  if (!file) return print_error(context, file.error(), exit_usage);
+  if (const auto answered = plan_engine_job(*file, question_of(options, flags), context))
+    return *answered;
+  const std::string name = file->name;
+  auto loaded = run::load_job(*std::move(file), flags);
+  if (!loaded) return print_error(context, loaded.error(), exit_usage);
+  loaded->model.notes.insert(loaded->model.notes.begin(), request.notes.begin(),
+                             request.notes.end());
+  machine::InputFiles inputs = run::inputs_of(request.spec, flags, *loaded);
+  if (!request.recipe.empty()) inputs.files.push_back(request.recipe);
+  const auto refused = refuse_page(options, std::move(inputs), context);
+  if (refused) return *refused;
+  auto device = find_planned_device(loaded->job, options.root, context);
+  if (!device)
+    return print_error(context, run::place_error(device.error(), flags, name), exit_usage);
+  auto plan = estimate::make_plan(loaded->job, loaded->model, *device, asked_of(options));
+  if (!plan) return print_error(context, run::place_error(plan.error(), flags, name), exit_usage);
+  if (!options.record.empty())
+    return record_past_run(options.record, *plan, loaded->model, context);
+  return print_plan(options, request, *loaded, *device, *plan, context);
+}
+
+int run_plan(const Options& options, const Context& context) {
+  if (options.history) return list_past_runs(options.json, context);
+  Request request;
+  auto flags = options.flags.read();
+  if (!flags) return print_error(context, flags.error(), exit_usage);
+  request.flags = *std::move(flags);
+  const auto answered = read_words(options, request, context);
+  if (answered) return *answered;
+  if (!options.explain.empty()) return explain(to_explain(options, request.flags), context);
+  return plan_request(options, request, context);
 }
 
 }  // namespace

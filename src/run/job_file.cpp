@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -126,29 +128,73 @@ Result<Document> read_job_document(const std::string& path, const std::string& n
   return document;
 }
 
+// Programs that run a model by rules of their own are planned by those (cli/plan_engine.h).
+Result<Done> refuse_other_program(const JobFile& file) {
+  constexpr std::array kinds = {"llama.cpp", "ollama", "vllm"};
+  const std::string kind = file.engine();
+  if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) return Done{};
+  return Error{Errc::unsupported,
+               fmt::format("{}: engine.kind: expected a job for PyTorch or headroom's trainer, "
+                           "found one for {}",
+                           file.name, kind),
+               "headroom plan " + file.path};
+}
+
 }  // namespace
 
-Result<LoadedJob> load_job(const std::string& path, const JobFlags& flags) {
-  const std::string name = path == "-" ? "standard input" : path.empty() ? "plan" : path;
-  const bool is_alone = !path.empty() && is_model(path);
-  Document document;
-  if (is_alone) {
-    document = default_job(path);
+std::string JobFile::engine() const {
+  const auto table =
+      document.value.is_object() ? document.value.find("engine") : document.value.end();
+  if (table == document.value.end() || !table->is_object()) return "";
+  const auto kind = table->find("kind");
+  return kind != table->end() && kind->is_string() ? kind->get<std::string>() : "";
+}
+
+std::optional<std::string> JobFile::model(const char* key) const {
+  const auto table =
+      document.value.is_object() ? document.value.find("model") : document.value.end();
+  if (table == document.value.end() || !table->is_object()) return std::nullopt;
+  const auto found = table->find(key);
+  if (found == table->end() || !found->is_string()) return std::nullopt;
+  const std::string text = found->get<std::string>();
+  return std::string_view(key) == "config" ? below(folder(), text) : text;
+}
+
+std::string JobFile::folder() const {
+  return path.empty() || path == "-" || is_model ? "." : folder_of(path);
+}
+
+Result<JobFile> read_job_file(const std::string& path) {
+  JobFile file;
+  file.path = path;
+  file.name = path == "-" ? "standard input" : path.empty() ? "plan" : path;
+  file.is_model = !path.empty() && is_model(path);
+  if (file.is_model) {
+    file.document = default_job(path);
   } else if (!path.empty()) {
-    HEADROOM_TRY(document, read_job_document(path, name));
+    HEADROOM_TRY(file.document, read_job_document(path, file.name));
   }
+  return file;
+}
+
+Result<LoadedJob> load_job(const std::string& path, const JobFlags& flags) {
+  HEADROOM_TRY(JobFile file, read_job_file(path));
+  return load_job(std::move(file), flags);
+}
+
+Result<LoadedJob> load_job(JobFile file, const JobFlags& flags) {
+  Document& document = file.document;
   apply(flags, document);
+  HEADROOM_CHECK(refuse_other_program(file));
   auto job = estimate::parse_job(document);
-  if (!job) return place_error(std::move(job).error(), flags, name);
-  const bool beside_job =
-      !flags.flags.contains("model.config") && path != "-" && !path.empty() && !is_alone;
-  const std::string folder = beside_job ? folder_of(path) : ".";
+  if (!job) return place_error(std::move(job).error(), flags, file.name);
+  const std::string folder = flags.flags.contains("model.config") ? "." : file.folder();
   auto loaded = load_model(*job, folder);
-  if (!loaded) return place_error(std::move(loaded).error(), flags, name);
-  take_model_defaults(is_alone ? Document{} : document, *job, loaded->model);
+  if (!loaded) return place_error(std::move(loaded).error(), flags, file.name);
+  take_model_defaults(file.is_model ? Document{} : document, *job, loaded->model);
   std::vector<std::string>& notes = loaded->model.notes;
-  if (is_alone) notes.push_back(default_job_note(*job, loaded->model.graph != nullptr));
-  if (const std::string note = default_note(flags, *job); path.empty() && !note.empty())
+  if (file.is_model) notes.push_back(default_job_note(*job, loaded->model.graph != nullptr));
+  if (const std::string note = default_note(flags, *job); file.path.empty() && !note.empty())
     notes.push_back(note);
   return LoadedJob{*std::move(job), std::move(loaded->model), std::move(loaded->config), folder};
 }

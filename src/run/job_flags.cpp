@@ -47,11 +47,21 @@ void JobFlags::set(const std::string& key, Json value, const std::string& flag) 
   flags[key] = flag;
 }
 
+void JobFlags::add(const JobFlags& other) {
+  if (other.names_model()) {
+    keys.erase("model");
+    flags.erase("model.name");
+    flags.erase("model.config");
+  }
+  for (const auto& [key, flag] : other.flags) {
+    const std::size_t dot = key.find('.');
+    set(key, other.keys[key.substr(0, dot)][key.substr(dot + 1)], flag);
+  }
+}
+
 void apply(const JobFlags& flags, Document& document) {
   if (!document.value.is_object()) document.value = Json::object();
-  const bool names_model =
-      flags.flags.contains("model.name") || flags.flags.contains("model.config");
-  if (names_model) document.value.erase("model");
+  if (flags.names_model()) document.value.erase("model");
   for (const auto& [table, keys] : flags.keys.items()) {
     Json& place = document.value[table];
     if (!place.is_object()) place = Json::object();
@@ -80,6 +90,14 @@ std::string default_note(const JobFlags& flags, const estimate::Job& job) {
       taken.push_back(with_length(one.taken, length));
   }
   return taken.empty() ? "" : fmt::format("By default: {}.", join(taken, ", "));
+}
+
+std::string unused_note(const JobFlags& flags, std::string_view program) {
+  std::vector<std::string> unused;
+  for (const auto& [key, flag] : flags.flags)
+    if (!key.starts_with("device.") && key != "engine.kind") unused.push_back(flag);
+  if (unused.empty()) return "";
+  return fmt::format("Not used, as {} has its own options: {}.", program, join(unused, ", "));
 }
 
 }  // namespace headroom::run

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "base/document.h"
 #include "base/error.h"
@@ -18,6 +19,11 @@ struct JobFlags {
 
   bool empty() const { return flags.empty(); }
   void set(const std::string& key, Json value, const std::string& flag);
+  bool names_model() const {
+    return flags.contains("model.name") || flags.contains("model.config");
+  }
+  // Puts the other's keys over these. A model takes the place of the one here.
+  void add(const JobFlags& other);
 };
 
 // Puts the flags' keys in the place of the document's. model.name and model.config exclude each
@@ -29,5 +35,9 @@ Error place_error(Error error, const JobFlags& flags, const std::string& name);
 
 // What a job made of flags alone leaves open, and what is taken for it; empty if nothing.
 std::string default_note(const JobFlags& flags, const estimate::Job& job);
+
+// "Not used, as vLLM has its own options: --batch." of what is not about the device; empty if
+// nothing is.
+std::string unused_note(const JobFlags& flags, std::string_view program);
 
 }  // namespace headroom::run

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "run/engine_job.h"
 #include "run/weight_files.h"
 
 namespace headroom::run {
@@ -42,25 +41,9 @@ Result<LlamaJob> load(ReadOptions read, Document document, const JobFlags& flags
   job.model = *std::move(model);
   if (!read.unread.empty())
     job.notes.push_back(fmt::format("Not read: {}.", join(read.unread, ", ")));
+  if (std::string note = unused_note(flags, "llama.cpp"); !note.empty())
+    job.notes.push_back(std::move(note));
   return job;
-}
-
-bool names_only_a_device(const JobFlags& flags) {
-  return std::all_of(flags.flags.begin(), flags.flags.end(), [&flags](const auto& one) {
-    if (one.first == "engine.kind") return flags.keys["engine"]["kind"] == engine_name;
-    return one.first.starts_with("device.");
-  });
-}
-
-Result<std::string> model_of(const Json& value, const std::string& name) {
-  const auto model = value.find("model");
-  if (model != value.end() && model->is_object()) {
-    const auto config = model->find("config");
-    if (config != model->end() && config->is_string()) return config->get<std::string>();
-  }
-  return Error{Errc::invalid,
-               fmt::format("{}: model.config: expected the path of a .gguf file, found none", name),
-               "write [model] config = \"model.gguf\""};
 }
 
 }  // namespace
@@ -76,21 +59,24 @@ Result<LlamaJob> load_llama_command(const std::vector<std::string>& words, const
   return load(std::move(read), {Json::object(), {}}, flags);
 }
 
-Result<std::optional<LlamaJob>> load_llama_job(const std::string& path, const JobFlags& flags) {
-  std::optional<LlamaJob> none;
-  if (path.empty() || path == "-" || !names_only_a_device(flags)) return none;
-  if (path.ends_with(".gguf")) {
-    HEADROOM_TRY(LlamaJob job, load_llama_model(path, {Json::object(), {}}, flags));
-    return std::optional(std::move(job));
-  }
-  auto document = read_engine_job(path, engine_name);
-  if (!document) return none;
-  auto read = estimate::llama::read_options(document->value["engine"]);
-  if (!read) return std::move(read).error().in(path);
-  HEADROOM_TRY(const std::string model, model_of(document->value, path));
-  read->options.model = below(path, model);
-  HEADROOM_TRY(LlamaJob job, load(*std::move(read), *std::move(document), flags));
-  return std::optional(std::move(job));
+bool names_only_a_device(const JobFlags& flags) {
+  return std::all_of(flags.flags.begin(), flags.flags.end(), [&flags](const auto& one) {
+    if (one.first == "engine.kind") return flags.keys["engine"]["kind"] == engine_name;
+    return one.first.starts_with("device.");
+  });
+}
+
+Result<LlamaJob> load_llama_job(JobFile file, const JobFlags& flags) {
+  auto read = estimate::llama::read_options(file.document.value["engine"]);
+  if (!read) return std::move(read).error().in(file.name);
+  auto model = file.model("config");
+  if (!model)
+    return Error{
+        Errc::invalid,
+        fmt::format("{}: model.config: expected the path of a .gguf file, found none", file.name),
+        "write [model] config = \"model.gguf\""};
+  read->options.model = *std::move(model);
+  return load(*std::move(read), std::move(file.document), flags);
 }
 
 Result<LlamaJob> load_llama_model(const std::string& path, Document document,

@@ -3,7 +3,6 @@
 // line of one of its programs, or a GGUF file alone.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "estimate/job.h"
 #include "estimate/llama_cpp/model.h"
 #include "estimate/llama_cpp/options.h"
+#include "run/job_file.h"
 #include "run/job_flags.h"
 
 namespace headroom::run {
@@ -26,9 +26,11 @@ struct LlamaJob {
 // `words`: the program's name and its arguments. Fails where no -m is among them.
 Result<LlamaJob> load_llama_command(const std::vector<std::string>& words, const JobFlags& flags);
 
-// Nothing for what is no such job: a GGUF file beside which `flags` name nothing but the device,
-// or a job file of this engine. Fails with what is wrong in it.
-Result<std::optional<LlamaJob>> load_llama_job(const std::string& path, const JobFlags& flags);
+// Whether `flags` name nothing but the device, so that a GGUF file is for llama.cpp to run.
+bool names_only_a_device(const JobFlags& flags);
+
+// A job file with [engine] kind = "llama.cpp". Fails with what is wrong in it.
+Result<LlamaJob> load_llama_job(JobFile file, const JobFlags& flags);
 
 // A GGUF file alone, with the device that `document` and `flags` describe.
 Result<LlamaJob> load_llama_model(const std::string& path, Document document,

@@ -3,13 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/document.h"
 #include "base/text.h"
 #include "machine/user_files.h"
 #include "run/command_words.h"
-#include "run/engine_job.h"
 #include "run/ollama_store.h"
 
 namespace headroom::run {
@@ -18,8 +19,6 @@ namespace {
 using estimate::llama::OllamaSettings;
 using estimate::llama::take_ollama_parameter;
 using estimate::llama::take_ollama_variable;
-
-constexpr const char* engine_name = "ollama";
 
 std::string variable(const std::string& environment, std::string_view name) {
   for (const std::string_view one : split(environment, '\0')) {
@@ -68,11 +67,29 @@ Result<Done> find_weights(OllamaJob& job, const std::vector<std::string>& folder
 }
 
 Result<Done> load_weights(OllamaJob& job, Document document, const JobFlags& flags) {
-  HEADROOM_TRY(LlamaJob loaded,
-               load_llama_model(job.llama.options.model, std::move(document), flags));
-  loaded.notes = std::move(job.llama.notes);
-  job.llama = std::move(loaded);
+  auto loaded = load_llama_model(job.llama.options.model, std::move(document), flags);
+  if (!loaded) {
+    Error error = std::move(loaded).error();
+    // A blob of the store has no path that a person could correct.
+    const bool stored = job.llama.options.model != job.name;
+    if (stored && error.code == Errc::not_found) error.next = "ollama pull " + job.name;
+    return error;
+  }
+  loaded->notes = std::move(job.llama.notes);
+  job.llama = *std::move(loaded);
   return Done{};
+}
+
+// The model's place behind the options of "ollama run", of which these take a value
+// (ollama/ollama: cmd/cmd.go).
+std::size_t model_at(const std::vector<std::string>& words, std::size_t at) {
+  constexpr std::array with_value = {"--keepalive", "--format", "--dimensions"};
+  while (at < words.size() && words[at].starts_with('-')) {
+    const bool takes =
+        std::find(with_value.begin(), with_value.end(), words[at]) != with_value.end();
+    at += takes ? 2 : 1;
+  }
+  return at;
 }
 
 // Behind the model: "/set parameter num_ctx 8192", as people type it in ollama's prompt.
@@ -110,18 +127,12 @@ Result<Done> take_keys(const Json& engine, OllamaSettings& settings) {
   return Done{};
 }
 
-Result<std::string> model_of(const Json& value, const std::string& path) {
-  const auto model = value.find("model");
-  if (model != value.end() && model->is_object()) {
-    const auto config = model->find("config");
-    if (config != model->end() && config->is_string())
-      return below(path, config->get<std::string>());
-    const auto name = model->find("name");
-    if (name != model->end() && name->is_string()) return name->get<std::string>();
-  }
+Result<std::string> model_of(const JobFile& file) {
+  for (const char* key : {"config", "name"})
+    if (auto text = file.model(key)) return *std::move(text);
   return Error{
       Errc::invalid,
-      fmt::format("{}: model: expected a name of ollama's or a GGUF file, found none", path),
+      fmt::format("{}: model: expected a name of ollama's or a GGUF file, found none", file.name),
       "write [model] name = \"llama3.2:3b\""};
 }
 
@@ -148,8 +159,7 @@ Result<OllamaJob> load_ollama_command(const std::vector<std::string>& words, con
                                       const std::string& environment) {
   OllamaJob job;
   const std::size_t at = program_at(words);
-  std::size_t model = at + 2;
-  while (model < words.size() && words[model].starts_with('-')) ++model;
+  const std::size_t model = model_at(words, at + 2);
   if (words[at + 1] != "run" || model >= words.size())
     return Error{Errc::invalid, "plan: expected ollama run MODEL in the command, found no model",
                  "headroom plan -- OLLAMA_CONTEXT_LENGTH=8192 ollama run llama3.2:3b"};
@@ -164,18 +174,15 @@ Result<OllamaJob> load_ollama_command(const std::vector<std::string>& words, con
   return job;
 }
 
-Result<std::optional<OllamaJob>> load_ollama_job(const std::string& path, const JobFlags& flags,
-                                                 const std::string& environment) {
-  std::optional<OllamaJob> none;
-  auto document = read_engine_job(path, engine_name);
-  if (!document) return none;
+Result<OllamaJob> load_ollama_job(JobFile file, const JobFlags& flags,
+                                  const std::string& environment) {
   OllamaJob job;
-  HEADROOM_TRY(job.name, model_of(document->value, path));
+  HEADROOM_TRY(job.name, model_of(file));
   HEADROOM_CHECK(find_weights(job, ollama_folders(environment)));
-  auto taken = take_keys(document->value["engine"], job.settings);
-  if (!taken) return std::move(taken).error().in(path);
-  HEADROOM_CHECK(load_weights(job, *std::move(document), flags));
-  return std::optional(std::move(job));
+  auto taken = take_keys(file.document.value["engine"], job.settings);
+  if (!taken) return std::move(taken).error().in(file.name);
+  HEADROOM_CHECK(load_weights(job, std::move(file.document), flags));
+  return job;
 }
 
 }  // namespace headroom::run

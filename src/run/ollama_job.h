@@ -3,12 +3,12 @@
 // its Modelfile's parameters and the command say.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "estimate/llama_cpp/ollama.h"
+#include "run/job_file.h"
 #include "run/job_flags.h"
 #include "run/llama_job.h"
 
@@ -32,8 +32,8 @@ std::vector<std::string> ollama_folders(const std::string& environment);
 Result<OllamaJob> load_ollama_command(const std::vector<std::string>& words, const JobFlags& flags,
                                       const std::string& environment);
 
-// Nothing for what is no job file with [engine] kind = "ollama".
-Result<std::optional<OllamaJob>> load_ollama_job(const std::string& path, const JobFlags& flags,
-                                                 const std::string& environment);
+// A job file with [engine] kind = "ollama". Fails likewise, and on a key that is not known.
+Result<OllamaJob> load_ollama_job(JobFile file, const JobFlags& flags,
+                                  const std::string& environment);
 
 }  // namespace headroom::run

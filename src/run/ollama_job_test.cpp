@@ -72,6 +72,83 @@ TEST_F(OllamaStore, what_is_no_model_is_an_error) {
   }
 }
 
+TEST_F(OllamaStore, a_store_cannot_make_it_read_without_end) {
+  const std::vector<std::string> folders = {folder_.string()};
+  const std::string layer =
+      R"({"mediaType": "application/vnd.ollama.image.params", "digest": "sha256:)" +
+      parameters_digest + R"("})";
+  std::string layers = layer;
+  for (int i = 0; i < 100; ++i) layers += "," + layer;
+  write("manifests/registry.ollama.ai/library/many/latest", "{\"layers\": [" + layers + "]}");
+  const auto many = find_ollama_model("many", folders);
+  ASSERT_FALSE(many.has_value());
+  EXPECT_NE(many.error().message.find("at most 64 layers"), std::string::npos);
+  EXPECT_EQ(many.error().next, "ollama pull the model again");
+  write("manifests/registry.ollama.ai/library/long/latest",
+        "{\"layers\": [" + std::string(std::size_t{2} << 20U, ' ') + layer + "]}");
+  const auto too_long = find_ollama_model("long", folders);
+  ASSERT_FALSE(too_long.has_value());
+  EXPECT_NE(too_long.error().message.find("longer than"), std::string::npos);
+}
+
+TEST_F(OllamaStore, links_in_circles_and_folders_are_errors_with_a_way_on) {
+  const std::filesystem::path library = folder_ / "manifests/registry.ollama.ai/library";
+  std::filesystem::create_directories(library / "loop");
+  std::filesystem::create_symlink("latest", library / "loop/latest");
+  std::filesystem::create_directories(library / "folder/latest");
+  for (const char* name : {"loop", "folder"}) {
+    const auto model = find_ollama_model(name, {folder_.string()});
+    ASSERT_FALSE(model.has_value()) << name;
+    EXPECT_FALSE(model.error().next.empty()) << name;
+  }
+}
+
+TEST_F(OllamaStore, a_parameter_may_be_written_as_go_reads_it) {
+  write("blobs/sha256-" + parameters_digest, R"({"num_ctx": 8192.0, "num_gpu": -1, "top_k": 0.5})");
+  const auto model = find_ollama_model("small:3b", {folder_.string()});
+  ASSERT_TRUE(model.has_value()) << model.error().message;
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(model->parameters, (Pairs{{"num_ctx", "8192"}, {"num_gpu", "-1"}}));
+}
+
+TEST_F(OllamaStore, options_before_the_model_may_have_values) {
+  const std::string store = "OLLAMA_MODELS=" + folder_.string();
+  for (const std::vector<std::string>& options : {std::vector<std::string>{"--keepalive", "5m"},
+                                                  {"--verbose"},
+                                                  {"--format", "json", "--think"}}) {
+    std::vector<std::string> words = {store, "ollama", "run"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.emplace_back("small:3b");
+    const auto job = load_ollama_command(words, {}, "");
+    ASSERT_FALSE(job.has_value());  // The blob is not there.
+    EXPECT_NE(job.error().message.find(weights_digest), std::string::npos) << job.error().message;
+    EXPECT_EQ(job.error().next, "ollama pull small:3b");
+  }
+}
+
+TEST(OllamaSettings, an_empty_variable_is_not_set_and_quotes_do_not_count) {
+  OllamaSettings settings;
+  ASSERT_TRUE(estimate::llama::take_ollama_variable("OLLAMA_CONTEXT_LENGTH", "", settings));
+  EXPECT_FALSE(settings.num_ctx.has_value());
+  ASSERT_TRUE(
+      estimate::llama::take_ollama_variable("OLLAMA_CONTEXT_LENGTH", " \"8192\" ", settings));
+  EXPECT_EQ(settings.num_ctx, 8192U);
+  ASSERT_TRUE(estimate::llama::take_ollama_variable("OLLAMA_FLASH_ATTENTION", "''", settings));
+  EXPECT_EQ(settings.flash_attention, estimate::llama::Switch::automatic);
+}
+
+TEST(OllamaSettings, figures_that_nothing_can_have_are_refused) {
+  OllamaSettings settings;
+  for (const auto& [name, value] : std::vector<std::pair<const char*, const char*>>{
+           {"OLLAMA_CONTEXT_LENGTH", "4294967296"},
+           {"OLLAMA_NUM_PARALLEL", "300"},
+           {"OLLAMA_GPU_OVERHEAD", "-5"},
+           {"OLLAMA_CONTEXT_LENGTH", "99999999999999999999"}})
+    EXPECT_FALSE(estimate::llama::take_ollama_variable(name, value, settings)) << name;
+  EXPECT_FALSE(estimate::llama::take_ollama_parameter("num_batch", "4294967296", settings));
+  EXPECT_FALSE(estimate::llama::take_ollama_parameter("num_ctx", "nan", settings));
+}
+
 TEST(OllamaCommands, are_known_by_their_words) {
   EXPECT_TRUE(is_ollama_command({"OLLAMA_NUM_PARALLEL=2", "/usr/bin/ollama", "run", "m"}));
   EXPECT_TRUE(is_ollama_command({"ollama", "serve"}));
@@ -116,6 +193,14 @@ TEST(OllamaDefaults, each_parallel_request_has_its_own_context) {
   EXPECT_EQ(options.ubatch, 1024U);  // For 16,384 tokens in all.
   settings.num_batch = 64;
   EXPECT_EQ(to_llama_options(settings, model_of(131072), 24 * gib, notes).ubatch, 64U);
+}
+
+TEST(OllamaDefaults, a_card_of_which_nothing_is_left_is_known_all_the_same) {
+  OllamaSettings settings;
+  settings.num_ctx = 65536;
+  settings.overhead_bytes = UINT64_MAX;
+  std::vector<std::string> notes;
+  EXPECT_EQ(to_llama_options(settings, model_of(131072), 24 * gib, notes).batch, 512U);
 }
 
 TEST(OllamaDefaults, steps_are_shorter_where_a_card_is_nearly_full) {

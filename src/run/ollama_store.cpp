@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/document.h"
+#include "base/document_reader.h"
 #include "base/text.h"
 #include "machine/user_files.h"
 
@@ -13,6 +14,10 @@ namespace headroom::run {
 namespace {
 
 constexpr std::string_view layer_type = "application/vnd.ollama.image.";
+// ollama's own manifests have a dozen layers and a few parameters.
+constexpr std::size_t longest_text = std::size_t{1} << 20U;
+constexpr std::size_t most_layers = 64;
+constexpr const char* pull_again = "ollama pull the model again";
 
 bool is_plain(std::string_view part) {
   return !part.empty() && part != "." && part != ".." &&
@@ -53,17 +58,34 @@ Result<std::string> blob_of(const std::string& folder, const Json& layer) {
     return Error{
         Errc::invalid,
         fmt::format("expected a layer's digest as sha256:…, found \"{}\"", text.substr(0, 80)),
-        "ollama pull the model again"};
+        pull_again};
   return folder + "/blobs/sha256-" + hex;
 }
 
+// A file of the store. Fails as reading and parse_json do, with what helps here.
+Result<Json> read_stored(const std::string& path) {
+  auto text = machine::read_file(path, longest_text);
+  if (!text) {
+    const bool denied = text.error().code == Errc::no_permission;
+    return Error{text.error().code, text.error().message,
+                 denied ? "run it as a user who may read ollama's store" : pull_again};
+  }
+  auto json = parse_json(*text);
+  if (json) return json;
+  return Error{json.error().code, fmt::format("{}: {}", path, json.error().message), pull_again};
+}
+
 Result<Done> add_parameters(const std::string& path, StoredModel& model) {
-  HEADROOM_TRY(const std::string text, machine::read_file(path));
-  HEADROOM_TRY(const Json parameters, parse_json(text));
+  HEADROOM_TRY(const Json parameters, read_stored(path));
   if (!parameters.is_object()) return Done{};
-  for (const auto& [key, value] : parameters.items())
-    if (value.is_number_integer() || value.is_boolean())
+  for (const auto& [key, value] : parameters.items()) {
+    // 8192.0 is 8192, as Go decodes both.
+    const auto whole = whole_number(value);
+    if (whole)
+      model.parameters.emplace_back(key, std::to_string(*whole));
+    else if (value.is_number_integer() || value.is_boolean())
       model.parameters.emplace_back(key, value.dump());
+  }
   return Done{};
 }
 
@@ -71,8 +93,12 @@ Result<StoredModel> read_manifest(const std::string& folder, const Json& manifes
   StoredModel model;
   const auto layers = manifest.is_object() ? manifest.find("layers") : manifest.end();
   if (layers == manifest.end() || !layers->is_array())
-    return Error{Errc::invalid, "expected a manifest with layers, found none",
-                 "ollama pull the model again"};
+    return Error{Errc::invalid, "expected a manifest with layers, found none", pull_again};
+  if (layers->size() > most_layers)
+    return Error{Errc::invalid,
+                 fmt::format("expected a manifest with at most {} layers, found {}", most_layers,
+                             layers->size()),
+                 pull_again};
   for (const Json& layer : *layers) {
     const auto type = layer.is_object() ? layer.find("mediaType") : layer.end();
     if (type == layer.end() || !type->is_string()) continue;
@@ -99,13 +125,9 @@ Result<StoredModel> find_ollama_model(const std::string& name,
   HEADROOM_TRY(const std::string manifest, manifest_of(name));
   for (const std::string& folder : folders) {
     const std::string path = folder + "/manifests/" + manifest;
-    const auto text = machine::read_file(path);
-    if (!text) {
-      if (text.error().code == Errc::not_found) continue;
-      return text.error();
-    }
-    const auto json = parse_json(*text);
-    if (!json) return Error(json.error()).in(path);
+    const auto json = read_stored(path);
+    if (!json && json.error().code == Errc::not_found) continue;
+    if (!json) return json.error();
     auto model = read_manifest(folder, *json);
     if (!model) return std::move(model).error().in(path);
     return model;

@@ -10,14 +10,11 @@
 #include "base/text.h"
 #include "machine/user_files.h"
 #include "run/command_words.h"
-#include "run/engine_job.h"
 
 namespace headroom::run {
 namespace {
 
 using estimate::vllm::ReadOptions;
-
-constexpr const char* engine_name = "vllm";
 
 // The first word behind the program, or 0 where it is another one.
 std::size_t arguments_at(const std::vector<std::string>& words) {
@@ -51,9 +48,9 @@ Result<VllmJob> load(ReadOptions read, const JobFlags& flags) {
     const std::size_t dot = key.find('.');
     if (key.starts_with("device."))
       device.set(key, flags.keys[key.substr(0, dot)][key.substr(dot + 1)], flag);
-    else
-      job.notes.push_back(fmt::format("Not used, as vLLM has its own options: {}.", flag));
   }
+  if (std::string note = unused_note(flags, "vLLM"); !note.empty())
+    job.notes.push_back(std::move(note));
   const char* key = is_path(job.options.model) ? "model.config" : "model.name";
   device.set(key, job.options.model, "the command's model");
   // Of a job that is only there to name model and device, nothing is left to its defaults.
@@ -67,17 +64,14 @@ Result<VllmJob> load(ReadOptions read, const JobFlags& flags) {
   return job;
 }
 
-Result<std::string> model_of(const Json& value, const std::string& name) {
-  const auto model = value.find("model");
-  for (const char* key : {"config", "name"}) {
-    if (model == value.end() || !model->is_object() || !model->contains(key)) continue;
-    if (!(*model)[key].is_string()) break;
-    const std::string text = (*model)[key].get<std::string>();
-    return std::string_view(key) == "config" ? below(name, text) : text;
-  }
-  return Error{Errc::invalid,
-               fmt::format("{}: model: expected a name or the folder of a model, found none", name),
-               "write [model] name = \"Qwen/Qwen3-8B\""};
+Result<std::string> model_of(const JobFile& file) {
+  if (const auto config = file.model("config"))
+    return config->starts_with('/') || config->starts_with('.') ? *config : "./" + *config;
+  if (auto name = file.model("name")) return *std::move(name);
+  return Error{
+      Errc::invalid,
+      fmt::format("{}: model: expected a name or the folder of a model, found none", file.name),
+      "write [model] name = \"Qwen/Qwen3-8B\""};
 }
 
 // The job's [device], where no flag of the same key wins over it.
@@ -109,17 +103,13 @@ Result<VllmJob> load_vllm_command(const std::vector<std::string>& words, const J
   return load(std::move(read), flags);
 }
 
-Result<std::optional<VllmJob>> load_vllm_job(const std::string& path, const JobFlags& flags) {
-  std::optional<VllmJob> none;
-  auto document = read_engine_job(path, engine_name);
-  if (!document) return none;
-  auto read = estimate::vllm::read_options(document->value["engine"]);
-  if (!read) return std::move(read).error().in(path);
-  HEADROOM_TRY(read->options.model, model_of(document->value, path));
+Result<VllmJob> load_vllm_job(const JobFile& file, const JobFlags& flags) {
+  auto read = estimate::vllm::read_options(file.document.value["engine"]);
+  if (!read) return std::move(read).error().in(file.name);
+  HEADROOM_TRY(read->options.model, model_of(file));
   JobFlags device = flags;
-  add_device(document->value, device);
-  HEADROOM_TRY(VllmJob job, load(*std::move(read), device));
-  return std::optional(std::move(job));
+  add_device(file.document.value, device);
+  return load(*std::move(read), device);
 }
 
 }  // namespace headroom::run

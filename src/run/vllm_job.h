@@ -3,7 +3,6 @@
 // [engine] kind = "vllm".
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +26,7 @@ bool is_vllm_command(const std::vector<std::string>& words);
 // Fails where no model is named, or where one cannot be loaded.
 Result<VllmJob> load_vllm_command(const std::vector<std::string>& words, const JobFlags& flags);
 
-// Nothing for what is no job file of this engine. Fails with what is wrong in it.
-Result<std::optional<VllmJob>> load_vllm_job(const std::string& path, const JobFlags& flags);
+// A job file with [engine] kind = "vllm". Fails with what is wrong in it.
+Result<VllmJob> load_vllm_job(const JobFile& file, const JobFlags& flags);
 
 }  // namespace headroom::run

@@ -28,6 +28,13 @@ class VllmJobs : public ::testing::Test {
     std::ofstream(folder_ / name) << text;
   }
 
+  Result<VllmJob> load(const std::string& text, const JobFlags& flags = {}) const {
+    write("job.toml", text);
+    HEADROOM_TRY(const JobFile file, read_job_file((folder_ / "job.toml").string()));
+    EXPECT_EQ(file.engine(), "vllm");
+    return load_vllm_job(file, flags);
+  }
+
   std::filesystem::path folder_;
 };
 
@@ -57,31 +64,43 @@ TEST_F(VllmJobs, mistakes_name_what_was_expected) {
   EXPECT_FALSE(load_vllm_command({"vllm", "serve"}, {}).has_value());
   EXPECT_FALSE(load_vllm_command({"vllm", "serve", "model.gguf"}, {}).has_value());
   EXPECT_FALSE(load_vllm_command({"VLLM_USE_V1=maybe", "vllm", "serve", "m"}, {}).has_value());
-  write("job.toml", "[engine]\nkind = \"vllm\"\n");
-  EXPECT_FALSE(load_vllm_job((folder_ / "job.toml").string(), {}).has_value());
-  write("job.toml", "[model]\nconfig = 3\n[engine]\nkind = \"vllm\"\n");
-  EXPECT_FALSE(load_vllm_job((folder_ / "job.toml").string(), {}).has_value());
+  EXPECT_FALSE(load("[engine]\nkind = \"vllm\"\n").has_value());
+  EXPECT_FALSE(load("[model]\nconfig = 3\n[engine]\nkind = \"vllm\"\n").has_value());
+  // A folder that is not there is no model of the table.
+  const auto missing = load("[model]\nconfig = \"gone\"\n[engine]\nkind = \"vllm\"\n");
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_NE(missing.error().message.find("gone/config.json"), std::string::npos)
+      << missing.error().message;
+}
+
+TEST_F(VllmJobs, a_word_with_its_value_in_it_does_not_take_the_model) {
+  const auto job = load_vllm_command({"vllm", "serve", "-O3", (folder_ / "model").string()}, {});
+  ASSERT_TRUE(job.has_value()) << job.error().message;
+  EXPECT_EQ(job->notes.front(), "Not read: -O3.");
 }
 
 TEST_F(VllmJobs, a_job_file_is_read_with_its_device_and_flags_win) {
-  write("job.toml",
-        "[model]\nconfig = \"model\"\n[engine]\nkind = \"vllm\"\nmax-model-len = 256\n"
-        "[device]\ncapacity = \"8GiB\"\n");
-  const std::string path = (folder_ / "job.toml").string();
-  auto job = load_vllm_job(path, {});
+  const std::string text =
+      "[model]\nconfig = \"model\"\n[engine]\nkind = \"vllm\"\nmax-model-len = 256\n"
+      "[device]\ncapacity = \"8GiB\"\n";
+  auto job = load(text);
   ASSERT_TRUE(job.has_value()) << job.error().message;
-  ASSERT_TRUE(job->has_value());
-  EXPECT_EQ((*job)->options.max_length, 256U);
-  EXPECT_EQ((*job)->loaded.job.device.capacity, 8_GiB);
+  EXPECT_EQ(job->options.max_length, 256U);
+  EXPECT_EQ(job->loaded.job.device.capacity, 8_GiB);
   JobFlags flags;
   flags.set("device.capacity", "4GiB", "--capacity");
-  job = load_vllm_job(path, flags);
-  ASSERT_TRUE(job.has_value() && job->has_value());
-  EXPECT_EQ((*job)->loaded.job.device.capacity, 4_GiB);
-  write("other.toml", "[model]\nconfig = \"model\"\n");
-  const auto other = load_vllm_job((folder_ / "other.toml").string(), {});
-  ASSERT_TRUE(other.has_value());
-  EXPECT_FALSE(other->has_value());
+  flags.set("batch.micro", 2, "--batch");
+  job = load(text, flags);
+  ASSERT_TRUE(job.has_value());
+  EXPECT_EQ(job->loaded.job.device.capacity, 4_GiB);
+  EXPECT_EQ(job->notes.front(), "Not used, as vLLM has its own options: --batch.");
+}
+
+TEST_F(VllmJobs, a_job_for_it_is_none_for_pytorch) {
+  write("job.toml", "[model]\nconfig = \"model\"\n[engine]\nkind = \"vllm\"\n");
+  const auto job = load_job((folder_ / "job.toml").string());
+  ASSERT_FALSE(job.has_value());
+  EXPECT_EQ(job.error().next, "headroom plan " + (folder_ / "job.toml").string());
 }
 
 }  // namespace
