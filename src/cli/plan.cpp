@@ -25,6 +25,7 @@
 #include "report/plan_text.h"
 #include "run/job_file.h"
 #include "run/job_inputs.h"
+#include "run/script_log.h"
 #include "run/training_command.h"
 
 namespace headroom::cli {
@@ -39,6 +40,7 @@ struct Options {
   std::string explain;
   std::string html;
   std::string record;
+  std::string from;  // A log.
   bool history = false;
   bool fit = false;
   std::string largest;
@@ -100,7 +102,8 @@ struct Request {
 
 // Settings of a training program in the place of a job; headroom's own options win over them.
 void take_training(run::TrainingCommand command, Request& request) {
-  const bool in_recipe = !command.recipe.empty();
+  const bool in_recipe =
+      !command.recipe.empty() || command.program == run::TrainingProgram::axolotl;
   command.flags.add(request.flags);
   request.flags = std::move(command.flags);
   request.notes = std::move(command.notes);
@@ -119,6 +122,31 @@ std::string unfit_for_engines(const Options& options) {
 
 EngineQuestion question_of(const Options& options, const run::JobFlags& flags) {
   return {flags, options.root, options.json, unfit_for_engines(options), {}};
+}
+
+// The log of a run in the place of a job. The exit code where another program's plan answers.
+std::optional<int> read_log(const Options& options, Request& request, const Context& context) {
+  if (!options.job.empty() || !options.spec.empty() || !options.rest.empty())
+    return print_error(context,
+                       {Errc::invalid, "plan: expected a job or --from LOG, found both",
+                        "leave one out; options beside --from win over the log"},
+                       exit_usage);
+  auto log = run::read_script_log(options.from, request.flags);
+  if (!log) return print_error(context, log.error(), exit_usage);
+  const bool has_device =
+      request.flags.flags.contains("device.gpu") || request.flags.flags.contains("device.capacity");
+  if (!has_device) request.flags.add(log->device);
+  if (log->command.empty()) {
+    take_training(std::move(log->training), request);
+    request.notes = std::move(log->notes);
+    return std::nullopt;
+  }
+  EngineQuestion question = question_of(options, request.flags);
+  question.flags.keys.erase("model");
+  for (const char* key : {"model.name", "model.config"}) question.flags.flags.erase(key);
+  question.notes = std::move(log->notes);
+  if (!options.explain.empty()) question.unfit = "--explain";
+  return plan_engine_command(log->command, question, context);
 }
 
 // What the words say. The exit code where another program's plan answers, and on a mistake.
@@ -182,7 +210,8 @@ int plan_request(const Options& options, const Request& request, const Context& 
   loaded->model.notes.insert(loaded->model.notes.begin(), request.notes.begin(),
                              request.notes.end());
   machine::InputFiles inputs = run::inputs_of(request.spec, flags, *loaded);
-  if (!request.recipe.empty()) inputs.files.push_back(request.recipe);
+  for (const std::string& read : {request.recipe, options.from})
+    if (!read.empty()) inputs.files.push_back(read == "-" ? "/dev/stdin" : read);
   const auto refused = refuse_page(options, std::move(inputs), context);
   if (refused) return *refused;
   auto device = find_planned_device(loaded->job, options.root, context);
@@ -201,7 +230,8 @@ int run_plan(const Options& options, const Context& context) {
   auto flags = options.flags.read();
   if (!flags) return print_error(context, flags.error(), exit_usage);
   request.flags = *std::move(flags);
-  const auto answered = read_words(options, request, context);
+  const auto answered = options.from.empty() ? read_words(options, request, context)
+                                             : read_log(options, request, context);
   if (answered) return *answered;
   if (!options.explain.empty()) return explain(to_explain(options, request.flags), context);
   return plan_request(options, request, context);
@@ -247,6 +277,11 @@ void add_plan(CLI::App& app, Context& context) {
       ->add_option("--html", options->html,
                    "Write a page that shows the step as a picture; it needs no network")
       ->type_name("FILE");
+  command
+      ->add_option("--from", options->from,
+                   "Read the job from what a run printed: the log of a training run, of vLLM or of "
+                   "llama.cpp; - for standard input")
+      ->type_name("LOG");
   command->add_flag("--history", options->history,
                     "List past runs, with what was planned and what was measured");
   command
@@ -270,6 +305,7 @@ void add_plan(CLI::App& app, Context& context) {
       "of a Trainer's script\n"
       "  headroom plan -- axolotl train config.yml               a recipe, as its program trains "
       "it\n"
+      "  headroom plan --from train.log --gpu MI50               what a run printed\n"
       "  headroom plan --gpu MI300X -- vllm serve Qwen/Qwen3-8B  what vLLM's cache will hold");
   command->callback([options, &context] { context.exit_code = run_plan(*options, context); });
 }

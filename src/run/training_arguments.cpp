@@ -46,6 +46,10 @@ Result<Json> yes_or_no(const GivenArgument& given) {
 
 }  // namespace
 
+std::string GivenArgument::place() const {
+  return line == 0 ? option : fmt::format("{} (line {})", option, line);
+}
+
 std::string bare_name(std::string_view option) {
   const std::size_t begin = option.find_first_not_of('-');
   std::string name(option.substr(std::min(begin, option.size())));
@@ -71,8 +75,9 @@ std::vector<GivenArgument> split_arguments(const std::vector<std::string>& words
 Error wrong_value(const GivenArgument& given, std::string_view wanted) {
   const std::string found =
       given.values.empty() ? "none" : fmt::format("\"{}\"", join(given.values, " "));
-  return {Errc::invalid, fmt::format("{}: expected {}, found {}", given.option, wanted, found),
-          "write the command as the program takes it, behind headroom plan --"};
+  return {Errc::invalid, fmt::format("{}: expected {}, found {}", given.place(), wanted, found),
+          given.line > 0 ? "give headroom's own option for it, which wins over the log"
+                         : "write the command as the program takes it, behind headroom plan --"};
 }
 
 Result<Json> value_of(const GivenArgument& given, ArgumentKind kind) {

@@ -24,6 +24,11 @@ struct Argument {
 struct GivenArgument {
   std::string option;               // As it was written, with its dashes if it has some.
   std::vector<std::string> values;  // Empty of a switch.
+  std::string name = {};            // Its Argument's, where `option` is not that; or empty.
+  std::uint64_t line = 0;           // Of a log; 0: it is from none.
+
+  // How notes and messages call it: "--lora_r", "n_ctx (line 12)".
+  std::string place() const;
 };
 
 // "--lora-r" → "lora_r"

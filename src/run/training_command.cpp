@@ -96,11 +96,11 @@ Result<TrainingCommand> read_by(Program program, const Settings& settings) {
     case Program::llama_factory:
       return as_llama_factory(settings.all, where);
     case Program::trl:
-      return as_trainer(settings.all, true, where);
+      return as_trainer(settings.all, TrainerSource::trl, where);
     case Program::script:
       break;
   }
-  return as_trainer(settings.all, false, where);
+  return as_trainer(settings.all, TrainerSource::script, where);
 }
 
 // What stands before the program: refused where it spreads the job, else named.

@@ -3,7 +3,9 @@
 // in which later ones win; `where` is what the notes call the place they were taken from.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -12,11 +14,18 @@
 
 namespace headroom::run {
 
+enum class TrainerSource : std::uint8_t {
+  script,
+  trl,  // TRL's own program, whose defaults are known.
+  log,  // What a run printed: settings without a line have the values of a log that lacks them.
+};
+
 // A script's TrainingArguments (transformers: src/transformers/training_args.py), with TRL's
 // ModelConfig and SFTConfig (huggingface/trl: trl/trainer/model_config.py, sft_config.py).
-// `is_trl`: TRL's own program, whose defaults are known.
-Result<TrainingCommand> as_trainer(const std::vector<GivenArgument>& all, bool is_trl,
+Result<TrainingCommand> as_trainer(const std::vector<GivenArgument>& all, TrainerSource source,
                                    const std::string& where);
+// Whether memory may depend on the argument of this name.
+bool trainer_reads(std::string_view name);
 
 // hiyouga/LLaMA-Factory: src/llamafactory/hparams/, model/adapter.py. Supervised fine-tuning and
 // pre-training, of the whole model or of LoRA adapters.

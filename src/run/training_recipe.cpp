@@ -31,11 +31,17 @@ Result<std::vector<GivenArgument>> read_recipe(const std::string& path) {
     if (missing.next.empty()) missing.next = "name the recipe by its path from this folder";
     return missing;
   }
-  const auto root = parse_yaml(*text);
+  auto all = parse_recipe(*text);
+  if (!all) return std::move(all).error().in(path);
+  return all;
+}
+
+Result<std::vector<GivenArgument>> parse_recipe(const std::string& text) {
+  const auto root = parse_yaml(text);
   Error wrong{Errc::invalid, "expected settings, one a line, found something else",
               "write it as the program reads it: micro_batch_size: 1"};
   if (!root) wrong.message = root.error().message;
-  if (!root || root->kind != YamlNode::Kind::map) return std::move(wrong).in(path);
+  if (!root || root->kind != YamlNode::Kind::map) return wrong;
   std::vector<GivenArgument> all;
   for (const YamlEntry& entry : root->entries)
     if (!entry.value.is_null()) all.push_back(to_argument(entry));

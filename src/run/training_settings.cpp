@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "base/document.h"
 #include "base/text.h"
 #include "run/model_files.h"
 
@@ -34,22 +35,23 @@ Error spread_over_processes(const std::string& option) {
 
 Result<Done> TrainingSettings::read(const std::vector<GivenArgument>& all, const Dialect& dialect) {
   for (const GivenArgument& given : all) {
-    const std::string name = bare_name(given.option);
+    const std::string name = given.name.empty() ? bare_name(given.option) : given.name;
     if ((name.starts_with("fsdp") || name.starts_with("deepspeed")) && !is_off(given))
-      return spread_over_processes(given.option);
+      return spread_over_processes(given.place());
     if (names(dialect.beside_the_point, name)) continue;
     if (names(dialect.left_out, name)) {
-      if (!is_off(given)) left_out_.push_back(given.option);
+      if (!is_off(given)) left_out_.push_back(given.place());
       continue;
     }
     const auto known = std::find_if(dialect.arguments.begin(), dialect.arguments.end(),
                                     [&name](const Argument& one) { return one.name == name; });
     if (known == dialect.arguments.end()) {
-      unread_.push_back(given.option);
+      if (given.line == 0) unread_.push_back(given.option);
+      unread_in_log_ += given.line == 0 ? 0 : 1;
       continue;
     }
     HEADROOM_TRY(Json value, value_of(given, known->kind));
-    found_[std::string(known->key)] = {std::move(value), given.option};
+    found_[std::string(known->key)] = {std::move(value), given.place()};
   }
   return Done{};
 }
@@ -87,6 +89,14 @@ Result<Done> TrainingSettings::take_model(std::string_view name, std::string nex
   if (model.empty())
     return Error{Errc::invalid, fmt::format("plan: expected {} in the command, found none", name),
                  std::move(next)};
+  // A config that was printed stands for the model itself.
+  if (model.starts_with('{')) {
+    HEADROOM_TRY(Json config, parse_json(model));
+    const std::string& option = found_.at("model").option;
+    command_.flags.set("model.config", std::move(config), option);
+    taken_.push_back("the model from " + option);
+    return Done{};
+  }
   const bool local = is_model(model) || model.starts_with('/') || model.starts_with('.');
   take(local ? "model.config" : "model.name", model, "model");
   return Done{};
@@ -122,6 +132,8 @@ TrainingCommand TrainingSettings::finish(const std::string& where) && {
   if (!assumed_.empty()) notes.push_back(fmt::format("Assumed: {}.", join(assumed_, "; ")));
   if (!left_out_.empty())
     notes.push_back(fmt::format("Left out, and memory depends on it: {}.", join(left_out_, ", ")));
+  if (unread_in_log_ > 0)
+    notes.push_back(fmt::format("Not read: {} other settings that the log shows.", unread_in_log_));
   if (!unread_.empty()) notes.push_back(fmt::format("Not read: {}.", join(unread_, ", ")));
   return std::move(command_);
 }

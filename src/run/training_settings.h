@@ -41,7 +41,8 @@ class TrainingSettings {
   void take(const std::string& key, const Json& value, const std::string& from);
   // Those whose key is one of the job's, as they are.
   void take_the_rest();
-  // The model by its name or its folder. Fails, with `next`, where it is not there.
+  // The model by its name, its folder, or its config as JSON text. Fails, with `next`, where it is
+  // not there.
   Result<Done> take_model(std::string_view name, std::string next);
   // `type` ("bf16") for what is held, and `cast` for what autocast computes in; empty: no autocast.
   // Each from the setting that says so; empty: nobody does.
@@ -65,6 +66,7 @@ class TrainingSettings {
   };
   std::map<std::string, Found> found_;  // By the key of the dialect's arguments.
   std::vector<std::string> taken_, assumed_, unread_, left_out_;
+  std::size_t unread_in_log_ = 0;
   TrainingCommand command_;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 
 #include "run/training_dialects.h"
 #include "run/training_settings.h"
@@ -34,7 +35,8 @@ constexpr std::string_view left_out[] = {"use_liger_kernel", "activation_offload
 constexpr Dialect dialect = {arguments, left_out, {}};
 
 // Weights keep the type in which they are loaded; --bf16 and --fp16 are autocast over it.
-Result<Done> take_types(TrainingSettings& settings, bool is_trl) {
+Result<Done> take_types(TrainingSettings& settings, TrainerSource source) {
+  const bool is_trl = source == TrainerSource::trl;
   std::string held = "fp32";
   if (settings.has("dtype")) {
     held = type_named(settings.word("dtype"));
@@ -50,7 +52,7 @@ Result<Done> take_types(TrainingSettings& settings, bool is_trl) {
   return Done{};
 }
 
-void take_method(TrainingSettings& settings) {
+void take_method(TrainingSettings& settings, TrainerSource source) {
   if (settings.is_set("load_in_4bit")) {
     settings.take("method.kind", "qlora", "load_in_4bit");
     settings.take("method.base", "nf4", "load_in_4bit");
@@ -60,7 +62,9 @@ void take_method(TrainingSettings& settings) {
   } else if (settings.is_set("use_peft")) {
     settings.take("method.kind", "lora", "use_peft");
   } else {
-    settings.assume("method.kind", "full", "full fine-tuning, as --use_peft is not there");
+    settings.assume("method.kind", "full",
+                    source == TrainerSource::log ? "full fine-tuning"
+                                                 : "full fine-tuning, as --use_peft is not there");
     return;
   }
   settings.assume_unless_given("method.rank", 16, "LoRA of rank 16, TRL's default");
@@ -69,36 +73,54 @@ void take_method(TrainingSettings& settings) {
                                "adapters on q and v, as PEFT does for Llama's relatives");
 }
 
-void take_checkpointing(TrainingSettings& settings, bool is_trl) {
+void take_checkpointing(TrainingSettings& settings, TrainerSource source) {
+  const bool is_trl = source == TrainerSource::trl;
   if (settings.is_set("checkpointing")) {
     settings.take("compute.checkpointing", "layer", "checkpointing");
   } else if (is_trl && !settings.has("checkpointing")) {
     settings.assume("compute.checkpointing", "layer", "gradient checkpointing, TRL's default");
   } else if (!settings.has("checkpointing")) {
     settings.assume("compute.checkpointing", "none",
-                    "no gradient checkpointing (recent releases of TRL have it on by default)");
+                    source == TrainerSource::log
+                        ? "no gradient checkpointing, as the log does not speak of it "
+                          "(--checkpointing layer)"
+                        : "no gradient checkpointing (recent releases of TRL have it on by "
+                          "default)");
   }
 }
 
 }  // namespace
 
-Result<TrainingCommand> as_trainer(const std::vector<GivenArgument>& all, bool is_trl,
+bool trainer_reads(std::string_view name) {
+  const bool known = std::any_of(std::begin(arguments), std::end(arguments),
+                                 [name](const Argument& one) { return one.name == name; });
+  return known || name == "fsdp" || name == "deepspeed" ||
+         std::find(std::begin(left_out), std::end(left_out), name) != std::end(left_out);
+}
+
+Result<TrainingCommand> as_trainer(const std::vector<GivenArgument>& all, TrainerSource source,
                                    const std::string& where) {
   TrainingSettings settings;
+  const bool is_trl = source == TrainerSource::trl;
+  const bool is_log = source == TrainerSource::log;
   HEADROOM_CHECK(settings.read(all, dialect));
   HEADROOM_CHECK(settings.take_model(
       "--model_name_or_path",
       "a model that the script names in its code: headroom plan --model NAME ..."));
   settings.take_the_rest();
-  take_method(settings);
-  HEADROOM_CHECK(take_types(settings, is_trl));
-  take_checkpointing(settings, is_trl);
+  take_method(settings, source);
+  HEADROOM_CHECK(take_types(settings, source));
+  take_checkpointing(settings, source);
   settings.assume("compute.keep_outputs", true, "logits beside the loss, as Trainer returns them");
   settings.assume_unless_given("batch.micro", 8, "a micro-batch of 8, Trainer's default");
-  settings.assume_unless_given("batch.sequence", 1024,
-                               is_trl
-                                   ? "1024 tokens, where TRL truncates"
-                                   : "1024 tokens: the command does not say how long samples are");
+  settings.assume_unless_given(
+      "batch.sequence", 1024,
+      is_trl   ? "1024 tokens, where TRL truncates"
+      : is_log ? "1024 tokens: the log does not say how long samples are (--sequence N)"
+               : "1024 tokens: the command does not say how long samples are");
+  if (is_log)
+    settings.assume_unless_given("optimizer.kind", "adamw_torch_fused",
+                                 "AdamW, fused, as the log does not speak of it (--optimizer)");
   return std::move(settings).finish(where);
 }
 
