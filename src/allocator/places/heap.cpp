@@ -9,6 +9,32 @@
 #include "base/require.h"
 
 namespace headroom::allocator {
+namespace {
+
+// Smaller blocks fit into what others leave, wherever they lie.
+constexpr std::uint64_t least_beside_younger = 2 * page_bytes;
+
+}  // namespace
+
+// Beside a hole or free bytes of another stream the rest is best kept: it may grow there.
+bool Heap::is_younger_above(const Segment& free) const {
+  if (free.prev == no_segment || free.next == no_segment) return false;
+  const Segment& below = (*segments_)[free.prev];
+  const Segment& above = (*segments_)[free.next];
+  if (above.state != SegmentState::used) return false;
+  return below.state != SegmentState::used || below.birth < above.birth;
+}
+
+SegmentId Heap::carve_beside_younger(SegmentId free, std::uint64_t bytes) {
+  const Segment whole = (*segments_)[free];
+  const bool has_choice = bytes >= least_beside_younger && bytes < whole.bytes;
+  if (!has_choice || !is_younger_above(whole)) return carve(free, bytes);
+  detach(free);
+  const SegmentId block = cut(free, whole.end() - bytes);
+  (*segments_)[block].state = SegmentState::used;
+  attach_alone(free);
+  return block;
+}
 
 // Requires: a page is mapped there.
 const Heap::Page& Heap::page_at(const Segment& segment, std::uint64_t address) const {

@@ -45,6 +45,11 @@ class Heap final : public Tiling {
        std::uint64_t first_range_bytes)
       : Tiling(number, segments, true), pages_(&pages), next_range_bytes_(first_range_bytes) {}
 
+  // Like carve(), but a large block lies at the end of the free segment where its neighbour is the
+  // younger one. Blocks that were born together mostly die together, so what stays free lies beside
+  // the older neighbour, and becomes one piece with it sooner.
+  SegmentId carve_beside_younger(SegmentId free, std::uint64_t bytes);
+
   // Finds the window with the fewest pages to map, among those that the supply allows; movable
   // pages inside the window do not count as supply for it. A window may span several holes, as long
   // as nothing but free bytes lies between them. Reserves more addresses if no hole will do.
@@ -99,6 +104,7 @@ class Heap final : public Tiling {
 
   Movable movable(const Segment& segment) const;
   const Page& page_at(const Segment& segment, std::uint64_t address) const;
+  bool is_younger_above(const Segment& free) const;
   void note_mapped(const Segment& segment, std::uint64_t address, DevicePool::Pages pages);
   void become_hole(SegmentId claimed);
   Status map_segment(SegmentId claimed, StreamId stream, std::uint64_t at_once);

@@ -6,6 +6,13 @@
 #include "base/bytes.h"
 
 namespace headroom::allocator {
+namespace {
+
+// Memory is plenty while less than 1/plenty_share of the capacity is held. It comes in large
+// handles then, which blocks pin less when they are packed from below.
+constexpr std::uint64_t plenty_share = 16;
+
+}  // namespace
 
 PagedCore::PagedCore(DevicePool& pages, std::uint64_t address_range_bytes)
     : pages_(&pages),
@@ -59,12 +66,14 @@ SegmentId PagedCore::find_new(std::uint64_t bytes, StreamId stream) {
 
 SegmentId PagedCore::take_from(Heap& heap, std::uint64_t bytes, StreamId stream) {
   const SegmentId free = heap.best_fit(bytes, stream);
-  return free == no_segment ? no_segment : heap.carve(free, bytes);
+  if (free == no_segment) return no_segment;
+  return is_plenty_ ? heap.carve(free, bytes) : heap.carve_beside_younger(free, bytes);
 }
 
 SegmentId PagedCore::grow(Heap& heap, std::uint64_t bytes, StreamId stream) {
   auto window = heap.find_window(bytes, stream, {pages_->spare(), 0});
   if (!window) return no_segment;
+  is_plenty_ = pages_->totals().reserved_bytes + bytes <= pages_->capacity_bytes() / plenty_share;
   const std::uint64_t needed = window->pages;
   const std::uint64_t at_once = pages_->growth_pages(needed, &heap == &small_);
   if (at_once > 1) heap.widen(*window, at_once);

@@ -57,6 +57,7 @@ class PagedCore final : public Core {
   DevicePool* pages_;
   Heap small_;
   Heap large_;
+  bool is_plenty_ = false;  // Hardly any of the capacity is held, as far as growths told.
   std::vector<const Tiling*> tilings_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "allocator/simulated_backend.h"
@@ -214,6 +215,75 @@ TEST_F(Plenty, does_not_fail_for_memory_that_the_block_did_not_need) {
   EXPECT_EQ(pool.totals().reserved_bytes, 42 * mib);
   EXPECT_EQ(core.find(2 * mib, 0), no_segment);
   EXPECT_EQ(core.broken_invariant(), "");
+}
+
+// The blocks are numbered in the order of their births, as a shard numbers them.
+struct Ages : testing::Test {
+  static constexpr std::uint64_t capacity = 48 * mib;
+
+  SegmentId allocate(PagedCore& core, std::uint64_t bytes) {
+    SegmentId id = core.find_ready(bytes, 0);
+    if (id == no_segment) id = core.find(bytes, 0);
+    EXPECT_NE(id, no_segment);
+    if (id != no_segment) core.segment(id).birth = ++births_;
+    return id;
+  }
+  // Where a block of `bytes` comes to lie in the 16 MiB between two others, of which the upper one
+  // is the younger one or not.
+  std::uint64_t offset_in_gap(PagedCore& core, std::uint64_t bytes, bool is_younger_above) {
+    const SegmentId low = allocate(core, 8 * mib);
+    const SegmentId middle = allocate(core, 16 * mib);
+    const SegmentId high = allocate(core, 8 * mib);
+    if (!is_younger_above) std::swap(core.segment(low).birth, core.segment(high).birth);
+    const std::uint64_t begin = core.segment(middle).address;
+    core.release(middle);
+    core.publish(0);
+    const SegmentId block = allocate(core, bytes);
+    EXPECT_EQ(core.broken_invariant(), "");
+    return core.segment(block).address - begin;
+  }
+
+  std::uint64_t births_ = 0;
+  SimulatedBackend device_;
+  DevicePool pool_{device_, capacity};
+  PagedCore core_{pool_, 256 * mib};
+};
+
+TEST_F(Ages, a_large_block_lies_beside_the_younger_neighbour) {
+  EXPECT_EQ(offset_in_gap(core_, 10 * mib, true), 6 * mib);
+}
+
+TEST_F(Ages, which_may_be_the_lower_one) {
+  EXPECT_EQ(offset_in_gap(core_, 10 * mib, false), 0U);
+}
+
+TEST_F(Ages, a_block_of_less_than_two_pages_lies_below) {
+  EXPECT_EQ(offset_in_gap(core_, 3 * mib, true), 0U);
+}
+
+TEST_F(Ages, where_memory_is_plenty_all_blocks_lie_below) {
+  SimulatedBackend device;
+  DevicePool pool(device, 1024 * mib);
+  PagedCore core(pool, 256 * mib);
+  EXPECT_EQ(offset_in_gap(core, 10 * mib, true), 0U);
+}
+
+// As in a backward pass: activations go in the reverse order, and gradients, which are smaller,
+// take their places. What all but the first of them leave is one piece; the first leaves its rest
+// beside the hole above the stack.
+TEST_F(Ages, what_is_left_of_a_stack_that_shrinks_is_one_piece) {
+  std::vector<SegmentId> stack;
+  for (std::uint64_t i = 0; i < capacity / (6 * mib); ++i)
+    stack.push_back(allocate(core_, 6 * mib));
+  for (int i = 0; i < 5; ++i) {
+    core_.release(stack.back());
+    core_.publish(0);
+    stack.pop_back();
+    allocate(core_, 5 * mib);
+  }
+  EXPECT_NE(core_.find_ready(4 * mib, 0), no_segment);
+  EXPECT_EQ(core_.counts().repairs, 0U);
+  EXPECT_EQ(core_.broken_invariant(), "");
 }
 
 }  // namespace
