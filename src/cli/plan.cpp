@@ -176,8 +176,15 @@ std::optional<int> read_words(const Options& options, Request& request, const Co
   return print_error(context, wrong, exit_usage);
 }
 
-int print_plan(const Options& options, const Request& request, const run::LoadedJob& loaded,
-               const estimate::Device& device, const estimate::Plan& plan, const Context& context) {
+struct Planned {
+  run::LoadedJob loaded;
+  estimate::Device device;
+  estimate::Plan plan;
+};
+
+int print_plan(const Options& options, const Request& request, const Planned& planned,
+               const Context& context) {
+  const auto& [loaded, device, plan] = planned;
   if (!options.html.empty()) context.printer.finish_first();
   const estimate::PastErrors past = look_up_past(plan, loaded.model, context);
   if (options.json) {
@@ -221,7 +228,8 @@ int plan_request(const Options& options, const Request& request, const Context& 
   if (!plan) return print_error(context, run::place_error(plan.error(), flags, name), exit_usage);
   if (!options.record.empty())
     return record_past_run(options.record, *plan, loaded->model, context);
-  return print_plan(options, request, *loaded, *device, *plan, context);
+  return print_plan(options, request, {*std::move(loaded), *std::move(device), *std::move(plan)},
+                    context);
 }
 
 int run_plan(const Options& options, const Context& context) {
