@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which headroom this is. A function, so that a new version compiles one file anew and not every one.
+// Which headroom this is. A function, so that a new version compiles one file and not all.
 #pragma once
 
 namespace headroom {

@@ -17,53 +17,48 @@ namespace {
 // insufficient-evidence are no causes.
 bool can_follow(std::string_view id) {
   const auto rules = findings::cause_rules();
-  return std::any_of(rules.begin(), rules.end(),
-                     [id](const findings::CauseRule *rule) {
-                       return rule->id == id && !rule->is_standing;
-                     });
+  return std::any_of(rules.begin(), rules.end(), [id](const findings::CauseRule* rule) {
+    return rule->id == id && !rule->is_standing;
+  });
 }
 
 constexpr std::size_t page_width = 110;
 
-std::string section(const findings::CauseRule &rule) {
+std::string section(const findings::CauseRule& rule) {
   std::string text = fmt::format("\n## {}\n\n", rule.id);
   text += fold(rule.meaning, "", page_width) + "\n";
   text += "**How it comes about.** " + fold(rule.why, "", page_width) + "\n";
   text += "**What to do.** " + fold(rule.fix, "", page_width);
   std::vector<std::string> links;
   for (const std::string_view id : split_words(rule.explains)) {
-    if (can_follow(id))
-      links.push_back(fmt::format("[{0}](#{0})", id));
+    if (can_follow(id)) links.push_back(fmt::format("[{0}](#{0})", id));
   }
   if (!links.empty())
-    text +=
-        "\n" + fold("It can cause " + join(links, ", ") + ".", "", page_width);
-  if (rule.any_vendor)
-    text += "\nIt happens on any vendor's GPU.\n";
+    text += "\n" + fold("It can cause " + join(links, ", ") + ".", "", page_width);
+  if (rule.any_vendor) text += "\nIt happens on any vendor's GPU.\n";
   return text;
 }
 
-} // namespace
+}  // namespace
 
 std::string causes_page() {
-  std::string page =
-      "# Root causes that `headroom check --log` tells apart\n\n" +
-      fold("Generated from the texts beside the rules in "
-           "`src/findings/causes/`. What single lines "
-           "mean is in [data/signatures.toml](../data/signatures.toml); why "
-           "they stand there "
-           "follows from all lines together and from what is known of the "
-           "machine. Three answers "
-           "are no cause: `none` (a healthy run), `not-amd-gpu` and "
-           "`insufficient-evidence`.",
-           "", page_width) +
-      "\n| cause | what is the case |\n|---|---|\n";
-  for (const findings::CauseRule *rule : findings::cause_rules()) {
+  std::string page = "# Root causes that `headroom check --log` tells apart\n\n" +
+                     fold(
+                         "Generated from the texts beside the rules in "
+                         "`src/findings/causes/`. What single lines "
+                         "mean is in [data/signatures.toml](../data/signatures.toml); why "
+                         "they stand there "
+                         "follows from all lines together and from what is known of the "
+                         "machine. Three answers "
+                         "are no cause: `none` (a healthy run), `not-amd-gpu` and "
+                         "`insufficient-evidence`.",
+                         "", page_width) +
+                     "\n| cause | what is the case |\n|---|---|\n";
+  for (const findings::CauseRule* rule : findings::cause_rules()) {
     page += fmt::format("| [{0}](#{0}) | {1} |\n", rule->id, rule->meaning);
   }
-  for (const findings::CauseRule *rule : findings::cause_rules())
-    page += section(*rule);
+  for (const findings::CauseRule* rule : findings::cause_rules()) page += section(*rule);
   return page;
 }
 
-} // namespace headroom::report
+}  // namespace headroom::report
