@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What vLLM and llama.cpp print when they load a model, as the command that was typed, and the
-// sizes that they found. Sources: vllm-project/vllm (vllm/config/vllm.py, v1/engine/core.py,
-// v1/worker/gpu_worker.py; V0: engine/llm_engine.py, worker/worker.py), ggml-org/llama.cpp
-// (src/llama-model-loader.cpp, llama-model.cpp, llama-context.cpp, llama-kv-cache.cpp).
+// sizes that they found. The forms are those of load logs that people posted, of vLLM's engines V0
+// and V1 and of llama.cpp; not checked against each release.
 #pragma once
 
 #include <cstdint>

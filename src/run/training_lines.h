@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training run prints of its settings, line by line. Sources: huggingface/transformers
-// (trainer.py, training_args.py, configuration_utils.py, modeling_utils.py), huggingface/peft
-// (print_trainable_parameters), hiyouga/LLaMA-Factory (src/llamafactory/model/, hparams/parser.py),
-// axolotl-ai-cloud/axolotl (src/axolotl/cli/config.py), unslothai/unsloth (its banner).
+// What a training run prints of its settings, line by line. Sources: hiyouga/LLaMA-Factory
+// (src/llamafactory/model/, hparams/parser.py) and axolotl-ai-cloud/axolotl
+// (src/axolotl/cli/config.py). The forms of transformers, PEFT and Unsloth are those of logs that
+// people posted, not checked against each release.
 #pragma once
 
 #include <cstdint>
