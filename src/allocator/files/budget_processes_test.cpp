@@ -85,9 +85,10 @@ TEST_F(SharedBudget, processes_killed_in_the_middle_lose_no_byte_and_hang_nobody
       spend(**own, own_seed, 1000000, &broken);
     });
   };
+  // It joins first: beside children that spend already its share may be taken.
+  const auto budget = joined(Share::of_bytes(200 * mib));
   std::vector<std::unique_ptr<Child>> children;
   for (int i = 0; i < 3; ++i) children.push_back(spender());
-  const auto budget = joined(Share::of_bytes(200 * mib));
   std::atomic<int> broken = 0;
   for (int round = 0; round < 100; ++round) {
     ::usleep(static_cast<useconds_t>(random() % 3000));

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -32,7 +33,7 @@ class SharedBudget : public ::testing::Test {
   }
   std::unique_ptr<BudgetLedger> joined(Share share = {}) const {
     auto ledger = join(share);
-    EXPECT_TRUE(ledger) << ledger.error().message;
+    if (!ledger) throw std::runtime_error(ledger.error().message);  // Fails the test.
     return std::move(*ledger);
   }
   std::string file() const { return *machine::read_file(path_); }
