@@ -111,6 +111,7 @@ std::vector<Candidate> find_candidates(const LogSubject& subject,
                                        std::span<const CauseRule* const> rules) {
   std::vector<Candidate> candidates;
   bool is_known = false;  // A rule or a remark says more than a guess would.
+  const std::vector<TypedRun> runs = find_typed_runs(subject.log);
   const std::vector<ControlRun> control_runs = find_control_runs(subject.log);
   for (const CauseRule* rule : rules) {
     auto hypothesis = rule->find(subject);
@@ -129,7 +130,7 @@ std::vector<Candidate> find_candidates(const LogSubject& subject,
     constexpr double worked_all_the_same = 0.5;
     if (is_made_up_for(subject, *hypothesis)) hypothesis->confidence *= worked_all_the_same;
     weigh_control_runs(control_runs, rule->id, *hypothesis);
-    weigh_later_runs(subject, rule->id, *hypothesis);
+    weigh_later_runs(subject, runs, rule->id, *hypothesis);
     weigh_contradictions(subject, rule->id, *hypothesis);
     candidates.push_back({rule, *std::move(hypothesis), nullptr});
   }

@@ -9,6 +9,7 @@
 #include "base/require.h"
 #include "base/text.h"
 #include "findings/causes/collective_signs.h"
+#include "findings/causes/contradiction.h"
 #include "findings/causes/missing_evidence.h"
 #include "findings/causes/recovery.h"
 #include "findings/causes/told_topics.h"
@@ -20,12 +21,6 @@ namespace {
 using knowledge::Role;
 using logs::Observation;
 
-bool is_shown(const Hypothesis& hypothesis, const Observation& line) {
-  return std::any_of(hypothesis.evidence.begin(), hypothesis.evidence.end(), [&](const auto& one) {
-    return one.source == line.log_name && one.line == static_cast<int>(line.line);
-  });
-}
-
 // Adds the first line of each kind, up to `most`; none that the hypothesis shows already.
 void add_evidence(const LogSubject& subject, Role role, std::size_t most, Hypothesis& hypothesis) {
   std::vector<const Observation*> shown;
@@ -34,7 +29,7 @@ void add_evidence(const LogSubject& subject, Role role, std::size_t most, Hypoth
     const auto same = [&](const Observation* other) {
       return other->id() == one.id() || (other->log == one.log && other->line == one.line);
     };
-    if (is_shown(hypothesis, one) || std::any_of(shown.begin(), shown.end(), same)) continue;
+    if (rests_on(hypothesis, one) || std::any_of(shown.begin(), shown.end(), same)) continue;
     shown.push_back(&one);
     hypothesis.evidence.push_back(show(subject, one, logs::describe(one)));
   }

@@ -43,14 +43,6 @@ constexpr Contradiction contradictions[] = {
      "opening the device is refused, which no kernel's age does"},
 };
 
-// A line that the hypothesis itself rests on does not speak against it.
-bool rests_on(const Hypothesis& hypothesis, const Observation& seen) {
-  return std::any_of(
-      hypothesis.evidence.begin(), hypothesis.evidence.end(), [&](const Evidence& one) {
-        return one.source == seen.log_name && one.line == static_cast<int>(seen.line);
-      });
-}
-
 // What holds for one of several GPUs says nothing about the others.
 bool may_be_another_gpu(const LogSubject& subject) {
   return subject.scene.gpus.size() > 1;
@@ -58,11 +50,19 @@ bool may_be_another_gpu(const LogSubject& subject) {
 
 }  // namespace
 
+bool rests_on(const Hypothesis& hypothesis, const Observation& line) {
+  return std::any_of(
+      hypothesis.evidence.begin(), hypothesis.evidence.end(), [&](const Evidence& one) {
+        return one.source == line.log_name && one.line == static_cast<int>(line.line);
+      });
+}
+
 bool weigh_contradictions(const LogSubject& subject, std::string_view cause,
                           Hypothesis& hypothesis) {
   bool any = false;
   for (const Contradiction& one : contradictions) {
     const Observation* seen = subject.log.first(one.seen);
+    // A line that the hypothesis itself rests on does not speak against it.
     if (seen == nullptr || !names_cause(one.causes, cause) || rests_on(hypothesis, *seen)) continue;
     if (one.seen != "kfd-refused" && may_be_another_gpu(subject)) continue;
     speak_against(hypothesis, one.keeps, show(subject, *seen, std::string(one.says)));

@@ -74,11 +74,6 @@ std::string name_lines(const ControlRun& run) {
   return fmt::format("{}:{} and {}:{}", with.log_name, with.line, without.log_name, without.line);
 }
 
-bool rests_on(const Hypothesis& hypothesis, std::string_view log, int line) {
-  return std::any_of(hypothesis.evidence.begin(), hypothesis.evidence.end(),
-                     [&](const Evidence& one) { return one.source == log && one.line == line; });
-}
-
 // The command that speaks against the cause, and what it says of the other one.
 Evidence show_run(const TypedRun& run, std::string meaning) {
   const Observation& typed = *run.command;
@@ -139,25 +134,22 @@ void weigh_control_runs(const std::vector<ControlRun>& runs, std::string_view ca
   }
 }
 
-void weigh_later_runs(const LogSubject& subject, std::string_view cause, Hypothesis& hypothesis) {
+void weigh_later_runs(const LogSubject& subject, const std::vector<TypedRun>& runs,
+                      std::string_view cause, Hypothesis& hypothesis) {
   constexpr std::string_view obstacles =
       "device-permission kfd-not-passed driver-not-loaded missing-library wrong-wheel "
       "python-version-unsupported disk-full";
   if (!names_cause(obstacles, cause)) return;
-  const std::vector<TypedRun> runs = find_typed_runs(subject.log);
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const bool rests_on_it =
-        runs[i].failure != nullptr &&
-        rests_on(hypothesis, runs[i].failure->log_name, static_cast<int>(runs[i].failure->line));
+    const bool rests_on_it = runs[i].failure != nullptr && rests_on(hypothesis, *runs[i].failure);
     if (!rests_on_it) continue;
     for (std::size_t later = i + 1; later < runs.size(); ++later) {
       if (runs[later].program != runs[i].program || runs[later].failure == nullptr) continue;
       if (subject.log.last(runs[i].failure->id())->line > runs[later].command->line) return;
       constexpr double keeps = 0.35;
-      speak_against(hypothesis, keeps,
-                    show_run(runs[later],
-                             "the same command got past it later, and failed "
-                             "otherwise"));
+      speak_against(
+          hypothesis, keeps,
+          show_run(runs[later], "the same command got past it later, and failed otherwise"));
       return;
     }
   }

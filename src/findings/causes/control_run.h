@@ -29,8 +29,10 @@ void weigh_control_runs(const std::vector<ControlRun>& runs, std::string_view ca
                         Hypothesis& hypothesis);
 
 // Lowers a cause about access to the GPU or to a file if a later run of the same program got past
-// it: that one fails otherwise, so what was in the way of the first run is gone.
-void weigh_later_runs(const LogSubject& subject, std::string_view cause, Hypothesis& hypothesis);
+// it: that one fails otherwise, so what was in the way of the first run is gone. `runs` are those
+// of the subject's log.
+void weigh_later_runs(const LogSubject& subject, const std::vector<TypedRun>& runs,
+                      std::string_view cause, Hypothesis& hypothesis);
 
 // The cause that a pair of runs shows by itself, where its rule found nothing: the same command
 // works with the setting and fails without it, or the other way round.
