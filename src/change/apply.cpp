@@ -17,8 +17,8 @@ Status refuse_beside_others(const Journal& journal, const plan::Change& change) 
   for (const plan::Record& record : listing.records) {
     if (change.needs_reboot && plan::awaits_reboot(record)) {
       return Error{Errc::busy,
-                   fmt::format("expected one change of what boots at a time; {} still awaits the "
-                               "proof of its reboot",
+                   fmt::format("expected no other change that waits for a reboot; {} is still to "
+                               "be confirmed after its reboot",
                                record.id),
                    fmt::format("{}   (after the reboot), or {}", plan::confirm_command(record),
                                plan::undo_command(record))};
@@ -42,14 +42,13 @@ Error taken_back(const Doors& doors, Journal& journal, const plan::Record& recor
   }
   const auto undone = undo(doors, journal, record.id, error.message);
   if (undone) {
-    error.message += undone->left.empty()
-                         ? "; everything is as it was before"
-                         : "; everything that was there is as it was before; look at what is new, "
-                           "and remove it if it is of no use: " +
-                               join(undone->left, ", ");
+    error.message += undone->left.empty() ? "; everything is as it was before"
+                                          : "; all old files are as they were before. Look at the "
+                                            "new ones, and remove them if they are of no use: " +
+                                                join(undone->left, ", ");
     return error;
   }
-  error.message += "; taking it back failed too: " + undone.error().message;
+  error.message += "; undoing it failed too: " + undone.error().message;
   error.next = plan::undo_command(record);
   return error;
 }
@@ -85,7 +84,7 @@ Result<plan::Record> apply(const Doors& doors, Journal& journal, const plan::Cha
   if (done) return record;
   Error error = taken_back(doors, journal, record, std::move(done).error());
   if (error.next.empty()) {
-    error.next = fmt::format("{}{} --apply   (once that is mended)",
+    error.next = fmt::format("{}{} --apply   (once that is fixed)",
                              journal.is_system() ? "sudo " : "", shell_line(change.words));
   }
   return error;

@@ -49,8 +49,9 @@ bool is_gone_entry(const plan::FileEdit& edit, const std::optional<std::string>&
 
 Error changed_meanwhile(const std::string& path) {
   return {Errc::invalid,
-          path + ": expected what it held when the change was planned, found it " + "changed since",
-          "headroom fix   (plans anew)"};
+          path + ": expected the contents from when the change was planned, found it " +
+              "changed since",
+          "headroom fix   (makes a new plan)"};
 }
 
 Status check_program(const Doors& doors, const std::vector<std::string>& argv) {
@@ -81,7 +82,8 @@ Status write(const Doors& doors, const plan::FileEdit& edit) {
   HEADROOM_CHECK(doors.files.replace(path, *edit.after, attributes));
   HEADROOM_TRY(const std::string read_back, doors.files.read(path));
   if (read_back == *edit.after) return Done{};
-  return Error{Errc::io, path + ": expected the bytes that were written, read back others", ""};
+  return Error{Errc::io, path + ": expected the bytes that were written, read back different ones",
+               ""};
 }
 
 Status write(const Doors& doors, const plan::LinkEdit& edit) {

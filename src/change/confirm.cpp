@@ -37,8 +37,8 @@ Result<plan::Record> confirm(const Doors& doors, Journal& journal, std::string_v
   HEADROOM_CHECK(journal.save(record));
   if (auto done = carry_out_all(doors, journal, record, rest); !done) {
     Error error = std::move(done).error();
-    error.message += "; what was changed so far is kept";
-    error.next = fmt::format("{}   (goes on; {} goes back)", plan::confirm_command(record),
+    error.message += "; the changes so far are kept";
+    error.next = fmt::format("{}   (continues; {} undoes it)", plan::confirm_command(record),
                              plan::undo_command(record));
     return error;
   }

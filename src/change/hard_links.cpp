@@ -19,8 +19,8 @@ std::vector<std::string> find_parted_names(const machine::WritableFiles& files,
       const auto entry = files.look(*path);
       if (!entry || !*entry || (*entry)->kind != EntryKind::file || (*entry)->names < 2) continue;
       std::string sentence = fmt::format(
-          "{} has {} names (hard links). --apply gives this one a file of its own; the others keep "
-          "what they hold now.",
+          "{} has {} names (hard links). --apply makes this name a separate file. The others keep "
+          "their present contents.",
           *path, (*entry)->names);
       if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) {
         sentences.push_back(std::move(sentence));

@@ -52,7 +52,7 @@ Result<machine::Descriptor> Journal::lock() {
   auto lock = files_.lock(folder_ + "/lock");
   if (!lock && lock.error().code == Errc::busy) {
     return Error{Errc::busy,
-                 "expected to be the only one that changes this machine; found at it: " +
+                 "expected no other program that changes this machine; found: " +
                      machine::describe(holders()),
                  "wait until it has ended, then the same command again"};
   }
@@ -123,9 +123,9 @@ Error Journal::lost(std::string_view id, Error error) const {
       "; what it changed may be in force; what was there before is in {}/originals", folder);
   const auto entry = files_.look(folder).value_or(std::nullopt);
   const std::string_view sudo = entry && entry->attributes.uid == 0 ? "sudo " : "";
-  error.next =
-      script ? fmt::format("{0}sh {1}/undo.sh   (takes it back; then {0}mv {1} ~/)", sudo, folder)
-             : fmt::format("put back by hand what has to be, then {}mv {} ~/", sudo, folder);
+  error.next = script
+                   ? fmt::format("{0}sh {1}/undo.sh   (undoes it; then {0}mv {1} ~/)", sudo, folder)
+                   : fmt::format("restore by hand what is needed, then {}mv {} ~/", sudo, folder);
   const std::string reading = "reading " + folder + "/record.json";
   return error.message.starts_with(reading) ? error : std::move(error).in(reading);
 }

@@ -29,7 +29,7 @@ Status check_rights(const Doors& doors, const plan::Change& change, StepRange ra
     const plan::Step& step = step_at(change, i);
     if (!step.needs_root || std::holds_alternative<plan::Instruction>(step.action)) continue;
     return Error{Errc::no_permission,
-                 fmt::format("expected the rights of root for step {} ({}), found an ordinary "
+                 fmt::format("expected root for step {} ({}), found an ordinary "
                              "user",
                              i + 1, step.what),
                  fmt::format("sudo {} --apply", shell_line(change.words))};

@@ -46,7 +46,7 @@ Status refuse_edited(const Journal& journal, const plan::Record& record,
                fmt::format("expected the files of {} as it left them, found them changed since; "
                            "nothing was done\n{}",
                            record.id, differences),
-               "undo that edit first, or take the change back by hand: its originals are in " +
+               "undo that edit first, or undo the change by hand: its originals are in " +
                    journal.folder_of(record.id)};
 }
 
@@ -104,8 +104,8 @@ Status name_half_done(const Doors& doors, Undone& undone) {
     if (known || !entry || is_later(doors, entry)) continue;
     undone.left.push_back(path);
     undone.notes.push_back(fmt::format(
-        "{} was not there before and stays: perhaps half-done work of the command that was "
-        "interrupted, perhaps another program's; look at it, and remove it if it is of no use",
+        "{} was not there before and stays. It may be unfinished work of the interrupted command, "
+        "or another program's file. Look at it, and remove it if it is of no use",
         path));
   }
   return Done{};
@@ -116,10 +116,10 @@ void name_parted(const std::vector<PathFate>& fates, Undone& undone) {
   for (const PathFate& path : fates) {
     const auto& before = path.touched->before;
     if (path.fate != Fate::restore || !before || before->names < 2) continue;
-    undone.notes.push_back(fmt::format(
-        "{} had {} names (hard links) before this change; it has its bytes again, but is a file "
-        "of its own now: ln -f OTHER-NAME {} makes them one again",
-        path.touched->path, before->names, path.touched->path));
+    undone.notes.push_back(
+        fmt::format("{} had {} names (hard links) before this change. Its contents are restored, "
+                    "but it is a separate file now. ln -f OTHER-NAME {} makes them one again",
+                    path.touched->path, before->names, path.touched->path));
   }
 }
 
@@ -170,7 +170,7 @@ Status name_newer_entries(const Doors& doors, const std::vector<PathFate>& fates
       for (const std::string& word : change.boots_with) {
         if (text->find(word) == std::string::npos) continue;
         undone.notes.push_back(fmt::format(
-            "{} is newer than this change and still has {}: take it out by hand", path, word));
+            "{} is newer than this change and still has {}. Remove it by hand", path, word));
       }
     }
   }
@@ -196,7 +196,7 @@ Status run_undo_commands(const Doors& doors, const std::vector<PathFate>& fates,
     auto done = run_command(doors, command->undo);
     if (!done && made_anew(paths, fates, undone.left)) return done;
     const std::string words = join(command->undo, " ");
-    undone.notes.push_back(done ? "ran " + words : "by hand, please: " + done.error().message);
+    undone.notes.push_back(done ? "ran " + words : "do this by hand: " + done.error().message);
   }
   return Done{};
 }
@@ -226,11 +226,11 @@ Result<Undone> undo(const Doors& doors, Journal& journal, std::string_view id,
   for (const PathFate& path : fates) {
     if (path.fate == Fate::made_anew) {
       HEADROOM_TRY(const auto entry, doors.files.look(path.touched->path));
-      undone.notes.push_back(path.touched->path +
-                             (entry ? " was made anew since and stays as it is now"
-                                    : " was removed since and stays away"));
+      undone.notes.push_back(path.touched->path + (entry
+                                                       ? " was rebuilt since and stays as it is now"
+                                                       : " was removed since and stays removed"));
     } else if (path.fate == Fate::gone) {
-      undone.notes.push_back(path.touched->path + " went with its kernel and stays away");
+      undone.notes.push_back(path.touched->path + " was removed with its kernel and stays removed");
     }
   }
   undone.record.state = plan::State::undone;

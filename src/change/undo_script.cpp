@@ -149,7 +149,7 @@ std::string advice(const plan::Record& record) {
 }
 
 std::string taken_back(const plan::Record& record) {
-  return fmt::format("[ \"$left\" ] || say {}\n", shell_quote(record.id + " is taken back"));
+  return fmt::format("[ \"$left\" ] || say {}\n", shell_quote(record.id + " is undone"));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ cd "$root/" || stop "expected the folder $root"
 . base/shell_careful.sh  # @careful@
 sums=yes
 if ! command -v sha256sum >/dev/null 2>&1; then
-  [ -n "$force" ] || stop 'expected sha256sum, found none: what was edited since cannot be told from
+  [ -n "$force" ] || stop 'expected sha256sum, found none: files that were edited since cannot be told from
 what the change left; nothing was done. To put every original back all the same: --force'
   sums=''
 fi
@@ -103,10 +103,10 @@ check_folder() {
 each check
 check_folder /etc/  # @folders@
 
-[ -z "$blocked" ] || stop 'nothing was done; what is named above has to be mended first'
+[ -z "$blocked" ] || stop 'nothing was done; fix what is named above first'
 [ -z "$edited" ] || [ -n "$force" ] || stop "nothing was done. To put the originals back over what \
 is named above: sh $0 --force${root:+ $root}"
-failed() { stop "$path could not be put back; once that is mended, run this again: it goes on"; }
+failed() { stop "$path could not be restored; fix that, then run this again: it continues"; }
 # Complete beside the path first, under the name that headroom uses too.
 put_back_file() {
   mkdir -p "${at%/*}" || failed
@@ -131,10 +131,10 @@ restore() {
     as_before) return 0 ;;
     anew)
       anew=yes
-      say "$path: made anew or removed since the change; it stays as it is now"
+      say "$path: rebuilt or removed since the change; it stays as it is now"
       return 0 ;;
     gone)
-      say "$path: removed since the change, with its kernel; it stays away"
+      say "$path: removed since the change, with its kernel; it stays removed"
       return 0 ;;
   esac
   case $before in
@@ -163,7 +163,7 @@ look_for_more() {
     each compare
     [ -z "$known" ] || continue
     named="$named<$at>"
-    say "$seen: perhaps half-done work of the interrupted change; look at it, and remove it if so"
+    say "$seen: may be unfinished work of the interrupted change. Remove it if it is of no use"
   done
 }
 advise() {
@@ -175,8 +175,8 @@ look_for_more "$root"/boot/*  # @half_done@
 beside_them=yes  # @half_done@
 look_for_more "$root"/boot/*  # @half_done@
 sync
-[ "$left" ] || say 'ID is taken back'  # @taken_back@
+[ "$left" ] || say 'ID is undone'  # @taken_back@
 [ -z "$anew" ] || advise update-grub  # @advice@
-[ -z "$left" ] || stop "@id@ is taken back, but for what is named above. headroom goes into such folders
+[ -z "$left" ] || stop "@id@ is undone, except for what is named above. headroom goes into such folders
 safely; on the machine itself: sudo headroom undo @id@
-(by hand: what was there before is in $here/originals)"
+(by hand: the old files are in $here/originals)"

@@ -151,7 +151,8 @@ int run_capture(CaptureOptions options, const Context& context) {
   if (machine::is_occupied(options.output)) {
     return print_error(
         context,
-        {Errc::invalid, fmt::format("{} is there already, and is not overwritten", options.output),
+        {Errc::invalid,
+         fmt::format("{} already exists, and headroom does not overwrite it", options.output),
          "headroom capture " + another_name(options.output)},
         exit_usage);
   }
@@ -186,16 +187,17 @@ void add_capture(CLI::App& app, Context& context) {
       ->required();
   command
       ->add_option("--root", options->root,
-                   "Record a captured machine instead, to remove what is private from it")
+                   "Record a captured machine instead, to remove private data from it")
       ->type_name("PATH");
   command
       ->add_option("--python", options->python, "The Python that jobs use, as for headroom check")
       ->type_name("PATH");
   command->add_flag("--json", options->json, "Print JSON (headroom.capture/1)");
   command->footer(
-      "It writes to OUT only, and replaces nothing. Look into it before you publish it.\n\n"
-      "Exit: 0 recorded, 1 recorded, but check says something else of the record, 2 wrong usage, 3 "
-      "could not look or write.\n\n"
+      "It writes only to OUT, and overwrites nothing. Look through the record before you publish "
+      "it.\n\n"
+      "Exit: 0 recorded, 1 recorded, but check gives another answer for the record, 2 wrong usage, "
+      "3 could not look or write.\n\n"
       "Examples:\n"
       "  headroom capture machine.tar.zst            one file to attach to a bug report\n"
       "  headroom check --root machine.tar.zst       what the receiver types");

@@ -190,7 +190,7 @@ void add_check(CLI::App& app, Context& context) {
   auto* what_if =
       command
           ->add_option("--if", options->what_if,
-                       "Show what a reboot with this setting would bring; may be repeated: "
+                       "Show what a reboot with this setting would change; may be repeated: "
                        "ttm.pages_limit=96GiB, gttsize=default, carveout=512MiB, kernel=6.16.9, "
                        "ram=SIZE, no_system_mem_limit=1, reboot")
           ->type_name("SETTING")
@@ -198,7 +198,7 @@ void add_check(CLI::App& app, Context& context) {
   command
       ->add_option("--python", options->python,
                    "The Python that jobs use: an interpreter, a virtual environment, or a folder "
-                   "of packages (default: the first on PATH); it is read and never run")
+                   "of packages (default: the first on PATH). headroom reads it and never runs it")
       ->type_name("PATH");
   auto* env = command->add_option(
       "--env", options->env,
@@ -224,7 +224,7 @@ void add_check(CLI::App& app, Context& context) {
       ->type_name("FILE");
   command
       ->add_option("--job", options->job,
-                   "The job that wrote the log; with it, the tensor that failed is named")
+                   "The job that wrote the log. headroom then names the tensor that failed")
       ->type_name("JOB.toml");
   command->add_option("--report", options->report, "Write a post-mortem in Markdown")
       ->type_name("FILE.md");
@@ -236,13 +236,13 @@ void add_check(CLI::App& app, Context& context) {
       ->excludes(quiet)
       ->excludes(env);
   command->footer(
-      "It only reads, and wakes no sleeping GPU. It needs no root; with root it sees the processes "
-      "of all users.\n\n"
+      "It only reads, and does not wake a sleeping GPU. It does not need root. As root it sees the "
+      "processes of all users.\n\n"
       "Exit: 0 nothing wrong, 1 something found, 2 wrong usage, 3 could not look.\n\n"
       "Examples:\n"
       "  headroom check                              look at this machine\n"
       "  headroom check --log train.log --here       why a job on this machine failed\n"
-      "  headroom check --if ttm.pages_limit=96GiB   what a reboot with this setting would bring\n"
+      "  headroom check --if ttm.pages_limit=96GiB   what a reboot with this setting would change\n"
       "  headroom check --env docker-compose.yml     which settings of a service to keep");
   command->callback([options, &context] { context.exit_code = run_check(*options, context); });
 }

@@ -141,7 +141,7 @@ Status read_files(const LogQuestion& question, Reading& reading, const Context& 
     InputStream stream = *std::move(opened);
     const bool is_last = i + 1 == question.files.size() && question.watch.empty();
     const bool follow = is_last && stream.is_live();
-    if (follow) say(context, "reading standard input; ^C ends it with what is known by then");
+    if (follow) say(context, "reading standard input; ^C stops and shows what is known so far");
     const auto is_over = read_log(stream, file == "-" ? "standard input" : file, follow, reading);
     if (!is_over) return with_next(is_over.error());
   }
@@ -152,7 +152,7 @@ Status watch(const std::string& name, Reading& reading, const Context& context) 
   HEADROOM_TRY(const LogSource source, find_log_source(name));
   HEADROOM_TRY(InputStream stream, InputStream::from_program(source.argv));
   say(context,
-      fmt::format("watching {} until a cause is clear; ^C ends it with what is known by then",
+      fmt::format("watching {} until a cause is clear; ^C stops and shows what is known so far",
                   source.name));
   HEADROOM_TRY(const bool is_over, read_log(stream, source.name, true, reading));
   const int status = is_over ? stream.wait_for_exit() : 0;
@@ -165,7 +165,7 @@ Status watch(const std::string& name, Reading& reading, const Context& context) 
   const std::string command = join(source.argv, " ");
   return Error{
       Errc::io,
-      fmt::format("expected {} to go on, found that it ended with status {}", command, status),
+      fmt::format("expected {} to keep running, but it ended with status {}", command, status),
       command};
 }
 

@@ -51,7 +51,7 @@ std::optional<supervisor::LearnedSettings> look_up_command(const supervisor::Com
   if (path.empty()) return std::nullopt;
   const auto found = history::read_commands(path);
   if (found) return supervisor::find_learned(found->attempts, key);
-  context.printer.note("past runs are not looked at: " + found.error().message);
+  context.printer.note("past runs are not used: " + found.error().message);
   return std::nullopt;
 }
 
@@ -67,8 +67,9 @@ std::optional<supervisor::Settings> begin_from(
       learned->time.substr(0, learned->time.find('T')), learned->out_of_memory_micro, settings);
   const bool was_given = given.micro || given.accumulate;
   if (!quiet)
-    context.printer.note(was_given ? seen + "; --settings with these values begins there"
-                                   : seen + ": starting with these (--settings overrides them)");
+    context.printer.note(was_given
+                             ? seen + "; to start there, use --settings with these values"
+                             : seen + ": starting with the latter (--settings overrides them)");
   if (was_given) return std::nullopt;
   supervisor::Settings start = learned->settings;
   start.resume = given.resume;
@@ -87,7 +88,7 @@ void remember_command(const supervisor::RunReport& report, const supervisor::Com
   if (!added) {
     context.printer.note("the run is not in the history: " + added.error().message);
   } else if (*added) {
-    context.printer.note(fmt::format("the history was damaged; it is now {}", **added));
+    context.printer.note(fmt::format("the history was damaged, and has been moved to {}", **added));
   }
 }
 

@@ -63,7 +63,7 @@ Result<std::optional<Bytes>> parse_memory(const std::string& text) {
 }  // namespace
 
 void CommandOptions::add_to(CLI::App& command) {
-  const std::string group = "With a command behind --, or a job with [engine] kind = \"command\"";
+  const std::string group = "With a command after --, or a job with [engine] kind = \"command\"";
   const auto add = [&](const char* option, std::string& value, const char* meaning,
                        const char* type) {
     command.add_option(option, value, meaning)->type_name(type)->group(group);
@@ -72,24 +72,25 @@ void CommandOptions::add_to(CLI::App& command) {
   add("--name", name, "The command's name in messages and in the history (default: its program's)",
       "NAME");
   add("--memory", memory,
-      "Limit the memory of all its processes together; by a control group, where there is one",
-      "SIZE");
+      "Limit the memory of all its processes together, by a control group if there is one", "SIZE");
   add("--device", devices, "Let it see only these GPUs, as ROCm numbers them: 0, or 0,2", "LIST");
   add("--restarts", restarts,
-      "Start it again after a crash, at most N times (default: 0); retries with a smaller batch "
-      "after an out of memory do not count",
+      "Restart it after a crash, at most N times (default: 0). Retries with a smaller batch after "
+      "an out-of-memory error do not count",
       "N");
   add("--back-off", back_off,
-      "Wait this long before a restart (default: 1); the time doubles with each, up to 60",
+      "Wait this long before a restart (default: 1). The time doubles with each restart, up to 60",
       "SECONDS");
   add("--hang", hang,
-      "End it if it writes nothing and uses neither processor nor GPU for this long (default: off)",
+      "End it if it writes nothing and uses neither the processor nor the GPU for this long "
+      "(default: off)",
       "SECONDS|off");
-  add("--grace", grace, "How long it has from SIGTERM to SIGKILL (default: 10)", "SECONDS");
+  add("--grace", grace, "How long to wait between SIGTERM and SIGKILL (default: 10)", "SECONDS");
   add("--settings", settings,
       "What {micro}, {accumulate} and {resume} stand for in the command: "
-      "micro=8,accumulate=4,resume=--resume. After an out of memory micro is halved and accumulate "
-      "doubled. The flags of well-known training programs are known without it",
+      "micro=8,accumulate=4,resume=--resume. After an out-of-memory error micro is halved and "
+      "accumulate doubled. headroom knows the flags of common training programs without this "
+      "option",
       "KEY=VALUE,...");
   command
       .add_flag("--keep-env", keep_env,
@@ -98,7 +99,7 @@ void CommandOptions::add_to(CLI::App& command) {
   command
       .add_flag(
           "--allocator", allocator,
-          "Use headroom's allocator in its PyTorch and ONNX Runtime; the script stays as it is")
+          "Use headroom's allocator in its PyTorch and ONNX Runtime; the script needs no change")
       ->group(group);
   add("--split", split,
       "With --allocator: if a training step runs out of memory, compute it again in parts; on "
@@ -107,10 +108,10 @@ void CommandOptions::add_to(CLI::App& command) {
       "on|off");
   add("--guard", guard,
       "Keep this much free for the desktop and the system: RAM on an APU, VRAM on a card with a "
-      "screen (default: auto with --allocator, else off). A command that takes more gets an out of "
-      "memory, or is ended before the machine stands still",
+      "screen (default: auto with --allocator, otherwise off). A command that takes more gets an "
+      "out-of-memory error, or is ended before the machine freezes",
       "SIZE|auto|off");
-  add("--root", root, "Look at the GPUs of this folder that mirrors a machine; for tests", "DIR");
+  add("--root", root, "Use the GPUs of this folder, which mirrors a machine; for tests", "DIR");
 }
 
 std::vector<std::string> CommandOptions::names() {
@@ -162,7 +163,7 @@ Result<std::optional<bool>> parse_split(const CommandOptions& options) {
                  "--split off"};
   }
   if (options.allocator) return std::optional(options.split == "on");
-  return Error{Errc::invalid, "--split: expected --allocator beside it, which it is a part of",
+  return Error{Errc::invalid, "--split: expected --allocator as well, because it is a part of it",
                "headroom run --allocator --split " + options.split + " -- CMD"};
 }
 

@@ -101,16 +101,16 @@ Error nothing_to_confirm(ChangeSession& session, const Error& error) {
   const std::string_view doing = found->record.state == plan::State::undoing ? "undone" : "applied";
   if (const auto holders = found->journal->holders(); !holders.empty()) {
     return {Errc::busy,
-            fmt::format("expected a change that awaits the proof of its reboot; {} is being {} "
-                        "right now by {}",
+            fmt::format("expected a change that waits to be confirmed after its reboot; {} is "
+                        "being {} right now by {}",
                         id, doing, machine::describe(holders)),
             "headroom history   (once that has ended)"};
   }
   return {Errc::not_found,
-          fmt::format("expected a change that awaits the proof of its reboot; {} was interrupted "
-                      "while it was {}, so there is nothing to prove yet",
+          fmt::format("expected a change that waits to be confirmed after its reboot; {} was "
+                      "interrupted while it was {}, so there is nothing to confirm yet",
                       id, doing),
-          fmt::format("{}   (takes it back; then it can be applied again)",
+          fmt::format("{}   (undoes it; then it can be applied again)",
                       plan::undo_command(found->record))};
 }
 
@@ -119,7 +119,7 @@ int run_confirm(const ConfirmOptions& options, const Context& context) {
   const auto session = ChangeSession::open(options.root, context);
   if (!session) return print_error(context, session.error(), exit_could_not_look);
   const auto found =
-      (*session)->find("", awaits_confirm, "a change that awaits the proof of its reboot");
+      (*session)->find("", awaits_confirm, "a change that waits to be confirmed after its reboot");
   if (!found) {
     // The unit may outlive a change that was taken back by hand; that is no failure of the boot.
     return print_change_error(context, nothing_to_confirm(**session, found.error()),
@@ -156,12 +156,12 @@ void add_confirm(CLI::App& app, Context& context) {
   command->add_flag("--at-boot", options->at_boot, "For the unit that a change installs")
       ->group("");
   command->add_flag("--rollback-on-mismatch", options->rollback,
-                    "Undo the change if its effect is not the predicted one");
+                    "Undo the change if the result is not as predicted");
   command->add_flag("--json", options->json, "Print JSON (headroom.confirm/1)");
   command->footer(
       "After headroom fix --apply, a unit runs this by itself at the next boot.\n\n"
-      "Exit: 0 confirmed, 1 not rebooted yet, or another effect, 2 nothing to confirm, 3 could not "
-      "look.\n\n"
+      "Exit: 0 confirmed, 1 not rebooted yet, or not as predicted, 2 nothing to confirm, 3 could "
+      "not look.\n\n"
       "Examples:\n"
       "  sudo headroom confirm    after the reboot that headroom fix asked for");
   command->callback([options, &context] { context.exit_code = run_confirm(*options, context); });

@@ -140,8 +140,9 @@ int run_deployment(const DeployCommand& command, const Context& context) {
   if (!order) {
     auto interrupted = read_interrupted(command, context);
     if (!interrupted) return print_error(context, order.error(), exit_usage);
-    context.printer.note(order.error().message +
-                         "; an interrupted deployment of it is finished by the copy that was kept");
+    context.printer.note(
+        order.error().message +
+        "; headroom finishes its interrupted deployment with the copy that it kept");
     order = *std::move(interrupted);
   }
   complete(*order, context);
@@ -221,23 +222,24 @@ void add_deploy(CLI::App& app, Context& context) {
   auto* file = command->add_option("SERVICE.toml", options->file,
                                    "What to change, and the requests that prove it");
   file->type_name("SERVICE.toml");
-  auto* apply = command->add_flag("--apply", options->apply,
-                                  "Do it; the command ends when the change is kept or rolled back");
+  auto* apply = command->add_flag(
+      "--apply", options->apply,
+      "Deploy the change; the command ends when the change is kept or rolled back");
   auto* force = command->add_flag("--force", options->force,
-                                  "Go on although the gate refuses, and without a baseline");
+                                  "Continue although the gate refuses, and without a baseline");
   auto* root = command->add_option(
       "--root", options->root,
-      "Judge a captured machine, as for headroom check --root; nothing is done");
+      "Judge a captured machine, as for headroom check --root; nothing is changed");
   root->type_name("PATH");
   auto* status = command->add_flag("--status", options->status,
-                                   "Show what is under way, or was done last, for every service");
+                                   "Show the present or last deployment of every service");
   auto* init = command
                    ->add_option("--init", options->init,
                                 "Write a SERVICE.toml to start from, for a unit, a quadlet or a "
                                 "compose file")
                    ->type_name("UNIT|FILE");
-  auto* finish = command->add_flag("--finish", options->finish,
-                                   "Finish an interrupted deployment, and do nothing else");
+  auto* finish =
+      command->add_flag("--finish", options->finish, "Only finish an interrupted deployment");
   for (auto* other : {file, apply, force, root, finish}) {
     status->excludes(other);
     init->excludes(other);
@@ -249,14 +251,14 @@ void add_deploy(CLI::App& app, Context& context) {
       "The gate is what headroom checks before anything is changed: the machine, the devices, the "
       "memory, the image.\n\n"
       "Exit: 0 kept (without --apply, it would pass the gate), 1 refused or rolled back, 2 a "
-      "mistake "
-      "in the file, 3 could not look, no rights, or another deployment of the service is under "
-      "way. "
-      "With --finish also 0 if the old configuration is back and proved.\n\n"
+      "mistake in the file, 3 could not look, no permission, or another deployment of the service "
+      "is running. With --finish also 0 if the old configuration is back and has passed its smoke "
+      "test.\n\n"
       "Examples:\n"
       "  headroom deploy --init docker-compose.yml    write SERVICE.toml, to be filled in\n"
-      "  headroom deploy SERVICE.toml                 what the gate says\n"
-      "  headroom deploy SERVICE.toml --apply         change it, try it, keep it or put it back");
+      "  headroom deploy SERVICE.toml                 show what the gate says\n"
+      "  headroom deploy SERVICE.toml --apply         change it, test it, then keep it or roll it "
+      "back");
   command->callback([options, &context] { context.exit_code = run_deploy(*options, context); });
 }
 

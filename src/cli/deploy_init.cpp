@@ -93,8 +93,8 @@ std::string service_table(const std::string& what) {
 }
 
 std::string service_file(const std::string& what) {
-  return "# What headroom deploy is to change, and how the change is proved. docs/deploy.md has "
-         "every key.\n" +
+  return "# What headroom deploy changes, and how it proves the change. docs/deploy.md lists every "
+         "key.\n" +
          service_table(what) +
          "\n[health]\n"
          "url = \"http://127.0.0.1:3003/ping\"   # answers once the service is up\n"
@@ -131,10 +131,9 @@ int write_service_file(const std::string& what, const Context& context) {
   const Status written = machine::write_file_atomic(file_name, text);
   if (!written) return print_error(context, written.error(), exit_could_not_look);
   context.printer.print(text);
-  context.printer.note(
-      fmt::format("wrote {}: fill in the change, the request and the answer, then type headroom "
-                  "deploy {}",
-                  file_name, file_name));
+  context.printer.note(fmt::format(
+      "wrote {}: fill in the change, the request and the answer, then run headroom deploy {}",
+      file_name, file_name));
   return exit_ok;
 }
 

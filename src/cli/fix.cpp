@@ -73,13 +73,13 @@ Error no_such_fix(const std::string& id) {
   const auto is_id = [&id](const auto* rule) { return rule->id == id; };
   if (std::ranges::any_of(findings::cause_rules(), is_id) ||
       std::ranges::any_of(findings::rules(), is_id))
-    return {Errc::invalid, fmt::format("{}: no change of settings mends it", id),
-            fmt::format("headroom check   (what to do here), headroom help {}", id)};
+    return {Errc::invalid, fmt::format("{}: no change of settings fixes it", id),
+            fmt::format("headroom check   (says what to do here), headroom help {}", id)};
   const auto near = nearest(id, ids);
   return {Errc::invalid,
           near ? fmt::format("there is no fix \"{}\"; did you mean {}?", printable(id), *near)
                : fmt::format("expected one of {}; found \"{}\"", join(ids, ", "), printable(id)),
-          near ? "headroom fix " + *near : "headroom fix   (what can be mended here)"};
+          near ? "headroom fix " + *near : "headroom fix   (lists what it can fix here)"};
 }
 
 int list_fixes(const FixCommand& command, const plan::FixSubject& subject, const Context& context) {
@@ -154,13 +154,13 @@ void say_what_was_not_seen(const InspectedMachine& here, bool journal_withheld,
   const auto withheld = files_of_root(here, journal_withheld);
   if (!withheld.empty()) {
     change.warnings.push_back(fmt::format(
-        "Only root can read {}, so this plan was made without it. Root's plan is the one that "
-        "counts, and it may differ, for instance by a trial boot. To see it: sudo {}",
+        "Only root can read {}, so this plan was made without it. --apply uses root's plan, which "
+        "may differ, for instance by a trial boot. To see that plan: sudo {}",
         join(withheld, ", "), shell_line(change.words)));
   } else if (!here.facts.machine.live && !here.boot.command_line && here.boot.files.empty()) {
     change.warnings.emplace_back(
-        "This capture has no files of the boot loader. On the machine itself the steps use the "
-        "boot loader's own tools.");
+        "This capture does not contain the boot loader's files. On the machine itself the steps "
+        "use the boot loader's own tools.");
   }
 }
 
@@ -171,11 +171,11 @@ bool say_what_is_pending(const FixCommand& command, const Context& context, plan
   if (!session || !change.needs_reboot) return true;
   const auto pending = (*session)->find("", plan::awaits_reboot, "a change that awaits its reboot");
   if (!pending) return pending.error().code != Errc::no_permission;
-  change.warnings.push_back(fmt::format(
-      "{} still waits for its reboot to be confirmed. --apply is refused until {} or {} has "
-      "settled that, and this plan may be different then.",
-      pending->record.id, plan::confirm_command(pending->record),
-      plan::undo_command(pending->record)));
+  change.warnings.push_back(
+      fmt::format("{} still has to be confirmed after its reboot. Until {} or {} has been run, "
+                  "--apply is refused. This plan may be different then.",
+                  pending->record.id, plan::confirm_command(pending->record),
+                  plan::undo_command(pending->record)));
   return true;
 }
 
@@ -222,52 +222,54 @@ int run_fix(FixCommand& command, const Context& context) {
 void add_fix(CLI::App& app, Context& context) {
   auto options = std::make_shared<FixCommand>();
   CLI::App* command =
-      app.add_subcommand("fix", "Show how to mend what check found; with --apply, do it");
+      app.add_subcommand("fix", "Show how to fix what check found; with --apply, fix it");
   command
-      ->add_option("FINDING", options->id,
-                   "What to mend, by the name that check prints (default: list what can be mended)")
+      ->add_option(
+          "FINDING", options->id,
+          "What to fix, by the name that check prints (default: list what headroom can fix)")
       ->type_name("FINDING");
   auto* apply =
       command->add_flag("--apply", options->apply, "Do it; without this option nothing changes");
-  auto* script = command->add_flag("--script", options->script,
-                                   "Print a shell script that does the same by hand");
+  auto* script =
+      command->add_flag("--script", options->script, "Print a shell script that does the same");
   command->add_flag("--json", options->json, "Print JSON (headroom.fix/1)")->excludes(script);
   script->excludes(apply);
   command
       ->add_option("--size", options->options.size,
-                   "How much of the RAM the GPU may use (default: auto, the RAM less a reserve)")
+                   "How much of the RAM the GPU may use (default: auto, the RAM minus a reserve)")
       ->type_name("SIZE|auto|max");
   command->add_option("--reserve", options->reserve, "How much RAM the system keeps, such as 8GiB")
       ->type_name("SIZE");
   command
       ->add_option("--via", options->via,
-                   "Where to set parameters of kernel modules: on the kernel command line, or in "
-                   "modprobe.d (default: auto, where they stand already)")
+                   "Where to set kernel module parameters: on the kernel command line or in "
+                   "modprobe.d (default: auto, where they are set already)")
       ->type_name("auto|kernel|modprobe")
       ->check(CLI::IsMember({"auto", "kernel", "modprobe"}));
   command->add_flag("--keep-gttsize", options->options.keep_gttsize,
-                    "Leave a deprecated amdgpu.gttsize where it is");
+                    "Do not remove a deprecated amdgpu.gttsize");
   command->add_flag("--permanent", options->permanent,
-                    "Do not try the new kernel command line for one boot first");
+                    "Do not test the new kernel command line for one boot first");
   command->add_flag("--rollback-on-mismatch", options->options.rollback_on_mismatch,
-                    "After the reboot, undo the change if its effect is not the predicted one");
+                    "After the reboot, undo the change if the result is not as predicted");
   command->add_option("--output", options->options.output, "The folder that fix stack writes to")
       ->type_name("DIR");
   command
-      ->add_option("--user", options->options.user,
-                   "The user whose groups and home folder are meant (default: the one who calls)")
+      ->add_option(
+          "--user", options->options.user,
+          "The user whose groups and home folder are changed (default: the user who runs headroom)")
       ->type_name("NAME");
   command
       ->add_option("--root", options->root,
                    "Show what would be done on a captured machine, as for headroom check --root")
       ->type_name("PATH");
   command->footer(
-      "headroom undo takes a change back.\n\n"
-      "Exit: 0 done or shown; 1 failed and taken back, or for the list, something can be mended; 2 "
+      "headroom undo undoes a change.\n\n"
+      "Exit: 0 done or shown; 1 failed and undone, or, for the list, there is something to fix; 2 "
       "wrong usage, or not possible here; 3 could not look.\n\n"
       "Examples:\n"
-      "  headroom fix                       what can be mended here\n"
-      "  headroom fix ttm-cap               what would be done, as diffs and commands\n"
+      "  headroom fix                       what headroom can fix here\n"
+      "  headroom fix ttm-cap               what it would do, as diffs and commands\n"
       "  sudo headroom fix ttm-cap --apply  do it");
   command->callback([options, &context] {
     options->options.words = words_of(*options);

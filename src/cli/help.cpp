@@ -45,8 +45,8 @@ std::optional<std::string> find_rule_text(std::span<const Rule* const> rules,
                                           const std::string& id) {
   for (const Rule* rule : rules) {
     if (rule->id != id) continue;
-    return fold(rule->meaning) + "\n" + fold(fmt::format("How it comes about: {}", rule->why)) +
-           "\n" + fold(fmt::format("What to do: {}", rule->fix));
+    return fold(rule->meaning) + "\n" + fold(fmt::format("Background: {}", rule->why)) + "\n" +
+           fold(fmt::format("What to do: {}", rule->fix));
   }
   return std::nullopt;
 }

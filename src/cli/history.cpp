@@ -94,7 +94,7 @@ int run_history(const HistoryOptions& options, const Context& context) {
 void add_history(CLI::App& app, Context& context) {
   auto options = std::make_shared<HistoryOptions>();
   CLI::App* command = app.add_subcommand(
-      "history", "List what headroom changed on this machine, when, and what became of it");
+      "history", "List what headroom changed on this machine, when, and with what result");
   command->add_option("CHANGE", options->id, "Show this change with its steps and files")
       ->type_name("CHANGE");
   command->add_option("--root", options->root, "Look at this folder instead; for tests")

@@ -15,20 +15,20 @@ namespace {
 
 Error beyond_what_is_left(Bytes peak, const facts::MemoryRoom& room) {
   return {Errc::out_of_memory,
-          fmt::format("warning: the job's peak of {} is more than {} can give now: {} are left of "
-                      "{}, and {} of them stay free",
+          fmt::format("warning: the job's peak of {} is more than {} has now: {} of {} is left, of "
+                      "which {} stays free",
                       to_string(peak), room.whose, to_string(room.left), to_string(room.total),
                       to_string(room.reserve)),
-          fmt::format("end what else holds memory (ps aux --sort=-rss shows it), or plan with what "
-                      "is there: [device] capacity = \"{}\"",
+          fmt::format("end other programs that hold memory (ps aux --sort=-rss lists them), or "
+                      "plan with what is left: [device] capacity = \"{}\"",
                       to_string(room.room()))};
 }
 
 Error beyond_what_there_is(Bytes capacity, const facts::MemoryRoom& room) {
   return {
       Errc::out_of_memory,
-      fmt::format("warning: the job's capacity of {} is more than {} can ever give: it has {}, "
-                  "of which {} stay free",
+      fmt::format("warning: the job's capacity of {} is more than {} can ever give: it has {}, of "
+                  "which {} stays free",
                   to_string(capacity), room.whose, to_string(room.total), to_string(room.reserve)),
       fmt::format("[device] capacity = \"{}\"", to_string(room.most()))};
 }

@@ -17,7 +17,7 @@ Result<std::string> find(const std::string& program_folder, const std::string& r
   return Error{
       Errc::not_found,
       fmt::format("--allocator: expected {}/{}, found nothing there", program_folder, relative),
-      "./dev install, which puts it there; without --allocator the command runs as it is"};
+      "./dev install, which installs it; without --allocator the command runs unchanged"};
 }
 
 }  // namespace

@@ -65,10 +65,10 @@ Result<LogSource> find_log_source(const std::string& name) {
   if (says_unit) plain = name.substr(unit_mark.size());
   if (says_container) plain = name.substr(container_mark.size());
   const auto not_found = [&](const char* expected, const char* next) {
-    return Error{
-        Errc::not_found,
-        fmt::format("--watch {}: expected the name of {}, found none of this name", name, expected),
-        next};
+    return Error{Errc::not_found,
+                 fmt::format("--watch {}: expected the name of {}, found none with this name", name,
+                             expected),
+                 next};
   };
   // A name is an argument of other programs.
   if (plain.empty() || plain.starts_with('-')) {

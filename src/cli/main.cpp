@@ -14,13 +14,12 @@ int main(int argc, char** argv, char** variables) {
   app.footer(
       "headroom help TOPIC explains a command or a topic: memory, ladder, apu, containers, ...\n\n"
       "Exit: 0 fine; 1 something was found, does not fit, or failed; 2 wrong usage; 3 could not "
-      "look "
-      "or answer.\n\n"
+      "look or answer.\n\n"
       "Examples:\n"
       "  headroom check                         what this machine's GPUs can use, and what is "
       "wrong\n"
       "  headroom check --log train.log         why a job failed\n"
-      "  headroom plan --model Qwen/Qwen2.5-3B  what a job will need\n"
+      "  headroom plan --model Qwen/Qwen2.5-3B  how much memory a job will need\n"
       "  headroom run -- python train.py        a job that is watched and kept running");
   app.require_subcommand(1);
   headroom::cli::Context context{printer, {}, {}};

@@ -35,7 +35,8 @@ Status store(const estimate::PastRun& run, const Context& context) {
                  "expected a folder for the history, found neither HOME nor XDG_STATE_HOME set",
                  ""};
   HEADROOM_TRY(const auto moved, history::add_run(path, run));
-  if (moved) context.printer.note(fmt::format("the history was damaged; it is now {}", *moved));
+  if (moved)
+    context.printer.note(fmt::format("the history was damaged, and has been moved to {}", *moved));
   return Done{};
 }
 
@@ -53,9 +54,8 @@ estimate::PastErrors look_up_past(const estimate::Plan& plan, const estimate::Ar
   auto found = history::read_runs(path);
   if (!found) {
     const bool damaged = found.error().code == Errc::invalid;
-    context.printer.note(
-        fmt::format("past runs are not shown: {}{}", found.error().message,
-                    damaged ? "; the next run that is recorded begins a new file" : ""));
+    context.printer.note(fmt::format("past runs are not shown: {}{}", found.error().message,
+                                     damaged ? "; the next recorded run begins a new file" : ""));
     return {};
   }
   const estimate::PastRun planned = describe_run(plan, model);

@@ -250,7 +250,7 @@ int run_plan(const Options& options, const Context& context) {
 void add_plan(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "plan", "Predict the peak memory of a job before it runs, and what would fit");
+      "plan", "Predict the peak memory of a job before it runs, and find settings that fit");
   auto* job = command->add_option("JOB", options->job,
                                   "The job: a TOML or JSON file, - for standard input, or a GGUF, "
                                   "ONNX or safetensors file");
@@ -267,10 +267,9 @@ void add_plan(CLI::App& app, Context& context) {
                    "The command of a Hugging Face Trainer's script, TRL, LLaMA-Factory, Axolotl, "
                    "llama.cpp, ollama or vLLM; with --explain, any command")
       ->type_name("COMMAND");
-  command->add_flag(
-      "--fit", options->fit,
-      "Also look for faster settings if the job fits; if it does not, what would fit is "
-      "always printed");
+  command->add_flag("--fit", options->fit,
+                    "Also look for faster settings if the job fits. If it does not fit, headroom "
+                    "always prints settings that would");
   command
       ->add_option("--largest", options->largest,
                    "Also find the largest batch or the longest sequence that fits")
@@ -283,18 +282,17 @@ void add_plan(CLI::App& app, Context& context) {
   options->flags.add_to(*command);
   command
       ->add_option("--html", options->html,
-                   "Write a page that shows the step as a picture; it needs no network")
+                   "Write an HTML page that shows the step as a picture; it needs no network")
       ->type_name("FILE");
   command
       ->add_option("--from", options->from,
                    "Read the job from what a run printed: the log of a training run, of vLLM or of "
                    "llama.cpp; - for standard input")
       ->type_name("LOG");
-  command->add_flag("--history", options->history,
-                    "List past runs, with what was planned and what was measured");
+  command->add_flag("--history", options->history, "List past runs, planned and measured");
   command
       ->add_option("--record", options->record,
-                   "Add a run of this job that was made elsewhere to the history, from its report: "
+                   "Add a run of this job from elsewhere to the history, from its report: "
                    "{\"measured\": {\"allocated_bytes\": N}}")
       ->type_name("FILE");
   command->add_flag("--json", options->json,
@@ -314,7 +312,7 @@ void add_plan(CLI::App& app, Context& context) {
       "  headroom plan -- axolotl train config.yml               a recipe, as its program trains "
       "it\n"
       "  headroom plan --from train.log --gpu MI50               what a run printed\n"
-      "  headroom plan --gpu MI300X -- vllm serve Qwen/Qwen3-8B  what vLLM's cache will hold");
+      "  headroom plan --gpu MI300X -- vllm serve Qwen/Qwen3-8B  how much vLLM's cache will hold");
   command->callback([options, &context] { context.exit_code = run_plan(*options, context); });
 }
 

@@ -56,8 +56,7 @@ Result<estimate::PresentGpu> find_present_gpu(const std::string& root, const Con
   }
   return Error{
       Errc::not_found,
-      fmt::format("device.gpu = \"auto\": expected a limit of {}'s memory, found none that "
-                  "could be read",
+      fmt::format("device.gpu = \"auto\": expected a limit of {}'s memory, but none could be read",
                   facts.gpus.front().name),
       fmt::format("{}, or give the memory: --capacity 16GiB", check_command(root))};
 }

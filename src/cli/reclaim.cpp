@@ -171,7 +171,7 @@ Result<const plan::ReclaimPlan*> only_one(const std::vector<plan::ReclaimPlan>& 
     there += (++open == 1 ? "" : ", ") + plan.pci;
   }
   if (open <= 1) return chosen;
-  return Error{Errc::invalid, "--apply acts on one GPU; there is something to do on " + there,
+  return Error{Errc::invalid, "--apply acts on one GPU, and there is something to do on " + there,
                "headroom reclaim --gpu " + chosen->pci + " --apply"};
 }
 
@@ -228,10 +228,9 @@ void add_reclaim(CLI::App& app, Context& context) {
   command->add_option("--gpu", typed->gpu, "The GPU, by its PCI address: 0c:00.0")
       ->type_name("PCI");
   command
-      ->add_option(
-          "--free", typed->free,
-          "Stop as soon as this much is free (default: when the chosen processes and the dead "
-          "ones hold nothing)")
+      ->add_option("--free", typed->free,
+                   "Stop as soon as this much is free (default: when the chosen and the dead "
+                   "processes hold nothing)")
       ->type_name("SIZE");
   command->add_option("--pid", typed->plan.pids, "End this process; may be repeated")
       ->type_name("PID")
@@ -247,9 +246,9 @@ void add_reclaim(CLI::App& app, Context& context) {
       ->type_name("UNIT")
       ->allow_extra_args(false);
   command->add_flag("--all", typed->plan.all,
-                    "End every process that holds memory, except the desktop's");
+                    "End every process that holds memory, except those of the desktop");
   command->add_flag("--include-desktop", typed->plan.include_desktop,
-                    "Allow the desktop to be ended, with everything that runs in it");
+                    "Allow headroom to end the desktop, with everything that runs in it");
   command
       ->add_option("--up-to", typed->up_to,
                    "The harshest step that may be taken, from gentle to harsh (default: ask, which "
@@ -257,23 +256,23 @@ void add_reclaim(CLI::App& app, Context& context) {
       ->type_name(rungs());
   command
       ->add_option("--grace", typed->plan.grace_s,
-                   "How long a process may take to end after it was asked (default: 10)")
+                   "How long to wait for a process to end after it was asked (default: 10)")
       ->type_name("SECONDS")
       ->check(CLI::Range(1, 3600));
-  command->add_flag("--apply", typed->apply, "Do it; without this option nothing changes");
+  command->add_flag("--apply", typed->apply, "Do it; without this option nothing is changed");
   command
       ->add_option("--root", typed->root,
                    "Show the plan for a captured machine, as for headroom check --root")
       ->type_name("PATH");
   command->add_flag("--json", typed->json, "Print JSON (headroom.reclaim/1)");
   command->footer(
-      "No process is ended that was not chosen, except a worker whose launcher has died.\n\n"
+      "headroom ends only processes that you chose, and workers whose parent has died.\n\n"
       "Exit: 0 nothing to do, or done, 1 memory is still held, 2 wrong usage, 3 could not look.\n\n"
       "Examples:\n"
-      "  headroom reclaim                             who holds what, and the command for each "
+      "  headroom reclaim                             who holds memory, and the command for each "
       "choice\n"
       "  headroom reclaim --pid 9340 --apply          ask one process to end, wait, measure\n"
-      "  headroom reclaim --up-to wait-kfd --apply    wait until the driver has let go of the "
+      "  headroom reclaim --up-to wait-kfd --apply    wait until the driver has released the "
       "dead");
   command->callback([typed, &context] { context.exit_code = run_reclaim(*typed, context); });
 }

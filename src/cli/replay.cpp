@@ -78,7 +78,7 @@ Status check(const Options& options) {
   for (const std::string& name : options.policies) HEADROOM_CHECK(make_policy(name, 0));
   if (!options.capacity.empty()) HEADROOM_CHECK(parse_bytes(options.capacity));
   if (!options.exported.empty() && options.policies.size() > 1)
-    return Error{Errc::invalid, "--export writes what one policy did, and several were given",
+    return Error{Errc::invalid, "--export writes what one policy did, but several were given",
                  "--policy " + options.policies.front() + " --export " + options.exported};
   return Done{};
 }
@@ -190,7 +190,8 @@ void add_replay(CLI::App& app, Context& context) {
       ->add_option(
           "--capacity", options->capacity,
           "The memory of the device, such as 16GiB (default: unlimited; for a snapshot that ends "
-          "in an out of memory, what the process could have had; for a flight recording, what it "
+          "in an out-of-memory error, what the process could have had; for a flight recording, "
+          "what it "
           "had)")
       ->type_name("SIZE")
       ->check(refuse_empty);
@@ -211,9 +212,9 @@ void add_replay(CLI::App& app, Context& context) {
       ->check(refuse_empty);
   command->add_flag("--min-capacity", options->min_capacity,
                     "Find the smallest capacity that is enough");
-  command->add_flag("--calls-per-event", options->calls_per_event,
-                    "Also show how many device calls an event costs with 0 to 100 % more memory "
-                    "than is live");
+  command->add_flag(
+      "--calls-per-event", options->calls_per_event,
+      "Also show how many device calls an event costs with 0 to 100 % more memory than is live");
   command->add_flag("--json", options->json, "Print one JSON object a line (headroom.replay/1)");
   command->footer(
       "Exit: 0 every replay completed, 1 one ran out of memory, 2 wrong usage or a damaged trace, "

@@ -58,11 +58,11 @@ int run_behind(const CLI::App& command, const Options& options, const Behind& be
                const Context& context) {
   if (!options.training.job.empty())
     return refuse(context,
-                  fmt::format("expected a job, or a command behind --; found both, {} and {}",
+                  fmt::format("expected a job, or a command after --; found both, {} and {}",
                               options.training.job, behind.words.empty() ? "--" : behind.words[0]),
                   "headroom run -- CMD, or headroom run JOB.toml");
   if (behind.words.empty() || behind.words.front().empty())
-    return refuse(context, "expected a command behind --, found none",
+    return refuse(context, "expected a command after --, found none",
                   "headroom run -- python train.py");
   auto wrong = first_typed(command, training_only);
   if (wrong.empty() && command.count("--output") > 0) wrong = "--output";
@@ -103,10 +103,10 @@ int run(const CLI::App& command, const Options& options, const Context& context)
     meant.insert(meant.end(), options.stray.begin(), options.stray.end());
     return refuse(context,
                   fmt::format("one argument too many: \"{}\"", printable(options.stray[0])),
-                  shell_line(meant) + ": a command stands behind --");
+                  shell_line(meant) + ": write a command after --");
   }
   if (options.training.job.empty())
-    return refuse(context, "expected a job, or a command behind --; found neither",
+    return refuse(context, "expected a job, or a command after --; found neither",
                   "headroom run -- python train.py, or headroom run JOB.toml");
   return run_job(command, options, context);
 }
@@ -150,13 +150,11 @@ void add_run(CLI::App& app, Context& context) {
       ->type_name("COMMAND");
   options->command.add_to(*command);
   command->footer(
-      "The output of a command passes through unchanged. What headroom itself says goes to "
-      "standard "
+      "The output of a command passes through unchanged. headroom's own messages go to standard "
       "error.\n\n"
       "Exit: the command's own code; 128 plus the signal's number if a signal ended it; 126 if it "
-      "cannot be executed, 127 if there is no such program; 1 if headroom ended it. Before "
-      "anything "
-      "is started: 2 wrong usage, 3 something was missing.\n\n"
+      "cannot be executed, 127 if there is no such program; 1 if headroom ended it. If nothing was "
+      "started: 2 wrong usage, 3 something was missing.\n\n"
       "Examples:\n"
       "  headroom run -- python train.py                    smaller batches after an out of "
       "memory\n"

@@ -62,8 +62,8 @@ Status check_root(const machine::Files& files, const std::string& root) {
   const auto marker = "/" + std::string(machine::WritableFiles::scratch_marker);
   if (files.is_real() || files.exists(marker)) return Done{};
   return Error{Errc::not_this_system,
-               fmt::format("--root {}: a command runs on this system; expected a scratch root of "
-                           "a test, found a captured machine",
+               fmt::format("--root {}: a command runs on this system; expected a test's scratch "
+                           "root, found a captured machine",
                            root),
                "headroom run -- CMD, or headroom check --root " + root};
 }
@@ -80,8 +80,7 @@ Status read_ground(const CommandQuestion& question, const Context& context, Grou
   auto facts = probe::probe(ground.root->files, ground.tables, ground.surroundings);
   if (!facts) {
     context.printer.note(
-        "the machine could not be looked at, so that the command's environment "
-        "stays as it is: " +
+        "headroom could not look at the machine, so the command's environment stays as it is: " +
         facts.error().message);
     return Done{};
   }
@@ -153,9 +152,9 @@ supervisor::Settings merge(const supervisor::Settings& typed, const supervisor::
 void say_unused(const CommandQuestion& question, const supervisor::Settings& typed,
                 const supervisor::CommandTemplate& command, const Context& context) {
   if (!typed.micro || command.takes_micro()) return;
-  context.printer.note(fmt::format(
-      "--settings: {} has no {{micro}} and no flag that is known, so that micro={} changes nothing",
-      shell_line({question.words.front()}), *typed.micro));
+  context.printer.note(
+      fmt::format("--settings: {} has no {{micro}} and no known flag, so micro={} changes nothing",
+                  shell_line({question.words.front()}), *typed.micro));
 }
 
 class PrinterTalk : public run::Talk {

@@ -27,9 +27,8 @@ Result<estimate::Plan> plan(const run::LoadedJob& loaded, const Context& context
 }
 
 Error needs_a_plan(const std::string& why) {
-  return {Errc::invalid,
-          "batch.micro = \"auto\": expected a job that can be planned, found that " + why,
-          "write batch.micro as a number; it is halved where it does not fit"};
+  return {Errc::invalid, "batch.micro = \"auto\": expected a job that can be planned, but " + why,
+          "write batch.micro as a number; headroom halves it if it does not fit"};
 }
 
 supervisor::Settings settings_of(const run::CommandJob& job,
@@ -79,7 +78,7 @@ int run_command_job(const CommandJobQuestion& question, const CommandOptions& op
       planned = *std::move(made);
     } else {
       why_not = made.error().message;
-      context.printer.note("it is run without a plan: " + why_not);
+      context.printer.note("running it without a plan: " + why_not);
     }
   }
   if (planned && planned->fits == false)

@@ -46,7 +46,7 @@ Result<machine::ProgramAnswer> start_trainer(const TrainingOptions& options) {
   auto answer = machine::ask_program(argv);
   if (answer) return answer;
   Error error = std::move(answer).error();
-  error.next = "build headroom-train beside headroom: ./dev build";
+  error.next = "build headroom-train next to headroom: ./dev build";
   return error;
 }
 
@@ -56,11 +56,10 @@ Error ended_by_signal(int number) {
   constexpr int killed = 9;
   return {
       Errc::not_found,
-      fmt::format("expected the run to end by itself, found that signal {} ended headroom-train",
-                  number),
-      fmt::format("{}the same command with --resume goes on from the last checkpoint, if there "
-                  "is one",
-                  number == killed ? "dmesg or journalctl -k tells whether memory ran out; " : "")};
+      fmt::format("expected the run to end by itself, but signal {} ended headroom-train", number),
+      fmt::format(
+          "{}the same command with --resume continues from the last checkpoint, if there is one",
+          number == killed ? "dmesg or journalctl -k shows whether memory ran out; " : "")};
 }
 
 }  // namespace

@@ -131,14 +131,14 @@ int run_test(const Typed& typed, const Context& context) {
 void add_test(CLI::App& app, Context& context) {
   auto typed = std::make_shared<Typed>();
   CLI::App* command = app.add_subcommand(
-      "test", "Test what this machine's GPUs do, so that headroom's allocator may rely on it");
+      "test", "Test what this machine's GPUs can do, so that headroom's allocator can rely on it");
   command->add_flag(
       "--virtual-memory", typed->virtual_memory,
       "Test whether memory can be moved to other addresses without losing a byte, on every "
       "GPU and on host memory");
   command
       ->add_option("--self-test", typed->self_test,
-                   "Keep the verdicts in this file (default: headroom/virtual-memory.json below "
+                   "Save the verdicts in this file (default: headroom/virtual-memory.json in "
                    "$XDG_CACHE_HOME or ~/.cache)")
       ->type_name("FILE");
   command
@@ -153,10 +153,10 @@ void add_test(CLI::App& app, Context& context) {
   command->add_flag("--json", typed->json, "Print JSON (headroom.test/1)");
   command->footer(
       "Each device takes about two seconds and 130 MiB of its memory.\n\n"
-      "Exit: 0 every step passed, 1 one failed, 2 wrong usage, 3 could not look, or not keep the "
-      "verdict.\n\n"
+      "Exit: 0 every step passed, 1 one failed, 2 wrong usage, 3 could not look, or could not save "
+      "the verdict.\n\n"
       "Examples:\n"
-      "  headroom test --virtual-memory    once for each machine, before run --allocator");
+      "  headroom test --virtual-memory    once per machine, before run --allocator");
   command->callback([typed, &context] { context.exit_code = run_test(*typed, context); });
 }
 

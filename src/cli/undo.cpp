@@ -45,7 +45,7 @@ int run_undo(const UndoOptions& options, const Context& context) {
 void add_undo(CLI::App& app, Context& context) {
   auto options = std::make_shared<UndoOptions>();
   CLI::App* command = app.add_subcommand(
-      "undo", "Take a change back, byte for byte, unless somebody edited its files since");
+      "undo", "Undo a change, byte for byte, unless somebody edited its files since");
   command
       ->add_option("CHANGE", options->id,
                    "The change, as headroom history lists it (default: the last one in force)")
@@ -54,10 +54,10 @@ void add_undo(CLI::App& app, Context& context) {
       ->type_name("DIR");
   command->add_flag("--json", options->json, "Print JSON (headroom.change/1)");
   command->footer(
-      "Exit: 0 undone, 1 refused or not finished; nothing is lost, and the message says how to go "
-      "on, 2 no such change, 3 could not look.\n\n"
+      "Exit: 0 undone, 1 refused or not finished (nothing is lost, and the message says how to "
+      "continue), 2 no such change, 3 could not look.\n\n"
       "Examples:\n"
-      "  sudo headroom undo    take back the last change");
+      "  sudo headroom undo    undo the last change");
   command->callback([options, &context] { context.exit_code = run_undo(*options, context); });
 }
 

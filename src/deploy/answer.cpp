@@ -95,7 +95,7 @@ std::optional<Fault> judge_answer(const Smoke& smoke, const Answer& answer,
   const std::string differs = difference(smoke, baseline->body, answer.body);
   if (differs.empty()) return std::nullopt;
   return fault(smoke, Fault::Kind::wrong,
-               "expected the answer of the configuration before; " + differs, answer.body);
+               "expected the same answer as from the old configuration; " + differs, answer.body);
 }
 
 std::optional<Fault> judge_repetition(const Smoke& smoke, const Answer& answer,
@@ -103,11 +103,11 @@ std::optional<Fault> judge_repetition(const Smoke& smoke, const Answer& answer,
   if (!smoke.same_answers) return std::nullopt;
   const std::string differs = difference(smoke, earlier.body, answer.body);
   if (differs.empty()) return std::nullopt;
-  return fault(smoke, Fault::Kind::wrong,
-               "same_answers needs a service that gives the same answer each time, and this one "
-               "does not: " +
-                   differs + "; name what varies in smoke.ignore, or raise smoke.tolerance",
-               answer.body);
+  return fault(
+      smoke, Fault::Kind::wrong,
+      "same_answers needs a service that gives the same answer each time, and this one does not: " +
+          differs + "; list what varies in smoke.ignore, or raise smoke.tolerance",
+      answer.body);
 }
 
 std::string difference(const Smoke& smoke, std::string_view baseline, std::string_view candidate) {

@@ -62,7 +62,7 @@ void Deployer::Machine::on(const event::Undone& undone) {
   if (phase_ != Phase::back_undo) return;
   note("the old configuration is back in place");
   for (const std::string& path : undone.left) {
-    warnings_.push_back("left as it is, because it was changed since: " + path);
+    warnings_.push_back("not restored, because it was changed since: " + path);
   }
   start_old();
 }
@@ -82,7 +82,7 @@ void Deployer::Machine::on(const event::NotUndone& failed) {
 void Deployer::Machine::start_old() {
   tries_ = 0;
   if (!record_.was_running) {
-    note("the service did not run before, and is left stopped");
+    note("the service did not run before, so it stays stopped");
     return finish(Outcome::rolled_back, true);
   }
   phase_ = Phase::back_start;
@@ -96,7 +96,7 @@ void Deployer::Machine::start_old_again(const std::string& why) {
   if (++tries_ >= starts_max) {
     std::vector<findings::Step> left;
     if (!options_.start_command.empty()) left.push_back(findings::command(options_.start_command));
-    return not_restored("the old configuration is back in place and does not come up (" + why +
+    return not_restored("the old configuration is back in place but does not start (" + why +
                             fmt::format("; tried {} times)", tries_),
                         std::move(left));
   }
@@ -127,7 +127,7 @@ void Deployer::Machine::restored_smoke(const event::SmokeEnded& ended) {
   }
   note("the old configuration failed its smoke test: " + ended.run.fault->message);
   if (++tries_ < smokes_max) return probe_later(Time{1000} * tries_);
-  not_restored("the old configuration is back in place and runs, and fails its smoke test (" +
+  not_restored("the old configuration is back in place and runs, but fails its smoke test (" +
                    ended.run.fault->message + fmt::format("; tried {} times)", tries_),
                {});
 }

@@ -26,14 +26,14 @@ Result<std::string> text_after(const ServiceSpec& spec, const ChangeInput& input
   if (!input.change.set) {
     if (input.replacement) return *input.replacement;
     return Error{Errc::not_found,
-                 fmt::format("{}: expected the file beside SERVICE.toml, found none",
+                 fmt::format("{}: expected this file next to SERVICE.toml, found none",
                              input.change.with.value_or("")),
-                 "write it, or name another one"};
+                 "create it, or name another file"};
   }
   if (!before) {
     return Error{
         Errc::not_found,
-        fmt::format("{}: expected the file that the settings go into, found none", input.path),
+        fmt::format("{}: expected this file, to put the settings into; found none", input.path),
         "name the file that defines the service, or write it with = \"…\""};
   }
   HEADROOM_TRY(const FileKind kind, kind_of_file(input.path, spec.service.kind));
@@ -80,7 +80,7 @@ Result<plan::Change> make_change(const ServiceSpec& spec, const std::vector<Chan
   });
   if (change.steps.empty()) {
     return Error{Errc::invalid,
-                 "expected a change, found none: the files are as the changes want them already",
+                 "expected a change, found none: the files already contain the changes",
                  "change something in [[change]]"};
   }
   return change;

@@ -171,7 +171,8 @@ class Editor {
     if (node.anchor.empty() || !aliases_.contains(node.anchor)) return Done{};
     return refuse(
         target_, &node,
-        fmt::format("others share it by the anchor &{}; an edit would reach them", node.anchor));
+        fmt::format("other services share it by the anchor &{}, and an edit would change them too",
+                    node.anchor));
   }
 
   // The collection of this service alone; nullptr where there is none, or nothing in it.
@@ -182,7 +183,8 @@ class Editor {
       if (merged == nullptr) return nullptr;
       return refuse(
           target_, merged,
-          fmt::format("what is merged by << may have {}, which an own one would hide", key));
+          fmt::format("the map merged by << may contain {}, and a key of its own would hide that",
+                      key));
     }
     if (node->is_null()) return nullptr;
     if (node->kind == Kind::alias) {

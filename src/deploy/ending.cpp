@@ -12,7 +12,7 @@ namespace headroom::deploy {
 void Deployer::Machine::refuse(std::optional<findings::Cause> cause, const std::string& why) {
   record_.cause = std::move(cause);
   record_.why = record_.cause ? "" : why;
-  note("refused: " + why + "; nothing was touched");
+  note("refused: " + why + "; nothing was changed");
   finish(Outcome::refused, std::nullopt);
 }
 
@@ -91,7 +91,7 @@ std::vector<findings::Step> Deployer::Machine::next_steps() const {
     return steps;
   }
   if (record_.cause) steps = record_.cause->fix;
-  if (!again.empty()) steps.push_back(findings::command(again, "(once that is mended)"));
+  if (!again.empty()) steps.push_back(findings::command(again, "(once that is fixed)"));
   return steps;
 }
 

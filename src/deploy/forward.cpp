@@ -14,7 +14,7 @@ findings::Cause broken_baseline(const ServiceSpec& spec, const std::string& what
   cause.title = "The present configuration of " + spec.service.name + " fails its own smoke test";
   cause.confidence = 1;
   cause.reasons = {what};
-  cause.evidence = {{describe(spec.smoke), 0, what, "asked of the configuration as it is now"}};
+  cause.evidence = {{describe(spec.smoke), 0, what, "requested from the present configuration"}};
   cause.fix = {findings::sentence(std::move(advice))};
   return cause;
 }
@@ -39,11 +39,11 @@ void Deployer::Machine::on(const event::GateJudged& judged) {
     if (!options_.force) return refuse(refusal->cause, refusal->says);
     for (const GateCheck& check : gate_.checks) {
       if (check.answer != GateCheck::Answer::refused) continue;
-      warnings_.push_back("passed over by --force: " + check.says);
-      say("passed over by --force: " + check.says);
+      warnings_.push_back("ignored because of --force: " + check.says);
+      say("ignored because of --force: " + check.says);
     }
   }
-  note("the gate let it pass");
+  note("the gate passed");
   if (!options_.apply) return finish(Outcome::planned, std::nullopt);
   phase_ = Phase::looking;
   act(action::LookAtService{});
@@ -56,7 +56,7 @@ void Deployer::Machine::on(const event::ServiceSeen& seen) {
   const std::string detail = seen.detail.empty() ? "" : ": " + seen.detail;
   if (seen.state == State::failing) {
     return refuse(broken_baseline(spec_, "the service does not stay up" + detail,
-                                  "mend it first; or stop it, and deploy without a baseline"),
+                                  "fix it first; or stop it, and deploy without a baseline"),
                   "the service does not stay up");
   }
   record_.was_running = seen.state == State::running;
@@ -65,7 +65,7 @@ void Deployer::Machine::on(const event::ServiceSeen& seen) {
   if (compares && !options_.force) {
     return refuse(broken_baseline(spec_,
                                   "the service does not run" + detail +
-                                      ", and faster and same_answers need it for comparison",
+                                      ", but faster and same_answers need it for comparison",
                                   "start it first; or deploy without a baseline, with --force"),
                   "there is no running baseline to compare with");
   }
@@ -76,14 +76,14 @@ void Deployer::Machine::on(const event::ServiceSeen& seen) {
 
 void Deployer::Machine::begin_baseline() {
   phase_ = Phase::baseline;
-  say("asking the present configuration: " + describe(spec_.smoke));
+  say("testing the present configuration: " + describe(spec_.smoke));
   run_smoke(Whose::baseline);
 }
 
 void Deployer::Machine::take_baseline(const SmokeRun& run) {
   if (run.fault) {
     return refuse(broken_baseline(spec_, run.fault->message,
-                                  "mend the service, or the smoke test in SERVICE.toml"),
+                                  "fix the service, or the smoke test in SERVICE.toml"),
                   run.fault->message);
   }
   record_.baseline = run;
@@ -135,7 +135,7 @@ void Deployer::Machine::commit() {
   deadline_.reset();
   probe_at_.reset();
   down_at_.reset();
-  note("watched to the end");
+  note("the watch is over");
   enter(Stage::committing);
   if (observes_) act(action::StopObserving{});
   observes_ = false;
@@ -152,8 +152,8 @@ void Deployer::Machine::on(const event::Committed&) {
 void Deployer::Machine::on(const event::Found& found) {
   if (phase_ != Phase::begin) return;
   using Change = event::Found::Change;
-  note("headroom was ended while it was " + std::string(to_string(record_.stage)) +
-       "; this goes on from there");
+  note("headroom was interrupted while it was " + std::string(to_string(record_.stage)) +
+       "; it continues from there");
   if (record_.stage == Stage::committing && found.change == Change::in_force) {
     record_.change_id = found.change_id;
     phase_ = Phase::resuming;
@@ -161,8 +161,9 @@ void Deployer::Machine::on(const event::Found& found) {
     return;
   }
   record_.change_id = found.change == Change::none ? "" : found.change_id;
-  const std::string why =
-      record_.why.empty() && !record_.cause ? "headroom was ended before it was done" : record_.why;
+  const std::string why = record_.why.empty() && !record_.cause
+                              ? "headroom was interrupted before it had finished"
+                              : record_.why;
   roll_back(record_.cause, why);
 }
 
@@ -184,7 +185,7 @@ void Deployer::Machine::on(const event::Signal& signal) {
   if (waits) {
     ends_by_ = signal.name;
   } else if (decided) {
-    say(signal.name + ": it is being ended already; wait until it is done");
+    say(signal.name + ": it is already ending; wait until it has finished");
   } else if (is_untouched()) {
     refuse(std::nullopt, "ended by " + signal.name);
   } else {
@@ -202,7 +203,7 @@ bool Deployer::Machine::ends_now() {
 void Deployer::Machine::on(const event::NotKept& failed) {
   if (records_fail_) return;
   records_fail_ = true;
-  warnings_.push_back("no record could be kept: " + failed.error.message);
+  warnings_.push_back("no record could be written: " + failed.error.message);
   say(warnings_.back(), failed.error.next);
   if (record_.stage == Stage::stopping || (phase_ == Phase::applying && !record_.was_running)) {
     record_.stage = Stage::looking;
@@ -210,15 +211,15 @@ void Deployer::Machine::on(const event::NotKept& failed) {
     if (failed.error.code == Errc::no_space) {
       cause.emplace();
       cause->id = "disk-full";
-      cause->title = "There is no room for the record of the deployment";
+      cause->title = "There is no space for the record of the deployment";
       cause->confidence = 1;
       cause->reasons = {failed.error.message};
       cause->fix = {findings::sentence(failed.error.next)};
     }
-    return refuse(std::move(cause), "no record could be kept: " + failed.error.message);
+    return refuse(std::move(cause), "no record could be written: " + failed.error.message);
   }
   if (is_going_back()) return stop_for_roll_back(Time{0});
-  roll_back(std::nullopt, "no record could be kept: " + failed.error.message);
+  roll_back(std::nullopt, "no record could be written: " + failed.error.message);
 }
 
 }  // namespace headroom::deploy

@@ -45,7 +45,7 @@ Cause no_gpu(const GateInput& input) {
       make_cause("gpu-not-used", "There is no AMD GPU on this machine",
                  "SERVICE.toml says expect.gpu = true", findings::command("headroom check"));
   for (const facts::OtherGpu& other : input.facts.other_gpus) {
-    cause.reasons.push_back("there is " + other.name + ", which ROCm does not drive");
+    cause.reasons.push_back("the GPU is " + other.name + ", which ROCm does not support");
   }
   return cause;
 }
@@ -61,7 +61,7 @@ const findings::Suitability* best_of(const findings::Diagnosis& diagnosis) {
 
 Cause unsuited(const findings::Suitability& suitability) {
   Cause cause = make_cause("gpu-unsupported", suitability.summary, "",
-                           sentence("leave the service on the CPU"));
+                           sentence("Leave the service on the CPU."));
   cause.reasons = suitability.reasons;
   cause.evidence = suitability.evidence;
   cause.fix = suitability.instead;
@@ -77,7 +77,8 @@ GateCheck check_gpu(const GateInput& input) {
   const findings::Suitability* best = best_of(diagnosis);
   if (best != nullptr && best->level == findings::Level::no) return refused("GPU", unsuited(*best));
   if (best == nullptr || diagnosis.verdict == Verdict::unknown) {
-    return unknown("GPU", "whether the GPU is suited is not known; the smoke test shows it");
+    return unknown(
+        "GPU", "headroom does not know whether the GPU is suitable; the smoke test will show it");
   }
   return passed("GPU", best->summary);
 }
@@ -95,29 +96,30 @@ std::optional<GateCheck> check_limit(const GateInput& input, Bytes needed) {
   return refused(
       "memory",
       make_cause("cgroup-memory-limit",
-                 fmt::format("The service's memory limit is {}, and it is expected to need {}",
+                 fmt::format("The service's memory limit is {}, but it is expected to need {}",
                              to_string(*limit), to_string(needed)),
-                 "the kernel would end it when its models are loaded",
-                 sentence("raise the limit: set = { memory = … } in a [[change]]")));
+                 "the kernel would kill it when it loads its models",
+                 sentence("Raise the limit: set = { memory = … } in a [[change]]")));
 }
 
 GateCheck check_memory(const GateInput& input) {
   const auto needed = needed_host(input);
-  if (!needed) return passed("memory", "nothing is said about how much it needs");
+  if (!needed) return passed("memory", "SERVICE.toml does not say how much it needs");
   if (auto refusal = check_limit(input, *needed)) return *refusal;
   const auto& available = input.facts.machine.memory.available;
-  if (!available) return unknown("memory", "how much memory is free is not known");
+  if (!available) return unknown("memory", "headroom does not know how much memory is free");
   const Bytes free = *available + input.present_use.value_or(Bytes{});
   if (free < *needed) {
     return refused(
         "memory",
         make_cause("job-too-big",
-                   fmt::format("{} of memory are free for it, and it is expected to need {}",
+                   fmt::format("{} of memory is free for it, but it is expected to need {}",
                                to_string(free), to_string(*needed)),
-                   "counted with what the service holds now", findings::command("headroom check")));
+                   "this includes what the service holds now",
+                   findings::command("headroom check")));
   }
   return passed("memory",
-                fmt::format("{} are free, {} are expected", to_string(free), to_string(*needed)));
+                fmt::format("{} is free, {} is expected", to_string(free), to_string(*needed)));
 }
 
 GateCheck check_device_memory(const GateInput& input) {
@@ -128,14 +130,15 @@ GateCheck check_device_memory(const GateInput& input) {
     if (binding != nullptr && binding->limit)
       largest = std::max(largest.value_or(Bytes{}), *binding->limit);
   }
-  if (!largest) return unknown("GPU memory", "how much memory the GPU gives is not known");
+  if (!largest)
+    return unknown("GPU memory", "headroom does not know how much memory the GPU offers");
   if (*largest >= needed) {
-    return passed("GPU memory", fmt::format("{} can be had, {} are predicted", to_string(*largest),
+    return passed("GPU memory", fmt::format("{} is available, {} is predicted", to_string(*largest),
                                             to_string(needed)));
   }
   return refused("GPU memory",
                  make_cause("job-too-big",
-                            fmt::format("The GPU gives at most {}, and {} are predicted",
+                            fmt::format("The GPU offers at most {}, but {} is predicted",
                                         to_string(*largest), to_string(needed)),
                             "by the plan of " + input.spec.expect.job.value_or("the job"),
                             findings::command("headroom check")));
@@ -147,14 +150,15 @@ GateCheck check_disk(const GateInput& input) {
   for (const Room& room : input.rooms) {
     if (!room.free || *room.free >= room.needed) continue;
     return refused("disk", make_cause("disk-full",
-                                      fmt::format("{} has {} free, and {} are needed", room.path,
+                                      fmt::format("{} has {} free, but {} is needed", room.path,
                                                   to_string(*room.free), to_string(room.needed)),
                                       "", findings::command("df -h " + room.path)));
   }
   const bool all_known = std::all_of(input.rooms.begin(), input.rooms.end(),
                                      [](const Room& room) { return room.free.has_value(); });
-  if (!all_known) return unknown("disk", "how much room is free is not known everywhere");
-  return passed("disk", "there is room for what is written");
+  if (!all_known)
+    return unknown("disk", "headroom does not know how much disk space is free everywhere");
+  return passed("disk", "there is enough space");
 }
 
 GateCheck check_given_devices(const GateInput& input) {
@@ -163,9 +167,9 @@ GateCheck check_given_devices(const GateInput& input) {
       "devices",
       make_cause(
           "device-missing",
-          fmt::format("The service is to be given {}, and this machine has none", device),
-          "a container with a device that is not there does not start",
-          sentence("take it out of set = { devices = … }, or load the driver that makes it")));
+          fmt::format("The service should get {}, but this machine does not have it", device),
+          "a container does not start if one of its devices does not exist",
+          sentence("Remove it from set = { devices = … }, or load the driver that creates it.")));
 }
 
 // Containers see the devices that they are given; units see all, unless a policy closes them.
@@ -180,7 +184,7 @@ GateCheck check_devices(const GateInput& input) {
           make_cause(
               "kfd-not-passed", fmt::format("The container is not given {}", wanted),
               "ROCm opens /dev/kfd and the render nodes below /dev/dri",
-              sentence("add set = { devices = [\"/dev/kfd\", \"/dev/dri\"] } to a [[change]]")));
+              sentence("Add set = { devices = [\"/dev/kfd\", \"/dev/dri\"] } to a [[change]].")));
     }
   }
   bool all_known = true;
@@ -190,11 +194,12 @@ GateCheck check_devices(const GateInput& input) {
     return refused(
         "devices",
         make_cause("device-permission", "The service may not open " + access.device, access.why,
-                   sentence("add the group of the device: set = { groups = [\"render\"] }")));
+                   sentence("Add the device's group: set = { groups = [\"render\"] }")));
   }
   if (!all_known)
-    return unknown("devices", "whether the service may open the GPU's devices is not known");
-  return passed("devices", "the GPU's devices are there for it");
+    return unknown("devices",
+                   "headroom does not know whether the service may open the GPU's devices");
+  return passed("devices", "the service may use the GPU's devices");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ GateCheck refusal(const std::string& image, std::string id, const std::string& w
   cause.title = check.says;
   cause.confidence = 0.85;
   cause.evidence = {{"the image's name", 0, image, what}};
-  cause.fix = {findings::sentence("choose an image of a ROCm build that carries this GPU"),
+  cause.fix = {findings::sentence("Choose an image of a ROCm build that supports this GPU."),
                findings::command("headroom check")};
   check.cause = std::move(cause);
   return check;
@@ -64,25 +64,26 @@ GateCheck check_image(const std::string& image, const facts::Facts& facts,
                       const knowledge::GpuTables& tables) {
   const ImageClaim claim = parse_image_claim(image);
   const bool says_rocm = !claim.rocm.empty() || image.find("rocm") != std::string::npos;
-  if (claim.cuda && !says_rocm) return refusal(image, "wrong-wheel", "is made for NVIDIA's GPUs");
+  if (claim.cuda && !says_rocm) return refusal(image, "wrong-wheel", "is made for NVIDIA GPUs");
   if (claim.cpu && !says_rocm) return refusal(image, "wrong-wheel", "is made for the CPU");
   if (!claim.gfx.empty() && !facts.gpus.empty() && !has_target(facts, claim.gfx)) {
     return refusal(image, "gfx-target-missing",
-                   "is made for " + claim.gfx + ", and no GPU of this machine is one");
+                   "is made for " + claim.gfx + ", but this machine has no such GPU");
   }
   const std::string first = first_release(facts, tables);
   if (!claim.rocm.empty() && !first.empty() && facts::is_older(claim.rocm, first)) {
     return refusal(
         image, "gfx-target-missing",
-        fmt::format("holds ROCm {}, and this GPU is known from {} on", claim.rocm, first));
+        fmt::format("contains ROCm {}, but this GPU needs {} or later", claim.rocm, first));
   }
   GateCheck check{"stack", GateCheck::Answer::passed, "", std::nullopt};
   if (claim.rocm.empty() && !says_rocm) {
     check.answer = GateCheck::Answer::unknown;
-    check.says = "the image's name does not tell its stack; the smoke test shows whether it fits";
-  } else {
     check.says =
-        claim.rocm.empty() ? "the image is a build for ROCm" : "the image holds ROCm " + claim.rocm;
+        "the image's name does not show what is in it; the smoke test will show whether it works";
+  } else {
+    check.says = claim.rocm.empty() ? "the image is a build for ROCm"
+                                    : "the image contains ROCm " + claim.rocm;
   }
   return check;
 }

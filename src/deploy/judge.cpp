@@ -34,7 +34,7 @@ Cause with_log(Cause cause, const Seen& seen) {
       cause.evidence.insert(cause.evidence.end(), log->evidence.begin(), log->evidence.end());
     return cause;
   }
-  cause.reasons.push_back(fmt::format("its log tells of {} ({:.0f} % sure): {}", log->id,
+  cause.reasons.push_back(fmt::format("its log shows {} ({:.0f} % sure): {}", log->id,
                                       log->confidence * 100, log->title));
   cause.evidence.insert(cause.evidence.end(), log->evidence.begin(), log->evidence.end());
   cause.fix.insert(cause.fix.end(), log->fix.begin(), log->fix.end());
@@ -43,7 +43,7 @@ Cause with_log(Cause cause, const Seen& seen) {
 
 std::string describe(const Death& death) {
   const std::string what = death.what.empty() ? "a process of it" : death.what;
-  if (death.code < 0) return what + " ended; how, only its parent knows";
+  if (death.code < 0) return what + " ended; only its parent knows how";
   return death.signal
              ? fmt::format("{} was ended by signal {} (code {})", what, *death.signal, death.code)
              : fmt::format("{} ended with code {}", what, death.code);
@@ -68,7 +68,7 @@ std::optional<Cause> find_unhealthy(const ServiceSpec& spec, const Seen& seen) {
                  seen.unhealthy.empty() ? "" : "the last health request: " + seen.unhealthy);
   if (seen.turned_bad) cause.reasons.push_back(seen.hang);
   for (const Death& death : seen.deaths) cause.reasons.push_back(describe(death));
-  cause.fix = {sentence("look into its log from the start on")};
+  cause.fix = {sentence("Read its log from the start.")};
   return with_log(std::move(cause), seen);
 }
 
@@ -84,7 +84,7 @@ Cause ended_by_limit(const ServiceSpec& spec, const Seen& seen) {
                            limit_text(seen));
   cause.evidence.push_back(
       {"computed", 0, fmt::format("{} out-of-memory kills", seen.oom_kills), ""});
-  cause.fix = {sentence("give it more memory (set = { memory = … }), or find what holds it")};
+  cause.fix = {sentence("Give it more memory (set = { memory = … }), or find what uses it.")};
   return with_log(std::move(cause), seen);
 }
 
@@ -100,7 +100,7 @@ std::optional<Cause> find_death(const ServiceSpec& spec, const Seen& seen) {
   if (deaths.empty() && seen.core_dumps > 0)
     deaths.push_back(fmt::format("{} core dumps", seen.core_dumps));
   if (deaths.empty() && seen.log && seen.log->saw_death)
-    deaths.emplace_back("its log tells that a process of it died");
+    deaths.emplace_back("its log shows that one of its processes died");
   if (log != nullptr && log->confidence >= sure) {
     Cause cause = *log;
     cause.reasons.insert(cause.reasons.begin(), deaths.begin(), deaths.end());
@@ -109,7 +109,7 @@ std::optional<Cause> find_death(const ServiceSpec& spec, const Seen& seen) {
   Cause cause =
       make_cause("crash-loop", 0.9, spec.service.name + " died with the new configuration", "");
   cause.reasons = deaths;
-  cause.fix = {sentence("look into its log and into the core dump (coredumpctl), if there is one")};
+  cause.fix = {sentence("Look at its log, and at the core dump (coredumpctl) if there is one.")};
   return with_log(std::move(cause), seen);
 }
 
@@ -117,10 +117,10 @@ std::optional<Cause> find_growth(const ServiceSpec& spec, const Seen& seen) {
   const auto& expected = spec.expect.memory;
   if (expected && seen.memory_peak && *seen.memory_peak > *expected) {
     Cause cause = make_cause("memory-growth", 0.95,
-                             spec.service.name + " takes more memory than SERVICE.toml expects",
+                             spec.service.name + " uses more memory than SERVICE.toml expects",
                              fmt::format("expected at most {}, found {}", to_string(*expected),
                                          to_string(*seen.memory_peak)));
-    cause.fix = {sentence("raise expect.memory if that is right, or find what holds the memory")};
+    cause.fix = {sentence("Raise expect.memory if that is right, or find what uses the memory.")};
     return with_log(std::move(cause), seen);
   }
   if (!seen.growth) return std::nullopt;
@@ -130,7 +130,7 @@ std::optional<Cause> find_growth(const ServiceSpec& spec, const Seen& seen) {
       fmt::format("it grows by {} a minute{}",
                   to_string(Bytes{static_cast<std::uint64_t>(seen.growth->bytes_per_s * 60)}),
                   seen.memory ? ", and holds " + to_string(*seen.memory) + " now" : ""));
-  cause.fix = {sentence("find what holds the memory; a higher limit only comes later")};
+  cause.fix = {sentence("Find what uses the memory. A higher limit only delays the end.")};
   return with_log(std::move(cause), seen);
 }
 
@@ -145,18 +145,20 @@ std::optional<Cause> of_fault(const ServiceSpec& spec, const Seen& seen, Fault::
 
 std::optional<Cause> find_hang(const ServiceSpec& spec, const Seen& seen) {
   if (seen.hangs) {
-    return with_log(make_cause("hang", 0.95,
-                               spec.service.name + " does not answer, and does not end", seen.hang),
-                    seen);
+    return with_log(
+        make_cause("hang", 0.95, spec.service.name + " does not answer, but does not end either",
+                   seen.hang),
+        seen);
   }
-  return of_fault(spec, seen, Fault::Kind::no_answer, "hang", "does not answer, and does not end");
+  return of_fault(spec, seen, Fault::Kind::no_answer, "hang",
+                  "does not answer, but does not end either");
 }
 
 std::string describe(const GpuUse& use) {
   std::vector<std::string> parts;
   if (use.on_kfd)
-    parts.emplace_back(*use.on_kfd ? "a process of it is one of KFD's"
-                                   : "no process of it is one of KFD's");
+    parts.emplace_back(*use.on_kfd ? "KFD lists one of its processes"
+                                   : "KFD lists none of its processes");
   if (use.vram) parts.push_back("VRAM grew by " + to_string(*use.vram));
   if (use.gtt) parts.push_back("GTT grew by " + to_string(*use.gtt));
   if (use.busy_ms) parts.push_back(fmt::format("it kept the GPU busy for {} ms", *use.busy_ms));
@@ -172,8 +174,8 @@ std::optional<Cause> find_idle_gpu(const ServiceSpec& spec, const Seen& seen) {
                            spec.service.name + " answers without the GPU",
                            seen.gpu ? describe(*seen.gpu) : "the GPU could not be looked at");
   cause.fix = {findings::command("headroom check"),
-               sentence("look whether the service was given /dev/kfd and /dev/dri, and whether its "
-                        "framework is a build for ROCm")};
+               sentence("Check whether the service was given /dev/kfd and /dev/dri, and whether "
+                        "its framework is a build for ROCm.")};
   return with_log(std::move(cause), seen);
 }
 
@@ -213,7 +215,7 @@ std::optional<Cause> judge(const ServiceSpec& spec, const Seen& seen) {
         return deploy::of_fault(s, of, Fault::Kind::failed, "smoke-failed", "fails its smoke test");
       },
       [](const ServiceSpec& s, const Seen& of) {
-        return deploy::of_fault(s, of, Fault::Kind::wrong, "wrong-answer", "answers wrongly");
+        return deploy::of_fault(s, of, Fault::Kind::wrong, "wrong-answer", "gives wrong answers");
       },
       find_idle_gpu,
       find_slower,

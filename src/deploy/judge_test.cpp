@@ -142,7 +142,7 @@ TEST(Judge, an_end_that_only_its_parent_knows_has_no_number) {
   const auto cause = judge(a_spec(), seen);
   ASSERT_TRUE(cause);
   ASSERT_FALSE(cause->reasons.empty());
-  EXPECT_EQ(cause->reasons.front(), "a worker ended; how, only its parent knows");
+  EXPECT_EQ(cause->reasons.front(), "a worker ended; only its parent knows how");
 }
 
 TEST(GpuUse, a_process_alone_is_not_use_where_more_is_known) {

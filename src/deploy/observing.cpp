@@ -25,7 +25,7 @@ bool is_clean(const Death& death) {
 
 std::string describe_end(const Death& death) {
   const std::string what = death.what.empty() ? "a process" : death.what;
-  if (death.code < 0) return what + " ended; how, only its parent knows";
+  if (death.code < 0) return what + " ended; only its parent knows how";
   return death.signal
              ? fmt::format("{} ended by signal {} (code {})", what, *death.signal, death.code)
              : fmt::format("{} ended with code {}", what, death.code);
@@ -72,12 +72,12 @@ void Deployer::Machine::note_main(const event::Sample& sample) {
   if (!main_.empty() && phase_ != Phase::starting) {
     if (main_failed_) {
       await_start();
-      note("its manager started it again");
+      note("its manager restarted it");
     } else {
       restarted_elsewhere_ = true;
       await_start();
       note("somebody else restarted it");
-      say("somebody else restarted " + spec_.service.name + "; it is asked again");
+      say("somebody else restarted " + spec_.service.name + "; testing it again");
     }
   }
   main_ = sample.main;
@@ -119,7 +119,7 @@ void Deployer::Machine::stays_down() {
   if (!clean_end_ || clean_end_->signal || clean_end_->code != 0) {
     return roll_back(std::nullopt, "somebody stopped the service");
   }
-  note(describe_end(*clean_end_) + ", though nobody asked it to");
+  note(describe_end(*clean_end_) + ", although nobody asked it to");
   if (!record_.first_failure) record_.first_failure = now_ - patience_with_others;
   seen_.deaths.push_back(*clean_end_);
   seen_.down = true;
@@ -128,7 +128,7 @@ void Deployer::Machine::stays_down() {
 
 void Deployer::Machine::note_memory(const event::Sample& sample) {
   if (sample.oom_kills > seen_.oom_kills) {
-    note("its memory limit ended a process of it");
+    note("its memory limit ended one of its processes");
     note_failure();
   }
   if (sample.core_dumps > seen_.core_dumps) {
@@ -172,7 +172,7 @@ void Deployer::Machine::candidate_health(const event::HealthSeen& seen) {
 }
 
 void Deployer::Machine::health_is_late() {
-  if (probing_) seen_.unhealthy = "it was not answered yet";
+  if (probing_) seen_.unhealthy = "there was no answer yet";
   const std::string late = fmt::format("not healthy within {} s{}", spec_.health.timeout_s,
                                        seen_.unhealthy.empty() ? "" : ": " + seen_.unhealthy);
   if (phase_ == Phase::back_health) return start_old_again(late);
@@ -187,7 +187,7 @@ void Deployer::Machine::begin_smoke() {
   deaths_before_smoke_ = seen_.deaths.size();
   restarted_elsewhere_ = false;
   seen_.smoke.reset();
-  say("asking the new configuration: " + describe(spec_.smoke));
+  say("testing the new configuration: " + describe(spec_.smoke));
   run_smoke(Whose::candidate);
 }
 
@@ -213,7 +213,7 @@ bool Deployer::Machine::smoke_again() {
   if (!failed || !restarted_elsewhere_ || seen_.deaths.size() > deaths_before_smoke_) return false;
   if (smokes_again_ >= smokes_again_max) return false;
   ++smokes_again_;
-  note("asked again, because somebody else restarted it meanwhile");
+  note("testing it again, because somebody else restarted it");
   record_.first_failure.reset();
   seen_.smoke.reset();
   restarted_elsewhere_ = false;
@@ -267,7 +267,7 @@ void Deployer::Machine::watched_health(const event::HealthSeen& seen) {
   seen_.hang = fmt::format("no good answer to the health request for {} s", spec_.watch.hang_s);
   // It falls where a process has ended.
   if (processor_ms_ && processor_at_answer_ && *processor_ms_ >= *processor_at_answer_) {
-    seen_.hang += fmt::format(", and {:.1f} s of processor time used meanwhile",
+    seen_.hang += fmt::format(", while it used {:.1f} s of processor time",
                               static_cast<double>(*processor_ms_ - *processor_at_answer_) / 1000);
   }
   judge_now();

@@ -58,7 +58,7 @@ class Judge {
     const std::string keys = join(service.misplaced, ", ");
     return ServiceRemark{
         "file", keys, Answer::misfits,
-        "Podman refuses a quadlet with an unknown key in [Container], so no service is made of it",
+        "Podman refuses a quadlet with an unknown key in [Container], so there is no service",
         fmt::format("move {} to a section [Service]", keys)};
   }
 
@@ -78,21 +78,21 @@ class Judge {
     if (is_for_rocm(service.settings) && (unsuited_ != nullptr || facts_.gpus.empty())) {
       remark.answer = Answer::misfits;
       remark.says = fmt::format(
-          "It is a build for ROCm, and this machine has {}: {}", gpus(),
+          "It is a build for ROCm, but this machine has {}: {}", gpus(),
           facts_.gpus.empty()
               ? "it would run on the CPU, or not at all"
-              : "the service starts, looks healthy, and crashes at the first model that it loads");
-      remark.advice = "take the image's build for the CPU, most often the tag without \"rocm\"";
+              : "the service starts, looks healthy, and crashes when it loads its first model");
+      remark.advice = "use the image's build for the CPU, usually the tag without \"rocm\"";
       return remark;
     }
     const GateCheck check = check_image(name, facts_, tables_);
     if (check.answer == GateCheck::Answer::refused) {
       remark.answer = Answer::misfits;
       remark.says = "It " + check.says.substr(name.size() + 1);
-      remark.advice = "choose an image of a ROCm build that carries this GPU";
+      remark.advice = "choose an image of a ROCm build that supports this GPU";
     } else if (check.answer == GateCheck::Answer::unknown) {
       remark.answer = Answer::note;
-      remark.says = "Its name does not tell which stack it holds";
+      remark.says = "Its name does not show what is in it";
     } else {
       remark.says = check.says;
     }
@@ -108,7 +108,7 @@ class Judge {
       if (!any) return std::nullopt;
       remark.answer = Answer::misfits;
       remark.says = fmt::format("ROCm cannot use them here: this machine has {}", gpus());
-      remark.advice = "leave /dev/kfd out, so that nothing tries ROCm; Vulkan needs /dev/dri alone";
+      remark.advice = "leave /dev/kfd out, so that nothing tries ROCm; Vulkan needs only /dev/dri";
       return remark;
     }
     std::vector<std::string> missing;
@@ -116,7 +116,7 @@ class Judge {
       if (!is_given(service.settings, wanted)) missing.emplace_back(wanted);
     }
     if (missing.empty()) {
-      remark.says = "It is given what ROCm opens: /dev/kfd and the render nodes below /dev/dri";
+      remark.says = "It has what ROCm opens: /dev/kfd and the render nodes in /dev/dri";
       return remark;
     }
     if (!is_for_rocm(service.settings) && missing.front() == "/dev/kfd") {
@@ -126,8 +126,7 @@ class Judge {
     }
     remark.answer = Answer::misfits;
     remark.says = fmt::format(
-        "ROCm opens /dev/kfd and the render nodes below /dev/dri, and it is "
-        "not given {}",
+        "ROCm opens /dev/kfd and the render nodes in /dev/dri, but the service is not given {}",
         join(missing, " and "));
     remark.advice = service.kind == FileKind::quadlet
                         ? "add " + join(prefixed("AddDevice=", missing), " and ")
@@ -152,9 +151,9 @@ class Judge {
       return remark;
     }
     remark.says =
-        "The kernel kills the service above this. It counts host memory, through which every model "
-        "is loaded; the GPU's own memory is not counted";
-    remark.advice = "leave room for the largest model beside what the service needs itself";
+        "The kernel kills the service above this. The limit covers host memory, through which "
+        "every model is loaded, but not the GPU's own memory";
+    remark.advice = "leave room for the largest model in addition to the service itself";
     return remark;
   }
 
@@ -164,15 +163,15 @@ class Judge {
         R"((?i)(?:/(?:ping|health|healthz|live|livez|ready|readyz|status|version)\b|https?://[^/\s]+/?(?:\s|$)|\bnc -z|^true$))");
     if (!service.health) {
       remark.says = "There is none, so nobody notices when the service stops answering";
-      remark.advice = "add one that makes it do a small piece of its real work";
+      remark.advice = "add one that makes it do a little of its real work";
       return remark;
     }
     if (RE2::PartialMatch(*service.health, only_alive)) {
       remark.says =
-          "It asks whether the service answers, not whether a model runs: one that crashes at its "
-          "first model passes it";
+          "It checks whether the service answers, not whether a model runs. A service that crashes "
+          "at its first model passes it";
       remark.advice =
-          "try a real request before it goes live: headroom deploy --init FILE, [smoke]";
+          "test it with a real request before it goes live: headroom deploy --init FILE, [smoke]";
       return remark;
     }
     remark.answer = Answer::fits;

@@ -60,7 +60,7 @@ std::string fault_of_url(std::string_view url) {
   if (has_control(url) || url.find(' ') != std::string_view::npos) return "one without blanks";
   const std::string_view authority = url.substr(begin, url.find_first_of("/?#", begin) - begin);
   if (authority.find('@') != std::string_view::npos) {
-    return "one without a user's name or password; those belong into headers";
+    return "one without a user name or password; put those into headers";
   }
   if (!is_authority(authority))
     return "one with a host, and a port from 1 to 65535 if it names one";
@@ -165,7 +165,7 @@ void check_set(TableReader& table, const TypedSet& set) {
           "environment", Errc::invalid,
           fmt::format("expected names of letters, digits and '_', and values of one line; found {}",
                       name),
-          "mend its name or its value");
+          "correct its name or its value");
     }
   }
   check_lines(table, "devices", set.devices);
@@ -208,7 +208,7 @@ void check_request(TableReader& table, const Request& request) {
     if (is_token(name) && !has_control(value)) continue;
     table.fail("headers", Errc::invalid,
                fmt::format("expected names and values of HTTP headers, found {}", name),
-               "mend its name or its value");
+               "correct its name or its value");
   }
 }
 
@@ -228,8 +228,8 @@ void check_smoke(TableReader& table, const Smoke& smoke) {
   }
   if (!smoke.request && smoke.command.empty()) {
     table.fail("", Errc::invalid,
-               "expected url or command, found neither: nothing is proved without a real request",
-               "add url = \"http://127.0.0.1:…\" of a request that loads the model");
+               "expected url or command, found neither: only a real request proves anything",
+               "add url = \"http://127.0.0.1:…\" with a request that loads the model");
   }
   for (const std::string& pointer : smoke.ignore) check_pointer(table, "ignore", pointer);
   if (!smoke.expect_text) return;
@@ -239,7 +239,7 @@ void check_smoke(TableReader& table, const Smoke& smoke) {
   if (pattern.ok()) return;
   table.fail("expect_text", Errc::invalid,
              fmt::format("expected a regular expression (RE2): {}", pattern.error()),
-             "mend the expression; in TOML '…' leaves backslashes alone");
+             "correct the expression; in TOML, '…' keeps backslashes as they are");
 }
 
 void check_url(TableReader& table, std::string_view key, const std::string& url) {

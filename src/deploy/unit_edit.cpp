@@ -110,7 +110,7 @@ Status check_devices(const EditTarget& target, const UnitText& unit, const Typed
   const std::string says = to_lower(hides->words[0].text);
   if (says != "yes" && says != "true" && says != "on" && says != "1") return Done{};
   return unsupported(target, hides, "PrivateDevices= hides every device from the service",
-                     "take the line out, by a [[change]] with a whole file");
+                     "remove the line, with a [[change]] of the whole file");
 }
 
 Status edit_service(const EditTarget& target, Editor& editor, const Settings& now,

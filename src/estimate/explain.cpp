@@ -189,11 +189,11 @@ class Search {
     const Reading& reading = choice.of(dimension);
     const int shift = dimension == Dimension::sequence ? choice.shift : 0;
     if (shift != 0) {
-      match.assumes.push_back(fmt::format(
-          "sequence {}: {} ({}) {} token, as where inputs and targets are shifted against each "
-          "other",
-          static_cast<std::int64_t>(reading.value) + shift, reading.value, reading.source,
-          shift < 0 ? "less one" : "and one"));
+      match.assumes.push_back(
+          fmt::format("sequence {}: {} ({}) {} one token, because inputs and targets are shifted "
+                      "against each other",
+                      static_cast<std::int64_t>(reading.value) + shift, reading.value,
+                      reading.source, shift < 0 ? "minus" : "plus"));
     } else if (reading.doubt > 0) {
       match.assumes.push_back(
           fmt::format("{} {}: {}", to_string(dimension), reading.value, reading.source));

@@ -62,7 +62,7 @@ TEST(ExplainAllocation, the_scores_of_one_layer_come_first) {
   EXPECT_EQ(best.formula, "64 × 16 × 1023 × 1023 × 4 B");
   EXPECT_LT(best.error, 0.001);
   EXPECT_EQ(best.doubt, 1U);
-  EXPECT_THAT(best.assumes, ElementsAre(HasSubstr("1024 (--max_training_length) less one")));
+  EXPECT_THAT(best.assumes, ElementsAre(HasSubstr("1024 (--max_training_length) minus one")));
   ASSERT_FALSE(best.removed_by.empty());
   EXPECT_THAT(best.removed_by.front(), HasSubstr("memory-efficient attention"));
   EXPECT_EQ(std::count_if(matches.begin(), matches.end(),

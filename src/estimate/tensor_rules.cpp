@@ -236,31 +236,31 @@ std::vector<TensorRule> tensor_rules() {
 
 std::vector<std::string> removed_by(Remedy remedy) {
   const std::string smaller =
-      "a smaller micro-batch with as many more steps of gradient accumulation";
+      "a smaller micro-batch, with more steps of gradient accumulation to match";
   switch (remedy) {
     case Remedy::attention:
       return {
           "memory-efficient attention (torch.nn.functional.scaled_dot_product_attention, "
-          "attn_implementation=\"sdpa\" or \"flash_attention_2\"): this tensor is then never "
-          "made, and the batch stays as it is",
-          smaller, "a shorter sequence: it grows with the square of its length"};
+          "attn_implementation=\"sdpa\" or \"flash_attention_2\"). It never creates this tensor, "
+          "and the batch can stay as it is",
+          smaller, "a shorter sequence: the tensor grows with the square of the length"};
     case Remedy::mask:
       return {"is_causal=True, or an attention kernel that needs no mask as a tensor",
-              "a shorter sequence: it grows with the square of its length"};
+              "a shorter sequence: the tensor grows with the square of the length"};
     case Remedy::activation:
-      return {"gradient checkpointing: layers keep their input only and compute the rest again",
+      return {"gradient checkpointing: layers keep only their input and compute the rest again",
               smaller, "a shorter sequence"};
     case Remedy::loss:
       return {
           "a fused or chunked loss (Liger's fused linear cross-entropy, cut cross-entropy): the "
-          "logits of all tokens are then never there at once",
+          "logits of all tokens then never exist at the same time",
           smaller, "no logits for tokens that need none (prompt_logprobs, logits_to_keep)"};
     case Remedy::weight:
       return {"weights in a smaller type (bf16, 8 or 4 bits)",
               "LoRA: gradients and optimizer states of the adapters only",
               "weights spread over several GPUs, or partly in system memory"};
     case Remedy::flat_buffer:
-      return {"a smaller bucket (reduce_bucket_size), or smaller units to wrap",
+      return {"a smaller bucket (reduce_bucket_size), or smaller wrapped units",
               "sharding over more GPUs, or offloading to system memory"};
     case Remedy::cache:
       return {"a shorter context, or fewer sequences at once",
@@ -271,7 +271,7 @@ std::vector<std::string> removed_by(Remedy remedy) {
     case Remedy::image_attention:
       return {
           "memory-efficient attention (scaled_dot_product_attention, xformers): this tensor is "
-          "then never made",
+          "then never created",
           "a smaller image, or one at a time"};
     case Remedy::convolution:
       return {"a smaller micro-batch or image", "gradient checkpointing",

@@ -45,7 +45,8 @@ Fact<Bytes> sum_of(const Gpu& gpu, Whereabouts whereabouts) {
     if (holder.whereabouts != whereabouts) continue;
     const auto held = held_by(holder, integrated);
     if (!held) {
-      return {Missing{Why::not_present, fmt::format("what PID {} holds is not told", holder.pid)},
+      return {Missing{Why::not_present,
+                      fmt::format("the kernel does not say how much PID {} holds", holder.pid)},
               holder.source};
     }
     sum += *held;
@@ -79,7 +80,7 @@ Accounting make_accounting(const Gpu& gpu) {
   const Bytes rest = saturating_sub(*account.used, held);
   const Bytes own = std::min(rest, idle_bound(*gpu.vram_total, *gpu.integrated));
   account.beyond = computed(saturating_sub(held, *account.used), "holders - in use");
-  account.baseline = computed(own, "what idle GPUs keep, at most");
+  account.baseline = computed(own, "the most that an idle GPU keeps");
   account.unattributed = computed(rest - own, "in use - holders - the driver's own");
   return account;
 }

@@ -86,7 +86,7 @@ FixState compare_packages(const KernelRelease& kernel, const knowledge::UbuntuPa
   if (want->rest.empty()) return state(true);
   if (have->rest.empty()) {
     return {HasFix::cannot_tell,
-            fmt::format("Ubuntu has it from package {} on, and uname shows only {} of that.",
+            fmt::format("Ubuntu has it from package {} on, but uname shows only {} of that.",
                         wanted, kernel.package)};
   }
   return state(upload_numbers(have->rest) >= upload_numbers(want->rest));
@@ -139,8 +139,8 @@ std::optional<KernelRelease> parse_kernel_release(std::string_view release,
 FixState has_fix(const KernelRelease& kernel, const knowledge::KernelFix& fix, bool own_driver) {
   if (own_driver) {
     return {HasFix::cannot_tell,
-            "AMD's DKMS package replaces the kernel's own driver, so the kernel's version does not "
-            "say which changes it has."};
+            "AMD's DKMS package replaces the kernel's own driver, so the kernel version does not "
+            "show which changes it has."};
   }
   const auto mainline = parse_kernel_version(fix.mainline);
   if (!mainline) return {HasFix::cannot_tell, "The table names no kernel.org release."};
@@ -159,10 +159,11 @@ FixState has_fix(const KernelRelease& kernel, const knowledge::KernelFix& fix, b
       carrier == fix.may_carry.end() ? std::nullopt : parse_kernel_version(carrier->second);
   may_carry = may_carry || (since && kernel.version >= *since);
   if (!may_carry) return {HasFix::no, upstream + "."};
-  return {HasFix::cannot_tell,
-          fmt::format("{}; kernels of {} carry later changes too, and their version does not show "
-                      "which.",
-                      upstream, name_of(kernel.distribution))};
+  return {
+      HasFix::cannot_tell,
+      fmt::format(
+          "{}; kernels of {} also contain later changes, and their version does not show which.",
+          upstream, name_of(kernel.distribution))};
 }
 
 bool in_range(const KernelVersion& version, const knowledge::VersionRange& range) {

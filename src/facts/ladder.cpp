@@ -53,7 +53,7 @@ class Builder {
     rung.applies = applies;
     rung.limit = std::move(limit);
     rung.kind = kind;
-    rung.used = absent(Why::not_applicable, "counts nothing of its own");
+    rung.used = absent(Why::not_applicable, "it has no counter of its own");
     ladder_.rungs.push_back(std::move(rung));
     return ladder_.rungs.back();
   }
@@ -158,7 +158,7 @@ class Builder {
     dmem.used = parse_dmem(machine_.cgroup.dmem_current, gpu_.pci);
     add("hip", FixedAt::live, true, largest_allocation(), RungKind::one_allocation);
     add("framework", FixedAt::live, true,
-        absent(Why::not_asked, "only a running framework knows what it reserved"));
+        absent(Why::not_asked, "only a running framework knows what it has reserved"));
   }
 
   Fact<Bytes> dmem_limit() const {

@@ -11,7 +11,7 @@ std::string explain(const Rung& rung) {
   const bool formula = source.path == "computed" || source.path == "predicted";
   const std::string origin = formula ? source.text : source.path;
   if (rung.kind == RungKind::one_allocation) {
-    return "HIP lets one allocation have " + origin;
+    return "HIP limits one allocation to " + origin;
   }
   return fmt::format("the rung {} allows {} ({})", rung.name,
                      rung.at_most ? "at most that" : "no more", origin);

@@ -140,7 +140,7 @@ Fact<IommuMode> parse_iommu_options(const Text& cmdline) {
   }
   const Source source{cmdline.source().path, 1, said};
   if (mode) return {*mode, source};
-  return {Missing{Why::not_present, "no option says it"}, source};
+  return {Missing{Why::not_present, "no option sets it"}, source};
 }
 
 KfdLink parse_kfd_link(const Text& properties) {

@@ -25,7 +25,7 @@ bool is_subject(const Gpu& gpu) {
 std::string_view describe(PoolRule rule) {
   switch (rule) {
     case PoolRule::carve_out_only:
-      return "hipMalloc takes the carve-out alone";
+      return "hipMalloc takes only the carve-out";
     case PoolRule::always_gtt:
       return "hipMalloc takes system memory, whatever the carve-out";
     case PoolRule::smaller_carve_out:
@@ -66,14 +66,14 @@ class Predictor {
       machine.kfd_limits.rule = observe_kfd_rule(*apu, now_.machine);
     }
     if (apu == now_.gpus.end()) {
-      say("No GPU here takes its memory from the RAM by these settings: they change nothing.");
+      say("No GPU here takes its memory from RAM, so these settings change nothing.");
     } else {
       find_ram(*apu);
       find_limit();
       find_gttsize();
     }
     for (const std::string& word : change_.without_effect) {
-      say(word + " has no effect on how much memory a job gets: no limit depends on it.");
+      say(word + " has no effect on how much memory a job gets, because no limit depends on it.");
     }
     for (Gpu& gpu : prediction_.facts.gpus) forget_use(gpu);
     for (const Gpu& gpu : prediction_.facts.gpus) say_what_varies(gpu);

@@ -25,11 +25,11 @@ std::vector<Finding> find(const Subject& subject) {
   finding.title = fmt::format(
       "ACS on {} keeps GPUs below one switch from reaching each other directly", join(ports, ", "));
   finding.reasons = {
-      "With ACS redirection every peer request goes up to the CPU and back. That costs bandwidth "
-      "that the switch has, and where the CPU does not forward peer requests it hangs."};
+      "With ACS redirection every peer request goes up to the CPU and back. That is slower than "
+      "the switch could be. Where the CPU does not forward peer requests, the transfer hangs."};
   finding.fix = {
-      sentence("switch ACS off in the firmware's set-up, where no virtual machine gets a device of "
-               "its own")};
+      sentence("Switch ACS off in the firmware setup, unless a virtual machine is given a device "
+               "of its own.")};
   for (const std::string& port : ports) {
     finding.fix.push_back(
         command(fmt::format("sudo setpci -s {} ECAP_ACS+6.w=0000", port), "(until the next boot)"));
@@ -43,10 +43,10 @@ std::vector<Finding> find(const Subject& subject) {
 constinit const Rule acs_blocks_peers_rule = {
     .id = "acs-blocks-peers",
     .meaning = "A switch above several GPUs redirects their peer requests to the CPU (ACS).",
-    .why = "Copies between these GPUs take the long way; RCCL is slow or hangs.",
+    .why = "Copies between these GPUs take a detour through the CPU. RCCL is slow or hangs.",
     .fix =
-        "Switch ACS off on the switch's ports, in the firmware or with setpci, unless devices are "
-        "passed to virtual machines.",
+        "Switch ACS off on the switch's ports, in the firmware setup or with setpci, unless "
+        "devices are passed to virtual machines.",
     .find = find,
 };
 

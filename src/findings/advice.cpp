@@ -71,10 +71,10 @@ bool on_command_line(const MachineFacts& machine, const std::string& module,
 
 void edit_command_line(std::vector<Step>& steps, Family family, const std::string& change) {
   Step step = sentence(fmt::format(
-      "{} on the kernel command line (for GRUB: GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub)",
+      "{} the kernel command line (for GRUB: GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub)",
       change));
   if (family != Family::other) {
-    step.text += ", and make the boot menu anew";
+    step.text += " and regenerate the boot menu";
     step.run = boot_menu_command(family).text;
   }
   steps.push_back(std::move(step));
@@ -82,13 +82,13 @@ void edit_command_line(std::vector<Step>& steps, Family family, const std::strin
 
 Step nixos_step(const std::string& argument) {
   return sentence_with(
-      fmt::format("in configuration.nix: boot.kernelParams = [ \"{}\" ];", argument),
+      fmt::format("Set boot.kernelParams = [ \"{}\" ]; in configuration.nix", argument),
       "sudo nixos-rebuild boot");
 }
 
 void finish(std::vector<Step>& steps, const MachineFacts& machine) {
-  steps.push_back(command("sudo reboot"));
-  steps.push_back(look("headroom check", "(after the reboot: what it brought)"));
+  steps.push_back(reboot());
+  steps.push_back(look("headroom check", "(after the reboot, to see the new limits)"));
   if (!machine.in_container()) return;
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) steps[i] = on_the_host(std::move(steps[i]));
 }
@@ -110,10 +110,10 @@ std::vector<Step> steps_to_set(const MachineFacts& machine, const std::string& m
   } else if (family == Family::nixos) {
     steps.push_back(nixos_step(argument));
   } else if (family == Family::other || on_command_line(machine, module, key)) {
-    edit_command_line(steps, family, "put " + argument);
+    edit_command_line(steps, family, "Add " + argument + " to");
   } else if (const auto* option = machine.option(module, key)) {
     steps.push_back(sentence_with(
-        fmt::format("put {}={} into {} (line {}), in place of {}, and make the initramfs anew", key,
+        fmt::format("Set {}={} in {} (line {}) instead of {}, and rebuild the initramfs", key,
                     value, option->source.path, option->source.line, option->value),
         initramfs_command(family).text));
   } else {
@@ -133,10 +133,10 @@ std::vector<Step> steps_to_drop(const MachineFacts& machine, const std::string& 
   const auto* option = machine.option(module, key);
   std::vector<Step> steps;
   if (option != nullptr && option->source.path != "/proc/cmdline") {
-    Step step = sentence(fmt::format("take {}={} out of {} (line {})", key, option->value,
+    Step step = sentence(fmt::format("Remove {}={} from {} (line {})", key, option->value,
                                      option->source.path, option->source.line));
     if (family != Family::other) {
-      step.text += ", and make the initramfs anew";
+      step.text += " and rebuild the initramfs";
       step.run = initramfs_command(family).text;
     }
     steps.push_back(std::move(step));
@@ -145,7 +145,7 @@ std::vector<Step> steps_to_drop(const MachineFacts& machine, const std::string& 
   } else if (family == Family::ostree) {
     steps.push_back(command(fmt::format("sudo rpm-ostree kargs --delete-if-present={}", name)));
   } else {
-    edit_command_line(steps, family, "drop " + name);
+    edit_command_line(steps, family, "Remove " + name + " from");
   }
   finish(steps, machine);
   return steps;
@@ -162,7 +162,7 @@ std::vector<Step> steps_to_boot_with(const MachineFacts& machine, const std::str
   } else if (family == Family::nixos) {
     steps.push_back(nixos_step(argument));
   } else {
-    edit_command_line(steps, family, "put " + argument);
+    edit_command_line(steps, family, "Add " + argument + " to");
   }
   finish(steps, machine);
   return steps;
@@ -172,16 +172,16 @@ std::vector<Step> steps_to_rebuild_initramfs(const MachineFacts& machine) {
   const Family family = family_of(machine);
   std::vector<Step> steps;
   if (family == Family::nixos || family == Family::ostree || family == Family::other) {
-    steps.push_back(sentence("make the initramfs again, as this distribution does"));
+    steps.push_back(sentence("Rebuild the initramfs with this distribution's own tool."));
   } else {
     steps.push_back(initramfs_command(family));
   }
   if (family == Family::debian) {
     steps.push_back(
-        sentence("lsinitramfs /boot/initrd.img-$(uname -r) | grep modprobe.d   (must list it)"));
+        command("lsinitramfs /boot/initrd.img-$(uname -r) | grep modprobe.d", "(must list it)"));
   } else if (family == Family::arch) {
     steps.push_back(
-        sentence("lsinitcpio /boot/initramfs-linux.img | grep modprobe.d   (must list it)"));
+        command("lsinitcpio /boot/initramfs-linux.img | grep modprobe.d", "(must list it)"));
   } else if (family == Family::fedora || family == Family::suse) {
     steps.push_back(command("sudo lsinitrd | grep modprobe.d", "(must list it)"));
   }
@@ -208,8 +208,7 @@ Step step_to_vulkan(const MachineFacts& machine) {
 std::string pass_devices_command(const std::string& engine) {
   if (engine == "podman") {
     return "podman run --device /dev/kfd --device /dev/dri --group-add keep-groups …   (in a "
-           "quadlet: "
-           "AddDevice=/dev/kfd, AddDevice=/dev/dri, GroupAdd=keep-groups)";
+           "quadlet: AddDevice=/dev/kfd, AddDevice=/dev/dri, GroupAdd=keep-groups)";
   }
   if (engine == "kubernetes") {
     return "ask for the GPU in the pod: resources.limits: { amd.com/gpu: 1 }, with AMD's device "

@@ -109,8 +109,8 @@ std::string title(const AdvisoryMatch& match, const Subject& subject, const fact
   const auto* fix = subject.tables.advisories.fix(advisory.without_fix);
   const std::string what = fix != nullptr ? fix->what : "a change";
   if (!match.certain) {
-    return fmt::format("whether Linux {} has what {} needs cannot be told: {}", *machine.kernel,
-                       title_of(gpu), what);
+    return fmt::format("the version of Linux {} does not show whether it has what {} needs: {}",
+                       *machine.kernel, title_of(gpu), what);
   }
   return fmt::format("Linux {} lacks what {} needs: {}", *machine.kernel, title_of(gpu), what);
 }

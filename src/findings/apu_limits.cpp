@@ -36,14 +36,14 @@ void show_limits(const facts::Gpu& gpu, const facts::MachineFacts& machine, Find
   };
   add(machine.pages_limit, "TTM's limit, in pages of 4 KiB: ");
   add(machine.memory.total, "RAM: ");
-  add(gpu.gtt_total, "GTT, what graphics may use: ");
-  add(gpu.pool, "the pool, what ROCm offers to hipMalloc: ");
+  add(gpu.gtt_total, "GTT, the limit for graphics: ");
+  add(gpu.pool, "the pool that ROCm offers to hipMalloc: ");
   if (machine.gttsize) add(machine.gttsize, "amdgpu.gttsize, in MiB: ");
   const auto add_option = [&](const std::string& module, const std::string& key) {
     const auto* option = machine.option(module, key);
     if (option == nullptr) return;
     finding.evidence.push_back({option->source.path, option->source.line, option->source.text,
-                                fmt::format("asks for {}.{}", module, key)});
+                                fmt::format("sets {}.{}", module, key)});
   };
   add_option(machine.ttm_module, "pages_limit");
   add_option("amdgpu", "gttsize");

@@ -23,20 +23,19 @@ std::vector<Finding> find(const Subject& subject) {
     finding.id = "kernel-too-old";
     finding.severity = Severity::warning;
     finding.gpu = gpu.pci;
-    finding.title = fmt::format("{} gets {} of RAM while its {} carve-out lies idle", title_of(gpu),
-                                to_string(limit->limit), to_string(*gpu.vram_total));
+    finding.title = fmt::format("{} gets {} of RAM while its {} carve-out stays unused",
+                                title_of(gpu), to_string(limit->limit), to_string(*gpu.vram_total));
     finding.reasons = {fmt::format(
-        "This kernel lets hipMalloc take system memory without comparing: TTM's limit there is {}, "
-        "of the RAM that the carve-out left. Newer kernels take the larger of the two.",
+        "This kernel always gives hipMalloc system memory, whatever the carve-out. TTM's limit "
+        "there is {}, of the RAM that the carve-out left. Newer kernels use the larger of the two.",
         to_string(limit->limit))};
     show_limits(gpu, machine, finding);
     finding.evidence.push_back(
         show(gpu.vram_total, "the BIOS carve-out: " + to_string(*gpu.vram_total)));
     if (machine.kernel) finding.evidence.push_back(show(machine.kernel, "the kernel that runs"));
-    finding.fix = {
-        sentence("boot kernel 6.16.9 or later: hipMalloc then takes the carve-out"),
-        sentence(
-            "or set the carve-out to 512 MiB in the BIOS and raise TTM's limit: check says how")};
+    finding.fix = {sentence("Boot Linux 6.16.9 or later. hipMalloc then uses the carve-out."),
+                   sentence("Or set the carve-out to 512 MiB in the BIOS. headroom check then says "
+                            "how to raise TTM's limit.")};
     finding.next = NextCommand::check();
     finding.claim = Claim{
         Verdict::limited, 0.85, {{"ttm-cap", 0.1, "uname -r   (6.16.9 or later: it is ttm-cap)"}}};
@@ -50,11 +49,11 @@ std::vector<Finding> find(const Subject& subject) {
 constinit const Rule carve_out_ignored_rule = {
     .id = "kernel-too-old",
     .meaning =
-        "An APU's large BIOS carve-out lies idle, because the kernel gives hipMalloc system memory "
+        "An APU's large BIOS carve-out is unused, because the kernel gives hipMalloc system memory "
         "instead.",
     .why =
-        "Kernels from 6.10 on let hipMalloc take system memory on APUs; only since about 6.15 do "
-        "they compare with the carve-out first.",
+        "From Linux 6.10 on, hipMalloc takes system memory on APUs. Only from about 6.15 on does "
+        "the kernel compare it with the carve-out first.",
     .fix = "Boot 6.16.9 or later, or make the carve-out small and raise TTM's limit.",
     .find = find,
 };

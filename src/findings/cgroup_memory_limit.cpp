@@ -27,23 +27,23 @@ std::vector<Finding> find(const Subject& subject) {
     finding.id = "cgroup-memory-limit";
     finding.severity = Severity::warning;
     finding.gpu = gpu.pci;
-    finding.title = fmt::format("the control group allows {} of RAM, {} has {}", to_string(*limit),
-                                title_of(gpu), to_string(*binding->limit));
+    finding.title = fmt::format("the control group allows only {} of RAM, and {} has {}",
+                                to_string(*limit), title_of(gpu), to_string(*binding->limit));
     finding.reasons = {
-        "Models are loaded through host memory, and pinned buffers, data loaders and optimizer "
-        "offload stay there. Beyond the limit the kernel kills the process: exit code 137, or "
-        "\"Killed\" without a message."};
+        "Models are loaded through host memory. Pinned buffers, data loaders and offloaded "
+        "optimizer states stay there. Beyond the limit the kernel kills the process: exit code "
+        "137, or \"Killed\" without a message."};
     finding.evidence = {show(limit, "the smallest limit from this group up to the root"),
                         show(binding->limit, "what the GPU can use")};
     if (machine.cgroup.memory_used) {
       finding.evidence.push_back(show(machine.cgroup.memory_used,
                                       to_string(*machine.cgroup.memory_used) + " of it in use"));
     }
-    finding.fix = {
-        sentence(machine.in_container()
-                     ? "on the host: start the container with a larger --memory (Kubernetes: "
-                       "resources.limits.memory)"
-                     : "systemctl show -p MemoryMax UNIT, and raise MemoryMax= of that unit")};
+    finding.fix = {sentence(machine.in_container()
+                                ? "On the host: start the container with a larger --memory "
+                                  "(Kubernetes: resources.limits.memory)."
+                                : "Raise MemoryMax= of the unit that sets the limit. To find it: "
+                                  "systemctl show -p MemoryMax UNIT")};
     finding.next = NextCommand::fix("cgroup-memory-limit");
     findings.push_back(std::move(finding));
     break;  // One limit applies to all GPUs, so the first one is enough.
@@ -55,10 +55,10 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule cgroup_memory_limit_rule = {
     .id = "cgroup-memory-limit",
-    .meaning = "The control group's memory limit is small beside the GPU's memory.",
+    .meaning = "The control group's memory limit is smaller than the GPU's memory.",
     .why =
-        "A model that fits the GPU passes through host memory first. The kernel kills what "
-        "exceeds the limit, and all one sees is exit code 137.",
+        "A model that fits the GPU passes through host memory first. The kernel kills what exceeds "
+        "the limit, and all that you see is exit code 137.",
     .fix = "Raise the container's or the unit's memory limit.",
     .find = find,
 };

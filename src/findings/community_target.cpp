@@ -14,9 +14,9 @@ Finding make_unknown(const facts::Gpu& gpu) {
   Finding finding;
   finding.id = "unknown-target";
   finding.gpu = gpu.pci;
-  finding.title = fmt::format("whether ROCm supports {} is not known here", title_of(gpu));
-  finding.evidence = {show(gpu.support, "no row in the table of targets")};
-  finding.fix = {sentence("look it up in ROCm's list of supported GPUs")};
+  finding.title = fmt::format("headroom does not know whether ROCm supports {}", title_of(gpu));
+  finding.evidence = {show(gpu.support, "headroom's table of targets does not list it")};
+  finding.fix = {sentence("Look it up in ROCm's list of supported GPUs.")};
   finding.next = NextCommand::check("--verbose");
   return finding;
 }
@@ -35,20 +35,21 @@ std::vector<Finding> find(const Subject& subject) {
     finding.id = "community-target";
     finding.gpu = gpu.pci;
     finding.title =
-        community ? fmt::format("{} is not on AMD's list; TheRock builds ROCm and PyTorch for it",
-                                title_of(gpu))
-                  : fmt::format("{} only works by running a near target's code", title_of(gpu));
+        community
+            ? fmt::format("{} is not on AMD's list; TheRock builds ROCm and PyTorch for it",
+                          title_of(gpu))
+            : fmt::format("{} works only with the code of a closely related target", title_of(gpu));
     finding.reasons = suitability->reasons;
     finding.evidence = suitability->evidence;
     finding.fix = suitability->install;
     if (community && suitability->override) {
       const OverrideAdvice& other = *suitability->override;
       finding.fix.push_back(
-          sentence(fmt::format("with PyTorch's own wheels, which do not carry it: "
+          sentence(fmt::format("With PyTorch's own wheels, which do not include it, set "
                                "HSA_OVERRIDE_GFX_VERSION={} (risk: {}): {}",
                                other.value, to_string(other.risk), other.why)));
     }
-    finding.fix.push_back(sentence("the test that decides:"));
+    finding.fix.push_back(sentence("Then run this test; it decides:"));
     finding.fix.push_back(suitability->decides);
     finding.next = NextCommand::plan();
     findings.push_back(std::move(finding));
@@ -60,11 +61,11 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule community_target_rule = {
     .id = "community-target",
-    .meaning = "AMD does not list the target, and it can be used.",
+    .meaning = "AMD does not list the target, but it can be used.",
     .why =
         "TheRock builds ROCm and PyTorch for targets that AMD's list leaves out; PyTorch's own "
         "wheels often lack them.",
-    .fix = "Use the wheels that carry the target; an override is the second choice.",
+    .fix = "Use wheels that include the target. An override is the second choice.",
     .find = find,
 };
 

@@ -27,16 +27,16 @@ Finding make_withheld(const facts::Gpu& gpu, const facts::MachineFacts& machine,
   Finding finding =
       make(gpu.pci, machine.in_container()
                         ? fmt::format("{} was not passed to this container", title_of(gpu))
-                        : fmt::format("{} is withheld from this session", title_of(gpu)));
-  finding.evidence = {show(gpu.kfd_id, "the compute driver's node for it may not be read here")};
+                        : fmt::format("this session may not use {}", title_of(gpu)));
+  finding.evidence = {show(gpu.kfd_id, "reading the compute driver's node for it is refused")};
   if (gpu.render_node && !*gpu.render_node) {
     finding.evidence.push_back(
         {gpu.render_node.source().path, 0, "not there", "its render node was not passed"});
   }
-  finding.fix = {
-      sentence(machine.in_container()
-                   ? "on the host: " + pass_devices_command(*machine.container)
-                   : "run outside the service or slice whose DevicePolicy forbids the device")};
+  finding.fix = {sentence(
+      machine.in_container()
+          ? "On the host: " + pass_devices_command(*machine.container)
+          : "Run it outside the service or slice whose DevicePolicy= forbids the device.")};
   if (others) {
     finding.severity = Severity::info;
     finding.claim.reset();
@@ -51,16 +51,15 @@ std::vector<Finding> find(const Subject& subject) {
   std::vector<Finding> findings;
   const auto& kfd = facts.machine.kfd_usable;
   if (kfd && !*kfd && !facts.gpus.empty()) {
-    Finding finding = make("", "you may not open /dev/kfd, which ROCm needs");
-    finding.evidence = {
-        {"/dev/kfd", 0, "no permission", "reading and writing it is refused to you"}};
+    Finding finding = make("", "you do not have permission to open /dev/kfd, which ROCm needs");
+    finding.evidence = {{"/dev/kfd", 0, "no permission", "you may not read and write it"}};
     finding.fix = {command("sudo usermod -aG render,video \"$USER\""),
-                   sentence("log out and in again"), look("headroom check")};
+                   sentence("Log out and log in again."), look("headroom check")};
     if (facts.machine.in_container()) {
       finding.fix = {
-          sentence("on the host: " + pass_devices_command(*facts.machine.container)),
+          sentence("On the host: " + pass_devices_command(*facts.machine.container)),
           sentence(
-              "a rootless container also needs the host's render group: --group-add keep-groups")};
+              "A rootless container also needs the host's render group: --group-add keep-groups")};
     }
     findings.push_back(std::move(finding));
   }
@@ -72,11 +71,13 @@ std::vector<Finding> find(const Subject& subject) {
     if (withheld) findings.push_back(make_withheld(gpu, facts.machine, readable));
     const bool refused = gpu.render_usable && !*gpu.render_usable && kfd && *kfd;
     if (!refused) continue;
-    Finding finding =
-        make(gpu.pci, fmt::format("you may not open the render node of {}", title_of(gpu)));
-    finding.evidence = {{gpu.render_usable.source().path, 0, "no permission", "refused to you"}};
+    Finding finding = make(
+        gpu.pci,
+        fmt::format("you do not have permission to open the render node of {}", title_of(gpu)));
+    finding.evidence = {
+        {gpu.render_usable.source().path, 0, "no permission", "you may not open it"}};
     finding.fix = {command("sudo usermod -aG render,video \"$USER\""),
-                   sentence("log out and in again"), look("headroom check")};
+                   sentence("Log out and log in again."), look("headroom check")};
     findings.push_back(std::move(finding));
   }
   return findings;
@@ -86,13 +87,13 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule device_permission_rule = {
     .id = "device-permission",
-    .meaning = "The device nodes exist, and this user or this container may not use them.",
+    .meaning = "The device nodes exist, but this user or this container may not use them.",
     .why =
         "/dev/kfd and /dev/dri/renderD* belong to the groups render and video. Inside a container "
-        "the numbers of those groups are the host's, and the engine's device rules may hide a GPU "
-        "altogether.",
+        "the numbers of those groups are the host's, and the engine's device rules can hide a GPU "
+        "completely.",
     .fix =
-        "Join the groups and log in again; for a container, pass the devices and the host's group.",
+        "Join the groups and log in again. For a container, pass the devices and the host's group.",
     .find = find,
 };
 

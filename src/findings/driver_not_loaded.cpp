@@ -40,16 +40,16 @@ const knowledge::FirstKernel* too_old_for(const Subject& subject, const facts::G
 void blame_kernel(const Subject& subject, const facts::Gpu& gpu,
                   const knowledge::FirstKernel& first, Finding& finding) {
   finding.id = "kernel-too-old";
-  finding.title = fmt::format("no driver has {}: Linux {} is from before it", title_of(gpu),
-                              *subject.facts.machine.kernel);
+  finding.title = fmt::format("no driver is bound to {}: Linux {} is older than this GPU",
+                              title_of(gpu), *subject.facts.machine.kernel);
   finding.reasons = {
       fmt::format("amdgpu knows {} from about Linux {} on, unless AMD's DKMS driver is installed.",
                   first.gfx, first.since)};
-  finding.evidence = {show(gpu.driver, "the device is on PCI and no driver is bound"),
+  finding.evidence = {show(gpu.driver, "the device is on the PCI bus, and no driver is bound"),
                       show(subject.facts.machine.kernel, "the running kernel")};
   finding.fix = {
-      sentence(fmt::format("boot Linux {} or later, with the newest linux-firmware", first.since)),
-      command("sudo dmesg | grep -i amdgpu", "(what amdgpu said of it, if it is loaded)")};
+      sentence(fmt::format("Boot Linux {} or later, with the newest linux-firmware.", first.since)),
+      command("sudo dmesg | grep -i amdgpu", "(what amdgpu says about it, if it is loaded)")};
   finding.claim =
       Claim{Verdict::broken,
             0.85,
@@ -62,7 +62,7 @@ void add_blacklist(const facts::MachineFacts& machine, Finding& finding) {
   finding.evidence.push_back({option->source.path, option->source.line, option->source.text,
                               "the kernel command line forbids amdgpu"});
   finding.fix.insert(finding.fix.begin(),
-                     sentence("take " + option->source.text + " off the kernel command line"));
+                     sentence("Remove " + option->source.text + " from the kernel command line."));
 }
 
 std::vector<Finding> find(const Subject& subject) {
@@ -77,8 +77,8 @@ std::vector<Finding> find(const Subject& subject) {
     finding.next = NextCommand::check();
     if (gpu.driver) {
       finding.title =
-          fmt::format("{} belongs to the driver {}, not to amdgpu", title_of(gpu), *gpu.driver);
-      finding.evidence.push_back(show(gpu.driver, "who drives the device"));
+          fmt::format("{} is bound to the driver {}, not to amdgpu", title_of(gpu), *gpu.driver);
+      finding.evidence.push_back(show(gpu.driver, "the driver that has it"));
       finding.fix = {sentence(fmt::format(
           "{}give it back: take its id out of {}'s options, then reboot",
           *gpu.driver == "vfio-pci"
@@ -88,12 +88,14 @@ std::vector<Finding> find(const Subject& subject) {
     } else if (const auto* first = too_old_for(subject, gpu)) {
       blame_kernel(subject, gpu, *first, finding);
     } else {
-      finding.title = fmt::format("no driver has {}: amdgpu is not loaded for it", title_of(gpu));
-      finding.evidence.push_back(show(gpu.driver, "the device is on PCI and no driver is bound"));
+      finding.title =
+          fmt::format("no driver is bound to {}: amdgpu is not loaded for it", title_of(gpu));
+      finding.evidence.push_back(
+          show(gpu.driver, "the device is on the PCI bus, and no driver is bound"));
       finding.fix = {command("sudo modprobe amdgpu"),
                      command("sudo dmesg | grep -iE 'amdgpu|secure boot|lockdown'",
-                             "(says why, if it fails: a DKMS module that was not built or not "
-                             "signed, firmware missing, a kernel too old)")};
+                             "(if it fails, this says why: a DKMS module not built or not signed, "
+                             "missing firmware, an old kernel)")};
       finding.claim->alternatives = {
           {"kernel-too-old", 0.2, "sudo dmesg | grep -iE 'amdgpu.*(unknown|unsupported|fail)'"}};
     }
@@ -107,13 +109,13 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule driver_not_loaded_rule = {
     .id = "driver-not-loaded",
-    .meaning = "An AMD GPU sits on PCI and the kernel module amdgpu does not drive it.",
+    .meaning = "An AMD GPU is on the PCI bus, and the kernel module amdgpu does not drive it.",
     .why =
         "Without amdgpu there are no device nodes, no memory and no compute. Usual reasons: Secure "
         "Boot refuses an unsigned module, a DKMS build failed after a kernel update, the module is "
         "blacklisted, or the card is reserved for a virtual machine.",
     .fix =
-        "Load the module and read in the kernel log why it fails; or give the card back from "
+        "Load the module, and read in the kernel log why it fails. Or give the card back from "
         "vfio-pci.",
     .find = find,
 };

@@ -16,16 +16,17 @@ using facts::Scope;
 std::string how_to_drop(const facts::Setting& setting) {
   switch (setting.scope) {
     case Scope::shell:
-      return "unset HSA_OVERRIDE_GFX_VERSION, and take it out of the shell's start-up files";
+      return "Unset HSA_OVERRIDE_GFX_VERSION, and remove it from the shell's startup files.";
     case Scope::process:
-      return fmt::format("start process {} again without HSA_OVERRIDE_GFX_VERSION", setting.pid);
+      return fmt::format("Restart process {} without HSA_OVERRIDE_GFX_VERSION.", setting.pid);
     case Scope::unit:
     case Scope::quadlet:
       return fmt::format(
-          "take HSA_OVERRIDE_GFX_VERSION out of {}, then systemctl daemon-reload and restart it",
+          "Remove HSA_OVERRIDE_GFX_VERSION from {}. Then run systemctl daemon-reload and restart "
+          "the service.",
           setting.source.path);
     default:
-      return fmt::format("take HSA_OVERRIDE_GFX_VERSION out of {}, and log in again",
+      return fmt::format("Remove HSA_OVERRIDE_GFX_VERSION from {}, and log in again.",
                          setting.source.path);
   }
 }
@@ -54,7 +55,7 @@ Finding make(const facts::Gpu& gpu, const facts::Setting& setting,
         fmt::format("HSA_OVERRIDE_GFX_VERSION={} is set for {}, which ROCm never supported",
                     setting.value, title_of(gpu));
     finding.reasons.emplace_back(
-        "Programs start with it and crash once they load a model; nobody tests it.");
+        "Programs start with it and crash when they load a model. Nobody tests it.");
   } else {
     finding.id = "gfx-override";
     finding.severity = Severity::info;
@@ -89,9 +90,10 @@ constinit const Rule gfx_override_rule = {
     .meaning = "HSA_OVERRIDE_GFX_VERSION makes ROCm treat the GPU as another target.",
     .why =
         "Where the two differ in instructions or registers, kernels fault or hang as if the "
-        "hardware were broken. Old settings survive in profiles and units long after a wheel that "
-        "carries the card has appeared.",
-    .fix = "Take it out where it is set. A stack that carries the card's own target needs none.",
+        "hardware were broken. Old settings stay in profiles and units long after wheels support "
+        "the card itself.",
+    .fix =
+        "Remove it where it is set. A stack that includes the card's own target needs no override.",
     .find = find,
 };
 

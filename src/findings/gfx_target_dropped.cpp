@@ -24,14 +24,14 @@ bool carried_by_installed(const facts::MachineFacts& machine, const knowledge::T
 void name_stack(const Subject& subject, const knowledge::Target& target,
                 const knowledge::Stack& stack, Finding& finding) {
   finding.reasons.push_back(
-      fmt::format("The card works with the stack that still carries {}: ROCm {}. {}.", target.gfx,
+      fmt::format("The card works with the stack that still includes {}: ROCm {}. {}.", target.gfx,
                   stack.rocm, stack.evidence));
   finding.fix = older_wheels(subject.tables, stack);
 }
 
 // Jobs load the installed torch, whatever ROCm the system has.
 void blame_torch(const facts::PythonStack& python, const facts::Gpu& gpu, Finding& finding) {
-  finding.title = fmt::format("the installed {} no longer carries {}; older ones do",
+  finding.title = fmt::format("the installed {} no longer includes code for {}; older releases do",
                               torch_name(python), title_of(gpu));
   finding.evidence.push_back(
       show(python.torch.targets, "it has code for " + join(*python.torch.targets, ", ")));
@@ -57,8 +57,9 @@ std::vector<Finding> find(const Subject& subject) {
     if (machine.rocm) finding.evidence.push_back(show(machine.rocm, "the installed ROCm"));
     if (const auto* stack = subject.tables.stack(*gpu.gfx))
       name_stack(subject, *target, *stack, finding);
-    finding.fix.push_back(sentence("leave HSA_OVERRIDE_GFX_VERSION unset: a wheel that carries " +
-                                   *gpu.gfx + " needs none, and another chip's code faults here"));
+    finding.fix.push_back(sentence("Leave HSA_OVERRIDE_GFX_VERSION unset. A wheel that includes " +
+                                   *gpu.gfx +
+                                   " needs no override, and another chip's code faults here."));
     finding.fix.push_back(look("python3 -c \"import torch; print(torch.cuda.get_arch_list())\"",
                                "(must name " + *gpu.gfx + ")"));
     if (target->attention == knowledge::Attention::none) {
@@ -79,12 +80,12 @@ std::vector<Finding> find(const Subject& subject) {
 constinit const Rule gfx_target_dropped_rule = {
     .id = "gfx-target-dropped",
     .meaning =
-        "An older ROCm carried this GPU's target; the installed one, or today's where none is "
-        "installed, does not.",
+        "An older ROCm included this GPU's target. The installed one does not; nor does today's, "
+        "if none is installed.",
     .why =
-        "The card itself still works. What is missing is its code in the libraries, so programs "
-        "end with \"invalid device function\" or with no GPU at all.",
-    .fix = "Install the stack that carries it, and hold it there.",
+        "The card itself still works. The libraries no longer contain code for it, so programs end "
+        "with \"invalid device function\" or find no GPU at all.",
+    .fix = "Install the stack that still includes it, and pin that version.",
     .find = find,
 };
 

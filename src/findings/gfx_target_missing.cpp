@@ -33,9 +33,9 @@ Finding make(const Subject& subject, const facts::Gpu& gpu) {
   finding.title =
       fmt::format("the installed {} has no code for {}", torch_name(python), title_of(gpu));
   finding.reasons = {
-      "Its libraries hold compiled code for some targets only. On any other, the first kernel ends "
-      "with \"invalid device function\", or rocBLAS stops the program because it finds no "
-      "TensileLibrary for the GPU."};
+      "Its libraries contain compiled code for some targets only. On any other target the first "
+      "kernel fails with \"invalid device function\", or rocBLAS ends the program because it finds "
+      "no TensileLibrary for the GPU."};
   finding.evidence = {
       show(gpu.gfx, "the target is " + *gpu.gfx),
       show(python.torch.targets, "it has code for " + join(*python.torch.targets, ", ")),
@@ -46,8 +46,8 @@ Finding make(const Subject& subject, const facts::Gpu& gpu) {
     for (const auto& [value, judged] : target->overrides) {
       if (judged.risk == knowledge::Risk::dangerous || !carries_override(subject, value)) continue;
       finding.fix.push_back(
-          sentence(fmt::format("or keep the wheel and run a near target's code: export "
-                               "HSA_OVERRIDE_GFX_VERSION={} (risk: {})",
+          sentence(fmt::format("Or keep the wheel and run the code of a closely related target "
+                               "(risk: {1}): export HSA_OVERRIDE_GFX_VERSION={0}",
                                value, to_string(judged.risk))));
     }
   }
@@ -74,11 +74,11 @@ constinit const Rule gfx_target_missing_rule = {
     .id = "gfx-target-missing",
     .meaning = "The installed PyTorch was never compiled for this GPU's target.",
     .why =
-        "Importing it and listing the GPU work; the first kernel fails. The targets are read from "
-        "the names of the code objects that the package ships.",
+        "Importing it and listing the GPU work. The first kernel fails. headroom reads the targets "
+        "from the names of the code objects in the package.",
     .fix =
-        "Install a build that carries the target. Where none does, a near target's code may run "
-        "with HSA_OVERRIDE_GFX_VERSION.",
+        "Install a build that includes the target. If there is none, the code of a closely related "
+        "target may run with HSA_OVERRIDE_GFX_VERSION.",
     .find = find,
 };
 

@@ -28,10 +28,10 @@ std::vector<Finding> find(const Subject& subject) {
     }
     for (const Step& way : suitability->instead) {
       finding.fix.push_back(way);
-      if (!way.is_command()) finding.fix.back().text.insert(0, "use ");
+      if (!way.is_command()) finding.fix.back().text.insert(0, "Use ");
     }
-    finding.fix.push_back(
-        sentence("keep /dev/kfd out of containers on this machine, so that nothing tries ROCm"));
+    finding.fix.push_back(sentence(
+        "Do not pass /dev/kfd to containers on this machine, so that nothing tries ROCm."));
     finding.fix.push_back(look(suitability->decides.text, suitability->decides.remark));
     finding.next = NextCommand::plan();
     finding.claim = Claim{Verdict::unsuitable, 0.97, {}};
@@ -44,14 +44,14 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule gpu_unsupported_rule = {
     .id = "gpu-unsupported",
-    .meaning = "ROCm never ran dependably on this GPU, and no setting makes it.",
+    .meaning = "ROCm never ran reliably on this GPU, and no setting changes that.",
     .why =
         "The kernel registers every AMD GPU and rocminfo names it, so a service starts and looks "
-        "healthy. It dies when the first model is loaded, because no library holds code for the "
-        "chip or none of its paths was ever tested.",
+        "healthy. It dies when the first model is loaded, because no library contains code for the "
+        "chip, or because its code was never tested.",
     .fix =
-        "Run on the CPU, or use Vulkan, which needs no ROCm. Keep /dev/kfd away from containers, "
-        "so that nothing tries ROCm by itself.",
+        "Run on the CPU, or use Vulkan, which does not need ROCm. Do not pass /dev/kfd to "
+        "containers, so that nothing tries ROCm by itself.",
     .find = find,
 };
 

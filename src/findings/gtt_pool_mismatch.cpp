@@ -20,11 +20,11 @@ std::vector<Finding> find(const Subject& subject) {
     Finding finding;
     finding.id = "gtt-pool-mismatch";
     finding.gpu = gpu.pci;
-    finding.title = fmt::format("GTT of {} says {}, ROCm's pool is {}", title_of(gpu),
+    finding.title = fmt::format("GTT of {} is {}, but ROCm's pool is {}", title_of(gpu),
                                 to_string(*gpu.gtt_total), to_string(*gpu.pool));
     finding.reasons = {
-        "Tools that print GTT (and Vulkan) count the first, hipMalloc the second: plan ROCm jobs "
-        "with the pool."};
+        "Vulkan, and tools that print GTT, go by the first figure. hipMalloc goes by the second. "
+        "Plan ROCm jobs with the pool."};
     finding.evidence = {show(gpu.gtt_total, "GTT: " + to_string(*gpu.gtt_total)),
                         show(gpu.pool, "the pool: " + to_string(*gpu.pool))};
     finding.next = NextCommand::fix("gtt-pool-mismatch");
@@ -37,12 +37,12 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule gtt_pool_mismatch_rule = {
     .id = "gtt-pool-mismatch",
-    .meaning = "An APU's GTT, as sysfs prints it, differs from what ROCm's hipMalloc can have.",
+    .meaning = "An APU's GTT, as sysfs prints it, differs from what hipMalloc can get.",
     .why =
-        "GTT follows amdgpu.gttsize where that is set; the pool follows TTM's page limit. Free "
-        "memory then reads higher than total memory, and frameworks that size themselves by "
-        "either fail.",
-    .fix = "Drop gttsize, so that GTT follows TTM's limit; then both say the same.",
+        "GTT follows amdgpu.gttsize where that is set. The pool follows TTM's page limit. Free "
+        "memory then reads higher than total memory, and frameworks that size themselves by either "
+        "one fail.",
+    .fix = "Remove gttsize, so that GTT follows TTM's limit. Then both are the same.",
     .find = find,
 };
 

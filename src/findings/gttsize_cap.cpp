@@ -53,14 +53,16 @@ Finding make_small(const facts::Gpu& gpu, const facts::MachineFacts& machine,
   if (limit.by_gtt) {
     finding.reasons.emplace_back("gttsize is deprecated: without it GTT follows TTM's limit.");
     finding.fix = steps_to_drop(machine, "amdgpu", "gttsize");
-    finding.fix.push_back(
-        sentence("if check then still shows less than you need, it says how to raise TTM's limit"));
+    insert_before_reboot(
+        sentence("If headroom check still shows too little after the reboot, it says how to raise "
+                 "TTM's limit."),
+        finding.fix);
     return finding;
   }
   finding.fix = steps_to_raise(limit, machine);
   finding.claim->alternatives = {
       {"ttm-cap", 0.1,
-       "grep -r pages_limit /proc/cmdline /etc/modprobe.d   (nothing: nobody set it)"}};
+       "grep -r pages_limit /proc/cmdline /etc/modprobe.d   (no output: it is not set)"}};
   return finding;
 }
 
@@ -87,10 +89,10 @@ constinit const Rule gttsize_cap_rule = {
     .id = "gttsize-cap",
     .meaning = "Somebody set amdgpu.gttsize or pages_limit, and that is what limits the GPU now.",
     .why =
-        "gttsize decides whether hipMalloc takes system memory, and not how much: the amount is "
-        "TTM's limit. A large gttsize beside a large carve-out gives up the carve-out for half of "
-        "what RAM is left.",
-    .fix = "Drop gttsize; set ttm.pages_limit alone.",
+        "gttsize decides whether hipMalloc takes system memory, but not how much. The amount is "
+        "TTM's limit. A large gttsize with a large carve-out gives up the carve-out for half of "
+        "the RAM that is left.",
+    .fix = "Remove gttsize, and set ttm.pages_limit only.",
     .find = find,
 };
 

@@ -24,7 +24,7 @@ void name_indices(const facts::Gpu& integrated, const facts::Gpu& discrete, Find
   finding.severity = Severity::warning;
   // It concerns the machine: a finding about the integrated GPU alone would decide nothing.
   finding.gpu.clear();
-  finding.title = fmt::format("device 0 is {}, which is integrated: jobs choose it before {}",
+  finding.title = fmt::format("device 0 is {}, an integrated GPU: jobs use it instead of {}",
                               title_of(integrated), title_of(discrete));
 }
 
@@ -39,13 +39,14 @@ std::vector<Finding> find(const Subject& subject) {
   Finding finding;
   finding.id = "igpu-beside-discrete";
   finding.gpu = integrated->pci;
-  finding.title = fmt::format("{} sits beside {}: jobs should be told which to use",
+  finding.title = fmt::format("{} is installed beside {}: tell jobs which one to use",
                               title_of(*integrated), title_of(*discrete));
   finding.evidence = {show(integrated->integrated, integrated->name + " is integrated"),
-                      show(discrete->integrated, discrete->name + " is a card of its own")};
+                      show(discrete->integrated, discrete->name + " is a discrete card")};
   finding.fix = {
-      sentence(
-          "rocminfo | grep -E 'Marketing Name|Device Type'   (GPUs count from 0 in this order)"),
+      sentence_with(
+          "See which number the discrete card has; GPUs are numbered from 0 in this order",
+          "rocminfo | grep -E 'Marketing Name|Device Type'"),
       command("export HIP_VISIBLE_DEVICES=N", "(N: the discrete card)")};
   name_indices(*integrated, *discrete, finding);
   finding.next = NextCommand::fix("igpu-beside-discrete");
@@ -56,10 +57,10 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule igpu_beside_discrete_rule = {
     .id = "igpu-beside-discrete",
-    .meaning = "An integrated AMD GPU sits beside a discrete one.",
+    .meaning = "The machine has an integrated AMD GPU and a discrete one.",
     .why =
-        "ROCm lists both. A job that takes device 0, or all of them, may choose the integrated "
-        "one, or fail because the two need different code.",
+        "ROCm lists both. A job that uses device 0, or all devices, may use the integrated one, or "
+        "fail because the two need different code.",
     .fix = "Tell the job which one to use: HIP_VISIBLE_DEVICES.",
     .find = find,
 };

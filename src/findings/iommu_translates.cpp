@@ -23,15 +23,14 @@ std::vector<Finding> find(const Subject& subject) {
   finding.severity = Severity::warning;
   finding.title = fmt::format("the IOMMU translates what {} GPUs send to each other", gpus.size());
   finding.reasons = {
-      "RCCL and peer copies between cards without XGMI cross PCIe. With a translating IOMMU they "
-      "are slow on some boards and never end on others."};
+      "Without XGMI, RCCL and peer copies between cards go over PCIe. If the IOMMU translates "
+      "them, they are slow on some boards and never end on others."};
   finding.evidence = {
       show(translated->connection.iommu, "DMA of " + translated->pci + " is translated")};
   finding.fix = steps_to_boot_with(subject.facts.machine, "iommu=pt");
-  finding.fix.insert(
-      finding.fix.begin(),
-      sentence("until the reboot below, NCCL_P2P_DISABLE=1 lets RCCL go through RAM: "
-               "slower, but it does not hang"));
+  finding.fix.insert(finding.fix.begin(),
+                     sentence("Until the reboot below, set NCCL_P2P_DISABLE=1. RCCL then goes "
+                              "through RAM, which is slower but does not hang."));
   finding.next = NextCommand::fix("iommu-not-passthrough");
   return {finding};
 }
@@ -42,10 +41,12 @@ constinit const Rule iommu_translates_rule = {
     .id = "iommu-not-passthrough",
     .meaning =
         "Several GPUs on PCIe, and the IOMMU translates their DMA instead of passing it through.",
-    .why = "Peer copies and RCCL's collectives crawl, or hang without an error (cause rccl-p2p).",
+    .why =
+        "Peer copies and RCCL's collectives are very slow, or hang without an error (cause "
+        "rccl-p2p).",
     .fix =
-        "Boot with iommu=pt: devices of the host are passed through, virtual machines stay "
-        "isolated.",
+        "Boot with iommu=pt. The host's own devices are then not translated, and virtual machines "
+        "stay isolated.",
     .find = find,
 };
 

@@ -28,11 +28,12 @@ std::vector<Finding> find(const Subject& subject) {
   };
   for (const facts::Gpu& gpu : facts.gpus) {
     if (gpu.render_node && *gpu.render_node) {
-      finding.evidence.push_back({gpu.render_node.source().path, 0, "there",
-                                  "the render node was passed, which is enough for graphics only"});
+      finding.evidence.push_back(
+          {gpu.render_node.source().path, 0, "there",
+           "the render node was passed, but that is enough for graphics only"});
     }
   }
-  finding.fix = {sentence("on the host: " + pass_devices_command(*machine.container)),
+  finding.fix = {sentence("On the host: " + pass_devices_command(*machine.container)),
                  look("headroom check")};
   finding.next = NextCommand::check();
   finding.claim = Claim{Verdict::broken, 0.95, {}};
@@ -44,11 +45,11 @@ std::vector<Finding> find(const Subject& subject) {
 constinit const Rule kfd_not_passed_rule = {
     .id = "kfd-not-passed",
     .meaning =
-        "The host has the compute driver and this container was not given its device node, "
-        "/dev/kfd.",
+        "The host has the compute driver, but its device node, /dev/kfd, was not passed to this "
+        "container.",
     .why =
-        "Graphics needs only the render node, so everything looks right until ROCm starts and says "
-        "that there is no GPU.",
+        "Graphics needs only the render node, so everything looks right until ROCm starts and "
+        "finds no GPU.",
     .fix = "Start the container with both: /dev/kfd and /dev/dri.",
     .find = find,
 };

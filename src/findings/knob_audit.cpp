@@ -64,7 +64,7 @@ class Audit {
     item.judged.does = item.row->does;
     if (!item.judged.setting.exported) {
       conclude(item, KnobVerdict::no_effect,
-               "it is set in the shell and not exported, so no program sees it",
+               "it is set in the shell but not exported, so no program sees it",
                "write export in front of it");
       return;
     }
@@ -94,7 +94,7 @@ class Audit {
     const auto meant = knobs_.meant(canonical);
     if (dot != std::string::npos && !option &&
         knobs_.exists(item.judged.name.substr(0, dot), item.judged.name.substr(dot + 1))) {
-      item.judged.why = "a parameter of the driver that has to do with other things than memory";
+      item.judged.why = "a driver parameter that has nothing to do with memory";
       return;
     }
     if (!meant && !option && dot == std::string::npos) {
@@ -109,7 +109,7 @@ class Audit {
       why = fmt::format("{} has no such parameter and only notes it in the kernel log",
                         item.judged.name.substr(0, dot));
     }
-    std::string advice = "drop it, or look for the right name";
+    std::string advice = "remove it, or look for the right name";
     if (meant) {
       const std::size_t colon = meant->find(':');
       advice = fmt::format("did you mean {}?", option ? meant->substr(colon + 1) : *meant);
@@ -123,10 +123,10 @@ class Audit {
     if (problem->fault == ValueFault::too_large) {
       if (item.meaning->limit) {
         conclude(item, KnobVerdict::dangerous,
-                 problem->why + "; a job that believes it fills the RAM",
+                 problem->why + "; a job that relies on it fills the RAM",
                  "set it below the RAM, with a reserve for the system");
       } else if (item.meaning->scale == "vram") {
-        conclude(item, KnobVerdict::no_effect, problem->why, "drop it, or choose less");
+        conclude(item, KnobVerdict::no_effect, problem->why, "remove it, or choose less");
       }
       return is_concluded(item);
     }
@@ -142,7 +142,7 @@ class Audit {
 
   static std::string advice_for_word(const Item& item) {
     const auto toggle = knowledge::parse_toggle(item.judged.value);
-    if (item.row->value != KnobValue::bit || !toggle) return "write one of these, or drop it";
+    if (item.row->value != KnobValue::bit || !toggle) return "write one of these, or remove it";
     return fmt::format("write {}={}, if it is needed", item.judged.name, *toggle ? 1 : 0);
   }
 
@@ -152,14 +152,14 @@ class Audit {
     item.judged.why = said->why;
     if (said->dangerous) {
       conclude(item, KnobVerdict::dangerous, said->why,
-               said->instead.empty() ? "drop it" : "drop it, and " + said->instead);
+               said->instead.empty() ? "remove it" : "remove it, and " + said->instead);
     } else if (said->needless) {
-      conclude(item, KnobVerdict::no_effect, said->why, "drop it");
+      conclude(item, KnobVerdict::no_effect, said->why, "remove it");
     }
   }
 
   static std::string instead(const Item& item) {
-    return item.meaning->instead.empty() ? "drop it" : item.meaning->instead;
+    return item.meaning->instead.empty() ? "remove it" : item.meaning->instead;
   }
 
   // ---- what follows from the settings beside it ----
@@ -187,12 +187,12 @@ class Audit {
       if (later.row == item.row) return;  // These are overrides for different nodes.
       if (same_value) return;
       conclude(item, KnobVerdict::contradictory,
-               fmt::format("{} is another name of it and says {}", later.judged.name,
+               fmt::format("{} is another name for it and says {}", later.judged.name,
                            later.judged.value),
                "keep one of the two");
     } else if (item.judged.setting.source.path == other.path && other.line > 0) {
       conclude(item, KnobVerdict::no_effect, fmt::format("line {} sets it again", other.line),
-               "drop this one");
+               "remove this one");
     } else if (!same_value && item.judged.setting.scope != Scope::modprobe) {
       conclude(item, KnobVerdict::contradictory,
                fmt::format("{} says {}", other.path, later.judged.value),
@@ -213,7 +213,7 @@ class Audit {
           if (item.group != group || item.judged.name != problem.name || is_concluded(item))
             continue;
           conclude(item, KnobVerdict::contradictory, problem.why,
-                   problem.hides_all ? "drop it, unless the job is to run on the CPU"
+                   problem.hides_all ? "remove it, unless the job is to run on the CPU"
                                      : "keep one mask, with indices that exist");
         }
       }
@@ -225,7 +225,7 @@ class Audit {
     if (!item.meaning->needs.empty() && !has_what_it_needs(item)) {
       std::string why = "without " + join(names_of(item.meaning->needs), " or ");
       if (!item.meaning->needs_note.empty()) why += ", " + item.meaning->needs_note + ",";
-      conclude(item, KnobVerdict::no_effect, why + " it does nothing", "drop it");
+      conclude(item, KnobVerdict::no_effect, why + " it does nothing", "remove it");
       return;
     }
     const Item* aid = find_conflicting(item, true);
@@ -252,7 +252,7 @@ class Audit {
     }
     const std::string needed = context_.needed_versions(*item.row);
     conclude(item, KnobVerdict::contradictory, said,
-             fmt::format("drop {}, then this one works{}", aid.judged.name,
+             fmt::format("remove {}; then this one works{}", aid.judged.name,
                          needed.empty() ? "" : ", if this is " + needed));
     item.judged.remains = {item.judged.name, item.judged.value};
   }
@@ -273,7 +273,7 @@ class Audit {
   static std::string advice_to_yield(const Item& item, const Item& rival) {
     const std::string& name = rival.judged.name;
     const std::string& own = item.judged.name;
-    return fmt::format("drop {}, or drop {} instead: never both", own.substr(own.find(':') + 1),
+    return fmt::format("remove {}, or remove {} instead: never both", own.substr(own.find(':') + 1),
                        name.substr(name.find(':') + 1));
   }
 

@@ -34,7 +34,7 @@ std::string in_words(const std::vector<std::string>& matters) {
     if (word == "integrated") {
       parts.emplace_back("an integrated GPU");
     } else if (word == "discrete") {
-      parts.emplace_back("a card of its own");
+      parts.emplace_back("a discrete card");
     } else if (word == "several-gpus") {
       parts.emplace_back("more than one GPU");
     } else {
@@ -47,19 +47,19 @@ std::string in_words(const std::vector<std::string>& matters) {
 std::string no_foundation(const std::string& gpu, const std::string& why) {
   return fmt::format(
       "ROCm never supported {}. Some people report programs running with this override ({}), but "
-      "nobody tests that: jobs and services crash once they load a model",
+      "nobody tests that. Jobs and services crash when they load a model",
       gpu, why);
 }
 
 // Which wheels hold the target's own code, so that nothing has to be overridden.
 std::string wheels_without_override(const knowledge::Target& target) {
   if (target.torch == knowledge::TorchWheels::current) {
-    return fmt::format("PyTorch's wheels hold code for {} and need no override", target.gfx);
+    return fmt::format("PyTorch's wheels include code for {} and need no override", target.gfx);
   }
   if (target.therock != knowledge::TheRock::none) {
     return fmt::format("AMD's wheels for {} need no override", target.gfx);
   }
-  return fmt::format("no wheel holds code for {} itself", target.gfx);
+  return fmt::format("no wheel includes code for {} itself", target.gfx);
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ std::string KnobContext::not_read_here(const Knob& knob) const {
     const auto here = versions_.find(component);
     if (here == versions_.end()) continue;
     if (knowledge::compare_versions(here->second, since) == -1) {
-      return fmt::format("it exists from {} on; here is {} {}", list_versions(knob.since),
+      return fmt::format("it exists from {} on; this machine has {} {}", list_versions(knob.since),
                          shown(component), here->second);
     }
   }
@@ -100,7 +100,7 @@ std::string KnobContext::not_read_here(const Knob& knob) const {
     if (here == versions_.end()) continue;
     const auto order = knowledge::compare_versions(here->second, until);
     if (order && *order >= 0) {
-      return fmt::format("{} {} no longer reads it; here is {}", shown(component), until,
+      return fmt::format("{} {} no longer reads it; this machine has {}", shown(component), until,
                          here->second);
     }
   }
@@ -124,18 +124,18 @@ std::string KnobContext::means_nothing_here(const Knob& knob) const {
     const std::string name = gpu.name + (gpu.gfx ? " (" + *gpu.gfx + ")" : "");
     if (std::find(here.begin(), here.end(), name) == here.end()) here.push_back(name);
   }
-  return fmt::format("it means something only with {}; here is {}", in_words(knob.matters),
+  return fmt::format("it matters only with {}; this machine has {}", in_words(knob.matters),
                      join(here, ", "));
 }
 
 std::string KnobContext::deprecated_here(const Knob& knob) const {
-  if (knob.deprecated_since.empty()) return "the driver says that it will go";
+  if (knob.deprecated_since.empty()) return "the driver announces that it will be removed";
   for (const auto& [component, since] : knob.deprecated_since) {
     const auto here = versions_.find(component);
     if (here == versions_.end()) continue;
     const auto order = knowledge::compare_versions(here->second, since);
     if (order && *order >= 0) {
-      return fmt::format("deprecated since {} {}; here is {}", shown(component), since,
+      return fmt::format("deprecated since {} {}; this machine has {}", shown(component), since,
                          here->second);
     }
   }
@@ -144,7 +144,7 @@ std::string KnobContext::deprecated_here(const Knob& knob) const {
 
 std::string KnobContext::unsure(const Knob& knob) const {
   if (needed_versions(knob).empty()) return "";
-  return fmt::format("it exists from {} on, and what is installed is not known",
+  return fmt::format("it exists from {} on, and headroom does not know what is installed",
                      list_versions(knob.since));
 }
 

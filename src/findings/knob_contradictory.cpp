@@ -16,10 +16,11 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule knob_contradictory_rule = {
     .id = "knob-contradictory",
-    .meaning = "Two settings exclude each other, or two places set one differently.",
+    .meaning =
+        "Two settings exclude each other, or one setting has different values in two places.",
     .why =
-        "One of the two wins, by an order that is written down nowhere near them: a cache is tuned "
-        "and switched off at once, or two masks together leave no GPU.",
+        "One of the two wins, and nothing near them says which. For example, a cache is tuned and "
+        "switched off at the same time, or two masks together leave no GPU.",
     .fix = "Keep one of the two, in one place.",
     .find = find,
 };

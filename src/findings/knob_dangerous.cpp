@@ -15,11 +15,11 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule knob_dangerous_rule = {
     .id = "knob-dangerous",
-    .meaning = "A knob is set that can take the machine down or lose work.",
+    .meaning = "A setting can take the machine down or lose work.",
     .why =
-        "Lifted limits turn a job that would fail cleanly into a machine that swaps until it has "
-        "to be switched off; forced resets can leave a card dead until power is cut.",
-    .fix = "Take it out.",
+        "Without the limit, a job that would fail cleanly makes the machine swap until you have to "
+        "switch it off. A forced reset can leave a card dead until its power is cut.",
+    .fix = "Remove it.",
     .find = find,
 };
 

@@ -9,18 +9,18 @@ namespace {
 
 std::vector<Finding> find(const Subject& subject) {
   return find_knobs(subject, {"knob-debugging-aid", KnobVerdict::debugging, Severity::warning,
-                              "is a debugging aid left on"});
+                              "is a debugging aid that was left on"});
 }
 
 }  // namespace
 
 constinit const Rule knob_debugging_aid_rule = {
     .id = "knob-debugging-aid",
-    .meaning = "A debugging aid or work-around is set for everything that runs.",
+    .meaning = "A debugging aid or workaround is set for everything that runs.",
     .why =
         "Such settings make the GPU wait for every kernel, print every call or switch a cache off. "
-        "They belong in the one run that looks for a fault; afterwards they only cost time.",
-    .fix = "Take it out, and set it for a single run when it is needed.",
+        "They belong in the one run that looks for a fault. After that they only cost time.",
+    .fix = "Remove it, and set it for a single run when you need it.",
     .find = find,
 };
 

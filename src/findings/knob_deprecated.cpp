@@ -15,9 +15,11 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule knob_deprecated_rule = {
     .id = "knob-deprecated",
-    .meaning = "A knob is set that its maker has deprecated.",
-    .why = "It still works, and will stop doing so with an update that nobody connects with it.",
-    .fix = "Use what took its place.",
+    .meaning = "A setting is deprecated.",
+    .why =
+        "It still works. It will stop working with some later update, and nobody will connect the "
+        "two.",
+    .fix = "Use its replacement.",
     .find = find,
 };
 

@@ -48,7 +48,7 @@ std::string holds_for(const facts::Setting& setting) {
   using facts::Scope;
   switch (setting.scope) {
     case Scope::shell:
-      return "for what is started from this shell";
+      return "for programs started from this shell";
     case Scope::process:
       return fmt::format("for the running process {}", setting.pid);
     case Scope::environment_file:

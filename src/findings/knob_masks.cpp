@@ -28,7 +28,7 @@ std::string say_rejected(const facts::RejectedWord& rejected, const Mask* rocr, 
                          std::size_t left) {
   if (rejected.variable != "ROCR_VISIBLE_DEVICES" && rocr != nullptr) {
     return fmt::format(
-        "there is no GPU {}: ROCR_VISIBLE_DEVICES={} leaves {}, and HIP counts them anew from 0",
+        "there is no GPU {}: ROCR_VISIBLE_DEVICES={} leaves {}, and HIP numbers those from 0 again",
         rejected.word, rocr->value, left);
   }
   return fmt::format("there is no GPU {}: the machine has {}, counted from 0", rejected.word, gpus);
@@ -42,15 +42,16 @@ std::vector<MaskProblem> check_masks(const std::vector<Mask>& masks,
   const Mask* hip = find(masks, "HIP_VISIBLE_DEVICES");
   const Mask* cuda = find(masks, "CUDA_VISIBLE_DEVICES");
   if (hip != nullptr && cuda != nullptr && hip->value != cuda->value) {
-    problems.push_back({"CUDA_VISIBLE_DEVICES",
-                        fmt::format("HIP_VISIBLE_DEVICES={} says otherwise and wins", hip->value)});
+    problems.push_back(
+        {"CUDA_VISIBLE_DEVICES",
+         fmt::format("HIP_VISIBLE_DEVICES={} says otherwise, and it wins", hip->value)});
   }
   if (!gpus || std::any_of(masks.begin(), masks.end(), names_by_id)) return problems;
   const auto visible = facts::apply_masks(std::vector<std::uint64_t>(*gpus, 0), masks);
   const Mask* rocr = find(masks, "ROCR_VISIBLE_DEVICES");
   for (const Mask& mask : masks) {
     if (mask.variable == "ROCR_VISIBLE_DEVICES" && mask.value.empty()) {
-      problems.push_back({mask.variable, "set to nothing, it hides every GPU", true});
+      problems.push_back({mask.variable, "it is empty, which hides every GPU", true});
     }
   }
   for (const facts::RejectedWord& rejected : visible.rejected) {

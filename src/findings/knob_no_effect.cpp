@@ -16,12 +16,12 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule knob_no_effect_rule = {
     .id = "knob-no-effect",
-    .meaning = "A knob is set that changes nothing on this machine.",
+    .meaning = "A setting changes nothing on this machine.",
     .why =
-        "Options before they exist, or without the one they need, masks of another runtime, "
-        "variables that only a build reads: they cost nothing and hide what does matter. A later "
-        "reader takes them for the reason why things work.",
-    .fix = "Take it out.",
+        "The option does not exist in this version, needs another option, belongs to another "
+        "runtime, or is read by builds only. It costs nothing, but it hides what matters: a later "
+        "reader takes it for the reason why things work.",
+    .fix = "Remove it.",
     .find = find,
 };
 

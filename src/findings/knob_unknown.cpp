@@ -8,18 +8,18 @@ namespace {
 
 std::vector<Finding> find(const Subject& subject) {
   return find_knobs(subject, {"knob-unknown", KnobVerdict::unknown, Severity::warning,
-                              "is mistyped, and not read"});
+                              "is mistyped, so nothing reads it"});
 }
 
 }  // namespace
 
 constinit const Rule knob_unknown_rule = {
     .id = "knob-unknown",
-    .meaning = "A name or a value is mistyped: nothing reads it.",
+    .meaning = "A name or a value is mistyped, so nothing reads it.",
     .why =
-        "An unknown module parameter is only noted in the kernel log, an unknown variable not at "
-        "all; PyTorch stops at an unknown allocator option.",
-    .fix = "Write the name as it is.",
+        "The kernel only logs an unknown module parameter. Nothing reports an unknown variable. "
+        "PyTorch stops at an unknown allocator option.",
+    .fix = "Correct the name.",
     .find = find,
 };
 

@@ -57,11 +57,11 @@ std::optional<ValueProblem> check_amount(const Knob& knob, double number, Bytes 
     const double size = static_cast<double>(knowledge::unit_size(other)->value);
     const double meant = number * size;
     if (size == unit || meant < least_meant * has || meant > most_meant * has) continue;
-    return in_unit(knob, meant,
-                   fmt::format("{} is in {}: that asks for {}, where the machine has {}. As {} it "
-                               "would be {}",
-                               knob.name, unit_words(knob.unit), amount(asked), to_string(machine),
-                               unit_words(other), amount(meant)));
+    return in_unit(
+        knob, meant,
+        fmt::format("{} is in {}: this asks for {}, and the machine has {}. As {} it would be {}",
+                    knob.name, unit_words(knob.unit), amount(asked), to_string(machine),
+                    unit_words(other), amount(meant)));
   }
   if (small) return std::nullopt;
   return ValueProblem{
@@ -94,7 +94,7 @@ std::optional<ValueProblem> check_number(const Knob& knob, const std::string& va
     const auto bytes = parse_bytes(value);
     if (unit && bytes) {
       return in_unit(knob, static_cast<double>(bytes->value),
-                     fmt::format("it takes a bare number, in {}", unit_words(knob.unit)));
+                     fmt::format("it takes a number without a unit, in {}", unit_words(knob.unit)));
     }
     return ValueProblem{ValueFault::wrong_unit,
                         knob.unit.empty()

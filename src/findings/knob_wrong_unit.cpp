@@ -9,18 +9,18 @@ namespace {
 
 std::vector<Finding> find(const Subject& subject) {
   return find_knobs(subject, {"knob-wrong-unit", KnobVerdict::wrong_unit, Severity::warning,
-                              "is not in the unit it takes"});
+                              "is in the wrong unit"});
 }
 
 }  // namespace
 
 constinit const Rule knob_wrong_unit_rule = {
     .id = "knob-wrong-unit",
-    .meaning = "A number is in another unit than the one its knob takes, or outside its range.",
+    .meaning = "A number is in the wrong unit, or outside the setting's range.",
     .why =
-        "TTM counts pages, gttsize MiB and vm_size GiB, and none of them says so when it is set. "
-        "The amount that results is a thousand times too large, or so small that jobs fail.",
-    .fix = "Write the number in the knob's own unit.",
+        "TTM counts pages, gttsize counts MiB and vm_size counts GiB. None of them says so when it "
+        "is set. The result is a thousand times too large, or so small that jobs fail.",
+    .fix = "Write the number in the setting's own unit.",
     .find = find,
 };
 

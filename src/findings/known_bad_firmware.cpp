@@ -16,11 +16,11 @@ constinit const Rule known_bad_firmware_rule = {
     .id = "firmware-bad",
     .meaning = "The GPU runs a firmware version that is known to break compute.",
     .why =
-        "Firmware comes with the distribution's linux-firmware and changes with any update. A bad "
-        "one shows as memory access faults and hangs that look like broken hardware or a broken "
-        "framework.",
+        "Firmware comes with the distribution's linux-firmware and may change with any update. A "
+        "bad version causes memory access faults and hangs that look like broken hardware or a "
+        "broken framework.",
     .fix =
-        "Update linux-firmware, or go back to the package before; rebuild the initramfs, which "
+        "Update linux-firmware, or go back to the previous package. Rebuild the initramfs, which "
         "holds a copy, and reboot.",
     .find = find,
 };

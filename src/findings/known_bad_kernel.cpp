@@ -21,10 +21,10 @@ constinit const Rule known_bad_kernel_rule = {
     .meaning = "This GPU is known to be unstable, or not to work, with the running kernel.",
     .why =
         "Some GPUs need changes of the kernel's compute driver. Without them jobs fail to start or "
-        "hang under load, and nothing in their own output says why. Distributions carry such "
-        "changes back into older kernels, so the version alone does not always tell. Reported as "
-        "kernel-too-old or rocm-regression where jobs cannot work.",
-    .fix = "Boot a kernel that has the change; the finding names the first one of each kind.",
+        "hang under load, and nothing in their own output says why. Distributions backport such "
+        "changes to older kernels, so the version alone does not always tell. It is reported as "
+        "kernel-too-old or rocm-regression if jobs cannot work.",
+    .fix = "Boot a kernel that has the change. The finding names the first one of each kind.",
     .find = find,
 };
 

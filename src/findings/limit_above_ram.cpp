@@ -37,12 +37,11 @@ std::vector<Finding> find(const Subject& subject) {
     finding.id = "limit-above-ram";
     finding.severity = Severity::warning;
     finding.gpu = gpu.pci;
-    finding.title = fmt::format("{} is offered {}, more than the {} of RAM there is", title_of(gpu),
+    finding.title = fmt::format("{} is offered {}, which is more than the {} of RAM", title_of(gpu),
                                 to_string(*gpu.pool), to_string(ram));
     finding.reasons = {
-        "The limit was set for more RAM, for instance before the BIOS carve-out grew. A job that "
-        "believes it "
-        "fills the RAM, and the kernel then kills processes."};
+        "The limit was set for more RAM, for instance before the BIOS carve-out was enlarged. A "
+        "job that relies on it fills the RAM, and the kernel then kills processes."};
     show_limits(gpu, machine, finding);
     finding.fix = has_carve_out_without_limit(subject, gpu)
                       ? steps_to_drop(machine, machine.ttm_module, "pages_limit")
@@ -57,12 +56,13 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule limit_above_ram_rule = {
     .id = "limit-above-ram",
-    .meaning = "An APU is offered more memory than there is RAM.",
+    .meaning = "An APU's limit is larger than the RAM.",
     .why =
-        "The limit outlived a change: often the BIOS carve-out grew, and the RAM that is left is "
-        "smaller than pages_limit says. hipMalloc then succeeds until the kernel kills processes, "
-        "often innocent ones, because this memory is charged to no control group.",
-    .fix = "Lower the limit to the RAM less a reserve.",
+        "The limit is older than a change of the machine. Often the BIOS carve-out was enlarged, "
+        "and the RAM that is left is smaller than pages_limit. hipMalloc then succeeds until the "
+        "kernel kills processes, often innocent ones, because no control group is charged for this "
+        "memory.",
+    .fix = "Lower the limit to the RAM minus a reserve.",
     .find = find,
 };
 

@@ -30,17 +30,17 @@ std::vector<Finding> find(const Subject& subject) {
     finding.id = "limit-not-in-force";
     finding.severity = live < then ? Severity::warning : Severity::info;
     finding.gpu = gpu.pci;
-    finding.title = fmt::format("TTM's limit reads {}, and was {} when the driver loaded",
+    finding.title = fmt::format("TTM's limit is {} now, but was {} when the driver loaded",
                                 to_string(live), to_string(then));
-    finding.reasons = {live > then
-                           ? "The pool was sized then: ROCm gets the higher limit after a reboot "
-                             "only, and only if the value is set for boot too."
-                           : "The pool still promises the old size, but allocations beyond the "
-                             "new limit fail."};
+    finding.reasons = {
+        live > then ? "The pool was sized when the driver loaded. ROCm gets the higher limit only "
+                      "after a reboot, and only if the value is also set for boot."
+                    : "The pool still promises the old size, but allocations beyond the "
+                      "new limit fail."};
     finding.evidence = {show(machine.pages_limit, "now: " + to_string(live)),
                         show(at_load->limit, "when the driver loaded: " + to_string(then))};
-    finding.fix = {
-        command("headroom check --if reboot", "(what the next boot brings as things are set)")};
+    finding.fix = {command("headroom check --if reboot",
+                           "(what the next boot will bring with the present settings)")};
     finding.next = NextCommand::fix("limit-not-in-force");
     findings.push_back(std::move(finding));
   }
@@ -53,9 +53,9 @@ constinit const Rule limit_not_in_force_rule = {
     .id = "limit-not-in-force",
     .meaning = "TTM's page limit was written after the driver had loaded.",
     .why =
-        "The file under /sys/module takes any value at any time and looks as if it had worked. "
-        "The pool that ROCm offers was fixed when amdgpu loaded, so a raised limit does nothing "
-        "until a reboot, and a lowered one makes allocations fail that the pool promises.",
+        "The file under /sys/module accepts any value at any time and looks as if it had worked. "
+        "The pool that ROCm offers was sized when amdgpu loaded. A raised limit does nothing until "
+        "a reboot. A lowered one makes allocations fail that the pool promises.",
     .fix = "Set the value for boot (modprobe.d and the initramfs, or the kernel command line).",
     .find = find,
 };

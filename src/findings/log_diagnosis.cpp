@@ -134,7 +134,7 @@ void add_remedy_of_tensor(LogDiagnosis& diagnosis) {
   const estimate::TensorMatch& tensor = diagnosis.failed_tensor->matches.front();
   if (tensor.removed_by.empty()) return;
   diagnosis.cause.fix.insert(diagnosis.cause.fix.begin(),
-                             sentence(fmt::format("in the job, without touching the machine: {}",
+                             sentence(fmt::format("In the job, without changing the machine: {}",
                                                   tensor.removed_by.front())));
 }
 
@@ -247,7 +247,7 @@ void put_first(const Cause& found, const Diagnosis& machine, LogDiagnosis& diagn
   diagnosis.is_measured = true;
   diagnosis.verdict = machine.verdict;
   diagnosis.cause.reasons.emplace_back(
-      "This was measured on the machine, which outweighs what the log's words suggest.");
+      "This was measured on the machine, which counts more than the words of the log.");
   diagnosis.cause.evidence.insert(diagnosis.cause.evidence.end(), told.evidence.begin(),
                                   told.evidence.end());
   std::erase_if(diagnosis.runners_up, [&](const Alternative& one) { return one.id == found.id; });

@@ -30,7 +30,7 @@ std::vector<Finding> find(const Subject& subject) {
     finding.evidence.push_back({mask.source.path, mask.source.line, mask.source.text,
                                 "it decides which GPUs programs see"});
   }
-  finding.fix = {sentence("unset " + join(names, " ") + "   (to see all of them)")};
+  finding.fix = {sentence("Unset " + join(names, " ") + " to see all GPUs.")};
   finding.next = NextCommand::check("--verbose");
   return {finding};
 }
@@ -41,7 +41,7 @@ constinit const Rule mask_hides_gpu_rule = {
     .id = "mask-hides-gpu",
     .meaning =
         "ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES hides a usable GPU.",
-    .why = "Programs count only the GPUs that are left, from 0, or find none at all.",
+    .why = "Programs number only the GPUs that are left, from 0, or find none at all.",
     .fix = "Unset the variable, or name the GPU in it.",
     .find = find,
 };

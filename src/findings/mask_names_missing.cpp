@@ -25,16 +25,17 @@ std::vector<Finding> find(const Subject& subject) {
     Finding finding;
     finding.id = "mask-names-missing";
     finding.severity = Severity::warning;
-    finding.title = fmt::format("\"{}\" in {} names no GPU here, or one twice: the list ends there",
-                                wrong.word, wrong.variable);
+    finding.title = fmt::format(
+        "\"{}\" in {} names no GPU of this machine, or names one twice, and the list ends there",
+        wrong.word, wrong.variable);
     for (const facts::Mask& mask : facts.masks) {
       if (mask.variable != wrong.variable) continue;
       finding.evidence.push_back({mask.source.path, mask.source.line, mask.source.text,
                                   "there are " + count_of(facts, wrong.variable)});
     }
-    finding.fix = {
-        sentence("rocminfo | grep -E 'Marketing Name|Uuid'   (GPUs count from 0 in this order)"),
-        sentence("correct " + wrong.variable + ", or unset it")};
+    finding.fix = {sentence_with("See the order, in which GPUs are numbered from 0",
+                                 "rocminfo | grep -E 'Marketing Name|Uuid'"),
+                   sentence("Correct " + wrong.variable + ", or unset it.")};
     finding.next = NextCommand::check("--verbose");
     findings.push_back(std::move(finding));
   }
@@ -47,10 +48,11 @@ constinit const Rule mask_names_missing_rule = {
     .id = "mask-names-missing",
     .meaning = "A word of a visible-devices mask names no GPU.",
     .why =
-        "The runtimes read a mask from the left and stop, silently, at the first word that names "
-        "no "
-        "device. GPUs after it are hidden; if it is the first word, all are.",
-    .fix = "Correct the mask. HIP's counts the GPUs that ROCR_VISIBLE_DEVICES leaves, not all.",
+        "The runtimes read a mask from the left and stop silently at the first word that names no "
+        "device. The GPUs after it are hidden. If it is the first word, all GPUs are.",
+    .fix =
+        "Correct the mask. HIP's mask numbers the GPUs that ROCR_VISIBLE_DEVICES leaves, not all "
+        "of them.",
     .find = find,
 };
 

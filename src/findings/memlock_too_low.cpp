@@ -21,15 +21,16 @@ std::vector<Finding> find(const Subject& subject) {
   Finding finding;
   finding.id = "memlock-too-low";
   finding.severity = Severity::warning;
-  finding.title = fmt::format(
-      "a process may lock {} of memory only; RCCL over InfiniBand needs more", to_string(*limit));
+  finding.title =
+      fmt::format("a process may lock only {} of memory, and RCCL over InfiniBand needs more",
+                  to_string(*limit));
   finding.evidence = {show(limit, "the limit on locked memory"),
                       show(interconnect.infiniband, "network adapters that need locked memory")};
   finding.fix = {
       command("echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/90-headroom.conf",
               "(then log in again)"),
-      sentence("for a service: LimitMEMLOCK=infinity in its unit"),
-      sentence("for a container: docker run --ulimit memlock=-1 …")};
+      sentence("For a service, set LimitMEMLOCK=infinity in its unit."),
+      sentence("For a container: docker run --ulimit memlock=-1 …")};
   finding.next = NextCommand::fix("memlock-too-low");
   return {finding};
 }
@@ -38,8 +39,10 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule memlock_too_low_rule = {
     .id = "memlock-too-low",
-    .meaning = "InfiniBand or RoCE adapters are there, and processes may lock little memory.",
-    .why = "Registering buffers fails: \"ibv_reg_mr failed\", and RCCL falls back to TCP or stops.",
+    .meaning = "There are InfiniBand or RoCE adapters, and processes may lock too little memory.",
+    .why =
+        "Registering buffers fails with \"ibv_reg_mr failed\", and RCCL falls back to TCP or "
+        "stops.",
     .fix = "Raise the limit on locked memory for the user, the service or the container.",
     .find = find,
 };

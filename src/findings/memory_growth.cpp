@@ -240,7 +240,7 @@ std::string describe(const MemoryGrowth& growth) {
     case GrowthKind::level:
       return text + fmt::format(" was level at {} {}.", to_string(growth.highest), range);
     case GrowthKind::levels_off:
-      return text + fmt::format(" grew at first and then no more, {} {}.", range, amounts);
+      return text + fmt::format(" grew at first and then stopped growing, {} {}.", range, amounts);
     case GrowthKind::varies:
       return text +
              fmt::format(" went up and down below {}, {}.", to_string(growth.highest), range);

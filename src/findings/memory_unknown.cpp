@@ -27,8 +27,9 @@ std::vector<Finding> find(const Subject& subject) {
       finding.title = fmt::format("no memory limit of {} could be read", title_of(gpu));
       finding.evidence = {show(gpu.vram_total, "VRAM"), show(gpu.pool, "the pool")};
     } else {
-      finding.title = fmt::format("whether {} is sound cannot be told: {} could not be read",
-                                  title_of(gpu), lacking->meaning);
+      finding.title =
+          fmt::format("headroom cannot tell whether {} is healthy: {} could not be read",
+                      title_of(gpu), lacking->meaning);
       finding.evidence = {*lacking};
     }
     findings.push_back(std::move(finding));
@@ -41,8 +42,8 @@ std::vector<Finding> find(const Subject& subject) {
 constinit const Rule memory_unknown_rule = {
     .id = "memory-unknown",
     .meaning = "No memory limit of this GPU could be read.",
-    .why = "Silence would look like health.",
-    .fix = "Ask for every fact and the reason why it is missing.",
+    .why = "If headroom said nothing, it would look as if all were well.",
+    .fix = "Run headroom check --verbose: it lists every fact, and why one is missing.",
     .find = find,
 };
 

@@ -23,12 +23,13 @@ std::vector<Finding> find(const Subject& subject) {
   }
   if (targets.size() < 2) return {};
   finding.id = "mixed-targets";
-  finding.title = fmt::format("the GPUs are of {} targets: what is installed must carry {}",
-                              targets.size(), join(targets, " and "));
-  finding.fix = {sentence("for one of them only: export HIP_VISIBLE_DEVICES=N   (headroom check "
+  finding.title =
+      fmt::format("the GPUs have {} different targets: what you install must include {}",
+                  targets.size(), join(targets, " and "));
+  finding.fix = {sentence("To use only one of them: export HIP_VISIBLE_DEVICES=N   (headroom check "
                           "--verbose shows which N is which)"),
-                 sentence("an HSA_OVERRIDE_GFX_VERSION acts on all; per GPU it is "
-                          "HSA_OVERRIDE_GFX_VERSION_NODE, NODE as KFD numbers it")};
+                 sentence("HSA_OVERRIDE_GFX_VERSION acts on all of them. For a single GPU it is "
+                          "HSA_OVERRIDE_GFX_VERSION_NODE, with KFD's number of the node.")};
   finding.next = NextCommand::check("--verbose");
   return {finding};
 }
@@ -39,9 +40,9 @@ constinit const Rule mixed_targets_rule = {
     .id = "mixed-targets",
     .meaning = "The machine's cards have different targets.",
     .why =
-        "A library without code for one of them fails on that one, and an override set for one is "
+        "A library without code for one of them fails on that one. An override that one needs is "
         "wrong for the other.",
-    .fix = "Install builds that carry every target, or show the job one kind of card.",
+    .fix = "Install builds that include every target, or let the job see only one kind of card.",
     .find = find,
 };
 

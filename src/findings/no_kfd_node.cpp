@@ -27,16 +27,15 @@ bool needs_atomics(const knowledge::Target& target, const facts::Gpu& gpu) {
 
 void blame_atomics(const knowledge::Target& target, const facts::Gpu& gpu, Finding& finding) {
   finding.id = "pcie-atomics";
-  finding.reasons = {
-      fmt::format("KFD skips {} where the slot or a switch above it rejects PCIe atomics and the "
-                  "card's firmware is "
-                  "too old to do without. Slots of the chipset and risers often do.",
-                  target.gfx)};
-  finding.fix = {ask_the_log(), sentence("move the card to a slot that is wired to the CPU")};
+  finding.reasons = {fmt::format(
+      "KFD skips {} if its slot or a switch above it does not support PCIe atomics and the card's "
+      "firmware is too old to work without them. Chipset slots and risers often lack them.",
+      target.gfx)};
+  finding.fix = {ask_the_log(), sentence("Move the card to a slot that is wired to the CPU.")};
   double confidence = 0.7;
   if (target.mec_without_atomics) {
     finding.fix.push_back(sentence(fmt::format(
-        "update linux-firmware, then reboot: from MEC firmware {} on, {} needs no atomics",
+        "Update linux-firmware and reboot. From MEC firmware {} on, {} does not need atomics.",
         *target.mec_without_atomics, target.gfx)));
     if (const auto mec = gpu.firmware.version("mec")) {
       confidence = 0.85;
@@ -51,9 +50,9 @@ void blame_atomics(const knowledge::Target& target, const facts::Gpu& gpu, Findi
 void blame_kernel(const facts::Facts& facts, bool kfd_there, Finding& finding) {
   finding.id = "kernel-too-old";
   const std::string kernel = facts.machine.kernel ? *facts.machine.kernel : "this kernel";
-  finding.reasons = {kfd_there ? "The compute driver of " + kernel + " does not take this chip."
+  finding.reasons = {kfd_there ? "The compute driver of " + kernel + " does not support this chip."
                                : kernel + " has no compute driver (CONFIG_HSA_AMD)."};
-  finding.fix = {ask_the_log(), sentence("boot a newer kernel of your distribution")};
+  finding.fix = {ask_the_log(), sentence("Boot a newer kernel of your distribution.")};
   finding.claim = Claim{Verdict::broken, 0.6, {{"pcie-atomics", 0.2, ask_the_log().whole()}}};
 }
 
@@ -73,7 +72,7 @@ std::vector<Finding> find(const Subject& subject) {
                               : "the kernel has no compute driver (KFD)";
     finding.evidence = {show(gpu.kfd_id, "no compute node for this GPU")};
     if (gpu.vram_total) {
-      finding.evidence.push_back(show(gpu.vram_total, "amdgpu itself runs the card"));
+      finding.evidence.push_back(show(gpu.vram_total, "amdgpu itself drives the card"));
     }
     const auto* target = gpu.gfx ? subject.tables.target(*gpu.gfx) : nullptr;
     if (kfd_there && target != nullptr && needs_atomics(*target, gpu)) {
@@ -91,13 +90,15 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule no_kfd_node_rule = {
     .id = "no-kfd-node",
-    .meaning = "amdgpu drives the card and the compute driver, KFD, does not list it.",
+    .meaning = "amdgpu drives the card, but the compute driver, KFD, does not list it.",
     .why =
-        "Graphics works and ROCm does not see the card. For many consumer chips the slot lacks "
-        "PCIe atomics; otherwise this kernel's KFD does not know the chip. Reported as "
+        "Graphics works, but ROCm does not see the card. For many consumer chips the reason is a "
+        "slot without PCIe atomics. Otherwise this kernel's KFD does not know the chip. It is "
+        "reported as "
         "pcie-atomics or kernel-too-old.",
     .fix =
-        "Ask the kernel log which it is; then another slot or newer firmware, or a newer kernel.",
+        "Look in the kernel log for the reason. Then use another slot, newer firmware or a newer "
+        "kernel.",
     .find = find,
 };
 

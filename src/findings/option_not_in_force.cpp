@@ -35,27 +35,26 @@ Copy find_copy(const facts::MachineFacts& machine, const facts::ModuleOption& op
 // The end of the title.
 std::string in_short(const Copy& copy, bool up_to_date) {
   if (!copy.known()) return "";
-  if (copy.absent) return "; the initramfs does not hold the file";
-  return up_to_date ? "; the initramfs holds it, a reboot is missing"
-                    : "; the initramfs holds an older copy";
+  if (copy.absent) return "; the initramfs does not contain the file";
+  return up_to_date ? "; the initramfs contains it, so only a reboot is missing"
+                    : "; the initramfs contains an older copy";
 }
 
 std::string explain(const Copy& copy, const facts::ModuleOption& option) {
   const std::string early =
-      "The module is loaded early, from the initramfs, with the options that the initramfs holds. ";
+      "The module is loaded early, from the initramfs, with the options in the initramfs. ";
   if (!copy.known()) {
     return early +
-           "Either the file changed after the last boot, or the initramfs was not made again "
-           "since.";
+           "Either the file changed after the last boot, or the initramfs was not rebuilt since.";
   }
   const std::string& image = copy.of->image;
   if (copy.absent) {
-    return early + fmt::format(
-                       "{} has no copy of the file: it was made before the file was, or for "
-                       "any machine (dracut --no-hostonly), which leaves such files out. If it "
-                       "is still missing after the next one, the option belongs on the kernel "
-                       "command line.",
-                       image);
+    return early +
+           fmt::format(
+               "{} has no copy of the file: it was built before the file existed, or for any "
+               "machine (dracut --no-hostonly), which leaves such files out. If the file is still "
+               "missing after a rebuild, put the option on the kernel command line.",
+               image);
   }
   if (!copy.sets) {
     return early + fmt::format("{} has an older copy of the file, without this option.", image);
@@ -65,9 +64,9 @@ std::string explain(const Copy& copy, const facts::ModuleOption& option) {
                                copy.sets->value);
   }
   return early + fmt::format(
-                     "{} holds the file with this option, so it was made after this boot: a "
-                     "reboot brings it into force. If the machine was rebooted since, the boot "
-                     "loader starts it with another image.",
+                     "{} contains the file with this option, so it was built after this boot. A "
+                     "reboot puts it into force. If the machine was rebooted since, the boot "
+                     "loader uses another image.",
                      image);
 }
 
@@ -96,12 +95,11 @@ Finding make(const facts::MachineFacts& machine, const facts::ModuleOption& opti
       fmt::format("{}={} in {} is not in force: the kernel has {}{}", name, option.value,
                   option.source.path, *in_force, in_short(copy, up_to_date));
   finding.reasons = {explain(copy, option)};
-  finding.evidence = {{option.source.path, option.source.line, option.source.text, "what is asked"},
+  finding.evidence = {{option.source.path, option.source.line, option.source.text, "what is set"},
                       show(in_force, "what is in force")};
   if (copy.known()) finding.evidence.push_back(show_copy(copy));
-  finding.fix = is_up_to_date(copy, option)
-                    ? std::vector<Step>{command("sudo reboot"), look("headroom check")}
-                    : steps_to_rebuild_initramfs(machine);
+  finding.fix = is_up_to_date(copy, option) ? std::vector<Step>{reboot(), look("headroom check")}
+                                            : steps_to_rebuild_initramfs(machine);
   finding.next = NextCommand::fix("option-not-in-force");
   return finding;
 }
@@ -120,12 +118,12 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule option_not_in_force_rule = {
     .id = "option-not-in-force",
-    .meaning = "modprobe.d asks for one value of a memory option, and the kernel has another.",
+    .meaning = "modprobe.d sets one value of a memory option, and the kernel has another.",
     .why =
         "amdgpu and TTM are usually loaded from the initramfs, which has its own copy of "
-        "modprobe.d. Who edits the file and reboots without making the initramfs again changes "
-        "nothing, and no message says so.",
-    .fix = "Make the initramfs again, see that it holds the file, reboot.",
+        "modprobe.d. If you edit the file and reboot without rebuilding the initramfs, nothing "
+        "changes, and no message says so.",
+    .fix = "Rebuild the initramfs, check that it contains the file, and reboot.",
     .find = find,
 };
 

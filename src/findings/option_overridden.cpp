@@ -31,12 +31,12 @@ std::vector<Finding> find(const Subject& subject) {
     Finding finding;
     finding.id = "option-overridden";
     finding.severity = Severity::warning;
-    finding.title = fmt::format("{} is set to {} in {}, but {} in {} counts", name, loser.value,
+    finding.title = fmt::format("{} is set to {} in {}, but {} in {} wins", name, loser.value,
                                 place(loser), winner->value, place(*winner));
     finding.evidence = {{loser.source.path, loser.source.line, loser.source.text, "has no effect"},
                         {winner->source.path, winner->source.line, winner->source.text, "counts"}};
-    finding.fix = {sentence(
-        fmt::format("keep one: take {}={} out of {}", loser.key, loser.value, place(loser)))};
+    finding.fix = {sentence(fmt::format("Keep only one of them: remove {}={} from {}.", loser.key,
+                                        loser.value, place(loser)))};
     finding.next = NextCommand::fix("option-overridden");
     findings.push_back(std::move(finding));
   }
@@ -47,11 +47,11 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule option_overridden_rule = {
     .id = "option-overridden",
-    .meaning = "The same module option is set in two places with two values.",
+    .meaning = "The same module option has different values in two places.",
     .why =
-        "The kernel command line wins over modprobe.d without a word. People change the file, "
-        "rebuild the initramfs, reboot, and nothing happens.",
-    .fix = "Keep the option in one place.",
+        "The kernel command line silently wins over modprobe.d. People change the file, rebuild "
+        "the initramfs, reboot, and nothing happens.",
+    .fix = "Set the option in one place only.",
     .find = find,
 };
 

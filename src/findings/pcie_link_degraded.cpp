@@ -29,17 +29,18 @@ Finding make(const facts::Gpu& gpu, const facts::PcieHop& hop) {
   finding.title =
       fmt::format("{} runs on {} of {} PCIe lanes", title_of(gpu), *hop.width, *hop.possible_width);
   finding.reasons = {
-      "Both ends of the link have more lanes than it was trained to. Loading a model and copies "
-      "between cards take that much longer; nothing else does."};
+      "Both ends of the link have more lanes than are in use. Loading a model and copying between "
+      "cards take longer; nothing else does."};
   finding.evidence = {
       show(hop.width, fmt::format("{} lanes in use at {}", *hop.width, hop.lower)),
-      show(hop.possible_width, fmt::format("{} lanes are there", *hop.possible_width))};
+      show(hop.possible_width, fmt::format("{} lanes are possible", *hop.possible_width))};
   finding.fix = {
       command(fmt::format("sudo lspci -s {} -vv | grep -E 'LnkCap|LnkSta'", hop.lower),
-              "(under load; some cards give up lanes while idle)"),
-      sentence("with the power off: reseat the card, clean its contacts, try without a riser"),
-      sentence("look in the firmware's set-up for a slot that is split (bifurcation) or shared "
-               "with an M.2 socket")};
+              "(under load: some cards reduce their lanes while idle)"),
+      sentence(
+          "Switch the power off. Reseat the card, clean its contacts, and try it without a riser."),
+      sentence("Check in the firmware setup whether the slot is split (bifurcation) or shared with "
+               "an M.2 socket.")};
   finding.next = NextCommand::check("--verbose");
   return finding;
 }
@@ -64,10 +65,9 @@ constinit const Rule pcie_link_degraded_rule = {
     .id = "pcie-link-degraded",
     .meaning = "A PCIe link of the card runs on fewer lanes than both of its ends have.",
     .why =
-        "A card that sits loosely, a bad riser or a split slot: loading and peer copies are slow, "
-        "and often errors follow.",
-    .fix =
-        "Compare under load; then reseat the card, or change the slot or the firmware's setting.",
+        "The card may be loose, the riser bad or the slot split. Loading and peer copies are slow, "
+        "and errors often follow.",
+    .fix = "Compare under load. Then reseat the card, or change the slot or the firmware setting.",
     .find = find,
 };
 

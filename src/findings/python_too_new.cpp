@@ -36,12 +36,12 @@ std::vector<Finding> find(const Subject& subject) {
     finding.id = "python-version-unsupported";
     finding.gpu = gpu->pci;
     finding.title =
-        fmt::format("Python {} is newer than the wheels that carry {}: they exist for {}",
+        fmt::format("Python {} is too new for the wheels that include {}: they exist for {}",
                     *python.version, title_of(*gpu), stack->python);
     finding.evidence = {show(python.version, "the interpreter's version"),
                         show(gpu->gfx, "the target is " + *gpu->gfx)};
     finding.fix = {sentence(fmt::format(
-        "make an environment with Python 3.{}: uv venv --python 3.{}", *newest, *newest))};
+        "Make an environment with Python 3.{}: uv venv --python 3.{}", *newest, *newest))};
     finding.next = NextCommand::check("--python .venv");
     findings.push_back(std::move(finding));
   }
@@ -52,9 +52,9 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule python_too_new_rule = {
     .id = "python-version-unsupported",
-    .meaning = "The interpreter is newer than any wheel that carries this GPU's target.",
+    .meaning = "There is no wheel with this GPU's target for so new a Python.",
     .why =
-        "pip says that no matching distribution is found, or takes a newer torch without the "
+        "pip says that it finds no matching distribution, or installs a newer torch without the "
         "target.",
     .fix = "Make a virtual environment with a Python that the wheels exist for.",
     .find = find,

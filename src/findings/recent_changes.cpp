@@ -95,7 +95,7 @@ Step step_back(const WayBack& way, const RecentChange& recent) {
     }
   }
   if (left_out > 0) {
-    says += fmt::format(", and likewise the other {} that changed with it", left_out);
+    says += fmt::format(", and the same for the other {} that changed with it", left_out);
   }
   return sentence_with(says, command);
 }
@@ -174,14 +174,6 @@ void choose_end(const facts::MachineHistory& history, const std::string& first_f
   }
 }
 
-// A reboot comes last, and what is only looked at behind it.
-void insert_step(Step step, std::vector<Step>& fix) {
-  const auto place = std::find_if(fix.begin(), fix.end(), [](const Step& one) {
-    return one.is_look() || (one.is_command() && one.text == "sudo reboot");
-  });
-  fix.insert(place, std::move(step));
-}
-
 // A clock that was not set yet writes 1970, and one that is wrong writes what is to come.
 bool is_plausible(std::string_view moment, std::string_view now) {
   constexpr std::string_view first_day = "2000";
@@ -190,11 +182,11 @@ bool is_plausible(std::string_view moment, std::string_view now) {
 }
 
 Step step_of(const RecentChange& recent) {
-  std::string text = fmt::format("last changed: {}", describe(recent.change));
+  std::string text = fmt::format("Last changed: {}", describe(recent.change));
   if (!recent.others.empty()) text += fmt::format(", with {} more", recent.others.size());
   text += fmt::format(", on {}", recent.change.time.substr(0, day_length));
   if (!recent.back) return sentence(text);
-  text += "; to go back: " + recent.back->text;
+  text += ". To go back: " + recent.back->text;
   return recent.back->run.empty() ? sentence(text) : sentence_with(text, recent.back->run);
 }
 
@@ -240,7 +232,7 @@ std::string describe(const PackageChange& change) {
   }
   if (knowledge::manages_images(change.manager)) {
     return fmt::format("the image {} was pulled{}", change.package,
-                       change.from.empty() ? "" : " again, and is another one than before");
+                       change.from.empty() ? "" : " again and is a different one now");
   }
   switch (change.action) {
     case PackageAction::remove:
@@ -299,7 +291,7 @@ void add_last_change(const RecentChanges& recent, const PackageTable& table,
     last = &one;
     last_place = place;
   }
-  if (last != nullptr) insert_step(step_of(*last), diagnosis.cause.fix);
+  if (last != nullptr) insert_before_reboot(step_of(*last), diagnosis.cause.fix);
 }
 
 }  // namespace headroom::findings

@@ -31,14 +31,14 @@ std::vector<Finding> find(const Subject& subject) {
     finding.severity = another_works ? Severity::info : Severity::error;
     finding.gpu = gpu.pci;
     finding.title = fmt::format("{} has no render node here", title_of(gpu));
-    finding.reasons = {"ROCm opens /dev/kfd and the GPU's render node; only the first is here."};
-    finding.evidence = {
-        {gpu.render_node.source().path, 0, "not there", "the node that ROCm would open"},
-        {"/dev/kfd", 0, "there", "the compute driver's own node"}};
+    finding.reasons = {
+        "ROCm opens /dev/kfd and the GPU's render node. Only the first exists here."};
+    finding.evidence = {{gpu.render_node.source().path, 0, "not there", "the node that ROCm opens"},
+                        {"/dev/kfd", 0, "there", "the compute driver's own node"}};
     finding.fix = {
         machine.in_container()
-            ? sentence("on the host: " + pass_devices_command(*machine.container))
-            : command("sudo udevadm trigger --subsystem-match=drm", "(makes the nodes again)")};
+            ? sentence("On the host: " + pass_devices_command(*machine.container))
+            : command("sudo udevadm trigger --subsystem-match=drm", "(creates the nodes again)")};
     finding.next = NextCommand::check();
     if (!another_works) finding.claim = Claim{Verdict::broken, 0.85, {}};
     findings.push_back(std::move(finding));
@@ -50,11 +50,11 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule render_node_missing_rule = {
     .id = "render-node-missing",
-    .meaning = "/dev/kfd is there, and the GPU's render node is not.",
+    .meaning = "/dev/kfd exists, but the GPU's render node does not.",
     .why =
-        "ROCm needs both. People pass /dev/kfd to a container and forget /dev/dri; rocminfo then "
-        "finds no GPU. With no usable GPU it is reported as device-permission.",
-    .fix = "Pass /dev/dri too, or let udev make the node again.",
+        "ROCm needs both. People pass /dev/kfd to a container and forget /dev/dri, and rocminfo "
+        "then finds no GPU. If no GPU is usable, it is reported as device-permission.",
+    .fix = "Pass /dev/dri too, or let udev create the node again.",
     .find = find,
 };
 

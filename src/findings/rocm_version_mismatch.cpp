@@ -33,21 +33,19 @@ std::vector<Finding> find(const Subject& subject) {
   for (const facts::SystemRocm& rocm : python.preferred) {
     const auto major = major_of(rocm.version);
     if (!major || *major == *built) continue;
-    Finding finding =
-        make(python, rocm.version,
-             "LD_LIBRARY_PATH names " + rocm.folder +
-                 ", so its libraries are taken before those that the package brings.");
-    finding.fix = {
-        sentence("unset LD_LIBRARY_PATH   (in the shell or service that starts the job)")};
+    Finding finding = make(python, rocm.version,
+                           "LD_LIBRARY_PATH names " + rocm.folder +
+                               ", so its libraries are loaded instead of those in the package.");
+    finding.fix = {sentence("Unset LD_LIBRARY_PATH in the shell or service that starts the job.")};
     return {finding};
   }
   const facts::Text& system = subject.facts.machine.rocm;
   const auto major = major_of(system);
   if (!python.torch.own_rocm || *python.torch.own_rocm || !major || *major == *built) return {};
-  Finding finding = make(
-      python, system, "This torch brings no ROCm libraries of its own, so it loads the system's.");
+  Finding finding = make(python, system,
+                         "This torch has no ROCm libraries of its own, so it loads the system's.");
   finding.fix = {
-      sentence(fmt::format("install the system's ROCm {}, or a torch that is built for ROCm {}",
+      sentence(fmt::format("Install ROCm {} on the system, or a torch that is built for ROCm {}.",
                            *python.torch.rocm, *system))};
   return {finding};
 }
@@ -56,11 +54,11 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule rocm_version_mismatch_rule = {
     .id = "rocm-version-mismatch",
-    .meaning = "PyTorch is built for one major version of ROCm, and another is loaded.",
+    .meaning = "PyTorch is built for one major version of ROCm, but another one is loaded.",
     .why =
-        "The libraries' interfaces differ between major versions: symbols are missing at import, "
-        "or code objects are refused, or the program crashes in a library.",
-    .fix = "Let the wheel load the libraries that it brings: no ROCm folder in LD_LIBRARY_PATH.",
+        "The libraries' interfaces differ between major versions. Symbols are missing at import, "
+        "code objects are refused, or the program crashes in a library.",
+    .fix = "Let the wheel load its own libraries: put no ROCm folder into LD_LIBRARY_PATH.",
     .find = find,
 };
 

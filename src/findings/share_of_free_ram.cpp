@@ -12,7 +12,7 @@ namespace headroom::findings {
 namespace {
 
 constexpr const char* newer_kernel =
-    "boot Linux 6.7 or later: the compute driver then allows what TTM's limit and the RAM allow";
+    "Boot Linux 6.7 or later. The compute driver then allows what TTM's limit and the RAM allow.";
 
 Finding make(const facts::Gpu& gpu, const facts::MachineFacts& machine, const ApuLimit& limit) {
   const facts::Rung& binding = *gpu.ladder.binding();
@@ -55,11 +55,12 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule share_of_free_ram_rule = {
     .id = "share-of-free-ram",
-    .meaning = "An old compute driver allows jobs a share of the RAM that was free when it loaded.",
+    .meaning =
+        "An old compute driver gives jobs only a share of the RAM that was free when it loaded.",
     .why =
-        "Before Linux 6.5 KFD let GPUs map 3/8 of the RAM that was free when amdgpu loaded, and "
-        "before 6.7 take 15/16 of it in all, whatever TTM's limit says. No setting raises that. "
-        "Reported as kernel-too-old.",
+        "Before Linux 6.5, KFD let GPUs map 3/8 of the RAM that was free when amdgpu loaded, and "
+        "before 6.7 use 15/16 of it in all, whatever TTM's limit was. No setting raises that. It "
+        "is reported as kernel-too-old.",
     .fix = "Boot Linux 6.7 or later.",
     .find = find,
 };

@@ -14,13 +14,13 @@ constexpr Bytes enough = 1_GiB;
 
 std::vector<Step> steps(const std::string& engine) {
   if (engine == "kubernetes") {
-    return {
-        sentence("mount an emptyDir with medium: Memory at /dev/shm in the pod (sizeLimit: 16Gi)")};
+    return {sentence(
+        "In the pod, mount an emptyDir with medium: Memory at /dev/shm (sizeLimit: 16Gi).")};
   }
   if (engine == "lxc") {
-    return {sentence(
-        "lxc.mount.entry = tmpfs dev/shm tmpfs size=16G,create=dir 0 0   (in the container's "
-        "configuration on the host)")};
+    return {
+        sentence("On the host, in the container's configuration: lxc.mount.entry = tmpfs dev/shm "
+                 "tmpfs size=16G,create=dir 0 0")};
   }
   const std::string program = engine == "podman" ? "podman" : "docker";
   return {sentence(program + " run --shm-size 16g …   (or --ipc=host; in compose: shm_size: 16g)")};
@@ -35,14 +35,15 @@ std::vector<Finding> find(const Subject& subject) {
   Finding finding;
   finding.id = "shm-too-small";
   finding.severity = gpus.size() > 1 ? Severity::warning : Severity::info;
-  finding.title = fmt::format("/dev/shm of this {} container holds {} only",
+  finding.title = fmt::format("/dev/shm of this {} container holds only {}",
                               *facts.machine.container, to_string(*shm));
   finding.reasons = {
-      "PyTorch's DataLoader workers hand batches over in it, and RCCL joins the processes of one "
-      "machine there. When it is full they die with a bus error."};
+      "PyTorch's DataLoader workers pass batches through it, and RCCL uses it between the "
+      "processes of one machine. When it is full, they die with a bus error."};
   finding.evidence = {show(shm, "the size of /dev/shm")};
   finding.fix = steps(*facts.machine.container);
-  finding.fix.push_back(sentence("with one process, DataLoader(num_workers=0) does without"));
+  finding.fix.push_back(
+      sentence("A job with one process can do without it: DataLoader(num_workers=0)."));
   finding.next = NextCommand::fix("shm-too-small");
   return {finding};
 }
@@ -51,8 +52,8 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule shm_too_small_rule = {
     .id = "shm-too-small",
-    .meaning = "The container's shared memory is the engine's small default.",
-    .why = "DataLoader workers and RCCL end with a bus error or \"No space left on device\".",
+    .meaning = "The container's shared memory has the engine's small default size.",
+    .why = "DataLoader workers and RCCL die with a bus error or \"No space left on device\".",
     .fix = "Start the container with a larger /dev/shm, or with the host's.",
     .find = find,
 };

@@ -12,7 +12,7 @@ namespace {
 // Of today: PyTorch's own.
 std::vector<Step> torch_wheels(const std::string& pip) {
   return {command(pip + " install torch --index-url URL",
-                  "(URL: the ROCm index that \"Get started\" on pytorch.org names)")};
+                  "(URL is the ROCm index given under \"Get started\" on pytorch.org)")};
 }
 
 // AMD's, from TheRock, with one target each.
@@ -31,7 +31,7 @@ std::vector<Step> older_wheels(const knowledge::GpuTables& tables, const knowled
                                                  tables.torch_index, stack.index),
                                      fmt::format("(PyTorch's wheels; Python {})", stack.python))};
   if (!stack.also.empty())
-    steps.push_back(sentence("or one of the other builds that include it: " + stack.also));
+    steps.push_back(sentence("Or use another build that includes it: " + stack.also));
   return steps;
 }
 
@@ -53,11 +53,11 @@ std::vector<Step> wheels_for_override(const knowledge::GpuTables& tables,
 void explain_libraries(const knowledge::Target& target, std::vector<std::string>& reasons) {
   const bool official = target.rocm_first && !target.rocm_last;
   if (target.therock == knowledge::TheRock::builds && !official) {
-    reasons.push_back(fmt::format("TheRock compiles for {} and does not test it.", target.gfx));
+    reasons.push_back(fmt::format("TheRock builds for {} but does not test it.", target.gfx));
   }
   if (target.without.empty()) return;
   reasons.push_back(
-      fmt::format("TheRock leaves out {} for it, so what needs them falls back to slower ways.",
+      fmt::format("TheRock leaves out {} for it, so programs that need them use slower code.",
                   join(target.without, ", ")));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/step.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace headroom::findings {
@@ -27,8 +28,29 @@ Step look(std::string text, std::string remark) {
   return {Step::Kind::look, std::move(text), std::move(remark)};
 }
 
+Step reboot() {
+  return command("sudo reboot");
+}
+
+void insert_before_reboot(Step step, std::vector<Step>& steps) {
+  const auto place = std::find_if(steps.begin(), steps.end(), [](const Step& one) {
+    return one.is_look() || one == reboot() || one == on_the_host(reboot());
+  });
+  steps.insert(place, std::move(step));
+}
+
+void explain_first(std::string text, std::vector<Step>& steps) {
+  if (!steps.empty() && steps.front().is_command()) {
+    Step& first = steps.front();
+    first = {Step::Kind::sentence, std::move(text), std::move(first.remark), std::move(first.text)};
+  } else {
+    steps.insert(steps.begin(), sentence(std::move(text)));
+  }
+}
+
 Step on_the_host(Step step) {
-  step.text.insert(0, "on the host: ");
+  if (step.is_command()) return {Step::Kind::sentence, "On the host", step.remark, step.text};
+  step.text.insert(0, "On the host: ");
   return step;
 }
 

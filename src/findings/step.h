@@ -18,7 +18,7 @@ struct Step {
   std::string text;
   std::string remark;  // What stands behind a command: "(says why, if it fails)". May be empty.
 
-  // The command by which a sentence is carried out; it is shown whole, below the sentence.
+  // The command that carries a sentence out; it is shown whole, below the sentence.
   std::string run = {};
 
   bool is_command() const { return kind == Kind::command; }
@@ -34,8 +34,15 @@ Step sentence(std::string text);
 // One step: what is to be done, and the command that does it.
 Step sentence_with(std::string text, std::string run);
 Step look(std::string text, std::string remark = {});
+Step reboot();
 
-// The same step, for who reads it inside a container.
+// Puts a step before the reboot, which comes last, and before what is only looked at.
+void insert_before_reboot(Step step, std::vector<Step>& steps);
+// Says in words what the first step is for: it becomes one step with its command, if it is one.
+void explain_first(std::string text, std::vector<Step>& steps);
+
+// The same step, for a reader inside a container: a command becomes a sentence that says where to
+// type it.
 Step on_the_host(Step step);
 
 std::vector<Step> sentences(const std::vector<std::string>& texts);

@@ -44,7 +44,7 @@ std::vector<const facts::Gpu*> find_others(const facts::Facts& facts, const fact
 
 void name_ways_without_rocm(const facts::MachineFacts& machine, Suitability& suitability) {
   suitability.instead.push_back(
-      sentence("the CPU: the service's CPU image or device (PyTorch: the +cpu wheel), with one "
+      sentence("the CPU: the service's CPU image or CPU device (PyTorch: the +cpu wheel), with one "
                "thread per core"));
   suitability.instead.push_back(
       sentence_with("Vulkan, which needs no ROCm: llama.cpp and whisper.cpp built with "
@@ -94,7 +94,7 @@ void assess_override(const Subject& subject, const Target& target, Suitability& 
   s.summary =
       fmt::format("Worth a try: with HSA_OVERRIDE_GFX_VERSION={} it runs a near target's code",
                   s.override->value);
-  s.reasons.push_back(fmt::format("No build carries {} ({}) itself.", target.gfx, target.chip));
+  s.reasons.push_back(fmt::format("No build includes {} ({}) itself.", target.gfx, target.chip));
   s.install = wheels_for_override(subject.tables, s.override->value);
   s.install.push_back(command("export HSA_OVERRIDE_GFX_VERSION=" + s.override->value));
   s.origin = target.overrides.at(s.override->value).origin;
@@ -103,12 +103,12 @@ void assess_override(const Subject& subject, const Target& target, Suitability& 
 void assess_dropped(const Subject& subject, const Target& target, Suitability& s) {
   s.route = StackRoute::old_stack;
   s.level = Level::attempt;
-  s.reasons.push_back(fmt::format("ROCm {} listed {} ({}); later ones do not.",
+  s.reasons.push_back(fmt::format("ROCm {} listed {} ({}); later releases do not.",
                                   official_range(target, subject.tables.current_rocm), target.gfx,
                                   target.chip));
   const auto* stack = subject.tables.stack(target.gfx);
   if (stack == nullptr) {
-    s.summary = "Worth a try with an older ROCm, which has to be found first";
+    s.summary = "Worth a try with an older ROCm, if you can find one";
     return;
   }
   const bool tried = stack->origin.certainty <= knowledge::Certainty::measured;
@@ -128,32 +128,31 @@ void assess_unsupported(const Subject& subject, const facts::Gpu& gpu, const Tar
   if (target == nullptr) {
     s.summary = "Not suitable: older than AMD's compute driver";
     s.reasons.emplace_back(
-        "The radeon driver runs it: a chip from before AMD's compute driver, which ROCm never ran "
-        "on.");
+        "The radeon driver drives it. The chip is older than AMD's compute driver, and ROCm never "
+        "ran on it.");
     s.origin = {knowledge::Certainty::read, "Linux: drivers/gpu/drm/radeon"};
     return;
   }
   s.summary = fmt::format(
       "Not suitable: no ROCm release, no TheRock build and no PyTorch wheel includes {}",
       target->gfx);
-  s.reasons.push_back(fmt::format(
-      "No ROCm release up to {} lists {} ({}), TheRock does not build for it, and no PyTorch wheel "
-      "carries it.",
-      subject.tables.current_rocm, target->gfx, target->chip));
+  s.reasons.push_back(
+      fmt::format("No ROCm release up to {} lists {} ({}), TheRock does not build for it, and no "
+                  "PyTorch wheel includes it.",
+                  subject.tables.current_rocm, target->gfx, target->chip));
   if (gpu.integrated && *gpu.integrated) {
     s.reasons.emplace_back(
-        "That it is integrated and shares the system's memory is not the reason: other integrated "
-        "GPUs are official.");
+        "The reason is not that it is integrated and shares the system's memory: other integrated "
+        "GPUs are officially supported.");
     s.reasons.emplace_back(
-        "That the device nodes exist and rocminfo names the GPU is no sign of support: the kernel "
-        "driver registers it all the same. Services start, then die when the first model loads.");
+        "Device nodes and a line in rocminfo do not mean that it is supported. The kernel driver "
+        "registers every GPU. Services start, then die when the first model loads.");
   }
   if (!s.override) return;
-  s.reasons.push_back(
-      fmt::format("Some people report programs running with HSA_OVERRIDE_GFX_VERSION={} ({}). "
-                  "Nobody tests that, "
-                  "and any release may end it, so it is no foundation for a service.",
-                  s.override->value, s.override->why));
+  s.reasons.push_back(fmt::format(
+      "Some people report programs running with HSA_OVERRIDE_GFX_VERSION={} ({}). Nobody tests "
+      "that, and any release may break it, so do not build a service on it.",
+      s.override->value, s.override->why));
   s.remark = fmt::format("Some people run it with HSA_OVERRIDE_GFX_VERSION={}; no one tests that. ",
                          s.override->value);
 }
@@ -163,7 +162,7 @@ void assess_unsupported(const Subject& subject, const facts::Gpu& gpu, const Tar
 // that jobs use.
 Step deciding_test(const Target* target, const Suitability& s) {
   if (target == nullptr)
-    return sentence("vulkaninfo --summary   # whether Vulkan knows it; ROCm never will");
+    return sentence("vulkaninfo --summary   # shows whether Vulkan supports it; ROCm never will");
   if (s.route == StackRoute::none && !s.override) {
     return command(fmt::format(
         "python3 -c \"import torch; print(torch.cuda.get_arch_list())\"   # only a wheel that "
@@ -174,7 +173,7 @@ Step deciding_test(const Target* target, const Suitability& s) {
   std::string prefix, wheel;
   if (s.route == StackRoute::override || s.route == StackRoute::none) {
     prefix = fmt::format("HSA_OVERRIDE_GFX_VERSION={} ", s.override->value);
-    wheel = ", with a wheel that carries " +
+    wheel = ", with a wheel that includes " +
             knowledge::target_of_override(s.override->value).value_or("its code");
   }
   return command(prefix +
@@ -196,7 +195,7 @@ void apply_advisory(const AdvisoryMatch& match, Suitability& s) {
   const knowledge::Advisory& advisory = *match.advisory;
   if (s.level == Level::no && advisory.effect == Effect::note) return;  // It does not matter here.
   if (!match.certain) {
-    s.reasons.push_back("It cannot be told whether this holds here: " + advisory.happens);
+    s.reasons.push_back("headroom cannot tell whether this is the case here: " + advisory.happens);
   } else {
     s.reasons.push_back(advisory.happens);
   }
@@ -223,13 +222,13 @@ void apply_overrides_in_force(const facts::Environment& environment, const Targe
     const bool dangerous = judged && judged->risk == knowledge::Risk::dangerous;
     if (!dangerous || !holds_for_all(setting)) continue;
     s.reasons.push_back(
-        fmt::format("HSA_OVERRIDE_GFX_VERSION={} is set here and dangerous on {}: {}.",
+        fmt::format("HSA_OVERRIDE_GFX_VERSION={} is set here, and it is dangerous on {}: {}.",
                     setting.value, target.gfx, judged->why));
     s.evidence.push_back(
         {setting.source.path, setting.source.line, setting.source.text, "an override in force"});
     s.install.insert(
         s.install.begin(),
-        sentence(fmt::format("take HSA_OVERRIDE_GFX_VERSION out of {}", setting.source.path)));
+        sentence(fmt::format("Remove HSA_OVERRIDE_GFX_VERSION from {}", setting.source.path)));
     if (s.level != Level::stable) continue;
     s.level = Level::attempt;
     s.summary = "Suitable once a dangerous override is removed";
@@ -243,10 +242,10 @@ void apply_installed(const facts::Facts& facts, const Target& target, Suitabilit
     return;
   }
   const bool carried = facts::carries(*torch.targets, target.gfx);
-  s.reasons.push_back(fmt::format("The installed PyTorch {} holds {} for {}.", *torch.version,
+  s.reasons.push_back(fmt::format("The installed PyTorch {} contains {} for {}.", *torch.version,
                                   carried ? "code" : "no code", target.gfx));
   s.evidence.push_back(
-      show(torch.targets, "what its libraries hold code for: " + join(*torch.targets, ", ")));
+      show(torch.targets, "targets in its libraries: " + join(*torch.targets, ", ")));
   if (!carried || s.route != StackRoute::none) return;
   s.level = Level::attempt;
   s.summary = "Worth a try: the installed PyTorch was built for it; no other build includes it";
@@ -260,7 +259,7 @@ void apply_kfd(const facts::Facts& facts, const facts::Gpu& gpu, Suitability& s)
   s.remark = "";
   s.reasons.emplace_back("The compute driver (KFD) has no node for it.");
   s.evidence.push_back(show(gpu.kfd_id, "no compute node for this GPU"));
-  s.decides = command("sudo dmesg | grep -iE 'kfd|atomics'   # why it was skipped");
+  s.decides = command("sudo dmesg | grep -iE 'kfd|atomics'   # shows why it was skipped");
 }
 
 void assess_target(const Subject& subject, const Target& target, Suitability& s) {

@@ -151,9 +151,9 @@ TEST(Suitability, what_the_installed_wheel_holds_counts) {
   facts.python.torch.version = known<std::string>("2.14.1+rocm10.0");
   facts.python.torch.kind = known(facts::TorchKind::rocm);
   facts.python.torch.targets = known(std::vector<std::string>{"gfx1030", "gfx1100"});
-  EXPECT_THAT(assess_first(facts).reasons, Contains(HasSubstr("holds no code for gfx1031")));
+  EXPECT_THAT(assess_first(facts).reasons, Contains(HasSubstr("contains no code for gfx1031")));
   facts.python.torch.targets = known(std::vector<std::string>{"gfx10-3-generic"});
-  EXPECT_THAT(assess_first(facts).reasons, Contains(HasSubstr("holds code for gfx1031")));
+  EXPECT_THAT(assess_first(facts).reasons, Contains(HasSubstr("contains code for gfx1031")));
   facts.gpus = {gpu("gfx90c")};
   EXPECT_EQ(assess_first(facts).level, Level::no);
   facts.python.torch.targets = known(std::vector<std::string>{"gfx90c"});

@@ -13,19 +13,18 @@ namespace {
 std::vector<std::string> explain(const facts::Gpu& gpu, const facts::MachineFacts& machine,
                                  const ApuLimit& limit) {
   std::vector<std::string> reasons = {
-      fmt::format("hipMalloc takes this APU's memory from the system, and the pool is what TTM, "
-                  "the kernel's memory "
-                  "manager, allows: {}, its default of half the RAM.",
+      fmt::format("On this APU hipMalloc takes its memory from RAM. TTM, the kernel's memory "
+                  "manager, allows {}, which is its default of half the RAM.",
                   to_string(limit.limit))};
   if (gpu.gtt_total && *gpu.gtt_total > limit.limit) {
-    reasons.push_back(fmt::format(
-        "GTT says {}, but that is the limit of graphics; ROCm's pool does not follow it.",
-        to_string(*gpu.gtt_total)));
+    reasons.push_back(
+        fmt::format("GTT is {}, but that limit is for graphics. ROCm's pool does not follow it.",
+                    to_string(*gpu.gtt_total)));
   }
   if (machine.pages_limit && *machine.pages_limit > limit.limit) {
     reasons.push_back(
-        fmt::format("TTM's limit reads {} now, so it was raised after the driver had loaded; the "
-                    "pool was fixed before.",
+        fmt::format("TTM's limit is {} now, so it was raised after the driver had loaded. The pool "
+                    "had been sized before.",
                     to_string(*machine.pages_limit)));
   }
   return reasons;
@@ -50,19 +49,18 @@ std::vector<Finding> find(const Subject& subject) {
     finding.id = "ttm-cap";
     finding.severity = Severity::warning;
     finding.gpu = gpu.pci;
-    finding.title = fmt::format("{} gets {} of {} RAM: TTM's default stops at half", title_of(gpu),
+    finding.title = fmt::format("{} gets {} of {} RAM: TTM's default limit is half", title_of(gpu),
                                 to_string(limit->limit), to_string(limit->ram));
     finding.reasons = explain(gpu, machine, *limit);
     show_limits(gpu, machine, finding);
     finding.fix = steps_to_raise(*limit, machine);
-    finding.fix.insert(
-        finding.fix.begin(),
-        sentence(fmt::format("raise TTM's limit to {} ({} stay with the system):",
-                             to_string(limit->advised), to_string(limit->ram - limit->advised))));
+    explain_first(fmt::format("Raise TTM's limit to {}, which leaves {} to the system",
+                              to_string(limit->advised), to_string(limit->ram - limit->advised)),
+                  finding.fix);
     if (machine.option("amdgpu", "gttsize") != nullptr) {
-      finding.fix.push_back(
-          sentence("amdgpu.gttsize is deprecated and not needed any more: drop it, GTT then "
-                   "follows TTM's limit"));
+      insert_before_reboot(sentence("Remove amdgpu.gttsize. It is deprecated and no longer needed; "
+                                    "GTT then follows TTM's limit."),
+                           finding.fix);
     }
     finding.next = NextCommand::fix("ttm-cap");
     finding.claim = Claim{Verdict::limited, 0.95, {}};
@@ -75,14 +73,14 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule ttm_cap_rule = {
     .id = "ttm-cap",
-    .meaning = "TTM's default lets an APU's GPU have half of the RAM.",
+    .meaning = "TTM's default limit gives an APU's GPU only half of the RAM.",
     .why =
         "hipMalloc takes system memory up to TTM's page limit as it was when the driver loaded. "
-        "vm_size, gttsize and writing the file later change what other programs print, and not "
-        "that.",
+        "vm_size, gttsize and a later write to the file change what other programs print, but not "
+        "this limit.",
     .fix =
-        "Set ttm.pages_limit (amdttm with AMD's DKMS driver) for the next boot, and keep a reserve "
-        "for the system.",
+        "Set ttm.pages_limit (amdttm.pages_limit with AMD's DKMS driver) for the next boot, and "
+        "keep a reserve for the system.",
     .find = find,
 };
 

@@ -21,11 +21,11 @@ std::vector<Finding> find(const Subject& subject) {
   finding.title =
       fmt::format("TTM's pool keeps {} of RAM that no GPU uses", to_string(*memory.gpu_reclaim));
   finding.reasons = {
-      "The kernel gives it back by itself when memory gets short. It explains RAM that no process "
-      "has and no GPU counts."};
+      "The kernel gives it back by itself when memory runs short. It explains RAM that no process "
+      "uses and no GPU accounts for."};
   finding.evidence = {show(memory.gpu_reclaim, "freed by GPUs and kept")};
   finding.fix = {
-      command("echo 2 | sudo tee /proc/sys/vm/drop_caches", "(harmless; caches fill again)")};
+      command("echo 2 | sudo tee /proc/sys/vm/drop_caches", "(harmless: the caches fill again)")};
   finding.next = NextCommand::reclaim();
   return {finding};
 }
@@ -36,9 +36,9 @@ constinit const Rule ttm_pool_rule = {
     .id = "ttm-pool-large",
     .meaning = "The kernel's pool of freed GPU pages holds much of the RAM.",
     .why =
-        "The pages are in use by nobody and are not counted as free, so they look like a leak. "
-        "They come back under memory pressure, sometimes too late for a large allocation.",
-    .fix = "Empty the pool: drop_caches.",
+        "Nobody uses these pages, and they are not counted as free, so they look like a leak. They "
+        "come back under memory pressure, but sometimes too late for a large allocation.",
+    .fix = "Empty the pool with drop_caches.",
     .find = find,
 };
 

@@ -34,27 +34,27 @@ std::vector<Finding> find(const Subject& subject) {
     finding.id = "uma-carveout-small";
     finding.severity = Severity::warning;
     finding.gpu = gpu.pci;
-    finding.title = fmt::format("{} can only use its {} carve-out of {} memory", title_of(gpu),
+    finding.title = fmt::format("{} can use only its {} carve-out of {} of memory", title_of(gpu),
                                 to_string(limit), to_string(installed));
     finding.reasons = {
-        "On this kernel hipMalloc takes an APU's memory from the BIOS carve-out alone; the rest of "
-        "the RAM, which graphics reaches through GTT, is out of ROCm's reach."};
+        "On this kernel hipMalloc takes an APU's memory from the BIOS carve-out only. ROCm cannot "
+        "use the rest of the RAM, which graphics reaches through GTT."};
     finding.evidence = {show(gpu.vram_total, "the BIOS carve-out: " + to_string(limit)),
                         show(gpu.gtt_total, "GTT, which hipMalloc does not use here: " +
                                                 to_string(*gpu.gtt_total))};
     if (gpu.pool) {
       finding.evidence.insert(
           finding.evidence.begin(),
-          show(gpu.pool, "the pool, what ROCm offers to hipMalloc: " + to_string(*gpu.pool)));
+          show(gpu.pool, "the pool that ROCm offers to hipMalloc: " + to_string(*gpu.pool)));
     }
     if (machine.kernel) {
       finding.evidence.push_back(
-          show(machine.kernel, "kernels before 6.10 offer ROCm the carve-out alone"));
+          show(machine.kernel, "kernels before 6.10 offer ROCm only the carve-out"));
     }
-    finding.fix = {sentence("boot a kernel from 6.10 on (6.16.9 or later is best): the pool then "
-                            "comes from system memory"),
-                   sentence("or give the GPU more in the BIOS: UMA Frame Buffer Size"),
-                   sentence("or use Vulkan, which uses the carve-out and GTT together")};
+    finding.fix = {sentence("Boot Linux 6.10 or later (6.16.9 or later is best). The pool then "
+                            "comes from system memory."),
+                   sentence("Or give the GPU more memory in the BIOS: UMA Frame Buffer Size."),
+                   sentence("Or use Vulkan, which uses the carve-out and GTT together.")};
     finding.next = NextCommand::check();
     finding.claim =
         Claim{Verdict::limited, 0.85, {{"kernel-too-old", 0.4, "uname -r   (below 6.10)"}}};
@@ -67,9 +67,9 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule uma_carveout_small_rule = {
     .id = "uma-carveout-small",
-    .meaning = "hipMalloc can take an APU's BIOS carve-out alone, and that is small.",
+    .meaning = "hipMalloc can use only the APU's BIOS carve-out, and that is small.",
     .why = "Kernels before 6.10 never give hipMalloc system memory on an APU, whatever GTT says.",
-    .fix = "Boot a newer kernel, or enlarge the carve-out, or use Vulkan.",
+    .fix = "Boot a newer kernel, enlarge the carve-out, or use Vulkan.",
     .find = find,
 };
 

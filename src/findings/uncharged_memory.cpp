@@ -25,13 +25,14 @@ std::vector<Finding> find(const Subject& subject) {
         "the control group's limit of {} does not count what {} takes: up to {} of system memory",
         to_string(*limit), title_of(gpu), to_string(*binding->limit));
     finding.reasons = {
-        "hipMalloc on this APU is charged to no control group; hipHostMalloc and hipMallocManaged "
-        "are. When RAM runs out, the kernel may kill processes that took none of it."};
+        "On this APU hipMalloc is not charged to any control group; hipHostMalloc and "
+        "hipMallocManaged are. When RAM runs out, the kernel may kill processes that took none of "
+        "it."};
     finding.evidence = {show(limit, "the group's limit"),
                         show(binding->limit, "what hipMalloc can take beside it")};
     finding.fix = {
-        sentence("bound the job itself (PyTorch: torch.cuda.set_per_process_memory_fraction), or "
-                 "lower TTM's limit for the whole machine")};
+        sentence("Limit the job itself (PyTorch: torch.cuda.set_per_process_memory_fraction), or "
+                 "lower TTM's limit for the whole machine.")};
     finding.next = NextCommand::check("--if ttm.pages_limit=SIZE");
     findings.push_back(std::move(finding));
   }
@@ -42,12 +43,12 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule uncharged_memory_rule = {
     .id = "uncharged-memory",
-    .meaning = "An APU's GPU memory escapes the control group's limit.",
+    .meaning = "The control group's limit does not cover an APU's GPU memory.",
     .why =
-        "hipMalloc takes system memory through TTM, which charges no control group. The limit "
-        "that an administrator set does not hold, and when RAM runs out the kernel kills by the "
-        "sizes that it knows, often an innocent process.",
-    .fix = "Bound the job itself, or the machine with TTM's limit.",
+        "hipMalloc takes system memory through TTM, which charges no control group. The "
+        "administrator's limit does not hold. When RAM runs out, the kernel chooses a process by "
+        "the sizes that it knows, and often kills an innocent one.",
+    .fix = "Limit the job itself, or the whole machine with TTM's limit.",
     .find = find,
 };
 

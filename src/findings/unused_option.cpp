@@ -24,8 +24,8 @@ std::vector<Finding> find(const Subject& subject) {
   finding.evidence = {{unused->source.path, unused->source.line, unused->source.text, "the option"},
                       show(machine.pages_limit, "the limit in force, of " + machine.ttm_module +
                                                     ": " + to_string(*machine.pages_limit))};
-  finding.fix = {sentence(
-      fmt::format("name it {}.pages_limit={}, then reboot", machine.ttm_module, unused->value))};
+  finding.fix = {sentence(fmt::format("Set {}.pages_limit={} instead, then reboot.",
+                                      machine.ttm_module, unused->value))};
   finding.next = NextCommand::check();
   return {finding};
 }
@@ -34,11 +34,11 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule unused_option_rule = {
     .id = "unused-option",
-    .meaning = "A TTM option is set for the module that the driver does not use.",
+    .meaning = "A TTM option is set for a module that the driver does not use.",
     .why =
-        "AMD's DKMS driver brings its own TTM, amdttm. An option for ttm then changes nothing, and "
-        "nothing says so.",
-    .fix = "Name the option after the module in use.",
+        "AMD's DKMS driver has its own TTM, amdttm. An option for ttm then changes nothing, and no "
+        "message says so.",
+    .fix = "Set the option for the module that is in use.",
     .find = find,
 };
 

@@ -32,7 +32,7 @@ Step ask_to_stop(const facts::Holder& holder) {
     return command("scancel " + std::string(number));
   }
   if (!holder.container.empty()) {
-    return sentence(fmt::format("stop its container: docker stop {0}   (podman: podman stop {0})",
+    return sentence(fmt::format("Stop its container: docker stop {0}   (podman: podman stop {0})",
                                 holder.container));
   }
   if (holder.unit.ends_with(".service")) return command("sudo systemctl stop " + holder.unit);
@@ -73,15 +73,14 @@ Holders sum_up(const facts::Gpu& gpu, const MemoryUse& use, Finding& finding) {
 
 void explain_outside(const facts::Gpu& gpu, const Holders& holders, Finding& finding) {
   finding.reasons.emplace_back(
-      "The holders run outside this container: its /proc does not show them, so looking for "
-      "processes, "
-      "killing python, or cleaning up from in here finds nothing and changes nothing.");
+      "The holders run outside this container, and its /proc does not show them. Looking for "
+      "processes or killing python from in here changes nothing.");
   if (!holders.pids.empty()) {
     finding.fix.push_back(sentence(
         fmt::format("on the host: ps -o pid,user,unit,args -p {}   (these are the host's PIDs)",
                     join(holders.pids, ","))));
-    finding.fix.push_back(
-        sentence("on the host: stop that service, or: kill " + join(holders.pids, " ")));
+    finding.fix.push_back(sentence_with("On the host: stop that service, or end the process",
+                                        "kill " + join(holders.pids, " ")));
   } else {
     finding.fix.push_back(
         on_the_host(command("sudo fuser -v /dev/kfd /dev/dri/renderD" +
@@ -110,7 +109,7 @@ Claim make_claim(const facts::Facts& facts, const MemoryUse& use, const Holders&
 
 std::string make_title(const facts::Facts& facts, const facts::Gpu& gpu, const MemoryUse& use,
                        const Holders& holders) {
-  std::string who = "in use, by whom cannot be seen from here";
+  std::string who = "in use, and headroom cannot see from here who holds it";
   if (!holders.names.empty() && holders.inside >= holders.outside) {
     who = "held by " + join_names(holders.names);
   } else if (facts.machine.in_container()) {
@@ -152,8 +151,8 @@ std::vector<Finding> find(const Subject& subject) {
     finding.title = make_title(facts, gpu, *use, holders);
     finding.reasons = {
         "This is not fragmentation. Fragmentation is memory that the failing process itself has "
-        "reserved and cannot use; it ends with that process. This memory is counted by the driver "
-        "as in use before a new job starts, so no allocator setting can give it back."};
+        "reserved and cannot use, and it ends with that process. The driver counts this memory as "
+        "in use before a new job starts, so no allocator setting can give it back."};
     if (facts.machine.in_container() &&
         holders.inside < holders.outside + Bytes{use->used->value / 2}) {
       explain_outside(gpu, holders, finding);
@@ -176,12 +175,12 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule vram_held_rule = {
     .id = "vram-held-by-other",
-    .meaning = "Living processes hold the memory, perhaps outside this container.",
+    .meaning = "Running processes hold the memory, perhaps outside this container.",
     .why =
-        "The error is \"out of memory\", and the habit is to blame fragmentation. But memory that "
-        "was in use before the job started is no allocator's fault, and inside a container its "
+        "The error is \"out of memory\", and people blame fragmentation. But an allocator has "
+        "nothing to do with memory that was in use before the job started. Inside a container its "
         "holder cannot even be seen.",
-    .fix = "Stop the holder, on the host where it runs there.",
+    .fix = "Stop the holder. If it runs on the host, stop it there.",
     .find = find,
 };
 

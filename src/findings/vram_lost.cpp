@@ -22,7 +22,8 @@ std::vector<Finding> find(const Subject& subject) {
         fmt::format("{} was reset {} and lost its memory since the driver loaded", title_of(gpu),
                     *lost == 1 ? "once" : fmt::format("{} times", *lost));
     finding.reasons = {
-        "A reset follows a hang: a faulty kernel, an override, bad firmware, power."};
+        "A reset follows a hang. Causes are a faulty kernel, an override, bad firmware or the "
+        "power supply."};
     finding.evidence = {show(lost, "the driver's counter")};
     finding.fix = {command("sudo dmesg | grep -iE 'amdgpu.*(timeout|reset|fault|ras)'",
                            "(says when, and which ring or fault came first)")};
@@ -38,9 +39,9 @@ constinit const Rule vram_lost_rule = {
     .id = "gpu-was-reset",
     .meaning = "The GPU was reset since its driver loaded, and lost what was in its memory.",
     .why =
-        "Jobs that ran at the time died with errors that name anything but the reset. If it "
-        "happened before, it may happen again.",
-    .fix = "Read the kernel log for the first message before each reset.",
+        "Jobs that ran at the time died with errors that do not mention the reset. It may happen "
+        "again.",
+    .fix = "Find the first message before each reset in the kernel log.",
     .find = find,
 };
 

@@ -20,10 +20,9 @@ std::vector<Step> ways_out(const facts::Gpu& gpu) {
       gpu.render_minor ? fmt::format("/dev/dri/renderD{}", *gpu.render_minor) : "/dev/dri/renderD*";
   return {
       command(fmt::format("sudo fuser -v {} /dev/kfd", node),
-              "(a forked worker, a debugger or a monitoring service may "
-              "still have it open: stop that)"),
-      sentence("wait half a minute: the driver frees a dead process's memory in the background"),
-      sentence("if it stays: reboot, the one way that always frees it")};
+              "(stop what still has it open: a forked worker, a debugger or a monitoring service)"),
+      sentence("Wait half a minute. The driver frees a dead process's memory in the background."),
+      sentence("If the memory stays in use, reboot. That always frees it.")};
 }
 
 Finding start(const facts::Gpu& gpu, const MemoryUse& use, std::string title) {
@@ -61,7 +60,7 @@ std::optional<Finding> find_dead(const facts::Facts& facts, const facts::Gpu& gp
                                       to_string(dead), title_of(gpu)));
   finding.evidence.insert(finding.evidence.end(), evidence.begin(), evidence.end());
   finding.reasons = {
-      "The driver keeps a process's memory until its release has finished; here that is "
+      "The driver keeps a process's memory until its release has finished, and here the release is "
       "stuck. Nothing inside a new job (empty_cache, allocator settings) can free it."};
   finding.severity = Severity::warning;
   if (share(*use.used, use.capacity) < crowded_share || dead.value < use.used->value / 2) {
@@ -82,14 +81,14 @@ std::optional<Finding> find_unowned(const facts::Facts& facts, const facts::Gpu&
   const Bytes unowned = *gpu.accounting.unattributed;
   const bool much = unowned >= 1_GiB && share(unowned, use.capacity) >= 0.25;
   if (!much || share(*use.used, use.capacity) < crowded_share) return std::nullopt;
-  Finding finding = start(
-      gpu, use,
-      fmt::format("{} of {} is in use and no process holds it", to_string(unowned), title_of(gpu)));
+  Finding finding = start(gpu, use,
+                          fmt::format("{} of {} is in use, and no process holds it",
+                                      to_string(unowned), title_of(gpu)));
   finding.evidence.push_back(
       show(gpu.accounting.unattributed, to_string(unowned) + " without a holder"));
   finding.reasons = {
-      "Every process on this machine was asked, and all of them together hold far less than "
-      "the driver counts. What a driver keeps for itself is some hundred MiB."};
+      "headroom looked at every process of this machine. Together they hold far less than the "
+      "driver counts. A driver keeps only a few hundred MiB for itself."};
   finding.claim = Claim{
       verdict_of(use), 0.7, {{"vram-held-by-other", 0.2, "sudo fuser -v /dev/kfd /dev/dri/*"}}};
   return finding;
@@ -107,11 +106,11 @@ std::optional<Finding> find_leak(const facts::Facts& facts, const facts::Gpu& gp
   if (!facts.kfd_processes.empty() || !used || *used < 256_MiB) return std::nullopt;
   Finding finding = start(
       gpu, use,
-      fmt::format("the compute driver counts {} in use and has no process", to_string(*used)));
+      fmt::format("the compute driver counts {} in use but lists no process", to_string(*used)));
   finding.severity = Severity::warning;
   finding.evidence.push_back(show(used, "KFD's own counter of system memory"));
   finding.evidence.push_back({"/sys/class/kfd/kfd/proc", 0, "empty", "KFD lists no process"});
-  finding.reasons = {"Memory that KFD has given out is counted there until its release is done."};
+  finding.reasons = {"KFD counts memory there until its release has finished."};
   if (on_gtt(gpu) && share(*used, use.capacity) >= noticeable_share) {
     finding.severity = Severity::error;
     finding.claim =
@@ -143,10 +142,12 @@ constinit const Rule vram_orphaned_rule = {
     .id = "vram-orphaned",
     .meaning = "GPU memory is in use and its owner is gone.",
     .why =
-        "The driver returns memory when the last handle to it closes. A forked child, a debugger, "
+        "The driver frees memory when the last handle to it is closed. A forked child, a debugger, "
         "a monitoring service or a release that is stuck in the kernel keeps it. No setting inside "
         "a new job can free it.",
-    .fix = "Find who still has the device open and end it; wait half a minute; reboot if it stays.",
+    .fix =
+        "Find the process that still has the device open, and end it. Wait half a minute. If the "
+        "memory stays in use, reboot.",
     .find = find,
 };
 

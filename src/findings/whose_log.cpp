@@ -43,8 +43,8 @@ facts::Text printed_elsewhere(const logs::Observations& log, const facts::Facts&
 
 void say_elsewhere(const facts::Text& printed, LogDiagnosis& diagnosis) {
   diagnosis.cause.reasons.push_back(
-      fmt::format("The log prints {}, which this machine does not have. It was written elsewhere, "
-                  "so what was measured here does not count.",
+      fmt::format("The log shows {}, which this machine does not have. It was written elsewhere, "
+                  "so the measurements of this machine do not count.",
                   *printed));
   diagnosis.cause.evidence.push_back(show(printed, "a GPU of another machine"));
 }

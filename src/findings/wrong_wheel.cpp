@@ -27,13 +27,13 @@ std::vector<Finding> find(const Subject& subject) {
       });
   Finding finding;
   finding.id = "wrong-wheel";
-  finding.title = fmt::format("the installed {} is built for {}; {} is not used",
+  finding.title = fmt::format("the installed {} is built for {}, so it does not use {}",
                               torch_name(python), cuda ? "CUDA" : "the CPU", title_of(*gpus[0]));
   finding.reasons = {
-      "pip takes PyTorch from PyPI unless told otherwise, and PyPI holds the CUDA build. So does "
-      "any later install of a package that pins another torch."};
+      "Unless told otherwise, pip installs PyTorch from PyPI, which has the CUDA build. A package "
+      "that pins another torch can also replace the ROCm build later."};
   finding.evidence = {show(python.torch.kind, cuda ? "a build for CUDA " + *python.torch.cuda
-                                                   : "neither HIP nor CUDA is in it")};
+                                                   : "it contains neither HIP nor CUDA")};
   finding.fix = steps_to_install_torch(subject, *gpus[0]);
   finding.next = NextCommand::fix("stack");
   if (serves_nvidia) return {finding};  // It may be meant for the other GPU, so it is not blamed.

@@ -32,54 +32,57 @@ Evidence show_kind(const Wsl& wsl) {
 }
 
 Finding first_generation(const Wsl& wsl) {
-  Finding finding = make("host-without-kfd", 0.95, "WSL 1 has no devices, so no GPU either");
+  Finding finding = make("host-without-kfd", 0.95, "WSL 1 has no devices, so it has no GPU either");
   finding.reasons = {
-      "WSL 1 translates Linux's system calls to Windows's. There is no Linux kernel in it and no "
-      "/dev/dxg; only WSL 2 reaches a GPU."};
+      "WSL 1 translates Linux system calls to Windows. It has no Linux kernel and no /dev/dxg. "
+      "Only WSL 2 can reach a GPU."};
   finding.evidence = {show_kind(wsl)};
   finding.fix = {
-      sentence("in Windows's PowerShell: wsl --list --verbose   (the distribution's name)"),
-      sentence("in Windows's PowerShell: wsl --set-version NAME 2   (converts it; takes minutes)"),
-      sentence("then inside it again: headroom check")};
+      sentence("In PowerShell on Windows: wsl --list --verbose   (shows the distribution's name)"),
+      sentence("In PowerShell on Windows: wsl --set-version NAME 2   (converts it; takes minutes)"),
+      sentence("Then, inside WSL again: headroom check")};
   return finding;
 }
 
 Finding without_device(const Wsl& wsl, const facts::MachineFacts& machine) {
   if (machine.in_container()) {
-    Finding finding = make("kfd-not-passed", 0.9,
-                           "this container was not given /dev/dxg, the way to the GPU in WSL");
+    Finding finding =
+        make("kfd-not-passed", 0.9,
+             "this container was not given /dev/dxg, which WSL needs to reach the GPU");
     finding.reasons = {
-        "WSL has no /dev/kfd; what a container needs there is /dev/dxg and the two "
-        "libraries that use it."};
+        "WSL has no /dev/kfd. A container in WSL needs /dev/dxg and the two libraries that use "
+        "it."};
     finding.evidence = {show_kind(wsl),
                         show(machine.container, "this is a " + *machine.container + " container"),
                         {"/dev/dxg", 0, "not there", "the container has no node for it"}};
     finding.fix = {sentence(fmt::format(
-        "in WSL: {} run --device /dev/dxg -v /usr/lib/wsl/lib/libdxcore.so:/usr/lib/libdxcore.so "
+        "In WSL: {} run --device /dev/dxg -v /usr/lib/wsl/lib/libdxcore.so:/usr/lib/libdxcore.so "
         "-v /opt/rocm/lib/librocdxg.so:/usr/lib/librocdxg.so -e HSA_ENABLE_DXG_DETECTION=1 …",
         *machine.container == "podman" ? "podman" : "docker"))};
     return finding;
   }
-  Finding finding = make("host-without-kfd", 0.85,
-                         "WSL was given no GPU: there is no /dev/dxg, which is the way to it");
+  Finding finding =
+      make("host-without-kfd", 0.85, "Windows gives WSL no GPU: there is no /dev/dxg");
   finding.reasons = {
-      "Windows gives the virtual machine of WSL a GPU if its display driver supports "
-      "that and .wslconfig does not forbid it."};
-  finding.evidence = {show_kind(wsl), {"/dev/dxg", 0, "not there", "no GPU of Windows is shared"}};
+      "Windows gives a GPU to WSL's virtual machine if the display driver supports that and "
+      ".wslconfig does not forbid it."};
+  finding.evidence = {show_kind(wsl), {"/dev/dxg", 0, "not there", "Windows shares no GPU"}};
   finding.fix = {
-      sentence("in Windows's PowerShell: wsl --update; wsl --shutdown"),
-      sentence("in Windows: %UserProfile%\\.wslconfig must not say gpuSupport=false"),
-      sentence("in Windows: install AMD's current Adrenalin driver, then restart Windows"),
-      sentence("inside WSL again: ls -l /dev/dxg; headroom check")};
+      sentence("In PowerShell on Windows: wsl --update; wsl --shutdown"),
+      sentence(
+          "On Windows, make sure that %UserProfile%\\.wslconfig does not set gpuSupport=false."),
+      sentence("On Windows, install AMD's current Adrenalin driver, then restart Windows."),
+      sentence("Then, inside WSL again: ls -l /dev/dxg; headroom check")};
   return finding;
 }
 
 std::optional<Finding> refused_device(const Wsl& wsl) {
   if (!wsl.dxg_usable || *wsl.dxg_usable) return std::nullopt;
   Finding finding =
-      make("device-permission", 0.9, "you may not open /dev/dxg, WSL's way to the GPU");
-  finding.evidence = {show_kind(wsl), {"/dev/dxg", 0, "no permission", "refused to you"}};
-  finding.fix = {command("ls -l /dev/dxg", "(WSL makes it for everybody: crw-rw-rw-)"),
+      make("device-permission", 0.9,
+           "you do not have permission to open /dev/dxg, which WSL needs to reach the GPU");
+  finding.evidence = {show_kind(wsl), {"/dev/dxg", 0, "no permission", "you may not open it"}};
+  finding.fix = {command("ls -l /dev/dxg", "(WSL creates it for everybody: crw-rw-rw-)"),
                  command("sudo chmod 666 /dev/dxg"), command("headroom check")};
   return finding;
 }
@@ -89,14 +92,12 @@ std::optional<Finding> without_windows_driver(const facts::Facts& facts) {
   const bool looked =
       !wsl.windows_driver && wsl.windows_driver.missing().why == facts::Why::not_present;
   if (!looked || facts.machine.in_container()) return std::nullopt;
-  Finding finding =
-      make("host-without-kfd", 0.6, "Windows's driver store shows WSL no display driver of AMD");
+  Finding finding = make("host-without-kfd", 0.6, "Windows shares no AMD display driver with WSL");
   finding.reasons = {"/dev/dxg leads to the GPUs whose Windows drivers support WSL."};
-  finding.evidence = {show_kind(wsl),
-                      show(wsl.windows_driver, "what Windows shares of its drivers")};
+  finding.evidence = {show_kind(wsl), show(wsl.windows_driver, "the drivers that Windows shares")};
   finding.fix = {
-      sentence("in Windows: install AMD's current Adrenalin driver, then restart Windows"),
-      sentence("in Windows's PowerShell: wsl --shutdown; then inside it: headroom check")};
+      sentence("On Windows, install AMD's current Adrenalin driver, then restart Windows."),
+      sentence("In PowerShell on Windows: wsl --shutdown. Then, inside WSL: headroom check")};
   return finding;
 }
 
@@ -115,30 +116,30 @@ std::optional<Finding> runtime_without_dxg(const facts::Facts& facts) {
   const bool bundled = &runtime == &facts.wsl.bundled;
   Finding finding =
       make("rocm-version-mismatch", 0.88,
-           bundled ? "the ROCm runtime that PyTorch brings does not know WSL's /dev/dxg"
-                   : "the installed ROCm runtime does not know WSL's /dev/dxg");
+           bundled ? "the ROCm runtime in PyTorch's package does not support WSL's /dev/dxg"
+                   : "the installed ROCm runtime does not support WSL's /dev/dxg");
   finding.reasons = {
-      fmt::format("{} is what jobs load. It looks for /dev/kfd, which WSL never has, and finds no "
-                  "GPU; rocminfo may work all the same, with another copy.",
+      fmt::format("Jobs load {}. It looks for /dev/kfd, which WSL never has, and finds no GPU. "
+                  "rocminfo may still work, with another copy.",
                   runtime.path)};
   finding.evidence = {show_kind(facts.wsl),
-                      show(runtime.route, "a build that knows /dev/kfd alone")};
+                      show(runtime.route, "a build that supports only /dev/kfd")};
   const bool system_knows = facts.wsl.system.route && *facts.wsl.system.route != DxgRoute::none;
   if (bundled && system_knows) {
-    finding.evidence.push_back(show(facts.wsl.system.route, "the system's copy knows /dev/dxg"));
+    finding.evidence.push_back(show(facts.wsl.system.route, "the system's copy supports /dev/dxg"));
   }
   if (bundled && system_knows && is_same_release(facts)) {
     finding.fix = {
         command(fmt::format("mv {0} {0}.without-dxg", runtime.path),
-                "(the system's copy, of the same release, is loaded then)"),
-        sentence("or install PyTorch's wheels that AMD builds for WSL: headroom fix stack")};
+                "(then the system's copy of the same release is loaded)"),
+        sentence("Or install the PyTorch wheels that AMD builds for WSL: headroom fix stack")};
   } else if (bundled) {
     finding.fix = {
-        sentence("install PyTorch's wheels that AMD builds for WSL: headroom fix stack")};
+        sentence("Install the PyTorch wheels that AMD builds for WSL: headroom fix stack")};
   } else {
     finding.fix = {
-        sentence("install ROCm 7.2.1 or later; Ubuntu's own packages libhsa-runtime64-1 and "
-                 "libhsakmt1 are older and stand in the way: sudo apt remove libhsa-runtime64-1 "
+        sentence("Install ROCm 7.2.1 or later. Ubuntu's own packages libhsa-runtime64-1 and "
+                 "libhsakmt1 are older and have to be removed: sudo apt remove libhsa-runtime64-1 "
                  "libhsakmt1")};
   }
   finding.fix.push_back(command("headroom check"));
@@ -151,8 +152,9 @@ std::optional<Finding> runtime_without_dxg(const facts::Facts& facts) {
 std::optional<Finding> library_missing(const Wsl& wsl, const facts::Text& library,
                                        std::string_view name, Step step) {
   if (library || library.missing().why != facts::Why::not_present) return std::nullopt;
-  Finding finding = make("missing-library", 0.9,
-                         fmt::format("{} is missing, by which ROCm reaches the GPU in WSL", name));
+  Finding finding =
+      make("missing-library", 0.9,
+           fmt::format("{} is missing, and ROCm needs it to reach the GPU in WSL", name));
   finding.evidence = {show_kind(wsl), show(library, "it is in none of the loader's folders")};
   finding.fix = {std::move(step), command("sudo ldconfig"), command("headroom check")};
   return finding;
@@ -165,8 +167,9 @@ std::optional<Finding> detection_off(const facts::Facts& facts) {
   finding.reasons = {
       "Before ROCm 7.13 the runtime tries /dev/dxg only if this variable is 1. Without it rocminfo "
       "says \"WSL environment detected\" and then that there are no GPUs."};
-  finding.evidence = {show_kind(facts.wsl),
-                      show(rocm_of_jobs(facts), "it asks for the variable, as all before 7.13")};
+  finding.evidence = {
+      show_kind(facts.wsl),
+      show(rocm_of_jobs(facts), "this release needs the variable, as do all before 7.13")};
   finding.fix = {command("export HSA_ENABLE_DXG_DETECTION=1"),
                  command("echo 'export HSA_ENABLE_DXG_DETECTION=1' | sudo tee "
                          "/etc/profile.d/rocm-wsl.sh",
@@ -184,9 +187,10 @@ std::optional<Finding> other_build(const facts::Facts& facts) {
   Finding finding = make("wrong-wheel", 0.8,
                          fmt::format("the installed PyTorch is built for {}, not for ROCm",
                                      cuda ? "CUDA" : "the CPU"));
-  finding.evidence = {show(torch.kind, cuda ? "a build for CUDA" : "neither HIP nor CUDA is in it"),
-                      show(facts.wsl.windows_driver, "Windows has a display driver of AMD")};
-  finding.fix = {sentence("take the wheels that AMD builds for WSL: headroom fix stack")};
+  finding.evidence = {
+      show(torch.kind, cuda ? "a build for CUDA" : "it contains neither HIP nor CUDA"),
+      show(facts.wsl.windows_driver, "Windows has an AMD display driver")};
+  finding.fix = {sentence("Install the wheels that AMD builds for WSL: headroom fix stack")};
   finding.next = NextCommand::fix("stack");
   return finding;
 }
@@ -196,19 +200,19 @@ Finding describe_normal(const Wsl& wsl) {
   finding.id = "wsl";
   finding.severity = Severity::info;
   finding.title =
-      "WSL reaches the GPU through Windows: what the GPU is, how full its memory is and "
-      "who holds it cannot be read from inside";
+      "WSL reaches the GPU through Windows, so headroom cannot read from inside which GPU it is, "
+      "how full its memory is and who holds it";
   finding.reasons = {
-      "WSL has no /dev/kfd, no amdgpu and no files of the GPU in /sys; that is its normal state. "
-      "rocm-smi and amd-smi find nothing for the same reason."};
+      "WSL has no /dev/kfd, no amdgpu and no files of the GPU in /sys. This is normal. rocm-smi "
+      "and amd-smi find nothing for the same reason."};
   finding.evidence = {show_kind(wsl),
-                      {"/dev/dxg", 0, "there", "the way to Windows's GPUs"},
-                      show(wsl.windows_driver, "Windows's display driver of AMD")};
+                      {"/dev/dxg", 0, "there", "it leads to the GPUs of Windows"},
+                      show(wsl.windows_driver, "AMD's display driver in Windows")};
   finding.fix = {
       command("rocminfo | grep -E 'Marketing Name|gfx'", "(which GPU it is)"),
       command("python3 -c \"import torch; print(torch.cuda.mem_get_info())\"",
               "(free and total bytes; about 2 GiB less free than on Windows is normal)"),
-      sentence("in Windows: Task Manager, Performance, GPU   (memory, and who holds it)")};
+      sentence("On Windows: Task Manager, Performance, GPU   (shows the memory and who holds it)")};
   finding.next = NextCommand::check("--verbose");
   return finding;
 }
@@ -234,10 +238,10 @@ std::vector<Finding> find(const Subject& subject) {
     add(other_build(facts));
     add(runtime_without_dxg(facts));
     add(library_missing(wsl, wsl.dxcore, "libdxcore.so",
-                        sentence("in Windows's PowerShell: wsl --update; wsl --shutdown")));
+                        sentence("In PowerShell on Windows: wsl --update; wsl --shutdown")));
     if (by_rocdxg(facts)) {
       add(library_missing(wsl, wsl.rocdxg, "librocdxg.so",
-                          sentence(fmt::format("install its package from {}, or build it as its "
+                          sentence(fmt::format("Install its package from {}, or build it as its "
                                                "README says",
                                                rocdxg_releases))));
     }
@@ -251,16 +255,17 @@ std::vector<Finding> find(const Subject& subject) {
 
 constinit const Rule wsl_rule = {
     .id = "wsl",
-    .meaning = "This is Windows's subsystem for Linux, which reaches the GPU through Windows.",
+    .meaning =
+        "This is the Windows Subsystem for Linux (WSL), which reaches the GPU through Windows.",
     .why =
-        "There is no /dev/kfd and no amdgpu, and nothing in /sys about the GPU; that is normal. "
-        "What jobs need instead is WSL 2, /dev/dxg, libdxcore.so, librocdxg.so, and a ROCm runtime "
-        "that knows them. Many wheels bring a runtime that does not. What lacks is reported as "
+        "There is no /dev/kfd, no amdgpu, and nothing in /sys about the GPU. This is normal. Jobs "
+        "need WSL 2, /dev/dxg, libdxcore.so, librocdxg.so, and a ROCm runtime that supports them. "
+        "Many wheels contain a runtime that does not. Whatever is missing is reported as "
         "host-without-kfd, kfd-not-passed, device-permission, missing-library, "
         "rocm-version-mismatch or wrong-wheel.",
     .fix =
-        "Windows's current Adrenalin driver, ROCm 7.2.1 or later with librocdxg, AMD's wheels, and "
-        "before ROCm 7.13 HSA_ENABLE_DXG_DETECTION=1.",
+        "Install the current Adrenalin driver on Windows, ROCm 7.2.1 or later with librocdxg, and "
+        "AMD's wheels. Before ROCm 7.13 also set HSA_ENABLE_DXG_DETECTION=1.",
     .find = find,
 };
 

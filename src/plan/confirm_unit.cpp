@@ -30,7 +30,7 @@ bool has_units(const facts::BootSetup& boot) {
 Step reload() {
   Step step;
   step.kind = StepKind::service;
-  step.what = "Let systemd read its units again";
+  step.what = "Make systemd reload its units";
   step.action = Command{
       {"systemctl", "daemon-reload"}, {}, {}, {"systemctl", "daemon-reload"}, UndoRun::always};
   return step;
@@ -42,7 +42,7 @@ Step forget() {
   const std::vector<std::string> argv = {"systemctl", "reset-failed", "headroom-confirm*"};
   Step step;
   step.kind = StepKind::service;
-  step.what = "Let systemd forget how such a unit ended before";
+  step.what = "Reset the unit's earlier failures in systemd";
   step.action = Command{argv, {}, {}, argv, UndoRun::always};
   return step;
 }
@@ -85,7 +85,7 @@ std::string confirm_unit(const FixOptions& options) {
   return fmt::format(
       "# Made by headroom for the boot after a change; headroom removes it again.\n"
       "[Unit]\n"
-      "Description=Compare what this boot brought with what headroom predicted\n"
+      "Description=Compare this boot's limits with headroom's prediction\n"
       "ConditionPathIsDirectory=/var/lib/headroom/changes\n"
       "RequiresMountsFor={} /var/lib/headroom\n"
       "After=multi-user.target\n"
@@ -107,7 +107,7 @@ void add_confirm_unit(Change& change, const facts::BootSetup& boot, const FixOpt
   if (!has_units(boot) || options.program.empty()) {
     Step step;
     step.kind = StepKind::by_hand;
-    step.what = "After the reboot, have the result checked";
+    step.what = "After the reboot, check the result";
     step.action = Instruction{"sudo headroom confirm"};
     change.steps.push_back(std::move(step));
     return;
@@ -118,22 +118,22 @@ void add_confirm_unit(Change& change, const facts::BootSetup& boot, const FixOpt
   const auto before = old == nullptr ? std::nullopt : std::optional(old->text);
   const std::string target = fmt::format("../{}", unit_name);
   if (before != unit) {
-    change.steps.push_back(edit_unit("Have the result of the reboot checked",
-                                     "Once, by a unit that removes itself when it was right.",
-                                     before, unit));
+    change.steps.push_back(
+        edit_unit("Add a unit that checks the result of the reboot",
+                  "It runs once, and removes itself if the result is as predicted.", before, unit));
   }
   if (boot.file(confirm_unit_link) == nullptr) {
-    change.steps.push_back(edit_link("Start that unit with the next boot", std::nullopt, target));
+    change.steps.push_back(edit_link("Start that unit at the next boot", std::nullopt, target));
   }
   change.steps.push_back(reload());
   change.steps.push_back(forget());
-  change.on_confirm.push_back(edit_link("Start the unit no more", target, std::nullopt));
+  change.on_confirm.push_back(edit_link("Do not start the unit any more", target, std::nullopt));
   change.on_confirm.push_back(edit_unit("Remove the unit", "", unit, std::nullopt));
   change.on_confirm.push_back(reload());
   if (may_be_out_of_reach(options.program)) {
     change.notes.push_back(fmt::format(
         "headroom runs from {} here, which systemd may not reach during the boot. If headroom "
-        "history still says that the reboot is awaited afterwards, run: sudo headroom confirm",
+        "history still says after the reboot that it waits for it, run: sudo headroom confirm",
         options.program));
   }
 }

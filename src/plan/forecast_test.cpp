@@ -146,7 +146,7 @@ TEST(Compare, the_ram_may_be_some_mib_off) {
 TEST(Compare, the_old_entry_that_was_booted_is_told_by_the_missing_words) {
   const Comparison comparison = compare(of_120_gib(), machine(Bytes{(125_GiB).value / 2}));
   EXPECT_EQ(comparison.outcome, Outcome::differs);
-  EXPECT_THAT(comparison.reasons, Contains(HasSubstr("old entry of the boot menu")));
+  EXPECT_THAT(comparison.reasons, Contains(HasSubstr("old boot menu entry")));
 }
 
 TEST(Compare, a_stale_initramfs_is_told_by_a_file_that_has_no_effect) {
@@ -161,7 +161,7 @@ TEST(Compare, the_place_that_overrides_is_named) {
   boot_with(now, pages, "/etc/modprobe.d/headroom.conf");
   boot_with(now, "26214400", "/proc/cmdline");
   EXPECT_THAT(compare(of_120_gib(), now).reasons,
-              Contains(HasSubstr("the kernel command line says 26214400, and that counts")));
+              Contains(HasSubstr("the kernel command line sets 26214400, and that one wins")));
 }
 
 TEST(Compare, a_carve_out_that_was_changed_is_named) {

@@ -46,8 +46,8 @@ Result<Bytes> computed_size(const SizeRequest& request, bool most) {
   }
   if (!request.reserve && size.value < request.ram.value / 2) {
     return Error{Errc::unsupported,
-                 fmt::format("of {} of RAM the kernel gives the GPU half by itself, and {} have to "
-                             "stay with the system: there is nothing more to give",
+                 fmt::format("the kernel gives the GPU half of {} of RAM by default, and {} have "
+                             "to stay with the system, so there is nothing more to give",
                              to_string(request.ram), to_string(least_left)),
                  "headroom check"};
   }
@@ -69,32 +69,34 @@ Result<Bytes> asked_size(const SizeRequest& request) {
   const Bytes meant = {pages && *pages <= request.ram.value / page_bytes ? *pages * page_bytes : 0};
   if (meant >= smallest_limit) {
     if (saturating_sub(request.ram, meant) < least_left) {
-      return refuse(request,
-                    fmt::format("--size: expected bytes, found {}, which are {} of the {} of RAM "
-                                "if they are pages",
-                                request.size, to_string(meant), to_string(request.ram)));
+      return refuse(
+          request,
+          fmt::format(
+              "--size: expected bytes, found {}, which would be {} of the {} of RAM in pages",
+              request.size, to_string(meant), to_string(request.ram)));
     }
     return Error{Errc::invalid,
-                 fmt::format("--size: expected bytes, found {}, which are {} if they are pages",
+                 fmt::format("--size: expected bytes, found {}, which would be {} in pages",
                              request.size, to_string(meant)),
                  fmt::format("{} --size {}MiB", request.command, meant.value / (1_MiB).value)};
   }
-  return Error{Errc::invalid,
-               fmt::format("--size: expected at least {}, because the desktop draws from the same "
-                           "memory, found {}",
-                           to_string(smallest_limit), to_string(*asked)),
-               request.command + " --size auto"};
+  return Error{
+      Errc::invalid,
+      fmt::format(
+          "--size: expected at least {}, because the desktop uses the same memory, found {}",
+          to_string(smallest_limit), to_string(*asked)),
+      request.command + " --size auto"};
 }
 
 void warn(const SizeRequest& request, bool computed, SizeChoice& choice) {
   if (choice.left < comfortable_left) {
-    choice.warnings.push_back(fmt::format(
-        "{} of RAM are left to the system while jobs use all of this; less than {} is tight for a "
-        "desktop, and the kernel kills processes where it runs out.",
-        to_string(choice.left), to_string(comfortable_left)));
+    choice.warnings.push_back(
+        fmt::format("The system has {} of RAM left while jobs use all of this. Less than {} is "
+                    "tight for a desktop. If RAM runs out, the kernel kills processes.",
+                    to_string(choice.left), to_string(comfortable_left)));
   }
   if (request.reserve && !computed && choice.left < *request.reserve) {
-    choice.notes.push_back(fmt::format("--size counts, not --reserve: {} are left, not {}.",
+    choice.notes.push_back(fmt::format("--size overrides --reserve: {} are left, not {}.",
                                        to_string(choice.left), to_string(*request.reserve)));
   }
 }
@@ -111,8 +113,8 @@ Result<SizeChoice> choose_size(const SizeRequest& request) {
   HEADROOM_TRY(const Bytes size,
                computed ? computed_size(request, word == "max") : asked_size(request));
   if (size > request.ram) {
-    return refuse(request, fmt::format("--size: {} are more than the {} of RAM that there are",
-                                       to_string(size), to_string(request.ram)));
+    return refuse(request, fmt::format("--size: {} is more than the {} of RAM", to_string(size),
+                                       to_string(request.ram)));
   }
   SizeChoice choice{size, request.ram - size, {}, {}};
   if (choice.left < least_left) {

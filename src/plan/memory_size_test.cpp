@@ -58,14 +58,14 @@ TEST(MemorySize, a_size_wins_over_a_reserve_and_says_so) {
   ASSERT_TRUE(choice.has_value());
   EXPECT_EQ(choice->size, 120_GiB);
   ASSERT_EQ(choice->notes.size(), 1U);
-  EXPECT_THAT(choice->notes[0], HasSubstr("--size counts, not --reserve"));
+  EXPECT_THAT(choice->notes[0], HasSubstr("--size overrides --reserve"));
 }
 
 TEST(MemorySize, below_8_gib_left_it_warns_with_the_figure) {
   const auto tight = choose("120GiB");
   ASSERT_TRUE(tight.has_value());
   ASSERT_EQ(tight->warnings.size(), 1U);
-  EXPECT_THAT(tight->warnings[0], HasSubstr("5.08 GiB of RAM are left"));
+  EXPECT_THAT(tight->warnings[0], HasSubstr("The system has 5.08 GiB of RAM left"));
   EXPECT_TRUE(choose("117GiB")->warnings.empty());
 }
 
@@ -115,7 +115,7 @@ TEST(MemorySize, pages_that_are_too_many_are_not_offered_as_bytes) {
 TEST(MemorySize, pages_that_were_meant_are_named) {
   const auto refused = choose("31457280");
   ASSERT_FALSE(refused.has_value());
-  EXPECT_THAT(refused.error().message, HasSubstr("120.00 GiB if they are pages"));
+  EXPECT_THAT(refused.error().message, HasSubstr("which would be 120.00 GiB in pages"));
   EXPECT_EQ(refused.error().next, "headroom fix ttm-cap --size 122880MiB");
 }
 

@@ -48,7 +48,7 @@ class Reasons {
     memory();
     kernel();
     if (reasons_.empty()) {
-      say("No setting of this boot explains it; headroom check --verbose shows where each limit "
+      say("No setting of this boot explains it. headroom check --verbose shows where each limit "
           "comes from.");
     }
     return std::move(reasons_);
@@ -61,8 +61,8 @@ class Reasons {
     for (const RungDifference& one : comparison_.rungs) {
       if (one.found) continue;
       say(now_.gpus.empty()
-              ? "No AMD GPU can be seen: the driver amdgpu is not loaded, or was not yet."
-              : fmt::format("The GPU {} is not there any more, or is another one now.", one.gpu));
+              ? "There is no AMD GPU: the driver amdgpu is not loaded, or was not loaded yet."
+              : fmt::format("The GPU {} is gone, or is a different one now.", one.gpu));
     }
   }
 
@@ -75,8 +75,8 @@ class Reasons {
     if (of_ttm && module != machine.ttm_module) {
       if (!name.ends_with(".pages_limit")) return;
       return say(
-          fmt::format("The driver's memory manager is the module {} now, which {} does not "
-                      "reach: another driver package was installed or removed.",
+          fmt::format("The driver's memory manager is now the module {}, which does not read {}. A "
+                      "driver package was installed or removed.",
                       machine.ttm_module, name));
     }
     const ModuleOption* option = machine.option(module, name.substr(dot + 1));
@@ -89,8 +89,8 @@ class Reasons {
   void dropped(const std::string& name, const ModuleOption* option) {
     if (option == nullptr || option->value == automatic) return;
     say(
-        fmt::format("{}={} is set in {}, which the change had taken away: the old entry of the "
-                    "boot menu was started, or somebody put it back.",
+        fmt::format("{}={} is set in {}, although the change had removed it. The old boot menu "
+                    "entry was started, or somebody put it back.",
                     name, option->value, place(*option)));
   }
 
@@ -99,37 +99,36 @@ class Reasons {
     if (said_absent_) return;
     said_absent_ = true;
     say(
-        fmt::format("{}={} is neither on the kernel command line of this boot nor in modprobe.d: "
-                    "the old entry of the boot menu was started, or the boot loader reads another "
-                    "configuration than the one that was changed.",
+        fmt::format("{}={} is neither on the kernel command line of this boot nor in modprobe.d. "
+                    "The old boot menu entry was started, or the boot loader does not read the "
+                    "configuration that was changed.",
                     name, value));
   }
 
   void overridden(const std::string& name, const std::string& value, const ModuleOption& winner) {
     for (const ModuleOption& loser : now_.machine.options) {
       if (loser.module + "." + loser.key != name || trim(loser.value) != value) continue;
-      return say(fmt::format("{}={} stands in {}, but {} says {}, and that counts.", name, value,
+      return say(fmt::format("{}={} is set in {}, but {} sets {}, and that one wins.", name, value,
                              place(loser), place(winner), winner.value));
     }
-    say(fmt::format("{} is {} in {}; the change had set it to {}.", name, winner.value,
+    say(fmt::format("{} is {} in {}. The change had set it to {}.", name, winner.value,
                     place(winner), value));
   }
 
   void in_force(const std::string& name, const std::string& value, const ModuleOption& option) {
     if (is_different(comparison_, name)) {
       return say(on_command_line(option)
-                     ? fmt::format(
-                           "{}={} is on the kernel command line, and the kernel has another value: "
-                           "something wrote to /sys/module after the boot.",
-                           name, value)
-                     : fmt::format("{}={} stands in {}, and the driver was loaded without it: the "
-                                   "initramfs that was started holds an older copy of the file.",
+                     ? fmt::format("{}={} is on the kernel command line, but the kernel has "
+                                   "another value. Something wrote to /sys/module after the boot.",
+                                   name, value)
+                     : fmt::format("{}={} is set in {}, but the driver was loaded without it. The "
+                                   "initramfs of this boot contains an older copy of the file.",
                                    name, value, option.source.path));
     }
     const RungDifference* pool = difference_of(comparison_, "pool");
     if (name.ends_with(".pages_limit") && pool != nullptr && pool->found && in_system_memory()) {
       say(
-          fmt::format("{} is {} now, but was {} when the driver loaded and sized the pool: it was "
+          fmt::format("{} is {} now, but was {} when the driver loaded and sized the pool. It was "
                       "written later.",
                       name, value, to_string(*pool->found)));
     }
@@ -147,14 +146,14 @@ class Reasons {
     const RungDifference* ram = difference_of(comparison_, "ram");
     if (carve_out != nullptr && carve_out->found) {
       say(
-          fmt::format("The BIOS carve-out is {} now and was {}: the RAM, and what follows from it, "
-                      "changed with it.",
+          fmt::format("The BIOS carve-out is {} now and was {}. The RAM, and the limits that "
+                      "depend on it, changed with it.",
                       to_string(*carve_out->found), to_string(carve_out->expected)));
     } else if (ram != nullptr && ram->found) {
-      say(fmt::format(
-          "The system has {} of RAM now and had {}: memory was added or removed, or the "
-          "kernel keeps more for itself (crashkernel=, mem=).",
-          to_string(*ram->found), to_string(ram->expected)));
+      say(
+          fmt::format("The system has {} of RAM now and had {}. Memory was added or removed, or "
+                      "the kernel keeps more for itself (crashkernel=, mem=).",
+                      to_string(*ram->found), to_string(ram->expected)));
     }
   }
 
@@ -162,7 +161,7 @@ class Reasons {
     const facts::Text& running = now_.machine.kernel;
     if (!running || forecast_.kernel.empty() || *running == forecast_.kernel) return;
     say(
-        fmt::format("Linux {} is running; the prediction was made for {}, and kernels differ in "
+        fmt::format("Linux {} is running, but the prediction was made for {}. Kernels differ in "
                     "where an APU's memory comes from.",
                     *running, forecast_.kernel));
   }

@@ -45,7 +45,7 @@ Taken take(Rung rung, Session& session, plan::RungDone& done) {
     case Rung::reboot:
       break;
   }
-  done.skipped = "headroom never reboots a machine; you do";
+  done.skipped = "headroom never reboots a machine; do it yourself";
   return Taken::done;
 }
 
@@ -94,8 +94,8 @@ std::optional<ReclaimEnd> climb(const plan::RungPlan& rung, Session& session, st
   const Taken taken = take(rung.rung, session, done);
   done.ended_ms = session.kernel().now_ms() - start;
   if (taken == Taken::no_gpu) {
-    return break_off(
-        outcome, done.failed.empty() ? "the memory could not be measured any more" : done.failed);
+    return break_off(outcome,
+                     done.failed.empty() ? "the memory could no longer be measured" : done.failed);
   }
   if (taken == Taken::hung) return break_off(outcome, done.failed);
   if (const Status status = session.refresh(); !status) {
@@ -106,7 +106,7 @@ std::optional<ReclaimEnd> climb(const plan::RungPlan& rung, Session& session, st
     if (const Status status = session.refresh(); !status) {
       return break_off(outcome, status.error().message);
     }
-    if (!session.is_enough()) done.did.emplace_back("what was ended has been started again");
+    if (!session.is_enough()) done.did.emplace_back("the processes that ended have been restarted");
     done.ended_ms = session.kernel().now_ms() - start;
   }
   done.freed = saturating_sub(before, session.now().used);

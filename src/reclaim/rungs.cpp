@@ -48,7 +48,7 @@ Taken take_wait_kfd(Session& session, plan::RungDone& done) {
     return now.dead().value > 0 || (now.unowned && now.unowned->value > 0);
   };
   if (!waits_for()) {
-    done.skipped = "no dead process holds anything";
+    done.skipped = "no dead process holds memory";
     return Taken::done;
   }
   const Status status = session.measure_until(kfd_wait_ms, [&] { return !waits_for(); });
@@ -56,14 +56,14 @@ Taken take_wait_kfd(Session& session, plan::RungDone& done) {
     done.failed = status.error().message;
     return Taken::no_gpu;
   }
-  done.did.push_back(waits_for() ? "it has not let go: the release is stuck"
-                                 : "the driver has let go of the dead");
+  done.did.push_back(waits_for() ? "the driver has not released them: the release is stuck"
+                                 : "the driver has released the dead processes");
   return Taken::done;
 }
 
 Taken take_empty_pool(Session& session, plan::RungDone& done) {
   const Status written = session.kernel().write("/proc/sys/vm/drop_caches", "2", pool_ms);
-  const Taken taken = note(written, "dropped caches, and TTM's pool with them", done);
+  const Taken taken = note(written, "dropped caches, including TTM's pool", done);
   return taken == Taken::done && written ? measure_effect(session, done) : taken;
 }
 
@@ -80,11 +80,11 @@ Taken take_stop_service(Session& session, plan::RungDone& done) {
         session.measure_until(stop_wait_ms, [&] { return !holds(service, session.now()); });
     if (!status) return Taken::no_gpu;
     if (holds(service, session.now())) {
-      done.failed = service.name + " was told to stop, and its processes still hold memory";
+      done.failed = service.name + " was told to stop, but its processes still hold memory";
     }
   }
   if (!any) {
-    done.skipped = "nothing that could be stopped holds memory of this GPU any more";
+    done.skipped = "no unit or container that could be stopped holds memory of this GPU any more";
     return Taken::done;
   }
   return measure_effect(session, done);
@@ -94,10 +94,10 @@ Taken take_unbind_bind(Session& session, plan::RungDone& done) {
   const plan::ReclaimPlan& plan = session.plan();
   const std::string folder = driver_folder;
   const Status off = session.kernel().write(folder + "unbind", plan.pci, driver_ms);
-  const Taken taken = note(off, "took the driver off " + plan.pci, done);
+  const Taken taken = note(off, "unbound the driver from " + plan.pci, done);
   if (!off) return taken;
   const Status on = session.kernel().write(folder + "bind", plan.pci, driver_ms);
-  if (note(on, "put the driver back on " + plan.pci, done) == Taken::hung) return Taken::hung;
+  if (note(on, "bound the driver to " + plan.pci, done) == Taken::hung) return Taken::hung;
   return on ? measure_effect(session, done) : Taken::no_gpu;
 }
 
@@ -117,7 +117,7 @@ Taken take_driver_reset(Session& session, plan::RungDone& done) {
     return Taken::done;
   }
   const Status reset = session.kernel().reset_gpu(*plan.card, driver_ms);
-  const Taken taken = note(reset, "had the driver reset " + plan.pci, done);
+  const Taken taken = note(reset, "made the driver reset " + plan.pci, done);
   return reset ? measure_effect(session, done) : taken;
 }
 

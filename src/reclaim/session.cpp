@@ -13,8 +13,8 @@ void Session::hold_targets(plan::RungDone& done) {
     const std::string name = plan::name_of(target.held);
     if (!target.held.start_ticks) {
       done.did.push_back(name +
-                         " is left alone: when it began could not be read, so it cannot be "
-                         "told from a later process with its PID");
+                         " is left alone: its start time could not be read, so it may be a later "
+                         "process with the same PID");
     } else if (const auto taken = kernel_.hold(target.held.pid, *target.held.start_ticks)) {
       held.held = *taken;
     } else {

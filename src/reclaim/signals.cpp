@@ -81,7 +81,7 @@ Taken signal_targets(Session& session, Signal signal, plan::RungDone& done) {
   for (auto one = targets.rbegin(); one != targets.rend(); ++one) {
     if (one->held >= 0 && !one->ended) pending.push_back(&*one);
   }
-  if (pending.empty()) done.skipped = "those that were chosen have ended";
+  if (pending.empty()) done.skipped = "the chosen processes have ended";
   while (!pending.empty() && !session.is_enough()) {
     Batch batch = next_batch(pending, plan::shortage(session.plan(), session.now()));
     send_to(session, batch, signal, done);

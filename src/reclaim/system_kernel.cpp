@@ -46,9 +46,10 @@ class SystemKernel : public Kernel {
     HEADROOM_TRY(ProcessHandle handle, ProcessHandle::open(pid));
     const auto stat = read_stat(pid);
     if (!stat || stat->start_ticks != start_ticks || handle.wait_ended(0)) {
-      return Error{Errc::not_found,
-                   fmt::format("process {} has ended; its number may be another's by now", pid),
-                   ""};
+      return Error{
+          Errc::not_found,
+          fmt::format("process {} has ended; its number may belong to another process now", pid),
+          ""};
     }
     held_.push_back({pid, std::move(handle)});
     return static_cast<int>(held_.size()) - 1;

@@ -27,7 +27,7 @@ std::string redacted_text(const CaptureReport& report) {
     if (count == 1) name.erase(name.rfind(name.ends_with("addresses") ? "es" : "s"));
     parts.push_back(fmt::format("{} {}", count, name));
   }
-  return parts.empty() ? "nothing: it held nothing that has to go" : join(parts, ", ");
+  return parts.empty() ? "nothing: it contained nothing private" : join(parts, ", ");
 }
 
 // The open files of each process are one thing to a reader, not thousands.
@@ -95,14 +95,15 @@ std::string to_text(const CaptureReport& report, const Style& style) {
   }
   if (report.unreadable > 0) {
     row("Failed", plural(report.unreadable, "read failed and is", "reads failed and are") +
-                      " recorded as failing");
+                      " recorded as such");
   }
   if (report.differences.empty()) {
-    row("Verified", "headroom check says the same of it as of the machine");
+    row("Verified", "headroom check gives the same answer for it as for the machine");
   } else {
-    row("Differs", "headroom check says something else of it at " + join(report.differences, ", "));
+    row("Differs",
+        "headroom check gives a different answer for it at " + join(report.differences, ", "));
   }
-  text += "\nLook through it before you pass it on. Every command with --root reads it:\n";
+  text += "\nLook through it before you share it. Every command with --root reads it:\n";
   text += "  next: " + keep_whole(printable(next_command(report))) + "\n";
   return fit(text, style.width);
 }

@@ -37,8 +37,12 @@ std::string evidence_text(const std::vector<findings::Evidence>& evidence, const
   return text;
 }
 
+std::string sentence_text(const findings::Step& step) {
+  return printable(step.text) + (step.run.empty() ? "" : ":");
+}
+
 std::string command_line(const findings::Step& step) {
-  return keep_whole(printable(step.text)) +
+  return keep_whole(printable(step.run.empty() ? step.text : step.run)) +
          (step.remark.empty() ? "" : "   " + printable(step.remark));
 }
 
@@ -52,9 +56,9 @@ std::string steps_text(const std::vector<findings::Step>& steps, const Style& st
     }
     const std::string head = fmt::format("  {:>2}. ", ++number);
     text += step.is_command() ? head + style.bold(command_line(step)) + "\n"
-                              : fold(printable(step.text), head, style.width);
+                              : fold(sentence_text(step), head, style.width);
     if (!step.run.empty()) {
-      text += "      " + style.bold(keep_whole(printable(step.run))) + "\n";
+      text += "      " + style.bold(command_line(step)) + "\n";
     }
   }
   return looks.empty() ? text : text + "  To see for yourself\n" + looks;
@@ -74,7 +78,7 @@ std::string cause_text(const findings::Cause& cause,
   }
   for (const findings::Alternative& other : runners_up) {
     const std::string tell =
-        other.would_tell.empty() ? "" : "; to tell: " + printable(other.would_tell);
+        other.would_tell.empty() ? "" : "; to find out: " + printable(other.would_tell);
     text += style.dim(fmt::format("  Could also be {} ({:.0f} %){}", other.id,
                                   other.confidence * 100, tell)) +
             "\n";

@@ -13,6 +13,9 @@ namespace headroom::report {
 // What it means, and below it where and what: "/proc/meminfo:1  MemTotal: …".
 std::string evidence_text(const std::vector<findings::Evidence>& evidence, const Style& style);
 
+// The step, a sentence; a colon leads over to its command, if it has one.
+std::string sentence_text(const findings::Step& step);
+
 // The step, a command, on one line, however narrow it is; the remark behind it may be folded.
 std::string command_line(const findings::Step& step);
 

@@ -35,12 +35,18 @@ TEST(StepsText, the_remark_behind_a_command_may_be_folded) {
   EXPECT_THAT(text, ::testing::StartsWith("   1. sudo dmesg   (says why the driver\n"));
 }
 
+TEST(StepsText, the_remark_behind_a_command_below_its_sentence_is_shown) {
+  findings::Step step = findings::sentence_with("look", "lspci");
+  step.remark = "(as root)";
+  EXPECT_EQ(shown(step), "   1. look:\n      lspci   (as root)\n");
+}
+
 TEST(StepsText, a_command_stands_below_its_sentence_and_what_shows_something_stands_last) {
   const std::vector<findings::Step> steps = {
       findings::look("uname -r"), findings::sentence_with("make the menu anew", "update-grub"),
       command("sudo reboot")};
   EXPECT_EQ(fit(steps_text(steps, narrow()), narrow().width),
-            "   1. make the menu anew\n      update-grub\n   2. sudo reboot\n"
+            "   1. make the menu anew:\n      update-grub\n   2. sudo reboot\n"
             "  To see for yourself\n      uname -r\n");
 }
 

@@ -155,7 +155,7 @@ std::string checks_first(const std::vector<Step>& steps) {
     lines += line;
   }
   return lines.empty() ? ""
-                       : "\n# Nothing is touched unless every file is as it was read.\n" + lines;
+                       : "\n# Nothing is changed unless every file is as it was read.\n" + lines;
 }
 
 // Every place that the steps write to or read, links of their own and what commands write as the
@@ -182,7 +182,7 @@ std::vector<std::string> places(const std::vector<Step>& steps) {
 }
 
 std::string part(std::string_view name, const std::vector<Step>& steps, const std::string& end) {
-  std::string body = "\n# Root goes only through folders that root alone can write to.\n";
+  std::string body = "\n# Root goes only through folders that only root can write to.\n";
   body += "expect_safe \"$backups\"";
   for (const std::string& word : places(steps)) body += " \\\n  " + word;
   body += "\n" + checks_first(steps) + "keep_copies\n";
@@ -191,10 +191,12 @@ std::string part(std::string_view name, const std::vector<Step>& steps, const st
 }
 
 std::string ending(const plan::Change& change, bool has_more) {
-  std::string lines = "\nsay \"Done. Copies of what was there before: $backups\"\n";
-  if (change.needs_reboot) lines += "say 'Now restart the machine, then look: headroom check'\n";
+  std::string lines = "\nsay \"Done. Copies of the old files are in $backups\"\n";
+  if (change.needs_reboot) lines += "say 'Now reboot, then run: headroom check'\n";
   if (has_more) {
-    lines += "printf '%s\\n' \"If the limits are as wanted then: sudo sh $0 confirm\"\n";
+    lines +=
+        "printf '%s\\n' \"If the limits are right then, make them permanent: sudo sh $0 "
+        "confirm\"\n";
   }
   lines += "printf 'To go back: cp -a %s/. %s/\\n' \"$backups\" \"$root\"";
   for (const Step& step : change.steps) {
@@ -211,7 +213,7 @@ std::string title(const plan::Change& change) {
   lines += comment("Made by: " + shell_line(change.words) + " --script");
   for (const std::string& warning : change.warnings) lines += comment("Warning: " + warning);
   for (const std::string& line : ways_back_without_journal(change)) {
-    lines += comment("If the machine does not come up: " + line);
+    lines += comment("If the machine does not boot: " + line);
   }
   return lines;
 }

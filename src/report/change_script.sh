@@ -38,7 +38,7 @@ place_itself() {
 }
 refuse() {
   folder=$root${led#.}
-  fail "$1: expected folders that root alone can write to, found ${folder:-/}, which is $whose's,
+  fail "$1: expected folders that only root can write to, found ${folder:-/}, which is $whose's,
 who could lead root elsewhere; $so_far. headroom goes into such folders safely${root:+, on the machine itself}: $safe_way"
 }
 expect_safe() {
@@ -84,19 +84,19 @@ save() {
 # The file has to be what was read when this script was made; its text is on standard input.
 expect_same() {
   place "$1"
-  cmp -s "$at" - || fail "$1 is not what it was when this script was made: make the script anew"
+  cmp -s "$at" - || fail "$1 changed since this script was made: make a new script"
 }
 expect_absent() {
   place_itself "$1"
   if [ -e "$at" ] || [ -L "$at" ]; then
-    fail "$1 is there, and was not when this script was made: make the script anew"
+    fail "$1 did not exist when this script was made: make a new script"
   fi
 }
 expect_link() {
   place_itself "$1"
   # shellcheck disable=SC2015  # What comes last ends the script.
   [ -L "$at" ] && [ "$(readlink "$at")" = "$2" ] ||
-    fail "$1 is not the link that it was when this script was made: make the script anew"
+    fail "$1 is not the same link as when this script was made: make a new script"
 }
 
 # Standard input becomes the file, in one move; an existing one keeps its owner and mode.
@@ -148,11 +148,11 @@ expect_no_text() {
 expect_in_image() {
   for lister in lsinitramfs lsinitrd lsinitcpio; do
     if [ -z "$root" ] && command -v "$lister" > /dev/null 2>&1; then
-      "$lister" "$1" | grep -qF -e "${2#/}" || fail "$1 does not hold $2"
+      "$lister" "$1" | grep -qF -e "${2#/}" || fail "$1 does not contain $2"
       return
     fi
   done
-  printf '%s\n' "See whether $1 holds $2: no program here lists what is in it."
+  printf '%s\n' "Check that $1 contains $2. No program here can list its contents."
 }
 
 apply() {  # @parts@

@@ -27,7 +27,7 @@ std::string heading(std::string_view title, std::string_view more, const Style& 
 
 // By a person, where the change is nothing else.
 std::string steps_title(const Change& change) {
-  return is_by_hand(change) ? "What is to be done" : "What --apply does";
+  return is_by_hand(change) ? "What to do" : "What --apply does";
 }
 
 std::string steps_remark(const Change& change) {
@@ -43,12 +43,11 @@ std::string steps_text(const Change& change, const Style& style) {
   for (const plan::Step& step : change.steps) text += step_text(step, ++number, style) + "\n";
   if (is_by_hand(change)) return text;
   text += fold(
-      "Before anything is touched, the bytes, owner, mode and labels of every file above are "
-      "saved; "
-      "if a step fails, all of it is taken back.",
+      "Before anything is changed, headroom saves the bytes, owner, mode and labels of every file "
+      "above. If a step fails, it undoes all of them.",
       "  ", style.width);
   if (change.on_confirm.empty()) return text;
-  text += heading("After the reboot", "once the limits are as predicted", style);
+  text += heading("After the reboot", "if the limits are as predicted", style);
   for (const plan::Step& step : change.on_confirm)
     text += step_text(step, ++number, style, change.steps);
   return text;
@@ -59,21 +58,21 @@ std::string fallback_words(BootFallback fallback) {
     case BootFallback::not_needed:
       break;
     case BootFallback::next_boot:
-      return "The new entry is chosen for one boot. The old one stays the default until the limits "
-             "are seen to be right.";
+      return "The new entry is chosen for one boot only. The old one stays the default until the "
+             "limits have been checked.";
     case BootFallback::counted_boots:
-      return "The boot loader gives the new entry a few tries and then goes back to the old one by "
-             "itself.";
+      return "The boot loader tries the new entry a few times, and then goes back to the old one "
+             "by itself.";
     case BootFallback::by_hand:
-      return "Nothing goes back by itself here. Keep these lines somewhere else before you "
-             "restart:";
+      return "Nothing goes back by itself on this machine. Save these lines somewhere else before "
+             "you reboot:";
   }
   return "";
 }
 
 std::string fallback_text(const Change& change, const Style& style) {
   if (change.fallback == BootFallback::not_needed) return "";
-  std::string text = heading("If the machine does not come up", "", style);
+  std::string text = heading("If the machine does not boot", "", style);
   text += fold(fallback_words(change.fallback), "  ", style.width);
   for (const std::string& line : ways_back(change, "ID")) {
     text += fold(printable(line), "  - ", style.width);
@@ -85,12 +84,13 @@ std::string next_text(const Change& change, const facts::Facts& now, const Style
   const std::string where = now.machine.live ? "" : "on that machine: ";
   std::string text = "\nNext: " + where + style.bold(keep_whole(apply_command(change))) + "\n";
   if (is_by_hand(change)) {
-    if (!change.needs_reboot) return "\nNext: headroom check   (when it is done)\n";
-    return text + "      (writes down what is expected, so that headroom confirm can compare it)\n";
+    if (!change.needs_reboot) return "\nNext: headroom check   (when you are done)\n";
+    return text +
+           "      (records the expected limits, so that headroom confirm can compare them)\n";
   }
   if (change.words.empty()) return text;
   const std::string script = printable(shell_line(change.words)) + " --script";
-  return text + fmt::format("      {}   (the same as a shell script, to do it by hand)\n",
+  return text + fmt::format("      {}   (prints the same as a shell script, to do it by hand)\n",
                             keep_whole(script));
 }
 
@@ -139,7 +139,7 @@ std::string to_text(const Change& change, const facts::Facts& now, const Style& 
   }
   if (change.forecast) text += forecast_text(*change.forecast, now, style);
   text += steps_text(change, style) + fallback_text(change, style);
-  if (!change.notes.empty()) text += heading("Worth knowing", "", style);
+  if (!change.notes.empty()) text += heading("Good to know", "", style);
   for (const std::string& note : change.notes) text += note_text(note, style);
   return fit(text + next_text(change, now, style), style.width);
 }

@@ -111,14 +111,14 @@ std::string changes_text(const RecentChanges& recent, const Style& style) {
   const auto late =
       of_failure ? findings::late_histories(recent) : std::vector<findings::LateHistory>();
   if (recent.changes.empty()) {
-    text += fmt::format("  nothing that a job on a GPU depends on{}\n",
-                        late.empty() ? "" : ", as far as is known");
+    text += fmt::format("  nothing that a GPU job depends on{}\n",
+                        late.empty() ? "" : ", as far as headroom knows");
   }
   const std::size_t shown = std::min(recent.changes.size(), most_shown);
   for (std::size_t i = 0; i < shown; ++i) text += change_text(recent.changes[i], style);
   if (recent.changes.size() > shown) {
     const std::size_t rest = recent.changes.size() - shown;
-    text += fmt::format("  and {} older {}, which --json names\n", rest,
+    text += fmt::format("  and {} older {}, listed by --json\n", rest,
                         rest == 1 ? "change" : "changes");
   }
   return text + late_text(late, style) + unread_text(recent, style);

@@ -52,7 +52,7 @@ TEST(ChangesReport, a_screenful_is_shown_and_the_rest_counted) {
   for (int i = 0; i < 20; ++i) recent.changes.push_back(change("2026-05-01T10:00:00", "rocm"));
   const std::string text = shown(recent);
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 22);
-  EXPECT_NE(text.find("  and 14 older changes, which --json names\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  and 14 older changes, listed by --json\n"), std::string::npos) << text;
   EXPECT_EQ(changes_json(recent)["list"].size(), 22U);
 }
 

@@ -229,13 +229,13 @@ class Writer {
     const auto amount = [&](const std::optional<Bytes>& bytes, const char* key) -> Ordered {
       if (bytes) return bytes->value;
       missing_[at + "/" + key] =
-          holder.visible ? "its descriptors do not say" : "the process is out of sight";
+          holder.visible ? "its descriptors do not say" : "the process is not visible";
       return nullptr;
     };
     Ordered object;
     object["pid"] = holder.pid;
     object["command"] = optional_text(holder.command);
-    if (holder.command.empty()) missing_[at + "/command"] = "the process is out of sight";
+    if (holder.command.empty()) missing_[at + "/command"] = "the process is not visible";
     object["user"] = optional_text(holder.user);
     object["engine"] = optional_text(holder.engine);
     object["container"] = optional_text(holder.container);

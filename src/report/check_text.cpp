@@ -43,17 +43,18 @@ std::string list_capacities(const facts::Facts& facts) {
   for (const auto& [part, count] : parts) {
     sentences.push_back(count == 1 ? part : fmt::format("{} x {} each", count, part));
   }
-  return sentences.empty() ? "nothing wrong was found" : join(sentences, "; ");
+  return sentences.empty() ? "no problem was found" : join(sentences, "; ");
 }
 
 std::string unknown_summary(const facts::Facts& facts) {
-  if (facts.wsl.is_wsl()) return "WSL: not all of the way to the GPU could be seen from inside";
-  if (facts.gpus.empty()) return "whether there is a GPU could not be seen";
+  if (facts.wsl.is_wsl())
+    return "WSL: headroom could not check the whole way to the GPU from inside";
+  if (facts.gpus.empty()) return "headroom could not see whether there is a GPU";
   const bool any_limit = std::any_of(facts.gpus.begin(), facts.gpus.end(), [](const auto& gpu) {
     return gpu.ladder.binding() != nullptr;
   });
-  return any_limit ? "what it takes to tell could not be read"
-                   : "what memory the GPU has could not be read";
+  return any_limit ? "the facts that it takes could not be read"
+                   : "the GPU's memory could not be read";
 }
 
 // One sentence: what the verdict means here.
@@ -64,14 +65,14 @@ std::string summary(const facts::Facts& facts, const Diagnosis& diagnosis) {
     case Verdict::no_gpu:
       return facts.other_gpus.empty()
                  ? "no GPU here; jobs run on the CPU"
-                 : "no AMD GPU here (" + list_others(facts) + "); headroom is about AMD's";
+                 : "no AMD GPU here (" + list_others(facts) + "); headroom supports AMD GPUs only";
     case Verdict::unknown:
       return unknown_summary(facts);
     default:
       break;
   }
   if (facts.wsl.is_wsl() && facts.gpus.empty()) {
-    return "WSL: all that jobs need to reach Windows's GPU is there";
+    return "WSL: everything that jobs need to reach the GPU is there";
   }
   return list_capacities(facts);
 }
@@ -102,8 +103,8 @@ std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
     for (const findings::Step& step : finding.fix) {
       if (step.is_look()) continue;
       text += step.is_command() ? "      " + command_line(step) + "\n"
-                                : fold(printable(step.text), "      ", style.width);
-      if (!step.run.empty()) text += "        " + keep_whole(printable(step.run)) + "\n";
+                                : fold(sentence_text(step), "      ", style.width);
+      if (!step.run.empty()) text += "        " + command_line(step) + "\n";
     }
   }
   return text.empty() ? "" : "\n" + style.bold("Also found") + "\n" + text;
@@ -152,11 +153,13 @@ std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, con
                      fmt::format("(shows what it would do here; --apply does it{})", more), style);
   }
   if (diagnosis.verdict == Verdict::ok || diagnosis.verdict == Verdict::no_gpu) {
-    const char* why = facts.gpus.empty() ? "says what a job needs" : "says whether a job fits";
+    const char* why =
+        facts.gpus.empty() ? "says how much memory a job needs" : "says whether a job fits";
     return "\n" + next_line("headroom plan --spec JOB.toml",
                             fmt::format("({} before it runs)", why), style);
   }
-  return "\n" + next_line("headroom check --verbose", "(every fact, and why it is missing)", style);
+  return "\n" +
+         next_line("headroom check --verbose", "(lists every fact, and why one is missing)", style);
 }
 
 std::string machine_line(const facts::MachineFacts& machine) {

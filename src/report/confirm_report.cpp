@@ -23,7 +23,7 @@ std::string headline(const Confirmation& answer, const Style& style) {
     return fmt::format("{} {}\n", style.green("Confirmed:"), title);
   }
   if (answer.fell_back) {
-    return fmt::format("{} {}\n", style.yellow("Not in force, and taken back:"), title);
+    return fmt::format("{} {}\n", style.yellow("Not in force, and undone:"), title);
   }
   const bool undone = answer.record.state == State::undone;
   return fmt::format("{} {}\n", style.yellow(undone ? "Undone:" : "Not as predicted:"), title);
@@ -50,13 +50,13 @@ void add_differences(const Confirmation& answer, const Style& style, std::string
 std::string next_command(const Confirmation& answer) {
   if (answer.record.state == State::confirmed) return "headroom check";
   if (answer.fell_back)
-    return "headroom check --log FILE   (what the failed boot wrote: journalctl -b -1)";
-  if (answer.record.state == State::undone) return "sudo reboot   (back to what was before)";
+    return "headroom check --log FILE   (with the messages of the failed boot: journalctl -b -1)";
+  if (answer.record.state == State::undone) return "sudo reboot   (back to the old settings)";
   const bool once = answer.record.change.fallback == plan::BootFallback::next_boot;
   return fmt::format(
       "{}   ({})", plan::undo_command(answer.record),
-      once ? "the next boot takes the old entry by itself"
-           : "or mend the reason, reboot, and " + plan::confirm_command(answer.record));
+      once ? "the next boot uses the old entry by itself"
+           : "or fix the reason, reboot, and " + plan::confirm_command(answer.record));
 }
 
 }  // namespace
@@ -65,11 +65,11 @@ std::string summary(const plan::Comparison& comparison) {
   if (comparison.outcome == Outcome::as_predicted) return "every limit is as predicted";
   std::vector<std::string> parts;
   for (const plan::RungDifference& rung : comparison.rungs) {
-    parts.push_back(fmt::format("{} is {}, predicted were {}", rung.rung, found_text(rung.found),
+    parts.push_back(fmt::format("{} is {}, but {} was predicted", rung.rung, found_text(rung.found),
                                 to_string(rung.expected)));
   }
   for (const plan::ParameterDifference& parameter : comparison.parameters) {
-    parts.push_back(fmt::format("{} is {}, predicted was {}", parameter.name, parameter.found,
+    parts.push_back(fmt::format("{} is {}, but {} was predicted", parameter.name, parameter.found,
                                 parameter.expected));
   }
   parts.insert(parts.end(), comparison.unread.begin(), comparison.unread.end());
@@ -84,8 +84,8 @@ std::string to_text(const Confirmation& answer, const Style& style) {
   }
   if (answer.fell_back) {
     text += fold(
-        "The machine came up on the old entry of its boot menu, so the new settings were "
-        "not used. What was left of them is removed; nothing else was touched.",
+        "The machine booted the old entry of its boot menu, so the new settings were not used. "
+        "headroom removed what was left of them, and changed nothing else.",
         "  ", style.width);
   }
   add_differences(answer, style, text);

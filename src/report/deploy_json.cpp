@@ -53,13 +53,13 @@ Ordered missing_json(const deploy::DeployReport& report) {
   const bool over = report.outcome == deploy::Outcome::committed ||
                     report.outcome == deploy::Outcome::rolled_back;
   const std::string not_asked =
-      over ? "no request was answered well" : "nothing was started, so nothing was asked";
+      over ? "no request was answered correctly" : "nothing was started, so no request was made";
   if (!report.baseline_ms)
     missing["/smoke/baseline_ms"] = over ? "the service did not run before" : not_asked;
   if (!report.candidate_ms) missing["/smoke/candidate_ms"] = not_asked;
   if (!report.ratio) missing["/smoke/ratio"] = "it needs the times of both configurations";
   if (!report.downtime_s)
-    missing["/downtime_s"] = over ? "no failure took it down" : "it was not touched";
+    missing["/downtime_s"] = over ? "no failure took it down" : "it was not changed";
   return missing;
 }
 

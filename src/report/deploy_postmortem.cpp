@@ -20,12 +20,12 @@ std::string result_of(const DeployReport& report) {
       return "the new configuration was kept";
     case Outcome::rolled_back:
       return report.restored.value_or(false)
-                 ? "the old configuration is back, and proved healthy"
-                 : "the old configuration is not back as it was; see below";
+                 ? "the old configuration is back, and it is healthy"
+                 : "the old configuration could not be fully restored; see below";
     case Outcome::refused:
-      return "refused; nothing was touched";
+      return "refused; nothing was changed";
     case Outcome::planned:
-      return "only planned; nothing was touched";
+      return "only planned; nothing was changed";
   }
   return "";
 }
@@ -95,18 +95,18 @@ std::string what_was_changed(const DeployReport& report, const plan::Change& cha
                                                                    : "What would have been changed";
   std::string text = "\n## " + title + "\n";
   if (!report.change_id.empty())
-    text += "\nThe journal has it as `" + printable(report.change_id) + "`.\n";
+    text += "\nIts id in the journal is `" + printable(report.change_id) + "`.\n";
   return text + difference(change);
 }
 
 std::string what_to_do(const DeployReport& report) {
   std::string text;
   if (!report.left.empty()) {
-    text += "\n## What is left to be done by hand\n\n" + markdown_steps(report.left);
+    text += "\n## What you still have to do by hand\n\n" + markdown_steps(report.left);
   }
   if (!report.next.empty()) text += "\n## What to do next\n\n" + markdown_steps(report.next);
   if (report.warnings.empty()) return text;
-  text += "\n## What else to know\n\n";
+  text += "\n## Good to know\n\n";
   for (const std::string& warning : report.warnings) text += "- " + markdown_cell(warning) + "\n";
   return text;
 }

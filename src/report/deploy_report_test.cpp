@@ -80,7 +80,7 @@ TEST(DeployReport, what_is_left_by_hand_is_said_first_of_all) {
   report.left = {findings::sentence("it could not be put back"),
                  findings::command("sudo headroom undo X")};
   EXPECT_THAT(to_postmortem(report, change()), HasSubstr("2. `sudo headroom undo X`"));
-  EXPECT_THAT(to_text(report, Style{}), HasSubstr("NOT back as it was"));
+  EXPECT_THAT(to_text(report, Style{}), HasSubstr("NOT fully restored"));
   EXPECT_THAT(to_text(report, Style{}), HasSubstr("  sudo headroom undo X\n"));
 }
 

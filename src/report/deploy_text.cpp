@@ -59,15 +59,16 @@ std::string verdict(const DeployReport& report, const Style& style) {
       return style.green("committed") + ": the new configuration of " + printable(report.name) +
              " is kept\n";
     case Outcome::refused:
-      return style.red("refused") + ": nothing was touched\n";
+      return style.red("refused") + ": nothing was changed\n";
     case Outcome::planned:
-      return style.green("would pass the gate") + ": nothing was touched\n";
+      return style.green("would pass the gate") + ": nothing was changed\n";
     case Outcome::rolled_back:
       break;
   }
   const bool restored = report.restored.value_or(false);
-  return style.red("rolled back") + (restored ? ": the old configuration is back and healthy\n"
-                                              : ": the old configuration is NOT back as it was\n");
+  return style.red("rolled back") + (restored
+                                         ? ": the old configuration is back, and it is healthy\n"
+                                         : ": the old configuration is NOT fully restored\n");
 }
 
 std::string times_text(const DeployReport& report) {
@@ -92,10 +93,10 @@ std::string timeline_text(const std::vector<deploy::TimelineEntry>& timeline, de
 
 std::string rest_of(const DeployReport& report, const Style& style) {
   std::string text;
-  if (!report.warnings.empty()) text += heading("What else to know", style);
+  if (!report.warnings.empty()) text += heading("Good to know", style);
   for (const std::string& warning : report.warnings)
     text += fold(printable(warning), "  - ", style.width);
-  text += steps_text("Left to be done by hand", report.left, style);
+  text += steps_text("Still to be done by hand", report.left, style);
   return text + steps_text("Next", report.next, style);
 }
 
@@ -114,8 +115,7 @@ std::string to_text(const DeployReport& report, const Style& style) {
       verdict(report, style) + cause_text(report.cause, report.why, style) + times_text(report);
   if (report.outcome == Outcome::refused) text += gate_text(report.gate, style);
   text += timeline_text(report.timeline, report.began, style) + rest_of(report, style);
-  if (!report.postmortem.empty())
-    text += "\nThe post-mortem: " + printable(report.postmortem) + "\n";
+  if (!report.postmortem.empty()) text += "\nPost-mortem: " + printable(report.postmortem) + "\n";
   return text;
 }
 

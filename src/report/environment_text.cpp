@@ -93,7 +93,7 @@ std::string machine_words(const facts::Facts& facts) {
   if (facts.gpus.size() > 1) parts.back() += fmt::format(", {} GPUs", facts.gpus.size());
   if (facts.machine.memory.total) parts.push_back(to_string(*facts.machine.memory.total) + " RAM");
   const auto& torch = facts.python.torch.version;
-  parts.push_back(torch ? "PyTorch " + *torch : std::string("PyTorch's version not known"));
+  parts.push_back(torch ? "PyTorch " + *torch : std::string("PyTorch's version unknown"));
   if (facts.machine.rocm) parts.push_back("ROCm " + *facts.machine.rocm);
   return join(parts, ", ");
 }
@@ -121,7 +121,7 @@ std::string tally(const std::vector<Judgement>& judged) {
 std::string environment_text(const std::string& name, const facts::Facts& facts,
                              const std::vector<Judgement>& judged, const Style& style) {
   const std::string shown = name == "-" ? "standard input" : printable(name);
-  if (judged.empty()) return fit("No settings of a GPU in " + shown + "\n", style.width);
+  if (judged.empty()) return fit("No GPU settings in " + shown + "\n", style.width);
   std::string text = style.bold("Settings in " + shown) + "\n";
   text += style.dim(fold(printable(machine_words(facts)), "for ", style.width));
   for (const Judgement& one : judged) {

@@ -36,7 +36,7 @@ std::string exact(std::uint64_t bytes) {
 }
 
 std::string known_text(const estimate::JobDimensions& known) {
-  std::string text = "Known of the job:\n";
+  std::string text = "Known about the job:\n";
   for_each_dimension(known, [&text](Dimension dimension, const Reading& reading) {
     fmt::format_to(std::back_inserter(text), "  {:<20}{:>9}  {}{}\n", to_string(dimension),
                    reading.value, reading.source,
@@ -59,18 +59,17 @@ std::string nothing_text(const Explanation& explanation) {
   std::string text;
   if (explanation.printed.is_shared_segment()) {
     text = fmt::format(
-        "\nPyTorch asks for {} whenever it needs {}: the size names no tensor.\n",
+        "\nPyTorch asks for {} whenever it needs {}, so this size does not identify a tensor.\n",
         to_string(explanation.printed.size),
-        explanation.printed.size == 2_MiB ? "up to 1 MiB" : "more than 1 and less than 10 MiB");
+        explanation.printed.size == 2_MiB ? "up to 1 MiB" : "more than 1 MiB and less than 10 MiB");
   } else {
-    text = "\nNo tensor of these dimensions has that size.\n";
+    text = "\nNo tensor with these dimensions has that size.\n";
   }
   const auto unknown = needed(explanation.known);
   std::vector<std::string> names;
   for (const Dimension dimension : unknown) names.emplace_back(to_string(dimension));
   if (!names.empty())
-    text +=
-        fmt::format("To name more tensors, headroom would have to know: {}.\n", join(names, ", "));
+    text += fmt::format("headroom could name more tensors if it knew: {}.\n", join(names, ", "));
   return text;
 }
 
@@ -90,13 +89,12 @@ std::size_t count_of_rank(const std::vector<TensorMatch>& matches, unsigned rank
 std::string matches_text(const std::vector<TensorMatch>& matches, std::size_t width) {
   const std::size_t first = count_of_rank(matches, 0);
   const bool sure = matches.front().doubt < 2;
-  std::string text =
-      first > 1 ? fmt::format("\nIt {} one of {}, which the size alone does not tell apart:\n",
-                              sure ? "is" : "may be", first)
-                : fmt::format("\nIt {}:\n", sure ? "is, most likely" : "may be");
+  std::string text = first > 1 ? fmt::format("\nIt {} one of {} tensors of the same size:\n",
+                                             sure ? "is" : "may be", first)
+                               : fmt::format("\nIt {}:\n", sure ? "is, most likely" : "may be");
   const std::size_t shown = std::min(matches.size(), std::max(most_shown, first));
   for (std::size_t i = 0; i < shown; ++i) {
-    if (i == first) text += "\nLess likely, but of the same size:\n";
+    if (i == first) text += "\nLess likely, but with the same size:\n";
     text += match_text(matches[i], width);
   }
   if (shown < matches.size())

@@ -51,7 +51,7 @@ std::string found_too_text(const std::vector<ListedFix>& fixes, const Style& sty
     if (!outlook.found || outlook.standing == Standing::needed || outlook.error) continue;
     text += fmt::format("  {}: {}\n", listed.fix->id, keep_whole(command_of(*listed.fix)));
   }
-  return text.empty() ? "" : style.bold("Found here too") + "\n" + text + "\n";
+  return text.empty() ? "" : style.bold("Also found here") + "\n" + text + "\n";
 }
 
 // What check found and no command of this list mends by itself, with the reason and the way.
@@ -71,7 +71,7 @@ std::string unmended_text(const std::vector<ListedFix>& fixes, const Style& styl
   }
   return text.empty()
              ? ""
-             : style.bold("Found here, and not mended from here by a fix") + "\n" + text + "\n";
+             : style.bold("Found here, but something else is needed first") + "\n" + text + "\n";
 }
 
 std::vector<const plan::Fix*> not_found(const std::vector<ListedFix>& fixes, Standing standing) {
@@ -117,11 +117,11 @@ std::string heading(const std::vector<const plan::Fix*>& needed,
   if (diagnosis.cause && !mends_cause(needed, diagnosis)) {
     text = fold(printable(diagnosis.cause->title),
                 fmt::format("Root cause: {}: ", diagnosis.cause->id), style.width);
-    text += needed.empty() ? "No change of settings mends it.\n\n" : "\n";
+    text += needed.empty() ? "No change of settings fixes this.\n\n" : "\n";
   } else if (needed.empty()) {
-    text = "Nothing here needs mending.\n\n";
+    text = "headroom found nothing to fix here.\n\n";
   }
-  return needed.empty() ? text : text + style.bold("What could be mended here") + "\n\n";
+  return needed.empty() ? text : text + style.bold("What headroom can fix here") + "\n\n";
 }
 
 }  // namespace
@@ -133,9 +133,10 @@ std::string fixes_to_text(const std::vector<ListedFix>& fixes, const findings::D
   for (const plan::Fix* fix : needed) text += entry_text(*fix, style);
   text += found_too_text(fixes, style);
   text += unmended_text(fixes, style);
-  text += names_text("Can be changed, though nothing is wrong",
+  text += names_text("Can be changed, although nothing is wrong",
                      not_found(fixes, Standing::possible), style);
-  text += names_text("Says what to do by hand", not_found(fixes, Standing::by_hand), style);
+  text += names_text("Prints instructions to follow by hand", not_found(fixes, Standing::by_hand),
+                     style);
   text += names_text("Not needed here", not_found(fixes, Standing::not_needed), style);
   return fit(text + next_text(needed, diagnosis, style), style.width);
 }

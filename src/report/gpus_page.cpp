@@ -108,7 +108,7 @@ std::string details(const GpuTables& tables) {
     std::vector<std::string> notes;
     if (!target->note.empty()) notes.push_back(target->note);
     if (target->large_register_file) {
-      notes.emplace_back("1.5 times the vector registers of its relatives.");
+      notes.emplace_back("It has 1.5 times the vector registers of its relatives.");
     }
     if (target->pcie_atomics) {
       notes.push_back(target->mec_without_atomics
@@ -175,7 +175,7 @@ std::string advisory_table(const GpuTables& tables) {
   for (const knowledge::Advisory& advisory : tables.advisories.rows) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", advisory.id,
                         conditions(tables, advisory), to_string(advisory.effect), advisory.happens,
-                        join(advisory.to_do, "; "), to_string(advisory.origin.certainty),
+                        join(advisory.to_do, " "), to_string(advisory.origin.certainty),
                         advisory.origin.source);
   }
   return text;
@@ -204,15 +204,15 @@ std::string fix_list(const GpuTables& tables) {
 std::string gpus_page(const GpuTables& tables) {
   std::string page = "# AMD GPUs, target by target\n\n";
   page += paragraph(
-      "Generated from the tables in `data/`, which `headroom check` decides by. A card's name does "
-      "not tell its target (two chips share the name Radeon 840M): `headroom check` reads it from "
-      "the driver.");
+      "Generated from the tables in `data/`, which `headroom check` uses. A card's name does not "
+      "always tell its target (two chips share the name Radeon 840M). `headroom check` reads the "
+      "target from the driver.");
   page += paragraph(fmt::format(
       "**Support** is as of ROCm {}: *official*, AMD lists it; *community*, TheRock, AMD's open "
       "build, releases ROCm and PyTorch for it; *dropped*, an older ROCm listed it; *override*, "
-      "only "
-      "a near target's code runs; *unsupported*, none of these. **Wheels**: whose PyTorch wheels "
-      "carry it. `~` is \"about\". **Sure**: A read in source or in AMD's own data, B measured by "
+      "only the code of a closely related target runs; *unsupported*, none of these. **Wheels**: "
+      "whose PyTorch wheels include it. `~` is \"about\". **Sure**: A read in source or in AMD's "
+      "own data, B measured by "
       "users and consistent with the code, C secondary text, D inferred. **From**: the letters "
       "below, "
       "or an issue (`legacy#` is ROCm/legacy-rocm-build).",
@@ -224,15 +224,14 @@ std::string gpus_page(const GpuTables& tables) {
   page += "\n## What else to know of each\n\n" +
           paragraph("A reset by the driver ends every job on the GPU, the desktop included.") +
           details(tables);
-  page +=
-      "\n## HSA_OVERRIDE_GFX_VERSION\n\n" +
-      paragraph(
-          "It makes ROCm take the GPU for another target. Any value that is not listed here, and "
-          "is not the target's own, is dangerous. Where a wheel carries the target itself, no "
-          "override is right.") +
-      override_table(tables);
+  page += "\n## HSA_OVERRIDE_GFX_VERSION\n\n" +
+          paragraph(
+              "It makes ROCm treat the GPU as another target. Any value that is not listed here, "
+              "and is not the target's own, is dangerous. If a wheel includes the target itself, "
+              "use no override.") +
+          override_table(tables);
   page += "\n## Known-bad combinations\n\n" + advisory_table(tables);
-  page += "\nThe kernel changes that these wait for, and the first kernels that have them:\n\n" +
+  page += "\nThe kernel changes that these need, and the first kernels that have them:\n\n" +
           fix_list(tables);
   return page;
 }

@@ -20,7 +20,7 @@ Bytes or_nothing(const std::optional<Bytes>& bytes) {
 }
 
 std::string describe_place(const facts::Holder& holder) {
-  if (holder.whereabouts == Whereabouts::outside) return "out of sight: on the host, or hidden";
+  if (holder.whereabouts == Whereabouts::outside) return "not visible: on the host, or hidden";
   if (holder.whereabouts == Whereabouts::gone) return "gone: no process has this PID any more";
   std::vector<std::string> parts;
   if (!holder.container.empty()) {
@@ -87,10 +87,10 @@ std::string holders_table(const facts::Gpu& gpu, const Style& style) {
   const auto is_some = [](const facts::Fact<Bytes>& amount) { return amount && amount->value > 0; };
   add("the driver", account.baseline, "firmware, page tables, display (an estimate)");
   if (is_some(account.unattributed)) {
-    add("not attributed", account.unattributed, "no process in sight accounts for it");
+    add("not attributed", account.unattributed, "no visible process accounts for it");
   }
   if (is_some(account.beyond)) {
-    add("counted twice", account.beyond, "claimed above, and more than the driver counts");
+    add("counted twice", account.beyond, "claimed above, but more than the driver counts");
   }
   add("in use", account.used, "as the driver counts");
   return table.to_text(style);

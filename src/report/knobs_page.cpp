@@ -84,7 +84,7 @@ std::string certainty(char mark) {
 std::string class_words(KnobClass kind) {
   switch (kind) {
     case KnobClass::debugging:
-      return "A debugging aid or work-around.";
+      return "A debugging aid or workaround.";
     case KnobClass::deprecated:
       return "Deprecated.";
     case KnobClass::dangerous:

@@ -79,7 +79,7 @@ std::string gpu_heading(const facts::Gpu& gpu, const Style& style) {
                         fmt::format("{}, {}, {}  ", gpu.gfx ? *gpu.gfx : "target not known", kind,
                                     support_words(gpu)) +
                         style.dim(gpu.pci);
-  if (gpu.asleep()) heading += "  (asleep, and left so)";
+  if (gpu.asleep()) heading += "  (asleep; headroom does not wake it)";
   return heading + "\n";
 }
 
@@ -98,7 +98,7 @@ std::string ladder_table(const facts::Gpu& gpu, Detail detail, const Style& styl
                     amount(rung.used), std::string(to_string(rung.fixed_at)), what});
     binding.push_back(rung.binding);
   }
-  if (rows.size() == 1) return "  no limit of it could be read\n";
+  if (rows.size() == 1) return "  none of its limits could be read\n";
   const auto lines =
       table(rows, {Align::left, Align::left, Align::right, Align::right, Align::left, Align::left},
             2, style.width);

@@ -70,13 +70,13 @@ std::string peers_table(const facts::Facts& facts, const Style& style) {
     }
     rows.push_back(std::move(row));
   }
-  std::string text = "\n" + style.bold("GPUs among each other") + "\n";
+  std::string text = "\n" + style.bold("Connections between GPUs") + "\n";
   for (const TableLine& line : table(rows, columns, 2, style.width)) {
     text += (line.row == 0 ? style.dim(line.text) : line.text) + "\n";
   }
   const auto note = [&](const char* words) { text += style.dim(words) + "\n"; };
-  if (any_ram) note("  RAM: no link is recorded between them; copies go through RAM");
-  if (any_unknown) note("  ?: which link joins them could not be read");
+  if (any_ram) note("  RAM: the driver records no link between them; copies go through RAM");
+  if (any_unknown) note("  ?: the link between them could not be read");
   return text;
 }
 

@@ -57,11 +57,11 @@ std::string verdict(const LlamaPlan& plan, const Style& style) {
       return style.green("It fits.") + "\n";
     case Verdict::borderline:
       return style.yellow("It fits, but barely:") +
-             " more than 90 % of a GPU is taken, and kernels need some more.\n";
+             " more than 90 % of a GPU is used, and kernels need some more.\n";
     case Verdict::does_not_fit:
       return style.red("It does not fit.") + "\n";
     default:
-      return "No capacity is known, so headroom cannot say whether it fits: give --gpu or "
+      return "headroom knows no capacity, so it cannot say whether it fits. Give --gpu or "
              "--capacity.\n";
   }
 }
@@ -110,8 +110,8 @@ std::string fitting(const LlamaPlan& plan, const Style& style) {
                          join(sizes, ", "), size(one.host_bytes)),
              "  ", style.width);
   }
-  if (text.empty()) return plan.fits == false ? "\nNothing that was tried fits.\n" : "";
-  return (plan.fits == false ? "\nWhat would fit:\n" : "\nWhat fits at most:\n") + text;
+  if (text.empty()) return plan.fits == false ? "\nNo setting that headroom tried fits.\n" : "";
+  return (plan.fits == false ? "\nWhat would fit:\n" : "\nThe most that fits:\n") + text;
 }
 
 Json to_json(const Buffers& buffers) {
@@ -125,7 +125,7 @@ Json to_json(const Buffers& buffers) {
 
 std::string to_text(const LlamaPlan& plan, const Style& style) {
   std::string text = headline(plan) + "\n" + verdict(plan, style) + table_of(plan, style) +
-                     fitting(plan, style) + "\nTo type, as planned:\n" +
+                     fitting(plan, style) + "\nThe command for this plan:\n" +
                      fold(shell_line(plan.arguments), "  ", style.width);
   if (!plan.notes.empty()) text += "\nAssumed:\n";
   for (const std::string& note : plan.notes) text += fold(printable(note), "  ", style.width);

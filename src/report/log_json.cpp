@@ -21,7 +21,7 @@ Ordered text(const std::string& word) {
 Ordered bytes(const facts::Fact<Bytes>& fact, const std::string& pointer,
               std::map<std::string, std::string>& missing) {
   if (fact) return fact->value;
-  missing[pointer] = "neither the log nor what was stated tells";
+  missing[pointer] = "neither the log nor the stated facts say it";
   return nullptr;
 }
 
@@ -110,7 +110,7 @@ Ordered to_json(const findings::LogDiagnosis& diagnosis, const findings::Scene& 
   Ordered document;
   document["schema"] = "headroom.check/1";
   document["machine"] = nullptr;
-  missing["/machine"] = "a log was looked at, not the machine that wrote it";
+  missing["/machine"] = "headroom looked at a log, not at the machine that wrote it";
   add_answer(diagnosis, extent, document);
   document["findings"] = Ordered::array();
   document["gpus"] = Ordered::array();

@@ -21,7 +21,7 @@ std::string summary(const LogDiagnosis& diagnosis, const findings::Scene& scene,
   std::string text = "## Summary\n\n" + markdown_cell(cause.title) + ".\n\n";
   text += fmt::format("- Root cause: `{}`, {:.0f} % sure\n", cause.id, cause.confidence * 100);
   const std::string machine = describe_scene(scene);
-  if (!machine.empty()) text += "- Machine, as far as is known: " + markdown_cell(machine) + "\n";
+  if (!machine.empty()) text += "- Machine, as far as known: " + markdown_cell(machine) + "\n";
   text +=
       fmt::format("- Read: {} ({} lines)\n", markdown_cell(join(extent.names, ", ")), extent.lines);
   const auto times = [](const Event& event) { return !event.time.empty(); };
@@ -38,7 +38,7 @@ std::string summary(const LogDiagnosis& diagnosis, const findings::Scene& scene,
 std::string timeline(const LogDiagnosis& diagnosis) {
   if (diagnosis.timeline.empty()) return "";
   std::string text =
-      "\n## Timeline\n\nTimes are the log's own.\n\n"
+      "\n## Timeline\n\nTimes are as in the log.\n\n"
       "| time | from | what | where |\n|---|---|---|---|\n";
   for (const Event& event : diagnosis.timeline) {
     std::string what = markdown_cell(event.what);
@@ -76,7 +76,8 @@ std::string root_cause(const LogDiagnosis& diagnosis) {
     text += "\n## What else it could be\n\n";
     for (const findings::Alternative& one : diagnosis.runners_up) {
       text += fmt::format("- `{}` ({:.0f} %)", one.id, one.confidence * 100);
-      text += one.would_tell.empty() ? "\n" : "; to tell: `" + printable(one.would_tell) + "`\n";
+      text +=
+          one.would_tell.empty() ? "\n" : "; to find out: `" + printable(one.would_tell) + "`\n";
     }
   }
   return text;

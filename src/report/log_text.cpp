@@ -21,7 +21,7 @@ std::string place_of(const findings::Evidence& evidence) {
 // Of what was brought about, what matters: which, and where it shows.
 std::string consequences_text(const LogDiagnosis& diagnosis, const Style& style) {
   if (diagnosis.consequences.empty()) return "";
-  std::string text = "\n" + style.bold("What followed from it") + "\n";
+  std::string text = "\n" + style.bold("Consequences") + "\n";
   for (const findings::Consequence& one : diagnosis.consequences) {
     const std::string place =
         one.evidence.empty() ? "" : " (" + place_of(one.evidence.front()) + ")";

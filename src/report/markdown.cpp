@@ -26,10 +26,14 @@ std::string markdown_steps(const std::vector<findings::Step>& steps) {
                            step.remark.empty() ? "" : " " + markdown_cell(step.remark));
       continue;
     }
-    const std::string shown =
-        step.is_command() ? "`" + printable(step.whole()) + "`" : markdown_cell(step.text);
+    const std::string shown = step.is_command()
+                                  ? "`" + printable(step.whole()) + "`"
+                                  : markdown_cell(step.text) + (step.run.empty() ? "" : ":");
     text += fmt::format("{}. {}\n", ++number, shown);
-    if (!step.run.empty()) text += fmt::format("   `{}`\n", printable(step.run));
+    if (!step.run.empty()) {
+      text += fmt::format("   `{}`{}\n", printable(step.run),
+                          step.remark.empty() ? "" : " " + markdown_cell(step.remark));
+    }
   }
   return looks.empty() ? text : text + "\nTo see for yourself:\n\n" + looks;
 }

@@ -54,7 +54,7 @@ std::string past_commands_to_text(const std::vector<PastCommand>& attempts, std:
                     amount(past.peak.gtt), outcome_text(past)});
   }
   using enum Align;
-  std::string text = "\nSupervised commands, attempt by attempt:\n";
+  std::string text = "\nSupervised commands, by attempt:\n";
   for (const TableLine& line :
        table(rows, {left, left, left, right, right, right, right, left}, 0, width))
     text += line.text + "\n";

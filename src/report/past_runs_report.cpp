@@ -45,11 +45,12 @@ std::string_view to_string(Part part) {
 std::string_view usual_reason(Component component) {
   switch (component) {
     case Component::weights:
-      return "they are held in another type than planned (method.base), or padded";
+      return "their type differs from the plan (method.base), or they are padded";
     case Component::adapters:
       return "other targets, or another type (method.targets, method.adapter_dtype)";
     case Component::gradients:
-      return "they are kept or accumulated otherwise (zero_grad(set_to_none), batch.accumulate)";
+      return "they are kept or accumulated in another way (zero_grad(set_to_none), "
+             "batch.accumulate)";
     case Component::optimizer:
       return "another optimizer, or states in another type (optimizer.kind, optimizer.master)";
     case Component::activations:
@@ -63,9 +64,9 @@ std::string_view usual_reason(Component component) {
     case Component::workspace:
       return "the libraries take workspaces of other sizes here (rocBLAS, hipBLASLt)";
     case Component::other:
-      return "tensors that the plan does not know of";
+      return "tensors that the plan does not contain";
   }
-  return "tensors that the plan does not know of";
+  return "tensors that the plan does not contain";
 }
 
 std::string amounts(const ErrorCause& cause) {
@@ -88,16 +89,16 @@ std::string cause_text(const ErrorCause& cause) {
     case Part::component:
       return component_text(cause);
     case Part::spread:
-      return "It is spread over several parts: none has most of it.";
+      return "It is spread over several parts. No single part has most of it.";
     case Part::fixed_amount:
       return fmt::format(
-          "It is about the same amount whatever the job's size ({}): a library's workspace, or "
-          "tensors that the program holds beside the model.",
+          "It is about the same amount for every job size ({}). It may be a library's workspace, "
+          "or tensors that the program holds beside the model.",
           amounts(cause));
     case Part::allocator:
       return fmt::format(
-          "It is what the allocator keeps beyond the tensors ({}): it is set up otherwise than "
-          "device.allocator says (PYTORCH_HIP_ALLOC_CONF), or another version.",
+          "It is what the allocator keeps beyond the tensors ({}). Its settings differ from "
+          "device.allocator (PYTORCH_HIP_ALLOC_CONF), or it is another version.",
           amounts(cause));
     case Part::context:
       return fmt::format(
@@ -105,7 +106,7 @@ std::string cause_text(const ErrorCause& cause) {
           "\"{}MiB\" below [device].",
           amounts(cause), (cause.measured_bytes + (1U << 19U)) >> 20U);
     case Part::unknown:
-      return "The runs are too similar to show which part is wrong; a run with another batch or "
+      return "The runs are too similar to show which part is wrong. A run with another batch or "
              "sequence length would show it.";
   }
   return "";
@@ -131,7 +132,8 @@ std::string systematic_text(const PastErrors& past, std::size_t width) {
     }
     text += fold(line, "  ", width);
   }
-  if (!text.empty()) text += fold("The plan above is not corrected for this.", "  ", width);
+  if (!text.empty())
+    text += fold("headroom has not corrected the plan above for this.", "  ", width);
   return text;
 }
 
@@ -221,7 +223,7 @@ std::string past_runs_to_text(const std::vector<PastRun>& runs, std::size_t unre
     text += "\nPlanned and measured: the peak of what is allocated.\n";
   }
   if (unreadable > 0)
-    text += fmt::format("{} row{} of the file make no sense and are left out.\n", unreadable,
+    text += fmt::format("{} row{} of the file cannot be read and are left out.\n", unreadable,
                         unreadable == 1 ? "" : "s");
   return fit(text, width);
 }

@@ -94,7 +94,7 @@ std::string hopeless(const Plan& plan, std::size_t width) {
         "The weights, gradients and optimizer states alone take {}, and there is room for {}.",
         amount(plan.training_state_bytes), to_string(room));
   } else {
-    text = "No split of the batch, checkpointing, kernel, type or optimizer makes it fit.";
+    text = "It does not fit with any batch split, checkpointing, kernel, type or optimizer.";
   }
   return "\n" +
          fold(fmt::format("{} Use {}a smaller model, or a larger device.", text, lora), "", width);
@@ -106,7 +106,7 @@ std::string cards_text(const Plan& plan, std::size_t width) {
   for (const auto& card : plan.cards)
     cards.push_back(fmt::format("{} ({} of {})", card.name, amount(card.device_bytes),
                                 amount(card.capacity_bytes)));
-  return "\nCards that hold it as it is, with 10 % to spare:\n" +
+  return "\nCards on which it fits unchanged, with 10 % to spare:\n" +
          fold(join(cards, ", ") + ".", "  ", width);
 }
 
@@ -123,9 +123,8 @@ std::string largest_text(const Plan& plan, std::size_t width) {
                                      : plan.job.batch.sequence;
   const std::string_view surprise =
       plan.fits == false && found.value >= own
-          ? " It is larger than the job's own, which does not fit: PyTorch's allocator may hold "
-            "more "
-            "for a smaller job, where freed blocks fit what is asked for later less well."
+          ? " It is larger than the job's own, which does not fit. PyTorch's allocator may hold "
+            "more memory for a smaller job, if freed blocks fit later requests less well."
           : "";
   return "\n" +
          fold(fmt::format("The {} {} that fits with these settings: {}{} ({} allocated, {} on "
@@ -189,7 +188,7 @@ std::vector<std::string> costs_of(const Change& change) {
   add(change.optimizer == estimate::OptimizerKind::adamw8bit,
       "moments in 8 bits (bitsandbytes): nearly AdamW");
   add(change.optimizer == estimate::OptimizerKind::adafactor,
-      "another optimizer, with a moment of rows and columns");
+      "another optimizer, with one moment per row and column");
   add(change.dtype.has_value(), "weights and sums in half precision");
   add(change.rank.has_value(), "smaller adapters can learn less");
   add(change.sequence.has_value(), "longer samples are cut");
@@ -206,22 +205,22 @@ std::string advice_text(const Plan& plan, std::size_t width, const SettingWords&
   if (plan.fits == false) {
     const bool infers = plan.job.method.kind == estimate::MethodKind::inference;
     add_rows(text, plan, false,
-             infers ? "What would fit and answer the same, fastest first:"
-                    : "What would fit and learn the same, fastest first:",
+             infers ? "Settings that fit and give the same answers, fastest first:"
+                    : "Settings that fit and train the same way, fastest first:",
              form);
     add_rows(text, plan, true,
-             infers ? "What would fit and changes the answers:"
-                    : "What would fit and changes what is learned:",
+             infers ? "Settings that fit but change the answers:"
+                    : "Settings that fit but change the training:",
              form);
     if (plan.advice.empty()) text += hopeless(plan, width);
   } else {
-    add_rows(text, plan, false, "What fits and is faster:", form);
+    add_rows(text, plan, false, "Settings that fit and are faster:", form);
     if (plan.searched && plan.advice.empty())
-      text += "\nNo faster setting was found that fits and learns the same.\n";
+      text += "\nheadroom found no faster settings that fit and train the same way.\n";
   }
   if (!plan.advice.empty())
     text += fold(
-        "Speed is relative to the job as given. It is calculated from matrix products, bytes moved "
+        "Speed is relative to the given job. It is calculated from matrix products, memory traffic "
         "and the host's work, not measured.",
         "  ", width);
   return text + largest_text(plan, width) + cards_text(plan, width);

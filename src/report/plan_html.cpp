@@ -77,7 +77,7 @@ class Page {
     const auto& [method, compute, batch] =
         std::tie(plan_.job.method, plan_.job.compute, plan_.job.batch);
     std::string_view kind = "open";
-    std::string verdict = "The job names no capacity, so headroom cannot say whether it fits.";
+    std::string verdict = "The job gives no capacity, so headroom cannot say whether it fits.";
     const std::string device = human(plan_.device_bytes);
     if (plan_.fits) {
       kind = *plan_.fits ? "fits" : "fails";
@@ -114,9 +114,9 @@ class Page {
                       plan_.context_bytes};
     add("<h2>One step</h2>\n<figure>\n");
     add_chart(chart);
-    add("<figcaption>From left to right every allocation and every release, in their order (not in "
-        "seconds): {} of them, loading first, then one step. The line above the areas is what the "
-        "allocator "
+    add("<figcaption>From left to right, every allocation and every release in order (not in "
+        "seconds): {} in all, first loading, then one step. The line above the areas shows what "
+        "the allocator "
         "{} holds{}{}</figcaption>\n</figure>\n",
         picture_.timeline.events, escape_html(plan_.job.device.allocator),
         plan_.context_bytes > 0 ? "; the grey band below is the driver's context" : "",
@@ -245,8 +245,8 @@ class Page {
     add("<h2>What the numbers mean</h2>\n<p>Live is what tensors take, as "
         "torch.cuda.max_memory_allocated() counts it. Reserved is what the allocator has taken "
         "from the device, for live tensors and to use again. On the device the driver's context is "
-        "added to it. A long step is thinned out: of each strip of the picture the highest and the "
-        "lowest moment are drawn, so that no peak is left out.</p>\n<footer>headroom {}</footer>\n",
+        "added to it. A long step is simplified: for each strip of the picture the highest and the "
+        "lowest moment are drawn, so that no peak is lost.</p>\n<footer>headroom {}</footer>\n",
         program_version());
   }
 

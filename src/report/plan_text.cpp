@@ -93,7 +93,7 @@ std::string headline(const Plan& plan, const estimate::Architecture& model, cons
 
 std::string verdict(const Plan& plan, const Style& style) {
   if (plan.verdict == estimate::Verdict::unknown) {
-    return "The job names no capacity, so headroom cannot say whether it fits. Add one:\n"
+    return "The job gives no capacity, so headroom cannot say whether it fits. Add one:\n"
            "  [device] capacity = \"16GiB\"\n";
   }
   const Bytes capacity{*plan.capacity_bytes};
@@ -106,10 +106,9 @@ std::string verdict(const Plan& plan, const Style& style) {
       return style.green("It fits:") + " " + amounts;
     case estimate::Verdict::borderline:
       return style.yellow("It fits, but barely:") + " " + amounts +
-             "Above 90 % of a device, some runs finish and others do not. The allocated memory is "
-             "predicted\nto a per cent; other processes, batches of uneven length and "
-             "fragmentation "
-             "decide the rest.\n";
+             "Above 90 % of a device, some runs finish and others do not. The prediction of "
+             "allocated memory\nis good to a per cent. Other processes, batches of uneven length "
+             "and fragmentation decide the\nrest.\n";
     default:
       return style.red("It does not fit:") + fmt::format(" it needs {}, and the device has {}.\n",
                                                          to_string(device), to_string(capacity));
@@ -171,7 +170,7 @@ std::string row(const estimate::TensorRecord& tensor) {
 }
 
 std::string tensors(const Plan& plan) {
-  std::string text = "\nThe largest tensors of that moment:\n";
+  std::string text = "\nThe largest tensors at that moment:\n";
   for (std::size_t i = 0; i < plan.largest.size() && i < tensors_shown; ++i)
     text += row(plan.largest[i]);
   if (plan.first_failure)

@@ -17,7 +17,7 @@ using Row = std::vector<std::string>;
 
 std::string place_of(const plan::Held& held) {
   if (held.whereabouts == facts::Whereabouts::gone) return "dead; the driver has not released it";
-  if (held.whereabouts == facts::Whereabouts::outside) return "out of sight";
+  if (held.whereabouts == facts::Whereabouts::outside) return "not visible";
   if (!held.container.empty()) {
     return (held.engine.empty() ? "container" : held.engine) + " " + held.container;
   }
@@ -41,7 +41,7 @@ std::string holders(const plan::ReclaimPlan& plan, const Style& style) {
                     printable(held.user), to_string(held.bytes), printable(place_of(held)),
                     printable(fate_of(plan, held))});
   }
-  if (rows.size() == 1) return "  No process in sight holds any of it.\n";
+  if (rows.size() == 1) return "  No visible process holds any of it.\n";
   const auto lines =
       table(rows, {Align::left, Align::right, Align::left, Align::right, Align::left, Align::left},
             2, style.width);
@@ -59,9 +59,9 @@ std::string heading(const plan::ReclaimPlan& plan, const Style& style) {
                              to_string(now.used), to_string(now.capacity), to_string(now.free()))) +
       "\n";
   if (const auto missing = plan::shortage(plan, now)) {
-    text += missing->value == 0 ? fmt::format("{} are wanted: that is free already.\n",
+    text += missing->value == 0 ? fmt::format("{} are wanted, and that much is free already.\n",
                                               to_string(*plan.options.free))
-                                : fmt::format("{} are wanted: {} are missing.\n",
+                                : fmt::format("{} are wanted, {} more than is free.\n",
                                               to_string(*plan.options.free), to_string(*missing));
   }
   return text + "\n";
@@ -78,22 +78,22 @@ std::string_view contents_text(Contents contents) {
     case Contents::untouched:
       return "";
     case Contents::kept:
-      return "the GPU's memory keeps what is in it";
+      return "the contents of the GPU's memory are kept";
     case Contents::lost:
       return "everything in the GPU's memory is lost";
     case Contents::unknown:
       break;
   }
-  return "whether the GPU's memory is lost is not known of this GPU";
+  return "headroom does not know whether this GPU's memory is lost";
 }
 
 std::string describe(const plan::RungPlan& rung, const Style& style) {
   std::string text = "  " + style.bold(plan::to_string(rung.rung));
-  if (!rung.cannot.empty()) text += style.yellow("   not here");
+  if (!rung.cannot.empty()) text += style.yellow("   not possible here");
   text += "\n";
   text += fold(printable(rung.what), "      ", style.width);
-  add_row(text, "not here", rung.cannot, style);
-  if (rung.cannot.empty()) add_row(text, "dies", rung.dies, style);
+  add_row(text, "because", rung.cannot, style);
+  if (rung.cannot.empty()) add_row(text, "ends", rung.dies, style);
   add_row(text, "memory", std::string(contents_text(rung.contents)), style);
   add_row(text, "desktop", rung.desktop, style);
   for (std::size_t i = 0; i < rung.commands.size(); ++i) {
@@ -103,18 +103,18 @@ std::string describe(const plan::RungPlan& rung, const Style& style) {
 }
 
 std::string describe_rungs(const plan::ReclaimPlan& plan, bool dry_run, const Style& style) {
-  std::string text =
-      dry_run ? "Rungs that --apply would take, in this order, up to the first that suffices:\n"
-              : "Rungs to take, in this order, up to the first that suffices:\n";
+  std::string text = dry_run
+                         ? "Steps that --apply would take, in this order, until enough is free:\n"
+                         : "Steps to take, in this order, until enough is free:\n";
   bool within = true;
   for (const plan::RungPlan& rung : plan.rungs) {
     if (!dry_run && !rung.within) continue;
-    if (within && !rung.within) text += "\nHarsher ones, taken only with --up-to RUNG:\n";
+    if (within && !rung.within) text += "\nHarsher steps, taken only with --up-to STEP:\n";
     within = rung.within;
     text += describe(rung, style);
   }
   if (plan.refused.empty() || !dry_run) return text;
-  text += "\nNever taken:\n";
+  text += "\nNever done:\n";
   for (const plan::RefusedWay& way : plan.refused) {
     text += fold(printable(fmt::format("{} ({}): {}.", way.name, way.command, way.rule)), "  ",
                  style.width);
@@ -124,8 +124,8 @@ std::string describe_rungs(const plan::ReclaimPlan& plan, bool dry_run, const St
 
 std::string describe_host(const plan::ReclaimPlan& plan, const Style& style) {
   std::string text = fold(
-      "This is a container: its processes are not those that hold the memory, and the driver "
-      "is the host's. Nothing is done from here. On the host:",
+      "This is a container. Processes outside it hold the memory, and the driver belongs to the "
+      "host, so headroom does nothing from here. On the host:",
       "", style.width);
   int number = 1;
   for (const plan::HostStep& step : plan.host_steps) {
@@ -143,8 +143,8 @@ std::string suspects(const plan::ReclaimPlan& plan, const Style& style) {
   std::vector<std::string> names;
   for (const plan::Client& client : plan.suspects) names.push_back(plan::name_of(client));
   return fold(printable("Suspects: " + join(names, ", ") +
-                        ". They hold nothing themselves, have the GPU open, and may keep the "
-                        "memory of the dead; stop them by hand."),
+                        ". They hold no memory themselves, but have the GPU open and may keep the "
+                        "memory of dead processes. Stop them by hand."),
               "  ", style.width);
 }
 
@@ -199,7 +199,7 @@ std::string verdict(const plan::ReclaimPlan& plan, const plan::ReclaimOutcome& o
     case plan::ReclaimEnd::not_enough:
       break;
   }
-  return style.yellow(fmt::format("Not enough: {}, and every rung up to {} is behind us.", free,
+  return style.yellow(fmt::format("Not enough: {}, after all steps up to {}.", free,
                                   plan::to_string(plan.options.up_to))) +
          "\n";
 }
@@ -215,8 +215,8 @@ std::string to_text(const plan::ReclaimPlan& plan, bool dry_run, const Style& st
   if (plan::is_enough(plan, plan.now)) {
     text += plan.spared.empty() ? "Nothing to reclaim.\n"
             : plan.options.free
-                ? "Enough is free; no process has to end.\n"
-                : "Dead processes hold nothing here, and no living one was chosen.\n";
+                ? "Enough is free, so no process has to end.\n"
+                : "No dead process holds memory here, and no running one was chosen.\n";
   } else {
     text += describe_rungs(plan, dry_run, style);
   }

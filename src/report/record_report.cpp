@@ -46,7 +46,7 @@ std::string next_command(const PastChange& change) {
       return fmt::format("sudo reboot, then {}; or {}", plan::confirm_command(record),
                          plan::undo_command(record));
     case State::confirming:
-      return fmt::format("{}   (goes on; {} goes back)", plan::confirm_command(record),
+      return fmt::format("{}   (continues; {} undoes it)", plan::confirm_command(record),
                          plan::undo_command(record));
     case State::applying:
     case State::undoing:
@@ -63,7 +63,7 @@ std::string next_command(const PastChange& change) {
 std::string sign_of(const plan::Touched& touched) {
   if (!touched.before) return "made";
   if (touched.done && !touched.after) return "removed";
-  return touched.generated ? "made anew" : "edited";
+  return touched.generated ? "regenerated" : "edited";
 }
 
 nlohmann::ordered_json to_json(const PastChange& change) {
@@ -104,13 +104,13 @@ std::string describe_work(const PastChange& change) {
                                  : change.record.state == State::confirming ? "confirmed"
                                                                             : "applied";
   if (headroom_is_at_it(change)) return fmt::format("being {} right now by {}", doing, names);
-  return fmt::format("interrupted while it was {}; what it had started is still at it: {}", doing,
-                     names);
+  return fmt::format("interrupted while it was {}; a program that it started is still running: {}",
+                     doing, names);
 }
 
 std::string describe_undone(const Record& record) {
   if (!plan::never_in_force(record)) return "undone " + moment(record.ended);
-  return (record.said.empty() ? "interrupted, and taken back " : "failed, and taken back ") +
+  return (record.said.empty() ? "interrupted and undone " : "failed and undone ") +
          moment(record.ended);
 }
 
@@ -137,16 +137,16 @@ std::string describe_state(const PastChange& change) {
     case State::applying:
       return "interrupted while it was applied";
     case State::applied:
-      return has_instruction(record.change) ? "applied, but for what is left to a person"
+      return has_instruction(record.change) ? "applied, except for what you have to do yourself"
                                             : "in force";
     case State::awaiting_reboot:
-      return "awaits the reboot";
+      return "waits for the reboot";
     case State::confirming:
       return "interrupted while it was confirmed";
     case State::confirmed:
       return "in force, confirmed " + moment(record.ended);
     case State::mismatched:
-      return "in force, but the reboot brought something else";
+      return "in force, but the result of the reboot was not as predicted";
     case State::undoing:
       return "interrupted while it was undone";
     case State::undone:
@@ -159,7 +159,7 @@ std::string history_to_text(const std::vector<PastChange>& changes, const Style&
   if (changes.empty()) {
     return fit(
         "headroom has changed nothing on this machine.\n\n" +
-            next_line("headroom fix", "(what it could mend here)", Style{false, style.width}),
+            next_line("headroom fix", "(lists what it can fix here)", Style{false, style.width}),
         style.width);
   }
   std::string text;
@@ -205,7 +205,7 @@ std::string to_text(const PastChange& change, const std::string& folder, const S
                    fmt::format("  {:>2}  ", number), style.width);
     }
   }
-  text += "\nFiles, with their bytes of before in " + folder + "/originals\n";
+  text += "\nFiles, with their old contents in " + folder + "/originals\n";
   std::vector<std::vector<std::string>> rows;
   for (const plan::Touched& touched : record.touched) {
     rows.push_back({touched.original, sign_of(touched), printable(touched.path)});
@@ -254,7 +254,7 @@ std::string step_line(const plan::Step& step, std::size_t number, const Style& s
 std::string applied_to_text(const Record& record, const Style& style) {
   const plan::Change& change = record.change;
   const bool by_hand = is_by_hand(change);
-  std::string text = fmt::format("{} {}\n", style.green(by_hand ? "Yours to do:" : "Done:"),
+  std::string text = fmt::format("{} {}\n", style.green(by_hand ? "Your part:" : "Done:"),
                                  printable(change.title));
   // Whoever applied without a dry run has not seen them.
   for (const std::string& warning : change.warnings) {
@@ -262,13 +262,13 @@ std::string applied_to_text(const Record& record, const Style& style) {
   }
   std::size_t number = 0;
   for (const plan::Step& step : change.steps) text += step_line(step, ++number, style);
-  text += fold(by_hand ? fmt::format("The journal remembers it as {}.", record.id)
-                       : fmt::format("The journal keeps what was there before as {}.", record.id),
+  text += fold(by_hand ? fmt::format("Its id in the journal is {}.", record.id)
+                       : fmt::format("The journal keeps the old state as {}.", record.id),
                "  ", style.width);
   if (!change.needs_reboot) {
     for (const std::string& note : change.notes) text += note_text(note, style);
   } else {
-    text += "\n" + style.bold("If it does not come up") + "\n";
+    text += "\n" + style.bold("If the machine does not boot") + "\n";
     for (const std::string& sentence : ways_back(change, record.id)) {
       text += fold(printable(sentence), "  ", style.width);
     }
@@ -290,7 +290,7 @@ std::string to_text(const UndoReport& undone, const Style& style) {
   }
   for (const std::string& note : undone.notes) text += fold_lines(note, "  - ", style.width);
   text += record.change.needs_reboot
-              ? "\nNext: sudo reboot   (what boots is as before; the running system is not yet)\n"
+              ? "\nNext: sudo reboot   (the files are as before; the running system is not yet)\n"
               : "\nNext: headroom check\n";
   return fit(text, style.width);
 }

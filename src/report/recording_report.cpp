@@ -46,11 +46,11 @@ std::string introduce(const std::string& name, const RecordingFacts& facts, std:
   if (!facts.device.empty()) text += " on " + facts.device;
   text += facts.closed ? ", which ended in order" : ", which was killed or still runs";
   text += fmt::format("; {} events", facts.events);
-  if (facts.torn > 0) text += ", the one being written left out";
+  if (facts.torn > 0) text += ", without the one being written";
   text += '\n';
   if (facts.lost > 0)
     text += fmt::format(
-        "{} older events were overwritten: what was live then is taken from what came after.\n",
+        "{} older events were overwritten. What was live then is inferred from later events.\n",
         facts.lost);
   if (facts.damaged > 0)
     text += fmt::format("{} records are damaged and left out.\n", facts.damaged);

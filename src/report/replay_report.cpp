@@ -85,9 +85,9 @@ std::string why_not(const ReplayRow& row) {
   if (*row.capacity_bytes < live) return "";
   const std::uint64_t rest = *row.capacity_bytes - live;
   if (row.result.failed_bytes > rest)
-    return fmt::format("Only {} of the capacity were not in use.\n", to_string(Bytes{rest}));
+    return fmt::format("Only {} of the capacity was not in use.\n", to_string(Bytes{rest}));
   return fmt::format(
-      "{} of the capacity were not in use, which is enough: they were lost to fragmentation.\n",
+      "{} of the capacity was not in use, which would be enough. It was lost to fragmentation.\n",
       to_string(Bytes{rest}));
 }
 

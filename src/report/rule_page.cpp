@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "report/cause_text.h"
 #include "report/style.h"
 
 namespace headroom::report {
@@ -21,7 +22,7 @@ std::string to_markdown(const findings::Rule& rule, const std::vector<RuleExampl
   page += paragraph(rule.meaning);
   page += "**Why it matters.** " + paragraph(rule.why);
   page += "**What to do.** " + paragraph(rule.fix);
-  page += "## Where it speaks\n\nOn these machines of [tests/machines](../../tests/machines):\n\n";
+  page += "## Where it applies\n\nOn these machines of [tests/machines](../../tests/machines):\n\n";
   for (const RuleExample& example : examples) {
     page += fold(printable(example.finding.title), fmt::format("- `{}`: ", example.machine),
                  page_width);
@@ -37,8 +38,10 @@ std::string to_markdown(const findings::Rule& rule, const std::vector<RuleExampl
   for (const findings::Step& step : finding.fix) {
     // A page is copied from; a command stays on its line.
     page += step.is_command() || step.is_look() ? "  -> " + printable(step.whole()) + "\n"
-                                                : fold(printable(step.text), "  -> ", 100);
-    if (!step.run.empty()) page += "     " + printable(step.run) + "\n";
+                                                : fold(sentence_text(step), "  -> ", 100);
+    if (step.run.empty()) continue;
+    page += "     " + printable(step.run) +
+            (step.remark.empty() ? "" : "   " + printable(step.remark)) + "\n";
   }
   return page + "```\n";
 }
@@ -47,9 +50,8 @@ std::string rules_index() {
   std::string index =
       "# What `headroom check` looks for\n\n" +
       paragraph(
-          "One page per rule, generated from the text beside its code in `src/findings/`. The "
-          "order is that of precedence: of two explanations of equal weight, the upper one is the "
-          "root cause.") +
+          "One page per rule, generated from the texts in `src/findings/`. The order is the "
+          "precedence: of two equally strong explanations, the upper one is the root cause.") +
       "| rule | what it finds |\n|---|---|\n";
   for (const findings::Rule* rule : findings::rules()) {
     index += fmt::format("| [{0}]({0}.md) | {1} |\n", rule->id, rule->meaning);

@@ -89,7 +89,7 @@ class Writer {
   }
 
   Ordered write_peak(const supervisor::Peak& peak, const std::string& at) {
-    const std::string too_short = "it had ended before it could be measured";
+    const std::string too_short = "it ended before it could be measured";
     Ordered object;
     object["rss_bytes"] = amount(peak.rss, at + "/rss_bytes", too_short);
     object["cgroup_bytes"] = amount(peak.cgroup, at + "/cgroup_bytes", unknowns_.no_group_peak);
@@ -100,7 +100,7 @@ class Writer {
 
   Ordered amount(const std::optional<Bytes>& bytes, const std::string& at, const std::string& why) {
     if (bytes) return bytes->value;
-    missing_[at] = why.empty() ? "it had ended before it could be measured" : why;
+    missing_[at] = why.empty() ? "it ended before it could be measured" : why;
     return nullptr;
   }
 

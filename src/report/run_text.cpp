@@ -85,7 +85,7 @@ std::string what_happened(const RunReport& report) {
 
 std::string cause_line(const supervisor::AttemptCause& cause) {
   if (cause.id == "insufficient-evidence" || cause.id == "none")
-    return "root cause: not known; " + shorten(printable(cause.title), longest_text);
+    return "root cause unknown: " + shorten(printable(cause.title), longest_text);
   return fmt::format("root cause: {} ({:.0f} % sure): {}", cause.id,
                      std::floor(cause.confidence * 100),
                      shorten(printable(cause.title), longest_text));
@@ -135,13 +135,13 @@ std::string left_line(const RunReport& report) {
   const auto stayed = std::find_if(report.left_behind.begin(), report.left_behind.end(),
                                    [](const supervisor::LeftBehind& one) { return !one.ended; });
   if (stayed != report.left_behind.end())
-    return fmt::format("left behind: process {} ({}) could not be ended", stayed->pid,
+    return fmt::format("left running: process {} ({}) could not be ended", stayed->pid,
                        shorten(printable(stayed->command), 60));
   const supervisor::LeftBehind& one = report.left_behind.front();
   if (report.left_behind.size() == 1)
-    return fmt::format("it left process {} ({}) behind, which was ended", one.pid,
+    return fmt::format("it left process {} ({}) running, which headroom ended", one.pid,
                        shorten(printable(one.command), 60));
-  return fmt::format("it left {} processes behind, which were ended; the first was {} ({})",
+  return fmt::format("it left {} processes running, which headroom ended; the first was {} ({})",
                      report.left_behind.size(), one.pid, shorten(printable(one.command), 60));
 }
 

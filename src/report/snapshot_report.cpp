@@ -35,7 +35,7 @@ std::string name_of(const SnapshotFacts& facts, SnapshotOwner owner) {
 }
 
 std::string largest_then(const SnapshotFacts& facts, const SnapshotOom& oom) {
-  std::string text = "Live then, the largest owners:\n";
+  std::string text = "The largest owners of live memory then:\n";
   for (const OwnedMemory& owned : oom.largest)
     text += fmt::format("  {:>10}  {:>13}  {}\n", human(owned.bytes), number(owned.blocks, "block"),
                         name_of(facts, owned.owner));
@@ -54,9 +54,9 @@ std::string introduce_oom(const SnapshotFacts& facts, const SnapshotOom& oom) {
         "(torch.cuda.set_per_process_memory_fraction); what PyTorch had reserved counts as the "
         "capacity.\n";
   if (oom.earlier > 0)
-    text += fmt::format("It had met {} before that and gone on.\n", number(oom.earlier, "OOM"));
+    text += fmt::format("It had {} before that, and continued.\n", number(oom.earlier, "OOM"));
   if (oom.later_allocations > 0)
-    text += fmt::format("It went on after it as well: {} that came later are not replayed.\n",
+    text += fmt::format("It also continued after it: {} that came later are not replayed.\n",
                         number(oom.later_allocations, "allocation"));
   return text + largest_then(facts, oom);
 }
@@ -144,7 +144,7 @@ std::string answer(const SnapshotFacts& facts, const TraceFacts& trace,
   if (!facts.oom) return "";
   std::string text = "\nWould this job have got past it?\n";
   for (const ReplayRow& row : rows) text += outcome(*facts.oom, trace, row);
-  text += "What it would have asked for after that is not in the snapshot.\n";
+  text += "The snapshot does not contain what it would have requested after that.\n";
   const bool helps = std::any_of(rows.begin(), rows.end(), [](const ReplayRow& row) {
     return row.result.completed && row.policy.starts_with("headroom");
   });
@@ -152,7 +152,7 @@ std::string answer(const SnapshotFacts& facts, const TraceFacts& trace,
   if (!helps) return text;
   return text + "\n" +
          next_line("headroom run --allocator -- CMD",
-                   "(the same program on headroom's allocator, without a change)",
+                   "(runs the same program unchanged on headroom's allocator)",
                    Style{false, width});
 }
 

@@ -44,7 +44,7 @@ std::string diff_text(const std::string& diff, const Style& style) {
 
 std::string action_text(const plan::FileEdit& edit, const Style& style) {
   if (edit.before == edit.after) {
-    return fmt::format("{}{} is as wanted already\n", indent, printable(edit.path));
+    return fmt::format("{}{} is already as it should be\n", indent, printable(edit.path));
   }
   const std::string nothing = "/dev/null";
   std::string text =
@@ -70,10 +70,10 @@ std::string action_text(const plan::Command& command, const Style& style) {
   std::string text = fmt::format("{}{}{}\n", indent, keep_whole("$ "),
                                  style.bold(keep_whole(printable(shell_line(command.argv)))));
   if (!command.edits.empty()) {
-    text += fold("edits " + printable(join(command.edits, ", ")), indent, style.width);
+    text += fold("changes " + printable(join(command.edits, ", ")), indent, style.width);
   }
   if (!command.generates.empty()) {
-    text += fold("makes " + printable(join(command.generates, ", ")), indent, style.width);
+    text += fold("generates " + printable(join(command.generates, ", ")), indent, style.width);
   }
   return text;
 }
@@ -101,11 +101,11 @@ const std::string* removed_again(const plan::Step& step, std::span<const plan::S
 std::string expectation_text(const plan::Expectation& expected) {
   switch (expected.kind) {
     case plan::Expectation::Kind::file_contains:
-      return fmt::format("{} has to hold \"{}\" then", expected.path, expected.text);
+      return fmt::format("{} then contains \"{}\"", expected.path, expected.text);
     case plan::Expectation::Kind::file_lacks:
-      return fmt::format("{} must not hold \"{}\" then", expected.path, expected.text);
+      return fmt::format("{} then does not contain \"{}\"", expected.path, expected.text);
     case plan::Expectation::Kind::image_holds:
-      return fmt::format("{} has to hold {} then", expected.path, expected.text);
+      return fmt::format("{} then contains {}", expected.path, expected.text);
   }
   return "";
 }

@@ -65,14 +65,14 @@ std::string consequence_of(const TestedDevice& device) {
     case Use::used:
       return device.is_host()
                  ? "works. headroom run and the allocator's C interface use it, as before."
-                 : "works. headroom's allocator uses it on this GPU from now on: free memory is "
-                   "moved to where a request needs it. The verdict holds until the driver or the "
-                   "runtime changes.";
+                 : "works. From now on headroom's allocator uses it on this GPU, and moves free "
+                   "memory to where a request needs it. The verdict is valid until the driver or "
+                   "the runtime changes.";
     case Use::failed:
       return device.is_host()
-                 ? "failed. headroom run and the allocator's C interface do without it here."
-                 : "failed. headroom's allocator does without it on this GPU: everything works, "
-                   "and takes a little more memory where block sizes vary.";
+                 ? "failed. headroom run and the allocator's C interface work without it here."
+                 : "failed. headroom's allocator works without it on this GPU. Everything works, "
+                   "but needs a little more memory if block sizes vary.";
     case Use::denied:
     case Use::not_kept:
       return fmt::format("passed, but is not used: {}.", device.why);
@@ -133,12 +133,14 @@ struct Next {
 
 Next next_of(const VirtualMemoryReport& report) {
   if (!report.not_kept.empty())
-    return {"headroom test --virtual-memory --self-test FILE", "keeps the verdicts elsewhere"};
+    return {"headroom test --virtual-memory --self-test FILE",
+            "keeps the verdicts in another file"};
   if (count(report, Use::failed) > 0)
-    return {"headroom check", "which driver and runtime this machine has; a newer one may pass"};
+    return {"headroom check", "shows this machine's driver and runtime; a newer one may pass"};
   if (lacks_a_gpu(report) || count(report, Use::untested) > 0)
-    return {"headroom check", "why a GPU cannot be used"};
-  return {"headroom test --virtual-memory", "again after an update of the driver or the runtime"};
+    return {"headroom check", "says why a GPU cannot be used"};
+  return {"headroom test --virtual-memory",
+          "run it again after an update of the driver or the runtime"};
 }
 
 Json text_or_null(const std::string& text) {
@@ -187,17 +189,18 @@ std::string to_text(const VirtualMemoryReport& report, const Style& style) {
   for (const TestedDevice& device : report.devices) text += describe(device, style);
   text += "\n";
   for (const AbsentRuntime& absent : report.absent)
-    text += fold(printable(fmt::format("No GPU of {} was tested: {}.", absent.runtime, absent.why)),
+    text += fold(printable(fmt::format("No {} GPU was tested: {}.", absent.runtime, absent.why)),
                  "", style.width);
   if (report.not_kept.empty()) {
     const std::string path = keep_whole(printable(report.path));
-    text += fold("Kept in " + path +
-                     (report.named ? ", which counts for programs that give it to the allocator "
-                                     "as self_test_path."
-                                   : ""),
-                 "", style.width);
+    text +=
+        fold("Saved in " + path +
+                 (report.named
+                      ? ", which programs use if they give it to the allocator as self_test_path."
+                      : ""),
+             "", style.width);
   } else {
-    text += fold(printable("The verdicts were not kept: " + report.not_kept), "", style.width);
+    text += fold(printable("The verdicts were not saved: " + report.not_kept), "", style.width);
   }
   const Next next = next_of(report);
   text += next_line(next.command, next.remark, style);

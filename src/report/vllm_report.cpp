@@ -47,11 +47,11 @@ std::string verdict(const VllmPlan& plan, const Style& style) {
       return style.green("It fits.") + "\n";
     case Verdict::borderline:
       return style.yellow("It may fit:") +
-             " what load logs show beside weights and activations decides.\n";
+             " memory beside weights and activations, known only from load logs, decides.\n";
     case Verdict::does_not_fit:
       return style.red("It does not fit.") + "\n";
     default:
-      return "No capacity is known, so headroom cannot say whether it fits: give --gpu or "
+      return "headroom knows no capacity, so it cannot say whether it fits. Give --gpu or "
              "--capacity.\n";
   }
 }
@@ -109,8 +109,8 @@ std::string fitting(const VllmPlan& plan, const Style& style) {
                  "  ", style.width);
   const bool holds = plan.memory.holds_at_worst();
   if (text.empty())
-    return plan.fits && plan.starts && !holds ? "\nNothing that was tried fits.\n" : "";
-  return (holds ? "\nWhat fits at most:\n" : "\nWhat would fit for certain:\n") + text;
+    return plan.fits && plan.starts && !holds ? "\nNo setting that headroom tried fits.\n" : "";
+  return (holds ? "\nThe most that fits:\n" : "\nWhat would certainly fit:\n") + text;
 }
 
 Json to_json(const Range& one) {
@@ -143,7 +143,7 @@ std::string to_text(const VllmPlan& plan, const Style& style) {
   std::vector<std::string> command = plan.arguments;
   command.insert(command.begin(), "vllm");
   std::string text = headline(plan) + "\n" + verdict(plan, style) + table_of(plan, style) +
-                     capacity_of(plan) + fitting(plan, style) + "\nTo type, as planned:\n" +
+                     capacity_of(plan) + fitting(plan, style) + "\nThe command for this plan:\n" +
                      fold(shell_line(command), "  ", style.width);
   if (!plan.notes.empty()) text += "\nAssumed:\n";
   for (const std::string& note : plan.notes) text += fold(printable(note), "  ", style.width);

@@ -63,7 +63,7 @@ std::string gain(const facts::Gpu& now, const facts::Gpu& then) {
   text += fmt::format("; {} binds.", after->name);
   const facts::Rung* ram = then.ladder.rung("ram");
   if (ram != nullptr && ram->applies && ram->limit) {
-    text += fmt::format(" {} of RAM stay with the system.",
+    text += fmt::format(" {} of RAM is left for the system.",
                         to_string(saturating_sub(*ram->limit, *after->limit)));
   }
   if (const auto largest = facts::find_largest_allocation(then.ladder)) {
@@ -83,7 +83,7 @@ std::string findings_text(const findings::Diagnosis& diagnosis, const Style& sty
       text += fold(printable(reason), "      ", style.width);
     }
   }
-  return text.empty() ? "" : "\n" + style.bold("What check would say then") + "\n" + text;
+  return text.empty() ? "" : "\n" + style.bold("What check would find then") + "\n" + text;
 }
 
 }  // namespace
@@ -108,12 +108,14 @@ std::string to_text(const facts::Facts& now, const WhatIfAnswer& answer, const S
     text += "\n" + gpu_heading(then.gpus[i], style) + rungs_text(now.gpus[i], then.gpus[i], style);
     text += fold(gain(now.gpus[i], then.gpus[i]), "  ", style.width);
   }
-  if (!answer.prediction.steps.empty()) text += "\n" + style.bold("How it follows") + "\n";
+  if (!answer.prediction.steps.empty())
+    text += "\n" + style.bold("How headroom computes it") + "\n";
   for (const std::string& step : answer.prediction.steps) {
     text += fold(printable(step), "  ", style.width);
   }
   text += findings_text(answer.diagnosis, style);
-  return fit(text + "\n" + next_line("headroom check", "(what is true now)", style), style.width);
+  return fit(text + "\n" + next_line("headroom check", "(shows the present state)", style),
+             style.width);
 }
 
 Ordered to_json(const WhatIfAnswer& answer) {

@@ -97,7 +97,7 @@ std::string unused_note(const JobFlags& flags, std::string_view program) {
   for (const auto& [key, flag] : flags.flags)
     if (!key.starts_with("device.") && key != "engine.kind") unused.push_back(flag);
   if (unused.empty()) return "";
-  return fmt::format("Not used, as {} has its own options: {}.", program, join(unused, ", "));
+  return fmt::format("Not used, because {} has its own options: {}.", program, join(unused, ", "));
 }
 
 }  // namespace headroom::run

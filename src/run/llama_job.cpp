@@ -40,7 +40,7 @@ Result<LlamaJob> load(ReadOptions read, Document document, const JobFlags& flags
   if (!model) return std::move(model).error().in(job.options.model);
   job.model = *std::move(model);
   if (!read.unread.empty())
-    job.notes.push_back(fmt::format("Not read: {}.", join(read.unread, ", ")));
+    job.notes.push_back(fmt::format("Ignored: {}.", join(read.unread, ", ")));
   if (std::string note = unused_note(flags, "llama.cpp"); !note.empty())
     job.notes.push_back(std::move(note));
   return job;

@@ -105,7 +105,7 @@ Result<Done> take_words(const std::vector<std::string>& words, std::size_t at, O
     if (!taken) unread.push_back(words[i + 2]);
     i += 3;
   }
-  if (!unread.empty()) job.llama.notes.push_back(fmt::format("Not read: {}.", join(unread, ", ")));
+  if (!unread.empty()) job.llama.notes.push_back(fmt::format("Ignored: {}.", join(unread, ", ")));
   return Done{};
 }
 

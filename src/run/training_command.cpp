@@ -114,7 +114,7 @@ Result<Done> add_launcher(const std::vector<std::string>& words, const Place& pl
     launcher.push_back(given.option);
   }
   if (!launcher.empty())
-    command.notes.push_back(fmt::format("Not read, the launcher's: {}.", join(launcher, ", ")));
+    command.notes.push_back(fmt::format("Ignored, for the launcher: {}.", join(launcher, ", ")));
   return Done{};
 }
 

@@ -34,7 +34,7 @@ TEST(TrainingCommand, takes_each_key_from_its_argument_and_says_so) {
   EXPECT_EQ(keys["method"]["targets"], Json({"q_proj", "v_proj"}));
   const std::string notes = join(command->notes, "\n");
   EXPECT_NE(notes.find("batch.micro = 4 from --per-device-train-batch-size"), std::string::npos);
-  EXPECT_NE(notes.find("Not read: --learning_rate."), std::string::npos);
+  EXPECT_NE(notes.find("Ignored: --learning_rate."), std::string::npos);
   EXPECT_NE(notes.find("the launcher's: --num_processes"), std::string::npos);
   EXPECT_NE(notes.find("1024 tokens"), std::string::npos);
 }
@@ -145,7 +145,7 @@ a_key_of_tomorrow: 1
   EXPECT_EQ(keys["compute"]["checkpointing"], "layer");
   const std::string notes = join(command->notes, "\n");
   EXPECT_NE(notes.find("memory depends on it: lora_modules_to_save."), std::string::npos) << notes;
-  EXPECT_NE(notes.find("Not read: a_key_of_tomorrow."), std::string::npos) << notes;
+  EXPECT_NE(notes.find("Ignored: a_key_of_tomorrow."), std::string::npos) << notes;
   EXPECT_NE(notes.find("batch.micro = 4 from --micro-batch-size"), std::string::npos) << notes;
 }
 

@@ -131,10 +131,11 @@ TrainingCommand TrainingSettings::finish(const std::string& where) && {
   notes.push_back(fmt::format("Taken from {}: {}.", where, join(taken_, ", ")));
   if (!assumed_.empty()) notes.push_back(fmt::format("Assumed: {}.", join(assumed_, "; ")));
   if (!left_out_.empty())
-    notes.push_back(fmt::format("Left out, and memory depends on it: {}.", join(left_out_, ", ")));
+    notes.push_back(
+        fmt::format("Left out, although memory depends on it: {}.", join(left_out_, ", ")));
   if (unread_in_log_ > 0)
-    notes.push_back(fmt::format("Not read: {} other settings that the log shows.", unread_in_log_));
-  if (!unread_.empty()) notes.push_back(fmt::format("Not read: {}.", join(unread_, ", ")));
+    notes.push_back(fmt::format("Ignored: {} other settings that the log shows.", unread_in_log_));
+  if (!unread_.empty()) notes.push_back(fmt::format("Ignored: {}.", join(unread_, ", ")));
   return std::move(command_);
 }
 

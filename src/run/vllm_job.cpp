@@ -60,7 +60,7 @@ Result<VllmJob> load(ReadOptions read, const JobFlags& flags) {
     device.set(batch, 1, "vllm");
   HEADROOM_TRY(job.loaded, load_job("", device));
   if (!read.unread.empty())
-    job.notes.push_back(fmt::format("Not read: {}.", join(read.unread, ", ")));
+    job.notes.push_back(fmt::format("Ignored: {}.", join(read.unread, ", ")));
   return job;
 }
 

@@ -57,7 +57,7 @@ TEST_F(VllmJobs, a_folder_is_a_model_and_variables_are_read) {
   EXPECT_EQ(job->options.use_v1, false);
   EXPECT_EQ(job->loaded.model.vocabulary, 1000U);
   ASSERT_EQ(job->notes.size(), 1U);
-  EXPECT_EQ(job->notes.front(), "Not read: --port.");
+  EXPECT_EQ(job->notes.front(), "Ignored: --port.");
 }
 
 TEST_F(VllmJobs, mistakes_name_what_was_expected) {
@@ -76,7 +76,7 @@ TEST_F(VllmJobs, mistakes_name_what_was_expected) {
 TEST_F(VllmJobs, a_word_with_its_value_in_it_does_not_take_the_model) {
   const auto job = load_vllm_command({"vllm", "serve", "-O3", (folder_ / "model").string()}, {});
   ASSERT_TRUE(job.has_value()) << job.error().message;
-  EXPECT_EQ(job->notes.front(), "Not read: -O3.");
+  EXPECT_EQ(job->notes.front(), "Ignored: -O3.");
 }
 
 TEST_F(VllmJobs, a_job_file_is_read_with_its_device_and_flags_win) {

@@ -183,10 +183,11 @@ Result<DeployDone> Deployment::judge_only(const plan::Change& change,
                 deploy::Deployer(order_.spec, options(order_.file)));
   HEADROOM_TRY(auto report, driver.run(deploy::event::Begin{}));
   if (order_.apply && report.outcome == deploy::Outcome::planned) {
-    return Error{Errc::not_this_system,
-                 fmt::format("{} would pass the gate, and is not this system: nothing was done",
-                             order_.root),
-                 shell_line(order_.words) + "   (without --apply), or --apply on that machine"};
+    return Error{
+        Errc::not_this_system,
+        fmt::format("{} would pass the gate, but it is not this system, so nothing was done",
+                    order_.root),
+        shell_line(order_.words) + "   (without --apply), or --apply on that machine"};
   }
   return DeployDone{std::move(report), change, {}};
 }

@@ -57,8 +57,8 @@ void Driver::take_signal(const std::string& name) {
   if (!can_wait || !machine::is_going_down(shop_.spec.service.user))
     return feed(deploy::event::Signal{name});
   failed_ = Error{Errc::busy,
-                  "expected time to put the old configuration back, and systemd is going down: the "
-                  "next boot does it",
+                  "expected time to restore the old configuration, but systemd is shutting down; "
+                  "the next boot does it",
                   "headroom deploy --status"};
 }
 

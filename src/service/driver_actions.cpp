@@ -104,8 +104,9 @@ bool Driver::keep(const action::Keep& it) {
   if (shop_.boot_unit != nullptr && deploy::needs_finishing(it.record)) {
     const Status installed = shop_.boot_unit->install();
     if (!installed) {
-      shop_.say("no boot will finish the roll-back if the power goes: " + installed.error().message,
-                "");
+      shop_.say(
+          "if the power fails, no boot will finish the roll-back: " + installed.error().message,
+          "");
       shop_.boot_unit = nullptr;
     }
   }
@@ -163,7 +164,7 @@ void Driver::probe(std::uint64_t number) {
     const bool runs = status && status->state == machine::ServiceStatus::State::running;
     const bool open = runs && shop_.asker->port_is_open();
     seen.healthy = open;
-    seen.detail = !runs ? "it does not run" : open ? "it runs" : "its port takes no connections";
+    seen.detail = !runs ? "it does not run" : open ? "it runs" : "its port accepts no connections";
   }
   answer(std::move(seen));
 }

@@ -102,14 +102,14 @@ deploy::GpuUse GpuLook::use() const {
     use.missing.push_back("KFD's processes: " + kfd_missing_);
   } else if (in_container_) {
     use.missing.emplace_back(
-        "KFD's processes: they are listed by the numbers of the host, outside of this container");
+        "KFD's processes: they are listed by the host's numbers, outside this container");
   } else {
     use.on_kfd = false;
   }
   use.vram = std::max(kfd_vram_, drm_vram_);
   use.gtt = gtt_;
   if (!saw_clients_ && busy_ns_.empty()) {
-    if (on_kfd_) use.missing.emplace_back("the GPU's busy time: no DRM client of the service");
+    if (on_kfd_) use.missing.emplace_back("the GPU's busy time: the service has no DRM client");
     return use;
   }
   std::uint64_t busy_ns = 0;

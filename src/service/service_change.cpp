@@ -100,11 +100,12 @@ Status check_rights(const plan::Change& change, const std::vector<std::string>& 
   for (const plan::Step& step : change.steps) {
     const auto* edit = std::get_if<plan::FileEdit>(&step.action);
     if (edit == nullptr || machine::may_replace(edit->path)) continue;
-    return Error{Errc::no_permission,
-                 fmt::format("expected the right to change {}, and this user has none; nothing was "
-                             "done",
-                             edit->path),
-                 "sudo " + shell_line(words)};
+    return Error{
+        Errc::no_permission,
+        fmt::format("expected permission to change {}, which this user does not have; nothing was "
+                    "done",
+                    edit->path),
+        "sudo " + shell_line(words)};
   }
   return Done{};
 }

@@ -28,7 +28,7 @@ std::optional<AttemptCause> find_crash_loop(const std::vector<Attempt>& attempts
   AttemptCause cause;
   cause.id = "crash-loop";
   cause.confidence = 0.6;
-  cause.title = "The command dies by a signal at every start.";
+  cause.title = "A signal kills the command at every start.";
   for (std::size_t i = 0; i < attempts.size(); ++i) {
     const Attempt& attempt = attempts[i];
     const bool crashed = attempt.ended_by == EndedBy::itself && !attempt.out_of_memory;
@@ -101,11 +101,12 @@ bool Supervisor::retry_smaller() {
   const auto less = command_.smaller(settings_);
   if (!less) return false;
   settings_ = *less;
-  const char* kept = command_.keeps_step()
-                         ? ", so that each optimizer step sees the same samples"
-                         : "; no accumulation of the command is known that would make up for it";
+  const char* kept =
+      command_.keeps_step()
+          ? ", so that each optimizer step sees the same samples"
+          : "; headroom knows no accumulation setting of this command that would make up for it";
   const bool batch = command_.unit() == "samples";
-  say(fmt::format("out of memory: starting again with {}{}", describe_settings(settings_),
+  say(fmt::format("out of memory: restarting with {}{}", describe_settings(settings_),
                   batch ? kept : " (" + command_.unit() + ")"));
   start();
   return true;
@@ -116,7 +117,7 @@ bool Supervisor::restart() {
   ++restarts_;
   const Attempt& last = report_.attempts.back();
   const Time wait = back_off_.next(last.duration);
-  say(fmt::format("attempt {} {} after {}: starting again in {} (restart {} of {})", attempts_,
+  say(fmt::format("attempt {} {} after {}: restarting in {} (restart {} of {})", attempts_,
                   describe_exit(last.exit), describe_time(last.duration), describe_time(wait),
                   restarts_, policy_.restarts));
   phase_ = Phase::waiting;

@@ -48,10 +48,11 @@ std::uint64_t smallest_prime_factor(std::uint64_t number) {
 }
 
 Error no_value(const char* placeholder, const char* example) {
-  return {Errc::invalid,
-          fmt::format("expected a value for {}, which the command has; found none in --settings",
-                      placeholder),
-          fmt::format("headroom run --settings {} -- CMD …", example)};
+  return {
+      Errc::invalid,
+      fmt::format("expected a value in --settings for {}, which the command contains; found none",
+                  placeholder),
+      fmt::format("headroom run --settings {} -- CMD …", example)};
 }
 
 // One word of a command with its placeholders replaced, in one pass: what is filled in is not

@@ -56,7 +56,7 @@ void Supervisor::stop_alive(const event::Signal& signal) {
   current_.reason = Reason::user;
   current_.pressure = Pressure::asked;
   say(signal_name(signal.number) + ": waiting up to " + describe_time(policy_.grace) +
-      " for the command to end; once more ends it at once");
+      " for the command to end; a second one ends it at once");
   wake_after(policy_.grace);
 }
 

@@ -212,7 +212,7 @@ void Supervisor::abandon() {
   current_.pressure = Pressure::abandoned;
   stuck_ = true;
   say("SIGKILL did not end every process of the command within " + describe_time(unkillable_after) +
-          ": the kernel holds on to them, most often in a driver",
+          ": the kernel still holds them, usually in a driver",
       "headroom check");
   actions_.emplace_back(action::AbandonTree{});
   wake_after(answer_time);

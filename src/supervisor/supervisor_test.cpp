@@ -358,7 +358,7 @@ TEST(Supervisor, a_command_that_eats_the_systems_memory_is_asked_to_end_and_then
   EXPECT_THAT(play.ends(), IsEmpty());
   play.tell(with_system(900_MiB, 20_GiB));
   EXPECT_THAT(play.ends(), ElementsAre("TERM"));
-  EXPECT_THAT(play.said, HasSubstr("900.0 MiB of the system's memory are left"));
+  EXPECT_THAT(play.said, HasSubstr("900.0 MiB of the system's memory is left"));
   play.tell(with_system(700_MiB, 20_GiB));
   EXPECT_THAT(play.ends(), ElementsAre("TERM"));
   play.tell(with_system(500_MiB, 20_GiB));

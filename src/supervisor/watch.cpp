@@ -46,16 +46,17 @@ void Supervisor::watch_guard(const event::Sample& sample) {
   if (sample.held && *sample.held < lacking) return;
   const bool at_once = sample.system_left->value < policy_.guard->value / 2;
   if (current_.pressure >= (at_once ? Pressure::killed : Pressure::asked)) return;
-  const std::string text = fmt::format("{} of the system's memory are left, and the guard keeps {}",
-                                       to_string(*sample.system_left), to_string(*policy_.guard));
+  const std::string text =
+      fmt::format("{} of the system's memory is left, and the guard keeps {} free",
+                  to_string(*sample.system_left), to_string(*policy_.guard));
   if (current_.reason == Reason::none) {
     current_.reason = Reason::guard;
     current_.cause = observed(
         "vram-guard", "The guard ended it before the system ran out of memory.",
         sample.held ? fmt::format("{}; its processes hold {}", text, to_string(*sample.held))
                     : text,
-        findings::sentence("Let it take less (a smaller micro-batch with accumulation), or change "
-                           "what is kept: --guard SIZE, --guard off."));
+        findings::sentence("Make it use less (a smaller micro-batch with accumulation), or change "
+                           "how much is kept free: --guard SIZE, --guard off."));
   }
   say(text + (at_once ? ": ending them" : ": asking the command to end"));
   if (at_once) {
@@ -89,8 +90,8 @@ void Supervisor::watch_growth(const event::Sample& sample) {
   const Bytes per_hour{static_cast<std::uint64_t>(growth->bytes_per_s * 3600)};
   say(
       fmt::format("memory has grown by {} an hour for {} and will reach the limit of {} in about "
-                  "{}: let the command write a checkpoint before, find what it keeps, or start it "
-                  "with a larger --memory",
+                  "{}: let the command write a checkpoint before then, find out what it keeps, or "
+                  "start it with a larger --memory",
                   to_string(per_hour), describe_time(growth->observed), to_string(*policy_.memory),
                   describe_time(growth->reaches_limit - now_)));
 }

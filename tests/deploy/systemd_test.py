@@ -195,7 +195,7 @@ def the_manager_ends(check, manager, binaries):
         manager.children[-1].terminate()  # Ends what is in its scopes, and with dbus.socket its bus.
         said = read_to_end(terminal).decode()
         os.waitpid(pid, 0)
-        check.true("the manager ends: it says so", "going down" in said, said)
+        check.true("the manager ends: it says so", "shutting down" in said, said)
         check.equal("the manager ends: the record", photos.record()["stage"], "watching")
         check.true("the manager ends: the unit stays", unit.exists())
 
@@ -209,7 +209,7 @@ def the_manager_has_ended(check, manager, binaries):
         os.kill(pid, signal.SIGTERM)
         said = read_to_end(terminal).decode()
         os.waitpid(pid, 0)
-        check.true("the manager has ended: it says so", "going down" in said, said)
+        check.true("the manager has ended: it says so", "shutting down" in said, said)
         check.equal("the manager has ended: the record", photos.record()["stage"], "watching")
         check.true("the manager has ended: the unit stays", unit.exists())
 

@@ -49,7 +49,7 @@ TEST_F(ChangeTest, a_generated_file_that_was_made_anew_since_is_made_anew_by_und
   // From the defaults as they are now, restored.
   EXPECT_EQ(root_.read("/boot/menu.cfg"), "menu: " + root_.read("/etc/default/toy"));
   EXPECT_EQ(root_.read("/etc/default/toy").find("pages"), std::string::npos);
-  EXPECT_THAT(undone->notes, ::testing::Contains(HasSubstr("made anew since")));
+  EXPECT_THAT(undone->notes, ::testing::Contains(HasSubstr("was rebuilt since")));
 }
 
 TEST_F(ChangeTest, an_entry_that_came_with_a_newer_kernel_stays) {
@@ -183,7 +183,7 @@ TEST_F(ChangeTest, an_entry_that_went_with_its_kernel_stays_away) {
   const auto undone = undo(doors_, journal_, record.id);
   ASSERT_TRUE(undone) << undone.error().message;
   EXPECT_FALSE(root_.has("/boot/loader/entries/old.conf"));
-  EXPECT_THAT(undone->notes, ::testing::Contains(HasSubstr("stays away")));
+  EXPECT_THAT(undone->notes, ::testing::Contains(HasSubstr("stays removed")));
 }
 
 TEST_F(ChangeTest, an_entry_that_the_change_removed_comes_back) {
@@ -282,7 +282,7 @@ TEST_F(ChangeTest, a_generated_file_that_went_with_its_kernel_is_not_said_to_be_
   const auto undone = undo(doors_, journal_, record.id);
   ASSERT_TRUE(undone) << undone.error().message;
   EXPECT_THAT(undone->notes,
-              ::testing::Contains("/boot/menu.cfg was removed since and stays away"));
+              ::testing::Contains("/boot/menu.cfg was removed since and stays removed"));
 }
 
 // A full /boot: what the command left half done fills it, so that making everything anew fails too.

@@ -63,7 +63,7 @@ def while_somebody_is_at_it(wrong, machine):
         os.close(lock)  # The child has it still.
         code, said = machine.headroom("history")
         expect(wrong, "history beside an orphan", code, said, 0, "interrupted while it was applied",
-               f"still at it: sleep 600 (process {child.pid})", "once that has ended")
+               f"a program that it started is still running: sleep 600 (process {child.pid})", "once that has ended")
         code, said = machine.headroom("history", "--json")
         change = json.loads(said)["changes"][0]
         found = {"pid": child.pid, "command": "sleep 600", "is_headroom": False}
@@ -96,10 +96,10 @@ def main():
         code, said = machine.headroom("undo", CHANGE)
         expect(wrong, "undo", code, said, 0)
         code, said = machine.headroom("history")
-        expect(wrong, "history of what never was in force", code, said, 0, "interrupted, and taken back")
+        expect(wrong, "history of what never was in force", code, said, 0, "interrupted and undone")
         machine.change_record(said="step 2 went wrong")
         code, said = machine.headroom("history")
-        expect(wrong, "history of a failure", code, said, 0, "failed, and taken back", "step 2 went wrong")
+        expect(wrong, "history of a failure", code, said, 0, "failed and undone", "step 2 went wrong")
         os.remove(f"{root}/{FOLDER}/record.json")
         for words, wanted in ((("history",), 3), (("undo", CHANGE), 2)):
             code, said = machine.headroom(*words)

@@ -41,7 +41,7 @@ void expect_taken_back(const ScratchRoot& root, const testing::Snapshot& expecte
   auto now = root.snapshot(journal_folder);
   constexpr auto added = "/boot/entries/added.conf";
   if (now.contains(added)) {
-    EXPECT_THAT(ran.said, HasSubstr(std::string(added) + ": perhaps half-done work"));
+    EXPECT_THAT(ran.said, HasSubstr(std::string(added) + ": may be unfinished work"));
     now.erase(added);
   }
   ASSERT_EQ(difference(expected, now), "") << ran.said;

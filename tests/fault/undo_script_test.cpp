@@ -78,7 +78,7 @@ TEST_F(UndoScriptTest, every_byte_comes_back_in_every_shell_that_is_here) {
     const Ran ran = run_script(root_, record.id, "", shell);
     EXPECT_EQ(ran.status, 0) << shell << ": " << ran.said;
     EXPECT_EQ(difference(old_machine, machine()), "") << shell;
-    EXPECT_THAT(ran.said, HasSubstr("is taken back"));
+    EXPECT_THAT(ran.said, HasSubstr("is undone"));
     EXPECT_THAT(ran.said, Not(HasSubstr("make-menu")));  // Nothing is left to be made anew.
   }
 }
@@ -143,7 +143,7 @@ TEST_F(UndoScriptTest, what_was_generated_anew_stays_and_its_command_is_named) {
   for (const std::string words : {"", "--force"}) {
     const Ran ran = run_script(root_, record.id, words);
     EXPECT_EQ(ran.status, 0) << ran.said;
-    EXPECT_THAT(ran.said, HasSubstr("/boot/menu.cfg: made anew or removed since the change"));
+    EXPECT_THAT(ran.said, HasSubstr("/boot/menu.cfg: rebuilt or removed since the change"));
     EXPECT_THAT(ran.said, HasSubstr("(chroot " + root_.string()));
     EXPECT_THAT(ran.said, ::testing::EndsWith(": make-menu\n"));
     EXPECT_EQ(difference(expected, machine()), "");
@@ -315,7 +315,7 @@ TEST_F(UndoScriptTest, what_programs_write_to_first_is_named) {
   root_.write("/boot/menu.cfg.new", "half");
   const Ran ran = run_script(root_, record.id);
   EXPECT_EQ(ran.status, 0) << ran.said;
-  EXPECT_THAT(ran.said, HasSubstr("/boot/menu.cfg.new: perhaps half-done work"));
+  EXPECT_THAT(ran.said, HasSubstr("/boot/menu.cfg.new: may be unfinished work"));
   EXPECT_TRUE(root_.has("/boot/menu.cfg.new"));
 }
 

@@ -86,7 +86,7 @@ TEST_F(StrixHalo, of_120_gib_the_pages_are_31457280) {
   EXPECT_EQ(value_of(*change, "ttm.pages_limit"), "31457280");
   EXPECT_EQ(value_of(*change, "ttm.page_pool_size"), "31457280");
   EXPECT_EQ(value_of(*change, "amdgpu.gttsize"), "-1");
-  EXPECT_THAT(change->warnings.front(), HasSubstr("5.08 GiB of RAM are left"));
+  EXPECT_THAT(change->warnings.front(), HasSubstr("The system has 5.08 GiB of RAM left"));
 }
 
 TEST_F(StrixHalo, what_is_predicted_is_what_came) {
@@ -287,7 +287,7 @@ TEST(BeforeTheReboot, what_is_set_for_every_boot_only_needs_the_reboot) {
   }
   const auto change = machine.plan("ttm-cap", "110GiB");
   ASSERT_FALSE(change.has_value());
-  EXPECT_THAT(change.error().message, HasSubstr("nothing to do but a restart"));
+  EXPECT_THAT(change.error().message, HasSubstr("nothing to do but reboot"));
   EXPECT_THAT(change.error().next, HasSubstr("sudo reboot"));
 }
 

@@ -296,7 +296,7 @@ class Run(unittest.TestCase):
         show = ["--", "sh", "-c", "echo [$HSA_OVERRIDE_GFX_VERSION]"]
         _, out, err, _ = self.run_it("--root", "root", *show)
         self.assertEqual(out, b"[]\n")
-        self.assertIn(b"headroom: HSA_OVERRIDE_GFX_VERSION=9.0.6 is taken out: ", err)
+        self.assertIn(b"headroom: HSA_OVERRIDE_GFX_VERSION=9.0.6 is removed: ", err)
         self.assertEqual(self.run_it("--root", "root", "--keep-env", *show)[1], b"[9.0.6]\n")
 
     def test_gpu_memory_of_its_processes_is_measured(self):
@@ -324,7 +324,7 @@ class Run(unittest.TestCase):
         command = ["--", "sh", "-c", "echo $HEADROOM_ALLOCATOR_GUARD"]
         _, out, err, _ = self.run_it(*show, *command)
         self.assertRegex(out, rb"^0000:[0-9a-f:.]+/ram=\d+(,|$)")
-        self.assertRegex(err, rb"of RAM.* stay free for the desktop and the system; --guard SIZE changes it, --guard off lifts it")
+        self.assertRegex(err, rb"of RAM.* is kept free for the desktop and the system; --guard SIZE changes this, --guard off switches it off")
         self.assertRegex(self.run_it(*show, "--guard", "3GiB", *command)[1], rb"/ram=3221225472(,|$)")
         _, out, err, _ = self.run_it(*show, "--guard", "off", *command)
         self.assertEqual((out, b"guard" in err), (b"off\n", False))
@@ -363,7 +363,7 @@ class Run(unittest.TestCase):
         run = ["--root", "root", "--guard", "2GiB", "--", "python3", "-c", program, str(root / "proc/meminfo")]
         code, out, err, report = self.run_it(*run, str((2 << 20) - 1024))
         self.assertEqual((code, out), (1, b"checkpoint\n"), err)
-        self.assertIn(b"of the system's memory are left, and the guard keeps 2.00 GiB: asking the command to end", err)
+        self.assertIn(b"of the system's memory is left, and the guard keeps 2.00 GiB free: asking the command to end", err)
         attempt = report["attempts"][0]
         self.assertEqual((attempt["ended_by"], attempt["cause"]["id"]), ("headroom", "vram-guard"))
 

@@ -24,7 +24,7 @@ Made from the tables in `data/`, which `headroom check` decides by. There is one
 instruction set, because code is compiled for targets. A card's name does not always tell its target: `headroom check` reads it
 from the driver.
 
-Each page says whether ROCm supports the GPU, which wheels carry it, what limits it, what is known to go wrong, and what to use or
+Each page says whether ROCm supports the GPU, which wheels include it, what limits it, what is known to go wrong, and what to use or
 buy instead. Letters say how sure that is: A, read in source or in AMD's own data; B, measured by users and consistent with the
 code; C, secondary text; D, our inference. headroom itself has not run on a machine with an AMD GPU.
 

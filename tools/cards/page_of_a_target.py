@@ -13,8 +13,8 @@ what a job gets: `headroom check` shows them, and `headroom fix ttm-cap` raises 
 NO_FIGURES = """The tables have no figures for these cards. `headroom check` reads the memory from the driver, and
 `headroom plan --capacity SIZE` plans for it."""
 FIX_STACK = """`headroom fix stack` writes the requirements file for the machine that it runs on, and `headroom check` reads which
-targets the installed wheel really carries."""
-NEAR_STACK = """No wheel carries it. The near target's runs with the override below: `headroom fix stack` shows both."""
+targets the installed wheel really includes."""
+NEAR_STACK = """No wheel includes it. The code of a closely related target runs with the override below: `headroom fix stack` shows both."""
 ROCK = {"ready": "tested on", "builds": "compiled for and not tested on"}
 NO_FUSED_ATTENTION = """none, so attention needs memory that grows with the square of the sequence.
   Plan with `headroom plan --attention math`."""
@@ -99,7 +99,7 @@ def in_short(tables, target):
         first, last = (release.replace("~", "about ") for release in target["official"])
         if word == "official":
             return f"AMD supports it: ROCm lists it from {first} to {tables.rocm}, the newest release that these tables know."
-        return f"ROCm listed it from {first} to {last} and dropped it. The hardware works on, with a stack that still carries it."
+        return f"ROCm listed it from {first} to {last} and dropped it. The hardware still works, with a stack that still includes it."
     if word == "community":
         return "AMD never listed it, but TheRock, AMD's open build, releases ROCm and PyTorch that are tested for it."
     if word == "override":
@@ -225,9 +225,9 @@ def advisories_section(tables, target):
         return []
     lines = ["## Known to go wrong", ""]
     for row in rows:
-        todo = row["do"] if isinstance(row["do"], str) else "; ".join(row["do"])
+        todo = row["do"] if isinstance(row["do"], str) else " ".join(row["do"])
         lines += [f"- **{row['id']}** ({EFFECTS[row['effect']]}), where: {conditions(tables, row)}.", f"  {row['happens']}",
-                  f"  *What to do*: {todo}.", f"  {origin(row)}"]
+                  f"  *What to do*: {todo}", f"  {origin(row)}"]
     return lines
 
 
@@ -236,7 +236,7 @@ def override_section(tables, target):
     rows = overrides_of(tables, target["gfx"])
     if not rows:
         return lines + ["Leave it unset. Every value that is not the target's own is dangerous here."]
-    lines += ["Leave it unset where a wheel carries the target. Every value that is not listed, and is not the target's own, is",
+    lines += ["Leave it unset if a wheel includes the target. Every value that is not listed, and is not the target's own, is",
               "dangerous.", "",
               "| value | risk | why | sure | from |", "|---|---|---|---|---|"]
     for row in rows:

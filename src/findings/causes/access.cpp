@@ -104,7 +104,7 @@ PlatformSign platform_of(const LogSubject& subject) {
     std::string_view meaning;
   };
   for (const Sign& sign :
-       {Sign{"wsl-words", Platform::wsl, "Windows's subsystem for Linux"},
+       {Sign{"wsl-words", Platform::wsl, "the Windows Subsystem for Linux"},
         Sign{"mac-words", Platform::mac, "macOS"},
         Sign{"desktop-engine", Platform::desktop_vm, "the engine runs in a virtual machine"},
         Sign{"windows-words", Platform::windows, "Windows"}}) {

@@ -70,10 +70,9 @@ Failure find_failure(const LogSubject& subject, const facts::Setting* setting) {
   }
   if (const Observation* local = log.first("kernel-exceeds-local-memory")) {
     if (written_before(log, *local) != nullptr) {
-      return {
-          local, 0.82,
-          "AITER's kernel needs more local memory (LDS) than a workgroup of this GPU has; it is "
-          "laid out for Instinct cards."};
+      return {local, 0.82,
+              "AITER's kernel needs more local memory (LDS) than a workgroup has on this GPU. It "
+              "is designed for Instinct cards."};
     }
   }
   for (const char* crash : {"segfault-banner", "segfault", "signal-death"}) {
@@ -106,9 +105,9 @@ std::optional<Hypothesis> find_aiter(const LogSubject& subject) {
   option.confidence =
       setting != nullptr ? std::min(failure.confidence + 0.08, 0.92) : failure.confidence - 0.12;
   option.title = setting != nullptr
-                     ? fmt::format("{} switches on AITER's kernels, which this GPU does not have",
+                     ? fmt::format("{} switches on AITER's kernels, which do not support this GPU",
                                    setting->name)
-                     : "AITER's kernels are used, which this GPU does not have";
+                     : "AITER's kernels are used, and they do not support this GPU";
   option.reasons.emplace_back(failure.reason);
   option.evidence.push_back(show(subject, *failure.seen, logs::describe(*failure.seen)));
   if (const Observation* before = written_before(subject.log, *failure.seen)) {
@@ -119,12 +118,11 @@ std::optional<Hypothesis> find_aiter(const LogSubject& subject) {
     option.evidence.push_back({source.path, source.line, source.text, "what switches it on"});
   }
   option.fix = {
-      sentence("switch all of it off: VLLM_ROCM_USE_AITER=0 (SGLang: SGLANG_USE_AITER=0), in the "
-               "environment of the server"),
-      sentence(
-          "or only the kernels that fail, by the variable that vllm/envs.py names for them, for "
-          "example VLLM_ROCM_USE_AITER_UNIFIED_ATTENTION=0, VLLM_ROCM_USE_AITER_RMSNORM=0, "
-          "VLLM_ROCM_USE_AITER_FP4BMM=0")};
+      sentence("Switch AITER off in the server's environment: VLLM_ROCM_USE_AITER=0 (SGLang: "
+               "SGLANG_USE_AITER=0)"),
+      sentence("Or switch off only the kernels that fail. vllm/envs.py names the variables, for "
+               "example VLLM_ROCM_USE_AITER_UNIFIED_ATTENTION=0, VLLM_ROCM_USE_AITER_RMSNORM=0, "
+               "VLLM_ROCM_USE_AITER_FP4BMM=0")};
   option.alternatives = {{"gfx-target-missing", 0.15, "the same job with VLLM_ROCM_USE_AITER=0"},
                          {"framework-bug", 0.1, "the same job with a newer vLLM and AITER"}};
   return option;

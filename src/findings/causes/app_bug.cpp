@@ -96,31 +96,30 @@ Slip find_slip(const LogSubject& subject) {
     }
   }
   take(best, subject.log.first("shapes-differ"), 0.82,
-       "Shapes in the program or in the checkpoint do not fit each other");
+       "Tensor shapes in the program or in the checkpoint do not match");
   take(best, subject.log.first("device-mixed"), 0.72,
        "The program mixes tensors of two devices or types");
   take(best, subject.log.first("device-assertion"), 0.75,
-       "An index of the program is out of range in a kernel");
+       "The program uses an index that is out of range in a kernel");
   for (const Observation* seen : subject.log.of("wrong-usage")) {
-    take(best, seen, speaks_of_the_gpu(*seen) ? 0.3 : 0.55,
-         "A file or an argument is not what it must be");
+    take(best, seen, speaks_of_the_gpu(*seen) ? 0.3 : 0.55, "A file or an argument is wrong");
   }
   take(best, subject.log.first("model-not-found"), 0.75,
-       "A model's file is not where the program looks for it");
+       "A model file is not where the program looks for it");
   take(best, subject.log.first("model-file-broken"), 0.6,
-       "A model's file is damaged, or of a kind that the program does not know");
+       "A model file is damaged, or of a kind that the program does not support");
   take(best, subject.log.first("address-in-use"), 0.6,
-       "The port is taken: another server, or an earlier run of this one, listens there");
+       "The port is in use: another server, or an earlier run of this one, listens there");
   take(best, name_of_plain_package(subject.log), 0.5,
-       "Two Python packages do not fit each other: a name is not where it is looked for");
+       "Two Python packages are incompatible: a name is not where one of them looks for it");
   take(best, lookup_cut_off(subject.log), 0.55,
-       "The program asks a library for a name that it does not have");
+       "The program uses a name that the library does not have");
   for (const Observation* seen : subject.log.of("pip-no-version")) {
     if (!asked_for_what_is_gone(*seen)) continue;
-    take(best, seen, 0.6, "A requirement names versions that the index no longer keeps");
+    take(best, seen, 0.6, "A requirement names versions that the package index no longer has");
   }
   for (const Observation* seen : subject.log.of("module-missing")) {
-    take(best, seen, 0.3, fmt::format("A module is not found: {}", seen->value("module")));
+    take(best, seen, 0.3, fmt::format("A module was not found: {}", seen->value("module")));
   }
   return best;
 }
@@ -139,12 +138,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (raised.frame != nullptr) {
     bug.evidence.push_back(show(subject, *raised.frame, "where it was raised"));
   }
-  bug.reasons.emplace_back(
-      is_of_others(raised.owner)
-          ? "A library raised it, over what the program handed it; the GPU's software has no part."
-          : "It is raised by the program's own code, not by the GPU's software.");
+  bug.reasons.emplace_back(is_of_others(raised.owner)
+                               ? "A library raised it because of what the program passed to it. "
+                                 "The GPU's software is not involved."
+                               : "The program's own code raised it, not the GPU's software.");
   bug.fix.push_back(
-      sentence("mend the line that the last \"File …, line …\" of the traceback names"));
+      sentence("Fix the line that the last \"File …, line …\" of the traceback names."));
   bug.alternatives = {{"framework-bug", is_of_others(raised.owner) ? 0.3 : 0.05,
                        "the same program on the CPU: HIP_VISIBLE_DEVICES=\"\""}};
   return bug;
@@ -154,11 +153,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule app_bug_cause = {
     .id = "app-bug",
-    .meaning = "The user's program raises a plain Python error, or keeps memory of each step.",
-    .why = "The GPU's software is not at fault; changing it costs time and helps nothing.",
+    .meaning = "The user's program raises a Python error, or keeps some memory of each step.",
+    .why = "The GPU's software is not at fault. Changing it costs time and does not help.",
     .fix =
-        "Read the traceback's last lines and mend the program; where memory grows with each step, "
-        "look for what outlives a step.",
+        "Read the traceback's last lines and fix the program. If memory grows with each step, look "
+        "for objects that outlive a step.",
     .explains = "",
     .find = find,
 };

@@ -133,13 +133,13 @@ void show_pool(const LogSubject& subject, const ApuPool& pool, Hypothesis& hypot
   }
   if (pool.seen != nullptr && pool.seen != pool.failure) {
     hypothesis.evidence.push_back(
-        show(subject, *pool.seen, "the GPU may have " + to_string(*pool.limit)));
+        show(subject, *pool.seen, "the GPU can get " + to_string(*pool.limit)));
   }
   for (const auto& option : subject.scene.machine.options) {
     if (option.key != "pages_limit" && option.key != "gttsize") continue;
     hypothesis.evidence.push_back(
         {option.source.path, option.source.line, option.source.text,
-         fmt::format("asks for {}.{}={}", option.module, option.key, option.value)});
+         fmt::format("sets {}.{}={}", option.module, option.key, option.value)});
   }
 }
 
@@ -147,13 +147,15 @@ std::vector<Step> steps_to_raise_pool(const LogSubject& subject, const ApuPool& 
   const facts::MachineFacts& machine = subject.scene.machine;
   if (pool.ram) {
     const Bytes advised = advised_gpu_limit(*pool.ram);
-    return steps_to_set(machine, machine.ttm_module, "pages_limit",
-                        std::to_string(advised.value / page_bytes));
+    std::vector<Step> steps = steps_to_set(machine, machine.ttm_module, "pages_limit",
+                                           std::to_string(advised.value / page_bytes));
+    explain_first(fmt::format("Raise TTM's limit to {}", to_string(advised)), steps);
+    return steps;
   }
-  return {sentence("choose a limit that leaves the system a quarter of its RAM, 8 GiB at least; in "
-                   "pages of 4 KiB: GiB times 262144"),
-          command("echo 'options ttm pages_limit=PAGES' | sudo tee /etc/modprobe.d/ttm.conf, make "
-                  "the initramfs again, and reboot")};
+  return {sentence_with("Choose a limit that leaves at least a quarter of the RAM, and at least 8 "
+                        "GiB, to the system. It is given in pages of 4 KiB: GiB times 262144",
+                        "echo 'options ttm pages_limit=PAGES' | sudo tee /etc/modprobe.d/ttm.conf"),
+          sentence("Rebuild the initramfs."), reboot()};
 }
 
 std::string apu_name(const LogSubject& subject) {

@@ -62,42 +62,42 @@ bool is_of_foreign_vendor(const std::string& asked, Vendor vendor) {
 
 void advise(const Observation& line, const std::string& asked, Hypothesis& missing) {
   if (line.id() == "provider-missing") {
-    missing.fix = {
-        sentence("see what this build has: python -c 'import onnxruntime as o; "
-                 "print(o.get_available_providers())'"),
-        command("pip uninstall onnxruntime onnxruntime-gpu; then AMD's wheel (onnxruntime-rocm or "
-                "onnxruntime-migraphx) from https://repo.radeon.com/rocm/manylinux/"),
-        sentence("from ROCm 7.1 on there is no ROCMExecutionProvider: ask for "
-                 "MIGraphXExecutionProvider")};
+    missing.fix = {sentence("See what this build has: python -c 'import onnxruntime as o; "
+                            "print(o.get_available_providers())'"),
+                   command("pip uninstall onnxruntime onnxruntime-gpu"),
+                   sentence("Install AMD's wheel, onnxruntime-rocm or onnxruntime-migraphx, from "
+                            "https://repo.radeon.com/rocm/manylinux/"),
+                   sentence("From ROCm 7.1 on there is no ROCMExecutionProvider. Use "
+                            "MIGraphXExecutionProvider")};
     return;
   }
   if (line.id() == "distributed-missing") {
-    missing.fix = {sentence("see what this build has: python -c 'import torch.distributed as d; "
+    missing.fix = {sentence("See what this build has: python -c 'import torch.distributed as d; "
                             "print(d.is_available())'"),
-                   sentence("a job on one GPU needs none of it: leave out init_process_group, FSDP "
-                            "and DistributedDataParallel, or take a release of the library that "
-                            "asks is_available() first"),
-                   sentence("several GPUs: PyTorch for ROCm on Linux; the builds for Windows have "
-                            "no torch.distributed")};
+                   sentence("A job on one GPU does not need it. Leave out init_process_group, FSDP "
+                            "and DistributedDataParallel, or use a release of the library that "
+                            "asks is_available() first."),
+                   sentence("For several GPUs use PyTorch for ROCm on Linux. The builds for "
+                            "Windows have no torch.distributed.")};
     return;
   }
   if (line.id() == "no-comm-backend") {
     missing.fix = {
         sentence("see what this build has: python -c 'import torch.distributed as d; "
                  "print(d.is_nccl_available(), d.is_gloo_available(), d.is_mpi_available())'"),
-        sentence("on AMD GPUs \"nccl\" names RCCL: install PyTorch for ROCm on Linux, from "
+        sentence("On AMD GPUs \"nccl\" means RCCL. Install PyTorch for ROCm on Linux, from "
                  "https://download.pytorch.org/whl/rocm6.4"),
-        sentence("without GPUs, and on Windows: init_process_group(backend=\"gloo\")")};
+        sentence("Without GPUs, and on Windows, use init_process_group(backend=\"gloo\").")};
     if (to_lower(asked) == "hccl") {
       missing.fix.insert(
           missing.fix.begin(),
-          sentence("HCCL belongs to Huawei's NPUs and Intel's Gaudi: ask for \"nccl\" here"));
+          sentence("HCCL is for Huawei's NPUs and Intel's Gaudi. Use \"nccl\" here."));
     }
     return;
   }
-  missing.fix = {sentence(
-      fmt::format("install or build the program with {}, or ask for a back-end that it has",
-                  asked.empty() ? "the back-end" : asked))};
+  missing.fix = {
+      sentence(fmt::format("Install or build the program with {}, or use a back-end that it has.",
+                           asked.empty() ? "the back-end" : asked))};
 }
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
@@ -108,10 +108,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (vendor && is_of_foreign_vendor(asked, *vendor)) return std::nullopt;
   Hypothesis missing;
   missing.confidence = sign.confidence;
-  missing.title = asked.empty()
-                      ? "This build lacks the back-end that the job asks for"
-                      : fmt::format("This build has no {}, which the job asks for", asked);
-  missing.reasons.emplace_back("The program says itself that it was built without it.");
+  missing.title = asked.empty() ? "This build does not have the back-end that the job needs"
+                                : fmt::format("This build has no {}, which the job needs", asked);
+  missing.reasons.emplace_back("The program itself says that it was built without it.");
   missing.evidence.push_back(show(subject, *sign.line, logs::describe(*sign.line)));
   advise(*sign.line, asked, missing);
   missing.alternatives.push_back(
@@ -124,11 +123,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule backend_unavailable_cause = {
     .id = "backend-unavailable",
-    .meaning = "A back-end is asked for that this build does not have.",
+    .meaning = "The job needs a back-end that this build does not have.",
     .why =
-        "Which back-ends a build has is decided when it is compiled: NCCL (RCCL) only in builds "
-        "for GPUs on Linux, an execution provider only in its own onnxruntime package.",
-    .fix = "Install the build that has it, or ask for one that this build has.",
+        "The back-ends of a build are chosen when it is compiled. NCCL (RCCL) is only in builds "
+        "for GPUs on Linux. An execution provider is only in its own onnxruntime package.",
+    .fix = "Install a build that has it, or use a back-end that this build has.",
     .explains = "app-bug missing-library framework-bug collective-hang",
     .any_vendor = true,
     .find = find,

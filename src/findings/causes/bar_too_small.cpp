@@ -41,18 +41,20 @@ std::string size_of(const Observation& line) {
 void advise(const LogSubject& subject, Hypothesis& bar) {
   if (subject.log.seen("virtual-machine-words")) {
     bar.fix = {
-        sentence("the virtual machine needs a large 64-bit window: UEFI (OVMF) with q35, and for "
+        sentence("Give the virtual machine a large 64-bit window: UEFI (OVMF) with q35, and for "
                  "QEMU -fw_cfg name=opt/ovmf/X-PciMmio64Mb,string=65536; for Hyper-V "
                  "Set-VM -HighMemoryMappedIoSpace 64GB"),
-        sentence("on its host too: Above 4G Decoding on, in the BIOS")};
+        sentence("Also switch on Above 4G Decoding in the BIOS of its host.")};
   } else {
     bar.fix = {
-        sentence("in the BIOS: switch on Above 4G Decoding, and Resizable BAR (Re-Size BAR) if it "
-                 "is there; switch CSM (legacy boot) off; update the BIOS if it has neither"),
-        sentence("or let Linux place the windows anew: add pci=realloc to the kernel command line, "
-                 "and reboot")};
+        sentence(
+            "In the BIOS, switch on Above 4G Decoding, and Resizable BAR (Re-Size BAR) if it is "
+            "there. Switch CSM (legacy boot) off. Update the BIOS if it has neither option."),
+        sentence("Or let Linux assign the windows again: add pci=realloc to the kernel command "
+                 "line, and reboot.")};
   }
-  bar.fix.push_back(command("sudo dmesg | grep -E 'BAR [0-9]+'", "(no \"no space\" any more)"));
+  bar.fix.push_back(
+      command("sudo dmesg | grep -E 'BAR [0-9]+'", "(must not say \"no space\" any more)"));
 }
 
 // The log does not say how amdgpu fared with a card whose window got no room.
@@ -64,9 +66,9 @@ std::optional<Hypothesis> find_window_alone(const LogSubject& subject) {
     Hypothesis bar;
     bar.confidence = 0.6;
     const std::string size = size_of(*window);
-    bar.title = fmt::format("There is no room for the card's memory window{}",
+    bar.title = fmt::format("There is no address space for the card's memory window{}",
                             size.empty() ? "" : fmt::format(" of {}", size));
-    bar.reasons.emplace_back("amdgpu cannot start a card whose memory it cannot map.");
+    bar.reasons.emplace_back("amdgpu cannot start a card if it cannot map the card's memory.");
     bar.evidence = {show(subject, *window, "the kernel found no address range for it")};
     advise(subject, bar);
     return bar;
@@ -91,13 +93,15 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (window != nullptr) {
     bar.confidence = 0.93;
     const std::string size = size_of(*window);
-    bar.title = fmt::format("There is no room for the card's memory window{}: amdgpu cannot map it",
-                            size.empty() ? "" : fmt::format(" of {}", size));
+    bar.title = fmt::format(
+        "There is no address space for the card's memory window{}: amdgpu cannot map it",
+        size.empty() ? "" : fmt::format(" of {}", size));
     bar.evidence = {show(subject, *window, "the kernel found no address range for it"),
                     show(subject, *failed)};
   } else if (no_memory != nullptr) {
     bar.confidence = resize != nullptr ? 0.75 : 0.6;
-    bar.title = "amdgpu cannot map the card (-12): its memory windows most likely got no room";
+    bar.title =
+        "amdgpu cannot map the card (-12): most likely its memory windows got no address space";
     bar.evidence = {show(subject, *no_memory, "-12 is ENOMEM: mapping the registers failed")};
     if (resize != nullptr) bar.evidence.push_back(show(subject, *resize));
     bar.alternatives = {
@@ -108,8 +112,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   }
   bar.reasons.emplace_back(
       "A card's registers and memory are reached through windows in the address space (BARs), "
-      "which "
-      "the firmware hands out. Below 4 GiB there is too little room for a card of today.");
+      "which the firmware assigns. Below 4 GiB there is too little space for a modern card.");
   advise(subject, bar);
   return bar;
 }
@@ -118,12 +121,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule bar_too_small_cause = {
     .id = "bar-too-small",
-    .meaning = "The driver cannot map the card: there is no room for its memory windows (BARs).",
+    .meaning =
+        "The driver cannot map the card: there is no address space for its memory windows (BARs).",
     .why =
-        "Above 4G Decoding or Resizable BAR is off in the BIOS, or a virtual machine has too small "
-        "a 64-bit window. amdgpu then gives the card up, often with error -12, and nothing of it "
-        "is left for ROCm.",
-    .fix = "Switch both on in the BIOS; give a virtual machine a large 64-bit window.",
+        "Above 4G Decoding or Resizable BAR is off in the BIOS, or a virtual machine's 64-bit "
+        "window is too small. amdgpu then gives the card up, often with error -12, and ROCm cannot "
+        "use it.",
+    .fix = "Switch both on in the BIOS. Give a virtual machine a large 64-bit window.",
     .explains =
         "driver-not-loaded device-permission host-without-kfd kfd-not-passed gpu-unsupported "
         "kernel-too-old firmware-bad hw-error missing-library framework-bug",

@@ -56,31 +56,31 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   }
   // bitsandbytes writes the error, its traceback included, to its log and lets the program go on.
   if (const Observation* on = work_after(subject.log, *seen)) {
-    speak_against(bits, 0.3, show(subject, *on, "the program goes on without it"));
+    speak_against(bits, 0.3, show(subject, *on, "the program continues without it"));
   }
   const bool symbol = seen->text.find("undefined symbol") != std::string::npos;
   bits.title = symbol ? "The bitsandbytes library for ROCm is broken: a symbol is missing"
-               : backend.empty() ? "bitsandbytes has no back-end for ROCm that works"
+               : backend.empty() ? "bitsandbytes has no working back-end for ROCm"
                                  : fmt::format("bitsandbytes has no library {}", backend);
   bits.reasons.push_back(
-      symbol ? "Its library was built for another ROCm, or not completely; bitsandbytes itself "
-               "must be replaced."
-             : "bitsandbytes takes its library by the release that torch was built for, and this "
-               "wheel holds none for it; the CPU or CUDA one is no use here.");
+      symbol ? "Its library was built for another ROCm, or incompletely. bitsandbytes itself has "
+               "to be replaced."
+             : "bitsandbytes chooses its library by the ROCm release that torch was built for, and "
+               "this wheel has none for it. The library for the CPU or CUDA does not help here.");
   bits.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
   if (subject.scene.torch_rocm) {
     bits.evidence.push_back(show(subject.scene.torch_rocm, "what torch was built for"));
   }
   const std::string gfx = subject.scene.gfx();
   bits.fix = {command("pip install -U bitsandbytes",
-                      "(0.49 and later bring libraries for ROCm 6 and 7 on Linux)"),
+                      "(0.49 and later include libraries for ROCm 6 and 7 on Linux)"),
               sentence(fmt::format(
-                  "or build it: git clone https://github.com/bitsandbytes-foundation/bitsandbytes "
+                  "Or build it: git clone https://github.com/bitsandbytes-foundation/bitsandbytes "
                   "&& cd bitsandbytes && cmake -DCOMPUTE_BACKEND=hip -DBNB_ROCM_ARCH={} -S . && "
                   "make && pip install .",
                   gfx.empty() ? "gfx…" : gfx)),
-              sentence("a library of a near release can be named: export BNB_ROCM_VERSION=72"),
-              sentence("python -m bitsandbytes   (tells which library it takes)")};
+              sentence("Or choose the library of a near release: export BNB_ROCM_VERSION=72"),
+              look("python -m bitsandbytes", "(shows which library it uses)")};
   bits.alternatives = {
       {"rocm-version-mismatch", 0.1, "python -m bitsandbytes"},
       {"wrong-wheel", amd ? 0.1 : 0.4, "python3 -c \"import torch; print(torch.version.hip)\""}};
@@ -91,10 +91,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule bitsandbytes_no_rocm_cause = {
     .id = "bitsandbytes-no-rocm",
-    .meaning = "bitsandbytes is there without a ROCm back-end that works.",
+    .meaning = "bitsandbytes is installed without a working ROCm back-end.",
     .why =
-        "Older wheels hold libraries for CUDA and the CPU only, and newer ones for some ROCm "
-        "releases; 8-bit and 4-bit training then fails or runs on the CPU.",
+        "Older wheels contain libraries for CUDA and the CPU only, newer ones also for some ROCm "
+        "releases. Without one, 8-bit and 4-bit training fails or runs on the CPU.",
     .fix = "Install a release with ROCm libraries, or build it for this ROCm and GPU.",
     .explains =
         "app-bug framework-bug missing-library rocm-version-mismatch wrong-wheel crash-loop",

@@ -132,8 +132,8 @@ TEST(Compilers, one_that_does_not_know_the_gpu_is_of_an_older_rocm) {
       "error: amd_comgr: unknown target CPU 'gfx1152'\n"
       "hiprtcCompileProgram failed: HIPRTC_ERROR_COMPILATION\n");
   EXPECT_EQ(found.cause.id, "gfx-target-missing");
-  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("take a newer ROCm")));
-  EXPECT_THAT(texts_of(found.cause.fix), Not(Contains(HasSubstr("leave this package out"))));
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("Use a newer ROCm")));
+  EXPECT_THAT(texts_of(found.cause.fix), Not(Contains(HasSubstr("Leave this package out"))));
 }
 
 // ------------------------------------------------------------------ AITER

@@ -19,26 +19,26 @@ std::string_view split_less() {
 
 std::vector<Step> against_fragmentation(Framework framework) {
   if (framework == Framework::tensorflow) {
-    return {sentence("make the large tensors smaller or alike: a smaller batch, inputs padded to a "
-                     "few fixed lengths"),
-            sentence("start the process anew between stages that differ; TensorFlow's allocator "
-                     "gives nothing back before it ends")};
+    return {sentence("Make the large tensors smaller or equal in size: use a smaller batch, and "
+                     "pad inputs to a few fixed lengths."),
+            sentence("Restart the process between stages that differ. TensorFlow's allocator gives "
+                     "nothing back before the process ends.")};
   }
   if (framework == Framework::jax) {
-    return {sentence("let inputs have a few fixed shapes, so that the same buffers are used again"),
+    return {sentence("Give inputs a few fixed shapes, so that the same buffers are reused."),
             command("export XLA_PYTHON_CLIENT_ALLOCATOR=platform",
-                    "(slower: every buffer is a call to the driver, and each goes back at once)")};
+                    "(slower: every buffer is a call to the driver, and is given back at once)")};
   }
   const Step packed =
       framework == Framework::torch
           ? command("headroom run --allocator -- CMD",
-                    "(PyTorch 2.4 or later: headroom's allocator, which packs what is free)")
-          : sentence("let the sizes of what it asks for be alike: a few fixed batches and lengths");
-  return {packed, sentence(fmt::format("or: export {}", split_less())),
-          sentence("or, with PyTorch 2.12 or later and ROCm 7.0 or later, instead of it: export "
+                    "(PyTorch 2.4 or later: headroom's allocator, which puts free memory together)")
+          : sentence("Let it request few different sizes: use a few fixed batches and lengths.");
+  return {packed, sentence(fmt::format("Or: export {}", split_less())),
+          sentence("Or, instead of that, with PyTorch 2.12 or later and ROCm 7.0 or later: export "
                    "PYTORCH_ALLOC_CONF=expandable_segments:True   (never both: together they were "
                    "seen to lose data)"),
-          sentence("between the stages of a workflow: torch.cuda.empty_cache()")};
+          sentence("Between the stages of a workflow, call torch.cuda.empty_cache().")};
 }
 
 std::string_view cache_contents(Framework framework) {
@@ -53,7 +53,7 @@ std::string_view cache_contents(Framework framework) {
     case Framework::other:
       break;
   }
-  return "what the program's log says of its own buffers, against the card's size";
+  return "what the program's log says about its own buffers, compared with the card's size";
 }
 
 }  // namespace headroom::findings

@@ -39,24 +39,25 @@ Claim find_claim(const LogSubject& subject) {
   }
   if (const Observation* engine = oom_killed(log)) {
     return {log.seen("host-oom-kill") ? 0.5 : 0.92, "The container's memory limit killed the job",
-            "The engine reports OOMKilled: host RAM beyond the container's limit. GPU memory does "
-            "not count towards it.",
+            "The engine reports OOMKilled: the container used more host RAM than its limit. GPU "
+            "memory does not count towards it.",
             engine};
   }
   if (const Observation* evicted = log.first("pod-evicted")) {
-    return {0.6, "Kubernetes evicted the pod for want of RAM on its node",
-            "The node's RAM was used up; a pod that uses more than it requests goes first.",
+    return {0.6, "Kubernetes evicted the pod because its node ran out of RAM",
+            "The node's RAM was used up. A pod that uses more than it requested is evicted first.",
             evicted};
   }
   if (const Observation* shared = log.first("shm-small")) {
     return {0.55, "The container's /dev/shm is too small for the data loader's workers",
-            "Workers hand batches over through /dev/shm, which Docker limits to 64 MiB.", shared};
+            "Workers pass batches through /dev/shm, which Docker limits to 64 MiB.", shared};
   }
   const Observation* unit = log.first("unit-oom");
   if (unit != nullptr && !log.seen("host-oom-kill")) {
     return {log.seen("memory-limit") ? 0.75 : 0.5,
-            "The kernel killed the service for want of memory",
-            "systemd says so whether the unit's limit was reached or the machine's RAM was full.",
+            "The kernel killed the service because memory ran out",
+            "systemd reports the same whether the unit reached its limit or the machine's RAM was "
+            "full.",
             unit};
   }
   const Observation* killed = log.first("killed");
@@ -68,9 +69,9 @@ Claim find_claim(const LogSubject& subject) {
           : in_container && by_engine ? 0.52
           : in_container || by_engine ? 0.42
                                       : 0.3,
-          "The job was killed from outside, as a memory limit does",
-          "SIGKILL without a word of the job's own is what the kernel's OOM killer leaves; whether "
-          "it was the group's limit or the machine's RAM is in the kernel's log.",
+          "The job was killed from outside, as happens at a memory limit",
+          "A SIGKILL without any message from the job is typical of the kernel's OOM killer. The "
+          "kernel's log says whether it was the group's limit or the machine's RAM.",
           killed};
 }
 
@@ -87,11 +88,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   limit.evidence.push_back(show(subject, *claim.seen));
   if (told != nullptr) limit.evidence.push_back(show(subject, *told));
   limit.fix = {
-      sentence("see who killed it, on the host: sudo dmesg -T | grep -iE 'oom-kill|Killed process' "
-               "  (CONSTRAINT_MEMCG: the limit; CONSTRAINT_NONE: the machine's RAM)"),
-      sentence("raise the limit: Kubernetes resources.limits.memory; docker run --memory, "
+      sentence_with("On the host, see what killed it (CONSTRAINT_MEMCG means the limit, "
+                    "CONSTRAINT_NONE the machine's RAM)",
+                    "sudo dmesg -T | grep -iE 'oom-kill|Killed process'"),
+      sentence("Raise the limit: Kubernetes resources.limits.memory; docker run --memory, "
                "--shm-size; Slurm --mem; systemd MemoryMax="),
-      sentence("or need less host RAM: fewer data loader workers, safetensors with mmap, llama.cpp "
+      sentence("Or use less host RAM: fewer data loader workers, safetensors with mmap, llama.cpp "
                "--cache-ram (LLAMA_ARG_CACHE_RAM), ollama OLLAMA_MAX_LOADED_MODELS=1")};
   limit.alternatives = {
       {"job-too-big", claim.sure > 0.9 ? 0.05 : 0.3,
@@ -107,11 +109,10 @@ constinit const CauseRule cgroup_memory_limit_cause = {
     .id = "cgroup-memory-limit",
     .meaning = "The container's or control group's limit on host RAM is too small.",
     .why =
-        "Weights pass through host memory on their way to the GPU; caches, data loaders and "
-        "offloaded states stay there. Beyond the limit the kernel kills it, and all that shows is "
-        "exit "
-        "code 137.",
-    .fix = "Raise the limit, or need less host memory.",
+        "Weights pass through host memory on their way to the GPU. Caches, data loaders and "
+        "offloaded states stay there. Beyond the limit the kernel kills the process, and all that "
+        "you see is exit code 137.",
+    .fix = "Raise the limit, or use less host memory.",
     .explains = "crash-loop job-too-big app-bug framework-bug free-memory-misreported",
     .any_vendor = true,
     .find = find,

@@ -49,7 +49,7 @@ std::string title_of(const logs::Observations& log) {
   if (const Observation* frame = log.first("frame-in-collective")) {
     for (const std::string_view name : {"call", "function", "native"}) {
       if (!frame->value(name).empty()) {
-        return fmt::format("The job stands still in {}", frame->value(name));
+        return fmt::format("The job is stuck in {}", frame->value(name));
       }
     }
   }
@@ -68,21 +68,23 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       "A collective operation ends only when every rank takes part in it.");
   if (const Observation* failed = failure_before(subject.log, *first)) {
     waiting.confidence = std::min(waiting.confidence, 0.4);
-    waiting.reasons.emplace_back("Something else had failed before; the others then wait for it.");
+    waiting.reasons.emplace_back(
+        "Something else had failed before, and the other ranks wait for it.");
     waiting.evidence.push_back(show(subject, *failed));
   } else {
-    waiting.reasons.emplace_back("No line tells of peer-to-peer, IOMMU or a rank that died.");
+    waiting.reasons.emplace_back("No line mentions peer-to-peer, the IOMMU or a rank that died.");
   }
   show_some(
       subject,
       {"nccl-timeout", "frame-in-collective", "nccl-error", "gpu-fully-busy", "several-ranks"}, 3,
       waiting);
-  waiting.fix = {
-      sentence("see where each rank stands: py-spy dump --pid PID, for every rank"),
-      sentence("which operation, which ranks: TORCH_DISTRIBUTED_DEBUG=DETAIL NCCL_DEBUG=INFO CMD"),
-      sentence(
-          "rule out the way between the GPUs: NCCL_P2P_DISABLE=1 CMD; then NCCL_SHM_DISABLE=1 CMD"),
-      sentence("DataParallel: use DistributedDataParallel with one process per GPU")};
+  waiting.fix = {sentence("See where each rank is, for every rank: py-spy dump --pid PID"),
+                 sentence("See which operation and which ranks it is: "
+                          "TORCH_DISTRIBUTED_DEBUG=DETAIL NCCL_DEBUG=INFO CMD"),
+                 sentence("Rule out the connection between the GPUs: NCCL_P2P_DISABLE=1 CMD; then "
+                          "NCCL_SHM_DISABLE=1 CMD"),
+                 sentence("If the job uses DataParallel, use DistributedDataParallel with one "
+                          "process per GPU instead.")};
   waiting.alternatives.push_back(
       {"rccl-p2p", 0.35, "NCCL_P2P_DISABLE=1 CMD; grep iommu=pt /proc/cmdline"});
   return waiting;
@@ -92,10 +94,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule collective_hang_cause = {
     .id = "collective-hang",
-    .meaning = "A collective operation or DataParallel waits for ever.",
+    .meaning = "A collective operation or DataParallel waits forever.",
     .why =
-        "Every rank has to call the same operations in the same order. One that died, branched "
-        "off or has other data leaves the rest waiting, at full GPU load, without a message.",
+        "Every rank has to call the same operations in the same order. If one rank died, took "
+        "another branch or has other data, the rest wait at full GPU load, without a message.",
     .fix = "Dump the stacks of all ranks and find the one that is not in the same operation.",
     .explains = "crash-loop app-bug",
     .find = find,

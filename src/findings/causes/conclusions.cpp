@@ -130,38 +130,39 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
     healthy.confidence = std::min(healthy.confidence, beside_a_complaint);
   }
   healthy.title = "Nothing failed here";
-  if (works) healthy.reasons.emplace_back("The job did its work; no failure is left at its end.");
+  if (works)
+    healthy.reasons.emplace_back("The job did its work, and no failure remains at its end.");
   if (subject.log.seen("firmware-load-failed") && subject.log.seen("amdgpu-initialized")) {
     healthy.reasons.emplace_back(
-        "A firmware file is missing, and the driver came up without it: it is an optional one.");
+        "A firmware file is missing, but the driver started without it: the file is optional.");
   }
   if (found_another_window(subject.log)) {
     healthy.reasons.emplace_back(
-        "The card's memory window found no room at first; it got another place, and the driver "
-        "came up.");
+        "The card's memory window got no address space at first. It was placed elsewhere, and the "
+        "driver started.");
     healthy.evidence.push_back(show(subject, *subject.log.first("bar-assigned")));
   }
   if (const Observation* said = said_to_do_no_harm(subject.log)) {
-    healthy.reasons.emplace_back("Whoever wrote it says that it works all the same.");
+    healthy.reasons.emplace_back("The author says that it works anyway.");
     healthy.evidence.push_back(show(subject, *said));
   }
   if (subject.log.first_with(Role::noise) != nullptr) {
-    healthy.reasons.emplace_back("The lines that look like trouble are known to be harmless.");
+    healthy.reasons.emplace_back("The lines that look like errors are known to be harmless.");
   }
   add_evidence(subject, Role::progress, 3, healthy);
   add_evidence(subject, Role::noise, 6, healthy);
   if (healthy.evidence.empty() && listed != nullptr) {
     healthy.reasons.emplace_back(
-        "It lists what is there, and neither a line nor a word in it tells of trouble; if there is "
-        "some, its lines are not here.");
+        "The text lists what is there, and nothing in it reports an error. If there was one, its "
+        "lines are not in this text.");
     healthy.evidence.push_back(show(subject, *listed, logs::describe(*listed)));
   }
   if (made_up != nullptr) {
     healthy.confidence -= 0.2;
-    healthy.reasons.emplace_back("One thing failed at first; the run continued without it.");
-    healthy.evidence.push_back(show(subject, *made_up, "failed, and the run went on without it"));
+    healthy.reasons.emplace_back("Something failed at first, and the run continued without it.");
+    healthy.evidence.push_back(show(subject, *made_up, "failed, and the run continued without it"));
   }
-  healthy.fix.push_back(sentence("nothing to repair"));
+  healthy.fix.push_back(sentence("There is nothing to fix."));
   return healthy;
 }
 
@@ -172,19 +173,19 @@ Hypothesis conclude_not_amd(const LogSubject& subject) {
   // Words of AMD's software in the log contradict what was said about the machine.
   other.confidence = subject.log.seen("amd-words") ? 0.75 : 0.9;
   other.title = *vendor == Vendor::none
-                    ? "No GPU has a part in this"
-                    : fmt::format("This is about a GPU by {}, not by AMD", to_string(*vendor));
+                    ? "No GPU is involved"
+                    : fmt::format("This is about a GPU from {}, not from AMD", to_string(*vendor));
   other.reasons.emplace_back(
-      "No cause that strikes on every vendor's machine shows in the lines, and those of AMD's "
-      "driver and libraries cannot hold here.");
-  other.evidence.push_back(show(vendor, "whose GPU it is"));
+      "The lines show none of the causes that occur with every vendor's GPU, and those of AMD's "
+      "driver and libraries cannot apply here.");
+  other.evidence.push_back(show(vendor, "the GPU's vendor"));
   add_evidence(subject, Role::failure, 4, other);
   if (*vendor == Vendor::nvidia) {
     other.fix.push_back(
-        sentence("NVIDIA's own view: nvidia-smi; sudo dmesg -T | grep -iE 'NVRM|Xid'"));
+        sentence("To see NVIDIA's messages: nvidia-smi; sudo dmesg -T | grep -iE 'NVRM|Xid'"));
   }
-  other.fix.push_back(command(
-      "headroom knows AMD's GPUs; what it would advise here does not apply to this machine"));
+  other.fix.push_back(
+      command("headroom supports AMD GPUs only. Its advice does not apply to this machine."));
   return other;
 }
 
@@ -198,15 +199,15 @@ Hypothesis conclude_insufficient(const LogSubject& subject, double best_guess) {
   unknown.confidence = own * (1 - best_guess / 2);
   unknown.title = subject.log.seen("said-to-hang") ? "It hangs without saying why"
                   : last != nullptr                ? "The log ends without saying why"
-                  : is_at_work(subject.log)        ? "The log ends while the job is at work"
-                                                   : "The log holds nothing that points to a cause";
+                  : is_at_work(subject.log)        ? "The log ends while the job is still running"
+                                            : "The log contains nothing that points to a cause";
   unknown.reasons = std::move(missing.reasons);
   if (last != nullptr) unknown.evidence.push_back(show(subject, *last, logs::describe(*last)));
   add_evidence(subject, Role::failure, 3, unknown);
   add_evidence(subject, Role::consequence, 5, unknown);
   if (unknown.evidence.empty()) {
     unknown.evidence.push_back(
-        {join(subject.log_names, ", "), 0, "", "no line of it is known to tell a failure"});
+        {join(subject.log_names, ", "), 0, "", "headroom knows none of its lines as a failure"});
   }
   unknown.fix = sentences(missing.commands);
   return unknown;

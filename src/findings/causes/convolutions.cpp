@@ -32,8 +32,8 @@ void advise_convolutions(const LogSubject& subject, Hypothesis& big) {
   const Observation* decoding = log.first("vae-decoding");
   if (frame == nullptr && decoding == nullptr) return;
   big.reasons.emplace_back(
-      "It failed in a convolution, whose workspace is a spike: while MIOpen looks for the fastest "
-      "way it tries some that need many times the memory of the images.");
+      "It failed in a convolution. While MIOpen searches for the fastest algorithm, it tries some "
+      "that need many times the memory of the images, so the workspace peaks for a short time.");
   if (const Observation* workspace = largest_workspace(log)) {
     const auto bytes = parse_u64(workspace->value("required"));
     big.evidence.push_back(
@@ -44,12 +44,14 @@ void advise_convolutions(const LogSubject& subject, Hypothesis& big) {
   }
   if (decoding != nullptr) {
     big.fix.insert(big.fix.begin(),
-                   sentence("decode in tiles: ComfyUI's node \"VAE Decode (Tiled)\", diffusers' "
-                            "pipe.vae.enable_tiling(); and in bf16 (ComfyUI --bf16-vae)"));
+                   sentence("Decode in tiles (ComfyUI's node \"VAE Decode (Tiled)\", diffusers' "
+                            "pipe.vae.enable_tiling()) and in bf16 (ComfyUI --bf16-vae)."));
   }
-  big.fix.insert(big.fix.begin(),
-                 command("export MIOPEN_FIND_MODE=FAST",
-                         "(takes a way that is known or needs little, without trying them all)"));
+  big.fix.insert(
+      big.fix.begin(),
+      command(
+          "export MIOPEN_FIND_MODE=FAST",
+          "(uses a known algorithm, or one that needs little memory, without trying them all)"));
 }
 
 }  // namespace headroom::findings

@@ -32,16 +32,19 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (!exits_by_sigill(subject.log)) return std::nullopt;
   Hypothesis cpu;
   cpu.confidence = lacks != nullptr ? 0.9 : 0.6;
-  cpu.title = lacks != nullptr ? "The processor lacks AVX, which the program needs"
-                               : "The program uses an instruction that this processor lacks";
+  cpu.title = lacks != nullptr
+                  ? "The processor has no AVX, which the program needs"
+                  : "The program uses an instruction that this processor does not have";
   cpu.reasons.emplace_back("SIGILL (exit code 132) is raised by the processor, never by a GPU.");
   const Observation* death = subject.log.first_of({"illegal-instruction", "signal-exit"});
   cpu.evidence.push_back(show(subject, *death, logs::describe(*death)));
   if (lacks != nullptr) cpu.evidence.push_back(show(subject, *lacks));
   cpu.fix = {
-      sentence("see what it has: grep -o -w -E 'avx|avx2|avx512f' /proc/cpuinfo | sort | uniq -c"),
-      sentence("in a virtual machine: give it the host's processor type (Proxmox, QEMU: cpu host)"),
-      sentence("else: a build of the program without AVX, or another processor")};
+      sentence_with("See which of them the processor has",
+                    "grep -o -w -E 'avx|avx2|avx512f' /proc/cpuinfo | sort | uniq -c"),
+      sentence(
+          "In a virtual machine, give it the host's processor type (Proxmox, QEMU: cpu host)."),
+      sentence("Otherwise use a build of the program without AVX, or another processor.")};
   cpu.alternatives.push_back({"crash-loop", 0.2, "sudo dmesg | grep -i 'trap invalid opcode'"});
   return cpu;
 }
@@ -50,7 +53,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule cpu_lacks_avx_cause = {
     .id = "not-amd-gpu",
-    .meaning = "A program dies because the processor lacks an instruction that it needs.",
+    .meaning = "A program dies because the processor does not have an instruction that it needs.",
     .why =
         "Most builds of machine-learning libraries need AVX. Old processors, and virtual machines "
         "with a generic processor type, do not have it.",

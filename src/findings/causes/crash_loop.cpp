@@ -52,12 +52,14 @@ void consider_selinux(const LogSubject& subject, Hypothesis& loop) {
   loop.evidence.insert(loop.evidence.begin(), show(subject, *in_use, logs::describe(*in_use)));
   loop.reasons.back() =
       "ROCm's runtime ends the process because the driver did not take memory back. In a container "
-      "under SELinux that is often a denied \"map\" of /dev/kfd.";
+      "under SELinux the usual reason is a denied \"map\" of /dev/kfd.";
   loop.fix.insert(
       loop.fix.begin(),
-      {sentence("see whether SELinux denies it: sudo ausearch -m avc -ts today | grep hsa_device"),
-       sentence("if so: sudo setsebool -P container_use_devices=true, or podman run --security-opt "
-                "label=disable …")});
+      {sentence_with("See whether SELinux denies it",
+                     "sudo ausearch -m avc -ts today | grep hsa_device"),
+       sentence_with(
+           "If it does, allow it (or start the container with --security-opt label=disable)",
+           "sudo setsebool -P container_use_devices=true")});
   loop.alternatives.insert(
       loop.alternatives.begin(),
       {"device-permission", 0.45, "sudo ausearch -m avc -ts today | grep -E 'kfd|hsa_device'"});
@@ -72,22 +74,22 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis loop;
   loop.confidence = lasting ? 0.7 : confidence::possible;
   const bool segfault = subject.log.seen("segfault");
-  loop.title = fmt::format("A process dies by {} {} and is started again",
-                           segfault ? "a wrong memory access (SIGSEGV)" : "a signal",
-                           deaths > 1 ? fmt::format("{} times", deaths) : "at its work");
-  loop.reasons.push_back(fmt::format("{} {} by a signal, {} {}: starting it again does not help.",
+  loop.title = fmt::format("A process dies from {} {} and is restarted",
+                           segfault ? "an invalid memory access (SIGSEGV)" : "a signal",
+                           deaths > 1 ? fmt::format("{} times", deaths) : "while it works");
+  loop.reasons.push_back(fmt::format("{} {} by a signal, {} {}: restarting it does not help.",
                                      deaths, deaths == 1 ? "death" : "deaths", restarts,
                                      restarts == 1 ? "start" : "starts"));
-  loop.reasons.emplace_back("No line says what went wrong inside; it is a library's crash.");
+  loop.reasons.emplace_back("No line says what went wrong inside. It is a crash in a library.");
   show_some(subject, {"crash-frame", "worker-killed", "segfault", "aborted", "signal-exit"}, 3,
             loop);
   show_some(subject, {"worker-started", "restarted", "runner-died"}, 2, loop);
-  loop.fix = {sentence("get the place of the crash: PYTHONFAULTHANDLER=1 in the service's "
-                       "environment, or coredumpctl gdb"),
-              sentence("the kernel's side of the same minute: sudo dmesg -T | grep -iE "
+  loop.fix = {sentence("Find out where it crashes: set PYTHONFAULTHANDLER=1 in the service's "
+                       "environment, or run coredumpctl gdb."),
+              sentence("Look at the kernel's messages of the same minute: sudo dmesg -T | grep -iE "
                        "'segfault|trap|amdgpu|oom'"),
-              sentence("try the program's last release before this one, and its CPU build, to tell "
-                       "the GPU's libraries from the rest")};
+              sentence("Try the program's previous release, and its CPU build. That shows whether "
+                       "the GPU's libraries are the reason.")};
   loop.alternatives.push_back(
       {"framework-bug", 0.3, "coredumpctl gdb, then bt: which library the innermost frame is in"});
   loop.alternatives.push_back(
@@ -100,10 +102,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule crash_loop_cause = {
     .id = "crash-loop",
-    .meaning = "A process dies by a signal at every start and is started again.",
+    .meaning = "A process is killed by a signal at every start, and is restarted each time.",
     .why =
-        "A supervisor (gunicorn, systemd, docker, Kubernetes) restarts what died. Where a library "
-        "crashes at the same place each time, that goes on for ever and hides the first message.",
+        "A supervisor (gunicorn, systemd, docker, Kubernetes) restarts the process. If a library "
+        "crashes at the same place each time, this goes on forever and hides the first message.",
     .fix = "Stop the restarts, run the program by hand, and find the library that crashes.",
     .explains = "app-bug",
     .find = find,

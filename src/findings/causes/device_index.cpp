@@ -61,20 +61,20 @@ bool masks_leave_none(const LogSubject& subject, Hypothesis& index) {
     if (!mask.indices.empty() && !beyond) continue;
     index.confidence = mask.indices.empty() ? 0.9 : behind ? 0.92 : 0.85;
     index.title = mask.indices.empty()
-                      ? fmt::format("{} is set to nothing: it hides every GPU", name)
-                      : fmt::format("{}={} names a GPU that is not there: {} visible", name,
+                      ? fmt::format("{} is empty, which hides every GPU", name)
+                      : fmt::format("{}={} names a GPU that does not exist: {} visible", name,
                                     mask.line->value("devices"),
                                     left == 1 ? "only number 0 is" : "fewer are");
     if (behind) {
       index.reasons.push_back(fmt::format(
-          "ROCR_VISIBLE_DEVICES leaves {}, which {} counts from 0 again; {} is beyond that.", left,
+          "ROCR_VISIBLE_DEVICES leaves {}, which {} numbers from 0 again; {} is beyond that.", left,
           name, mask.indices.empty() ? "nothing" : std::to_string(mask.indices.front())));
       index.evidence.push_back(show(subject, *rocr.line));
     }
     index.evidence.push_back(show(subject, *mask.line, "the mask"));
     index.evidence.push_back(show(subject, *lost));
-    index.fix = {behind ? sentence("set one of the two alone: unset ROCR_VISIBLE_DEVICES")
-                        : sentence(fmt::format("unset {}", name))};
+    index.fix = {behind ? sentence("Set only one of the two: unset ROCR_VISIBLE_DEVICES")
+                        : command(fmt::format("unset {}", name))};
     return true;
   }
   return false;
@@ -99,14 +99,14 @@ std::optional<Hypothesis> find_counted_beyond(const LogSubject& subject) {
     if (counted_below(*asked) <= rocr.indices.size()) continue;
     Hypothesis index;
     index.confidence = 0.65;
-    index.title = fmt::format("PyTorch counts {} devices, and ROCR_VISIBLE_DEVICES leaves {}",
+    index.title = fmt::format("PyTorch counts {} devices, but ROCR_VISIBLE_DEVICES leaves {}",
                               counted_below(*asked), rocr.indices.size());
     index.reasons.emplace_back(
-        "PyTorch asks amdsmi for the count, which knows nothing of this mask in some releases. A "
-        "job then takes an index that the runtime does not have.");
+        "PyTorch gets the count from amdsmi, and in some releases amdsmi ignores this mask. A job "
+        "then uses an index that the runtime does not have.");
     index.evidence = {show(subject, *asked), show(subject, *rocr.line, "the mask")};
-    index.fix = {sentence("mask with HIP_VISIBLE_DEVICES alone: unset ROCR_VISIBLE_DEVICES"),
-                 sentence("or take a newer PyTorch, which counts by the mask")};
+    index.fix = {sentence("Use only HIP_VISIBLE_DEVICES as a mask: unset ROCR_VISIBLE_DEVICES"),
+                 sentence("Or use a newer PyTorch, which respects the mask.")};
     index.alternatives = {{"framework-bug", 0.3, "the same with another release of PyTorch"}};
     return index;
   }
@@ -153,7 +153,7 @@ Count asked_device(const LogSubject& subject) {
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis index;
   if (masks_leave_none(subject, index)) {
-    index.fix.push_back(sentence("rocminfo | grep -E 'Marketing|gfx'   (the GPUs, from 0)"));
+    index.fix.push_back(look("rocminfo | grep -E 'Marketing|gfx'", "(lists the GPUs, from 0)"));
     return index;
   }
   const Observation* filtered = subject.log.first("ollama-device-filtered");
@@ -181,25 +181,25 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     index.confidence = std::min(index.confidence, confidence::possible);
   }
   index.title = arithmetic
-                    ? fmt::format("Device {} is asked for, and {} visible", asked.number,
+                    ? fmt::format("The job uses device {}, but {} visible", asked.number,
                                   visible.number == 1
                                       ? "only device 0 is"
                                       : fmt::format("{} devices, from 0, are", visible.number))
                 : bad == nullptr ? "The mask hides the GPU from ollama"
-                                 : "A GPU is asked for by an index that no visible device has";
+                                 : "The job uses a GPU index that no visible device has";
   index.reasons.emplace_back(
-      "Indices count the devices that the masks leave, from 0: with HIP_VISIBLE_DEVICES=1 the only "
+      "Indices count the devices that the masks leave, from 0. With HIP_VISIBLE_DEVICES=1 the only "
       "device is cuda:0.");
   index.evidence.push_back(show(subject, bad != nullptr ? *bad : *filtered));
   for (const Observation* line : {visible.line, asked.line}) {
     if (line != nullptr && line != bad) index.evidence.push_back(show(subject, *line));
   }
   index.fix = {
-      sentence("what is visible: python3 -c 'import torch; print(torch.cuda.device_count())'; env "
-               "| grep VISIBLE_DEVICES"),
-      sentence("ask for a device from 0 up to that number minus one (also the number of processes: "
-               "--nproc-per-node, --tensor-parallel-size), or widen the mask"),
-      sentence("set one mask only; under Ray: RAY_EXPERIMENTAL_NOSET_HIP_VISIBLE_DEVICES=1")};
+      sentence("See what is visible: python3 -c 'import torch; print(torch.cuda.device_count())'; "
+               "env | grep VISIBLE_DEVICES"),
+      sentence("Use a device from 0 up to that number minus one, or extend the mask. The number of "
+               "processes counts too (--nproc-per-node, --tensor-parallel-size)."),
+      sentence("Set one mask only. Under Ray, set RAY_EXPERIMENTAL_NOSET_HIP_VISIBLE_DEVICES=1.")};
   return index;
 }
 
@@ -207,10 +207,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule device_index_cause = {
     .id = "device-index",
-    .meaning = "A device is asked for by a number outside of what the masks leave visible.",
+    .meaning = "The job uses a device number that the masks do not leave visible.",
     .why =
         "HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES hide GPUs and number "
-        "the rest anew, one behind the other; jobs that count in the machine's numbers miss.",
+        "the rest again, one mask after the other. A job that uses the machine's numbers picks a "
+        "device that does not exist.",
     .fix = "Set one mask, and count from 0 within it.",
     .explains = "framework-bug app-bug device-permission kfd-not-passed backend-unavailable",
     .find = find,

@@ -21,37 +21,42 @@ void advise(const LogSubject& subject, const std::string& group, Hypothesis& acc
   const std::string engine = container_engine(subject.scene);
   const std::string join = fmt::format("sudo usermod -aG {},video \"$USER\"", group);
   if (engine.empty()) {
-    access.fix = {
-        command(join), sentence("log out and in again (a new shell is not enough), then: id -nG"),
-        sentence("a service: sudo usermod -aG " + group + ",video SERVICE_USER, and restart it"),
-        sentence("rocminfo | grep gfx")};
+    access.fix = {sentence_with("Add yourself to the groups that own the devices", join),
+                  sentence("Log out and log in again. A new shell is not enough."),
+                  sentence_with("For a service, add the user that it runs as, and restart it",
+                                "sudo usermod -aG " + group + ",video SERVICE_USER"),
+                  look("id -nG", "(must name the groups)"),
+                  look("rocminfo | grep gfx", "(must list the GPU)")};
     return;
   }
-  access.fix = {
-      sentence("on the host: ls -ln /dev/kfd /dev/dri/renderD*   (their groups, as numbers)")};
+  access.fix = {sentence_with("On the host, look up the numbers of the groups that own the devices",
+                              "ls -ln /dev/kfd /dev/dri/renderD*")};
   if (engine == "podman") {
-    access.fix.push_back(on_the_host(command(join + ", then log in again")));
+    access.fix.push_back(sentence_with("On the host, join the groups and log in again", join));
     access.fix.push_back(
-        sentence("podman run --device /dev/kfd --device /dev/dri --group-add keep-groups …"));
+        sentence_with("Start the container with your groups",
+                      "podman run --device /dev/kfd --device /dev/dri --group-add keep-groups …"));
   } else if (engine == "kubernetes") {
     access.fix.push_back(
-        sentence("in the pod: securityContext.supplementalGroups: [those numbers], with AMD's "
-                 "device plugin giving the device"));
+        sentence("In the pod, set securityContext.supplementalGroups: [those numbers]. AMD's "
+                 "device plugin gives the device."));
   } else if (engine == "lxc") {
     access.fix.push_back(sentence(
-        "in the container's configuration: dev0: /dev/kfd,gid=RENDER and dev1: "
-        "/dev/dri/renderD128,gid=RENDER, RENDER being the group's number inside the container"));
+        "In the container's configuration, set dev0: /dev/kfd,gid=RENDER and dev1: "
+        "/dev/dri/renderD128,gid=RENDER. RENDER is the group's number inside the container."));
   } else {
-    access.fix.push_back(sentence(
-        "docker run --device /dev/kfd --device /dev/dri --group-add NUMBER …, each number once"));
+    access.fix.push_back(
+        sentence_with("Start the container with --group-add for each of these numbers",
+                      "docker run --device /dev/kfd --device /dev/dri --group-add NUMBER …"));
   }
   if (is_rootless(subject)) {
-    access.fix.push_back(
-        sentence("rootless engines that keep no groups: let everybody open the node, on the host: "
-                 "echo 'KERNEL==\"kfd\", MODE=\"0666\"' | sudo tee /etc/udev/rules.d/70-kfd.rules "
-                 "&& sudo udevadm control --reload && sudo udevadm trigger"));
+    access.fix.push_back(sentence_with(
+        "If a rootless engine cannot keep groups, let everybody open the node, on the host",
+        "echo 'KERNEL==\"kfd\", MODE=\"0666\"' | sudo tee /etc/udev/rules.d/70-kfd.rules && sudo "
+        "udevadm control --reload && sudo udevadm trigger"));
   }
-  access.fix.push_back(sentence("with SELinux: sudo setsebool -P container_use_devices=true"));
+  access.fix.push_back(sentence_with("If the host uses SELinux, allow devices in containers",
+                                     "sudo setsebool -P container_use_devices=true"));
 }
 
 // Whether the node's group is not among the user's, which proves it without a message.
@@ -61,11 +66,10 @@ bool groups_differ(const LogSubject& subject, Hypothesis& access) {
   if (node.line == nullptr || user.line == nullptr || node.everybody || user.root) return false;
   if (std::find(user.names.begin(), user.names.end(), node.group) != user.names.end()) return false;
   access.title =
-      fmt::format("/dev/kfd belongs to the group {}, and this user is not in it", node.group);
-  access.reasons.push_back(
-      fmt::format("The node's mode is {}: its owner {} and its group {} may "
-                  "open it; the user's groups are {}.",
-                  node.mode, node.owner, node.group, join(user.names, ", ")));
+      fmt::format("/dev/kfd belongs to the group {}, and this user is not a member", node.group);
+  access.reasons.push_back(fmt::format(
+      "The node's mode is {}: its owner {} and its group {} may open it. The user's groups are {}.",
+      node.mode, node.owner, node.group, join(user.names, ", ")));
   access.evidence.push_back(show(subject, *node.line, "who may open /dev/kfd"));
   access.evidence.push_back(show(subject, *user.line, "the user's groups"));
   advise(subject, node.group, access);
@@ -88,23 +92,24 @@ bool kfd_refused(const LogSubject& subject, Hypothesis& access) {
   access.title = engine.empty() ? "This user may not open /dev/kfd"
                  : is_rootless(subject)
                      ? "A rootless container may not open /dev/kfd: its root is not the host's"
-                     : "The container has /dev/kfd and may not open it";
+                     : "The container has /dev/kfd but may not open it";
   access.confidence = engine.empty() || missing != nullptr ? 0.93 : 0.88;
   const std::string error = to_lower(refused->value("error"));
   if (error.find("not permitted") != std::string::npos && !engine.empty()) {
     access.confidence = 0.7;
     access.reasons.emplace_back(
-        "EPERM, and not EACCES: the container's device rules forbid the node, whatever its mode.");
+        "The error is EPERM, not EACCES: the container's device rules forbid the node, whatever "
+        "its mode.");
     access.alternatives.push_back(
         {"kfd-not-passed", 0.25, "whether the container was started with --device /dev/kfd"});
   }
   access.reasons.emplace_back(
-      "The node is there (a missing one would say \"No such file\"), so the driver is loaded; "
-      "opening it is refused.");
+      "The node exists (otherwise the error would be \"No such file\"), so the driver is loaded. "
+      "Opening the node is refused.");
   if (!engine.empty()) {
     access.reasons.emplace_back(
-        "Inside a container the owner's group is a number of the host's; names such as video may "
-        "stand for another number.");
+        "Inside a container the node belongs to a group number of the host. A name such as video "
+        "may stand for another number there.");
   }
   access.evidence.push_back(show(subject, *refused, "opening the node is refused"));
   if (missing != nullptr) access.evidence.push_back(show(subject, *missing));
@@ -118,14 +123,14 @@ bool seen_in_sysfs_only(const LogSubject& subject, Hypothesis& access) {
   const Observation* lost = subject.log.first("no-gpu-seen");
   const Observation* node = subject.log.first("render-node-refused");
   if (node != nullptr) {
-    access.title = "The GPU's render node may not be opened";
+    access.title = "The job has no permission to open the GPU's render node";
     access.confidence = confidence::likely;
     access.evidence.push_back(show(subject, *node));
   } else if (found != nullptr && lost != nullptr && lost->line > found->line) {
     access.title =
-        fmt::format("{} is seen in /sys, and ROCm may not open it", gpu_title(subject.scene));
+        fmt::format("{} is visible in /sys, but ROCm may not open it", gpu_title(subject.scene));
     access.reasons.emplace_back(
-        "The program found the GPU in /sys, which anybody may read; the runtime, which opens "
+        "The program found the GPU in /sys, which anybody may read. The runtime, which opens "
         "/dev/kfd, found no device.");
     access.confidence = 0.65;
     access.evidence = {show(subject, *found), show(subject, *lost)};
@@ -147,12 +152,13 @@ bool process_refused(const LogSubject& subject, Hypothesis& access) {
     if (invalid) refused = one;
   }
   if (refused == nullptr || container_engine(subject.scene).empty()) return false;
-  access.title = "KFD does not take processes of this container (EINVAL)";
+  access.title = "KFD refuses processes of this container (EINVAL)";
   access.confidence = is_rootless(subject) ? 0.6 : 0.45;
   access.reasons.emplace_back(
-      "The node may be opened, and the compute driver cannot set the process up. On the host or in "
-      "a privileged container the same program shows whether the container is why.");
-  access.evidence.push_back(show(subject, *refused, "opened, and turned away"));
+      "The node can be opened, but the compute driver cannot set the process up. Run the same "
+      "program on the host or in a privileged container to see whether the container is the "
+      "reason.");
+  access.evidence.push_back(show(subject, *refused, "opened, then refused"));
   advise(subject, "render", access);
   access.alternatives = {{"kernel-too-old", 0.2, "uname -r, against the ROCm of the container"},
                          {"gpu-unsupported", 0.15, "rocminfo, on the host itself"}};
@@ -165,11 +171,11 @@ bool group_not_mapped(const LogSubject& subject, Hypothesis& access) {
   const Observation* lost = gpu_not_seen(subject);
   const bool unmapped = node.group == "65534" || node.group == "nobody" || node.group == "nogroup";
   if (node.line == nullptr || lost == nullptr || node.everybody || !unmapped) return false;
-  access.title = "A rootless container has /dev/kfd and may not open it: its group is not mapped";
-  access.reasons.push_back(fmt::format(
-      "Inside, the node belongs to {}: that is how a group looks that this user namespace does not "
-      "know, and its mode {} lets nobody else in.",
-      node.group, node.mode));
+  access.title = "A rootless container has /dev/kfd but may not open it: the group is not mapped";
+  access.reasons.push_back(
+      fmt::format("Inside, the node belongs to {}, which means that this user namespace does not "
+                  "know the group. Its mode {} lets nobody else open it.",
+                  node.group, node.mode));
   access.evidence = {show(subject, *node.line, "who may open /dev/kfd"), show(subject, *lost)};
   access.confidence = 0.85;
   advise(subject, "render", access);
@@ -196,11 +202,11 @@ bool passed_and_not_opened(const LogSubject& subject, Hypothesis& access) {
   if (lost == nullptr || passes == nullptr || kfd_absent(subject) != nullptr) return false;
   if (kfd_node(subject).everybody) return false;
   const Observation* root = works_as_root(subject, *lost);
-  access.title = "The container has /dev/kfd, and its user may not open it";
+  access.title = "The container has /dev/kfd, but its user may not open it";
   access.confidence = root != nullptr ? 0.8 : 0.45;
   access.reasons.emplace_back(
-      "The command passes the nodes. Their groups are the host's numbers, and the container's user "
-      "is not in them.");
+      "The command passes the nodes. They belong to group numbers of the host, and the container's "
+      "user is not in those groups.");
   access.evidence = {show(subject, *passes, "the nodes are passed"),
                      show(subject, *lost, "no GPU inside")};
   if (root != nullptr) access.evidence.push_back(show(subject, *root, "as root it works"));
@@ -215,8 +221,8 @@ bool works_with_group(const LogSubject& subject, Hypothesis& access) {
     access.title = "This user's session is not in the group that may open /dev/kfd";
     access.confidence = 0.85;
     access.reasons.emplace_back(
-        "The same command works with the group and fails without it. Who has just joined a group "
-        "is in it from the next login on.");
+        "The same command works with the group and fails without it. A new membership takes effect "
+        "at the next login.");
     access.evidence = {show(subject, *run.without.command, "without the group it fails"),
                        show(subject, *run.with.command, "with the group it works")};
     advise(subject, "render", access);
@@ -244,13 +250,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     return access;
   }
   if (lost == nullptr || !container_engine(subject.scene).empty()) return std::nullopt;
-  access.title = "Perhaps this user may not open /dev/kfd";
+  access.title = "This user may lack permission to open /dev/kfd";
   access.confidence = 0.3;
   access.evidence.push_back(show(subject, *lost));
   if (const Observation* joined = subject.log.first("group-joined")) {
     // Who is told to join the groups is not in them, unless it is said not to have helped.
     access.confidence = subject.log.seen("said-to-work") ? 0.65 : 0.45;
-    access.evidence.push_back(show(subject, *joined, "the groups come up as the remedy"));
+    access.evidence.push_back(show(subject, *joined, "the groups are named as the remedy"));
   }
   advise(subject, "render", access);
   access.alternatives = {
@@ -264,12 +270,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule device_permission_cause = {
     .id = "device-permission",
-    .meaning = "The GPU's device nodes exist, and this user or this container may not open them.",
+    .meaning = "The GPU's device nodes exist, but this user or this container may not open them.",
     .why =
         "/dev/kfd and /dev/dri/renderD* belong to the groups render and video. Tools that read "
-        "/sys show the GPU all the same, so it looks present until the runtime starts. Inside a "
-        "container those groups are the host's numbers, and a rootless one maps them away.",
-    .fix = "Join the groups and log in again; give a container the host's group numbers.",
+        "/sys still show the GPU, so it looks present until the runtime starts. Inside a container "
+        "the groups are numbers of the host, and a rootless container does not map them.",
+    .fix = "Join the groups and log in again. Give a container the host's group numbers.",
     .explains = "gpu-hang crash-loop framework-bug missing-library app-bug device-index",
     .find = find,
 };

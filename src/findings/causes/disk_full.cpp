@@ -31,15 +31,15 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   disk.confidence = confidence::proven;
   disk.title = quota ? "The user's share of the disk is used up" : "The disk is full";
   disk.reasons.emplace_back(
-      quota ? "A write failed because the quota is reached; nothing here is about the GPU."
-            : "A write failed for want of space (ENOSPC); nothing here is about the GPU.");
+      quota ? "A write failed because the quota is reached. The GPU is not involved."
+            : "A write failed because there was no space left (ENOSPC). The GPU is not involved.");
   disk.evidence.push_back(show(subject, *full));
   disk.fix = {
-      sentence(quota ? "see the quota: quota -s; or ask who runs the file system"
-                     : "see which file system is full: df -h; and inodes: df -i"),
-      sentence(
-          "what usually fills it: pip cache purge; docker system df; du -sh ~/.cache/huggingface"),
-      sentence("a full /tmp alone: TMPDIR=/path/with/space pip install …")};
+      sentence(quota ? "See the quota with quota -s, or ask whoever runs the file system."
+                     : "See which file system is full, or out of inodes: df -h; df -i"),
+      sentence("Clean up what usually fills it: pip cache purge; docker system df; du -sh "
+               "~/.cache/huggingface"),
+      sentence("If only /tmp is full, use another folder: TMPDIR=/path/with/space pip install …")};
   return disk;
 }
 
@@ -49,7 +49,7 @@ constinit const CauseRule disk_full_cause = {
     .id = "disk-full",
     .meaning = "No space is left on the device that a program writes to.",
     .why = "Wheels for ROCm take several GiB, images tens of GiB, and pip unpacks in /tmp first.",
-    .fix = "Free space, or point the cache and TMPDIR to a larger file system.",
+    .fix = "Free some space, or point the cache and TMPDIR to a larger file system.",
     .explains =
         "missing-library crash-loop framework-bug app-bug miopen-db "
         "python-version-unsupported",

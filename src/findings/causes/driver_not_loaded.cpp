@@ -22,18 +22,16 @@ bool unsigned_module(const LogSubject& subject, Hypothesis& driver) {
   const Observation* context =
       subject.log.first_of({"modprobe-failed", "dkms-failed", "module-not-loaded"});
   driver.confidence = context != nullptr ? confidence::proven : 0.7;
-  driver.title =
-      "Secure Boot refuses the module amdgpu: it is not signed with a key that it trusts";
+  driver.title = "Secure Boot refuses the module amdgpu: it is not signed with a trusted key";
   driver.evidence.push_back(show(subject, *key));
   if (context != nullptr) driver.evidence.push_back(show(subject, *context));
-  driver.fix = {
-      look("mokutil --sb-state", "(Secure Boot is the reason if it says enabled)"),
-      command("sudo mokutil --import /var/lib/shim-signed/mok/MOK.der",
-              "(DKMS's key; other "
-              "distributions: /var/lib/dkms/mok.pub), reboot, and choose \"Enroll MOK\""),
-      sentence("or switch Secure Boot off in the BIOS, or remove amdgpu-dkms and use the kernel's "
-               "own driver, which is signed"),
-      command("sudo modprobe amdgpu && ls -l /dev/kfd")};
+  driver.fix = {look("mokutil --sb-state", "(Secure Boot is the reason if it says enabled)"),
+                command("sudo mokutil --import /var/lib/shim-signed/mok/MOK.der",
+                        "(DKMS's key; on other distributions /var/lib/dkms/mok.pub)"),
+                sentence("Reboot, and choose \"Enroll MOK\"."),
+                sentence("Or switch Secure Boot off in the BIOS. Or remove amdgpu-dkms and use the "
+                         "kernel's own driver, which is signed."),
+                command("sudo modprobe amdgpu && ls -l /dev/kfd")};
   return true;
 }
 
@@ -52,17 +50,17 @@ bool build_failed(const LogSubject& subject, Hypothesis& driver) {
                      ? "The DKMS module amdgpu was not built for this kernel"
                      : fmt::format("The DKMS module amdgpu was not built for Linux {}", kernel);
   driver.reasons.emplace_back(
-      "amdgpu-dkms is source code that is compiled for each kernel; this release does not compile "
-      "against this one, or the kernel's headers are missing.");
+      "amdgpu-dkms is compiled for each kernel. This release does not compile for this kernel, or "
+      "the kernel's headers are missing.");
   driver.evidence.push_back(show(subject, *dkms));
   driver.fix = {
       look("grep -n -m5 -iE 'error|No such file' /var/lib/dkms/amdgpu/*/build/make.log",
            "(why it was not built)"),
-      command("sudo apt install \"linux-headers-$(uname -r)\"", "(if headers are missing)"),
+      command("sudo apt install \"linux-headers-$(uname -r)\"", "(if the headers are missing)"),
       sentence(
-          "boot a kernel that this release of amdgpu-dkms supports, or install a newer release"),
-      sentence("or use the kernel's own driver: sudo amdgpu-install --uninstall, then install with "
-               "--no-dkms; sudo modprobe amdgpu && ls -l /dev/kfd")};
+          "Boot a kernel that this release of amdgpu-dkms supports, or install a newer release."),
+      sentence("Or use the kernel's own driver: run sudo amdgpu-install --uninstall, then install "
+               "again with --no-dkms, and load it: sudo modprobe amdgpu && ls -l /dev/kfd")};
   return true;
 }
 
@@ -72,16 +70,16 @@ bool switched_off(const LogSubject& subject, Hypothesis& driver) {
       {"module-not-loaded", "modprobe-failed", "no-gpu-seen", "rocminfo-failed", "kfd-absent"});
   if (off == nullptr) return false;
   driver.confidence = lost != nullptr || off->text.find("VGACON") != std::string::npos ? 0.92 : 0.5;
-  driver.title = "An option keeps amdgpu from loading";
+  driver.title = "An option keeps amdgpu from being loaded";
   driver.reasons.emplace_back(
-      "nomodeset and a blacklist leave the display to the firmware's simple driver: no amdgpu, no "
-      "/dev/kfd.");
+      "With nomodeset or a blacklist, only the firmware's simple display driver runs. There is no "
+      "amdgpu and no /dev/kfd.");
   driver.evidence.push_back(show(subject, *off));
   if (lost != nullptr) driver.evidence.push_back(show(subject, *lost));
   driver.fix = {
       look("grep -rn amdgpu /etc/modprobe.d; cat /proc/cmdline", "(where the option is set)"),
-      sentence("remove nomodeset or the blacklist (kernel command line: "
-               "/etc/default/grub, then sudo update-grub or sudo grub2-mkconfig)")};
+      sentence("Remove nomodeset or the blacklist (kernel command line: /etc/default/grub, then "
+               "sudo update-grub or sudo grub2-mkconfig), and reboot.")};
   for (const Step& step : steps_to_rebuild_initramfs(subject.scene.machine)) {
     driver.fix.push_back(step);
   }
@@ -99,12 +97,12 @@ bool bound_elsewhere(const LogSubject& subject, Hypothesis& driver) {
     const bool other = name == "vfio-pci" || name == "pci-stub" || name == "xen-pciback";
     if (!other || one.line - gpu->line > lines_of_a_device) continue;
     driver.confidence = 0.92;
-    driver.title = fmt::format("The GPU belongs to {}, not to amdgpu", name);
-    driver.reasons.emplace_back("It is set aside for a virtual machine.");
-    driver.evidence = {show(subject, *gpu), show(subject, one, "who drives it")};
+    driver.title = fmt::format("The GPU is bound to {}, not to amdgpu", name);
+    driver.reasons.emplace_back("It is reserved for a virtual machine.");
+    driver.evidence = {show(subject, *gpu), show(subject, one, "the driver that has it")};
     driver.fix = {
-        sentence("use it inside that machine, or give it back: take its id out of vfio-pci.ids on "
-                 "the kernel command line and out of /etc/modprobe.d")};
+        sentence("Use it inside that machine. Or give it back: remove its id from vfio-pci.ids on "
+                 "the kernel command line and in /etc/modprobe.d, and reboot.")};
     for (const Step& step : steps_to_rebuild_initramfs(subject.scene.machine)) {
       driver.fix.push_back(step);
     }
@@ -126,16 +124,16 @@ bool start_failed(const LogSubject& subject, Hypothesis& driver) {
   // A missing file points to the firmware first.
   driver.confidence = file != nullptr ? 0.5 : 0.8;
   driver.title = name.empty()
-                     ? "amdgpu gave the GPU up while starting it"
+                     ? "amdgpu could not start the GPU and gave up"
                      : fmt::format("amdgpu cannot start the GPU: the firmware {} is missing", name);
   if (file != nullptr) driver.evidence.push_back(show(subject, *file));
   if (init != nullptr) driver.evidence.push_back(show(subject, *init));
   driver.fix = {sentence(
-      "install the newest linux-firmware of the distribution (Debian: firmware-amd-graphics)")};
+      "Install the distribution's newest linux-firmware (Debian: firmware-amd-graphics).")};
   for (const Step& step : steps_to_rebuild_initramfs(subject.scene.machine)) {
     driver.fix.push_back(step);
   }
-  driver.alternatives = {{"kernel-too-old", 0.2, "uname -r, against the GPU's generation"},
+  driver.alternatives = {{"kernel-too-old", 0.2, "uname -r, compared with the GPU's generation"},
                          {"firmware-bad", 0.2, "ls /lib/firmware/amdgpu"},
                          {"hw-error", 0.1, "sudo dmesg | grep -iE 'psp|vbios|pcie.*error'"}};
   return true;
@@ -150,9 +148,9 @@ bool not_there(const LogSubject& subject, Hypothesis& driver) {
   if (sign == nullptr) return false;
   driver.confidence = probe != nullptr ? 0.9 : module != nullptr ? 0.8 : 0.55;
   if (platform_of(subject).platform != Platform::native) driver.confidence = 0.25;
-  driver.title = probe != nullptr    ? "The kernel does not take the module amdgpu"
+  driver.title = probe != nullptr    ? "The kernel refuses the module amdgpu"
                  : module != nullptr ? "The kernel module amdgpu is not loaded"
-                                     : "There is no /dev/kfd: amdgpu does not drive a GPU here";
+                                     : "There is no /dev/kfd: amdgpu does not drive any GPU here";
   driver.evidence.push_back(show(subject, *sign));
   driver.fix = {command("sudo modprobe amdgpu"),
                 look("lspci -nnk | grep -A3 -E 'VGA|Display|3D|accel'",
@@ -160,9 +158,9 @@ bool not_there(const LogSubject& subject, Hypothesis& driver) {
                 look("sudo dmesg | grep -iE 'amdgpu|kfd|secure boot|lockdown'",
                      "(why the module did not load)"),
                 look("dkms status; ls /lib/modules/\"$(uname -r)\"",
-                     "(a kernel whose modules are gone, or a DKMS module that was not built)")};
+                     "(shows modules that are gone, or a DKMS module that was not built)")};
   driver.alternatives = {{"host-without-kfd", 0.15, "uname -r   (microsoft: it is WSL)"},
-                         {"kernel-too-old", 0.15, "uname -r, against the GPU's generation"}};
+                         {"kernel-too-old", 0.15, "uname -r, compared with the GPU's generation"}};
   return true;
 }
 
@@ -170,17 +168,17 @@ bool unbound(const LogSubject& subject, Hypothesis& driver) {
   const Observation* gpu = unbound_gpu(subject.log);
   if (gpu == nullptr) return false;
   driver.confidence = gpu_not_seen(subject) != nullptr ? 0.8 : 0.65;
-  driver.title = "amdgpu is there, and did not take the GPU";
+  driver.title = "amdgpu is available, but does not drive the GPU";
   driver.reasons.emplace_back(
-      "lspci names amdgpu as a module for it and no driver in use: the module is not loaded, does "
-      "not know the chip, or gave up while it started.");
+      "lspci lists amdgpu as a module for it, but no driver in use. The module is not loaded, does "
+      "not know the chip, or gave up while starting.");
   driver.evidence.push_back(show(subject, *gpu, "no driver has it"));
   driver.fix = {command("sudo modprobe amdgpu"),
                 look("sudo dmesg | grep -iE 'amdgpu|kfd|secure boot|lockdown'",
-                     "(why it did not take the GPU)"),
-                look("uname -r", "(a kernel from before the GPU does not know it)")};
+                     "(why it does not drive the GPU)"),
+                look("uname -r", "(a kernel older than the GPU does not know it)")};
   driver.alternatives = {
-      {"kernel-too-old", 0.3, "uname -r, against the GPU's generation"},
+      {"kernel-too-old", 0.3, "uname -r, compared with the GPU's generation"},
       {"bar-too-small", 0.1, "sudo dmesg | grep -E 'BAR [0-9]+.*(no space|failed to assign)'"}};
   return true;
 }
@@ -201,10 +199,10 @@ constinit const CauseRule driver_not_loaded_cause = {
     .id = "driver-not-loaded",
     .meaning = "The kernel module amdgpu is not loaded, or does not drive the GPU.",
     .why =
-        "Without it there is no /dev/kfd and no render node, and every program says only that it "
-        "finds no GPU. Usual reasons: Secure Boot and an unsigned module, a DKMS module that was "
-        "not built for a new kernel, nomodeset or a blacklist, firmware that is missing.",
-    .fix = "Load it by hand and read in the kernel's log why it fails.",
+        "Without it there is no /dev/kfd and no render node, and every program just says that it "
+        "finds no GPU. The usual reasons are Secure Boot with an unsigned module, a DKMS module "
+        "that was not built for a new kernel, nomodeset or a blacklist, and missing firmware.",
+    .fix = "Load it by hand, and read in the kernel's log why it fails.",
     .explains =
         "device-permission kfd-not-passed host-without-kfd framework-bug crash-loop app-bug "
         "device-index missing-library",

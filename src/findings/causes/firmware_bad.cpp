@@ -38,7 +38,8 @@ std::optional<Hypothesis> find_known(const LogSubject& subject, const CrashSigns
   bad.reasons.push_back(match.advisory->happens);
   bad.reasons.insert(bad.reasons.end(), match.reasons.begin(), match.reasons.end());
   if (!match.certain && match.reasons.empty()) {
-    bad.reasons.emplace_back("Which kernel runs is not in the log; a newer one avoids it.");
+    bad.reasons.emplace_back(
+        "The log does not show which kernel runs. A newer kernel avoids the problem.");
   }
   bad.reasons.push_back(fmt::format(
       "Known from: {}.",
@@ -47,7 +48,7 @@ std::optional<Hypothesis> find_known(const LogSubject& subject, const CrashSigns
   bad.evidence.insert(bad.evidence.end(), match.evidence.begin(), match.evidence.end());
   bad.fix = sentences(match.advisory->to_do);
   bad.alternatives.push_back(
-      {"gpu-hang", 0.15, "boot with what the fix says, and see whether it hangs again"});
+      {"gpu-hang", 0.15, "boot as the fix says, and see whether it hangs again"});
   return bad;
 }
 
@@ -74,25 +75,25 @@ std::optional<Hypothesis> find_by_chip(const LogSubject& subject, const CrashSig
   if (!bad_package && !scheduler) return std::nullopt;
   Hypothesis bad;
   bad.confidence = bad_package ? (unknown_chip ? 0.7 : 0.8) : may_hang(subject) ? 0.55 : 0.4;
-  bad.title = bad_package ? fmt::format("linux-firmware 20251125 is known to break compute on {}",
-                                        gpu_of(subject.scene))
-                          : fmt::format(
-                                "The scheduler firmware of {} hangs, which several versions of it "
-                                "are known for",
-                                gpu_of(subject.scene));
-  bad.reasons.emplace_back(
-      bad_package ? "It brought MES 0x83, which AMD took back."
-                  : "The version of its firmware is not in the log, so this is the usual cause on "
-                    "this chip and not proven.");
+  bad.title =
+      bad_package
+          ? fmt::format("linux-firmware 20251125 is known to break compute on {}",
+                        gpu_of(subject.scene))
+          : fmt::format(
+                "The scheduler firmware of {} hangs, as several of its versions are known to do",
+                gpu_of(subject.scene));
+  bad.reasons.emplace_back(bad_package ? "It contained MES 0x83, which AMD withdrew."
+                                       : "The log does not show the firmware version. This is the "
+                                         "usual cause on this chip, but it is not proven.");
   bad.evidence.push_back(show(subject, *signs.of_gpu(), logs::describe(*signs.of_gpu())));
   if (bad_package) bad.evidence.push_back(show(subject, *package));
   bad.fix = {
       sentence(
-          "see which firmware runs: sudo grep MES /sys/kernel/debug/dri/*/amdgpu_firmware_info"),
-      sentence("MES 0x83: update linux-firmware to a release after 20251125, rebuild the "
-               "initramfs, reboot"),
-      sentence("MES 0x80: boot a kernel from 6.18 on; until then amdgpu.cwsr_enable=0 on the "
-               "kernel command line")};
+          "See which firmware runs: sudo grep MES /sys/kernel/debug/dri/*/amdgpu_firmware_info"),
+      sentence("For MES 0x83: update linux-firmware to a release after 20251125, rebuild the "
+               "initramfs, and reboot."),
+      sentence("For MES 0x80: boot Linux 6.18 or later. Until then, add amdgpu.cwsr_enable=0 to "
+               "the kernel command line.")};
   bad.alternatives.push_back(
       {"gpu-hang", 0.4, "sudo grep MES /sys/kernel/debug/dri/*/amdgpu_firmware_info; uname -r"});
   return bad;
@@ -108,14 +109,14 @@ std::optional<Hypothesis> find_missing_file(const LogSubject& subject) {
   Hypothesis missing;
   missing.confidence = 0.7;
   missing.title = name.empty() ? "The GPU's firmware could not be loaded, so the driver gave up"
-                               : fmt::format("The driver found no firmware file {}", name);
+                               : fmt::format("The driver did not find the firmware file {}", name);
   missing.reasons.emplace_back(
-      "The installed linux-firmware is older than the GPU, or the initramfs lacks its files.");
+      "The installed linux-firmware is older than the GPU, or the initramfs does not contain its "
+      "files.");
   missing.evidence = {show(subject, *file), show(subject, *failed)};
-  missing.fix = {
-      sentence(
-          "update linux-firmware (Debian, Ubuntu: sudo apt install --only-upgrade linux-firmware)"),
-      sentence("make the initramfs again, which holds a copy, and reboot")};
+  missing.fix = {sentence("Update linux-firmware (Debian, Ubuntu: sudo apt install --only-upgrade "
+                          "linux-firmware)."),
+                 sentence("Rebuild the initramfs, which contains a copy, and reboot.")};
   missing.alternatives.push_back(
       {"driver-not-loaded", 0.3, "lsmod | grep amdgpu; sudo dmesg | grep -i amdgpu"});
   return missing;
@@ -143,7 +144,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (bad && kernel.confidence > 0 && firmware.confidence <= 0) {
     constexpr double keeps = 0.5;
     speak_against(*bad, keeps,
-                  show(subject, *kernel.told.told, "another kernel is said to have ended it"));
+                  show(subject, *kernel.told.told, "another kernel is said to have fixed it"));
   }
   return bad;
 }
@@ -152,13 +153,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule firmware_bad_cause = {
     .id = "firmware-bad",
-    .meaning = "The GPU's firmware is known to hang or to fault, or could not be loaded.",
+    .meaning = "The GPU's firmware is known to hang or fault, or could not be loaded.",
     .why =
-        "Firmware comes with the distribution and changes with any update. A bad one shows as "
+        "Firmware comes with the distribution and may change with any update. A bad version causes "
         "memory access faults and hangs that look like broken hardware or a broken framework.",
     .fix =
-        "Read the version under /sys/kernel/debug/dri, update linux-firmware or go back to the "
-        "package before, rebuild the initramfs, and reboot.",
+        "Read the version under /sys/kernel/debug/dri. Update linux-firmware, or go back to the "
+        "previous package. Rebuild the initramfs, and reboot.",
     .explains = "gpu-hang crash-loop framework-bug rocm-regression collective-hang",
     .find = find,
 };

@@ -23,7 +23,7 @@ Claim of_torch(const FailedAllocation& failed) {
   const double sure = reading.of(Shortfall::fragmented);
   if (sure <= 0.1 || !failed.idle) return {};
   return {sure,
-          fmt::format("{} is reserved and idle, and {} cannot be had: fragmentation",
+          fmt::format("{} is reserved but unused, and a request for {} fails: fragmentation",
                       to_string(*failed.idle), to_string(*failed.asked)),
           reading.sum, failed.seen};
 }
@@ -37,9 +37,9 @@ Claim of_arena(const LogSubject& subject) {
   const auto asked = amount_of(*failed, "asked");
   if (!asked || *asked > room) return {};
   return {0.65,
-          fmt::format("{} of TensorFlow's {} is free, and {} cannot be had in one piece",
+          fmt::format("{} of TensorFlow's {} is free, but {} is not available in one piece",
                       to_string(room), to_string(arena->limit), to_string(*asked)),
-          "The allocator has room for the request, but not at one place.", failed};
+          "The allocator has enough free memory for the request, but not in one piece.", failed};
 }
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
@@ -55,8 +55,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   pieces.confidence = claim.sure;
   pieces.title = claim.title;
   pieces.reasons = {claim.reason,
-                    "Memory that the allocator keeps for reuse is split by small blocks that are "
-                    "still alive, so that no part of it is large enough."};
+                    "Small blocks that are still in use split the memory that the allocator keeps "
+                    "for reuse, so no part of it is large enough."};
   pieces.evidence.push_back(show(subject, *claim.seen));
   if (growing) pieces.reasons.push_back(growing->reasons.front());
   const Framework framework = framework_of(*claim.seen);
@@ -70,11 +70,14 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule fragmentation_cause = {
     .id = "fragmentation",
-    .meaning = "A large share of the memory is reserved by the allocator, idle, and in pieces.",
+    .meaning =
+        "The allocator has reserved much of the memory, does not use it, and has it only in small "
+        "pieces.",
     .why =
-        "Sequence lengths, image sizes or model stages that change leave gaps in the segments that "
-        "PyTorch keeps; a request larger than each gap fails although their sum would do.",
-    .fix = "Use an allocator that packs or maps pages, or settings that split less.",
+        "Changing sequence lengths, image sizes or model stages leave gaps in the segments that "
+        "PyTorch keeps. A request that is larger than each gap fails, although all gaps together "
+        "would be enough.",
+    .fix = "Use an allocator that moves pages or packs blocks, or settings that split blocks less.",
     .explains = "job-too-big vram-held-by-other app-bug framework-bug crash-loop",
     .find = find,
 };

@@ -40,18 +40,18 @@ Claim against_driver(const LogSubject& subject, const DeviceMemory& memory) {
   const Bytes left = saturating_sub(total, memory.vram_used->amount);
   const Bytes believed = job_free->amount;
   const std::string sum = fmt::format(
-      "By the driver {} of {} is in use, which leaves {}; the program reads {}.",
+      "According to the driver {} of {} is in use, which leaves {}. The program reads {}.",
       to_string(memory.vram_used->amount), to_string(total), to_string(left), to_string(believed));
   if (left > believed + 1_GiB && part_of(left - believed, total) >= 0.15) {
-    return {memory.unified ? 0.79 : 0.65,
-            fmt::format("{} is free, and the program believes in {}", to_string(left),
-                        to_string(believed)),
-            sum,
-            {job_free->seen, memory.vram_used->seen}};
+    return {
+        memory.unified ? 0.79 : 0.65,
+        fmt::format("{} is free, but the program assumes {}", to_string(left), to_string(believed)),
+        sum,
+        {job_free->seen, memory.vram_used->seen}};
   }
   if (believed > left + 1_GiB && part_of(believed - left, total) >= 0.1) {
     return {0.35,
-            fmt::format("The program believes in {} free, and {} is left", to_string(believed),
+            fmt::format("The program assumes {} free, but only {} is left", to_string(believed),
                         to_string(left)),
             sum,
             {job_free->seen, memory.vram_used->seen}};
@@ -72,10 +72,10 @@ Claim of_available_ram(const DeviceMemory& memory) {
   const Bytes believed = memory.job_free->amount;
   if (!real || part_of(believed, real->amount) > 0.9) return {};
   return {0.85,
-          fmt::format("{} is free, and the program takes MemAvailable, {}, for it",
+          fmt::format("{} is free, but the program takes MemAvailable, {}, as the amount",
                       to_string(real->amount), to_string(believed)),
-          "On an integrated GPU the program reads /proc/meminfo instead of asking the driver, so "
-          "page cache and what the GPU has set aside look as if they were gone.",
+          "On an integrated GPU the program reads /proc/meminfo instead of asking the driver. Page "
+          "cache and memory reserved for the GPU then look used.",
           {memory.job_free->seen, memory.ram_available->seen, real->seen}};
 }
 
@@ -102,7 +102,7 @@ Claim of_server_plan(const LogSubject& subject, const DeviceMemory& memory) {
   if (start == nullptr || plan == nullptr || !is_before(*start, *plan)) return {};
   const auto at_start = amount_of(*start, "free"), planned = amount_of(*plan, "free");
   if (!at_start || !planned || part_of(*planned, *at_start) > 0.6) return {};
-  const std::string title = fmt::format("ollama plans with {} of the {} that it found at its start",
+  const std::string title = fmt::format("ollama plans with {} of the {} that it found at start",
                                         to_string(*planned), to_string(*at_start));
   if (memory.vram_used && memory.vram_total && is_before(*plan, *memory.vram_used->seen)) {
     const Bytes left = saturating_sub(memory.vram_total->amount, memory.vram_used->amount);
@@ -116,7 +116,10 @@ Claim of_server_plan(const LogSubject& subject, const DeviceMemory& memory) {
   const Observation* again = subject.log.last("ollama-memory");
   const auto after = amount_of(*again, "free");
   if (!is_before(*plan, *again) || !after || part_of(*after, *at_start) < 0.9) return {};
-  return {0.7, title, "Started again it finds all of it, so nobody else had it.", {plan, again}};
+  return {0.7,
+          title,
+          "After a restart it finds all of it, so nothing else had used it.",
+          {plan, again}};
 }
 
 // ollama found the GPU, and read no memory for it.
@@ -124,8 +127,8 @@ Claim of_no_memory(const LogSubject& subject) {
   const Observation* none = subject.log.first("ollama-sees-no-memory");
   if (none == nullptr) return {};
   return {0.65,
-          "ollama found the GPU, and reads 0 B for its memory",
-          "A GPU that the driver offers has memory, so the figure is wrong and not the card.",
+          "ollama found the GPU, but reads 0 B for its memory",
+          "Every GPU that the driver offers has memory, so the figure is wrong, not the card.",
           {none}};
 }
 
@@ -135,9 +138,9 @@ Claim of_nonsense(const LogSubject& subject) {
     const auto asked = amount_of(*one, "asked");
     if (!asked || *asked < 8192_GiB) continue;
     return {0.8,
-            fmt::format("{} is believed to be free", to_string(*asked)),
-            "TensorFlow asks for the share of free memory that it may take; no GPU has that much, "
-            "so the figure that it got is no figure.",
+            fmt::format("The program assumes that {} is free", to_string(*asked)),
+            "TensorFlow asks for its share of the free memory. No GPU has that much, so the figure "
+            "that it read is invalid.",
             {one}};
   }
   return {};
@@ -149,10 +152,11 @@ Claim of_nothing_free(const LogSubject& subject, const DeviceMemory& memory) {
   const bool is_nothing = memory.hip_free && memory.hip_free->amount < 1_MiB;
   const bool is_held = !memory.holders.empty() || memory.vram_used || failed_allocation(subject);
   if (!is_nothing || is_held) return {};
-  return {0.6,
-          fmt::format("HIP says that {} is free", to_string(memory.hip_free->amount)),
-          "Nothing shows that anybody holds the rest, and a card in use has more than that left.",
-          {memory.hip_free->seen}};
+  return {
+      0.6,
+      fmt::format("HIP says that {} is free", to_string(memory.hip_free->amount)),
+      "Nothing shows that another process holds the rest, and even a card in use has more left.",
+      {memory.hip_free->seen}};
 }
 
 // An APU has no memory but the machine's, so a program that counts more adds up what overlaps.
@@ -163,9 +167,10 @@ Claim of_more_than_ram(const LogSubject& subject, const DeviceMemory& memory) {
   const Bytes built_in{(subject.scene.ram->value + step - 1) / step * step};
   if (memory.job_total->amount <= built_in) return {};
   return {0.7,
-          fmt::format("The program counts {} on an APU whose machine has {}",
+          fmt::format("The program counts {} on an APU in a machine with {}",
                       to_string(memory.job_total->amount), to_string(*subject.scene.ram)),
-          "Carve-out and GTT are added up as on a card, and GTT's limit may be more than there is.",
+          "The program adds carve-out and GTT as on a card, and GTT's limit can be larger than the "
+          "RAM.",
           {memory.job_total->seen}};
 }
 
@@ -174,10 +179,10 @@ Claim against_itself(const LogSubject& subject, const DeviceMemory& memory) {
   for (const FailedAllocation& failed : failed_allocations(subject.log)) {
     if (!failed.free || !failed.capacity || *failed.free <= *failed.capacity) continue;
     return {0.9,
-            fmt::format("{} is reported free of {}", to_string(*failed.free),
+            fmt::format("{} of {} is reported free", to_string(*failed.free),
                         to_string(*failed.capacity)),
-            "More than there is cannot be free: two layers are read, and one of them is not what "
-            "the job allocates from.",
+            "More than the total cannot be free. The program reads two different layers, and one "
+            "of them is not the memory that the job uses.",
             {failed.seen}};
   }
   const bool small_part = memory.unified && memory.job_free && memory.job_total &&
@@ -188,8 +193,8 @@ Claim against_itself(const LogSubject& subject, const DeviceMemory& memory) {
     return {0.55,
             fmt::format("ollama counts {} of {} as free on this APU",
                         to_string(memory.job_free->amount), to_string(memory.job_total->amount)),
-            "On an APU some versions take the system's free RAM for the GPU's, which leaves out "
-            "the carve-out.",
+            "On an APU some versions use the system's free RAM as the GPU's, which leaves out the "
+            "carve-out.",
             {ollama}};
   }
   return {};
@@ -203,10 +208,10 @@ Claim of_planning(const LogSubject& subject, const DeviceMemory& memory) {
   const auto kv = amount_of(*cache, "kv"), card = amount_of(*check, "capacity");
   if (!kv || !card || part_of(*kv, *card) < 0.3) return {};
   return {memory.no_processes != nullptr ? 0.75 : 0.65,
-          fmt::format("vLLM had {} for its cache and then finds {} GiB free: its plan is wrong",
+          fmt::format("vLLM took {} for its cache and then finds {} GiB free: its plan is wrong",
                       to_string(*kv), check->value("free_gib")),
-          "The memory went to this very run. The estimate before it counted too little for the "
-          "graphs and the profiling run.",
+          "This run itself used the memory. The estimate counted too little for the graphs and the "
+          "profiling run.",
           {check, cache}};
 }
 
@@ -222,15 +227,14 @@ Claim of_what_is_said(const LogSubject& subject, const DeviceMemory& memory) {
                         : memory.job_free      ? std::optional(memory.job_free->amount)
                                                : std::nullopt;
   if (real && believed && part_of(*believed, *real) > 0.8) return {};
-  Claim claim{
-      real && believed ? 0.68 : 0.5,
-      "The memory is said to be free, and the program denies it",
-      "By what the driver's tools are said to show, the program's own figure is wrong. Only "
-      "the report says so; no line shows it.",
-      {said}};
+  Claim claim{real && believed ? 0.68 : 0.5,
+              "The memory is said to be free, but the program says that it is not",
+              "If the driver's tools show what the report says, the program's own figure is wrong. "
+              "Only the report says so; no line shows it.",
+              {said}};
   if (real && believed) {
-    claim.title = fmt::format("{} is said to be free, and the program believes in {}",
-                              to_string(*real), to_string(*believed));
+    claim.title = fmt::format("{} is said to be free, but the program assumes {}", to_string(*real),
+                              to_string(*believed));
   }
   claim.lines.push_back(refused != nullptr ? refused : memory.job_free->seen);
   return claim;
@@ -249,8 +253,8 @@ Claim of_chosen_split(const LogSubject& subject) {
   if (!by_ollama) return {};
   return {0.55,
           "ollama chose how much goes to the GPU, and it did not fit",
-          "It kept a part of the model in RAM, so it had reckoned with what the GPU has left; that "
-          "figure leaves out what other programs hold, or its estimate is too low.",
+          "It kept a part of the model in RAM, so it had taken the GPU's free memory into account. "
+          "That figure leaves out what other programs hold, or ollama's estimate is too low.",
           {refused, kept}};
 }
 
@@ -259,12 +263,11 @@ Claim of_newer_release(const LogSubject& subject) {
   const Observation* said = subject.log.first("program-regressed");
   const Observation* refused = subject.log.first("ollama-no-fit");
   if (said == nullptr || refused == nullptr) return {};
-  return {
-      0.6,
-      "ollama finds too little memory since it was updated",
-      "An earlier release is said to have found enough for the same job on the same GPU, and no "
-      "line shows that the memory is gone.",
-      {refused, said}};
+  return {0.6,
+          "ollama finds too little memory since an update",
+          "An earlier release is said to have found enough memory for the same job on the same "
+          "GPU, and no line shows that the memory is in use.",
+          {refused, said}};
 }
 
 Claim of_refusal(const LogSubject& subject) {
@@ -277,9 +280,9 @@ Claim of_refusal(const LogSubject& subject) {
   // was.
   const bool tiny = failed->asked->value < failed->free->value / 5000;
   return {tiny ? 0.34 : reading.of(Shortfall::refused_with_room),
-          fmt::format("{} is refused although {} is reported free", to_string(*failed->asked),
-                      to_string(*failed->free)),
-          reading.sum + " Either that figure is wrong, or a limit outside of it applies.",
+          fmt::format("A request for {} fails although {} is reported free",
+                      to_string(*failed->asked), to_string(*failed->free)),
+          reading.sum + " Either that figure is wrong, or another limit applies.",
           {failed->seen}};
 }
 
@@ -309,13 +312,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     wrong.evidence.push_back(show(subject, *line));
   }
   wrong.fix = {
-      sentence("compare the two: cat /sys/class/drm/card*/device/mem_info_vram_used, and python -c "
+      sentence("Compare the two: cat /sys/class/drm/card*/device/mem_info_vram_used, and python -c "
                "'import torch; print(torch.cuda.mem_get_info())'"),
       sentence(
-          "tell the program how much it may take instead of letting it measure: vLLM "
+          "Tell the program how much memory it may use instead of letting it measure: vLLM "
           "--gpu-memory-utilization or --kv-cache-memory-bytes, llama.cpp -ngl, ollama num_gpu"),
       sentence(
-          "look for a newer release of that program; this is reported and mended per program")};
+          "Look for a newer release of that program. Each program reports and fixes this itself.")};
   wrong.alternatives = {{"vram-held-by-other", memory.no_processes != nullptr ? 0.15 : 0.3,
                          "amdgpu_top, with the job stopped"},
                         {"framework-bug", 0.2, "the same job with the program's previous release"}};
@@ -326,11 +329,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule free_memory_misreported_cause = {
     .id = "free-memory-misreported",
-    .meaning = "The tool computes free memory wrongly.",
+    .meaning = "The program computes free memory wrongly.",
     .why =
-        "HIP's figure counts compute programs only, tools for APUs add up or mix carve-out, GTT "
-        "and RAM, and servers plan with estimates. A plan on a wrong figure fails or wastes half.",
-    .fix = "Give the program an amount instead of letting it measure; update it.",
+        "HIP's figure counts compute programs only. Tools for APUs add or mix up carve-out, GTT "
+        "and RAM. Servers plan with estimates. A plan based on a wrong figure fails, or wastes "
+        "half of the memory.",
+    .fix = "Give the program an amount instead of letting it measure. Update it.",
     .explains = "app-bug framework-bug crash-loop",
     .find = find,
 };

@@ -57,10 +57,10 @@ std::optional<Hypothesis> find_refused(const LogSubject& subject) {
   if (refused == nullptr) return std::nullopt;
   Hypothesis wrong;
   wrong.confidence = 0.9;
-  wrong.title = "The runtime refuses what HSA_OVERRIDE_GFX_VERSION names";
-  wrong.reasons.emplace_back("Newer runtimes take no target of another major version.");
+  wrong.title = "The runtime refuses the target in HSA_OVERRIDE_GFX_VERSION";
+  wrong.reasons.emplace_back("Newer runtimes accept no target of another major version.");
   wrong.evidence.push_back(show(subject, *refused));
-  wrong.fix.push_back(sentence("unset HSA_OVERRIDE_GFX_VERSION"));
+  wrong.fix.push_back(command("unset HSA_OVERRIDE_GFX_VERSION"));
   return wrong;
 }
 
@@ -87,13 +87,13 @@ std::optional<Hypothesis> find_disguised(const LogSubject& subject) {
     if (!judged || judged->risk != Risk::dangerous) continue;
     Hypothesis wrong;
     wrong.confidence = symptom_of(subject) != nullptr ? 0.85 : 0.55;
-    wrong.title = fmt::format("{} is listed as {}, and it is a {}", gpu.name, gpu.gfx, own->gfx);
+    wrong.title = fmt::format("{} is listed as {}, but it is a {}", gpu.name, gpu.gfx, own->gfx);
     wrong.reasons = {"Only HSA_OVERRIDE_GFX_VERSION makes a card run as another target.",
                      fmt::format("On {}: {}.", own->gfx, judged->why)};
     wrong.evidence.push_back(
         {gpu.source.path, gpu.source.line, gpu.source.text, "a target that the card is not"});
-    wrong.fix = {sentence(
-        "unset HSA_OVERRIDE_GFX_VERSION   (also in compose files, systemd units and profiles)")};
+    wrong.fix = {command("unset HSA_OVERRIDE_GFX_VERSION",
+                         "(also remove it from compose files, systemd units and profiles)")};
     return wrong;
   }
   return std::nullopt;
@@ -121,14 +121,15 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     wrong.evidence.insert(wrong.evidence.begin(),
                           show(subject, *symptom, logs::describe(*symptom)));
   }
-  wrong.fix = {sentence(
-      "unset HSA_OVERRIDE_GFX_VERSION   (also in compose files, systemd units and profiles)")};
+  wrong.fix = {command("unset HSA_OVERRIDE_GFX_VERSION",
+                       "(also remove it from compose files, systemd units and profiles)")};
   const auto* target = subject.tables.target(forced->own);
   for (const auto& [other, judged] : target->overrides) {
     if (judged.risk == Risk::dangerous || !knowledge::target_of_override(other)) continue;
-    wrong.fix.push_back(sentence(fmt::format(
-        "if the program has no code for {}: export HSA_OVERRIDE_GFX_VERSION={}   (risk: {})",
-        forced->own, other, to_string(judged.risk))));
+    wrong.fix.push_back(
+        sentence(fmt::format("If the program has no code for {0}, use this value (risk: {2}): "
+                             "export HSA_OVERRIDE_GFX_VERSION={1}",
+                             forced->own, other, to_string(judged.risk))));
   }
   wrong.fix.push_back(look("headroom check", "(lists every place where the variable is set)"));
   wrong.alternatives = {{"gfx-target-missing", 0.1, "the same job without the variable"}};
@@ -141,9 +142,9 @@ constinit const CauseRule gfx_override_wrong_cause = {
     .id = "gfx-override-wrong",
     .meaning = "HSA_OVERRIDE_GFX_VERSION names a target whose code this GPU cannot run.",
     .why =
-        "Targets differ in instructions and registers: kernels of another one fault, hang or are "
-        "refused. Old settings outlive the card they were made for.",
-    .fix = "Take the variable out, or name the near target that is known to run.",
+        "Targets differ in instructions and registers. Kernels of another target fault, hang or "
+        "are refused. Often the setting was made for an earlier card.",
+    .fix = "Remove the variable, or set the closely related target that is known to work.",
     .explains =
         "gpu-hang gfx-target-missing gfx-target-dropped app-bug crash-loop framework-bug "
         "hw-error gpu-unsupported firmware-bad",

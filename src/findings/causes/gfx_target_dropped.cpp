@@ -51,7 +51,7 @@ Hypothesis describe(const LogSubject& subject, const Target& target) {
   const Scene& scene = subject.scene;
   const facts::Text& used = scene.torch_rocm ? scene.torch_rocm : scene.rocm;
   dropped.title =
-      fmt::format("{} no longer carries {}; older releases did",
+      fmt::format("{} no longer includes code for {}; older releases did",
                   used ? "ROCm " + *used : "Today's ROCm", describe_gpu(subject, target.gfx));
   if (target.rocm_last) {
     dropped.reasons.push_back(
@@ -59,15 +59,15 @@ Hypothesis describe(const LogSubject& subject, const Target& target) {
   }
   if (const knowledge::Stack* stack = subject.tables.stack(target.gfx)) {
     dropped.reasons.push_back(
-        fmt::format("What still carries it: {}. {}.", stack->rocm, stack->evidence));
+        fmt::format("ROCm that still includes it: {}. {}.", stack->rocm, stack->evidence));
     dropped.fix = older_wheels(subject.tables, *stack);
   }
   if (used) dropped.evidence.push_back(show(used, "the ROCm in use"));
   dropped.fix.push_back(
-      sentence("leave HSA_OVERRIDE_GFX_VERSION unset: no other target's code is known to run on " +
+      sentence("Leave HSA_OVERRIDE_GFX_VERSION unset. No other target's code is known to run on " +
                target.gfx));
-  dropped.fix.push_back(
-      sentence("for llama.cpp and ollama, Vulkan needs no ROCm: OLLAMA_VULKAN=1"));
+  dropped.fix.push_back(sentence(
+      "llama.cpp and ollama also run with Vulkan, which does not need ROCm: OLLAMA_VULKAN=1"));
   dropped.alternatives = {{"gfx-target-missing", 0.1,
                            "python3 -c \"import torch; print(torch.cuda.get_arch_list())\""}};
   return dropped;
@@ -100,13 +100,14 @@ std::optional<Hypothesis> find_ollama(const LogSubject& subject) {
   Hypothesis dropped = describe(subject, *target);
   dropped.confidence = updated ? 0.85 : 0.6;
   if (updated) {
-    dropped.title = fmt::format("ollama {} no longer carries {}; {} did", now->value("ollama"),
-                                describe_gpu(subject, gfx), before->value("ollama"));
-    dropped.fix.insert(
-        dropped.fix.begin(),
-        sentence(fmt::format("hold ollama at {}, which still uses it", before->value("ollama"))));
+    dropped.title =
+        fmt::format("ollama {} no longer includes code for {}; {} did", now->value("ollama"),
+                    describe_gpu(subject, gfx), before->value("ollama"));
+    dropped.fix.insert(dropped.fix.begin(),
+                       sentence(fmt::format("Stay with ollama {}, which still uses it.",
+                                            before->value("ollama"))));
     dropped.evidence.insert(dropped.evidence.begin(),
-                            show(subject, *used, "used by the release before"));
+                            show(subject, *used, "used by the previous release"));
   }
   dropped.evidence.insert(dropped.evidence.begin(),
                           show(subject, *failed, logs::describe(*failed)));
@@ -216,9 +217,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule gfx_target_dropped_cause = {
     .id = "gfx-target-dropped",
-    .meaning = "An older release carried this GPU's target; the one in use does not.",
-    .why = "The card still works. What is missing is its code in today's libraries.",
-    .fix = "Install the stack that carries it, and hold it there.",
+    .meaning = "An older release included this GPU's target. The one in use does not.",
+    .why = "The card still works. Today's libraries no longer contain code for it.",
+    .fix = "Install the stack that still includes it, and pin that version.",
     .explains = "app-bug crash-loop framework-bug gfx-target-missing gpu-unsupported gpu-hang",
     .is_standing = true,
     .find = find,

@@ -26,9 +26,10 @@ void add_near_targets(const NoCode& code, const Target& target, Hypothesis& miss
     bool carried = code.built_for.empty();
     for (const std::string& gfx : code.built_for) carried = carried || gfx == *named;
     if (!carried) continue;
-    missing.fix.push_back(sentence(fmt::format(
-        "or run the code of {}, a near target: export HSA_OVERRIDE_GFX_VERSION={}   (risk: {})",
-        *named, value, to_string(judged.risk))));
+    missing.fix.push_back(
+        sentence(fmt::format("Or run the code of {0}, a closely related target (risk: {2}): export "
+                             "HSA_OVERRIDE_GFX_VERSION={1}",
+                             *named, value, to_string(judged.risk))));
   }
 }
 
@@ -49,14 +50,14 @@ void advise_on_torch(const LogSubject& subject, const Target* target, Hypothesis
 void advise_on_program(const NoCode& code, const Target* target, Hypothesis& missing) {
   if (target != nullptr && target->rocm_first) {
     missing.fix.push_back(
-        sentence(fmt::format("take a newer ROCm: its libraries carry {} since {}{}", target->gfx,
+        sentence(fmt::format("Use a newer ROCm. Its libraries include {} since {}{}.", target->gfx,
                              target->about_first ? "about " : "", *target->rocm_first)));
   }
+  missing.fix.push_back(sentence(fmt::format(
+      "If you built it from source, build it again with -DGPU_TARGETS={} -DAMDGPU_TARGETS={}",
+      code.gfx.empty() ? "gfx…" : code.gfx, code.gfx.empty() ? "gfx…" : code.gfx)));
   missing.fix.push_back(sentence(
-      fmt::format("built from source: build it again with -DGPU_TARGETS={} -DAMDGPU_TARGETS={}",
-                  code.gfx.empty() ? "gfx…" : code.gfx, code.gfx.empty() ? "gfx…" : code.gfx)));
-  missing.fix.push_back(
-      sentence("llama.cpp, whisper.cpp, koboldcpp: their Vulkan builds need no ROCm"));
+      "For llama.cpp, whisper.cpp and koboldcpp there are Vulkan builds, which do not need ROCm."));
 }
 
 // LLVM's own words for a GPU that it does not know: clang, hipcc, hiprtc and comgr say them.
@@ -69,10 +70,11 @@ bool is_compilers(const NoCode& code) {
 void advise_on_compiler(const Target* target, Hypothesis& missing) {
   missing.fix = {
       target != nullptr && target->rocm_first
-          ? sentence(fmt::format("take a newer ROCm: its compiler knows {} since {}{}", target->gfx,
-                                 target->about_first ? "about " : "", *target->rocm_first))
-          : sentence("take a newer ROCm, whose compiler knows the GPU"),
-      look("hipconfig --full; which hipcc clang", "(which compiler runs, and of which ROCm)")};
+          ? sentence(fmt::format("Use a newer ROCm. Its compiler supports {} since {}{}.",
+                                 target->gfx, target->about_first ? "about " : "",
+                                 *target->rocm_first))
+          : sentence("Use a newer ROCm, whose compiler supports the GPU."),
+      look("hipconfig --full; which hipcc clang", "(which compiler runs, and from which ROCm)")};
 }
 
 void advise(const LogSubject& subject, const NoCode& code, Hypothesis& missing) {
@@ -83,13 +85,15 @@ void advise(const LogSubject& subject, const NoCode& code, Hypothesis& missing) 
   }
   if (code.add_on) {
     missing.fix = {
-        sentence("leave this package out: PyTorch's own scaled_dot_product_attention needs none"),
-        sentence(fmt::format("or build it for the GPU: export PYTORCH_ROCM_ARCH={}",
+        sentence(
+            "Leave this package out. PyTorch's own scaled_dot_product_attention works without it."),
+        sentence(fmt::format("Or build it for the GPU: export PYTORCH_ROCM_ARCH={}",
                              code.gfx.empty() ? "gfx…" : code.gfx))};
     return;
   }
   if (code.seen->id().starts_with("ollama")) {
-    missing.fix = {sentence("take a newer ollama, or its Vulkan: OLLAMA_VULKAN=1 ollama serve")};
+    missing.fix = {
+        sentence("Use a newer ollama, or run it with Vulkan: OLLAMA_VULKAN=1 ollama serve")};
   } else if (is_of_torch(subject, code)) {
     advise_on_torch(subject, target, missing);
   } else {
@@ -98,7 +102,7 @@ void advise(const LogSubject& subject, const NoCode& code, Hypothesis& missing) 
   if (target != nullptr) {
     add_near_targets(code, *target, missing);
   } else {
-    missing.fix.push_back(sentence("rocminfo | grep -m2 gfx   (the GPU's own target)"));
+    missing.fix.push_back(look("rocminfo | grep -m2 gfx", "(the GPU's own target)"));
   }
 }
 
@@ -124,10 +128,9 @@ std::optional<Hypothesis> find_silent_end(const LogSubject& subject) {
   missing.title =
       fmt::format("PyTorch's wheels have no code for {}", describe_gpu(subject, target->gfx));
   missing.reasons = {
-      "Without code for the GPU the first kernel cannot start, and some releases of the runtime "
-      "end "
-      "the process there without a word.",
-      "No override is set that would let it run a near target's code."};
+      "Without code for the GPU the first kernel cannot start. Some releases of the runtime then "
+      "end the process without a message.",
+      "No override is set that would let it run the code of a closely related target."};
   missing.evidence = {show(subject, *died, logs::describe(*died))};
   advise(subject, code, missing);
   missing.alternatives.push_back(
@@ -145,13 +148,14 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   // Then the line is about the target that the override names.
   const bool is_dangerous = forced && forced->judged.risk == knowledge::Risk::dangerous;
   if (is_dangerous && !forced->fails_without) missing.confidence *= 0.5;
-  missing.title = fmt::format("The program holds no code for {}", describe_gpu(subject, code->gfx));
+  missing.title =
+      fmt::format("The program contains no code for {}", describe_gpu(subject, code->gfx));
   missing.reasons.emplace_back(
-      "Code for GPUs is compiled ahead for a list of targets; on any other the first kernel "
+      "GPU code is compiled in advance for a list of targets. On any other target the first kernel "
       "fails.");
   if (!code->built_for.empty() && !code->gfx.empty()) {
     missing.reasons.push_back(
-        fmt::format("It lists {}; {} is not among them.", join(code->built_for, ", "), code->gfx));
+        fmt::format("The list is {}; {} is not in it.", join(code->built_for, ", "), code->gfx));
   }
   missing.evidence.push_back(show(subject, *code->seen, logs::describe(*code->seen)));
   for (const SceneGpu& gpu : subject.scene.gpus) {
@@ -176,12 +180,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule gfx_target_missing_cause = {
     .id = "gfx-target-missing",
-    .meaning = "The program or a library of it was never compiled for this GPU's target.",
+    .meaning = "The program, or one of its libraries, was not compiled for this GPU's target.",
     .why =
-        "Listing the GPU works, the first kernel does not. Another build, or a near target's code, "
-        "may work.",
+        "Listing the GPU works, but the first kernel fails. Another build, or the code of a "
+        "closely related target, may work.",
     .fix =
-        "Install a build that carries the target; where none does, a near target may be named with "
+        "Install a build that includes the target. If there is none, a closely related target can "
+        "be set with "
         "HSA_OVERRIDE_GFX_VERSION.",
     .explains = "app-bug crash-loop framework-bug gpu-hang",
     .find = find,

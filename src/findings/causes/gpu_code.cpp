@@ -213,9 +213,10 @@ std::optional<Pretended> find_implied(const LogSubject& subject) {
   }
   if (other == nullptr) return std::nullopt;
   const std::string gfx(other->value("gfx"));
-  return Pretended{value_of_override(gfx), gfx,
-                   show(subject, *other,
-                        "the runtime says " + gfx + ", and the GPU's name is of " + named->gfx)};
+  return Pretended{
+      value_of_override(gfx), gfx,
+      show(subject, *other,
+           "the runtime says " + gfx + ", but the GPU's name belongs to " + named->gfx)};
 }
 
 std::optional<Pretended> find_pretended(const LogSubject& subject) {

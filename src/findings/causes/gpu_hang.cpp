@@ -33,7 +33,7 @@ std::string title_of_hang(const LogSubject& subject, const CrashSigns& signs) {
     return fmt::format("The scheduler of {} stopped answering{}", gpu, then);
   }
   if (signs.stopped != nullptr) return fmt::format("A job hung {}", gpu);
-  return fmt::format("A kernel on {} used an address that it may not use", gpu);
+  return fmt::format("A kernel on {} accessed an invalid address", gpu);
 }
 
 double confidence_of(const LogSubject& subject, const CrashSigns& signs) {
@@ -58,7 +58,7 @@ void add_alternatives(const LogSubject& subject, const CrashSigns& signs, Hypoth
   for (const logs::Observation* one : subject.log.of("hsa-exception")) {
     if (one->value("kind") != "ILLEGAL_INSTRUCTION") continue;
     hang.alternatives.push_back(
-        {"gfx-target-missing", 0.35, "roc-obj-ls LIBRARY.so: the targets that it has code for"});
+        {"gfx-target-missing", 0.35, "roc-obj-ls LIBRARY.so (lists the targets in it)"});
     break;
   }
   if (signs.fault != nullptr && subject.scene.setting("HSA_OVERRIDE_GFX_VERSION") == nullptr) {
@@ -86,10 +86,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
             5, hang);
   hang.reasons.emplace_back(
       signs.stopped != nullptr || signs.scheduler != nullptr
-          ? "The GPU stopped making progress; the lines do not say which program or firmware is "
+          ? "The GPU stopped making progress. The lines do not show which program or firmware is "
             "at fault."
-          : "Such a fault has several causes: code for another target, firmware, one ROCm release, "
-            "a fault in the program or its libraries. The lines do not tell them apart.");
+          : "Such a fault can come from code for another target, firmware, one ROCm release, or a "
+            "bug in the program or its libraries. The lines do not show which.");
   add_alternatives(subject, signs, hang);
   if (subject.log.seen("device-assert") && signs.stopped == nullptr) {
     hang.confidence = confidence::conceivable;
@@ -99,16 +99,19 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   std::string value;
   if (runs_foreign_code(subject, value)) {
     hang.confidence *= 0.6;
-    hang.reasons.push_back(fmt::format(
-        "HSA_OVERRIDE_GFX_VERSION={} makes it run another target's code, which alone does this.",
-        value));
+    hang.reasons.push_back(
+        fmt::format("HSA_OVERRIDE_GFX_VERSION={} makes it run another target's code, and that "
+                    "alone can cause this.",
+                    value));
   }
-  hang.fix = {sentence("find the kernel at fault: AMD_SERIALIZE_KERNEL=3 AMD_LOG_LEVEL=3 "
-                       "HIP_LAUNCH_BLOCKING=1 CMD"),
-              sentence("keep the kernel's side: sudo dmesg -T | grep -iE 'amdgpu|kfd' > dmesg.txt"),
-              sentence("rule out firmware: sudo cat /sys/kernel/debug/dri/*/amdgpu_firmware_info"),
-              sentence("then try one thing at a time: without any HSA_OVERRIDE_GFX_VERSION, a "
-                       "newer linux-firmware and kernel, another ROCm release")};
+  hang.fix = {
+      sentence("Find the kernel at fault: AMD_SERIALIZE_KERNEL=3 AMD_LOG_LEVEL=3 "
+               "HIP_LAUNCH_BLOCKING=1 CMD"),
+      sentence(
+          "Save the Linux kernel's messages: sudo dmesg -T | grep -iE 'amdgpu|kfd' > dmesg.txt"),
+      sentence("Rule out the firmware: sudo cat /sys/kernel/debug/dri/*/amdgpu_firmware_info"),
+      sentence("Then change one thing at a time: remove any HSA_OVERRIDE_GFX_VERSION, try a newer "
+               "linux-firmware and kernel, try another ROCm release.")};
   return hang;
 }
 
@@ -116,13 +119,14 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule gpu_hang_cause = {
     .id = "gpu-hang",
-    .meaning = "The GPU stopped making progress, or was reset, and no more specific cause is seen.",
+    .meaning =
+        "The GPU stopped making progress, or was reset, and nothing shows a more specific cause.",
     .why =
         "The driver waits some seconds for a ring or for the scheduler firmware, then resets the "
         "GPU. Every job on it ends, and on discrete cards what is in VRAM is lost.",
     .fix =
-        "Find the kernel that hangs, and rule out firmware, an override, and a single ROCm "
-        "release, one at a time.",
+        "Find the kernel that hangs. Then rule out the firmware, an override and the ROCm release, "
+        "one at a time.",
     .explains = "crash-loop",
     .find = find,
 };

@@ -55,16 +55,17 @@ std::string tried_override(const LogSubject& subject) {
 
 void advise(const LogSubject& subject, Hypothesis& chip) {
   chip.fix = {
-      sentence("use Vulkan, which needs no ROCm (llama.cpp, ollama and whisper.cpp have it): " +
-               step_to_vulkan(subject.scene.machine).whole()),
+      sentence_with(
+          "Use Vulkan, which does not need ROCm (llama.cpp, ollama and whisper.cpp support it)",
+          step_to_vulkan(subject.scene.machine).text),
       sentence(
-          "or run on the CPU; no group, package or override changes what the driver supports")};
+          "Or run on the CPU. No group, package or override changes what the driver supports.")};
   const std::string value = tried_override(subject);
   if (value.empty() || subject.log.seen("kfd-unsupported-chip")) return;
-  chip.fix.back() = sentence("or run on the CPU");
+  chip.fix.back() = sentence("Or run on the CPU.");
   chip.fix.push_back(
-      sentence(fmt::format("some run another chip's code on it, where a build still carries that, "
-                           "at their own risk: HSA_OVERRIDE_GFX_VERSION={}",
+      sentence(fmt::format("Some people run another chip's code on it, at their own risk, if a "
+                           "build still includes that code: HSA_OVERRIDE_GFX_VERSION={}",
                            value)));
 }
 
@@ -83,11 +84,11 @@ bool refused_by_kfd(const LogSubject& subject, Hypothesis& chip) {
           ? fmt::format("The kernel's compute driver does not support {}", gpu_title(subject.scene))
           : fmt::format("The kernel's compute driver does not support this chip, {}", name);
   chip.reasons.emplace_back(
-      "KFD refuses it by name. /dev/kfd exists all the same, and opening it fails for want of a "
-      "GPU that it serves: no question of memory or of groups.");
+      "KFD refuses this chip by name. /dev/kfd still exists, but opening it fails because there is "
+      "no GPU that KFD supports. Memory and groups are not the reason.");
   chip.evidence.push_back(show(subject, *refused, "the refusal"));
   if (const Observation* open = subject.log.first("kfd-refuses-process")) {
-    chip.evidence.push_back(show(subject, *open, "how it looks from a program"));
+    chip.evidence.push_back(show(subject, *open, "what a program sees"));
   }
   if (served_elsewhere || (!name.empty() && !never_in_kfd(name))) {
     chip.alternatives.push_back({"kernel-too-old", 0.35, "a newer kernel: uname -r"});
@@ -103,7 +104,7 @@ bool too_old_by_name(const LogSubject& subject, Hypothesis& chip) {
   if (name.empty() || failed == nullptr || subject.scene.discrete_gpu() != nullptr) return false;
   chip.confidence = failed->id() == "kfd-refuses-process" ? 0.9 : 0.75;
   chip.title = fmt::format("{} is older than ROCm: no release ever supported it", name);
-  chip.reasons.emplace_back("ROCm began with GCN 3 and Hawaii; this card is of an earlier design.");
+  chip.reasons.emplace_back("ROCm began with GCN 3 and Hawaii. This card has an earlier design.");
   chip.evidence.push_back(show(subject, *failed));
   return true;
 }
@@ -122,7 +123,8 @@ bool not_in_wsl(const LogSubject& subject, Hypothesis& chip) {
   chip.confidence = 0.78;
   chip.title = fmt::format("ROCm in WSL does not support {}", gpu_title(subject.scene));
   chip.reasons.emplace_back(
-      "AMD's runtime for WSL serves RDNA 3 and later; older GPUs work with ROCm on Linux itself.");
+      "AMD's runtime for WSL supports RDNA 3 and later. Older GPUs work with ROCm on Linux "
+      "itself.");
   chip.evidence = {show(subject, *failed), platform_of(subject).evidence};
   chip.alternatives.push_back(
       {"host-without-kfd", 0.2, "ls -l /dev/dxg; echo $HSA_ENABLE_DXG_DETECTION"});
@@ -175,17 +177,18 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   chip.title = fmt::format("ROCm does not support {} ({})", target->chip, gfx);
   chip.reasons.push_back(
       support == Support::dropped
-          ? "Current releases carry no code for it."
-          : "No release of ROCm ever listed it, and nothing builds libraries for it.");
+          ? "Current releases include no code for it."
+          : "No release of ROCm ever listed it, and nobody builds libraries for it.");
   chip.evidence.push_back(show(subject, *failed));
   if (support == Support::unsupported && failed->id() == "memory-in-use") {
-    chip.reasons.emplace_back("The runtime starts on it all the same, and dies at its first work.");
+    chip.reasons.emplace_back(
+        "The runtime still starts on it, and crashes at the first real work.");
     chip.alternatives.push_back(
         {"device-permission", 0.3, "sudo ausearch -m avc -ts today | grep -E 'kfd|hsa_device'"});
   }
   chip.alternatives.push_back(
       {support == Support::dropped ? "gfx-target-dropped" : "gfx-target-missing", 0.4,
-       "which targets the library has code for: ls /opt/rocm/lib/rocblas/library | grep -o "
+       "which targets the library includes: ls /opt/rocm/lib/rocblas/library | grep -o "
        "'gfx[0-9a-f]*' | sort -u"});
   return true;
 }
@@ -203,10 +206,9 @@ bool below_the_least(const LogSubject& subject, Hypothesis& chip) {
     chip.confidence = least.empty() ? 0.8 : 0.88;
     chip.title = fmt::format("{} is older than every GPU that this framework supports", gfx);
     chip.reasons.push_back(
-        least.empty() ? "No release of the framework was built for so old a chip."
-                      : fmt::format("It takes {} and later; the job goes on without the GPU, on "
-                                    "the CPU.",
-                                    least));
+        least.empty()
+            ? "No release of the framework was built for such an old chip."
+            : fmt::format("It supports {} and later. The job continues on the CPU.", least));
     chip.evidence.push_back(show(subject, *refused, "the refusal"));
     chip.alternatives.push_back({"gfx-target-missing", 0.1, "rocminfo | grep -m2 gfx"});
     return true;
@@ -225,7 +227,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     chip.confidence =
         open->value("error") == "Cannot allocate memory" || open->value("number") == "ENOMEM" ? 0.45
                                                                                               : 0.3;
-    chip.title = "KFD has no GPU that it serves here";
+    chip.title = "KFD supports none of the GPUs here";
     chip.evidence.push_back(show(subject, *open));
     chip.alternatives = {
         {"pcie-atomics", 0.2, "sudo dmesg | grep -i kfd   (says why each GPU was left out)"},
@@ -241,9 +243,9 @@ constinit const CauseRule gpu_unsupported_cause = {
     .id = "gpu-unsupported",
     .meaning = "ROCm, or the kernel's compute driver, does not support this GPU at all.",
     .why =
-        "amdgpu drives every card for graphics, so it looks present; compute began with GCN 3 and "
-        "was dropped or never built for many chips. No setting changes that.",
-    .fix = "Use Vulkan or the CPU; for ROCm another GPU.",
+        "amdgpu drives every card for graphics, so the card looks fine. Compute support began with "
+        "GCN 3, and for many chips it was dropped or never built. No setting changes that.",
+    .fix = "Use Vulkan or the CPU. For ROCm you need another GPU.",
     .explains =
         "device-permission driver-not-loaded kfd-not-passed job-too-big gfx-target-missing "
         "framework-bug crash-loop gpu-hang",

@@ -59,7 +59,7 @@ std::optional<GrownFailure> find_grown_failure(const LogSubject& subject) {
   const Bytes at_first = found.growth.first + *failed->asked;
   if (at_first > *capacity) return std::nullopt;
   found.sum = fmt::format(
-      "With what was in use at first, {}, the request for {} would have fitted into {}.",
+      "With the {} that was in use at first, the request for {} would have fitted into {}.",
       to_string(found.growth.first), to_string(*failed->asked), to_string(*capacity));
   return found;
 }
@@ -79,18 +79,19 @@ Hypothesis to_leak(const LogSubject& subject, const GrownFailure& found) {
                            to_string(step), found.growth.unit);
   show_growth(subject, found, leak);
   leak.reasons.emplace_back(
-      "A job that is merely too big fails in its first steps; this one keeps something of each.");
+      "A job that is just too big fails in its first steps. This one keeps something of each "
+      "step.");
   leak.fix = {
-      sentence("look for what outlives a step: losses added up as tensors, which keep their graphs "
-               "(total += loss.item()), outputs appended to a list (append x.detach().cpu()), "
-               "caches of keys and values that are never cleared, hooks that keep activations"),
-      sentence("evaluate and generate under torch.inference_mode() or torch.no_grad(), and del "
-               "what a step no longer needs"),
       sentence(
-          "see which lines hold it: torch.cuda.memory._record_memory_history() at the start, "
-          "torch.cuda.memory._dump_snapshot(\"leak.pickle\") after some steps; headroom replay "
-          "leak.pickle reads it"),
-      sentence("torch.cuda.empty_cache() does not help: the memory is in use")};
+          "Look for objects that outlive a step: losses summed as tensors, which keep their graphs "
+          "(use total += loss.item()); outputs appended to a list (append x.detach().cpu()); "
+          "key/value caches that are never cleared; hooks that keep activations."),
+      sentence("Evaluate and generate under torch.inference_mode() or torch.no_grad(), and del "
+               "what a step no longer needs."),
+      sentence("See which lines hold it: call torch.cuda.memory._record_memory_history() at the "
+               "start and torch.cuda.memory._dump_snapshot(\"leak.pickle\") after some steps. "
+               "Then: headroom replay leak.pickle"),
+      sentence("torch.cuda.empty_cache() does not help, because the memory is in use.")};
   leak.alternatives = {{"job-too-big", 0.15, "whether memory_allocated() is the same at each step"},
                        {"fragmentation", 0.1, "torch.cuda.memory_summary(), in the job"}};
   return leak;
@@ -122,19 +123,19 @@ std::optional<Hypothesis> find_growing_cache(const LogSubject& subject) {
   cache.confidence = found->sure;
   const Bytes step{static_cast<std::uint64_t>(found->growth.bytes_per_step)};
   cache.title =
-      fmt::format("The allocator takes {} more with each {}, and the job does not need it",
+      fmt::format("The allocator takes {} more with each {}, but the job does not need it",
                   to_string(step), found->growth.unit);
   show_growth(subject, *found, cache);
   cache.reasons.emplace_back(
-      "What is allocated does not grow with it, so the growth is blocks that fit no later request, "
-      "as lengths or sizes that vary leave them.");
+      "Allocated memory does not grow with it. So the growth is blocks that fit no later request, "
+      "which varying lengths or sizes leave behind.");
   const Framework framework = framework_of(*found->failed.seen);
   cache.fix = against_fragmentation(framework);
-  cache.fix.push_back(sentence("pad or bucket lengths and image sizes to a few values"));
+  cache.fix.push_back(sentence("Pad or bucket lengths and image sizes to a few values."));
   if (framework == Framework::torch) {
     cache.fix.push_back(
-        sentence("to see that it is the cache, call torch.cuda.empty_cache() once in a while: "
-                 "reserved then falls towards allocated"));
+        sentence("To see that it is the cache, call torch.cuda.empty_cache() now and then. "
+                 "Reserved memory then falls towards allocated memory."));
   }
   cache.alternatives = {{"job-too-big", 0.15, std::string(cache_contents(framework))}};
   return cache;
@@ -158,7 +159,7 @@ void weigh_growth(const LogSubject& subject, Hypothesis& too_big) {
         too_big.confidence, std::min(confidence::likely + 0.05, too_big.confidence + for_a_level));
   }
   too_big.reasons.push_back(describe(*growth) +
-                            " It was so from the start: nothing leaks, the job is of this size.");
+                            " It was so from the start. Nothing leaks; the job needs this much.");
   too_big.evidence.push_back(growth->first_line);
 }
 
@@ -170,10 +171,10 @@ void tell_growth_of_host(const LogSubject& subject, Hypothesis& killed) {
   killed.reasons.push_back(describe(*growth));
   killed.evidence.push_back(growth->first_line);
   killed.evidence.push_back(growth->last_line);
-  killed.fix.push_back(
-      sentence("host memory that grows with each step is kept by the program: lists of batches or "
-               "outputs, data loader workers that touch lists of Python objects (use arrays), a "
-               "cache of the data set (num_workers, persistent_workers, prefetch_factor)"));
+  killed.fix.push_back(sentence(
+      "Host memory that grows with each step is kept by the program. Look for lists of batches or "
+      "outputs, data loader workers that touch lists of Python objects (use arrays), and a cache "
+      "of the data set (num_workers, persistent_workers, prefetch_factor)."));
 }
 
 }  // namespace headroom::findings

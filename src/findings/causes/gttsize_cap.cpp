@@ -57,8 +57,8 @@ std::optional<Hypothesis> find_switched(const LogSubject& subject, const ApuPool
   cap.title = fmt::format("amdgpu.gttsize makes {} use {} of RAM instead of its {} carve-out",
                           apu_name(subject), to_string(*pool.limit), to_string(*pool.carve_out));
   cap.reasons.emplace_back(
-      "hipMalloc takes system memory where GTT is larger than the carve-out. gttsize made it so, "
-      "but what hipMalloc gets then is TTM's limit, which is smaller.");
+      "hipMalloc takes system memory if GTT is larger than the carve-out. gttsize made it larger, "
+      "but hipMalloc then gets TTM's limit, which is smaller.");
   show_pool(subject, pool, cap);
   cap.fix = steps_to_drop(subject.scene.machine, "amdgpu", "gttsize");
   cap.alternatives = {{"kernel-too-old", 0.3, "uname -r   (below 6.16.9)"}, {"ttm-cap", 0.3, ""}};
@@ -76,18 +76,19 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (!failed && !tells_of_trouble(subject.log)) return std::nullopt;
   Hypothesis cap;
   cap.confidence = setting->sure;
-  cap.title = fmt::format("{} may have {}: {} was set to that", apu_name(subject),
+  cap.title = fmt::format("{} can get {}, because {} was set to that", apu_name(subject),
                           to_string(setting->amount), setting->knob);
   cap.reasons.push_back(fmt::format(
-      "{} allows {}{}; nothing in the job can go beyond it.", setting->knob,
-      to_string(setting->amount),
-      pool->asked ? fmt::format(", and {} is asked for", to_string(*pool->asked)) : std::string()));
+      "{} allows {}{}. Nothing in the job can get more.", setting->knob, to_string(setting->amount),
+      pool->asked ? fmt::format(", and the job asks for {}", to_string(*pool->asked))
+                  : std::string()));
   show_pool(subject, *pool, cap);
   cap.fix = steps_to_raise_pool(subject, *pool);
   if (pool->gttsize) {
-    cap.fix.push_back(
-        sentence("drop amdgpu.gttsize from modprobe.d and the kernel command line: it is "
-                 "deprecated, and GTT follows TTM's limit without it"));
+    insert_before_reboot(
+        sentence("Remove amdgpu.gttsize from modprobe.d and the kernel command line. It is "
+                 "deprecated, and without it GTT follows TTM's limit."),
+        cap.fix);
   }
   cap.alternatives = {{"ttm-cap", 0.15, "grep -r pages_limit /proc/cmdline /etc/modprobe.d"},
                       {"uma-carveout-small", 0.1, ""}};
@@ -100,9 +101,9 @@ constinit const CauseRule gttsize_cap_cause = {
     .id = "gttsize-cap",
     .meaning = "Somebody set amdgpu.gttsize or pages_limit, and that is what limits the GPU now.",
     .why =
-        "These options stay in modprobe.d or on the kernel command line long after they were "
-        "tried, and a number that once was an increase limits a machine with more RAM.",
-    .fix = "Set ttm.pages_limit alone, to what the RAM allows; drop gttsize.",
+        "These options stay in modprobe.d or on the kernel command line for a long time. A number "
+        "that was once an increase limits a machine with more RAM.",
+    .fix = "Set only ttm.pages_limit, to what the RAM allows. Remove gttsize.",
     .explains =
         "job-too-big ttm-cap uma-carveout-small vram-held-by-other free-memory-misreported "
         "app-bug framework-bug crash-loop",

@@ -61,17 +61,16 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       fmt::format("{} did not get its workspace{}", call.empty() ? "The BLAS library" : call,
                   free ? fmt::format(", with {} of VRAM free", to_string(*free)) : "");
   workspace.reasons.emplace_back(
-      "PyTorch hands hipBLAS a workspace of a fixed size. Where a call needs more, hipBLAS reports "
-      "that the allocation failed, and does not ask the card for memory.");
+      "PyTorch gives hipBLAS a workspace of a fixed size. If a call needs more, hipBLAS reports a "
+      "failed allocation without asking the card for memory.");
   if (free) {
-    workspace.reasons.push_back(fmt::format(
-        "{} was free, so it is the workspace that is too small, not the card.", to_string(*free)));
+    workspace.reasons.push_back(
+        fmt::format("{} was free, so the workspace is too small, not the card.", to_string(*free)));
   }
   workspace.evidence.push_back(show(subject, *failure));
-  workspace.fix = {
-      sentence(
-          "a larger workspace: export HIPBLAS_WORKSPACE_CONFIG=:262144:1   (KiB and how many)"),
-      sentence("or a smaller batch: split the call, and join the results")};
+  workspace.fix = {sentence("Use a larger workspace (size in KiB, and how many): export "
+                            "HIPBLAS_WORKSPACE_CONFIG=:262144:1"),
+                   sentence("Or use a smaller batch: split the call, and join the results.")};
   const double rest = 1 - workspace.confidence;
   workspace.alternatives = {
       {"job-too-big", std::min(0.45, rest * 0.6), "rocm-smi --showmeminfo vram while it runs"},
@@ -83,10 +82,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule hipblas_workspace_cause = {
     .id = "hipblas-workspace",
-    .meaning = "HIPBLAS_STATUS_ALLOC_FAILED from a fixed workspace, while VRAM is free.",
+    .meaning = "HIPBLAS_STATUS_ALLOC_FAILED because of a fixed workspace, although VRAM is free.",
     .why =
-        "The error reads as if the card were full. It is the buffer that PyTorch set aside for "
-        "hipBLAS, which batched solvers outgrow with the number of matrices.",
+        "The error reads as if the card were full. In fact the buffer that PyTorch reserves for "
+        "hipBLAS is too small: batched solvers need more of it with every matrix.",
     .fix = "Enlarge the workspace, or make the batches smaller.",
     .explains = "job-too-big free-memory-misreported app-bug framework-bug",
     .find = find,

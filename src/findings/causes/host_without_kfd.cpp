@@ -18,7 +18,7 @@ using logs::Observation;
 std::string_view name_of(Platform platform) {
   switch (platform) {
     case Platform::wsl:
-      return "Windows's subsystem for Linux";
+      return "the Windows Subsystem for Linux";
     case Platform::windows:
       return "Windows";
     case Platform::mac:
@@ -33,28 +33,31 @@ std::string_view name_of(Platform platform) {
 
 void advise(Platform platform, Hypothesis& host) {
   if (platform == Platform::wsl) {
-    host.fix = {sentence("before ROCm 7.13: export HSA_ENABLE_DXG_DETECTION=1, and rocminfo again"),
-                sentence("is librocdxg there? ldconfig -p | grep rocdxg; else its package from "
-                         "https://github.com/ROCm/librocdxg/releases"),
-                sentence("WSL's way to the GPU is /dev/dxg: ls -l /dev/dxg, with AMD's driver for "
-                         "WSL on Windows and a GPU that it supports"),
-                sentence("a container there: docker run --device /dev/dxg -v "
-                         "/usr/lib/wsl/lib/libdxcore.so:/usr/lib/libdxcore.so …"),
-                sentence("or boot Linux itself")};
+    host.fix = {
+        sentence_with("Before ROCm 7.13, set this variable and run rocminfo again",
+                      "export HSA_ENABLE_DXG_DETECTION=1"),
+        sentence("Check that librocdxg is installed: ldconfig -p | grep rocdxg. If not, install "
+                 "its package from https://github.com/ROCm/librocdxg/releases"),
+        sentence("Check that /dev/dxg exists, through which WSL reaches the GPU. It needs AMD's "
+                 "driver for WSL on Windows and a GPU that this driver supports: ls -l /dev/dxg"),
+        sentence("A container in WSL needs it too: docker run --device /dev/dxg -v "
+                 "/usr/lib/wsl/lib/libdxcore.so:/usr/lib/libdxcore.so …"),
+        sentence("Or boot Linux itself.")};
   } else if (platform == Platform::windows || platform == Platform::mac) {
     host.fix = {
-        sentence("boot Linux for ROCm's containers"),
-        sentence(platform == Platform::windows
-                     ? "or run without a container: PyTorch's wheels for ROCm on Windows, or Vulkan"
-                     : "or use Metal: ROCm does not exist for macOS")};
+        sentence("ROCm's containers need Linux: boot it."),
+        sentence(
+            platform == Platform::windows
+                ? "Or run without a container: PyTorch's wheels for ROCm on Windows, or Vulkan."
+                : "Or use Metal. There is no ROCm for macOS.")};
   } else {
-    host.fix = {sentence("docker context ls   (the star marks the engine in use)"),
-                sentence("docker context use default"),
-                command("sudo systemctl enable --now docker", "(the engine of the host itself)"),
+    host.fix = {sentence_with("See which engine is in use; the star marks it", "docker context ls"),
+                command("docker context use default"),
+                command("sudo systemctl enable --now docker", "(the host's own engine)"),
                 sentence(pass_devices_command("docker"))};
     if (platform == Platform::native) {
       host.fix.push_back(
-          sentence("if the host has no /dev/kfd either: sudo modprobe amdgpu; sudo dmesg | grep "
+          sentence("If the host has no /dev/kfd either: sudo modprobe amdgpu; sudo dmesg | grep "
                    "-iE 'amdgpu|kfd'"));
     }
   }
@@ -66,15 +69,15 @@ Hypothesis built_without(const LogSubject& subject, const Observation& configure
   host.confidence = 0.93;
   host.title = "The kernel is built without AMD's compute driver, so there is no /dev/kfd";
   host.reasons.emplace_back(
-      "amdgpu drives the picture; /dev/kfd comes from amdkfd, which CONFIG_HSA_AMD builds into "
-      "it.");
+      "amdgpu drives the display. /dev/kfd comes from amdkfd, which is part of it only with "
+      "CONFIG_HSA_AMD.");
   host.evidence.push_back(show(subject, configured, logs::describe(configured)));
   if (const Observation* lost = subject.log.first("kfd-absent")) {
     host.evidence.push_back(show(subject, *lost));
   }
-  host.fix = {sentence("boot a kernel with CONFIG_HSA_AMD=y: the distribution's own, or a newer "
-                       "release of a minimal one"),
-              sentence("then: zcat /proc/config.gz | grep HSA_AMD; ls -l /dev/kfd")};
+  host.fix = {sentence("Boot a kernel with CONFIG_HSA_AMD=y: the distribution's own, or a newer "
+                       "release of a minimal one."),
+              sentence("Then check it: zcat /proc/config.gz | grep HSA_AMD; ls -l /dev/kfd")};
   return host;
 }
 
@@ -88,7 +91,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const KfdNode node = kfd_node(subject);
   if (engine != nullptr) {
     host.reasons.emplace_back(
-        "The engine itself looks for the node on the system it runs on, and does not find it.");
+        "The container engine looks for the node on the system where it runs, and does not find "
+        "it.");
     host.evidence.push_back(show(subject, *engine));
     host.confidence = sign.platform != Platform::native ? 0.92 : node.line != nullptr ? 0.85 : 0.6;
     if (node.line != nullptr) {
@@ -108,20 +112,21 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     host.confidence = lost->id() == "no-gpu-seen" ? 0.55 : 0.75;
     if (const Observation* first = subject.log.first("wsl-1")) {
       host.confidence = confidence::proven;
-      host.reasons.emplace_back("WSL 1 has no devices: no program in it reaches a GPU.");
+      host.reasons.emplace_back("WSL 1 has no devices, so no program in it can reach a GPU.");
       host.evidence.push_back(show(subject, *first));
-      host.fix = {sentence("in Windows's PowerShell: wsl --set-version NAME 2")};
+      host.fix = {sentence("In PowerShell on Windows: wsl --set-version NAME 2")};
     }
     if (const Observation* upgraded = rocm_upgrade_told(subject)) {
-      speak_against(host, 0.4, show(subject, *upgraded, "before that the GPU was reached here"));
+      speak_against(host, 0.4, show(subject, *upgraded, "before that, the GPU worked here"));
     }
-    host.reasons.push_back(fmt::format("{} has no compute driver of Linux, and so no /dev/kfd.",
-                                       name_of(sign.platform)));
+    host.reasons.push_back(
+        fmt::format("{} does not have Linux's compute driver, so there is no /dev/kfd.",
+                    name_of(sign.platform)));
     host.evidence.push_back(show(subject, *lost));
   }
   if (sign.platform != Platform::native) host.evidence.push_back(sign.evidence);
   const bool elsewhere = sign.platform == Platform::native && node.line != nullptr;
-  host.title = elsewhere ? "The container engine runs on another system than this one, without "
+  host.title = elsewhere ? "The container engine runs on a different system than this one, without "
                            "/dev/kfd"
                          : fmt::format("There is no /dev/kfd in {}", name_of(sign.platform));
   if (sign.platform == Platform::native && !elsewhere) {
@@ -137,10 +142,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule host_without_kfd_cause = {
     .id = "host-without-kfd",
-    .meaning = "The container engine's own system has no /dev/kfd that it could pass on.",
+    .meaning = "The system that the container engine runs on has no /dev/kfd to pass on.",
     .why =
-        "Docker Desktop's engine is a virtual machine, on Linux too; Windows and macOS have no "
-        "compute driver of Linux, and WSL reaches the GPU another way.",
+        "Docker Desktop's engine runs in a virtual machine, even on Linux. Windows and macOS do "
+        "not have Linux's compute driver, and WSL reaches the GPU in another way.",
     .fix = "Use the engine of a Linux host that drives the GPU itself.",
     .explains = "kfd-not-passed driver-not-loaded device-permission crash-loop",
     .find = find,

@@ -33,8 +33,8 @@ Sign strongest(const LogSubject& subject) {
   if (const auto* line = log.first("ras-uncorrectable")) {
     const std::string event(line->value("event"));
     return {line, confidence::proven,
-            fmt::format("{} reports a hardware error that it could not correct{}",
-                        gpu_at_start(subject.scene), event.empty() ? "" : " (" + event + ")")};
+            fmt::format("{} reports an uncorrectable hardware error{}", gpu_at_start(subject.scene),
+                        event.empty() ? "" : " (" + event + ")")};
   }
   if (const auto* line = ecc_exception(log)) {
     return {line, confidence::proven, fmt::format("The memory of {} has a defect (ECC)", gpu)};
@@ -54,11 +54,11 @@ Sign strongest(const LogSubject& subject) {
             mild     ? 0.6
             : of_gpu ? confidence::likely
                      : 0.65,
-            "The PCIe link lost data that could not be sent again"};
+            "The PCIe link lost data that could not be resent"};
   }
   if (const auto* line = log.first("machine-check")) {
     return {line, of_gpu ? confidence::likely : 0.7,
-            "The processor or its memory reports an error that it could not correct"};
+            "The processor or its memory reports an uncorrectable error"};
   }
   if (const auto* line = log.first("gpu-too-hot")) {
     const Observation* stops = nullptr;
@@ -78,28 +78,29 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   broken.confidence = sign.confidence;
   broken.title = std::move(sign.title);
   broken.reasons.emplace_back(
-      "The hardware's own error reporting says so; resets and crashes after it follow from it.");
+      "The hardware's own error reporting says so. Later resets and crashes follow from it.");
   broken.evidence.push_back(show(subject, *sign.line, logs::describe(*sign.line)));
   show_some(subject,
             {"ras-uncorrectable", "gpu-bad-pages", "gpu-off-bus", "pcie-uncorrected",
              "machine-check", "gpu-reset"},
             4, broken);
   broken.fix = {
-      sentence("read the counters: for f in /sys/class/drm/card*/device/ras/*_err_count; do echo "
-               "$f; cat $f; done"),
-      sentence("switch off, take the card out and put it back; try another slot without a riser, "
-               "and another power cable"),
       sentence(
-          "try the card in another machine, and another card in this slot: what stays with the "
-          "card is the card's, what stays with the slot is the board's or the power supply's")};
+          "Read the error counters: for f in /sys/class/drm/card*/device/ras/*_err_count; do echo "
+          "$f; cat $f; done"),
+      sentence("Switch off, take the card out and put it back in. Try another slot without a "
+               "riser, and another power cable."),
+      sentence("Try the card in another machine, and another card in this slot. An error that "
+               "follows the card is the card's. One that stays with the slot comes from the board "
+               "or the power supply.")};
   if (sign.line->id() == "gpu-too-hot") {
-    broken.fix = {sentence("look at temperature and fans while the job runs: watch -n1 rocm-smi "
+    broken.fix = {sentence("Watch temperature and fans while the job runs: watch -n1 rocm-smi "
                            "--showtemp --showfan"),
-                  sentence("clean the cooler and the case's air path; raise the fan's curve, or "
+                  sentence("Clean the cooler and the case's air path. Raise the fan curve, or "
                            "lower the power limit: sudo rocm-smi --setpoweroverdrive WATTS")};
   }
   broken.alternatives.push_back(
-      {"gpu-hang", 0.1, "whether the error comes back without any job: sudo dmesg -w"});
+      {"gpu-hang", 0.1, "see whether the error comes back without any job: sudo dmesg -w"});
   return broken;
 }
 
@@ -109,9 +110,11 @@ constinit const CauseRule hw_error_cause = {
     .id = "hw-error",
     .meaning = "The GPU, its link, the processor or the memory reports an uncorrectable error.",
     .why =
-        "RAS, machine checks and PCIe error reporting are done by the hardware. Once they report "
-        "an uncorrectable error, results cannot be trusted and the driver resets the GPU.",
-    .fix = "Check seating, riser, power and cooling; then swap card and slot to see which it is.",
+        "The hardware itself does RAS, machine checks and PCIe error reporting. After an "
+        "uncorrectable error, results cannot be trusted, and the driver resets the GPU.",
+    .fix =
+        "Check seating, riser, power and cooling. Then swap card and slot to find out which of "
+        "them it is.",
     .explains =
         "gpu-hang crash-loop framework-bug rocm-regression collective-hang driver-not-loaded "
         "vram-orphaned firmware-bad rccl-p2p",

@@ -104,11 +104,13 @@ void advise(const LogSubject& subject, const Devices& devices, Hypothesis& pick)
                     number))
               : command("export HIP_VISIBLE_DEVICES=" + number));
   if (!windows) {
-    pick.fix.push_back(sentence("a service: Environment=HIP_VISIBLE_DEVICES=" + number +
-                                " in its unit; a container: -e HIP_VISIBLE_DEVICES=" + number));
+    pick.fix.push_back(
+        sentence("For a service, put Environment=HIP_VISIBLE_DEVICES=" + number +
+                 " into its unit. For a container, use -e HIP_VISIBLE_DEVICES=" + number + "."));
   }
-  pick.fix.push_back(sentence("the card is device 0 for the job then"));
-  pick.fix.push_back(sentence("for good: switch the integrated graphics off in the BIOS"));
+  pick.fix.push_back(sentence("The discrete card is then device 0 for the job."));
+  pick.fix.push_back(
+      sentence("For a permanent solution, switch the integrated graphics off in the BIOS."));
 }
 
 // Desktop Ryzen 7000 and 9000 have a small GPU, unless the name ends in F.
@@ -176,7 +178,8 @@ void judge(const LogSubject& subject, const Signs& signs, const SceneGpu& discre
   if (signs.tiny != nullptr) {
     pick.confidence = 0.85;
     pick.reasons.emplace_back(
-        "The device in use has less than 1 GiB: an integrated GPU's share, and no card's memory.");
+        "The device in use has less than 1 GiB, which is typical of an integrated GPU and not of a "
+        "card.");
   } else if (signs.image != nullptr && !failing.empty()) {
     pick.confidence = 0.92;
     pick.reasons.push_back(fmt::format(
@@ -184,12 +187,12 @@ void judge(const LogSubject& subject, const Signs& signs, const SceneGpu& discre
   } else if (signs.image != nullptr) {
     pick.confidence = first ? 0.85 : card_is_in_wheels(subject, discrete) ? 0.7 : 0.4;
     pick.reasons.emplace_back(
-        "A build for one family of cards has no code for the integrated GPU; where a process sees "
-        "both, loading it fails, also when the card was chosen by its index.");
+        "A build for one family of cards has no code for the integrated GPU. If a process sees "
+        "both, loading the code fails even if the card was chosen by its index.");
   } else {
     pick.confidence = first ? 0.55 : 0.3;
     pick.reasons.emplace_back(
-        "Where both are visible, work that lands on the integrated GPU dies there.");
+        "If both are visible, work that runs on the integrated GPU fails there.");
   }
   if (first) pick.reasons.emplace_back("The job uses the integrated GPU.");
 }
@@ -204,7 +207,7 @@ void show_signs(const LogSubject& subject, const Signs& signs, const Devices& de
                 const SceneGpu& integrated, Hypothesis& pick) {
   pick.evidence.push_back(show(subject, *signs.first()));
   for (const Observation* line : {devices.integrated, devices.discrete}) {
-    if (line != nullptr) pick.evidence.push_back(show(subject, *line, "a device that it counts"));
+    if (line != nullptr) pick.evidence.push_back(show(subject, *line, "a device that it lists"));
   }
   if (devices.integrated == nullptr) {
     pick.evidence.push_back({integrated.source.path, integrated.source.line, integrated.source.text,
@@ -238,12 +241,12 @@ std::optional<Hypothesis> find_on_device(const LogSubject& subject) {
   pick.confidence = 0.75;
   pick.title = fmt::format("Device {} is the integrated GPU, and the job failed there",
                            at->value("failing"));
-  pick.reasons.push_back(fmt::format(
-      "{} is taken as a device beside {}, so it gets a share of the model that it has no memory "
-      "for.",
-      failing->value("listed"), other->value("listed")));
+  pick.reasons.push_back(
+      fmt::format("{} is used as a device beside {}, so it gets a part of the model that does not "
+                  "fit into its memory.",
+                  failing->value("listed"), other->value("listed")));
   pick.evidence = {show(subject, *at, "where it failed"),
-                   show(subject, *failing, "the device that it counts"),
+                   show(subject, *failing, "the device that it lists"),
                    show(subject, *other, "the card")};
   advise(subject, {failing, other}, pick);
   pick.alternatives.push_back(
@@ -276,15 +279,15 @@ std::optional<Hypothesis> find_by_targets(const LogSubject& subject) {
   const Observation* cured = cure(subject, devices, *signs.first());
   if (cured != nullptr) {
     pick.confidence = std::max(pick.confidence, guessed ? 0.7 : 0.9);
-    pick.reasons.emplace_back("With the integrated GPU left out, the same job works.");
+    pick.reasons.emplace_back("With the integrated GPU hidden, the same job works.");
   }
   pick.title =
-      fmt::format("The integrated GPU{} is in the way of the {}",
+      fmt::format("The integrated GPU{} gets in the way of the {}",
                   integrated->gfx.empty() ? "" : fmt::format(" ({})", integrated->gfx),
                   discrete->name.empty() ? discrete->gfx
                                          : fmt::format("{} ({})", discrete->name, discrete->gfx));
   show_signs(subject, signs, devices, *integrated, pick);
-  if (cured != nullptr) pick.evidence.push_back(show(subject, *cured, "left out, and it works"));
+  if (cured != nullptr) pick.evidence.push_back(show(subject, *cured, "works with it hidden"));
   advise(subject, devices, pick);
   pick.alternatives.push_back(
       {"gfx-target-missing", 0.25,
@@ -305,10 +308,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule igpu_selected_cause = {
     .id = "igpu-selected",
-    .meaning = "An integrated GPU beside the card is picked, or its mere presence breaks the job.",
+    .meaning = "The job uses an integrated GPU beside the card, or fails because there is one.",
     .why =
-        "Most Ryzen desktop processors carry a small GPU. ROCm counts it, sometimes first, and "
-        "libraries that were not built for it fail as soon as they touch it.",
+        "Most Ryzen desktop processors contain a small GPU. ROCm lists it, sometimes first. "
+        "Libraries that were not built for it fail as soon as they use it.",
     .fix = "Hide it with HIP_VISIBLE_DEVICES, or switch it off in the BIOS.",
     .explains =
         "gfx-target-missing gfx-target-dropped gpu-hang crash-loop framework-bug gpu-unsupported "

@@ -42,19 +42,19 @@ Claim of_figures(const FailedAllocation& failed, const Reading& reading, double 
   switch (reading.shortfall) {
     case Shortfall::larger_than_card:
       return {reading.sure * trust,
-              fmt::format("{} is asked for at once; the card has {}", asked, card), reading.sum,
-              failed.seen};
+              fmt::format("The job asks for {} at once, and the card has {}", asked, card),
+              reading.sum, failed.seen};
     case Shortfall::unknown:
       return {would_fit_alone(failed) ? 0.35 : confidence::possible,
               "The job needs more GPU memory than it can get",
-              "The message has too few figures to tell who holds the memory; that the job itself "
-              "is too large is the usual reason.",
+              "The message has too few figures to show who holds the memory. The usual reason is "
+              "that the job itself is too large.",
               failed.seen};
     default:
       // A little doubt is left to the other explanation as an alternative.
       if (reading.of(Shortfall::own_need) < 0.3) return {};
       return {reading.of(Shortfall::own_need),
-              fmt::format("The job fills the card: {} of {} is its own, and it asks for {} more",
+              fmt::format("The job fills the card: it holds {} of {} and asks for {} more",
                           to_string(failed.allocated.value_or(Bytes{})), card, asked),
               reading.sum, failed.seen};
   }
@@ -68,9 +68,10 @@ Claim of_model(const LogSubject& subject, const FailedAllocation& failed) {
   if (failed.allocated && failed.asked && failed.allocated->value > 0 &&
       (*failed.allocated + *failed.asked).value >= failed.capacity->value / 100 * 96) {
     return {0.85,
-            fmt::format("The model's buffers need {}; the card has {}",
+            fmt::format("The model's buffers need {}, and the card has {}",
                         to_string(*failed.allocated + *failed.asked), to_string(*failed.capacity)),
-            "The buffers that were made and the one that failed exceed the card together.",
+            "The buffers that were allocated and the one that failed are together larger than the "
+            "card.",
             failed.seen};
   }
   for (const Observation* one : subject.log.of("llama-file-size")) {
@@ -79,7 +80,7 @@ Claim of_model(const LogSubject& subject, const FailedAllocation& failed) {
     return {0.85,
             fmt::format("The model is {}, the card has {}", to_string(*size),
                         to_string(*failed.capacity)),
-            "All of its layers are to be on the GPU, and hipMalloc on a discrete card does not "
+            "All of its layers should go to the GPU, and on a discrete card hipMalloc does not "
             "spill to system memory.",
             one};
   }
@@ -89,7 +90,7 @@ Claim of_model(const LogSubject& subject, const FailedAllocation& failed) {
     return {0.85,
             fmt::format("The model needs {}, the card has {}", to_string(*wanted),
                         to_string(*failed.capacity)),
-            "llama.cpp's own projection exceeds the card.", fit};
+            "llama.cpp's own estimate is larger than the card.", fit};
   }
   return {};
 }
@@ -98,13 +99,12 @@ Claim of_model(const LogSubject& subject, const FailedAllocation& failed) {
 void add_servers(const LogSubject& subject, Claim& claim) {
   const logs::Observations& log = subject.log;
   keep_surest(claim, {0.8, "The KV cache of one request does not fit the GPU",
-                      "The model's longest context needs more KV cache than is left beside the "
-                      "weights.",
+                      "The model's longest context needs more KV cache than the weights leave.",
                       log.first("vllm-kv-small")});
   const Observation* share = log.last("vllm-share");
   const bool generous = share == nullptr || number_of(*share, "fraction").value_or(0.9) >= 0.7;
-  keep_surest(claim, {generous ? 0.65 : 0.3, "Beside the weights nothing is left for the KV cache",
-                      "The weights and the profiling run fill the share that the server may take.",
+  keep_surest(claim, {generous ? 0.65 : 0.3, "The weights leave nothing for the KV cache",
+                      "The weights and the profiling run fill the share that the server may use.",
                       log.first("vllm-no-blocks")});
   const Observation* cache = log.last("vllm-kv-memory");
   if (cache != nullptr && cache->value("kv").starts_with('-')) {
@@ -112,7 +112,7 @@ void add_servers(const LogSubject& subject, Claim& claim) {
                 {generous ? 0.62 : 0.3, "Nothing is left for the KV cache",
                  "The weights and the profiling run take more than the server's share.", cache});
   }
-  keep_surest(claim, {0.5, "Model and KV cache exceed the server's share of the GPU", "",
+  keep_surest(claim, {0.5, "Model and KV cache are larger than the server's share of the GPU", "",
                       log.first("sglang-memory")});
   keep_surest(claim,
               {0.5, "The model does not fit the GPU",
@@ -124,7 +124,7 @@ void add_host_memory(const LogSubject& subject, Claim& claim) {
   keep_surest(claim, {0.7, "The model needs more RAM than the machine has free", "",
                       log.first("ollama-no-ram")});
   keep_surest(claim, {0.6, "The machine ran out of RAM and the kernel killed a process",
-                      "The kernel names no control group: all of the RAM was in use, not a "
+                      "The kernel names no control group, so all of the RAM was in use, not just a "
                       "container's share.",
                       log.first("host-oom-kill")});
   keep_surest(claim, {0.45, "Host memory ran out", "", log.first("host-alloc")});
@@ -136,10 +136,11 @@ void add_ended_queue(const LogSubject& subject, Claim& claim) {
   const Observation* ended = subject.log.first("queue-out-of-memory");
   const auto free = ended != nullptr ? amount_of(*ended, "free") : std::nullopt;
   if (!free || *free > 512_MiB) return;
-  keep_surest(claim, {0.6,
-                      fmt::format("A kernel found {} of GPU memory free, too little to run",
-                                  to_string(*free)),
-                      "A kernel's scratch memory comes out of what the job leaves free.", ended});
+  keep_surest(claim,
+              {0.6,
+               fmt::format("Only {} of GPU memory was free, too little for a GPU kernel to run",
+                           to_string(*free)),
+               "A GPU kernel takes its scratch memory from what the job leaves free.", ended});
 }
 
 // TensorFlow's allocator tells how much it may take and how much is in use.
@@ -148,9 +149,9 @@ Claim of_arena(const LogSubject& subject) {
   const auto arena = tensorflow_arena(subject.log);
   if (failed == nullptr || !arena || part_of(arena->used, arena->limit) < 0.8) return {};
   return {0.8,
-          fmt::format("The job uses {} of the {} that TensorFlow may take", to_string(arena->used),
+          fmt::format("The job uses {} of the {} that TensorFlow may use", to_string(arena->used),
                       to_string(arena->limit)),
-          "The allocator's own figures say that live tensors fill it.", failed};
+          "According to the allocator, live tensors fill it.", failed};
 }
 
 double trust_in_size(const LogSubject& subject) {
@@ -186,10 +187,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (failed && failed->seen != claim.seen) big.evidence.push_back(show(subject, *failed->seen));
   big.evidence.insert(big.evidence.begin(), show(subject, *claim.seen));
   big.fix = {
-      sentence("headroom plan, for what the job needs on this GPU and which smaller setting fits"),
-      sentence("make it smaller: batch size, context length (llama.cpp -c, vLLM --max-model-len), "
-               "a smaller quantisation, fewer layers on the GPU (-ngl), gradient checkpointing"),
-      sentence("or split it over several GPUs")};
+      sentence(
+          "Run headroom plan: it shows what the job needs on this GPU, and which settings fit."),
+      sentence(
+          "Make the job smaller: batch size, context length (llama.cpp -c, vLLM --max-model-len), "
+          "a smaller quantisation, fewer layers on the GPU (-ngl), gradient checkpointing."),
+      sentence("Or split it over several GPUs.")};
   advise_convolutions(subject, big);
   big.alternatives = {
       {"vram-held-by-other", 0.2, "rocm-smi --showmeminfo vram --showpids, with the job stopped"},
@@ -204,8 +207,9 @@ constinit const CauseRule job_too_big_cause = {
     .id = "job-too-big",
     .meaning = "The job really needs more memory than the GPU has.",
     .why =
-        "Weights, KV cache, activations and optimizer state exceed the card. A discrete card does "
-        "not spill to system memory; GTT, which the kernel also lists, is not for hipMalloc there.",
+        "Weights, KV cache, activations and optimizer state are larger than the card. A discrete "
+        "card does not spill to system memory. The kernel also lists GTT, but hipMalloc does not "
+        "use it there.",
     .fix = "Make the job smaller, split it, or use a larger GPU.",
     .explains = "app-bug framework-bug crash-loop",
     .find = find,

@@ -25,9 +25,9 @@ std::string kernel_name(const Scene& scene) {
 
 void advise(const LogSubject& subject, std::string_view since, Hypothesis& kernel) {
   if (!since.empty()) {
-    kernel.fix.push_back(sentence(fmt::format("boot Linux {} or later", since)));
+    kernel.fix.push_back(sentence(fmt::format("Boot Linux {} or later.", since)));
   } else {
-    kernel.fix.push_back(sentence("boot a newer kernel"));
+    kernel.fix.push_back(sentence("Boot a newer kernel."));
   }
   const auto& id = subject.scene.machine.distribution_id;
   if (id && id->find("ubuntu") != std::string::npos) {
@@ -40,7 +40,7 @@ void advise(const LogSubject& subject, std::string_view since, Hypothesis& kerne
                  "firmware-amd-graphics"));
   }
   kernel.fix.push_back(
-      sentence("install the newest linux-firmware as well, and reboot; then: uname -r"));
+      sentence("Install the newest linux-firmware as well, and reboot. Then check: uname -r"));
 }
 
 // Converts "0b0501" to gfx1151.
@@ -54,12 +54,13 @@ bool older_than_runtime(const LogSubject& subject, Hypothesis& kernel) {
   const Observation* said = subject.log.first("runtime-newer-than-kernel");
   if (said == nullptr) return false;
   kernel.confidence = 0.9;
-  kernel.title = fmt::format("{} has an older compute driver than this ROCm needs",
+  kernel.title = fmt::format("The compute driver of {} is older than this ROCm needs",
                              kernel_name(subject.scene));
-  kernel.reasons.emplace_back("In a container the driver is the host's, whatever ROCm it holds.");
+  kernel.reasons.emplace_back("A container uses the host's driver, whatever ROCm it contains.");
   kernel.evidence.push_back(show(subject, *said));
   advise(subject, "", kernel);
-  kernel.fix.push_back(sentence("or use an older ROCm (container image) that suits this kernel"));
+  kernel.fix.push_back(
+      sentence("Or use an older ROCm (container image) that works with this kernel."));
   return true;
 }
 
@@ -75,7 +76,7 @@ bool lacks_device(const LogSubject& subject, Hypothesis& kernel) {
   kernel.confidence = 0.8;
   kernel.title = fmt::format("The compute driver of {} does not know the {} ({})",
                              kernel_name(subject.scene), device->name, device->gfx);
-  kernel.reasons.emplace_back("Later kernels' compute driver serves it.");
+  kernel.reasons.emplace_back("The compute driver of later kernels supports it.");
   kernel.evidence.push_back(show(subject, *said));
   kernel.alternatives.push_back({"gpu-unsupported", 0.15, "headroom check, on a newer kernel"});
   advise(subject, "", kernel);
@@ -92,9 +93,10 @@ bool lacks_chip(const LogSubject& subject, Hypothesis& kernel) {
   kernel.confidence = version != nullptr ? (known ? 0.9 : 0.6) : 0.88;
   kernel.title = fmt::format("{} does not know {}", kernel_name(subject.scene),
                              known ? "the chip " + gfx : gpu_title(subject.scene));
-  kernel.reasons.emplace_back(known && version != nullptr
-                                  ? "Later kernels' compute driver serves this graphics version."
-                                  : "amdgpu finds a part of the chip that it has no code for.");
+  kernel.reasons.emplace_back(
+      known && version != nullptr
+          ? "The compute driver of later kernels supports this graphics version."
+          : "amdgpu found a part of the chip that it has no code for.");
   kernel.evidence.push_back(show(subject, said));
   advise(subject, "", kernel);
   return true;
@@ -220,11 +222,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       lacks_chip(subject, kernel) || fails_on_one_kernel(subject, kernel) ||
       known_bad(subject, kernel) || older_than_chip(subject, kernel)) {
     if (const facts::Text& now = subject.scene.kernel_now) {
-      kernel.fix.insert(
-          kernel.fix.begin(),
-          sentence(fmt::format("run it again first: the machine has Linux {} now, and "
-                               "the log is of another one",
-                               *now)));
+      kernel.fix.insert(kernel.fix.begin(),
+                        sentence(fmt::format("Run it again first. The machine has Linux {} now, "
+                                             "and the log is from another kernel.",
+                                             *now)));
     }
     return kernel;
   }
@@ -237,8 +238,8 @@ constinit const CauseRule kernel_too_old_cause = {
     .id = "kernel-too-old",
     .meaning = "The running kernel lacks support for this GPU, or a fix that it needs.",
     .why =
-        "amdgpu and the compute driver are part of the kernel: a new GPU needs a new kernel, and "
-        "on APUs the kernel decides which memory ROCm may use at all.",
+        "amdgpu and the compute driver are part of the kernel. A new GPU needs a new kernel, and "
+        "on APUs the kernel decides which memory ROCm may use.",
     .fix = "Boot a newer kernel, with the firmware that belongs to it.",
     .explains =
         "driver-not-loaded device-permission ttm-cap uma-carveout-small job-too-big gpu-hang "

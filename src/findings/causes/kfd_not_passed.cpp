@@ -36,14 +36,14 @@ std::string omission(const Observation& command) {
   if (engine == "singularity" || engine == "apptainer") {
     if (!has("exec") && !has("run") && !has("shell")) return "";
     if (!has("--rocm")) return "without --rocm";
-    return has("--contain") ? "with --contain, which makes a /dev of its own" : "";
+    return has("--contain") ? "with --contain, which creates its own /dev" : "";
   }
   const bool starts = (engine == "docker" || engine == "podman" || engine == "nerdctl") &&
                       has(" run ") && !has("compose");
   if (!starts || has("/dev/kfd") || has("--privileged") || has("amd.com/gpu")) return "";
   if (has("amd-container-runtime") || has("--runtime=amd") || has("--runtime amd")) return "";
-  if (has("--gpus")) return "with --gpus, which is for NVIDIA's cards, and without /dev/kfd";
-  return has("/dev/dri") ? "with /dev/dri alone" : "without --device /dev/kfd";
+  if (has("--gpus")) return "with --gpus, which is for NVIDIA cards, and without /dev/kfd";
+  return has("/dev/dri") ? "with only /dev/dri" : "without --device /dev/kfd";
 }
 
 // Finds an `ls /dev` that lists devices but not kfd. A listing longer than what is kept may have it
@@ -99,13 +99,13 @@ bool shown_by_topology(const LogSubject& subject, Hypothesis& passed) {
   passed.confidence = container_engine(subject.scene).empty() ? 0.75 : 0.93;
   passed.title = "A GPU of the host was not passed to this container";
   passed.reasons.emplace_back(
-      "/sys shows every GPU of the host inside a container; a node of KFD that answers \"Operation "
+      "Inside a container /sys shows every GPU of the host. A KFD node that answers \"Operation "
       "not permitted\" belongs to a GPU that the container's device rules withhold.");
   passed.evidence = {show(subject, *node, "a GPU that is withheld"),
-                     show(subject, *lost, "the job asks for what is not there")};
+                     show(subject, *lost, "the job asks for a GPU that is not there")};
   passed.fix = {
-      sentence("to use the GPU too: pass its render node, /dev/dri/renderD*, as well"),
-      sentence("or ask for those alone that were passed: ls /dev/dri; rocminfo | grep gfx")};
+      sentence("To use that GPU too, pass its render node, /dev/dri/renderD*, as well."),
+      sentence("Or use only the GPUs that were passed: ls /dev/dri; rocminfo | grep gfx")};
   return true;
 }
 
@@ -115,7 +115,7 @@ bool shown_by_command(const LogSubject& subject, Hypothesis& passed) {
     const std::string how = omission(*command);
     if (how.empty() || lost == nullptr) continue;
     passed.confidence = confidence::likely;
-    passed.reasons.push_back(fmt::format("The container is started {}.", how));
+    passed.reasons.push_back(fmt::format("The container was started {}.", how));
     passed.evidence = {show(subject, *command, "the command that starts it"),
                        show(subject, *lost, "no GPU inside")};
     return true;
@@ -130,11 +130,12 @@ bool shown_by_compose(const LogSubject& subject, Hypothesis& passed) {
   const Observation* lost = gpu_not_seen(subject);
   passed.confidence = lost != nullptr ? confidence::likely : 0.7;
   passed.reasons.emplace_back(
-      "The compose file's line for /dev/kfd is a comment, so the container does not get the node.");
+      "In the compose file the line for /dev/kfd is a comment, so the container does not get the "
+      "node.");
   passed.evidence.push_back(show(subject, *comment, "commented out"));
   if (lost != nullptr) passed.evidence.push_back(show(subject, *lost, "no GPU inside"));
   passed.fix.push_back(
-      sentence("in the compose file: take the # away before /dev/kfd, then: docker "
+      sentence("In the compose file, remove the # before /dev/kfd. Then: docker "
                "compose up -d --force-recreate"));
   return true;
 }
@@ -142,19 +143,19 @@ bool shown_by_compose(const LogSubject& subject, Hypothesis& passed) {
 bool shown_by_engine(const LogSubject& subject, Hypothesis& passed) {
   if (const Observation* flag = subject.log.first("gpus-flag")) {
     passed.confidence = 0.75;
-    passed.reasons.emplace_back(
-        "--gpus asks for NVIDIA's runtime; AMD's GPUs are passed as devices.");
+    passed.reasons.emplace_back("--gpus uses NVIDIA's runtime. AMD GPUs are passed as devices.");
     passed.evidence.push_back(show(subject, *flag));
     return true;
   }
   if (const Observation* pods = subject.log.first("pods-lack-gpu")) {
     passed.confidence = 0.7;
     passed.reasons.emplace_back(
-        "No node offers amd.com/gpu: AMD's device plugin does not run, or every GPU is given out.");
+        "No node offers amd.com/gpu: AMD's device plugin does not run, or every GPU is already "
+        "assigned.");
     passed.evidence.push_back(show(subject, *pods));
     passed.fix.push_back(
-        sentence("kubectl get nodes -o "
-                 "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.amd\\\\.com/gpu"));
+        command("kubectl get nodes -o "
+                "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.amd\\\\.com/gpu"));
     return true;
   }
   const Observation* lost = gpu_not_seen(subject);
@@ -184,12 +185,15 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (refused != nullptr) passed.confidence = std::min(passed.confidence, 0.3);
   const std::string engine = container_engine(subject.scene);
   passed.title = "The container was not given /dev/kfd, which ROCm needs";
-  passed.fix.push_back(sentence("on the host: ls -l /dev/kfd   (there: the driver is fine)"));
-  passed.fix.push_back(sentence("on the host: " + pass_devices_command(engine)));
+  passed.fix.push_back(sentence_with(
+      "On the host, check that the node exists; then the driver is fine", "ls -l /dev/kfd"));
+  passed.fix.push_back(sentence_with("On the host, start the container with the GPU's devices",
+                                     pass_devices_command(engine)));
   if (engine == "singularity" || engine == "apptainer") {
-    passed.fix.push_back(sentence("with --contain also: --bind /dev/kfd --bind /dev/dri"));
+    passed.fix.push_back(sentence("With --contain, also add --bind /dev/kfd --bind /dev/dri."));
   }
-  passed.fix.push_back(sentence("inside: ls -l /dev/kfd /dev/dri && rocminfo | grep gfx"));
+  passed.fix.push_back(
+      look("ls -l /dev/kfd /dev/dri && rocminfo | grep gfx", "(inside the container)"));
   return passed;
 }
 
@@ -197,9 +201,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule kfd_not_passed_cause = {
     .id = "kfd-not-passed",
-    .meaning = "The host has the compute driver, and the container was not given /dev/kfd.",
+    .meaning = "The host has the compute driver, but the container was not given /dev/kfd.",
     .why =
-        "Graphics needs /dev/dri alone, and /sys shows the host's GPUs inside every container, so "
+        "Graphics needs only /dev/dri, and /sys shows the host's GPUs inside every container. So "
         "all looks right until ROCm starts and finds no device.",
     .fix = "Start the container with both: --device /dev/kfd --device /dev/dri.",
     .explains = "driver-not-loaded crash-loop framework-bug app-bug device-index",

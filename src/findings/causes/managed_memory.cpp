@@ -54,8 +54,7 @@ Claim of_switch(const logs::Observations& log) {
   if (off == nullptr) off = setting(log, "HSA_XNACK", "0");
   if (off == nullptr) return {};
   const bool before = failed_between(log, nullptr, off), after = failed_between(log, off, nullptr);
-  if (after)
-    return {0.25, "Shared virtual memory was switched off, and it fails all the same", "", off};
+  if (after) return {0.25, "It still fails with shared virtual memory switched off", "", off};
   if (!before) return {};
   return {
       0.79, "It fails with shared virtual memory and runs without",
@@ -71,9 +70,9 @@ Claim of_xnack(const LogSubject& subject) {
   const bool rdna =
       gfx.starts_with("gfx10") || gfx.starts_with("gfx11") || gfx.starts_with("gfx12");
   return {rdna ? 0.7 : 0.4, fmt::format("HSA_XNACK=1 on {}", gfx.empty() ? "this GPU" : gfx),
-          rdna ? "The kernel refuses XNACK on RDNA: pages that are not there when a kernel asks "
-                 "for them are a fault."
-               : "XNACK makes the GPU wait for pages to come; it needs a kernel with HMM and "
+          rdna ? "RDNA does not support XNACK. A page that is not there when a GPU kernel needs it "
+                 "causes a fault."
+               : "With XNACK the GPU waits for missing pages. It needs a Linux kernel with HMM and "
                  "code built for xnack+.",
           on};
 }
@@ -81,9 +80,9 @@ Claim of_xnack(const LogSubject& subject) {
 Claim of_unified(const LogSubject& subject) {
   const Observation* on = setting(subject.log, "GGML_CUDA_ENABLE_UNIFIED_MEMORY", "");
   if (on == nullptr || !failed_between(subject.log, nullptr, nullptr)) return {};
-  return {0.65, "llama.cpp takes managed memory, and that fails here",
-          "GGML_CUDA_ENABLE_UNIFIED_MEMORY takes host RAM that the control group and the driver's "
-          "limit on RAM count; any value switches it on, 0 as well.",
+  return {0.65, "llama.cpp uses managed memory, and that fails here",
+          "GGML_CUDA_ENABLE_UNIFIED_MEMORY uses host RAM, which counts towards the control group's "
+          "limit and the driver's limit on RAM. Any value switches it on, even 0.",
           on};
 }
 
@@ -91,20 +90,19 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   Claim claim;
   keep_surest(claim, {0.79, "The driver refuses to map shared virtual memory: its limit is reached",
-                      "KFD allows shared memory up to the RAM less a reserve, all processes "
-                      "together; GPU memory has no part in this.",
+                      "KFD allows all processes together to share as much memory as the RAM minus "
+                      "a reserve. GPU memory is not involved.",
                       log.first("svm-limit")});
   keep_surest(claim,
               {0.8, "Managed memory is refused on this GPU", "", log.first("managed-refused")});
+  keep_surest(claim, {confidence::likely, "The program needs XNACK, which is not available",
+                      "Memory that the GPU should fault in needs XNACK. RDNA does not have it, and "
+                      "Instinct cards need HSA_XNACK=1.",
+                      log.first("xnack-required")});
   keep_surest(claim,
-              {confidence::likely, "The program needs XNACK, which is not there",
-               "Memory that the GPU is to fault in needs XNACK; RDNA has none, and Instincts "
-               "want HSA_XNACK=1.",
-               log.first("xnack-required")});
-  keep_surest(claim,
-              {0.6, "Managed memory cannot move to this GPU: every access goes over the bus",
-               "Without XNACK and HMM the pages of hipMallocManaged stay in the host's RAM; the "
-               "program works, and is slow.",
+              {0.6, "Managed memory cannot migrate to this GPU: every access goes over the bus",
+               "Without XNACK and HMM the pages of hipMallocManaged stay in the host's RAM. The "
+               "program works, but is slow.",
                log.first("no-page-migration")});
   keep_surest(claim, of_switch(log));
   keep_surest(claim, of_xnack(subject));
@@ -117,8 +115,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                          reset->line < range->line;
     keep_surest(claim, {follows ? 0.3 : 0.6, "The driver has trouble with shared virtual memory",
                         "Its functions for SVM report errors around the failure.", range});
-    keep_surest(claim,
-                {0.5, "The program needs XNACK, which is not there", "", log.first("xnack-fault")});
+    keep_surest(claim, {0.5, "The program needs XNACK, which is not available", "",
+                        log.first("xnack-fault")});
     keep_surest(claim, {0.4, "The program uses managed memory", "", log.first("managed-call")});
   }
   if (claim.seen == nullptr) return std::nullopt;
@@ -131,12 +129,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     if (!is_failure(one) || &one == claim.seen || managed.evidence.size() >= 3) continue;
     managed.evidence.push_back(show(subject, one));
   }
-  managed.fix = {sentence("try without it: HSA_USE_SVM=0 CMD; and: env -u HSA_XNACK -u "
-                          "GGML_CUDA_ENABLE_UNIFIED_MEMORY CMD"),
-                 sentence("llama.cpp: --no-mmap, so that the model is not mapped as shared memory"),
-                 sentence("on an APU raise the pool instead: headroom check --here says how"),
-                 sentence("where managed memory is needed: rocminfo | grep xnack, a kernel with "
-                          "HMM, HSA_XNACK=1 and code built for xnack+ (MI200, MI300)")};
+  managed.fix = {
+      sentence("Try without it: HSA_USE_SVM=0 CMD; or: env -u HSA_XNACK -u "
+               "GGML_CUDA_ENABLE_UNIFIED_MEMORY CMD"),
+      sentence("For llama.cpp use --no-mmap, so that the model is not mapped as shared memory."),
+      sentence("On an APU, enlarge the pool instead. headroom check says how."),
+      sentence("If the program needs managed memory, it needs a Linux kernel with HMM, HSA_XNACK=1 "
+               "and code built for xnack+ (MI200, MI300). See: rocminfo | grep xnack")};
   managed.alternatives = {{"gpu-hang", 0.15, "sudo dmesg | grep -iE 'ring|reset|MES'"},
                           {"job-too-big", 0.1, "free -h while it loads"}};
   return managed;
@@ -146,12 +145,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule managed_memory_cause = {
     .id = "managed-memory",
-    .meaning = "Managed, shared virtual or XNACK memory is what fails.",
+    .meaning = "Managed memory, shared virtual memory or XNACK fails.",
     .why =
         "Memory that CPU and GPU share depends on the kernel's HMM, on page faults that RDNA "
-        "cannot retry, and on KFD's limit on RAM. Where one of them is missing, jobs hang, fault "
-        "or are refused.",
-    .fix = "Switch it off (HSA_USE_SVM=0, no HSA_XNACK, no unified memory), or meet its needs.",
+        "cannot retry, and on KFD's limit on RAM. Without one of them, jobs hang, fault or are "
+        "refused.",
+    .fix =
+        "Switch it off (HSA_USE_SVM=0, no HSA_XNACK, no unified memory), or provide what it needs.",
     .explains = "gpu-hang crash-loop job-too-big cgroup-memory-limit app-bug framework-bug",
     .find = find,
 };

@@ -27,7 +27,8 @@ std::optional<Claim> of_message(const LogSubject& subject) {
     if (sure <= 0) continue;
     return Claim{
         sure,
-        fmt::format("The process may take {}{}, and that is used up", to_string(*failed.allowed),
+        fmt::format("The process may use only {}{}, and that is used up",
+                    to_string(*failed.allowed),
                     failed.capacity ? " of " + to_string(*failed.capacity) : std::string()),
         reading.sum, failed.seen, subject.log.first("memory-fraction")};
   }
@@ -49,10 +50,10 @@ std::optional<Claim> of_tensorflow(const logs::Observations& log) {
   if (!free || !total || part_of(arena->limit, *free) > 0.7) return std::nullopt;
   return Claim{
       0.8,
-      fmt::format("TensorFlow may take {} of the {} that are free", to_string(arena->limit),
+      fmt::format("TensorFlow may use {} of the {} that are free", to_string(arena->limit),
                   to_string(*free)),
-      fmt::format("Left to itself it takes nearly all that is free; {} is {:.0f} % of the "
-                  "card's {}, a share that the session was given.",
+      fmt::format("By default it takes nearly all free memory. {} is {:.0f} % of the card's {}, so "
+                  "a share was set for the session.",
                   to_string(arena->limit), 100 * part_of(arena->limit, *total), to_string(*total)),
       failed, log.first("tf-device")};
 }
@@ -66,7 +67,7 @@ std::optional<Claim> of_setting(const LogSubject& subject) {
   if (blocks != nullptr && share != nullptr && fraction < 0.7) {
     return Claim{
         0.75,
-        fmt::format("vLLM may take {:.0f} % of the GPU, and the weights fill that", fraction * 100),
+        fmt::format("vLLM may use {:.0f} % of the GPU, and the weights fill that", fraction * 100),
         "gpu_memory_utilization is the limit here, not the card.", blocks, share};
   }
   const Observation* set = log.last("memory-fraction");
@@ -75,14 +76,13 @@ std::optional<Claim> of_setting(const LogSubject& subject) {
   if (set != nullptr && failed && part < 0.95) {
     return Claim{
         part < 0.7 ? 0.7 : 0.5,
-        fmt::format("The process may take {:.0f} % of the GPU by its own setting", part * 100),
-        "The limit is set in the program or its environment, below the card's size.", failed->seen,
-        set};
+        fmt::format("The process's own setting lets it use {:.0f} % of the GPU", part * 100),
+        "The program or its environment sets a limit below the card's size.", failed->seen, set};
   }
   if (auto claim = of_tensorflow(log)) return claim;
   if (const Observation* sglang = log.first("sglang-memory")) {
-    return Claim{0.45, "SGLang's --mem-fraction-static leaves too little",
-                 "The share for weights and KV cache is a setting, and it is too small here.",
+    return Claim{0.45, "SGLang's --mem-fraction-static leaves too little memory",
+                 "This setting is the share for weights and KV cache, and it is too small here.",
                  sglang, nullptr};
   }
   return std::nullopt;
@@ -100,13 +100,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (claim->setting != nullptr) {
     cap.evidence.push_back(show(subject, *claim->setting, "the limit is set here"));
   }
-  cap.fix = {sentence("find who sets it: grep -rnE "
+  cap.fix = {sentence("Find out where it is set: grep -rnE "
                       "'set_per_process_memory_fraction|memory_fraction|gpu_mem_limit' . and: env "
                       "| grep -E 'ALLOC_CONF|MEM_FRACTION'"),
-             sentence("raise it or take it away: torch.cuda.set_per_process_memory_fraction(1.0) "
-                      "gives PyTorch the whole card again; vLLM: --gpu-memory-utilization; JAX: "
+             sentence("Raise or remove it. torch.cuda.set_per_process_memory_fraction(1.0) gives "
+                      "PyTorch the whole card again. vLLM: --gpu-memory-utilization; JAX: "
                       "XLA_PYTHON_CLIENT_MEM_FRACTION"),
-             sentence("in a test suite: the test that sets it must set it back")};
+             sentence("In a test suite, the test that sets it must also reset it.")};
   cap.alternatives = {{"job-too-big", 0.1, "the same job without the limit"}};
   return cap;
 }
@@ -115,11 +115,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule memory_fraction_cap_cause = {
     .id = "memory-fraction-cap",
-    .meaning = "A limit that was set in the process is reached, not the card's.",
+    .meaning = "The process reached a limit that was set in it, not the card's limit.",
     .why =
-        "A memory fraction holds for the whole process until it is set again: a library, a test "
-        "or a server's option may have set it for its own purpose.",
-    .fix = "Raise the fraction, or take it away where it was left behind.",
+        "A memory fraction applies to the whole process until it is set again. A library, a test "
+        "or a server option may have set it.",
+    .fix = "Raise the fraction, or remove it where it was forgotten.",
     .explains =
         "job-too-big fragmentation vram-held-by-other free-memory-misreported app-bug "
         "framework-bug crash-loop",

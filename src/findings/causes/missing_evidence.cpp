@@ -22,18 +22,18 @@ struct Ending {
 Ending ending_of(int number) {
   switch (number) {
     case 4:
-      return {"SIGILL", "the CPU met an instruction that it does not have"};
+      return {"SIGILL", "the CPU does not have the instruction"};
     case 6:
-      return {"SIGABRT", "the process gave up by itself, and has said why on its standard error"};
+      return {"SIGABRT", "the process aborted itself, and said why on its standard error"};
     case 7:
-      return {"SIGBUS",
-              "memory that was mapped could not be reached (often /dev/shm is too small)"};
+      return {"SIGBUS", "mapped memory could not be accessed (often /dev/shm is too small)"};
     case 9:
-      return {"SIGKILL", "something else ended it: the kernel for want of memory, or a person"};
+      return {"SIGKILL",
+              "something else killed it: the kernel because memory ran out, or a person"};
     case 11:
-      return {"SIGSEGV", "it touched memory that is not its own"};
+      return {"SIGSEGV", "it accessed memory that is not its own"};
     case 15:
-      return {"SIGTERM", "it was asked to end"};
+      return {"SIGTERM", "something asked it to end"};
     default:
       return {};
   }
@@ -85,25 +85,25 @@ std::string own_words(const LogSubject& subject, const Observation* last) {
   const facts::Text& container = subject.scene.machine.container;
   const std::string origin = origin_of(subject.log, last);
   if (has_word(container, "kube") || has_word(container, "pod ")) {
-    return "the run before the restart: kubectl logs POD --previous --timestamps; why it ended: "
-           "kubectl describe pod POD";
+    return "Get the log of the run before the restart, and the reason why it ended: kubectl logs "
+           "POD --previous --timestamps; kubectl describe pod POD";
   }
   for (const std::string_view engine : {"podman", "docker"}) {
     if (!has_word(container, engine)) continue;
     return fmt::format(
-        "all of the container's words: {} logs --timestamps {}; how it ended: {} "
-        "inspect --format '{{{{json .State}}}}' {}",
+        "Get the container's whole log, and how it ended: {} logs --timestamps {}; {} inspect "
+        "--format '{{{{json .State}}}}' {}",
         engine, origin.empty() ? "NAME" : origin, engine, origin.empty() ? "NAME" : origin);
   }
   if (const std::string unit = unit_of(subject.log); !unit.empty()) {
-    return fmt::format("the service's own words: journalctl -u {} -b --no-pager", unit);
+    return fmt::format("Get the service's log: journalctl -u {} -b --no-pager", unit);
   }
-  return "the job's own words: run it again with its standard error kept: CMD 2>&1 | tee job.log";
+  return "Run the job again and keep its standard error: CMD 2>&1 | tee job.log";
 }
 
 std::string kernel_words(const LogSubject& subject, const Observation* last) {
   if (has_word(subject.scene.machine.distribution, "windows")) {
-    return "the driver's side: Get-WinEvent -LogName System -MaxEvents 200 | Where-Object "
+    return "Get the driver's messages: Get-WinEvent -LogName System -MaxEvents 200 | Where-Object "
            "ProviderName -match 'amd|Display|WHEA'";
   }
   constexpr std::string_view filter = "grep -iE 'amdgpu|kfd|oom|mce|aer|segfault|traps'";
@@ -111,11 +111,12 @@ std::string kernel_words(const LogSubject& subject, const Observation* last) {
   const std::string where = subject.scene.machine.container ? ", on the host" : "";
   if (!since.empty()) {
     return fmt::format(
-        "the kernel's side of the same minutes{}: sudo journalctl -k --since \"{}\" "
+        "Get the kernel's messages of the same minutes{}: sudo journalctl -k --since \"{}\" "
         "| {}",
         where, since, filter);
   }
-  return fmt::format("the kernel's side of the same minutes{}: sudo dmesg -T | {}", where, filter);
+  return fmt::format("Get the kernel's messages of the same minutes{}: sudo dmesg -T | {}", where,
+                     filter);
 }
 
 }  // namespace
@@ -141,32 +142,32 @@ MissingEvidence find_missing_evidence(const LogSubject& subject, const Observati
   if (!ending.signal.empty()) {
     missing.reasons.push_back(fmt::format("It ended by {}: {}.", ending.signal, ending.meaning));
   } else if (hangs) {
-    missing.reasons.emplace_back("It stood still, and no line says what it waited for.");
+    missing.reasons.emplace_back(
+        "It stopped making progress, and no line says what it waited for.");
   } else if (last == nullptr && is_at_work(log)) {
-    missing.reasons.emplace_back("The last job was begun, and no line says that it ended, or how.");
+    missing.reasons.emplace_back("The last job started, and no line says whether or how it ended.");
   } else if (last == nullptr) {
     missing.reasons.emplace_back("No line reports a failure, and none shows that the job worked.");
   } else if (last->signature->role == knowledge::Role::consequence) {
-    missing.reasons.emplace_back("What is reported is that it failed; why is in no line.");
+    missing.reasons.emplace_back("The log reports a failure, but no line says why.");
   } else {
-    missing.reasons.emplace_back("The failure is one that several causes share.");
+    missing.reasons.emplace_back("Several causes can lead to this failure.");
   }
   if (hangs) {
     missing.commands.emplace_back(
-        "while it stands still: py-spy dump --native --pid PID (the line it waits in)");
+        "While it is stuck, see the line in which it waits: py-spy dump --native --pid PID");
   }
   missing.commands.push_back(own_words(subject, last));
   missing.commands.push_back(kernel_words(subject, last));
   if (ending.signal == "SIGABRT" || ending.signal == "SIGSEGV" || ending.signal == "SIGBUS") {
-    missing.commands.emplace_back("the place where it ended: coredumpctl info -1");
+    missing.commands.emplace_back("See where it crashed: coredumpctl info -1");
   }
+  missing.commands.emplace_back("Trace what it asks of the GPU: AMD_LOG_LEVEL=3 CMD 2> hip.log");
   missing.commands.emplace_back(
-      "what it asks of the GPU, by the runtime's own trace: AMD_LOG_LEVEL=3 CMD 2> hip.log");
-  missing.commands.emplace_back(
-      "the machine itself: headroom check; to pass it on: headroom "
+      "Look at the machine itself: headroom check. To record it for somebody else: headroom "
       "capture box.tar.zst");
   missing.commands.emplace_back(
-      "then all together: headroom check --log job.log --log kernel.log "
+      "Then look at all of it together: headroom check --log job.log --log kernel.log "
       "--here");
   return missing;
 }

@@ -41,12 +41,13 @@ bool is_only_trouble(const LogSubject& subject, const Observation& seen) {
 
 Hypothesis make_link_of_drm(const LogSubject& subject, const Observation& seen) {
   Hypothesis missing = make(subject, seen, is_only_trouble(subject, seen) ? 0.6 : 0.15,
-                            "libdrm's library lacks the name that amd-smi opens");
+                            "libdrm's library is missing under the name that amd-smi opens");
   missing.reasons.emplace_back(
-      "The library itself is there as libdrm_amdgpu.so.1. Tools that show the GPU's state lack "
-      "some figures without the other name; jobs on the GPU do not need it.");
-  missing.fix = {command("headroom fix missing-library", "(links it; --apply does it)"),
-                 sentence(fmt::format("if libdrm_amdgpu.so.1 is missing as well, install {}",
+      "The library itself exists as libdrm_amdgpu.so.1. Without the other name, tools that show "
+      "the GPU's state lack some figures. Jobs on the GPU do not need it.");
+  missing.fix = {command("headroom fix missing-library",
+                         "(shows the link that it would create; --apply creates it)"),
+                 sentence(fmt::format("If libdrm_amdgpu.so.1 is missing as well, install {}.",
                                       package_of_library("libdrm_amdgpu.so")))};
   return missing;
 }
@@ -66,19 +67,22 @@ std::optional<Hypothesis> find_library(const LogSubject& subject) {
     }
     Hypothesis missing = make(subject, *seen, confidence, fmt::format("{} is missing", *library));
     missing.reasons.emplace_back(
-        "The loader finds it in none of its folders, and the program ends before it touches the "
+        "The loader finds it in none of its folders, and the program ends before it uses the "
         "GPU.");
     missing.fix.push_back(
-        sentence(fmt::format("find / -name '{}*' 2>/dev/null   (is it there at all?)",
+        sentence(fmt::format("See whether it exists at all: find / -name '{}*' 2>/dev/null",
                              library->substr(0, library->find(".so") + 3))));
     if (const auto package = package_of_library(*library); !package.empty()) {
-      missing.fix.push_back(sentence(fmt::format("the package that brings it: {}", package)));
+      missing.fix.push_back(
+          sentence(fmt::format("Install the package that contains it: {}", package)));
     }
     if (is_library_of_rocm(*library)) {
-      missing.fix.push_back(sentence(
-          "not there: install ROCm's package that brings it, or a wheel that holds its own copy"));
-      missing.fix.push_back(sentence(
-          "there: echo /opt/rocm/lib | sudo tee /etc/ld.so.conf.d/rocm.conf && sudo ldconfig"));
+      missing.fix.push_back(
+          sentence("If it does not exist, install the ROCm package that contains it, or a wheel "
+                   "that has its own copy."));
+      missing.fix.push_back(
+          sentence("If it exists, tell the loader where: echo /opt/rocm/lib | sudo tee "
+                   "/etc/ld.so.conf.d/rocm.conf && sudo ldconfig"));
       missing.alternatives = {{"rocm-version-mismatch",
                                major && !told ? (in_doubt ? 0.5 : 0.25) : 0.15,
                                "ls -d /opt/rocm*"}};
@@ -103,16 +107,16 @@ std::optional<Hypothesis> find_module(const LogSubject& subject) {
     if (goes_on_after(subject.log, *seen)) missing.confidence *= 0.6;
     missing.reasons.push_back(
         whole ? "The package is not installed in the Python that runs the program."
-              : fmt::format("The installed {} has no part of this name: another release of it is "
-                            "needed.",
+              : fmt::format("The installed {} has no part with this name. The program needs "
+                            "another release of it.",
                             top));
-    missing.fix = {sentence("which python; python -m pip list   (the Python that runs the program, "
-                            "and what it has)"),
-                   sentence(fmt::format("python -m pip install {}   (into that one)", top))};
+    missing.fix = {sentence_with("See which Python runs the program, and what it has",
+                                 "which python; python -m pip list"),
+                   command(fmt::format("python -m pip install {}", top), "(into that Python)")};
     if (top == "torch") {
       missing.fix.back() = sentence(
-          "python -m pip install torch --index-url URL   (the ROCm index that \"Get started\" on "
-          "pytorch.org names)");
+          "Install torch from the ROCm index given under \"Get started\" on pytorch.org: python -m "
+          "pip install torch --index-url URL");
     }
     missing.alternatives = {{"app-bug", known ? 0.1 : 0.45, "ls   (is it a file of the program?)"}};
     return missing;
@@ -132,17 +136,17 @@ std::optional<Hypothesis> find_unnamed(const LogSubject& subject) {
   const Observation& seen = unnamed != nullptr ? *unnamed : *loading;
   const double confidence = unnamed == nullptr ? 0.4 : loading != nullptr ? 0.65 : 0.6;
   Hypothesis missing =
-      make(subject, seen, confidence, "A shared library is missing; its name is not in the log");
+      make(subject, seen, confidence, "A shared library is missing, and the log does not name it");
   missing.reasons.emplace_back(
-      unnamed != nullptr ? "The loader says that it found no file of a name that is cut off here."
-                         : "The log ends while PyTorch loads its libraries, and that is where it "
-                           "failed.");
+      unnamed != nullptr
+          ? "The loader did not find a file. Its name is cut off here."
+          : "The log ends while PyTorch loads its libraries, and that is where it failed.");
   if (unnamed != nullptr && loading != nullptr) {
     missing.evidence.push_back(show(subject, *loading, logs::describe(*loading)));
   }
-  missing.fix = {sentence("python -c 'import torch'   (the last line names the library)"),
-                 sentence("what else is missing: ldd PATH/torch/lib/libtorch_global_deps.so | grep "
-                          "'not found'; the same for the file that the traceback names")};
+  missing.fix = {command("python -c 'import torch'", "(the last line names the library)"),
+                 sentence("See what else is missing, here and in the file that the traceback "
+                          "names: ldd PATH/torch/lib/libtorch_global_deps.so | grep 'not found'")};
   missing.alternatives = {
       {"rocm-version-mismatch", 0.3, "the number behind \".so.\" in that line"}};
   return missing;
@@ -165,18 +169,18 @@ std::optional<Hypothesis> find_platform_module(const LogSubject& subject) {
   Hypothesis missing =
       make(subject, *seen, confidence,
            fmt::format("vLLM does not see the GPU: Python has no module {}", module));
-  missing.reasons.push_back(fmt::format(
-      "vLLM asks {} whether there is an AMD GPU; without it no platform is left. The lines about "
-      "other vendors' modules mean nothing here.",
-      module));
+  missing.reasons.push_back(
+      fmt::format("vLLM uses {} to find AMD GPUs. Without it no platform is left. The lines about "
+                  "other vendors' modules do not matter here.",
+                  module));
   if (hint != nullptr) missing.evidence.push_back(show(subject, *hint));
-  missing.fix = {
-      sentence("python -m pip install /opt/rocm/share/amd_smi   (the module that fits the ROCm)"),
-      sentence("python -c \"import amdsmi; amdsmi.amdsmi_init(); "
-               "print(amdsmi.amdsmi_get_processor_handles())\"")};
+  missing.fix = {command("python -m pip install /opt/rocm/share/amd_smi",
+                         "(the module that matches the installed ROCm)"),
+                 command("python -c \"import amdsmi; amdsmi.amdsmi_init(); "
+                         "print(amdsmi.amdsmi_get_processor_handles())\"")};
   missing.alternatives = {
       {"wrong-wheel", refused != nullptr ? 0.05 : 0.35,
-       "VLLM_LOGGING_LEVEL=DEBUG vllm --version   (why each platform is not taken)"}};
+       "VLLM_LOGGING_LEVEL=DEBUG vllm --version (shows why each platform is rejected)"}};
   return missing;
 }
 
@@ -202,22 +206,25 @@ std::optional<Hypothesis> find_other(const LogSubject& subject) {
     const auto version = seen->value("version");
     const bool compiler = version.starts_with("GLIBC") || version.starts_with("CXXABI");
     if (!compiler) continue;
-    Hypothesis missing = make(subject, *seen, 0.82,
-                              fmt::format("A system library is too old: it lacks {}", version));
+    Hypothesis missing =
+        make(subject, *seen, 0.82,
+             fmt::format("A system library is too old: it does not have {}", version));
     missing.reasons.emplace_back("The program was built on a newer distribution.");
-    missing.fix = {sentence("in conda: conda install -c conda-forge libstdcxx-ng"),
-                   sentence("else: a container or a distribution that is as new as the program")};
+    missing.fix = {
+        sentence("In conda: conda install -c conda-forge libstdcxx-ng"),
+        sentence("Otherwise use a container or a distribution that is as new as the program.")};
     return missing;
   }
   if (const Observation* seen = subject.log.first("rocm-development-missing")) {
-    Hypothesis missing = make(subject, *seen, 0.75, "A part of ROCm for developers is missing");
-    missing.reasons.emplace_back("Compilers and headers come in packages of their own.");
+    Hypothesis missing = make(subject, *seen, 0.75, "A developer package of ROCm is missing");
+    missing.reasons.emplace_back("Compilers and headers are in separate packages.");
     missing.fix = {
-        sentence("ls -d /opt/rocm*; command -v hipcc"),
-        sentence("install them: sudo apt install rocm-hip-sdk   (or rocm-hip-sdk of dnf, zypper); "
-                 "from ROCm 7.14 on the packages name release and target, for example "
+        sentence_with("See what is installed", "ls -d /opt/rocm*; command -v hipcc"),
+        sentence("Install them: sudo apt install rocm-hip-sdk (dnf and zypper have the same name). "
+                 "From ROCm 7.14 on the package names contain release and target, for example "
                  "amdrocm-core-sdk10.0-gfx1100"),
-        sentence("installed elsewhere: export ROCM_PATH=/opt/rocm PATH=/opt/rocm/bin:$PATH")};
+        sentence(
+            "If ROCm is installed elsewhere: export ROCM_PATH=/opt/rocm PATH=/opt/rocm/bin:$PATH")};
     return missing;
   }
   if (const Observation* seen = subject.log.first("rocm-package-unmet")) {
@@ -226,21 +233,24 @@ std::optional<Hypothesis> find_other(const LogSubject& subject) {
              fmt::format("ROCm's packages need {}, which this system does not offer",
                          seen->value("needs")));
     missing.reasons.emplace_back(
-        "ROCm's packages are built for one release of a distribution each; on another one their "
-        "needs are not met.");
-    missing.fix = {sentence("cat /etc/os-release; apt-cache policy rocm-core   (is the repository "
-                            "for this release of the distribution?)"),
-                   sentence("take AMD's repository for this release, or a container; PyTorch's "
-                            "wheels need no ROCm of the system")};
+        "Each ROCm package is built for one release of a distribution. On another one its "
+        "dependencies are missing.");
+    missing.fix = {
+        sentence_with("See whether the repository is for this release of the distribution",
+                      "cat /etc/os-release; apt-cache policy rocm-core"),
+        sentence("Use AMD's repository for this release, or a container. PyTorch's wheels do not "
+                 "need ROCm on the system.")};
     missing.alternatives = {{"rocm-version-mismatch", 0.3, "apt-cache policy rocm-core"}};
     return missing;
   }
   if (const Observation* seen = subject.log.first("windows-library-missing")) {
-    Hypothesis missing = make(subject, *seen, 0.75, "A DLL, or one that it needs, is missing");
-    missing.reasons.emplace_back("Windows names the library that it loads, not the one it lacks.");
+    Hypothesis missing =
+        make(subject, *seen, 0.75, "A DLL, or another DLL that it needs, is missing");
+    missing.reasons.emplace_back(
+        "Windows names the library that it loads, not the one that is missing.");
     missing.fix = {
-        sentence("install the Visual C++ runtime: winget install Microsoft.VCRedist.2015+.x64"),
-        sentence("install torch, torchvision and torchaudio again, all from one index")};
+        sentence("Install the Visual C++ runtime: winget install Microsoft.VCRedist.2015+.x64"),
+        sentence("Install torch, torchvision and torchaudio again, all from one index.")};
     missing.alternatives = {{"rocm-version-mismatch", 0.2, "pip list"}};
     return missing;
   }
@@ -261,17 +271,17 @@ std::optional<Hypothesis> find_header(const LogSubject& subject) {
   Hypothesis missing =
       make(subject, *seen, cuda ? 0.45 : 0.75, fmt::format("{} is missing", header));
   missing.reasons.emplace_back(
-      cuda ? "It belongs to CUDA. A build for AMD's GPUs converts its sources first, and takes "
-             "HIP's header instead."
-           : "The compiler finds it in none of its folders: the package for developers that brings "
-             "it is not installed, or of another release.");
+      cuda ? "It belongs to CUDA. A build for AMD GPUs converts its sources first, and uses HIP's "
+             "header instead."
+           : "The compiler finds it in none of its folders. The developer package that contains it "
+             "is not installed, or belongs to another release.");
   missing.fix = {
-      sentence(fmt::format("find /opt/rocm* /usr/include -path '*{}' 2>/dev/null   (is it there?)",
-                           header)),
-      sentence(cuda ? "convert the sources (PyTorch: python tools/amd_build/build_amd.py), or "
-                      "build with the project's option for ROCm"
-                    : "not there: the -dev package of its library, of the ROCm that is used; "
-                      "there: export CPLUS_INCLUDE_PATH=/opt/rocm/include")};
+      sentence(fmt::format(
+          "See whether it exists: find /opt/rocm* /usr/include -path '*{}' 2>/dev/null", header)),
+      sentence(cuda ? "Convert the sources (PyTorch: python tools/amd_build/build_amd.py), or "
+                      "build with the project's option for ROCm."
+                    : "If it does not exist, install the -dev package of its library for the ROCm "
+                      "in use. If it does: export CPLUS_INCLUDE_PATH=/opt/rocm/include")};
   missing.alternatives = {{"rocm-version-mismatch", 0.25, "ls -d /opt/rocm*"},
                           {"app-bug", 0.15, ""}};
   return missing;
@@ -291,9 +301,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule missing_library_cause = {
     .id = "missing-library",
-    .meaning = "A shared library or a Python module is absent, or not on the search path.",
-    .why = "The program ends while it loads, before it touches the GPU.",
-    .fix = "Install the package that brings it, or tell the loader where it is.",
+    .meaning = "A shared library or a Python module is missing, or not on the search path.",
+    .why = "The program ends while it loads, before it uses the GPU.",
+    .fix = "Install the package that contains it, or tell the loader where it is.",
     .explains = "app-bug crash-loop framework-bug",
     .find = find,
 };

@@ -25,14 +25,14 @@ void explain_firmware(const Observation& rejected, Hypothesis& atomics) {
   const auto mec = parse_u64(rejected.value("mec")), needed = parse_u64(rejected.value("needed"));
   if (!mec || !needed) return;
   if (*needed == 0) {
-    atomics.reasons.emplace_back("No firmware lets this chip do without them.");
+    atomics.reasons.emplace_back("No firmware lets this chip work without them.");
     return;
   }
   atomics.reasons.push_back(fmt::format(
-      "Its MEC firmware is {}; from {} on the chip does without atomics.", *mec, *needed));
+      "Its MEC firmware is {}. From {} on, the chip works without atomics.", *mec, *needed));
   atomics.fix.push_back(
-      sentence(fmt::format("install a newer linux-firmware, rebuild the initramfs and reboot: MEC "
-                           "{} or later needs no atomics",
+      sentence(fmt::format("Install a newer linux-firmware, rebuild the initramfs and reboot. MEC "
+                           "{} or later does not need atomics.",
                            *needed)));
 }
 
@@ -73,10 +73,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       atomics.evidence.push_back(show(subject, *error));
     }
     atomics.reasons.emplace_back(
-        "The packet that the port calls malformed or unsupported is an atomic operation: the port "
-        "does not know them. The card and its link are sound.");
+        "The packet that the port calls malformed or unsupported is an atomic operation, which the "
+        "port does not support. The card and its link are fine.");
     atomics.alternatives.push_back(
-        {"hw-error", 0.15, "whether the error comes with graphics alone: sudo dmesg -w"});
+        {"hw-error", 0.15, "see whether the error also comes with graphics only: sudo dmesg -w"});
   } else if (const Observation* call = subject.log.first("hostcall-without-atomics")) {
     const Observation* off = subject.log.first("atomics-off");
     atomics.confidence = off != nullptr ? 0.9 : 0.75;
@@ -84,11 +84,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     atomics.evidence.push_back(show(subject, *call, logs::describe(*call)));
     if (off != nullptr) atomics.evidence.push_back(show(subject, *off));
     if (const Observation* added = subject.log.first("kfd-added")) {
-      atomics.evidence.push_back(show(subject, *added, "it was taken all the same"));
+      atomics.evidence.push_back(show(subject, *added, "KFD added it anyway"));
     }
     atomics.reasons.emplace_back(
-        "The compute driver takes this chip without them. Kernels that print, assert or allocate "
-        "still call the host by an atomic operation, and their dispatch fails.");
+        "The compute driver accepts this chip without them. GPU kernels that print, assert or "
+        "allocate still call the host with an atomic operation, and their dispatch fails.");
   } else {
     const Observation* off = subject.log.first("atomics-off");
     const Observation* lost = gpu_not_seen(subject);
@@ -100,15 +100,14 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
         {"device-permission", 0.3, "sudo dmesg | grep -i atomics; ls -l /dev/kfd; id"});
   }
   atomics.reasons.emplace_back(
-      "ROCm's queues use atomic operations over PCIe on this chip. Slots of the chipset, risers, "
-      "Thunderbolt boxes and old platforms often do not pass them on.");
+      "On this chip ROCm's queues use atomic operations over PCIe. Chipset slots, risers, "
+      "Thunderbolt boxes and old platforms often do not support them.");
   for (const char* step :
-       {"put the card into the slot that is wired to the CPU (lspci -tv shows a short path to the "
+       {"Put the card into the slot that is wired to the CPU (lspci -tv shows a short path to the "
         "root)",
-        "see who passes them on: sudo lspci -vvv | grep -E '^[0-9a-f]|AtomicOps'   (every bridge "
-        "on "
-        "the way needs routing +, the GPU ReqEn+)",
-        "no such slot: Vulkan works there, ROCm does not"}) {
+        "See which bridges support them: sudo lspci -vvv | grep -E '^[0-9a-f]|AtomicOps'   (every "
+        "bridge on the way needs routing +, and the GPU ReqEn+)",
+        "If there is no such slot, use Vulkan, which works there. ROCm does not."}) {
     atomics.fix.push_back(sentence(step));
   }
   return atomics;
@@ -118,12 +117,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule pcie_atomics_cause = {
     .id = "pcie-atomics",
-    .meaning = "The compute driver leaves the GPU out, because its slot does not do PCIe atomics.",
+    .meaning = "The compute driver skips the GPU, because its slot does not support PCIe atomics.",
     .why =
-        "The card is driven and shows a picture; only compute is missing, without a word from "
-        "ROCm. Chips from gfx9 on (Vega 10 and later Instincts) and newer firmware of RDNA do "
-        "without.",
-    .fix = "Use a slot wired to the CPU, or firmware that needs no atomics.",
+        "The card works for graphics. Only compute is missing, and ROCm does not say why. Chips "
+        "from gfx9 on (Vega 10 and later Instincts), and RDNA with newer firmware, do not need "
+        "atomics.",
+    .fix = "Use a slot that is wired to the CPU, or firmware that does not need atomics.",
     .explains =
         "device-index device-permission driver-not-loaded gpu-unsupported kfd-not-passed "
         "framework-bug missing-library hw-error gpu-hang",

@@ -97,24 +97,28 @@ Judged judge_search(const LogSubject& subject, const Observation& seen) {
   const auto minor = subject.scene.python ? minor_of(*subject.scene.python) : std::nullopt;
   if (!minor) {
     judged.confidence = none ? 0.5 : 0.3;
-    judged.reason = "The Python's version is not in the log; a too new one is the usual reason.";
+    judged.reason =
+        "The log does not show the Python version. The usual reason is a Python that is too new.";
   } else if (const Observation* other = other_wheel(subject, package, *minor)) {
     judged.newest = parse_u64(other->value("minor")).value_or(judged.newest);
     judged.confidence = none ? 0.93 : 0.75;
-    judged.reason = fmt::format("The log names a wheel of {} for Python 3.{}; this one is {}.",
-                                package, judged.newest, *subject.scene.python);
+    judged.reason =
+        fmt::format("The log names a wheel of {} for Python 3.{}, and this is Python {}.", package,
+                    judged.newest, *subject.scene.python);
   } else if (*minor > judged.newest) {
     judged.confidence = none ? 0.9 : 0.75;
-    judged.reason = fmt::format("Wheels of {} there exist for Python up to 3.{}; this one is {}.",
-                                package, judged.newest, *subject.scene.python);
+    judged.reason =
+        fmt::format("That index has wheels of {} for Python up to 3.{}, and this is Python {}.",
+                    package, judged.newest, *subject.scene.python);
   } else if (*minor < 9) {
     judged.confidence = none ? 0.85 : 0.75;
-    judged.reason = fmt::format("Wheels of today start at Python 3.9 or 3.10; this one is {}.",
-                                *subject.scene.python);
+    judged.reason =
+        fmt::format("Current wheels start at Python 3.9 or 3.10, and this is Python {}.",
+                    *subject.scene.python);
     judged.newest = 12;
   } else {
     judged.confidence = *minor == 13 ? 0.5 : 0.3;
-    judged.reason = "Wheels for this Python may exist; a wrong index address looks the same.";
+    judged.reason = "Wheels for this Python may exist. A wrong index address looks the same.";
   }
   return judged;
 }
@@ -127,7 +131,7 @@ Judged judge_wheel(const LogSubject& subject, const Observation& seen) {
   const auto minor = subject.scene.python ? minor_of(*subject.scene.python) : std::nullopt;
   judged.confidence = !minor ? 0.6 : *minor != *tag ? 0.92 : 0.2;
   judged.reason = fmt::format("The wheel is for Python 3.{}{}.", *tag,
-                              minor ? ", and this one is " + *subject.scene.python : "");
+                              minor ? ", and this is Python " + *subject.scene.python : "");
   return judged;
 }
 
@@ -141,7 +145,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   };
   for (const Observation* seen : subject.log.of("python-required")) {
     const bool ignored = seen->text.find("Ignored the following") != std::string::npos;
-    take(seen, {ignored ? 0.6 : 0.93, "The package says itself which Python it needs.", 12});
+    take(seen, {ignored ? 0.6 : 0.93, "The package itself says which Python it needs.", 12});
   }
   for (const auto* seen : subject.log.of("pip-no-version")) {
     take(seen, judge_search(subject, *seen));
@@ -159,11 +163,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   python.evidence.push_back(show(subject, *shown, logs::describe(*shown)));
   if (subject.scene.python) python.evidence.push_back(show(subject.scene.python, "the Python"));
   python.fix = {
-      sentence(fmt::format("uv venv --python 3.{} .venv && . .venv/bin/activate", best.newest)),
-      sentence("then the same pip install again"),
-      command("python3 --version; pip index versions torch --index-url URL", "(what is there)")};
+      command(fmt::format("uv venv --python 3.{} .venv && . .venv/bin/activate", best.newest)),
+      sentence("Then run the same pip install again."),
+      command("python3 --version; pip index versions torch --index-url URL",
+              "(shows the available releases)")};
   python.alternatives = {
-      {"app-bug", 0.2, "open the index address in a browser: a wrong one holds no package"}};
+      {"app-bug", 0.2, "open the index address in a browser: a wrong one shows no package"}};
   return python;
 }
 
@@ -173,8 +178,8 @@ constinit const CauseRule python_version_unsupported_cause = {
     .id = "python-version-unsupported",
     .meaning = "There is no wheel for this Python, usually because it is too new.",
     .why =
-        "Wheels with compiled code exist for some Python versions only; pip says that no version "
-        "fits, not why.",
+        "Wheels with compiled code exist for some Python versions only. pip says that no version "
+        "fits, but not why.",
     .fix = "Make a virtual environment with a Python that the wheels exist for.",
     .explains = "missing-library app-bug wrong-wheel",
     .any_vendor = true,

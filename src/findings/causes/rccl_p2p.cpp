@@ -95,15 +95,15 @@ Finding judge(const LogSubject& subject, const CollectiveSigns& signs) {
   const Observation* warning = log.first("nccl-iommu");
   const Observation* refused = log.first("iommu-page-fault");
   if (refused != nullptr && (signs.several || signs.first() != nullptr)) {
-    return {0.85, refused, "The IOMMU refused a transfer while several GPUs were at work."};
+    return {0.85, refused, "The IOMMU refused a transfer while several GPUs were in use."};
   }
   if (const auto* peer = log.first("peer-access-failed")) {
-    return {0.8, peer, "One GPU could not reach another one's memory."};
+    return {0.8, peer, "One GPU could not access another GPU's memory."};
   }
   if (const auto* reset = stood_still(log)) {
     return {0.6, reset,
-            "GPUs wrote into each other's memory, and then the whole machine stood still without "
-            "a word: a transfer that never ends holds the bus."};
+            "GPUs wrote into each other's memory, and then the whole machine froze without a "
+            "message. A transfer that never ends blocks the bus."};
   }
   if (const auto* frame = log.first("nccl-p2p-frame")) {
     return {0.65, frame, "RCCL's own trace says that its transport between GPUs failed."};
@@ -114,8 +114,8 @@ Finding judge(const LogSubject& subject, const CollectiveSigns& signs) {
   }
   if (const auto* garbled = log.first("output-garbled"); garbled && spreads_over_peers(log)) {
     return {confidence::possible, garbled,
-            "The model is spread over GPUs of one kind, which copy directly between each other; "
-            "where that does not work, the copies arrive damaged and nothing reports it."};
+            "The model is spread over GPUs of one kind, which copy directly to each other. If that "
+            "does not work, the data arrives corrupted, and nothing reports it."};
   }
   if (signs.first() == nullptr) return {};
   if (const auto* works = runs_without_peers(log, *signs.first())) {
@@ -125,17 +125,16 @@ Finding judge(const LogSubject& subject, const CollectiveSigns& signs) {
   if (warning != nullptr && iommu != Iommu::passes && off == nullptr) {
     const double sure = iommu == Iommu::translates ? 0.9 : 0.85;
     return {sure, warning,
-            "RCCL itself warns that the IOMMU translates addresses, and the job stands still where "
-            "the first transfer between GPUs begins."};
+            "RCCL itself warns that the IOMMU translates addresses, and the job stops where the "
+            "first transfer between GPUs begins."};
   }
   if (const auto* acs = log.first("acs-redirects"); acs != nullptr && off == nullptr) {
-    return {0.65, acs, "A PCIe bridge sends what GPUs say to each other up to the root (ACS)."};
+    return {0.65, acs, "A PCIe bridge sends transfers between GPUs up to the root (ACS)."};
   }
   const bool between_gpus = log.seen("nccl-p2p-channel") || test_without_result(log) != nullptr;
   if (iommu == Iommu::translates && off == nullptr && between_gpus) {
-    return {
-        confidence::possible, signs.first(),
-        "GPUs talk directly to each other where they can, and the kernel runs without iommu=pt."};
+    return {confidence::possible, signs.first(),
+            "GPUs transfer data directly if they can, and the kernel runs without iommu=pt."};
   }
   return {};
 }
@@ -158,22 +157,25 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     peers.evidence.push_back(show(subject.scene.cmdline, "it has no iommu=pt"));
   }
   show_some(subject, {"nccl-p2p-channel", "nccl-init"}, 2, peers);
-  peers.fix = {sentence("try it first without direct transfers: NCCL_P2P_DISABLE=1 CMD")};
+  peers.fix = {sentence("First try it without direct transfers: NCCL_P2P_DISABLE=1 CMD")};
   if (spreads_over_peers(subject.log)) {
     peers.fix = {
-        sentence("try it on one GPU: HIP_VISIBLE_DEVICES=0 CMD; if that is right, build "
-                 "llama.cpp with -DGGML_CUDA_NO_PEER_COPY=ON")};
+        sentence("Try it on one GPU: HIP_VISIBLE_DEVICES=0 CMD. If the result is right, build "
+                 "llama.cpp with -DGGML_CUDA_NO_PEER_COPY=ON.")};
   }
   if (iommu_of(subject.scene) != Iommu::passes) {
     for (Step& step : steps_to_boot_with(subject.scene.machine, "iommu=pt")) {
       peers.fix.push_back(std::move(step));
     }
   }
-  peers.fix.push_back(
-      sentence("if it still hangs, look for ACS on the bridges: sudo lspci -vvv | grep ACSCtl; "
-               "switch it off in the BIOS"));
+  insert_before_reboot(
+      sentence_with(
+          "If it hangs even with iommu=pt, look for ACS on the bridges, and switch it off "
+          "in the BIOS",
+          "sudo lspci -vvv | grep ACSCtl"),
+      peers.fix);
   peers.alternatives.push_back(
-      {"collective-hang", 0.2, "NCCL_P2P_DISABLE=1 CMD: if it hangs all the same, it is not this"});
+      {"collective-hang", 0.2, "NCCL_P2P_DISABLE=1 CMD: if it still hangs, it is not this"});
   return peers;
 }
 
@@ -183,8 +185,8 @@ constinit const CauseRule rccl_p2p_cause = {
     .id = "rccl-p2p",
     .meaning = "Transfers between GPUs hang or fail: peer-to-peer, IOMMU or ACS.",
     .why =
-        "Where the IOMMU translates addresses, or a bridge redirects transfers, what one GPU "
-        "writes into another one's memory may never arrive, and every collective operation waits "
+        "If the IOMMU translates addresses, or a bridge redirects transfers, data that one GPU "
+        "writes into another GPU's memory may never arrive. Every collective operation then waits "
         "for it.",
     .fix =
         "Boot with iommu=pt, switch ACS off for the bridges between the GPUs, or set "

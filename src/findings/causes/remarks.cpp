@@ -84,7 +84,8 @@ std::optional<Hypothesis> find_topic(const LogSubject& subject, const CauseRule&
   if (is_for_other_gpus(subject, rule.id)) return std::nullopt;
   Hypothesis told = make(subject, rule, *topic);
   told.confidence = when_talked_about;
-  told.reasons.emplace_back("It is what the trouble is told to be about; nothing more is known.");
+  told.reasons.emplace_back(
+      "The report says that the problem is about this. Nothing more is known.");
   return told;
 }
 
@@ -121,8 +122,7 @@ std::optional<Hypothesis> find_remark(const LogSubject& subject, const CauseRule
   if (!is_trouble) return std::nullopt;
   Hypothesis told = story ? *std::move(story) : make(subject, rule, *said);
   if (said != nullptr) told.confidence = std::max(told.confidence, sure_of(*said));
-  told.reasons.emplace_back(
-      "This is what the person says who wrote it; no line of a log proves it.");
+  told.reasons.emplace_back("The author says so. No line of a log proves it.");
   return told;
 }
 
@@ -131,7 +131,7 @@ Hypothesis guess_of(const CauseRule& rule, ToldTopic topic) {
   guess.confidence = when_all_is_about;
   guess.title = std::string(rule.meaning.substr(0, rule.meaning.find_last_not_of('.') + 1));
   guess.reasons = {std::string(rule.meaning),
-                   "It is what the trouble is told to be about; nothing more is known."};
+                   "The report says that the problem is about this. Nothing more is known."};
   guess.evidence = std::move(topic.lines);
   guess.fix = {sentence(std::string(rule.fix))};
   return guess;

@@ -79,7 +79,7 @@ std::optional<Hypothesis> find_said(const LogSubject& subject, const Observation
         other.substr(0, other.find('.', other.find('.') + 1)))));
   }
   regression.fix.push_back(
-      sentence("report both versions, the target and the smallest program that shows it to ROCm"));
+      sentence("Report to ROCm both versions, the target and the smallest program that shows it."));
   return regression;
 }
 
@@ -95,15 +95,15 @@ std::optional<Hypothesis> find_upgraded(const LogSubject& subject) {
   regression.title =
       fmt::format("It is said to fail since ROCm {} was replaced by {}", before, after);
   regression.reasons = {
-      "The set-up worked with the release before, so the newer one, or what came with it, is the "
-      "likely cause. Only the report says so; no line shows the run that worked."};
+      "It worked with the previous release, so the newer release, or something that came with it, "
+      "is the likely cause. Only the report says so; no line shows the run that worked."};
   regression.evidence = {show(subject, *failure, logs::describe(*failure)), show(subject, *told)};
   regression.fix = {
-      sentence(fmt::format("put ROCm {} back, with all of its packages: sudo apt install "
-                           "rocm={}\\*, or its wheels",
-                           before, before)),
-      sentence(fmt::format("does ROCm {} support this system at all? WSL and older "
-                           "distributions are supported by some releases only",
+      sentence(fmt::format(
+          "Go back to ROCm {} with all of its packages, or its wheels: sudo apt install rocm={}\\*",
+          before, before)),
+      sentence(fmt::format("Check whether ROCm {} supports this system at all. WSL and older "
+                           "distributions are supported by some releases only.",
                            after))};
   regression.alternatives = {{"rocm-version-mismatch", 0.2, "ls -d /opt/rocm*; pip list"}};
   return regression;
@@ -123,7 +123,7 @@ std::optional<Hypothesis> find_nightly(const LogSubject& subject) {
       regression.reasons = {
           "The crash is inside ROCm's library, before the program does anything."};
       regression.evidence = {show(subject, *frame), show(subject, *one, "a nightly build")};
-      regression.fix = {sentence("take the release, or the nightly of some days before")};
+      regression.fix = {sentence("Use the release, or a nightly build from some days earlier.")};
       return regression;
     }
   }
@@ -142,23 +142,22 @@ std::optional<Hypothesis> find_compared(const LogSubject& subject,
       "{} {} breaks this job{}", what, compared->fails,
       compared->shown ? fmt::format("; with {} {} it works", what, compared->works) : "");
   regression.reasons.push_back(
-      compared->shown
-          ? fmt::format("The same job runs with {} {} in this log, and crashes with {}.", what,
-                        compared->works, compared->fails)
-          : fmt::format("It crashes after {} was updated from {} to {}.", what, compared->works,
-                        compared->fails));
+      compared->shown ? fmt::format("In this log the same job runs with {} {} and crashes with {}.",
+                                    what, compared->works, compared->fails)
+                      : fmt::format("It crashes after {} was updated from {} to {}.", what,
+                                    compared->works, compared->fails));
   regression.evidence = {show(subject, *compared->failure, logs::describe(*compared->failure))};
   for (const Observation* one : compared->told_by) {
     regression.evidence.push_back(show(subject, *one));
   }
-  regression.fix.push_back(sentence(
-      packages ? fmt::format("put {} back to {}, with all of ROCm's packages, and hold them there",
-                             what, compared->works)
-               : fmt::format("stay with ROCm {} for this job", compared->works)));
   regression.fix.push_back(
-      sentence("report both versions, the target and the smallest program that shows it to ROCm"));
+      sentence(packages ? fmt::format("Go back to {} {} with all of ROCm's packages, and pin them.",
+                                      what, compared->works)
+                        : fmt::format("Stay with ROCm {} for this job.", compared->works)));
+  regression.fix.push_back(
+      sentence("Report to ROCm both versions, the target and the smallest program that shows it."));
   if (!compared->shown) {
-    regression.alternatives = {{"gpu-hang", 0.2, "the same job with the packages put back"}};
+    regression.alternatives = {{"gpu-hang", 0.2, "the same job with the previous packages"}};
   }
   return regression;
 }
@@ -207,9 +206,9 @@ constinit const CauseRule rocm_regression_cause = {
     .id = "rocm-regression",
     .meaning = "One release of ROCm breaks what works with another one, on this GPU.",
     .why =
-        "Nothing in the set-up is wrong, so nothing in it can be mended: a fault came with a "
-        "release and went with a later one.",
-    .fix = "Use the release before or after it; the finding names one that is known to work.",
+        "The installation is correct, so there is nothing to fix in it. A bug came with one "
+        "release and was fixed in a later one.",
+    .fix = "Use the release before or after it. The finding names one that is known to work.",
     .explains = "gpu-hang crash-loop framework-bug",
     .find = find,
 };

@@ -33,10 +33,10 @@ std::optional<std::uint64_t> major_of(std::string_view version) {
 Hypothesis make(const LogSubject& subject, const Observation& seen) {
   Hypothesis mismatch;
   mismatch.evidence.push_back(show(subject, seen, logs::describe(seen)));
-  mismatch.fix = {
-      sentence("ls -d /opt/rocm*; pip list | grep -iE 'torch|rocm|triton'   (what is installed)"),
-      sentence(
-          "take all packages for one ROCm release, from one index; rebuild extensions against it")};
+  mismatch.fix = {sentence_with("See what is installed",
+                                "ls -d /opt/rocm*; pip list | grep -iE 'torch|rocm|triton'"),
+                  sentence("Use packages for one ROCm release only, all from one index. Rebuild "
+                           "extensions against it.")};
   mismatch.alternatives = {
       {"missing-library", 0.2, "ldconfig -p | grep -E 'amdhip|rocblas|MIOpen'"}};
   return mismatch;
@@ -49,20 +49,21 @@ std::optional<Hypothesis> find_library(const LogSubject& subject, const Observat
   const auto built_for = rocm_major_of_library(*library);
   if (!built_for) return std::nullopt;
   Hypothesis mismatch = make(subject, seen);
-  mismatch.title = fmt::format("Built for ROCm {}: {} is asked for", *built_for, *library);
+  mismatch.title = fmt::format("Built for ROCm {}: the program needs {}", *built_for, *library);
   for (const facts::Text& there : releases_there(subject.scene)) {
     const auto major = major_of(*there);
     if (!major) continue;
     if (*major == *built_for) return std::nullopt;
     // From ROCm 7 on a library's number need not be the release's.
     mismatch.confidence = *built_for >= 7 && *major > 7 ? 0.45 : 0.9;
-    mismatch.title += fmt::format(", and ROCm {} is there", *there);
-    mismatch.reasons.push_back(fmt::format("{} belongs to ROCm {}; ROCm {} brings another number.",
+    mismatch.title += fmt::format(", but ROCm {} is installed", *there);
+    mismatch.reasons.push_back(fmt::format("{} belongs to ROCm {}. ROCm {} has another number.",
                                            *library, *built_for, *there));
-    mismatch.evidence.push_back(show(there, "the ROCm that is there"));
-    mismatch.fix.push_back(sentence(fmt::format(
-        "here: what was built for ROCm {} must be taken for ROCm {}, or ROCm {} installed",
-        *built_for, *there, *built_for)));
+    mismatch.evidence.push_back(show(there, "the installed ROCm"));
+    mismatch.fix.push_back(
+        sentence(fmt::format("In this case, replace what was built for ROCm {} by a build for ROCm "
+                             "{}, or install ROCm {}.",
+                             *built_for, *there, *built_for)));
     return mismatch;
   }
   // Nothing tells which ROCm is installed; it may be none, or another one.
@@ -71,7 +72,7 @@ std::optional<Hypothesis> find_library(const LogSubject& subject, const Observat
                         : current && *built_for + 3 < *current        ? 0.55
                                                                       : 0.45;
   mismatch.reasons.push_back(fmt::format(
-      "{} belongs to ROCm {}. Either another ROCm is there, or none.", *library, *built_for));
+      "{} belongs to ROCm {}. Either another ROCm is installed, or none.", *library, *built_for));
   mismatch.alternatives.front().confidence = 0.45;
   return mismatch;
 }
@@ -87,11 +88,11 @@ std::optional<Hypothesis> find_other_number(const LogSubject& subject, const Obs
     if (!library->starts_with(name) || library->starts_with(whole)) continue;
     Hypothesis mismatch = make(subject, seen);
     mismatch.confidence = 0.85;
-    mismatch.title = fmt::format("{} is asked for, and {} is there", *library, whole);
+    mismatch.title = fmt::format("The program needs {}, but {} is installed", *library, whole);
     mismatch.reasons.emplace_back(
-        "The number behind \".so.\" is that of the interface: the program was built for another "
-        "release of ROCm than the one that is installed.");
-    mismatch.evidence.push_back(show(subject, *listed, "the number that is there"));
+        "The number after \".so.\" is the version of the interface. The program was built for "
+        "another release of ROCm than the installed one.");
+    mismatch.evidence.push_back(show(subject, *listed, "the installed number"));
     return mismatch;
   }
   return std::nullopt;
@@ -115,14 +116,15 @@ std::optional<Hypothesis> find_symbol(const LogSubject& subject, const Observati
   if (!of_rocm && !of_torch) return std::nullopt;
   Hypothesis mismatch = make(subject, seen);
   mismatch.confidence = of_rocm ? 0.75 : 0.5;
-  mismatch.title = of_rocm ? "Libraries of two ROCm releases meet in one process"
-                           : "An extension was built for another PyTorch than the installed one";
+  mismatch.title = of_rocm
+                       ? "One process loads libraries of two ROCm releases"
+                       : "An extension was built for a different PyTorch than the installed one";
   mismatch.reasons.emplace_back(
-      "A symbol is missing that the other library was compiled against: the two do not belong "
-      "together.");
+      "A library needs a symbol that the other one does not have. The two do not belong together.");
   mismatch.fix.insert(
       mismatch.fix.begin(),
-      sentence("env | grep LD_LIBRARY_PATH   (system libraries before the package's own)"));
+      sentence_with("See whether the system's libraries are loaded before the package's own",
+                    "env | grep LD_LIBRARY_PATH"));
   return mismatch;
 }
 
@@ -132,9 +134,9 @@ std::optional<Hypothesis> find_symbol_version(const LogSubject& subject, const O
   if (!contains_any(name, {"hip_", "rocr_", "roc", "amd_comgr", "hsa"})) return std::nullopt;
   Hypothesis mismatch = make(subject, seen);
   mismatch.confidence = 0.9;
-  mismatch.title = fmt::format("The ROCm library that is loaded lacks {}", seen.value("version"));
+  mismatch.title = fmt::format("The loaded ROCm library does not have {}", seen.value("version"));
   mismatch.reasons.emplace_back(
-      "Versions of symbols grow with the release: the program was built for a newer ROCm than the "
+      "Symbol versions increase with each release. The program was built for a newer ROCm than the "
       "one that is loaded.");
   return mismatch;
 }
@@ -153,17 +155,17 @@ std::optional<Hypothesis> find_second_tree(const LogSubject& subject, const Obse
   if (!wheel || tree.empty() || same_minor(*wheel, tree)) return std::nullopt;
   Hypothesis mismatch = make(subject, seen);
   mismatch.confidence = 0.82;
-  mismatch.title = fmt::format(
-      "The wheel brings ROCm {} with it, and the process loads files of ROCm {}", *wheel, tree);
+  mismatch.title = fmt::format("The wheel contains ROCm {}, but the process loads files of ROCm {}",
+                               *wheel, tree);
   mismatch.reasons.emplace_back(
-      "An extension or LD_LIBRARY_PATH draws the system's libraries into a process that has the "
-      "wheel's own; the two releases do not fit together.");
+      "An extension or LD_LIBRARY_PATH loads the system's libraries into a process that has the "
+      "wheel's own. The two releases are incompatible.");
   mismatch.evidence.push_back(show(wheel, "the ROCm that the wheel was built for"));
   mismatch.fix.insert(
       mismatch.fix.begin(),
-      sentence(fmt::format("take PyTorch and its extensions for one release: all for ROCm {}, or "
-                           "all for ROCm {}",
-                           *wheel, tree)));
+      sentence(fmt::format(
+          "Use PyTorch and its extensions for one release: all for ROCm {}, or all for ROCm {}.",
+          *wheel, tree)));
   return mismatch;
 }
 
@@ -172,14 +174,16 @@ std::optional<Hypothesis> find_second_tree(const LogSubject& subject, const Obse
 std::optional<Hypothesis> find_device_symbol(const LogSubject& subject, const Observation& seen) {
   Hypothesis mismatch = make(subject, seen);
   mismatch.confidence = 0.7;
-  mismatch.title = "The compiler and ROCm's device libraries are of different releases";
-  mismatch.reasons.push_back(fmt::format(
-      "{} belongs to the device libraries, which are linked into every kernel; the ones that were "
-      "found do not have it.",
-      seen.value("symbol")));
-  mismatch.fix.insert(mismatch.fix.begin(),
-                      sentence("which hipcc; hipconfig --full; env | grep -E 'ROCM_PATH|HIP_PATH|"
-                               "DEVICE_LIB'   (which compiler, and which libraries it takes)"));
+  mismatch.title = "The compiler and ROCm's device libraries are from different releases";
+  mismatch.reasons.push_back(
+      fmt::format("{} belongs to the device libraries, which are linked into every GPU kernel. The "
+                  "libraries that were found do not have it.",
+                  seen.value("symbol")));
+  mismatch.fix.insert(
+      mismatch.fix.begin(),
+      sentence_with(
+          "See which compiler runs, and which libraries it uses",
+          "which hipcc; hipconfig --full; env | grep -E 'ROCM_PATH|HIP_PATH|DEVICE_LIB'"));
   return mismatch;
 }
 
@@ -189,14 +193,14 @@ std::optional<Hypothesis> find_torchvision(const LogSubject& subject) {
   if (seen == nullptr) return std::nullopt;
   Hypothesis mismatch = make(subject, *seen);
   mismatch.confidence = 0.65;
-  mismatch.title = "PyTorch and torchvision are of different builds";
+  mismatch.title = "PyTorch and torchvision are from different builds";
   mismatch.reasons.emplace_back(
-      "Its operators are compiled against one PyTorch; beside another they are not registered. "
-      "Often "
-      "one of the two is a build for ROCm and the other one from PyPI.");
-  mismatch.fix = {sentence("pip list | grep -E '^torch'   (the parts behind the plus must agree)"),
-                  sentence("pip install --force-reinstall torch torchvision torchaudio --index-url "
-                           "URL   (all three from the ROCm index that pytorch.org names)")};
+      "torchvision's operators are compiled for one PyTorch, and are not registered with another. "
+      "Often one of the two is a build for ROCm and the other comes from PyPI.");
+  mismatch.fix = {
+      command("pip list | grep -E '^torch'", "(the parts after the plus must be the same)"),
+      command("pip install --force-reinstall torch torchvision torchaudio --index-url URL",
+              "(all three from the ROCm index given on pytorch.org)")};
   mismatch.alternatives = {{"wrong-wheel", 0.35, "pip list | grep -E '^torch'"}};
   return mismatch;
 }
@@ -207,13 +211,15 @@ std::optional<Hypothesis> find_bitcode(const LogSubject& subject) {
   if (seen == nullptr) return std::nullopt;
   Hypothesis mismatch = make(subject, *seen);
   mismatch.confidence = 0.75;
-  mismatch.title = "The compiler and ROCm's device libraries are of different releases";
+  mismatch.title = "The compiler and ROCm's device libraries are from different releases";
   mismatch.reasons.emplace_back(
-      "The device libraries are bitcode that only the LLVM of the same release reads for sure; a "
-      "compiler of the distribution or of another ROCm was taken.");
-  mismatch.fix.insert(mismatch.fix.begin(),
-                      sentence("which hipcc clang; hipconfig --full; env | grep -E 'ROCM_PATH|"
-                               "HIP_PATH|DEVICE_LIB'   (which compiler, and which libraries)"));
+      "The device libraries are bitcode, which only the LLVM of the same release reads reliably. "
+      "The compiler in use comes from the distribution or from another ROCm.");
+  mismatch.fix.insert(
+      mismatch.fix.begin(),
+      sentence_with(
+          "See which compiler runs, and which libraries it uses",
+          "which hipcc clang; hipconfig --full; env | grep -E 'ROCM_PATH|HIP_PATH|DEVICE_LIB'"));
   return mismatch;
 }
 
@@ -226,17 +232,16 @@ std::optional<Hypothesis> find_lent_library(const LogSubject& subject) {
     Hypothesis mismatch = make(subject, *seen);
     mismatch.confidence = 0.7;
     mismatch.title =
-        fmt::format("A program asks for {}.so.{}, which this ROCm does not bring", library, wanted);
+        fmt::format("A program needs {}.so.{}, which this ROCm does not have", library, wanted);
     mismatch.reasons.emplace_back(
         "The link gives the installed library the number of another release. The program then "
-        "loads it, and may fail later, since numbers change with the interface.");
+        "loads it, but may fail later, because the number stands for the interface.");
     for (const facts::Text& there : releases_there(subject.scene)) {
-      mismatch.evidence.push_back(show(there, "a ROCm that is there"));
+      mismatch.evidence.push_back(show(there, "an installed ROCm"));
     }
-    mismatch.fix.insert(
-        mismatch.fix.begin(),
-        sentence("take the link away; a wheel for ROCm brings its own libraries and "
-                 "needs none of the system"));
+    mismatch.fix.insert(mismatch.fix.begin(),
+                        sentence("Remove the link. A wheel for ROCm has its own libraries and "
+                                 "needs none of the system's."));
     return mismatch;
   }
   return std::nullopt;
@@ -267,23 +272,23 @@ std::optional<Hypothesis> find_runtime_for_wsl(const LogSubject& subject) {
   if (shown == nullptr && !named_plain) return std::nullopt;
   Hypothesis mismatch = make(subject, *lost);
   mismatch.confidence = agent != nullptr ? 0.82 : 0.6;
-  mismatch.title = "The ROCm runtime that PyTorch brings does not know WSL's way to the GPU";
+  mismatch.title = "The ROCm runtime in PyTorch's package does not support WSL";
   mismatch.reasons.emplace_back(
-      "PyTorch loads its own copy of libhsa-runtime64.so, which looks for /dev/kfd; the system's "
-      "runtime, which rocminfo takes, knows /dev/dxg.");
+      "PyTorch loads its own copy of libhsa-runtime64.so, which looks for /dev/kfd. The system's "
+      "runtime, which rocminfo uses, supports /dev/dxg.");
   mismatch.evidence.push_back(
       shown == nullptr
-          ? show(subject.scene.torch_rocm, "a wheel of pytorch.org, which is not built for WSL")
+          ? show(subject.scene.torch_rocm, "a wheel from pytorch.org, which is not built for WSL")
           : show(subject, *shown,
                  agent != nullptr ? "the system's runtime sees the GPU"
                                   : "a wheel that is not built for WSL"));
   mismatch.evidence.push_back(platform_of(subject).evidence);
-  mismatch.fix = {
-      sentence("install PyTorch's wheels that AMD builds for WSL (from repo.radeon.com, "
-               "rocm-rel-7.2.1 or later)"),
-      sentence("or move torch/lib/libhsa-runtime64.so out of the way, so that the system's is "
-               "loaded; both must be of the same ROCm release"),
-      sentence("before ROCm 7.13: export HSA_ENABLE_DXG_DETECTION=1")};
+  mismatch.fix = {sentence("Install the PyTorch wheels that AMD builds for WSL (from "
+                           "repo.radeon.com, rocm-rel-7.2.1 or later)."),
+                  sentence("Or move torch/lib/libhsa-runtime64.so away, so that the system's copy "
+                           "is loaded. Both must be from the same ROCm release."),
+                  sentence_with("Before ROCm 7.13, also set this variable",
+                                "export HSA_ENABLE_DXG_DETECTION=1")};
   mismatch.alternatives = {
       {"host-without-kfd", 0.15, "echo $HSA_ENABLE_DXG_DETECTION, in the shell of the job"}};
   return mismatch;
@@ -301,16 +306,17 @@ std::optional<Hypothesis> find_older_compiler(const LogSubject& subject) {
   if (!used || !built_for || !(*used < *built_for)) return std::nullopt;
   Hypothesis mixed;
   mixed.confidence = 0.8;
-  mixed.title = fmt::format("The compiler is of ROCm {}, and PyTorch is built for ROCm {}",
+  mixed.title = fmt::format("The compiler is from ROCm {}, but PyTorch is built for ROCm {}",
                             compiler->value("compiler_rocm"), *wanted);
-  mixed.reasons.emplace_back("Build files of the newer release ask for options that it lacks.");
+  mixed.reasons.emplace_back(
+      "Build files of the newer release use options that this compiler does not have.");
   mixed.evidence = {show(subject, *unknown, logs::describe(*unknown)),
                     show(subject, *compiler, logs::describe(*compiler)),
                     show(wanted, "what PyTorch is built for")};
-  mixed.fix = {sentence(fmt::format(
-      "build with that release's own compiler: ROCM_PATH and ROCM_HOME at ROCm {}, its bin "
-      "folder first in PATH",
-      *wanted))};
+  mixed.fix = {
+      sentence(fmt::format("Build with that release's own compiler: set ROCM_PATH and ROCM_HOME to "
+                           "ROCm {}, and put its bin folder first in PATH.",
+                           *wanted))};
   return mixed;
 }
 
@@ -345,11 +351,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule rocm_version_mismatch_cause = {
     .id = "rocm-version-mismatch",
-    .meaning = "A program was built for another ROCm than the one that is loaded.",
+    .meaning = "A program was built for a different ROCm than the one that is loaded.",
     .why =
-        "Libraries change their interfaces between major releases, and name it in the number "
-        "behind \".so.\": the loader finds none, or symbols are missing.",
-    .fix = "Take every package for one ROCm release; rebuild extensions against it.",
+        "Libraries change their interfaces between major releases; the number after \".so.\" "
+        "stands for the interface. The loader does not find the library, or symbols are missing.",
+    .fix = "Use packages for one ROCm release only, and rebuild extensions against it.",
     .explains = "missing-library app-bug framework-bug crash-loop",
     .find = find,
 };

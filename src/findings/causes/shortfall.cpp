@@ -20,7 +20,7 @@ Reading over_allowance(const FailedAllocation& failed) {
   const bool room = failed.free && failed.asked && *failed.free > *failed.asked;
   return {Shortfall::over_allowance, room ? 0.95 : 0.85,
           fmt::format(
-              "The process may take {}{}; {} is asked for on top of what it has{}.",
+              "The process may use {}{}. It asks for {} more than it has{}.",
               to_string(*failed.allowed),
               failed.capacity ? fmt::format(" of the card's {}", to_string(*failed.capacity)) : "",
               failed.asked ? to_string(*failed.asked) : "more",
@@ -32,7 +32,7 @@ Reading larger_than_card(const FailedAllocation& failed) {
   // An absurd amount is probably a mistake in the program and not its need.
   const bool absurd = failed.asked->value / 30 > failed.capacity->value;
   return {Shortfall::larger_than_card, absurd ? 0.6 : 0.9,
-          fmt::format("{} is asked for in one piece; the whole card has {}.",
+          fmt::format("The job asks for {} in one piece. The whole card has {}.",
                       to_string(*failed.asked), to_string(*failed.capacity)),
           Shortfall::unknown, 0};
 }
@@ -41,7 +41,7 @@ Reading larger_than_card(const FailedAllocation& failed) {
 Reading refused(const FailedAllocation& failed) {
   const Bytes idle = failed.idle.value_or(Bytes{});
   Reading reading = {Shortfall::refused_with_room, 0.45,
-                     fmt::format("{} is asked for and {} is reported free.",
+                     fmt::format("The job asks for {}, and {} is reported free.",
                                  to_string(*failed.asked), to_string(*failed.free)),
                      Shortfall::unknown, 0};
   const bool much_idle = idle > *failed.asked && part_of(idle, *failed.capacity) >= 0.2;
@@ -65,10 +65,10 @@ Reading weigh_shares(const FailedAllocation& failed) {
       std::max(failed.named_others, saturating_sub(failed.unaccounted().value_or(Bytes{}),
                                                    failed.process ? Bytes{} : overhead(capacity)));
   const std::string sum = fmt::format(
-      "Of {} the job has allocated {}, keeps {} reserved and idle, and {} is free; the other {} "
-      "is outside its allocator.",
+      "Of {}, the job has allocated {} and keeps {} reserved but unused, and {} is free. The other "
+      "{} is outside its allocator.",
       to_string(capacity), to_string(own), to_string(idle),
-      failed.free ? to_string(*failed.free) : "an unknown part",
+      failed.free ? to_string(*failed.free) : "an unknown amount",
       failed.free ? to_string(*failed.unaccounted()) : to_string(others));
   const double own_part = part_of(own, capacity), other_part = part_of(others, capacity);
   const double idle_part = part_of(idle, capacity);

@@ -111,7 +111,7 @@ TEST(WrongWheel, a_package_beside_the_rocm_build) {
       "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory\n",
       R"({"vendor": "AMD", "framework": "torch 2.6.0+rocm6.2.4, flash-attn"})");
   EXPECT_EQ(diagnosis.cause.id, "wrong-wheel");
-  EXPECT_THAT(diagnosis.cause.title, HasSubstr("beside the ROCm build"));
+  EXPECT_THAT(diagnosis.cause.title, HasSubstr("Beside the ROCm build"));
 }
 
 TEST(WrongWheel, a_program_that_tries_every_vendor_is_not_one) {

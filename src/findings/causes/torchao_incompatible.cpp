@@ -69,16 +69,18 @@ bool needs_torchao(const LogSubject& subject) {
 std::vector<Step> steps_to_a_pair(const LogSubject& subject) {
   std::vector<Step> steps = {
       command("pip list | grep -iE '^(torch|torchao|torchtune|transformers|diffusers) '"),
-      sentence("the pairs that fit are in pytorch/ao#2919: torch 2.5 to 2.7 with torchao 0.12, 2.8 "
-               "with 0.13, 2.9 with 0.14")};
+      sentence(
+          "Choose a compatible pair (see pytorch/ao#2919): torch 2.5 to 2.7 with torchao 0.12, 2.8 "
+          "with 0.13, 2.9 with 0.14")};
   if (needs_torchao(subject)) {
-    steps.push_back(sentence(
-        "keep torchao: torchtune imports it. If no torchao fits this torch, train without "
-        "torchtune, for instance with transformers and PEFT: pip uninstall torchtune torchao"));
+    steps.push_back(
+        sentence("Keep torchao, because torchtune imports it. If no torchao works with this torch, "
+                 "train without torchtune, for instance with transformers and PEFT: pip uninstall "
+                 "torchtune torchao"));
   } else {
-    steps.push_back(sentence(
-        "or, unless a program of yours imports torchao itself (torchtune does): pip uninstall "
-        "torchao   (transformers and diffusers work without it)"));
+    steps.push_back(
+        sentence("Or remove it, unless one of your programs imports torchao itself, as torchtune "
+                 "does. transformers and diffusers work without it: pip uninstall torchao"));
   }
   return steps;
 }
@@ -106,10 +108,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis ao;
   ao.confidence = confidence;
   ao.title = subject.scene.torch
-                 ? fmt::format("torchao does not fit torch {}", *subject.scene.torch)
-                 : "torchao does not fit the installed torch";
+                 ? fmt::format("torchao does not work with torch {}", *subject.scene.torch)
+                 : "torchao does not work with the installed torch";
   ao.reasons.emplace_back(
-      "Each torchao is made for two or three releases of torch, and uses names that others lack.");
+      "Each torchao release supports two or three releases of torch, and uses names that others do "
+      "not have.");
   ao.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
   if (subject.scene.torch) ao.evidence.push_back(show(subject.scene.torch, "the torch in use"));
   ao.fix = steps_to_a_pair(subject);
@@ -120,11 +123,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule torchao_incompatible_cause = {
     .id = "torchao-incompatible",
-    .meaning = "torchao or torchtune does not fit the installed torch.",
+    .meaning = "torchao or torchtune does not work with the installed torch.",
     .why =
-        "transformers and diffusers import torchao where it is installed, so their imports fail "
-        "although nobody asked for it. It is the same on every vendor's GPU.",
-    .fix = "Bring torch and torchao to a pair that fits, or remove torchao where nothing needs it.",
+        "transformers and diffusers import torchao if it is installed, so their imports fail "
+        "although nobody uses it. This happens with every vendor's GPU.",
+    .fix =
+        "Install compatible versions of torch and torchao, or remove torchao if nothing needs it.",
     .explains = "app-bug framework-bug missing-library backend-unavailable",
     .any_vendor = true,
     .find = find,

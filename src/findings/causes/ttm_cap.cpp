@@ -58,29 +58,30 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis cap;
   cap.confidence = sure_of(subject, *pool);
   if (cap.confidence <= 0) return std::nullopt;
-  cap.title = fmt::format("{} gets {}: TTM's default stops at half of the RAM", apu_name(subject),
+  cap.title = fmt::format("{} gets {}: TTM's default limit is half of the RAM", apu_name(subject),
                           pool->limit_is_half_of_ram() ? to_string(*pool->limit) : "about half");
   if (pool->ram) {
-    cap.reasons.push_back(fmt::format("The limit is {} and the RAM {}: half, the kernel's default.",
-                                      to_string(*pool->limit), to_string(*pool->ram)));
+    cap.reasons.push_back(
+        fmt::format("The limit is {} and the RAM is {}. Half of the RAM is the kernel's default.",
+                    to_string(*pool->limit), to_string(*pool->ram)));
   }
   if (pool->gttsize) {
     cap.reasons.push_back(
-        fmt::format("amdgpu.gttsize asks for {}, but that is GTT's size for graphics; what "
-                    "hipMalloc gets is TTM's pages_limit.",
+        fmt::format("amdgpu.gttsize is {}, but that is GTT's size for graphics. hipMalloc gets "
+                    "TTM's pages_limit.",
                     to_string(*pool->gttsize)));
   }
   if (pool->pages_limit) {
     cap.reasons.push_back(
-        fmt::format("pages_limit={} is asked for and not in force: it counts only from the moment "
-                    "the driver loads, out of the initramfs that it loads from.",
+        fmt::format("pages_limit={} is set but not in force. It takes effect when the driver "
+                    "loads, and the driver reads it from the initramfs.",
                     pool->pages_limit->value / 4096));
   }
   show_pool(subject, *pool, cap);
   cap.fix = steps_to_raise_pool(subject, *pool);
   cap.alternatives = {
       {"gttsize-cap", 0.1, "grep -r -e pages_limit -e gttsize /proc/cmdline /etc/modprobe.d"},
-      {"job-too-big", 0.05, "headroom plan, for what the job needs"}};
+      {"job-too-big", 0.05, "headroom plan"}};
   if (pool->carve_out_is_idle()) {
     cap.alternatives.push_back({"kernel-too-old", 0.45, "uname -r   (below 6.16.9)"});
   }
@@ -91,10 +92,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule ttm_cap_cause = {
     .id = "ttm-cap",
-    .meaning = "TTM's default lets an APU's GPU have half of the RAM.",
+    .meaning = "TTM's default limit gives an APU's GPU only half of the RAM.",
     .why =
-        "hipMalloc takes system memory on an APU, up to the page limit that TTM, the kernel's "
-        "memory manager, had when the driver loaded. gttsize raises what graphics may use only.",
+        "On an APU hipMalloc takes system memory, up to the page limit that TTM, the kernel's "
+        "memory manager, had when the driver loaded. gttsize raises only what graphics may use.",
     .fix = "Set ttm.pages_limit for the next boot, and keep a reserve for the system.",
     .explains =
         "job-too-big vram-held-by-other free-memory-misreported uma-carveout-small app-bug "

@@ -45,7 +45,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const logs::Observation* skipped = subject.log.first("ollama-igpu-skipped");
   auto limit = skipped != nullptr ? amount_of(*skipped, "total") : pool->limit;
   if (!limit) limit = pool->carve_out;
-  small.title = fmt::format("{} is counted with its BIOS carve-out alone{}", apu_name(subject),
+  small.title = fmt::format("Only the BIOS carve-out of {} is counted{}", apu_name(subject),
                             limit ? ", " + to_string(*limit) : std::string());
   if (skipped != nullptr) {
     small.reasons.emplace_back(
@@ -53,20 +53,20 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
         "512 MiB.");
     small.evidence.push_back(show(subject, *skipped));
   } else {
-    small.reasons.push_back(fmt::format(
-        "The job sees {} in all; the rest of the RAM, which graphics reaches through GTT, is not "
-        "in it.",
-        limit ? to_string(*limit) : "little"));
+    small.reasons.push_back(
+        fmt::format("The job sees {} in all. This does not include the rest of the RAM, which "
+                    "graphics reaches through GTT.",
+                    limit ? to_string(*limit) : "little"));
   }
   show_pool(subject, *pool, small);
   small.fix = {
-      sentence(
-          "give the GPU more in the BIOS: UMA Frame Buffer Size (also: iGPU memory), 4G or more"),
-      sentence("or boot a kernel from 6.10 on (6.16.9 or later is best), where hipMalloc takes "
-               "system memory"),
-      sentence("or use the program's Vulkan build, which uses the carve-out and GTT together")};
+      sentence("Give the GPU more memory in the BIOS: UMA Frame Buffer Size (or iGPU memory), 4G "
+               "or more."),
+      sentence("Or boot Linux 6.10 or later (6.16.9 or later is best). hipMalloc then takes system "
+               "memory."),
+      sentence("Or use the program's Vulkan build, which uses the carve-out and GTT together.")};
   small.alternatives = {{"kernel-too-old", 0.25, "uname -r   (below 6.10)"},
-                        {"ttm-cap", 0.1, "headroom check --here"},
+                        {"ttm-cap", 0.1, "headroom check"},
                         {"gpu-unsupported", 0.15, "rocminfo | grep gfx"}};
   return small;
 }
@@ -75,7 +75,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule uma_carveout_small_cause = {
     .id = "uma-carveout-small",
-    .meaning = "Only the small BIOS carve-out of an APU is usable or counted.",
+    .meaning = "The job can use, or counts, only the small BIOS carve-out of an APU.",
     .why =
         "The BIOS gives an integrated GPU 512 MiB to a few GiB. Older kernels offer hipMalloc "
         "nothing else, and some programs look at nothing else.",

@@ -24,25 +24,25 @@ struct Form {
 };
 
 constexpr Form forms[] = {
-    {"allocator-option-unknown", 0.86, "PyTorch's allocator does not know an option that is set",
+    {"allocator-option-unknown", 0.86, "PyTorch's allocator does not support an option that is set",
      Step::Kind::sentence,
      "unset PYTORCH_CUDA_ALLOC_CONF PYTORCH_HIP_ALLOC_CONF PYTORCH_ALLOC_CONF, or take a newer "
      "PyTorch"},
-    {"hipblaslt-refused", 0.88, "hipBLASLt is forced on a GPU that it has no kernels for",
+    {"hipblaslt-refused", 0.88, "hipBLASLt is forced on a GPU that it does not support",
      Step::Kind::command, "export TORCH_BLAS_PREFER_HIPBLASLT=0 ROCBLAS_USE_HIPBLASLT=0"},
-    {"hipblaslt-without-kernel", 0.6, "hipBLASLt has no kernel for what is asked on this GPU",
+    {"hipblaslt-without-kernel", 0.6, "hipBLASLt has no kernel for this operation on this GPU",
      Step::Kind::command, "export TORCH_BLAS_PREFER_HIPBLASLT=0 ROCBLAS_USE_HIPBLASLT=0"},
-    {"type-unsupported", 0.82, "A number format is asked for that this GPU does not have",
-     Step::Kind::sentence, "take weights in bf16, fp16 or int8 instead of fp8 or fp4"},
-    {"attention-forced", 0.7, "The attention back-end that is forced has no kernel here",
+    {"type-unsupported", 0.82, "The job uses a number format that this GPU does not support",
+     Step::Kind::sentence, "Use weights in bf16, fp16 or int8 instead of fp8 or fp4."},
+    {"attention-forced", 0.7, "The forced attention back-end has no kernel here",
      Step::Kind::sentence,
-     "let PyTorch choose: leave out sdpa_kernel(…) and attention options; "
-     "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1 adds kernels on some GPUs"},
-    {"unsupported-on-rocm", 0.72, "Something is asked for that the ROCm build does not have",
-     Step::Kind::sentence, "leave the option out, or take what the message names instead"},
-    {"xformers-built-for", 0.45, "xFormers is asked for, and has no kernels for this PyTorch",
+     "Let PyTorch choose: leave out sdpa_kernel(…) and attention options. On some GPUs "
+     "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1 adds kernels."},
+    {"unsupported-on-rocm", 0.72, "The job uses something that the ROCm build does not have",
+     Step::Kind::sentence, "Leave the option out, or use what the message names instead."},
+    {"xformers-built-for", 0.45, "The job uses xFormers, which has no kernels for this PyTorch",
      Step::Kind::sentence,
-     "leave --xformers out: PyTorch's own attention needs none; pip uninstall xformers"},
+     "Leave --xformers out; PyTorch's own attention works without it: pip uninstall xformers"},
 };
 
 // expandable_segments is ignored if it is not supported, so this matters only for fragmentation.
@@ -53,14 +53,15 @@ std::optional<Hypothesis> find_expandable(const LogSubject& subject) {
   const bool works = subject.log.first_with(knowledge::Role::progress) != nullptr;
   Hypothesis option;
   option.confidence = !failed && works ? 0.2 : 0.55;
-  option.title = "expandable_segments is set, and this PyTorch does not have it for ROCm";
+  option.title = "expandable_segments is set, but this PyTorch does not support it on ROCm";
   option.reasons.emplace_back(
-      "Builds before PyTorch 2.12 with ROCm 7 leave it out and go on without: memory fragments as "
-      "if it were not set.");
+      "Builds before PyTorch 2.12 with ROCm 7 ignore it. Memory becomes fragmented as if it were "
+      "not set.");
   option.evidence.push_back(show(subject, *seen));
-  option.fix = {sentence("take expandable_segments:True out of PYTORCH_HIP_ALLOC_CONF and "
-                         "PYTORCH_CUDA_ALLOC_CONF"),
-                sentence(fmt::format("against fragmentation instead: export {}", split_less()))};
+  option.fix = {
+      sentence("Remove expandable_segments:True from PYTORCH_HIP_ALLOC_CONF and "
+               "PYTORCH_CUDA_ALLOC_CONF"),
+      sentence(fmt::format("Use another setting against fragmentation: export {}", split_less()))};
   option.alternatives = {{"fragmentation", 0.3, "the figures of the out-of-memory message"}};
   return option;
 }
@@ -104,15 +105,15 @@ std::optional<Hypothesis> find_switched_on(const LogSubject& subject) {
       Hypothesis option;
       option.confidence = 0.9;
       option.title =
-          fmt::format("{} switches on kernels that this GPU does not have", setting->name);
+          fmt::format("{} switches on kernels that do not support this GPU", setting->name);
       option.reasons.emplace_back(
-          "The add-on has no code for this GPU; without the variable the program takes other "
+          "The add-on has no code for this GPU. Without the variable the program uses other "
           "kernels.");
       option.evidence.push_back(show(subject, *refused, logs::describe(*refused)));
       const facts::Source& source = setting->source;
       option.evidence.push_back({source.path, source.line, source.text, "what switches it on"});
       option.fix = {
-          sentence(fmt::format("set {}=0, or take it out of the environment", setting->name))};
+          sentence(fmt::format("Set {}=0, or remove it from the environment.", setting->name))};
       option.alternatives = {{"gfx-target-missing", 0.3, "the same job with the variable unset"}};
       return option;
     }
@@ -149,7 +150,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     Hypothesis option;
     option.confidence = sure_of(subject, form);
     option.title = form.title;
-    option.reasons.emplace_back("The message names what is not there; nothing is broken.");
+    option.reasons.emplace_back("The message names what is missing. Nothing is broken.");
     option.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
     option.fix = {Step{form.kind, std::string(form.fix), {}}};
     option.alternatives = {{"gfx-target-missing", 0.1, "rocminfo | grep -m2 gfx"}};
@@ -163,8 +164,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 constinit const CauseRule unsupported_option_cause = {
     .id = "unsupported-option",
     .meaning = "An option, a number format or a back-end is forced that is not supported here.",
-    .why = "Guides are written for other GPUs; what they set may not exist in the ROCm build.",
-    .fix = "Leave the option out, or take what the build supports.",
+    .why = "Guides are written for other GPUs. The ROCm build may not have what they set.",
+    .fix = "Leave the option out, or use what the build supports.",
     .explains = "app-bug framework-bug crash-loop",
     .find = find,
 };

@@ -14,7 +14,7 @@ using logs::Observation;
 std::string title_of(const Observation& seen) {
   const std::string kept(seen.value("kept"));
   if (seen.value("pool").empty())
-    return fmt::format("headroom ended the job: of the system's memory less than {} was left",
+    return fmt::format("headroom ended the job: less than {} of the system's memory was left",
                        kept);
   return fmt::format(
       "headroom's guard refused memory: it keeps {} of {} for the desktop and the system", kept,
@@ -27,16 +27,14 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis guard;
   guard.confidence = confidence::proven;
   guard.title = title_of(*seen);
-  guard.reasons = {
-      "Without the guard the desktop or the whole machine would have stood still instead of the "
-      "job."};
+  guard.reasons = {"Without the guard the desktop or the whole machine would have frozen instead."};
   guard.evidence.push_back(show(subject, *seen));
   guard.fix = {
+      sentence("Make the job use less: a smaller micro-batch with accumulation, a shorter "
+               "sequence, or checkpointing."),
       sentence(
-          "let the job take less: a smaller micro-batch with accumulation, a shorter sequence, "
-          "or checkpointing"),
-      sentence("close what else takes memory: headroom check lists who holds the GPU's"),
-      sentence("or keep less: headroom run --guard SIZE, and --guard off keeps nothing")};
+          "Close other programs that use memory. headroom check lists who holds the GPU's memory."),
+      sentence("Or keep less free: headroom run --guard SIZE. --guard off keeps nothing free.")};
   guard.alternatives = {{"job-too-big", 0.2, "the same job with --guard off"}};
   return guard;
 }
@@ -47,9 +45,9 @@ constinit const CauseRule vram_guard_cause = {
     .id = "vram-guard",
     .meaning = "headroom's own guard stopped the job before the desktop or the system ran out.",
     .why =
-        "An APU's GPU takes the same memory as everything else, and a card with a screen shares "
-        "its own with the desktop. Where they run out, the machine stands still.",
-    .fix = "Let the job take less, or change what is kept: headroom run --guard SIZE.",
+        "An APU's GPU uses the same memory as everything else. A card with a screen shares its "
+        "memory with the desktop. If that memory runs out, the machine freezes.",
+    .fix = "Make the job use less, or change how much is kept free: headroom run --guard SIZE.",
     .explains =
         "job-too-big fragmentation vram-held-by-other free-memory-misreported memory-fraction-cap "
         "app-bug framework-bug crash-loop",

@@ -39,9 +39,9 @@ Claim of_buffers(const DeviceMemory& memory, const FailedAllocation& failed) {
   const Bytes need = *failed.allocated + *failed.asked;
   if (part_of(need, *failed.capacity) > 0.85) return {};
   return {0.5,
-          fmt::format("{} would do, the card has {}, and it is refused", to_string(need),
-                      to_string(*failed.capacity)),
-          "What is missing must be in use by others: the job itself has not taken it.",
+          fmt::format("The job needs only {} of the card's {}, and the request fails",
+                      to_string(need), to_string(*failed.capacity)),
+          "Other processes must hold the missing memory, because the job itself does not.",
           failed.seen};
 }
 
@@ -56,8 +56,8 @@ Claim of_tensorflow(const LogSubject& subject) {
   const auto limit = device != nullptr ? amount_of(*device, "limit") : std::nullopt;
   if (!asked || *asked > 1024_GiB) return {};
   return {limit && *asked <= *limit + 1_GiB ? 0.5 : 0.4,
-          fmt::format("TensorFlow believed in {} and did not get it", to_string(*asked)),
-          "The memory that was reported free is taken: another process has it.", wish};
+          fmt::format("TensorFlow expected {} and did not get it", to_string(*asked)),
+          "The memory that was reported free is in use: another process has it.", wish};
 }
 
 // The message's own figures leave memory unaccounted for.
@@ -75,7 +75,7 @@ Claim of_figures(const LogSubject& subject, const DeviceMemory& memory,
   if (sure <= 0 || driver_denies(memory, failed)) return {};
   const Bytes held = std::max(failed.named_others, others.value_or(Bytes{}));
   return {sure,
-          fmt::format("{} of the card's {} is held by others than this job", to_string(held),
+          fmt::format("Other processes hold {} of the card's {}", to_string(held),
                       to_string(*failed.capacity)),
           reading.sum, failed.seen};
 }
@@ -94,10 +94,10 @@ Claim of_driver(const DeviceMemory& memory, const FailedAllocation& failed) {
   return {
       sure,
       fmt::format("{} of {} VRAM is in use by other programs", to_string(others), to_string(total)),
-      believed ? fmt::format("The driver counts {} in use, the job believes that {} is free: "
+      believed ? fmt::format("The driver counts {} in use, but the job assumes that {} is free. "
                              "hipMemGetInfo leaves out what graphics and Vulkan programs hold.",
                              to_string(used), to_string(memory.job_free->amount))
-               : fmt::format("The driver counts {} in use; {} is left.", to_string(used),
+               : fmt::format("The driver counts {} in use, and {} is left.", to_string(used),
                              to_string(left)),
       memory.vram_used->seen};
 }
@@ -120,8 +120,8 @@ Claim of_list(const LogSubject& subject, const DeviceMemory& memory) {
       fmt::format("{} (PID {}) holds {}",
                   unseen ? "A process that is not visible here" : largest->program, largest->pid,
                   largest->vram.value > 0 ? to_string(largest->vram) : "the GPU as well"),
-      unseen ? "The driver lists a process by a PID that has no name here: it runs on the "
-               "host or in another container."
+      unseen ? "The driver lists a PID that does not exist here. The process runs on the host or "
+               "in another container."
              : "The process list shows another process with memory on this GPU.",
       largest->seen};
 }
@@ -137,10 +137,10 @@ Claim of_graphics(const LogSubject& subject, const DeviceMemory& memory,
   const Bytes own = failed.allocated.value_or(Bytes{});
   if (!planned || part_of(own + failed.asked.value_or(Bytes{}), *failed.capacity) > 0.95) return {};
   return {0.6,
-          fmt::format("{} and other programs that draw hold memory on this card",
+          fmt::format("{} and other graphics programs hold memory on this card",
                       program->value("program")),
-          "The layers were chosen to fit what was reported as free, and ROCm's figure leaves out "
-          "what graphics programs have.",
+          "The number of layers was chosen to fit the memory that was reported free, and ROCm's "
+          "figure leaves out what graphics programs hold.",
           program};
 }
 
@@ -156,7 +156,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   }
   keep_surest(claim, of_tensorflow(subject));
   keep_surest(claim, {0.7, "Other processes occupy some of the GPUs",
-                      "The GPUs are unequally full before the server has started.",
+                      "Some GPUs are fuller than others before the server has started.",
                       subject.log.first("sglang-unbalanced")});
   keep_surest(claim, {0.45, "Another process changed the GPU's memory while vLLM measured it", "",
                       subject.log.first("vllm-profile")});
@@ -166,7 +166,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (const auto* idle = memory.holders_without_memory();
       idle != nullptr && memory.no_processes == nullptr) {
     held.confidence = std::min(claim.sure, 0.5);
-    held.reasons.emplace_back("Those who have the GPU open hold none of its memory.");
+    held.reasons.emplace_back("The processes that have the GPU open hold none of its memory.");
     held.evidence.push_back(show(subject, *idle));
   }
   if (memory.no_processes != nullptr) {
@@ -174,7 +174,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     // may everything outside of it.
     held.confidence = std::min(claim.sure, subject.scene.machine.in_container() ? 0.77 : 0.7);
     held.reasons.emplace_back(
-        "The list of compute processes is empty: the holder is on the host or in another "
+        "The list of compute processes is empty. The holder runs on the host or in another "
         "container, or it is a graphics program.");
     held.evidence.push_back(show(subject, *memory.no_processes));
   }
@@ -182,14 +182,15 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (!claim.reason.empty()) held.reasons.push_back(claim.reason);
   held.evidence.insert(held.evidence.begin(), show(subject, *claim.seen));
   if (failed && failed->seen != claim.seen) held.evidence.push_back(show(subject, *failed->seen));
-  held.fix = {sentence("see who it is, on the host and as root: sudo fuser -v /dev/kfd "
-                       "/dev/dri/renderD*; rocm-smi --showpids lists compute processes only, "
-                       "amdgpu_top also games, browsers and the desktop"),
-              sentence("end it, or plan with what it leaves: a smaller model, fewer layers, vLLM "
-                       "--gpu-memory-utilization below the free share")};
+  held.fix = {
+      sentence_with("On the host, as root, see who it is (rocm-smi --showpids lists compute "
+                    "processes only; amdgpu_top also lists games, browsers and the desktop)",
+                    "sudo fuser -v /dev/kfd /dev/dri/renderD*"),
+      sentence("End it, or make do with what it leaves: a smaller model, fewer layers, or vLLM's "
+               "--gpu-memory-utilization below the free share.")};
   held.alternatives = {
       {"vram-orphaned", memory.no_processes != nullptr ? 0.35 : 0.12,
-       "sudo fuser -v /dev/kfd /dev/dri/*   (nobody there: the owner is gone)"},
+       "sudo fuser -v /dev/kfd /dev/dri/*   (no output: the owner is gone)"},
       {"free-memory-misreported", 0.15, "rocm-smi --showmeminfo vram, with the job stopped"},
       {"job-too-big", 0.1, "headroom plan"}};
   return held;
@@ -199,12 +200,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 
 constinit const CauseRule vram_held_by_other_cause = {
     .id = "vram-held-by-other",
-    .meaning = "Another living process holds the GPU memory that the job needs.",
+    .meaning = "Another running process holds the GPU memory that the job needs.",
     .why =
-        "A second server, a notebook, a game or the desktop has memory on the same card. Inside a "
-        "container such processes are out of sight, and ROCm's own count of free memory leaves "
+        "A second server, a notebook, a game or the desktop uses memory on the same card. Inside a "
+        "container such processes are not visible, and ROCm's own figure for free memory leaves "
         "graphics programs out.",
-    .fix = "End the other process, or plan with what it leaves.",
+    .fix = "End the other process, or make do with the memory that it leaves.",
     .explains = "job-too-big app-bug framework-bug crash-loop",
     .find = find,
 };

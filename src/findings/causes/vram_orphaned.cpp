@@ -75,7 +75,7 @@ std::optional<Claim> without_owner(const LogSubject& subject, const DeviceMemory
     claim.sure = end != nullptr ? 0.7 : all_told ? 0.6 : 0.4;
   }
   claim.title =
-      fmt::format("{} of GPU memory is in use and no process holds it", to_string(amount->amount));
+      fmt::format("{} of GPU memory is in use, and no process holds it", to_string(amount->amount));
   claim.lines = {amount->seen, nobody};
   if (end != nullptr) claim.lines.push_back(end);
   return claim;
@@ -140,20 +140,21 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   orphaned.confidence = claim->sure;
   orphaned.title = claim->title;
   orphaned.reasons = {
-      "The driver gives memory back when the last handle to it is closed. A forked worker, a "
-      "shared tensor, or a release that is stuck in the kernel keeps it; nothing inside a new job "
-      "can free it."};
+      "The driver frees memory when the last handle to it is closed. A forked worker, a shared "
+      "tensor, or a release that is stuck in the kernel keeps it. Nothing inside a new job can "
+      "free it."};
   for (const Observation* line : claim->lines) {
     orphaned.evidence.push_back(show(subject, *line));
   }
   orphaned.fix = {
-      command("sudo fuser -v /dev/kfd /dev/dri/renderD*",
-              "(a worker, a debugger, a monitoring service)"),
-      sentence("ps -eo pid,ppid,stat,cmd | grep -E 'python|VLLM|ray|<defunct>', and end what "
-               "belongs to the old job: kill PID, after ten seconds kill -9 PID"),
-      sentence("wait half a minute, then: headroom check --here"),
-      sentence(
-          "if nobody holds it and it stays: reboot; resetting the GPU ends every program on it")};
+      sentence_with("See what still has the GPU open: a worker, a debugger, a monitoring service",
+                    "sudo fuser -v /dev/kfd /dev/dri/renderD*"),
+      sentence_with("Find what belongs to the old job and end it with kill PID, after ten seconds "
+                    "with kill -9 PID",
+                    "ps -eo pid,ppid,stat,cmd | grep -E 'python|VLLM|ray|<defunct>'"),
+      sentence_with("Wait half a minute, then look again", "headroom check"),
+      sentence("If no process holds the memory and it stays in use, reboot. A reset of the GPU "
+               "would end every program on it.")};
   orphaned.alternatives = {{"vram-held-by-other", std::min(0.3, 1 - claim->sure),
                             "amdgpu_top, which also lists programs that use graphics and Vulkan"}};
   return orphaned;
@@ -165,9 +166,9 @@ constinit const CauseRule vram_orphaned_cause = {
     .id = "vram-orphaned",
     .meaning = "GPU memory is in use and its owner is gone.",
     .why =
-        "A job that is killed in the middle of its work can leave workers, shared tensors or a "
-        "release that never ends in the kernel. Their memory is missing to every job after it.",
-    .fix = "End what is left of the old job; reboot if the memory stays without a holder.",
+        "A job that is killed while it works can leave workers, shared tensors or a release that "
+        "never ends in the kernel. Later jobs cannot use their memory.",
+    .fix = "End what is left of the old job. Reboot if the memory stays in use without a holder.",
     .explains = "vram-held-by-other job-too-big app-bug framework-bug crash-loop",
     .find = find,
 };

@@ -141,29 +141,31 @@ Hypothesis make_replaced(const LogSubject& subject, const Replacement& replaced,
       replaced.requirer.empty() ? "a later install" : "installing " + replaced.requirer;
   Hypothesis wrong;
   wrong.confidence = failed ? 0.95 : 0.85;
-  wrong.title = fmt::format("{} put PyTorch {} from PyPI in place of {}, the ROCm build", who,
+  wrong.title = fmt::format("{0} replaced {2}, the ROCm build, with PyTorch {1} from PyPI", who,
                             replaced.after, replaced.before);
   wrong.title.front() = static_cast<char>(std::toupper(wrong.title.front()));
   wrong.reasons.push_back(
       replaced.requirer.empty()
-          ? "PyPI holds the CUDA builds; pip takes them unless an index for ROCm is named."
-          : fmt::format("{} asks for a certain PyTorch, and pip took it from PyPI, which holds the "
-                        "CUDA builds.",
+          ? "PyPI has the CUDA builds, and pip installs them unless an index for ROCm is given."
+          : fmt::format("{} requires a certain PyTorch, and pip installed it from PyPI, which has "
+                        "the CUDA builds.",
                         replaced.requirer));
-  wrong.evidence = {show(subject, *replaced.removed, "the ROCm build was taken away"),
-                    show(subject, *replaced.installed, "what stands in its place")};
+  wrong.evidence = {show(subject, *replaced.removed, "the ROCm build was removed"),
+                    show(subject, *replaced.installed, "its replacement")};
   wrong.fix = {command(fmt::format("pip install --force-reinstall torch=={} --index-url {}rocm{}",
                                    replaced.before, subject.tables.torch_index,
                                    replaced.before.substr(replaced.before.find("rocm") + 4)))};
   if (!replaced.requirer.empty()) {
-    wrong.fix.push_back(sentence(
-        fmt::format("{0}: pip install --no-deps {0}, or its build for ROCm", replaced.requirer)));
+    wrong.fix.push_back(
+        sentence(fmt::format("Install {0} without its dependencies, or use its build for ROCm: pip "
+                             "install --no-deps {0}",
+                             replaced.requirer)));
   }
+  wrong.fix.push_back(sentence(
+      "To keep it installed: pip freeze | grep -E '^(torch|triton|pytorch-triton)' > "
+      "constraints.txt. Then install packages with pip install -c constraints.txt PACKAGE"));
   wrong.fix.push_back(
-      sentence("so that it stays: pip freeze | grep -E '^(torch|triton|pytorch-triton)' > "
-               "constraints.txt, then pip install -c constraints.txt PACKAGE"));
-  wrong.fix.push_back(
-      command("python3 -c \"import torch; print(torch.version.hip)\"", "(not None)"));
+      command("python3 -c \"import torch; print(torch.version.hip)\"", "(must not be None)"));
   return wrong;
 }
 
@@ -192,24 +194,24 @@ Build find_build(const LogSubject& subject) {
 void advise_image(const LogSubject& subject, const Image& image, Hypothesis& wrong) {
   wrong.title = fmt::format("The image {} is built for CUDA", image.name);
   wrong.reasons = {
-      "Given an AMD GPU's nodes, it still looks for NVIDIA's: what it was built for is in it for "
-      "good."};
+      "It looks for an NVIDIA GPU even if it is given an AMD GPU's nodes. An image cannot change "
+      "what it was built for."};
   wrong.evidence.push_back(show(subject, *image.started, "the container was started from it"));
   const bool is_vllm = image.name.starts_with("vllm/");
   const bool is_sglang = image.name.starts_with("lmsysorg/");
-  wrong.fix = {sentence(
-      is_vllm     ? "start vllm/vllm-openai-rocm, or AMD's rocm/vllm, in its place, with --device "
-                    "/dev/kfd --device /dev/dri --group-add video"
-      : is_sglang ? "start a tag of lmsysorg/sglang that has \"rocm\" in its name in its place"
-                  : "start an image that is built for ROCm in its place, such as rocm/pytorch, "
-                    "rocm/tensorflow or rocm/jax")};
+  wrong.fix = {
+      sentence(is_vllm ? "Start vllm/vllm-openai-rocm, or AMD's rocm/vllm, instead, with --device "
+                         "/dev/kfd --device /dev/dri --group-add video"
+               : is_sglang ? "Start a tag of lmsysorg/sglang that has \"rocm\" in its name instead"
+                           : "Start an image that is built for ROCm instead, such as rocm/pytorch, "
+                             "rocm/tensorflow or rocm/jax")};
 }
 
 void advise(const LogSubject& subject, bool add_on, Hypothesis& wrong) {
   if (add_on) {
     wrong.fix = {command("pip list | grep -iE 'torch|xformers|flash|onnxruntime|nvidia|cuda'",
                          "(find the build for CUDA)"),
-                 sentence("take that package's build for ROCm, or leave it out")};
+                 sentence("Install that package's build for ROCm, or leave it out.")};
     return;
   }
   wrong.fix = {command("pip uninstall -y torch torchvision torchaudio")};
@@ -217,10 +219,11 @@ void advise(const LogSubject& subject, bool add_on, Hypothesis& wrong) {
   auto steps = target != nullptr ? wheels_for(subject.tables, *target) : std::vector<Step>();
   if (steps.empty()) {
     steps = {command("pip install torch --index-url URL",
-                     "(URL: the ROCm index that \"Get started\" on pytorch.org names)")};
+                     "(URL is the ROCm index given under \"Get started\" on pytorch.org)")};
   }
   wrong.fix.insert(wrong.fix.end(), steps.begin(), steps.end());
-  wrong.fix.push_back(look("python3 -c \"import torch; print(torch.version.hip)\"", "(not None)"));
+  wrong.fix.push_back(
+      look("python3 -c \"import torch; print(torch.version.hip)\"", "(must not be None)"));
 }
 
 // pip was asked for a build for ROCm without being told where those are: what it would install
@@ -231,17 +234,17 @@ std::optional<Hypothesis> find_wrong_index(const LogSubject& subject) {
     if (!asked) continue;
     Hypothesis wrong;
     wrong.confidence = 0.9;
-    wrong.title = fmt::format("pip looked for {} {}+rocm{} at an index without builds for ROCm",
+    wrong.title = fmt::format("pip looked for {} {}+rocm{} in an index without builds for ROCm",
                               asked->package, asked->version, asked->rocm);
     wrong.reasons = {
-        "The index that pip asked lists other releases and none with \"+rocm\": it is PyPI, which "
-        "holds the builds for CUDA. --index-url is missing, and the Python is not the reason."};
+        "The index lists other releases, but none with \"+rocm\". It is PyPI, which has the builds "
+        "for CUDA. --index-url is missing; the Python version is not the reason."};
     wrong.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
     const std::string index = fmt::format("{}rocm{}", subject.tables.torch_index, asked->rocm);
     wrong.fix = {command(fmt::format("pip install {}=={}+rocm{} --index-url {}", asked->package,
                                      asked->version, asked->rocm, index)),
-                 sentence(fmt::format("if that is not found either, see which releases there are: "
-                                      "pip index versions {} --index-url {}",
+                 sentence(fmt::format("If pip does not find that either, see which releases there "
+                                      "are: pip index versions {} --index-url {}",
                                       asked->package, index))};
     wrong.alternatives = {{"python-version-unsupported", 0.05, "python3 --version"}};
     return wrong;
@@ -271,11 +274,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   wrong.title = !build.name.empty() && !add_on
                     ? fmt::format("The installed PyTorch is a build for {}, not for ROCm",
                                   build.name == "cpu" ? "the CPU" : "CUDA (" + build.name + ")")
-                : add_on ? "A package beside the ROCm build of PyTorch is a build for CUDA"
+                : add_on ? "Beside the ROCm build of PyTorch, another package is a build for CUDA"
                          : "A build for CUDA or the CPU runs on a machine with an AMD GPU";
   wrong.reasons.emplace_back(
-      "PyPI holds the CUDA builds; pip takes them unless an index for ROCm is named, and any later "
-      "install may put one in place of the ROCm build.");
+      "PyPI has the CUDA builds, and pip installs them unless an index for ROCm is given. Any "
+      "later install may replace the ROCm build with one.");
   if (sign.seen != nullptr) {
     wrong.evidence.push_back(show(subject, *sign.seen, logs::describe(*sign.seen)));
   }
@@ -298,7 +301,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
 constinit const CauseRule wrong_wheel_cause = {
     .id = "wrong-wheel",
     .meaning = "A build for CUDA or for the CPU is installed on a machine with an AMD GPU.",
-    .why = "It knows nothing of the AMD GPU: it looks for NVIDIA's driver, or runs on the CPU.",
+    .why = "It cannot use the AMD GPU. It looks for NVIDIA's driver, or runs on the CPU.",
     .fix = "Remove it, and install the ROCm build from its own index.",
     .explains =
         "app-bug bitsandbytes-no-rocm crash-loop framework-bug missing-library driver-not-loaded "

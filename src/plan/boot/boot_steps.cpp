@@ -70,14 +70,13 @@ Result<BootSteps> plan_kernel_arguments(const BootSubject& subject, const Argume
   HEADROOM_CHECK(check_words(change));
   const auto& tool = subject.boot.command_line;
   if (!tool) {
-    return Error{
-        Errc::unsupported,
-        fmt::format("expected a boot loader whose command line headroom can edit; found "
-                    "none ({})",
-                    facts::to_string(tool.missing())),
-        fmt::format("by hand: {} on the kernel command line, as this machine's boot loader "
-                    "has it, and restart",
-                    describe(change))};
+    return Error{Errc::unsupported,
+                 fmt::format("expected a boot loader whose command line headroom can edit; found "
+                             "none ({})",
+                             facts::to_string(tool.missing())),
+                 fmt::format("by hand: {} on the kernel command line, where this machine's boot "
+                             "loader keeps it, and reboot",
+                             describe(change))};
   }
   HEADROOM_TRY(BootSteps steps, plan_by_tool(*tool, subject, change));
   steps.boots_with = change.set;

@@ -15,15 +15,14 @@ std::vector<std::string> find_old_words(const Change& change, std::string_view c
     const auto found = find_arguments(command_line, argument_name(word));
     if (std::find(found.begin(), found.end(), word) != found.end()) continue;
     sentences.push_back(fmt::format(
-        "{} is not on the kernel command line of this boot: the old entry was started.", word));
+        "{} is not on the kernel command line of this boot. The old entry was started.", word));
   }
   for (const std::string& name : change.boots_without) {
     const auto found = find_arguments(command_line, argument_name(name));
     if (found.empty()) continue;
-    sentences.push_back(
-        fmt::format("{} is still on the kernel command line of this boot: the old entry was "
-                    "started.",
-                    found.front()));
+    sentences.push_back(fmt::format(
+        "{} is still on the kernel command line of this boot. The old entry was started.",
+        found.front()));
   }
   return sentences;
 }

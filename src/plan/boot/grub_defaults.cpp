@@ -200,8 +200,7 @@ Step make_config_step(const facts::BootSetup& boot, const ArgumentChange& change
   command.generates = {config_path(boot)};
   command.undo = command.argv;
   command.undo_run = UndoRun::if_changed;
-  Step step{
-      StepKind::kernel_argument, "Make " + config_path(boot) + " anew", "", command, {}, true};
+  Step step{StepKind::kernel_argument, "Regenerate " + config_path(boot), "", command, {}, true};
   step.why = "GRUB reads the command line from there.";
   for (const std::string& word : change.set) {
     step.expects.push_back({Expectation::Kind::file_contains, config_path(boot), word});
@@ -227,8 +226,8 @@ Result<std::vector<Step>> plan_grub_defaults(const BootSubject& subject,
   const std::vector<facts::ConfigFile> before = sourced_files(subject);
   if (subject.boot.file(defaults_path) == nullptr) {
     return Error{Errc::unsupported,
-                 fmt::format("expected {}, from which {} makes the boot menu; it is not there, or "
-                             "could not be read",
+                 fmt::format("expected {}, from which {} generates the boot menu; it does not "
+                             "exist, or could not be read",
                              defaults_path, grub_config_command(subject.boot)[0]),
                  "run it with sudo; without that file, " + describe(change) +
                      " on the kernel command line by hand"};

@@ -57,8 +57,8 @@ Step choose_for_next_boot(const facts::BootSetup& boot, const std::string& entry
   command.undo_run = UndoRun::if_changed;
   return {StepKind::kernel_argument,
           "Choose the entry " + entry + " for the next boot only",
-          "GRUB forgets the choice before it starts the kernel, so the boot after that takes the "
-          "old entry.",
+          "GRUB clears the choice before it starts the kernel, so the boot after that uses the old "
+          "entry.",
           command,
           {{Expectation::Kind::file_contains, path, "next_entry=" + entry}},
           true};

@@ -113,7 +113,7 @@ Step make_grubby_step(const facts::BootSetup& boot, const ArgumentChange& change
   }
   Step step{StepKind::kernel_argument,
             "Edit the kernel command line of every installed kernel (" + describe(change) + ")",
-            "grubby edits the loader entries, and GRUB_CMDLINE_LINUX for later ones.",
+            "grubby edits the loader entries, and GRUB_CMDLINE_LINUX for later kernels.",
             command,
             expectations(boot, change),
             true};

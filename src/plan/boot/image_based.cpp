@@ -54,19 +54,18 @@ Result<BootSteps> plan_by_rpm_ostree(const BootSubject& subject, const ArgumentC
   command.undo_run = UndoRun::always;  // Deployments are no files that could be restored.
   steps.steps.push_back({StepKind::kernel_argument,
                          "Change the kernel command line of the next deployment",
-                         "rpm-ostree makes a new deployment and leaves the present one as it is.",
+                         "rpm-ostree creates a new deployment and leaves the present one as it is.",
                          command,
                          {},
                          true});
   steps.fallback = BootFallback::by_hand;
   steps.rescue = {
-      "Choose the previous deployment (the entry that ends in ostree:1) in the boot menu: it has "
-      "the "
-      "old command line.",
+      "In the boot menu, choose the previous deployment (the entry that ends in ostree:1). It has "
+      "the old command line.",
       "Then: sudo rpm-ostree rollback, or sudo headroom undo {id}",
   };
   steps.notes.emplace_back(
-      "The deployment that runs now stays in the boot menu, with the old command line.");
+      "The present deployment stays in the boot menu, with the old command line.");
   return steps;
 }
 
@@ -88,22 +87,22 @@ BootSteps plan_for_nixos(const ArgumentChange& change) {
     text += fmt::format("  boot.kernelParams = [ {} ];\n\n", join(quoted, " "));
   }
   if (!change.drop.empty()) {
-    text += fmt::format("Take every word that begins with {} out of boot.kernelParams.\n\n",
+    text += fmt::format("Remove every word that begins with {} from boot.kernelParams.\n\n",
                         join(change.drop, " or "));
   }
-  text += "Then: sudo nixos-rebuild boot, and restart.";
+  text += "Then run sudo nixos-rebuild boot, and reboot.";
   BootSteps steps;
-  steps.steps.push_back({StepKind::by_hand,
-                         "Change the kernel command line in configuration.nix",
-                         "NixOS makes its boot entries from there; an edit anywhere else would be "
-                         "lost.",
-                         Instruction{text},
-                         {},
-                         true});
+  steps.steps.push_back(
+      {StepKind::by_hand,
+       "Change the kernel command line in configuration.nix",
+       "NixOS generates its boot entries from this file. An edit anywhere else would be lost.",
+       Instruction{text},
+       {},
+       true});
   steps.fallback = BootFallback::by_hand;
   steps.rescue = {
-      "Choose the previous generation in the boot menu: it has the old command line.",
-      "Then take the words out of configuration.nix again, and: sudo nixos-rebuild boot"};
+      "In the boot menu, choose the previous generation. It has the old command line.",
+      "Then remove the words from configuration.nix again, and run: sudo nixos-rebuild boot"};
   return steps;
 }
 

@@ -104,7 +104,7 @@ Step refresh_proxmox() {
   refresh.undo_run = UndoRun::always;
   return {StepKind::initramfs,
           "Copy the images to every EFI system partition",
-          "This machine starts from there.",
+          "This machine boots from there.",
           refresh,
           {},
           true};
@@ -122,13 +122,13 @@ std::optional<Step> tell_dracut(const facts::BootSetup& boot,
     edit = {own->path, own->text, own->text + (own->text.ends_with('\n') ? "" : "\n") + line,
             std::nullopt};
   }
-  return Step{StepKind::initramfs,
-              "Have dracut put the module parameters into the initramfs",
-              "dracut takes /etc/modprobe.d along only where it makes images for this machine "
-              "alone (hostonly).",
-              edit,
-              {},
-              true};
+  return Step{
+      StepKind::initramfs,
+      "Make dracut put the module parameters into the initramfs",
+      "dracut includes /etc/modprobe.d only if it builds images for this machine only (hostonly).",
+      edit,
+      {},
+      true};
 }
 
 bool takes_files_along(const facts::BootSetup& boot) {
@@ -136,7 +136,7 @@ bool takes_files_along(const facts::BootSetup& boot) {
 }
 
 constexpr std::string_view why_anew =
-    "The driver may be loaded from there, with the parameters that are in the image.";
+    "The driver may be loaded from the initramfs, with the parameters that it contains.";
 
 void expect_files(Step& step, const std::string& image, const std::vector<std::string>& files) {
   for (const std::string& file : files) {
@@ -152,7 +152,7 @@ Step make_one(const std::string& image, const std::string& kernel) {
   command.generates = {image};
   command.undo = command.argv;
   command.undo_run = UndoRun::if_changed;
-  return {StepKind::initramfs, "Make " + image + " anew", std::string(why_anew), command, {}, true};
+  return {StepKind::initramfs, "Rebuild " + image, std::string(why_anew), command, {}, true};
 }
 
 // Every image that an entry loads, and those under /boot that hooks copy from.
@@ -183,15 +183,15 @@ Step make_all(const facts::BootSetup& boot, const std::vector<BootedImage>& boot
   command.undo = command.argv;
   command.undo_run = UndoRun::if_changed;
   Step step{StepKind::initramfs,
-            "Make the initramfs of every installed kernel anew",
+            "Rebuild the initramfs of every installed kernel",
             std::string(why_anew),
             command,
             {},
             true};
   if (!takes_files_along(boot)) {
     step.why +=
-        " HOOKS in /etc/mkinitcpio.conf has no modconf, so the image will not hold the "
-        "parameters themselves; a driver that is loaded from it would not get them.";
+        " HOOKS in /etc/mkinitcpio.conf has no modconf, so the image will not contain the "
+        "parameters. A driver that is loaded from it would not get them.";
     return step;
   }
   for (const BootedImage& image : booted) {
@@ -212,13 +212,15 @@ void tell_of_others(const facts::BootSetup& boot, const std::vector<BootedImage>
     const std::string kernel = image.kernel.empty() ? "VERSION" : image.kernel;
     steps.push_back(
         {StepKind::by_hand,
-         "Make " + image.path + " anew",
-         fmt::format("The boot entry {} loads it, and {} is not known to make it here.",
-                     image.entry, to_string(*boot.initramfs)),
-         Instruction{fmt::format("As this distribution does, for instance: sudo kernel-install add "
-                                 "{0} /boot/vmlinuz-{0} /boot/initrd.img-{0}. Until then a driver "
-                                 "that is loaded from it has the parameters that it had.",
-                                 kernel)},
+         "Rebuild " + image.path,
+         fmt::format(
+             "The boot entry {} loads it, and headroom does not know whether {} builds it here.",
+             image.entry, to_string(*boot.initramfs)),
+         Instruction{
+             fmt::format("Use this distribution's own tool, for instance: sudo kernel-install add "
+                         "{0} /boot/vmlinuz-{0} /boot/initrd.img-{0}. Until then a driver that is "
+                         "loaded from it keeps the old parameters.",
+                         kernel)},
          {},
          true});
   }
@@ -275,7 +277,7 @@ Result<std::vector<Step>> plan_initramfs(const facts::BootSetup& boot,
                  fmt::format("expected update-initramfs, dracut or mkinitcpio; found none of them "
                              "({})",
                              facts::to_string(boot.initramfs.missing())),
-                 "make the initramfs of every kernel anew, as this distribution does"};
+                 "rebuild the initramfs of every kernel with this distribution's own tool"};
   }
   std::vector<Step> steps;
   if (*boot.initramfs == facts::InitramfsTool::dracut) {

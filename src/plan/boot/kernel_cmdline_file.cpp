@@ -62,7 +62,7 @@ std::optional<Step> edit_kernel_cmdline(const facts::BootSetup& boot,
   if (edited == file->text) return std::nullopt;
   return Step{StepKind::kernel_argument,
               "Edit the kernel command line in " + file->path,
-              "Entries of kernels that are installed later take it from there.",
+              "Boot entries of later kernels take it from there.",
               FileEdit{file->path, file->text, edited, std::nullopt},
               {},
               true};

@@ -98,7 +98,7 @@ Step write_entries(const facts::BootSetup& boot, const ArgumentChange& change) {
   }
   write.undo = write.argv;
   write.undo_run = UndoRun::if_changed;
-  Step step{StepKind::kernel_argument, "Write the boot entries anew", "", write, {}, true};
+  Step step{StepKind::kernel_argument, "Write the boot entries again", "", write, {}, true};
   for (const std::string& word : change.set) {
     step.expects.push_back(
         {Expectation::Kind::file_contains, folder + "/Pop_OS-current.conf", word});
@@ -115,7 +115,7 @@ Error no_list() {
       Errc::invalid,
       fmt::format("expected a list of words under \"user\", \"kernel_options\" in {}; found none",
                   configuration_path),
-      "look at that file; kernelstub writes it anew when it is removed"};
+      "look at that file; if you remove it, kernelstub writes it again"};
 }
 
 }  // namespace
@@ -148,9 +148,9 @@ Result<BootSteps> plan_by_kernelstub(const BootSubject& subject, const ArgumentC
   if (file == nullptr) {
     return Error{
         Errc::unsupported,
-        fmt::format("expected kernelstub's settings in {}; it is not there, or could not be "
-                    "read",
-                    configuration_path),
+        fmt::format(
+            "expected kernelstub's settings in {}; the file does not exist, or could not be read",
+            configuration_path),
         "run it with sudo, or run \"sudo kernelstub\" once, which writes that file"};
   }
   HEADROOM_TRY(const std::string edited, edit_kernelstub_configuration(file->text, change));
@@ -158,7 +158,7 @@ Result<BootSteps> plan_by_kernelstub(const BootSubject& subject, const ArgumentC
   std::vector<Step> permanent;
   permanent.push_back({StepKind::kernel_argument,
                        "Edit the kernel command line in " + file->path,
-                       "kernelstub makes the boot entries from there.",
+                       "kernelstub generates the boot entries from this file.",
                        FileEdit{file->path, file->text, edited, std::nullopt},
                        {},
                        true});

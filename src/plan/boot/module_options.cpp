@@ -56,14 +56,14 @@ Step make_step(const std::string& path, const Draft& draft) {
   FileEdit edit{path, std::nullopt, draft.text, std::nullopt};
   Step step{StepKind::module_option, "", "", {}, {}, true};
   if (draft.from == nullptr) {
-    step.what = "Put the module parameters into " + path;
+    step.what = "Write the module parameters to " + path;
   } else if (draft.from->path == path) {
     edit.before = draft.from->text;
     step.what = "Edit the module parameters in " + path;
   } else {
     step.what =
         fmt::format("Edit the module parameters of {} in a copy, {}", draft.from->path, path);
-    step.why = "A file in /etc/modprobe.d takes the place of the distribution's of the same name.";
+    step.why = "A file in /etc/modprobe.d replaces the distribution's file with the same name.";
   }
   // Our own file goes once it has nothing left to say.
   if (path == own_options_path && draft.text == own_header) edit.after.reset();
@@ -102,8 +102,8 @@ Result<BootSteps> plan_module_options(const BootSubject& subject,
                                       const std::vector<ParameterChange>& changes) {
   if (subject.boot.image_based) {
     return Error{Errc::unsupported,
-                 "expected a system whose files and initramfs are its own to change; this one's "
-                 "system image is read-only or made elsewhere",
+                 "expected a system whose files and initramfs can be changed; the image of this "
+                 "system is read-only or built elsewhere",
                  "set the parameters on the kernel command line: --via kernel"};
   }
   ModuleFileEdits edits = edit_module_files(subject.boot, changes);
@@ -116,16 +116,16 @@ Result<BootSteps> plan_module_options(const BootSubject& subject,
   } else {
     const Instruction by_hand{images.error().message + "; " + images.error().next};
     steps.steps.push_back({StepKind::by_hand,
-                           "Make the initramfs anew",
-                           "The driver may be loaded from there, with the parameters that it had.",
+                           "Rebuild the initramfs",
+                           "The driver may be loaded from the initramfs, with the old parameters.",
                            by_hand,
                            {},
                            true});
   }
   steps.fallback = BootFallback::by_hand;
   steps.rescue.push_back(std::string(grub_or_menu_keys(subject.boot)) +
-                         ", add modprobe.blacklist=amdgpu to the kernel's line, and start it: it "
-                         "runs without the GPU driver.");
+                         ", add modprobe.blacklist=amdgpu to the kernel's line, and boot. The "
+                         "machine then runs without the GPU driver.");
   for (std::string& line : rescue_by_undo()) steps.rescue.push_back(std::move(line));
   return steps;
 }

@@ -109,7 +109,7 @@ TEST(module_options, the_distributions_file_is_overridden_not_edited) {
   ASSERT_TRUE(steps);
   EXPECT_EQ(files_after(setup, steps->steps).at("/etc/modprobe.d/gpu.conf"),
             "options amdgpu dc=1\n");
-  EXPECT_THAT(steps->steps[0].why, HasSubstr("takes the place"));
+  EXPECT_THAT(steps->steps[0].why, HasSubstr("replaces the distribution's file"));
 }
 
 TEST(module_options, image_based_systems_are_refused_with_the_other_way) {

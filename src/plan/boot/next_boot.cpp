@@ -22,7 +22,7 @@ using facts::Text;
 constexpr const char* grub_source = "/etc/default/grub";
 
 Text not_known(std::string path) {
-  return {facts::Missing{facts::Why::unreadable, "the boot loader's files do not tell"},
+  return {facts::Missing{facts::Why::unreadable, "the boot loader's files do not say"},
           facts::Source{std::move(path), 0, ""}};
 }
 

@@ -139,16 +139,15 @@ void merge(BootSteps& into, BootSteps&& more) {
 
 BootSteps tell_words(const facts::BootSetup& boot, const ArgumentChange& change) {
   BootSteps steps;
-  steps.steps.push_back(
-      {StepKind::by_hand,
-       "Change the kernel command line",
-       fmt::format("headroom does not know what writes it here ({}).",
-                   facts::to_string(boot.command_line.missing())),
-       Instruction{fmt::format("On the kernel command line, as this machine's boot loader has it: "
-                               "{}. Then restart.",
-                               describe(change))},
-       {},
-       true});
+  steps.steps.push_back({StepKind::by_hand,
+                         "Change the kernel command line",
+                         fmt::format("headroom does not know which tool writes it here ({}).",
+                                     facts::to_string(boot.command_line.missing())),
+                         Instruction{fmt::format("On the kernel command line, where this machine's "
+                                                 "boot loader keeps it: {}. Then reboot.",
+                                                 describe(change))},
+                         {},
+                         true});
   steps.fallback = BootFallback::by_hand;
   return steps;
 }
@@ -175,16 +174,16 @@ std::string tell_nixos(const std::vector<ParameterChange>& changes) {
   std::string text;
   if (!set.empty()) {
     text += fmt::format(
-        "Put into boot.extraModprobeConfig, in /etc/nixos/configuration.nix, in place of what it "
-        "says of the same parameters:\n\n  boot.extraModprobeConfig = ''\n{}'';\n\n",
+        "Put this into boot.extraModprobeConfig in /etc/nixos/configuration.nix, and remove other "
+        "lines there for the same parameters:\n\n  boot.extraModprobeConfig = ''\n{}'';\n\n",
         append_options("", set));
   }
   if (!dropped.empty()) {
-    text += fmt::format(
-        "Take out of boot.extraModprobeConfig, in /etc/nixos/configuration.nix: {}.\n\n",
-        join(dropped, ", "));
+    text +=
+        fmt::format("Remove from boot.extraModprobeConfig in /etc/nixos/configuration.nix: {}.\n\n",
+                    join(dropped, ", "));
   }
-  return text + "Then: sudo nixos-rebuild boot, and restart.";
+  return text + "Then run sudo nixos-rebuild boot, and reboot.";
 }
 
 // The files' part. A system image brings its own initramfs, which holds nothing of /etc: editing
@@ -199,12 +198,12 @@ Result<BootSteps> plan_files(const BootSubject& subject,
   if (is_nixos(subject.boot)) {
     steps.steps.push_back({StepKind::by_hand,
                            "Change the module parameters in configuration.nix",
-                           "NixOS makes /etc/modprobe.d from there.",
+                           "NixOS generates /etc/modprobe.d from this file.",
                            Instruction{tell_nixos(changes)},
                            {},
                            true});
     steps.fallback = BootFallback::by_hand;
-    steps.rescue = {"Choose the previous generation in the boot menu."};
+    steps.rescue = {"In the boot menu, choose the previous generation."};
   } else {
     steps.steps = edit_module_files(subject.boot, changes).steps;
   }
@@ -215,7 +214,7 @@ void add_notes(BootSteps& steps, const Split& split, Via via) {
   if (via != Via::automatic) return;
   if (!split.arguments.set.empty()) {
     steps.notes.emplace_back(
-        "On the kernel command line a module parameter wins over any file in modprobe.d and needs "
+        "A module parameter on the kernel command line wins over any file in modprobe.d, and needs "
         "no new initramfs.");
   }
   const bool set_in_files =
@@ -223,13 +222,13 @@ void add_notes(BootSteps& steps, const Split& split, Via via) {
                   [](const auto& change) { return change.value.has_value(); });
   if (set_in_files) {
     steps.notes.emplace_back(
-        "The parameters stay in modprobe.d, where they are set already, or where this machine can "
-        "take them.");
+        "The parameters go to modprobe.d, because they are set there already, or because this "
+        "machine can only take them there.");
   }
   if (!split.files_later.empty()) {
     steps.notes.emplace_back(
-        "What modprobe.d says of the same parameters goes, so that nothing contradicts the command "
-        "line.");
+        "Lines in modprobe.d for the same parameters are removed, so that nothing contradicts the "
+        "command line.");
   }
 }
 
@@ -243,7 +242,7 @@ Result<BootSteps> plan_parameters(const BootSubject& subject,
   if (subject.trial && !files.steps.empty()) {
     for_words.trial = false;
     for_words.why_no_trial =
-        "modprobe.d changes as well, and the old entry would start with that too";
+        "modprobe.d changes as well, and the old entry would also boot with that change";
   }
   HEADROOM_TRY(BootSteps steps, plan_arguments(for_words, split.arguments));
   if (steps.on_confirm.empty()) {

@@ -13,17 +13,16 @@ Result<BootSteps> plan_by_proxmox_boot_tool(const BootSubject& subject,
                                             const ArgumentChange& change) {
   const facts::ConfigFile* file = subject.boot.file(kernel_cmdline_path);
   if (file == nullptr || trim(file->text).empty()) {
-    return Error{
-        Errc::unsupported,
-        fmt::format("expected the kernel command line in {}; it is not there, is empty, or "
-                    "could not be read",
-                    kernel_cmdline_path),
-        "run it with sudo"};
+    return Error{Errc::unsupported,
+                 fmt::format("expected the kernel command line in {}; the file does not exist, is "
+                             "empty, or could not be read",
+                             kernel_cmdline_path),
+                 "run it with sudo"};
   }
   BootSteps steps;
   auto edit = edit_kernel_cmdline(subject.boot, change);
   if (!edit) return steps;
-  edit->why = "proxmox-boot-tool makes the boot entries of every kernel from there.";
+  edit->why = "proxmox-boot-tool generates the boot entries of every kernel from this file.";
   Command refresh;
   refresh.argv = {"proxmox-boot-tool", "refresh"};
   refresh.undo = refresh.argv;
@@ -31,7 +30,7 @@ Result<BootSteps> plan_by_proxmox_boot_tool(const BootSubject& subject,
   refresh.undo_run = UndoRun::always;
   steps.steps.push_back(std::move(*edit));
   steps.steps.push_back({StepKind::kernel_argument,
-                         "Write the boot entries of every EFI system partition anew",
+                         "Write the boot entries of every EFI system partition again",
                          "",
                          refresh,
                          {},

@@ -9,14 +9,14 @@ namespace headroom::plan {
 
 std::vector<std::string> rescue_after_trial() {
   return {
-      "Switch the machine off and on again: it starts with the old entry by itself.",
-      "Then: sudo headroom undo {id}",
+      "Switch the machine off and on again. It then boots the old entry by itself.",
+      "Then run: sudo headroom undo {id}",
   };
 }
 
 std::vector<std::string> rescue_by_undo() {
   return {
-      "Once it runs: sudo headroom undo {id}, and restart.",
+      "Once it runs: sudo headroom undo {id}, and reboot.",
       "From a rescue system, with this machine's root mounted at /mnt (and /boot below it): "
       "sh /mnt/var/lib/headroom/changes/{id}/undo.sh /mnt",
   };
@@ -25,7 +25,7 @@ std::vector<std::string> rescue_by_undo() {
 std::vector<std::string> rescue_in_menu(const std::string& menu, const ArgumentChange& change) {
   std::vector<std::string> lines;
   if (!change.set.empty()) {
-    lines.push_back(fmt::format("{}, take {} out of the kernel's line, and start it.", menu,
+    lines.push_back(fmt::format("{}, remove {} from the kernel's line, and boot.", menu,
                                 join(change.set, " ")));
   }
   for (std::string& line : rescue_by_undo()) lines.push_back(std::move(line));

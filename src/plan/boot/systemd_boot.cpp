@@ -58,7 +58,8 @@ const facts::ConfigFile* find_trial_source(const facts::BootSetup& boot) {
 std::string find_obstacle(const BootSubject& subject, const facts::ConfigFile* running) {
   if (!subject.trial) return std::string(subject.why_no_trial);
   if (!subject.boot.has("bootctl")) return "the machine has no bootctl";
-  if (running == nullptr) return "it is not clear which loader entry this kernel was started from";
+  if (running == nullptr)
+    return "headroom cannot tell which loader entry this kernel was booted from";
   const facts::ConfigFile* loader = loader_configuration(subject.boot);
   if (loader == nullptr) return "loader.conf could not be read";
   const std::string name(last_value(loader->text, "default").value_or(""));
@@ -78,9 +79,9 @@ void add_trial(BootSteps& steps, const facts::BootSetup& boot, const facts::Conf
   const facts::ConfigFile* old = boot.file(path);
   Step put = make_edit(path, old == nullptr ? std::nullopt : std::optional(old->text), text);
   put.what = "Add an entry with the new command line to the boot menu";
-  put.why = "A copy of " + running.path + ", which itself stays as it is.";
+  put.why = "It is a copy of " + running.path + ", which stays as it is.";
   Step take = make_edit(path, text, std::nullopt);
-  take.what = "Take the trial entry out of the boot menu";
+  take.what = "Remove the trial entry from the boot menu";
   steps.steps.push_back(std::move(put));
   steps.on_confirm.push_back(std::move(take));
 
@@ -88,9 +89,9 @@ void add_trial(BootSteps& steps, const facts::BootSetup& boot, const facts::Conf
   if (const auto pinned = pin_default(loader, running)) {
     Step pin = make_edit(loader->path, loader->text, *pinned);
     pin.what = "Keep the present entry as the default in " + loader->path;
-    pin.why = "Otherwise another one could be started after the trial, and the trial entry again.";
+    pin.why = "Otherwise another entry, or the trial entry again, could be booted after the trial.";
     Step unpin = make_edit(loader->path, *pinned, loader->text);
-    unpin.what = "Put " + loader->path + " back as it was";
+    unpin.what = "Restore " + loader->path;
     steps.steps.push_back(std::move(pin));
     steps.on_confirm.push_back(std::move(unpin));
   }
@@ -100,8 +101,8 @@ void add_trial(BootSteps& steps, const facts::BootSetup& boot, const facts::Conf
   choose.undo_run = UndoRun::always;  // The choice is kept in an EFI variable.
   steps.steps.push_back({StepKind::kernel_argument,
                          "Choose that entry for the next boot only",
-                         "systemd-boot forgets the choice before it starts the kernel, so the boot "
-                         "after that takes the old entry.",
+                         "systemd-boot clears the choice before it starts the kernel, so the boot "
+                         "after that uses the old entry.",
                          choose,
                          {},
                          true});
@@ -120,9 +121,9 @@ BootSteps with_systemd_boot_trial(const BootSubject& subject, const ArgumentChan
     steps.fallback = BootFallback::next_boot;
     steps.rescue = rescue_after_trial();
     steps.notes.emplace_back(
-        "systemd-boot takes the trial entry for the next boot only, also where the menu is hidden. "
-        "Every boot after it takes the old entry, until headroom confirm has made the new command "
-        "line permanent.");
+        "systemd-boot uses the trial entry for the next boot only, even if the menu is hidden. "
+        "Every later boot uses the old entry, until headroom confirm has made the new command line "
+        "permanent.");
   } else {
     steps.fallback = BootFallback::by_hand;
     steps.rescue = rescue_in_menu(systemd_boot_keys, change);
@@ -144,8 +145,8 @@ Result<BootSteps> plan_by_loader_entries(const BootSubject& subject, const Argum
         fmt::format("expected loader entries that start Linux in {}; found none that could "
                     "be read (kernels in one file with their command line are not edited)",
                     boot.entries.empty() ? "/boot/loader/entries" : boot.entries),
-        fmt::format("run it with sudo; or by hand: {} in /etc/kernel/cmdline and make the "
-                    "kernel image anew, as this distribution does",
+        fmt::format("run it with sudo; or by hand: {} in /etc/kernel/cmdline, and rebuild the "
+                    "kernel image with this distribution's own tool",
                     describe(change))};
   }
   std::vector<Step> permanent;

@@ -37,10 +37,11 @@ std::string find_obstacle(const BootSubject& subject, const ArgumentChange& chan
   if (reboot_tool(boot).empty() || environment_tool(boot).empty()) {
     return "the machine has no grub-reboot";
   }
-  if (!boot.grubenv_writable) return "it is not known whether GRUB can write its environment block";
+  if (!boot.grubenv_writable)
+    return "headroom does not know whether GRUB can write its environment block";
   if (!*boot.grubenv_writable) {
     return "GRUB cannot write its environment block here (" + boot.grubenv_writable.source().text +
-           "), so it could not forget the choice";
+           "), so it could not clear the choice";
   }
   for (const std::string& word : change.set) {
     if (word.find_first_of("\"'\\$`;{}<>|&#") != std::string::npos) {
@@ -77,13 +78,13 @@ Trial plan_menu_trial(const BootSubject& subject, const ArgumentChange& change) 
   Trial trial;
   trial.steps.push_back({StepKind::kernel_argument,
                          "Add an entry with the new command line to the boot menu",
-                         "A copy of the default entry, which itself stays as it is.",
+                         "It is a copy of the default entry, which stays as it is.",
                          put,
                          {},
                          true});
   trial.steps.push_back(choose_for_next_boot(boot, std::string(trial_id)));
   trial.on_confirm.push_back(
-      {StepKind::kernel_argument, "Take the trial entry out of the boot menu", "", take, {}, true});
+      {StepKind::kernel_argument, "Remove the trial entry from the boot menu", "", take, {}, true});
   return trial;
 }
 
@@ -142,7 +143,8 @@ Trial plan_loader_entry_trial(const BootSubject& subject, const ArgumentChange& 
   if (variable != std::string::npos) {
     // What the variable holds is edited too, so it is written out.
     if (!kernelopts)
-      return none("the entry takes its words from GRUB's kernelopts, not known here");
+      return none(
+          "the entry takes its words from GRUB's kernelopts, which headroom does not know here");
     std::string whole = options;
     whole.replace(variable, std::string_view("$kernelopts").size(), *kernelopts);
     text = with_entry_value(text, "options", whole);
@@ -157,13 +159,13 @@ Trial plan_loader_entry_trial(const BootSubject& subject, const ArgumentChange& 
   Trial trial;
   trial.steps.push_back({StepKind::kernel_argument,
                          "Add an entry with the new command line to the boot menu",
-                         "A copy of " + entry->path + ", which itself stays as it is.",
+                         "It is a copy of " + entry->path + ", which stays as it is.",
                          put,
                          {},
                          true});
   trial.steps.push_back(choose_for_next_boot(boot, entry_id(path)));
   trial.on_confirm.push_back({StepKind::kernel_argument,
-                              "Take the trial entry out of the boot menu",
+                              "Remove the trial entry from the boot menu",
                               "",
                               FileEdit{path, text, std::nullopt, std::nullopt},
                               {},
@@ -187,9 +189,9 @@ BootSteps assemble(Trial trial, const ArgumentChange& change, std::vector<Step> 
   steps.fallback = BootFallback::next_boot;
   steps.rescue = rescue_after_trial();
   steps.notes.emplace_back(
-      "GRUB takes the trial entry for the next boot only, also where the menu is hidden or its "
-      "timeout is 0, and neither saves it as the default nor records it as a failed boot. Every "
-      "boot after it takes the old entry, until headroom confirm has made the new command line "
+      "GRUB uses the trial entry for the next boot only, even if the menu is hidden or its timeout "
+      "is 0. It neither saves the entry as the default nor records it as a failed boot. Every "
+      "later boot uses the old entry, until headroom confirm has made the new command line "
       "permanent.");
   return steps;
 }

@@ -41,7 +41,7 @@ TEST(DevicePermissionFix, the_user_joins_the_groups_that_own_the_nodes) {
   const Change change = *world.plan(device_permission_fix);
   EXPECT_THAT(commands_of(change),
               ElementsAre("usermod -aG render alice", "usermod -aG video alice"));
-  EXPECT_THAT(notes_of(change), HasSubstr("Log out and in again"));
+  EXPECT_THAT(notes_of(change), HasSubstr("Log out and log in again"));
   const auto& command = std::get<Command>(change.steps[1].action);
   EXPECT_EQ(join(command.undo, " "), "gpasswd -d alice video");
   EXPECT_EQ(command.undo_run, UndoRun::if_changed);
@@ -53,7 +53,8 @@ TEST(DevicePermissionFix, a_member_has_only_to_log_in_again) {
   World world = refused_world();
   world.files[0].text = "video:x:44:\nrender:x:104:bob,alice\n";
   EXPECT_FALSE(world.applies(device_permission_fix));
-  EXPECT_THAT(world.plan(device_permission_fix).error().message, HasSubstr("log out and in again"));
+  EXPECT_THAT(world.plan(device_permission_fix).error().message,
+              HasSubstr("Log out and log in again"));
 }
 
 TEST(DevicePermissionFix, who_may_open_the_nodes_needs_nothing) {
@@ -104,7 +105,8 @@ TEST(DevicePermissionFix, a_user_whose_groups_suffice_hears_of_older_sessions) {
   World world = world_seen_by_root();
   world.files[0].text = "video:x:44:alice\nrender:x:104:alice\n";
   EXPECT_FALSE(world.applies(device_permission_fix));
-  EXPECT_THAT(world.plan(device_permission_fix).error().message, HasSubstr("log out and in again"));
+  EXPECT_THAT(world.plan(device_permission_fix).error().message,
+              HasSubstr("log out and log in again"));
 }
 
 TEST(DevicePermissionFix, the_users_own_group_and_own_node_count) {
@@ -128,7 +130,8 @@ TEST(DevicePermissionFix, what_is_not_known_refuses_nobody) {
   world = world_seen_by_root();
   world.files.clear();  // A capture without /etc/group.
   EXPECT_FALSE(world.applies(device_permission_fix));
-  EXPECT_THAT(world.plan(device_permission_fix).error().message, HasSubstr("not known which"));
+  EXPECT_THAT(world.plan(device_permission_fix).error().message,
+              HasSubstr("does not know the groups"));
 }
 
 TEST(DevicePermissionFix, a_group_without_a_name_is_not_one_that_the_user_is_in) {

@@ -50,7 +50,8 @@ Result<Bytes> wanted_limit(const FixSubject& subject) {
     return wanted;
   }
   if (!ram) {
-    return Error{Errc::unsupported, "cgroup-memory-limit: the size of the RAM is not known",
+    return Error{Errc::unsupported,
+                 "cgroup-memory-limit: headroom does not know the size of the RAM",
                  "headroom fix cgroup-memory-limit --size SIZE"};
   }
   const Bytes reserve = subject.options.reserve.value_or(findings::reserve_for_system(*ram));
@@ -73,11 +74,11 @@ void tell_for_host(const FixSubject& subject, Bytes wanted, Change& change) {
   }
   const char* program = engine == "podman" ? "podman" : "docker";
   change.steps.push_back(by_hand(fmt::format(
-      "On the host, without making the container anew: {} update --memory {}g --memory-swap {}g "
+      "On the host, without recreating the container: {} update --memory {}g --memory-swap {}g "
       "CONTAINER",
       program, gib, gib)));
   change.steps.push_back(by_hand(
-      fmt::format("For the next one: {} run --memory {}g …   ({})", program, gib,
+      fmt::format("For the next container: {} run --memory {}g …   ({})", program, gib,
                   engine == "podman" ? fmt::format("in a quadlet: PodmanArgs=--memory={}g", gib)
                                      : fmt::format("in compose: mem_limit: {}g", gib))));
 }
@@ -88,7 +89,7 @@ void add_drop_in(const FixSubject& subject, const LimitedUnit& unit, Bytes wante
   Step step = unit.of_user ? add_to_user_drop_in(subject, unit.name, section, line)
                            : add_to_drop_in(subject, unit.name, section, line);
   step.what = fmt::format("Allow {} to use {} of RAM, in a drop-in", unit.name, to_string(wanted));
-  step.why = "Models are loaded through RAM; beyond the limit the kernel kills the job.";
+  step.why = "Models are loaded through RAM. Beyond the limit the kernel kills the job.";
   change.steps.push_back(std::move(step));
   if (unit.of_user) {
     change.notes.emplace_back("First: systemctl --user daemon-reload");
@@ -105,7 +106,7 @@ Result<Change> make(const FixSubject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   const auto& limit = machine.cgroup.memory_max;
   if (!is_diagnosed(subject.diagnosis, id) || !limit) {
-    return not_needed(id, "no control group here is small beside the GPU's memory");
+    return not_needed(id, "no control group here has a limit that is small for the GPU's memory");
   }
   HEADROOM_TRY(const Bytes wanted, wanted_limit(subject));
   if (!(*limit < wanted)) {
@@ -124,13 +125,13 @@ Result<Change> make(const FixSubject& subject) {
   const auto unit = unit_of(limit.source().path);
   if (!unit || unit->transient) {
     change.steps.push_back(by_hand(fmt::format(
-        "{} sets it, which no file keeps: start the job anew with systemd-run --user --scope -p "
-        "MemoryMax={}M …, or ask who limits it (a batch system, a container engine).",
+        "{} sets the limit, and no file keeps it. Restart the job with systemd-run --user --scope "
+        "-p MemoryMax={}M …, or find out what limits it (a batch system, a container engine).",
         limit.source().path, wanted.value >> 20U)));
     return change;
   }
   if (unit->of_user && subject.options.home.empty()) {
-    return Error{Errc::invalid, "cgroup-memory-limit: it is not known whose unit is meant",
+    return Error{Errc::invalid, "cgroup-memory-limit: headroom does not know whose unit is meant",
                  "run it as that user with sudo: sudo headroom fix cgroup-memory-limit --apply"};
   }
   add_drop_in(subject, *unit, wanted, change);

@@ -103,8 +103,8 @@ void add_rule(const FixSubject& subject, Change& change) {
   if (there != nullptr) edit.before = there->text;
   edit.after = edit.before.value_or("# Made by headroom.\n") + rule + "\n";
   Step file;
-  file.what = fmt::format("Give /dev/kfd to the group render in {}", rules_path);
-  file.why = "It belongs to root alone, so no group lets anybody in.";
+  file.what = fmt::format("Assign /dev/kfd to the group render in {}", rules_path);
+  file.why = "It belongs to root only, so no group gives access.";
   file.action = std::move(edit);
   change.steps.push_back(std::move(file));
   for (const std::vector<std::string>& argv :
@@ -116,8 +116,8 @@ void add_rule(const FixSubject& subject, Change& change) {
     command.undo_run = UndoRun::always;
     Step step;
     step.kind = StepKind::service;
-    step.what = argv.back() == "--reload" ? "Let udev read its rules again"
-                                          : "Let udev apply them to /dev/kfd";
+    step.what = argv.back() == "--reload" ? "Make udev reload its rules"
+                                          : "Make udev apply them to /dev/kfd";
     step.action = std::move(command);
     change.steps.push_back(std::move(step));
   }
@@ -130,9 +130,10 @@ void add_groups(const FixSubject& subject, Change& change) {
   }
   if (joined.empty()) return;
   for (Step& step : steps_to_join(subject, joined)) change.steps.push_back(std::move(step));
-  change.notes.push_back(fmt::format(
-      "Log out and in again: groups are given at login. Until then: sg {} -c 'headroom check'",
-      joined.front()));
+  change.notes.push_back(
+      fmt::format("Log out and log in again, because groups are assigned at login. Until then: sg "
+                  "{} -c 'headroom check'",
+                  joined.front()));
 }
 
 // Rootless podman maps groups away unless it is told to keep them; crun alone can.
@@ -146,8 +147,8 @@ void add_quadlets(const FixSubject& subject, Change& change) {
     if (!passes_gpu(file.text) || keeps_groups(file.text)) continue;
     Step step;
     step.kind = StepKind::environment;
-    step.what = "Let the container keep your groups in " + file.path;
-    step.why = "Without it the groups that own the GPU's nodes are not there inside.";
+    step.what = "Make the container keep your groups, in " + file.path;
+    step.why = "Otherwise the groups that own the GPU's nodes do not exist inside the container.";
     step.action =
         FileEdit{file.path, file.text,
                  add_container_line(file.text, "PodmanArgs=--group-add=keep-groups"), std::nullopt};
@@ -170,8 +171,8 @@ void tell_for_host(const FixSubject& subject, Change& change) {
       by_hand("On the host, as the user who starts the container: headroom fix device-permission"));
   if (*subject.facts.machine.container == "podman") {
     change.notes.emplace_back(
-        "A rootless container has the groups of its user only with keep-groups, or where "
-        "/etc/subgid gives the user the group's number.");
+        "A rootless container has its user's groups only with keep-groups, or if /etc/subgid gives "
+        "the user the group's number.");
   }
 }
 
@@ -180,18 +181,18 @@ std::string why_not_needed(const FixSubject& subject) {
   const auto owners = owners_of_nodes(subject.facts);
   const auto is_known = [](const auto* owner) { return owner->mode.known(); };
   if (std::none_of(owners.begin(), owners.end(), is_known)) {
-    return "it is not known who may open the device nodes of this machine";
+    return "headroom does not know who may open the device nodes of this machine";
   }
   if (setting_file(subject, "/etc/group") == nullptr) {
-    return "it is not known which groups this machine has: /etc/group could not be read";
+    return "headroom does not know the groups of this machine: /etc/group could not be read";
   }
   const auto is_open = [](const auto* owner) { return !owner->mode || open_to_all(*owner); };
   if (std::all_of(owners.begin(), owners.end(), is_open)) {
     return "everybody may open the device nodes here";
   }
   return fmt::format(
-      "{} may open the device nodes here by the groups that each login gives; a session that began "
-      "before it was given them has to log out and in again",
+      "{} is already in the groups that may open the device nodes. A session that is older than "
+      "the membership has to log out and log in again",
       subject.options.user);
 }
 
@@ -207,8 +208,8 @@ std::optional<std::uint64_t> find_nameless_group(const FixSubject& subject) {
 Error nothing_to_join(const FixSubject& subject) {
   const auto nameless = find_nameless_group(subject);
   if (!nameless) {
-    return not_needed(
-        id, fmt::format("{} is in the groups already; log out and in again", subject.options.user));
+    return not_needed(id, fmt::format("{} is in the groups already. Log out and log in again",
+                                      subject.options.user));
   }
   return {Errc::unsupported,
           fmt::format("{}: expected a group with the number {}, which the device nodes belong to, "
@@ -218,17 +219,18 @@ Error nothing_to_join(const FixSubject& subject) {
 }
 
 Error ask_for_user(const FixSubject& subject) {
-  return {Errc::invalid,
-          fmt::format("{}: expected the user who is to open the device nodes, found {}", id,
-                      subject.options.user.empty() ? "nobody" : "root, who may open any"),
-          fmt::format("headroom fix {} --user NAME", id)};
+  return {
+      Errc::invalid,
+      fmt::format("{}: expected the user who should get access to the device nodes, found {}", id,
+                  subject.options.user.empty() ? "nobody" : "root, who may open all of them"),
+      fmt::format("headroom fix {} --user NAME", id)};
 }
 
 Result<Change> make(const FixSubject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   Change change;
   change.fix = id;
-  change.title = "Let this user open the GPU's device nodes";
+  change.title = "Give this user access to the GPU's device nodes";
   change.words = subject.options.words;
   const bool needed = is_refused(subject);
   if (machine.in_container()) {
@@ -255,7 +257,7 @@ bool applies(const FixSubject& subject) {
 
 constinit const Fix device_permission_fix = {
     .id = id,
-    .meaning = "Makes you a member of the groups that own the GPU's device nodes.",
+    .meaning = "Adds you to the groups that own the GPU's device nodes.",
     .takes = "--user NAME",
     .applies = applies,
     .plan = make,

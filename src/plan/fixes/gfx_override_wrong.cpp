@@ -23,11 +23,12 @@ Result<Change> make(const FixSubject& subject) {
   };
   Change change;
   change.fix = "gfx-override-wrong";
-  change.title = "Take out the HSA_OVERRIDE_GFX_VERSION that does not suit this machine's GPUs";
+  change.title = "Remove an HSA_OVERRIDE_GFX_VERSION that does not match this machine's GPUs";
   change.words = subject.options.words;
   plan_removal(subject, decide, change);
   if (!change.steps.empty()) return change;
-  std::string message = "no file that was read sets an HSA_OVERRIDE_GFX_VERSION that has to go";
+  std::string message =
+      "no file that headroom reads sets an HSA_OVERRIDE_GFX_VERSION that has to be removed";
   for (const std::string& note : change.notes) message += ". " + note;
   return not_needed(change.fix, std::move(message));
 }
@@ -40,7 +41,8 @@ bool applies(const FixSubject& subject) {
 
 constinit const Fix gfx_override_wrong_fix = {
     .id = "gfx-override-wrong",
-    .meaning = "Takes a wrong or needless HSA_OVERRIDE_GFX_VERSION out of the files that set it.",
+    .meaning =
+        "Removes a wrong or unnecessary HSA_OVERRIDE_GFX_VERSION from the files that set it.",
     .takes = "",
     .applies = applies,
     .plan = make,

@@ -141,8 +141,8 @@ class Planner {
     const LimitStory story{*apu_, predicted_apu(), next_, drops_gttsize_};
     if (!choice_) {
       const std::string setting = drops_limit_ ? parameters_.front().name() : "amdgpu.gttsize";
-      change.title = fmt::format("Take {} away, so that {} uses its {} carve-out", setting,
-                                 apu_->name, to_string(*predicted_apu().vram_total));
+      change.title = fmt::format("Remove {}, so that {} uses its {} carve-out", setting, apu_->name,
+                                 to_string(*predicted_apu().vram_total));
       change.notes = notes_on_carve_out(story, setting);
       return;
     }

@@ -14,7 +14,7 @@ using facts::Gpu;
 using facts::MachineFacts;
 
 constexpr std::string_view ttm_words =
-    "TTM's limit counts for GPUs that take their memory from the RAM, which an APU does";
+    "TTM's limit applies to GPUs that take their memory from RAM, as an APU does";
 
 std::string place(const facts::ModuleOption& option) {
   return is_kernel_argument(option)
@@ -28,7 +28,7 @@ void warn_of_system_limit(const LimitStory& story, Bytes size, Change& change) {
   if (binding == nullptr || *binding->limit >= size) return;
   if (binding->name != "kfd-system" && !story.then.ladder.varies(binding->name)) return;
   change.warnings.push_back(fmt::format(
-      "The compute driver has a limit of its own, {}{}: jobs get that, not the {} asked for.",
+      "The compute driver has its own limit, {}{}. Jobs get that, not the {} that you asked for.",
       binding->at_most ? fmt::format("at most {}, ", to_string(*binding->limit)) : "",
       binding->limit.source().text, to_string(size)));
 }
@@ -49,8 +49,8 @@ void note_other_module(const MachineFacts& machine, Change& change) {
   const auto* option = machine.option(other, "pages_limit");
   if (option == nullptr) return;
   change.notes.push_back(
-      fmt::format("{}.pages_limit={} in {} has no effect here: this driver's memory manager is the "
-                  "module {}.",
+      fmt::format("{}.pages_limit={} in {} has no effect here, because this driver's memory "
+                  "manager is the module {}.",
                   other, option->value, place(*option), machine.ttm_module));
 }
 
@@ -64,15 +64,15 @@ Error no_apu(const facts::Facts& facts) {
   const Gpu& gpu = facts.gpus.front();
   if (!gpu.integrated) {
     return {Errc::unsupported,
-            fmt::format("whether {} is integrated could not be found out ({}); {}", gpu.name,
+            fmt::format("headroom could not find out whether {} is integrated ({}). {}", gpu.name,
                         to_string(gpu.integrated.missing()), ttm_words),
             "headroom check --verbose"};
   }
   const std::string memory = gpu.vram_total ? to_string(*gpu.vram_total) + " " : "";
   const std::string why =
       is_mi300(gpu)
-          ? "its memory is its own and the RAM at once, and no limit of TTM divides it"
-          : fmt::format("a card of its own: hipMalloc takes its {}VRAM and nothing else", memory);
+          ? "its memory and the RAM are the same, and TTM's limit does not divide it"
+          : fmt::format("a discrete card: hipMalloc uses its {}VRAM and nothing else", memory);
   return {Errc::unsupported, fmt::format("{}, and {} is {}", ttm_words, gpu.name, why),
           "headroom check   (shows what limits this GPU)"};
 }
@@ -83,11 +83,11 @@ Error carve_out_pool(const Gpu& apu, const facts::Prediction& prediction) {
       prediction.steps.empty() ? "" : fmt::format(" ({})", prediction.steps.back());
   return {
       Errc::unsupported,
-      fmt::format("hipMalloc takes {}'s memory from the BIOS carve-out, {}, and would with that "
-                  "limit too{}",
+      fmt::format("hipMalloc takes {}'s memory from the BIOS carve-out, {}, and would do so with "
+                  "that limit too{}",
                   apu.name, carve_out, how),
-      "to use the RAM instead, set the carve-out (UMA frame buffer) to its smallest in the "
-      "BIOS, with Linux 6.15 or later, and run this again; what that brings: headroom check "
+      "to use the RAM instead, set the carve-out (UMA frame buffer) to its smallest size in the "
+      "BIOS, boot Linux 6.15 or later, and run this again. To see the effect first: headroom check "
       "--if carveout=512MiB"};
 }
 
@@ -99,7 +99,7 @@ Error nothing_to_do(const Gpu& apu, const MachineFacts& next, Bytes asked,
                                     apu.name, to_string(*apu.pool), where);
   if (*apu.pool == asked) return {Errc::invalid, std::move(message), "headroom check"};
   return {Errc::invalid,
-          fmt::format("{}; that is more than the {} that would be chosen here", message,
+          fmt::format("{}. That is more than the {} that headroom would choose here", message,
                       to_string(asked)),
           fmt::format("{} --size {}GiB   (to lower it)", command, asked.value / (1_GiB).value)};
 }
@@ -113,11 +113,12 @@ Error only_restart(const MachineFacts& next, const std::vector<ParameterChange>&
     words.push_back(parameter.value ? parameter.name() + "=" + *parameter.value
                                     : "no " + parameter.name());
   }
-  return {Errc::invalid,
-          fmt::format("nothing to do but a restart: {} is set for every boot{}, and this boot "
-                      "began without it",
-                      join(words, ", "), where),
-          "sudo reboot   (then headroom check)"};
+  return {
+      Errc::invalid,
+      fmt::format(
+          "nothing to do but reboot: {} is set for every boot{}, but this boot started without it",
+          join(words, ", "), where),
+      "sudo reboot   (then headroom check)"};
 }
 
 Error host_only(const MachineFacts& machine, const std::vector<ParameterChange>& parameters,
@@ -132,12 +133,11 @@ Error host_only(const MachineFacts& machine, const std::vector<ParameterChange>&
     }
   }
   const std::string wanted = words.empty() ? "its command line" : join(words, " ");
-  return {
-      Errc::unsupported,
-      fmt::format("this is a container ({}), and the limit belongs to the host's kernel: it has "
-                  "to boot with {}{}",
-                  *machine.container, wanted, dropped),
-      "on the host: " + join(options.words, " ")};
+  return {Errc::unsupported,
+          fmt::format("this is a container ({}), and the limit belongs to the host's kernel, which "
+                      "has to boot with {}{}",
+                      *machine.container, wanted, dropped),
+          "on the host: " + join(options.words, " ")};
 }
 
 void add_words(const LimitStory& story, const SizeChoice& choice, Change& change) {
@@ -145,44 +145,39 @@ void add_words(const LimitStory& story, const SizeChoice& choice, Change& change
   warn_of_system_limit(story, choice.size, change);
   const std::string& module = story.machine.ttm_module;
   change.notes.push_back(
-      fmt::format("Nothing is set aside: {} is what the GPU may take, {} pages of 4 KiB, and while "
-                  "no job takes "
-                  "it the system uses it as before.",
+      fmt::format("No memory is reserved. {} is the most that the GPU may take, {} pages of 4 KiB. "
+                  "While no job takes it, the system uses it as before.",
                   to_string(choice.size), to_pages(choice.size)));
   if (const auto largest = facts::find_largest_allocation(story.then.ladder)) {
     change.notes.push_back(fmt::format("The largest single allocation is then {}: {}.",
                                        to_string(largest->bytes), largest->why));
   }
   change.notes.push_back(
-      fmt::format("{}.page_pool_size is set alike, so that pages which jobs give back are kept for "
-                  "the next one; "
-                  "its default would stay at half of the RAM.",
+      fmt::format("{}.page_pool_size gets the same value, so that pages which jobs give back are "
+                  "kept for the next job. Otherwise its default, half of the RAM, would remain.",
                   module));
   if (story.drops_gttsize) {
-    change.notes.push_back(fmt::format(
-        "amdgpu.gttsize goes: it is deprecated, and GTT follows {}.pages_limit without it. "
-        "--keep-gttsize leaves it.",
-        module));
+    change.notes.push_back(
+        fmt::format("amdgpu.gttsize is removed. It is deprecated, and without it GTT follows "
+                    "{}.pages_limit. --keep-gttsize leaves it.",
+                    module));
   }
   note_other_module(story.machine, change);
   const std::string carve_out =
       story.now.vram_total ? fmt::format(", now {},", to_string(*story.now.vram_total)) : "";
   change.notes.push_back(fmt::format(
-      "Leave the BIOS carve-out (UMA frame buffer){} as it is: it is taken from the same RAM. "
-      "Raised "
-      "by {} or more, it would leave less RAM than this limit promises, and the kernel would kill "
-      "processes when a job takes it at its word. To raise it, run headroom undo first.",
+      "Leave the BIOS carve-out (UMA frame buffer){} as it is, because it comes from the same RAM. "
+      "If you enlarge it by {} or more, there is less RAM than this limit promises, and the kernel "
+      "kills processes when a job uses all of it. To enlarge it, run headroom undo first.",
       carve_out, to_string(choice.left)));
 }
 
 std::vector<std::string> notes_on_carve_out(const LimitStory& story, const std::string& setting) {
-  std::vector<std::string> notes = {
-      fmt::format("hipMalloc takes system memory if GTT is larger than the carve-out. {} made it "
-                  "the larger one{}.",
-                  setting,
-                  setting == "amdgpu.gttsize"
-                      ? ", but what hipMalloc gets is TTM's limit, which is smaller than both"
-                      : "")};
+  std::vector<std::string> notes = {fmt::format(
+      "hipMalloc takes system memory if GTT is larger than the carve-out. {} made it larger{}.",
+      setting,
+      setting == "amdgpu.gttsize" ? ", but hipMalloc gets TTM's limit, which is smaller than both"
+                                  : "")};
   if (story.now.pool) {
     notes.push_back(fmt::format("It has {} now.", to_string(*story.now.pool)));
   }

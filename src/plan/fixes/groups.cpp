@@ -74,8 +74,8 @@ void copy_from_image(const FixSubject& subject, const std::vector<std::string>& 
   edit.after = std::move(after);
   Step step;
   step.kind = StepKind::group;
-  step.what = fmt::format("Put {} into /etc/group", join(names, " and "));
-  step.why = "The system image's /usr/lib/group alone has it, where nobody can be added.";
+  step.what = fmt::format("Add {} to /etc/group", join(names, " and "));
+  step.why = "Only the system image's /usr/lib/group has it, and users cannot be added there.";
   step.action = std::move(edit);
   steps.push_back(std::move(step));
 }

@@ -42,10 +42,11 @@ Result<std::string> devices_to_keep(const facts::Facts& facts) {
     }
     const auto& index = gpu.connection.rocr_index;
     if (!index) {
-      return Error{Errc::unsupported,
-                   fmt::format("igpu-selected: the place of {} in ROCm's list is not known",
-                               findings::title_of(gpu)),
-                   "rocminfo   (GPUs count from 0 in its order), then ROCR_VISIBLE_DEVICES=N"};
+      return Error{
+          Errc::unsupported,
+          fmt::format("igpu-selected: headroom does not know the position of {} in ROCm's list",
+                      findings::title_of(gpu)),
+          "rocminfo   (GPUs are numbered from 0 in its order), then set ROCR_VISIBLE_DEVICES=N"};
     }
     words.push_back(fmt::format("{}", *index));
   }
@@ -64,7 +65,7 @@ Step make_step(const FixSubject& subject, const std::string& line) {
   Step step;
   step.kind = StepKind::environment;
   step.what = fmt::format("Put {} into {}", line, path);
-  step.why = "ROCm then lists the discrete card alone, for every login.";
+  step.why = "ROCm then lists only the discrete card, for every login.";
   step.action = std::move(edit);
   step.expects = {{Expectation::Kind::file_contains, path, line}};
   return step;
@@ -72,10 +73,10 @@ Step make_step(const FixSubject& subject, const std::string& line) {
 
 Result<Change> make(const FixSubject& subject, std::string_view name) {
   if (!is_diagnosed(subject.diagnosis, finding)) {
-    return not_needed(id, "no integrated GPU beside a discrete one that ROCm lists");
+    return not_needed(id, "ROCm does not list an integrated GPU beside a discrete one");
   }
   if (const auto mask = mask_in_force(subject)) {
-    return not_needed(id, "a mask is set already: " + *mask);
+    return not_needed(id, "a mask is already set: " + *mask);
   }
   HEADROOM_TRY(const std::string devices, devices_to_keep(subject.facts));
   const std::string line = "ROCR_VISIBLE_DEVICES=" + devices;
@@ -84,23 +85,24 @@ Result<Change> make(const FixSubject& subject, std::string_view name) {
   change.title = "Hide the integrated GPU from ROCm";
   change.words = subject.options.words;
   change.notes.emplace_back(
-      "Vulkan, OpenGL, video and the desktop are not affected: only ROCm reads it.");
+      "Vulkan, OpenGL, video and the desktop are not affected. Only ROCm reads it.");
   if (subject.facts.machine.in_container()) {
     change.steps.push_back(
-        by_hand(fmt::format("On the host: start the container with --env {}, or with the render "
-                            "node of the discrete card alone.",
+        by_hand(fmt::format("On the host, start the container with --env {}, or with only the "
+                            "render node of the discrete card.",
                             line)));
     return change;
   }
   if (is_editable(path)) change.steps.push_back(make_step(subject, line));
   change.notes.emplace_back(
-      "Services of the system do not read it: systemctl edit UNIT, and there [Service] "
+      "System services do not read it. For a service: systemctl edit UNIT, and there [Service] "
       "Environment=" +
       line);
-  change.notes.emplace_back("Containers do not read it: start them with --env " + line);
+  change.notes.emplace_back("Containers do not read it. Start them with --env " + line);
   if (devices.find("GPU-") == std::string::npos) {
     change.notes.emplace_back(
-        "The number counts GPUs as rocminfo does; look again after cards were put in or moved.");
+        "The number is the GPU's position in rocminfo. Check it again after you add or move "
+        "cards.");
   }
   change.notes.emplace_back("Log in again.");
   return change;
@@ -117,7 +119,7 @@ bool applies(const FixSubject& subject) {
 }
 
 constexpr std::string_view what_it_does =
-    "Hides the integrated GPU from ROCm, so that jobs take the discrete card.";
+    "Hides the integrated GPU from ROCm, so that jobs use the discrete card.";
 
 }  // namespace
 

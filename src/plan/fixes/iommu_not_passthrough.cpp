@@ -21,17 +21,18 @@ Result<Change> make(const FixSubject& subject) {
   const BootSubject boot{subject.boot, machine, subject.options.trial};
   const bool is_lost = subject.facts.gpus.size() > 1 && is_lost_at_next_boot(boot, word);
   if (!is_lost && !is_diagnosed(subject.diagnosis, id)) {
-    return not_needed(id, "no GPUs here whose traffic to each other the IOMMU translates");
+    return not_needed(id, "the IOMMU does not translate traffic between GPUs here");
   }
   Change change;
   change.fix = id;
-  change.title = "Let the IOMMU pass the GPUs' traffic through";
+  change.title = "Make the IOMMU pass the GPUs' traffic through";
   change.words = subject.options.words;
   change.notes.emplace_back(
-      "Devices of the host are passed through; virtual machines with devices of their own stay "
+      "The host's devices are passed through. Virtual machines with their own devices stay "
       "isolated.");
   change.notes.emplace_back(
-      "Until the reboot NCCL_P2P_DISABLE=1 lets RCCL go through RAM: slower, but it ends.");
+      "Until the reboot, set NCCL_P2P_DISABLE=1. RCCL then goes through RAM, which is slower but "
+      "does not hang.");
   if (machine.in_container()) {
     change.steps.push_back(by_hand("On the host: headroom fix iommu-not-passthrough"));
     return change;
@@ -39,8 +40,8 @@ Result<Change> make(const FixSubject& subject) {
   HEADROOM_TRY(BootSteps steps, plan_kernel_arguments(boot, {{std::string(word)}, {}}));
   if (steps.steps.empty()) {
     return Error{Errc::invalid,
-                 fmt::format("nothing to do but a restart: {} is on the kernel command line of "
-                             "every boot, and this boot began without it",
+                 fmt::format("nothing to do but reboot: {} is on the kernel command line of every "
+                             "boot, but this boot started without it",
                              word),
                  "sudo reboot   (then headroom check)"};
   }
@@ -57,7 +58,7 @@ bool applies(const FixSubject& subject) {
 
 constinit const Fix iommu_not_passthrough_fix = {
     .id = id,
-    .meaning = "Boots with iommu=pt, so that GPUs reach each other directly.",
+    .meaning = "Boots with iommu=pt, so that GPUs can access each other directly.",
     .takes = "",
     .applies = applies,
     .plan = make,

@@ -44,7 +44,7 @@ Result<Change> make(const FixSubject& subject) {
   };
   Change change;
   change.fix = "knob-dangerous";
-  change.title = "Take out settings that can take the machine down";
+  change.title = "Remove settings that can take the machine down";
   change.words = subject.options.words;
   plan_removal(subject, decide, change);
   const auto parameters = find_parameters(subject);
@@ -58,7 +58,7 @@ Result<Change> make(const FixSubject& subject) {
     }
   }
   if (!change.steps.empty()) return change;
-  return not_needed(change.fix, "no file that was read has a setting that is dangerous here");
+  return not_needed(change.fix, "no file that headroom reads has a setting that is dangerous here");
 }
 
 bool applies(const FixSubject& subject) {
@@ -69,7 +69,7 @@ bool applies(const FixSubject& subject) {
 
 constinit const Fix knob_dangerous_fix = {
     .id = "knob-dangerous",
-    .meaning = "Takes out settings that can take the machine down or lose work.",
+    .meaning = "Removes settings that can take the machine down or lose work.",
     .takes = "--via WAY",
     .applies = applies,
     .plan = make,

@@ -35,11 +35,11 @@ Result<Change> make(const FixSubject& subject) {
   if (!change.steps.empty()) return change;
   if (has_deprecated_limit(subject)) {
     return Error{Errc::invalid,
-                 "knob-deprecated: an old name of the limit on the GPU's memory goes with the fix "
+                 "knob-deprecated: the old name of the GPU's memory limit is removed by the fix "
                  "that sets the limit",
                  "headroom fix ttm-cap"};
   }
-  return not_needed(change.fix, "no file that was read has a setting under an old name");
+  return not_needed(change.fix, "no file that headroom reads has a setting with an old name");
 }
 
 bool applies(const FixSubject& subject) {
@@ -50,7 +50,7 @@ bool applies(const FixSubject& subject) {
 
 constinit const Fix knob_deprecated_fix = {
     .id = "knob-deprecated",
-    .meaning = "Gives settings that were renamed their new names.",
+    .meaning = "Renames settings that have a new name.",
     .takes = "",
     .applies = applies,
     .plan = make,

@@ -27,11 +27,11 @@ void add_limits(const FixSubject& subject, Change& change) {
   if (there != nullptr) edit.before = there->text;
   edit.after = edit.before.value_or("# Made by headroom.\n") + std::string(lines);
   Step step;
-  step.what = fmt::format("Lift the limit on locked memory for every login in {}", path);
-  step.why = "RCCL locks its buffers in RAM to hand them to the network adapter.";
+  step.what = fmt::format("Remove the limit on locked memory for every login, in {}", path);
+  step.why = "RCCL locks its buffers in RAM for the network adapter.";
   step.action = std::move(edit);
   change.steps.push_back(std::move(step));
-  change.notes.emplace_back("Log in again; ulimit -l then says unlimited.");
+  change.notes.emplace_back("Log in again. ulimit -l then says unlimited.");
 }
 
 void add_services(const FixSubject& subject, Change& change) {
@@ -45,7 +45,7 @@ void add_services(const FixSubject& subject, Change& change) {
   }
   for (const std::string& unit : units) {
     Step step = add_to_drop_in(subject, unit, "Service", "LimitMEMLOCK=infinity");
-    step.what = fmt::format("Lift the limit for {} in a drop-in", unit);
+    step.what = fmt::format("Remove the limit for {} in a drop-in", unit);
     step.why = "Services do not read limits.d.";
     change.steps.push_back(std::move(step));
     change.notes.push_back(fmt::format("Then: sudo systemctl restart {}", unit));
@@ -55,7 +55,7 @@ void add_services(const FixSubject& subject, Change& change) {
     if (!passes_gpu(file.text) || has_container_option(file.text, "Ulimit", "--ulimit")) continue;
     Step step;
     step.kind = StepKind::service;
-    step.what = "Lift the limit in the container of " + file.path;
+    step.what = "Remove the limit for the container of " + file.path;
     step.action = FileEdit{file.path, file.text,
                            add_container_line(file.text, "Ulimit=memlock=-1:-1"), std::nullopt};
     step.needs_root = needs_root(subject.options, file.path);
@@ -69,25 +69,25 @@ void add_services(const FixSubject& subject, Change& change) {
 
 Result<Change> make(const FixSubject& subject) {
   if (!is_diagnosed(subject.diagnosis, id)) {
-    return not_needed(id, "the limit on locked memory is in nobody's way here");
+    return not_needed(id, "the limit on locked memory does not matter here");
   }
   Change change;
   change.fix = id;
-  change.title = "Let processes lock memory";
+  change.title = "Allow processes to lock memory";
   change.words = subject.options.words;
   if (subject.facts.machine.in_container()) {
     change.steps.push_back(
-        by_hand("On the host: docker run --ulimit memlock=-1 …   (podman the same; in a quadlet "
-                "Ulimit=memlock=-1:-1; in compose ulimits: { memlock: -1 })"));
+        by_hand("On the host: docker run --ulimit memlock=-1 …   (the same for podman; in a "
+                "quadlet Ulimit=memlock=-1:-1; in compose ulimits: { memlock: -1 })"));
     change.notes.emplace_back(
-        "A rootless container cannot have more than its user: on the host, headroom fix "
+        "A rootless container cannot have more than its user. On the host, headroom fix "
         "memlock-too-low");
     return change;
   }
   add_limits(subject, change);
   add_services(subject, change);
   if (!change.steps.empty()) return change;
-  return not_needed(id, fmt::format("{} says so already; log in again", path));
+  return not_needed(id, fmt::format("{} already says so. Log in again", path));
 }
 
 bool applies(const FixSubject& subject) {
@@ -98,7 +98,7 @@ bool applies(const FixSubject& subject) {
 
 constinit const Fix memlock_too_low_fix = {
     .id = id,
-    .meaning = "Lifts the limit on locked memory, which RCCL over InfiniBand needs.",
+    .meaning = "Removes the limit on locked memory, which RCCL over InfiniBand needs.",
     .takes = "",
     .applies = applies,
     .plan = make,

@@ -31,7 +31,7 @@ void add_ldconfig(Change& change) {
   command.undo_run = UndoRun::if_changed;
   Step step;
   step.kind = StepKind::link;
-  step.what = "Let the loader see it";
+  step.what = "Tell the loader about it";
   step.action = std::move(command);
   change.steps.push_back(std::move(step));
 }
@@ -40,29 +40,28 @@ Result<Change> make(const FixSubject& subject) {
   const facts::SystemLibraries* libraries = subject.libraries;
   if (libraries == nullptr || !libraries->libdrm_amdgpu) {
     return not_needed(id,
-                      "libdrm_amdgpu.so.1 is not here; the package libdrm-amdgpu1, libdrm or "
-                      "libdrm_amdgpu1 of the distribution brings it");
+                      "libdrm_amdgpu.so.1 is missing. Your distribution's package libdrm-amdgpu1, "
+                      "libdrm or libdrm_amdgpu1 contains it");
   }
   if (subject.facts.gpus.empty()) return not_needed(id, "there is no AMD GPU here");
   const facts::LibraryFolder& folder = *libraries->libdrm_amdgpu;
   Change change;
   change.fix = id;
-  change.title = "Give libdrm's library and table the names that GPU programs look for";
+  change.title = "Link libdrm's library and table to the names that GPU programs look for";
   change.words = subject.options.words;
   if (!folder.unversioned) {
-    change.steps.push_back(
-        make_link(folder.in_path + "/libdrm_amdgpu.so", folder.path + "/libdrm_amdgpu.so.1",
-                  "amd-smi and programs that use it open the library by this name, which otherwise "
-                  "comes with the development package only."));
+    change.steps.push_back(make_link(folder.in_path + "/libdrm_amdgpu.so",
+                                     folder.path + "/libdrm_amdgpu.so.1",
+                                     "amd-smi and programs that use it open the library by this "
+                                     "name. Otherwise only the development package has it."));
   }
   const bool ids = libraries->ids && !libraries->ids_in_opt;
   if (ids) {
-    change.steps.push_back(make_link(
-        ids_in_opt, *libraries->ids,
-        "PyTorch's wheels look for the cards' names there; without it they warn, and name the card "
-        "by its number."));
+    change.steps.push_back(make_link(ids_in_opt, *libraries->ids,
+                                     "PyTorch's wheels look for the cards' names there. Without it "
+                                     "they print a warning, and show the card's number."));
   }
-  if (change.steps.empty()) return not_needed(id, "both names are there");
+  if (change.steps.empty()) return not_needed(id, "both names exist");
   if (subject.boot.image_based) {
     const auto steps = std::move(change.steps);
     change.steps.clear();
@@ -74,7 +73,7 @@ Result<Change> make(const FixSubject& subject) {
     return change;
   }
   if (!folder.unversioned) add_ldconfig(change);
-  change.notes.emplace_back("A message about amdgpu.ids alone breaks nothing.");
+  change.notes.emplace_back("A message about amdgpu.ids only is harmless.");
   return change;
 }
 

@@ -31,7 +31,7 @@ bool applies(const FixSubject& subject) {
 
 Error in_container(const FixSubject& subject) {
   return {Errc::unsupported,
-          fmt::format("this is a container ({}), and options of kernel modules belong to its host",
+          fmt::format("this is a container ({}), and kernel module options belong to its host",
                       *subject.facts.machine.container),
           "on the host: headroom check"};
 }
@@ -74,20 +74,21 @@ Result<Change> set_alike(const FixSubject& subject) {
   const auto parameters = find_overridden(at_next_boot({subject.boot, machine}));
   if (parameters.empty()) {
     return Error{Errc::invalid,
-                 "nothing to do: no memory option is set in two places with two values",
+                 "nothing to do: no memory option has different values in two places",
                  "headroom check"};
   }
-  Change change = start(subject, option_overridden_fix, "Set each memory option alike everywhere");
+  Change change =
+      start(subject, option_overridden_fix, "Give each memory option the same value everywhere");
   HEADROOM_TRY(BootSteps steps, plan_parameters({subject.boot, machine, subject.options.trial},
                                                 parameters, subject.options.via));
   if (steps.steps.empty()) {
-    return Error{Errc::invalid, "nothing to do but a restart: the files have it alike already",
+    return Error{Errc::invalid, "nothing to do but reboot: the files already have the same value",
                  "sudo reboot   (then headroom check)"};
   }
   change.forecast = forecast_of(subject, parameters);
   for (const ParameterChange& one : parameters) {
     change.notes.push_back(
-        fmt::format("{}={} is what counts now, and stays; the other places said something else.",
+        fmt::format("{}={} is in force now, and stays. The other places had another value.",
                     one.name(), *one.value));
   }
   add_to(change, std::move(steps));
@@ -119,8 +120,8 @@ Result<Change> renew_initramfs(const FixSubject& subject) {
   HEADROOM_TRY(change.steps, plan_initramfs(subject.boot, {files.begin(), files.end()}));
   change.forecast = forecast_of(subject, parameters);
   change.notes = {
-      "The driver is loaded from the initramfs, with the copy of modprobe.d that it holds; a file "
-      "that was changed since has no effect until the initramfs is made anew."};
+      "The driver is loaded from the initramfs, which has its own copy of modprobe.d. A file that "
+      "changed since has no effect until the initramfs is rebuilt."};
   add_confirm_unit(change, subject.boot, subject.options);
   return change;
 }
@@ -129,7 +130,7 @@ Result<Change> renew_initramfs(const FixSubject& subject) {
 
 constinit const Fix option_overridden_fix = {
     .id = "option-overridden",
-    .meaning = "Sets a module option that two places set differently alike in both.",
+    .meaning = "Gives a module option with different values in two places the same value in both.",
     .takes = "--via WAY",
     .applies = applies<option_overridden_fix>,
     .plan = set_alike,
@@ -137,7 +138,7 @@ constinit const Fix option_overridden_fix = {
 
 constinit const Fix option_not_in_force_fix = {
     .id = "option-not-in-force",
-    .meaning = "Makes the initramfs anew, so that options of modprobe.d come into force.",
+    .meaning = "Rebuilds the initramfs, so that the options in modprobe.d take effect.",
     .takes = "",
     .applies = applies<option_not_in_force_fix>,
     .plan = renew_initramfs,

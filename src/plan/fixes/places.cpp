@@ -99,7 +99,7 @@ void add_daemon_reload(const FixSubject& subject, Change& change) {
   command.undo_run = UndoRun::always;
   Step step;
   step.kind = StepKind::service;
-  step.what = "Let systemd read its units again";
+  step.what = "Make systemd reload its units";
   step.action = std::move(command);
   change.steps.push_back(std::move(step));
 }
@@ -139,7 +139,7 @@ void expect_the_same(const FixSubject& subject, Change& change) {
 
 Error not_needed(std::string_view id, std::string message) {
   return {Errc::invalid, fmt::format("{}: {}", id, message),
-          "headroom fix   (what could be mended here)"};
+          "headroom fix   (lists what headroom can fix here)"};
 }
 
 }  // namespace headroom::plan

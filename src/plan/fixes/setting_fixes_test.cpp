@@ -117,7 +117,7 @@ TEST(GfxOverrideFix, what_cannot_be_edited_is_told) {
   EXPECT_THAT(told, HasSubstr("out of the command in /etc/systemd/system/a.service (line 2)"));
   EXPECT_THAT(told, HasSubstr("out of /srv/a/Dockerfile (line 2) and build the image again"));
   EXPECT_THAT(told, HasSubstr("set -eU HSA_OVERRIDE_GFX_VERSION"));
-  EXPECT_THAT(told, HasSubstr("copy it to /etc/containers/systemd/b.container"));
+  EXPECT_THAT(told, HasSubstr("Copy the file to /etc/containers/systemd/b.container"));
   EXPECT_THAT(told, HasSubstr("configuration.nix"));
   EXPECT_FALSE(world.applies(gfx_override_wrong_fix));
 }

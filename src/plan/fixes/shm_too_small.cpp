@@ -40,8 +40,8 @@ Result<Change> make(const FixSubject& subject) {
     change.steps.push_back(by_hand(std::move(way)));
   }
   change.notes.emplace_back(
-      "It is memory only while something is in it. With one process, DataLoader(num_workers=0) "
-      "does without.");
+      "It uses memory only for what is stored in it. A job with one process can do without it: "
+      "DataLoader(num_workers=0).");
   return change;
 }
 
@@ -53,7 +53,7 @@ bool applies(const FixSubject&) {
 
 constinit const Fix shm_too_small_fix = {
     .id = id,
-    .meaning = "Says how to start this container with a larger /dev/shm.",
+    .meaning = "Shows how to start this container with a larger /dev/shm.",
     .takes = "",
     .applies = applies,
     .plan = make,

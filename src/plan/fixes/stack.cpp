@@ -40,15 +40,15 @@ Result<Change> make(const FixSubject& subject) {
   const std::string shown = folder.empty() ? fmt::format("headroom-{}", choice.gfx) : folder;
   auto commands = commands_of(choice, shown);
   if (folder.empty()) {
-    change.steps.push_back(
-        by_hand(fmt::format("Save as {}/requirements.txt:\n{}", shown, requirements_of(choice))));
+    change.steps.push_back(by_hand(
+        fmt::format("Save this as {}/requirements.txt:\n{}", shown, requirements_of(choice))));
     if (!choice.environment.empty()) {
       change.steps.push_back(
-          by_hand(fmt::format("Save as {}/env:\n{}", shown, environment_of(choice))));
+          by_hand(fmt::format("Save this as {}/env:\n{}", shown, environment_of(choice))));
     }
     commands.insert(commands.begin(), fmt::format("mkdir -p {}", shown));
-    change.steps.push_back(by_hand("Then:\n" + join(commands, "\n")));
-    change.notes.push_back("To have the files written: headroom fix stack --output \"$HOME/" +
+    change.steps.push_back(by_hand("Create the environment:\n" + join(commands, "\n")));
+    change.notes.push_back("To let headroom write the files: headroom fix stack --output \"$HOME/" +
                            shown + "\" --apply");
     return change;
   }
@@ -74,7 +74,8 @@ bool applies(const FixSubject& subject) {
 
 constinit const Fix stack_fix = {
     .id = id,
-    .meaning = "Writes requirements and environment of a stack that carries this card.",
+    .meaning =
+        "Writes requirements.txt and environment variables of a stack that supports this card.",
     .takes = "--output FOLDER",
     .applies = applies,
     .plan = make,

@@ -36,12 +36,13 @@ bool take_device_wheels(const FixSubject& subject, const Target& target, StackCh
   choice.index = subject.tables.device_index;
   choice.python_versions = "3.11 or later";
   choice.python = "python3.12";
-  choice.remarks.push_back(fmt::format("AMD's own wheels hold code for {}{}.", target.gfx,
+  choice.remarks.push_back(fmt::format("AMD's own wheels include code for {}{}.", target.gfx,
                                        target.therock == knowledge::TheRock::ready
                                            ? " and are tested on it"
-                                           : "; they are not tested on it"));
+                                           : ", but are not tested on it"));
   choice.remarks.emplace_back(
-      "Newest release of that index. Once it works, pin it: pip freeze > requirements.lock");
+      "This is the newest release of that index. Once it works, pin it: pip freeze > "
+      "requirements.lock");
   return true;
 }
 
@@ -53,9 +54,10 @@ bool take_old_stack(const FixSubject& subject, const Target& target, StackChoice
   choice.python_versions = stack->python;
   choice.python = newest_python(stack->python);
   choice.pinned = true;
-  choice.remarks.push_back(fmt::format(
-      "The last of PyTorch's wheels that is known to carry {}: {}.", target.gfx, stack->evidence));
-  if (!stack->also.empty()) choice.remarks.push_back("Also carried by: " + stack->also + ".");
+  choice.remarks.push_back(
+      fmt::format("This is the last of PyTorch's wheels that is known to include {}. {}.",
+                  target.gfx, stack->evidence));
+  if (!stack->also.empty()) choice.remarks.push_back("Also included in " + stack->also + ".");
   return true;
 }
 
@@ -75,8 +77,8 @@ bool take_override(const FixSubject& subject, const Suitability& suitability, St
 Result<StackChoice> choose_for_wsl(const FixSubject& subject) {
   const knowledge::Stack* stack = subject.tables.stack("wsl");
   if (stack == nullptr || subject.facts.wsl.kind != facts::WslKind::wsl2) {
-    return Error{Errc::unsupported, "stack: WSL 1 reaches no GPU",
-                 "in Windows's PowerShell: wsl --set-version NAME 2"};
+    return Error{Errc::unsupported, "stack: WSL 1 cannot reach a GPU",
+                 "in PowerShell on Windows: wsl --set-version NAME 2"};
   }
   StackChoice choice;
   choice.gfx = "wsl";
@@ -88,11 +90,10 @@ Result<StackChoice> choose_for_wsl(const FixSubject& subject) {
   choice.python = newest_python(stack->python);
   choice.pinned = true;
   choice.environment = {"HSA_ENABLE_DXG_DETECTION=1"};
-  choice.remarks = {fmt::format("Its ROCm is {}: {}.", stack->rocm, stack->evidence),
-                    "It needs librocdxg as well: its package from "
-                    "https://github.com/ROCm/librocdxg/releases, and "
+  choice.remarks = {fmt::format("Its ROCm is {}. {}.", stack->rocm, stack->evidence),
+                    "It also needs librocdxg from https://github.com/ROCm/librocdxg/releases, and "
                     "the ROCm packages of the same release.",
-                    "Also: " + stack->also + "."};
+                    "Another way: " + stack->also + "."};
   return choice;
 }
 
@@ -110,8 +111,8 @@ Result<StackChoice> choose_stack(const FixSubject& subject) {
   const Target* target =
       best && gpus[*best].gfx ? subject.tables.target(*gpus[*best].gfx) : nullptr;
   const Error nothing{Errc::unsupported,
-                      "stack: nothing is known to carry a GPU of this machine dependably",
-                      "headroom check --verbose   (says what it can be used for instead)"};
+                      "stack: no stack is known to support a GPU of this machine reliably",
+                      "headroom check --verbose   (says what the machine can use instead)"};
   if (target == nullptr) return nothing;
   StackChoice choice;
   choice.gfx = target->gfx;
@@ -137,7 +138,7 @@ std::string requirements_of(const StackChoice& choice) {
 std::string environment_of(const StackChoice& choice) {
   std::string text =
       fmt::format("# For {}. Made by headroom fix stack: set -a; . ./env; set +a\n", choice.gpu);
-  if (choice.environment.empty()) text += "# Nothing has to be set for this card.\n";
+  if (choice.environment.empty()) text += "# This card needs no settings.\n";
   for (const std::string& line : choice.environment) text += line + "\n";
   return text;
 }

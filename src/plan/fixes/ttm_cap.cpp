@@ -71,7 +71,7 @@ constinit const Fix ttm_cap_fix = {
 
 constinit const Fix gttsize_cap_fix = {
     .id = "gttsize-cap",
-    .meaning = "Replaces an amdgpu.gttsize or a small page limit by one that fits the RAM.",
+    .meaning = "Replaces amdgpu.gttsize or a small page limit with a limit that matches the RAM.",
     .takes = takes,
     .applies = applies<gttsize_cap_fix>,
     .plan = replace_setting,
@@ -79,7 +79,7 @@ constinit const Fix gttsize_cap_fix = {
 
 constinit const Fix limit_above_ram_fix = {
     .id = "limit-above-ram",
-    .meaning = "Lowers an APU's limit to what RAM there is.",
+    .meaning = "Lowers an APU's limit to the RAM that is there.",
     .takes = takes,
     .applies = applies<limit_above_ram_fix>,
     .plan = lower,
@@ -87,7 +87,7 @@ constinit const Fix limit_above_ram_fix = {
 
 constinit const Fix limit_not_in_force_fix = {
     .id = "limit-not-in-force",
-    .meaning = "Sets the limit that was written into the running kernel for every boot.",
+    .meaning = "Makes the limit that was set in the running kernel permanent.",
     .takes = takes,
     .applies = applies<limit_not_in_force_fix>,
     .plan = keep_for_boot,
@@ -95,7 +95,7 @@ constinit const Fix limit_not_in_force_fix = {
 
 constinit const Fix gtt_pool_mismatch_fix = {
     .id = "gtt-pool-mismatch",
-    .meaning = "Lets graphics (GTT) and ROCm's pool go by one limit.",
+    .meaning = "Makes graphics (GTT) and ROCm's pool use the same limit.",
     .takes = takes,
     .applies = applies<gtt_pool_mismatch_fix>,
     .plan = make_alike,

@@ -83,8 +83,7 @@ void choose(const ReclaimSubject& subject, const Held& held, ReclaimPlan& plan) 
     return;
   }
   if (held.whereabouts == facts::Whereabouts::outside) {
-    plan.spared.push_back(
-        {held, "it is out of sight for this user; root sees every process", "", true});
+    plan.spared.push_back({held, "this user cannot see it; root sees every process", "", true});
     return;
   }
   const facts::Occupant* occupant = subject.occupancy.find(held.pid);
@@ -99,13 +98,13 @@ void choose(const ReclaimSubject& subject, const Held& held, ReclaimPlan& plan) 
   }
   const bool left_behind = occupant != nullptr && occupant->left_behind;
   if (word.empty() && !left_behind) {
-    plan.spared.push_back({held, "it is alive and was not chosen", way_to_choose(held), foreign});
+    plan.spared.push_back({held, "it is running and was not chosen", way_to_choose(held), foreign});
     return;
   }
   Target target;
   target.held = held;
   target.left_behind = word.empty();
-  target.why = target.left_behind ? "a worker whose launcher is gone" : "named by " + word;
+  target.why = target.left_behind ? "a worker whose parent is gone" : "named by " + word;
   target.needs_root = foreign;
   if (occupant != nullptr && occupant->stat) target.state = occupant->stat->state;
   plan.targets.push_back(std::move(target));

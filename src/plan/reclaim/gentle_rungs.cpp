@@ -29,20 +29,20 @@ RungPlan start(Rung rung, std::string what) {
 }
 
 RungPlan describe_name() {
-  RungPlan rung = start(Rung::name, "Say who holds the memory.");
+  RungPlan rung = start(Rung::name, "Show who holds the memory.");
   rung.commands = {"headroom check"};
   return rung;
 }
 
 RungPlan describe_signal(const ReclaimPlan& plan, Rung kind) {
   const bool ask = kind == Rung::ask;
-  RungPlan rung = start(
-      kind, ask ? fmt::format("Ask those that were chosen to end (SIGTERM), the largest first, no "
-                              "more than it takes; wait up to {} s.",
-                              plan.options.grace_s)
-                : fmt::format("End those that were asked and are still there (SIGKILL); what they "
-                              "have not saved is lost. Wait up to {} s.",
-                              plan.options.grace_s));
+  RungPlan rung =
+      start(kind, ask ? fmt::format("Ask the chosen processes to end (SIGTERM), the largest first, "
+                                    "and no more than necessary. Wait up to {} s.",
+                                    plan.options.grace_s)
+                      : fmt::format("Kill the processes that were asked and are still running "
+                                    "(SIGKILL). Their unsaved work is lost. Wait up to {} s.",
+                                    plan.options.grace_s));
   for (const Target& target : plan.targets) {
     rung.commands.push_back(fmt::format("{}kill{} {}", target.needs_root ? "sudo " : "",
                                         ask ? "" : " -KILL", target.held.pid));
@@ -50,19 +50,19 @@ RungPlan describe_signal(const ReclaimPlan& plan, Rung kind) {
   }
   rung.dies = names_of(plan.targets);
   if (plan.targets.empty()) {
-    rung.cannot =
-        plan.spared.empty() ? "no living process holds memory of this GPU" : "no holder was chosen";
+    rung.cannot = plan.spared.empty() ? "no running process holds memory of this GPU"
+                                      : "no holder was chosen";
   } else if (!ask && std::all_of(plan.targets.begin(), plan.targets.end(),
                                  [](const Target& one) { return one.state == 'D'; })) {
-    rung.cannot = "they are stuck in the kernel (state D), where no signal reaches them";
+    rung.cannot = "they are stuck in the kernel (state D), where signals do not reach them";
   }
   return rung;
 }
 
 RungPlan describe_wait(const ReclaimPlan& plan) {
   RungPlan rung = start(Rung::wait_kfd,
-                        "Wait up to 30 s until the compute driver has let go of the processes that "
-                        "ended; it frees their memory in the background.");
+                        "Wait up to 30 s until the compute driver has released the processes that "
+                        "ended. It frees their memory in the background.");
   for (const Held& dead : plan.dead) {
     rung.commands.push_back(fmt::format("ls -d /sys/class/kfd/kfd/proc/{}", dead.pid));
   }
@@ -71,11 +71,11 @@ RungPlan describe_wait(const ReclaimPlan& plan) {
 }
 
 RungPlan describe_pool() {
-  RungPlan rung = start(
-      Rung::empty_pool,
-      "Have the kernel give back the pages that TTM keeps for the next allocation. It also drops "
-      "cached directory entries and inodes of the whole machine: files are looked up anew, more "
-      "slowly for a moment. Nothing is lost. It frees system memory, never a card's own.");
+  RungPlan rung =
+      start(Rung::empty_pool,
+            "Make the kernel give back the pages that TTM keeps for the next allocation. This also "
+            "drops cached directory entries and inodes of the whole machine, so file lookups are "
+            "slower for a moment. Nothing is lost. It frees system memory, never a card's own.");
   rung.commands = {"echo 2 | sudo tee /proc/sys/vm/drop_caches"};
   rung.needs_root = true;
   return rung;
@@ -83,8 +83,8 @@ RungPlan describe_pool() {
 
 RungPlan describe_services(const ReclaimPlan& plan) {
   RungPlan rung = start(Rung::stop_service,
-                        "Stop the units and containers that the holders belong to and that would "
-                        "start them again. They stay off until somebody starts them.");
+                        "Stop the units and containers that the holders belong to, and that would "
+                        "restart them. They stay stopped until somebody starts them.");
   std::vector<std::string> names;
   std::vector<std::string> refusals;
   for (const Service& service : plan.services) {
@@ -99,7 +99,7 @@ RungPlan describe_services(const ReclaimPlan& plan) {
   if (!names.empty()) {
     rung.dies = join(names, ", ");
   } else if (refusals.empty()) {
-    rung.cannot = "no holder that was chosen belongs to a unit or container";
+    rung.cannot = "none of the chosen holders belongs to a unit or container";
   } else {
     rung.cannot = join(refusals, "; ");
   }

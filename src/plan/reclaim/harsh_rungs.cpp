@@ -13,7 +13,7 @@ namespace headroom::plan {
 namespace {
 
 constexpr std::string_view apu_rule =
-    "on an APU the GPU is part of the processor: the screen goes, and the machine may hang";
+    "on an APU the GPU is part of the processor: the screen goes dark, and the machine may hang";
 
 std::string everybody(const ReclaimPlan& plan, bool elsewhere) {
   std::vector<std::string> names;
@@ -30,7 +30,8 @@ std::string everybody(const ReclaimPlan& plan, bool elsewhere) {
 
 std::string desktop_text(const ReclaimPlan& plan, std::string_view otherwise) {
   if (plan.desktop.empty()) return std::string(otherwise);
-  return "The desktop or console is on this GPU and goes: " + join(plan.desktop, ", ") + ".";
+  return "The desktop or console runs on this GPU and would go down: " + join(plan.desktop, ", ") +
+         ".";
 }
 
 RungPlan start(Rung rung, std::string what, const ReclaimSubject& subject,
@@ -39,24 +40,23 @@ RungPlan start(Rung rung, std::string what, const ReclaimSubject& subject,
   made.rung = rung;
   made.what = std::move(what);
   made.needs_root = !subject.caller.root;
-  made.desktop = desktop_text(plan, "No desktop or console is on this GPU.");
+  made.desktop = desktop_text(plan, "No desktop or console runs on this GPU.");
   return made;
 }
 
 std::string desktop_rule(const ReclaimPlan& plan) {
   const bool may = plan.options.include_desktop || plan.desktop.empty();
-  return may ? "" : "the desktop or console is on this GPU; --include-desktop allows it";
+  return may ? "" : "the desktop or console runs on this GPU; --include-desktop allows it";
 }
 
 RungPlan describe_unbind(const ReclaimSubject& subject, const ReclaimPlan& plan) {
-  RungPlan rung =
-      start(Rung::unbind_bind,
-            "Take the driver off this GPU and put it back. Only while nobody has the GPU open: "
-            "with living clients the kernel may crash.",
-            subject, plan);
+  RungPlan rung = start(Rung::unbind_bind,
+                        "Unbind the driver from this GPU and bind it again. This is done only "
+                        "while nobody has the GPU open, because otherwise the kernel may crash.",
+                        subject, plan);
   rung.commands = {fmt::format("echo {} | sudo tee /sys/bus/pci/drivers/amdgpu/unbind", plan.pci),
                    fmt::format("echo {} | sudo tee /sys/bus/pci/drivers/amdgpu/bind", plan.pci)};
-  rung.dies = "nobody: it is not taken while somebody has the GPU open";
+  rung.dies = "nobody: it is not done while somebody has the GPU open";
   rung.contents = Contents::lost;
   rung.cannot = plan.integrated ? std::string(apu_rule) : desktop_rule(plan);
   return rung;
@@ -65,10 +65,10 @@ RungPlan describe_unbind(const ReclaimSubject& subject, const ReclaimPlan& plan)
 RungPlan describe_reload(const ReclaimSubject& subject, const ReclaimPlan& plan) {
   RungPlan rung = start(Rung::module_reload,
                         "Unload the driver of all AMD GPUs and load it again. The kernel refuses "
-                        "while anybody, a console included, uses one of them.",
+                        "this while anything, including a console, uses one of them.",
                         subject, plan);
   rung.commands = {"sudo modprobe -r amdgpu", "sudo modprobe amdgpu"};
-  rung.dies = "nobody: it is not taken while somebody has one of the GPUs open";
+  rung.dies = "nobody: it is not done while somebody has one of the GPUs open";
   rung.contents = Contents::lost;
   const bool any_apu =
       std::any_of(subject.facts.gpus.begin(), subject.facts.gpus.end(),
@@ -76,7 +76,7 @@ RungPlan describe_reload(const ReclaimSubject& subject, const ReclaimPlan& plan)
   if (plan.integrated) {
     rung.cannot = apu_rule;
   } else if (any_apu) {
-    rung.cannot = "the driver also serves this machine's APU, whose screen would go";
+    rung.cannot = "the driver also drives this machine's APU, whose screen would go dark";
   } else {
     rung.cannot = desktop_rule(plan);
   }
@@ -90,11 +90,11 @@ std::string_view method_text(knowledge::Reset reset) {
     case knowledge::Reset::mode2:
       return "MODE2: the engines only";
     case knowledge::Reset::baco_or_mode1:
-      return "BACO, power off and on, where the firmware can; else MODE1, the whole chip";
+      return "BACO, power off and on, if the firmware can; otherwise MODE1, the whole chip";
     case knowledge::Reset::baco_or_legacy:
       break;
   }
-  return "BACO, power off and on, where the board can; else by PCI configuration";
+  return "BACO, power off and on, if the board can; otherwise by PCI configuration";
 }
 
 std::optional<knowledge::Reset> reset_of(const ReclaimSubject& subject, const facts::Gpu& gpu) {
@@ -125,7 +125,7 @@ std::string why_no_reset(const ReclaimSubject& subject, const ReclaimPlan& plan)
   if (screens == nullptr || !screens->card) return "the driver shows no card for it";
   const facts::Fact<bool>& can = screens->can_recover;
   if (can && !*can) {
-    return "the driver does not offer it here: a virtual GPU (SR-IOV guest) is reset by its host";
+    return "the driver does not offer it here: the host resets a virtual GPU (SR-IOV guest)";
   }
   if (!can && can.missing().why == facts::Why::not_present) {
     return "debugfs is not mounted: sudo mount -t debugfs none /sys/kernel/debug";
@@ -136,11 +136,11 @@ std::string why_no_reset(const ReclaimSubject& subject, const ReclaimPlan& plan)
 RungPlan describe_reset(const ReclaimSubject& subject, const facts::Gpu& gpu,
                         const ReclaimPlan& plan) {
   const auto reset = reset_of(subject, gpu);
-  RungPlan rung =
-      start(Rung::driver_reset,
-            fmt::format("Have the driver reset the GPU{}. It may hang; then only a reboot helps.",
-                        reset ? fmt::format(" ({})", method_text(*reset)) : ""),
-            subject, plan);
+  RungPlan rung = start(
+      Rung::driver_reset,
+      fmt::format("Make the driver reset the GPU{}. The reset may hang. Then only a reboot helps.",
+                  reset ? fmt::format(" ({})", method_text(*reset)) : ""),
+      subject, plan);
   rung.commands = {fmt::format("sudo cat /sys/kernel/debug/dri/{}/amdgpu_gpu_recover",
                                plan.card ? std::to_string(*plan.card) : "N")};
   rung.dies = everybody(plan, false);
@@ -152,12 +152,13 @@ RungPlan describe_reset(const ReclaimSubject& subject, const facts::Gpu& gpu,
 }
 
 RungPlan describe_reboot(const ReclaimSubject& subject, const ReclaimPlan& plan) {
-  RungPlan rung = start(Rung::reboot, "Reboot: the only way that always frees it.", subject, plan);
+  RungPlan rung = start(Rung::reboot, "Reboot. This is the only way that always frees the memory.",
+                        subject, plan);
   rung.commands = {"sudo systemctl reboot"};
   rung.dies = "every process of this machine";
   rung.desktop = "";
   rung.contents = Contents::lost;
-  rung.cannot = "headroom never reboots a machine; you do";
+  rung.cannot = "headroom never reboots a machine; do it yourself";
   return rung;
 }
 
@@ -184,11 +185,10 @@ void describe_harsh_rungs(const ReclaimSubject& subject, const facts::Gpu& gpu, 
   plan.rungs.push_back(describe_reset(subject, gpu, plan));
   plan.rungs.push_back(describe_reboot(subject, plan));
   const std::string device = "/sys/bus/pci/devices/" + plan.pci;
-  const std::string rule =
-      plan.integrated
-          ? "never on an APU: the GPU is a part of the processor"
-          : "never with the driver bound: it happens behind the driver's back, and many cards do "
-            "not come back";
+  const std::string rule = plan.integrated
+                               ? "never on an APU, because the GPU is a part of the processor"
+                               : "never while the driver is bound: the driver does not know about "
+                                 "it, and many cards do not come back";
   plan.refused = {{"PCI function reset", fmt::format("echo 1 > {}/reset", device), rule},
                   {"PCI remove and rescan",
                    fmt::format("echo 1 > {}/remove; echo 1 > /sys/bus/pci/rescan", device), rule}};

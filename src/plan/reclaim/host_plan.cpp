@@ -22,20 +22,20 @@ std::vector<HostStep> plan_for_host(const ReclaimSubject& subject, const facts::
   const std::string reclaim = fmt::format("sudo headroom reclaim --gpu {}{}", gpu.pci, amount);
   std::vector<HostStep> steps;
   if (!pids.empty()) {
-    steps.push_back({"See who they are; these are the host's PIDs.",
+    steps.push_back({"See which processes they are. These are the host's PIDs.",
                      {fmt::format("ps -o pid,user,unit,lstart,args -p {}", join(pids, ","))}});
-    steps.push_back({"Ask them to end, with headroom, which waits and measures, or by hand.",
+    steps.push_back({"Ask them to end, either with headroom, which waits and measures, or by hand.",
                      {fmt::format("{} --pid {} --apply", reclaim, join(pids, " --pid ")),
                       "sudo kill " + join(pids, " ")}});
     steps.push_back(
-        {"One that ps does not show is dead, and the compute driver has not let go of "
-         "it: wait half a minute, then",
+        {"A process that ps does not show is dead, and the compute driver has not released it. "
+         "Wait half a minute, then",
          {fmt::format("ls -d /sys/class/kfd/kfd/proc/{}", pids.front()),
           reclaim + " --up-to wait-kfd --apply"}});
   } else {
-    steps.push_back({"See who has the GPU open: the driver's list shows none of them here.",
+    steps.push_back({"See who has the GPU open. The driver's list shows none of them here.",
                      {"sudo fuser -v " + nodes}});
-    steps.push_back({"Have headroom name them there, and print the command for each.", {reclaim}});
+    steps.push_back({"Let headroom name them there, and print the command for each.", {reclaim}});
   }
   steps.push_back({"If nothing helps, reboot the host.", {"sudo systemctl reboot"}});
   return steps;

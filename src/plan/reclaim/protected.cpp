@@ -101,11 +101,11 @@ Protection protection_of(const Held& held, const ReclaimSubject& subject) {
 std::string_view to_string(Protection protection) {
   switch (protection) {
     case Protection::first_process:
-      return "it is the first process; without it the machine ends";
+      return "it is the first process; the machine cannot run without it";
     case Protection::own_line:
       return "this command was started from it";
     case Protection::login:
-      return "the machine, or a login, hangs on it";
+      return "the machine, or a login, depends on it";
     case Protection::desktop:
       return "it is part of the desktop";
     case Protection::none:

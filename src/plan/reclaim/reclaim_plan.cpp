@@ -53,12 +53,12 @@ bool counts(const ReclaimPlan& plan, const Held& held) {
 void add_notes(const ReclaimSubject& subject, ReclaimPlan& plan) {
   if (plan.now.dead().value > 0 || (plan.now.unowned && *plan.now.unowned >= noise)) {
     plan.notes.emplace_back(
-        "Memory of a dead process is not fragmentation. The driver still counts it as in use, and "
-        "no allocator setting gets it back. It is kept by a handle that another process has open, "
-        "or by a release that is stuck in the kernel.");
+        "A dead process's memory is not fragmentation. The driver still counts it as in use, and "
+        "no allocator setting gets it back. Another process has a handle to it open, or its "
+        "release is stuck in the kernel.");
   }
   if (!plan.now.complete && !plan.for_host && !subject.caller.root) {
-    plan.notes.emplace_back("Not every process could be looked into; root sees all of them.");
+    plan.notes.emplace_back("headroom could not look into every process. Root sees all of them.");
   }
 }
 

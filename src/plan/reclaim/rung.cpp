@@ -22,7 +22,7 @@ Result<Rung> parse_rung(std::string_view name) {
   }
   const auto meant = nearest(name, names);
   return Error{Errc::invalid,
-               fmt::format("expected a rung ({}), found \"{}\"", join(names, ", "), name),
+               fmt::format("expected a step ({}), found \"{}\"", join(names, ", "), name),
                "headroom reclaim --up-to " + (meant ? *meant : "ask")};
 }
 

@@ -25,7 +25,7 @@ void stop_unit(const Held& held, const facts::Occupant* occupant, const Caller& 
                Service& service) {
   service.name = held.unit;
   if (is_vital_unit(held.unit)) {
-    service.refused = "the machine, or everybody's containers, hang on " + held.unit;
+    service.refused = "the machine, or everybody's containers, depend on " + held.unit;
   }
   if (occupant == nullptr || !occupant->unit_of_user) {
     service.argv = {"systemctl", "stop", "--no-block", held.unit};

@@ -112,7 +112,7 @@ class Planner {
     }
     Step step;
     step.kind = StepKind::environment;
-    step.what = renamed.empty() ? fmt::format("Take {} out of {} (line {})", join(names, " and "),
+    step.what = renamed.empty() ? fmt::format("Remove {} from {} (line {})", join(names, " and "),
                                               file.path, lines)
                                 : fmt::format("Rename {} to {} in {} (line {})", wrong.front().name,
                                               renamed, file.path, lines);
@@ -132,17 +132,16 @@ class Planner {
       const bool own = !needs_root(subject_.options, path);
       (own ? reload_user_ : reload_) = true;
       if (unit) {
-        change_.notes.push_back(
-            fmt::format("Then: {} restart {}", own ? "systemctl --user" : "sudo systemctl", *unit));
+        change_.notes.push_back(fmt::format("Then run: {} restart {}",
+                                            own ? "systemctl --user" : "sudo systemctl", *unit));
       } else {
-        change_.notes.emplace_back("It holds for what is started after the next boot.");
+        change_.notes.emplace_back("It takes effect at the next boot.");
       }
     } else if (syntax == SettingSyntax::compose ||
                (syntax == SettingSyntax::assignments && name == ".env")) {
-      change_.notes.push_back(
-          fmt::format("Then, in {}: docker compose up -d   (makes the container "
-                      "again, without it)",
-                      path.substr(0, path.rfind('/'))));
+      change_.notes.push_back(fmt::format(
+          "Then run in {}: docker compose up -d   (creates the container again, without it)",
+          path.substr(0, path.rfind('/'))));
     } else {
       log_in_again_ = true;
     }
@@ -174,12 +173,12 @@ class Planner {
     Step step = add_to_drop_in(subject_, *unit, "Service", "UnsetEnvironment=" + join(list, " "));
     step.kind = StepKind::environment;
     step.what = fmt::format("Unset {} for {} in a drop-in", join(list, " and "), *unit);
-    step.why = fmt::format("{} sets it, and is replaced by the next update. {}", file.path,
+    step.why = fmt::format("{} sets it, but the next update replaces that file. {}", file.path,
                            sentence(wrong.front().why));
     change_.steps.push_back(std::move(step));
     acts_ = true;
     reload_ = true;
-    change_.notes.push_back(fmt::format("Then: sudo systemctl restart {}", *unit));
+    change_.notes.push_back(fmt::format("Then run: sudo systemctl restart {}", *unit));
   }
 
   // What the readers of check still find once the edits are done: in programs' arguments, in
@@ -202,7 +201,7 @@ class Planner {
     if (reload_) add_daemon_reload(subject_, change_);
     if (reload_user_) change_.notes.emplace_back("First: systemctl --user daemon-reload");
     if (log_in_again_)
-      change_.notes.emplace_back("Log in again; what runs now keeps the old value.");
+      change_.notes.emplace_back("Log in again. Programs that are running keep the old value.");
   }
 
   // The settings that no file holds any more: of shells and of jobs under way.
@@ -213,13 +212,14 @@ class Planner {
       const std::string shown = judged.name + "=" + judged.value;
       if (setting.scope == facts::Scope::process) {
         change_.notes.push_back(
-            fmt::format("Process {} still runs with {}: start it again.", setting.pid, shown));
+            fmt::format("Process {} still runs with {}. Restart it.", setting.pid, shown));
       } else if (setting.scope == facts::Scope::shell) {
         change_.notes.push_back(
             fmt::format("This shell still has {}: unset {}", shown, judged.name));
       } else if (setting.scope == facts::Scope::container) {
         change_.steps.push_back(by_hand(fmt::format(
-            "On the host: start this container without {}, and look for it in its image.", shown)));
+            "On the host, start this container without {}, and check whether its image sets it.",
+            shown)));
       }
     }
   }

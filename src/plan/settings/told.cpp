@@ -56,38 +56,39 @@ std::string told_of(const facts::Setting& setting, SettingSyntax syntax) {
   switch (syntax) {
     case SettingSyntax::fish_universal:
       return fmt::format(
-          "{} is a universal variable of fish, kept in {}: type  set -eU {}  in fish.",
+          "{} is a universal variable of fish, kept in {}. In fish, type:  set -eU {}",
           setting.name, setting.source.path, setting.name);
     case SettingSyntax::dockerfile:
-      return fmt::format("Take {} out of {} and build the image again.", shown, place);
+      return fmt::format("Remove {} from {} and build the image again.", shown, place);
     case SettingSyntax::unit:
     case SettingSyntax::quadlet:
       return fmt::format(
-          "Take {} out of the command in {}, then: systemctl daemon-reload, and start it again.",
+          "Remove {} from the command in {}. Then run systemctl daemon-reload and restart the "
+          "service.",
           shown, place);
     default:
-      return fmt::format("Take {} out of {}: it stands where an edit could break the file.", shown,
-                         place);
+      return fmt::format("Remove {} from {} by hand. An automatic edit there could break the file.",
+                         shown, place);
   }
 }
 
 std::string told_of_vendor(const std::string& path, const std::string& name) {
   if (path.starts_with("/nix/")) {
     return fmt::format(
-        "{} is set in {}, which NixOS makes: take it out of configuration.nix "
-        "(environment.sessionVariables, environment.variables or the service's environment), then: "
-        "sudo nixos-rebuild switch",
+        "{} is set in {}, which NixOS generates. Remove it from configuration.nix "
+        "(environment.sessionVariables, environment.variables or the service's environment), then "
+        "run: sudo nixos-rebuild switch",
         name, path);
   }
   if (path.starts_with("/usr/share/containers/systemd/")) {
     const std::string file = path.substr(path.rfind('/') + 1);
     return fmt::format(
-        "{} is set in {}, which an update replaces: copy it to /etc/containers/systemd/{} and take "
-        "it out there.",
+        "{} is set in {}, which an update replaces. Copy the file to /etc/containers/systemd/{} "
+        "and remove the setting there.",
         name, path, file);
   }
   return fmt::format(
-      "{} is set in {}, which belongs to a package: ask for a version without it, or take it out "
+      "{} is set in {}, which belongs to a package. Ask for a version without it, or remove it "
       "after every update.",
       name, path);
 }

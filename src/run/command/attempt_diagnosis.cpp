@@ -74,23 +74,23 @@ AttemptCause limit_cause(std::string title, findings::Evidence evidence) {
   cause.title = std::move(title);
   cause.evidence = {std::move(evidence)};
   cause.fix = {
-      findings::sentence("give it more: headroom run --memory SIZE, or let it take less: a smaller "
-                         "micro-batch with accumulation")};
+      findings::sentence("Give it more memory (headroom run --memory SIZE), or make it use less (a "
+                         "smaller micro-batch with accumulation).")};
   return cause;
 }
 
 // What the group counted needs no log: nothing else ends a process there.
 std::optional<AttemptCause> find_limit_cause(const EndedAttempt& attempt) {
   if (attempt.kernel_kills > 0) {
-    return limit_cause(fmt::format("the kernel ended it at its memory limit of {}",
+    return limit_cause(fmt::format("the kernel killed it at its memory limit of {}",
                                    size_or(attempt.limit, "the control group that it runs in")),
                        {"control group", 0, fmt::format("oom_kill {}", attempt.kernel_kills),
-                        "processes that the kernel ended in the group for want of memory"});
+                        "processes of the group that the kernel killed because memory ran out"});
   }
   if (attempt.over_limit) {
     return limit_cause(fmt::format("its processes took more than the memory limit of {}",
                                    size_or(attempt.limit, "its group")),
-                       {"/proc", 0, fmt::format("{} added up", to_string(*attempt.over_limit)),
+                       {"/proc", 0, fmt::format("{} in all", to_string(*attempt.over_limit)),
                         "the memory of all its processes"});
   }
   return std::nullopt;
@@ -110,10 +110,10 @@ AttemptCause memory_cause(const logs::Observation& line) {
   AttemptCause cause;
   cause.id = "job-too-big";
   cause.confidence = findings::confidence::possible;
-  cause.title = "it asked for more memory than there was";
+  cause.title = "it asked for more memory than was available";
   cause.evidence = {{line.log_name, static_cast<int>(line.line), line.text, line.signature->says}};
   cause.fix = {findings::sentence(
-      "let it take less: a smaller micro-batch with accumulation, or a shorter sequence")};
+      "Make it use less: a smaller micro-batch with accumulation, or a shorter sequence.")};
   return cause;
 }
 
@@ -121,7 +121,7 @@ AttemptCause unclear_cause(const EndedAttempt& attempt) {
   AttemptCause cause;
   cause.id = "insufficient-evidence";
   cause.confidence = 1;
-  cause.title = fmt::format("nothing that it wrote says why ({})", describe(attempt.exit));
+  cause.title = fmt::format("its output does not say why ({})", describe(attempt.exit));
   cause.evidence = {show_exit(attempt.exit)};
   return cause;
 }

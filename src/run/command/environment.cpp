@@ -104,7 +104,7 @@ void take_out_dangers(const facts::Facts& facts, const knowledge::GpuTables& tab
     } else if (!judged.is_option() && judged.verdict == KnobVerdict::dangerous) {
       take_out(result.variables, judged.name);
       result.said.push_back(
-          fmt::format("{}={} is taken out: {}", judged.name, judged.value, because(judged)));
+          fmt::format("{}={} is removed: {}", judged.name, judged.value, because(judged)));
     }
   }
 }
@@ -129,8 +129,8 @@ void set_override(const KnownMachine& machine, CommandEnvironment& result) {
   }
   set(result.variables, override_name, *value);
   result.said.push_back(
-      fmt::format("{}={} is set: the installed PyTorch has no code for {}, and this target's code "
-                  "runs on it",
+      fmt::format("{}={} is set: the installed PyTorch has no code for {}, and the code of this "
+                  "target runs on it",
                   override_name, *value, gpus.front()->name));
 }
 
@@ -163,9 +163,10 @@ void hide_integrated(const KnownMachine& machine, CommandEnvironment& result) {
   const auto mask = wanted_mask(machine);
   if (!mask) return;
   set(result.variables, hip_mask, *mask);
-  result.said.push_back(fmt::format(
-      "{}={} is set: jobs would take the integrated GPU beside the card, or stumble over it",
-      hip_mask, *mask));
+  result.said.push_back(
+      fmt::format("{}={} is set: otherwise jobs might use the integrated GPU beside the card, or "
+                  "fail because of it",
+                  hip_mask, *mask));
 }
 
 bool is_device_word(std::string_view word) {

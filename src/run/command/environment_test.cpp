@@ -45,7 +45,7 @@ TEST_F(Environment, an_override_that_the_gpu_cannot_run_is_taken_out_and_said) {
   const auto result = clean({"A=1", wrong_override});
   EXPECT_THAT(result.variables, ElementsAre("A=1"));
   ASSERT_EQ(result.said.size(), 1U);
-  EXPECT_THAT(result.said.front(), HasSubstr("HSA_OVERRIDE_GFX_VERSION=9.0.6 is taken out"));
+  EXPECT_THAT(result.said.front(), HasSubstr("HSA_OVERRIDE_GFX_VERSION=9.0.6 is removed"));
 }
 
 TEST_F(Environment, nothing_is_touched_without_an_amd_gpu) {

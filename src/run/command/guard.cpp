@@ -31,8 +31,8 @@ std::string describe(const facts::Gpu& gpu, const std::vector<Guard>& guards) {
     amounts += fmt::format("{}{} of {}", amounts.empty() ? "" : " and ", to_string(guard.leave),
                            name_of(guard.pool));
   return fmt::format(
-      "{} ({}): {} stay free for the desktop and the system; --guard SIZE changes it, --guard off "
-      "lifts it",
+      "{} ({}): {} is kept free for the desktop and the system; --guard SIZE changes this, --guard "
+      "off switches it off",
       gpu.name, gpu.pci, amounts);
 }
 
@@ -73,8 +73,8 @@ CommandGuard make_guard(const GuardChoice& choice, const facts::Facts* facts,
   }
   if (made.said.empty() && choice.size)
     made.said.push_back(fmt::format(
-        "{} stay free {}; --guard off lifts it", to_string(*choice.size),
-        choice.has_allocator ? "of each GPU, as its driver counts" : "of the system's memory"));
+        "{} is kept free {}; --guard off switches this off", to_string(*choice.size),
+        choice.has_allocator ? "on each GPU, as its driver counts" : "in the system's memory"));
   return made;
 }
 

@@ -287,7 +287,7 @@ std::vector<supervisor::LeftBehind> RunningAttempt::left_behind() const {
 std::vector<supervisor::LeftBehind> RunningAttempt::driver_remains() const {
   std::vector<supervisor::LeftBehind> list;
   for (const KfdRemains& one : remains_)
-    list.push_back({one.pid, "ended, and still listed by the GPU's driver", false});
+    list.push_back({one.pid, "ended, but the GPU's driver still lists it", false});
   return list;
 }
 
@@ -336,7 +336,7 @@ std::vector<std::string> RunningAttempt::warnings() const {
   }
   for (const KfdRemains& one : remains_) {
     list.push_back(fmt::format(
-        "process {} has ended, and the GPU's driver still lists it after {} s{}", one.pid,
+        "process {} has ended, but the GPU's driver still lists it after {} s{}", one.pid,
         release_time.count() / 1000,
         one.memory.value > 0 ? fmt::format(" with {}", to_string(one.memory)) : std::string()));
   }

@@ -48,7 +48,7 @@ std::string describe_limit(machine::LimitKind kind, const std::string& remark) {
     case machine::LimitKind::added_up:
       break;
   }
-  return "adding up what its processes have, and ending them above it" +
+  return "adding up its processes' memory, and ending them above the limit" +
          (remark.empty() ? "" : " (" + remark + ")");
 }
 
@@ -241,7 +241,7 @@ SupervisedRun Driver::finish() {
   run.report.left_behind.insert(run.report.left_behind.end(), driver_remains_.begin(),
                                 driver_remains_.end());
   if (!has_group_peak_)
-    run.no_group_peak = no_group_.empty() ? "there is no control group of its own" : no_group_;
+    run.no_group_peak = no_group_.empty() ? "it has no control group of its own" : no_group_;
   return run;
 }
 
