@@ -36,7 +36,7 @@ Error place_error(Error error, const JobFlags& flags, const std::string& name);
 // What a job made of flags alone leaves open, and what is taken for it; empty if nothing.
 std::string default_note(const JobFlags& flags, const estimate::Job& job);
 
-// "Not used, as vLLM has its own options: --batch." of what is not about the device; empty if
+// "Not used, because vLLM has its own options: --batch." of what is not about the device; empty if
 // nothing is.
 std::string unused_note(const JobFlags& flags, std::string_view program);
 

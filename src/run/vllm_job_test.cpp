@@ -93,7 +93,7 @@ TEST_F(VllmJobs, a_job_file_is_read_with_its_device_and_flags_win) {
   job = load(text, flags);
   ASSERT_TRUE(job.has_value());
   EXPECT_EQ(job->loaded.job.device.capacity, 4_GiB);
-  EXPECT_EQ(job->notes.front(), "Not used, as vLLM has its own options: --batch.");
+  EXPECT_EQ(job->notes.front(), "Not used, because vLLM has its own options: --batch.");
 }
 
 TEST_F(VllmJobs, a_job_for_it_is_none_for_pytorch) {
