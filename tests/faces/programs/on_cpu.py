@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real arithmetic on a GPU that is made of this machine's memory: there are no kernels for it, so every operation on "cuda"
 tensors runs PyTorch's own kernel for the CPU on the same bytes. What an operation makes comes from CUDA's allocator, as on a
-real GPU. For tests on tests/stand_ins only."""
+real GPU. For tests on tests/stand_ins; on a real GPU (REAL_GPU, as bench/card.py sets it) install() does nothing but set the cap."""
 import ctypes
+import os
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -83,8 +84,16 @@ class OnCpu(TorchDispatchMode):
         return tree_map(call.to_gpu, func(*on_cpu, **named))
 
 
+def limit_real_gpu(most_bytes):
+    """The most that tensors may take of a real GPU; 0: all of it."""
+    if most_bytes:
+        torch.cuda.set_per_process_memory_fraction(most_bytes / torch.cuda.get_device_properties(0).total_memory)
+
+
 def install():
     """From now on, for this process. Attention takes the way that is made of plain operations."""
+    if "REAL_GPU" in os.environ:
+        return limit_real_gpu(int(os.environ["REAL_GPU"]))
     torch.backends.cuda.enable_flash_sdp(False)
     torch.backends.cuda.enable_mem_efficient_sdp(False)
     torch.backends.cuda.enable_cudnn_sdp(False)
