@@ -30,7 +30,7 @@ TEST(HostMemoryWarning, a_job_that_fits_is_not_spoken_of) {
 TEST(HostMemoryWarning, a_peak_beyond_what_is_left_is_said_with_what_would_fit) {
   const auto warning = warn_of_host_memory(plan_of(11_GiB, 11_GiB), rooms);
   ASSERT_TRUE(warning.has_value());
-  EXPECT_THAT(warning->message, HasSubstr("peak of 11.00 GiB is more than this machine can give"));
+  EXPECT_THAT(warning->message, HasSubstr("peak of 11.00 GiB is more than this machine has now"));
   EXPECT_THAT(warning->next, HasSubstr("capacity = \"9.50 GiB\""));
 }
 

@@ -139,7 +139,7 @@ TEST(Advice, from_a_container_the_steps_are_for_the_host) {
   machine.container = known(std::string("docker"));
   const auto steps = steps_to_set(machine, "ttm", "pages_limit", "5");
   for (std::size_t i = 0; i + 1 < steps.size(); ++i)
-    EXPECT_THAT(steps[i].text, HasSubstr("on the host"));
+    EXPECT_THAT(steps[i].text, HasSubstr("On the host"));
   EXPECT_TRUE(steps.back().is_look());
   EXPECT_EQ(steps.back().text, "headroom check");
 }

@@ -161,7 +161,7 @@ TEST(RecentChanges, the_last_change_that_may_have_brought_the_cause_is_a_step) {
   add_last_change(recent, table(), diagnosis);
   ASSERT_EQ(diagnosis.cause.fix.size(), 4U);
   EXPECT_EQ(diagnosis.cause.fix[1].whole(),
-            "last changed: rocm-core from 6.3.2 to 6.4.0, with 2 more, on 2026-05-08; to go back: "
+            "Last changed: rocm-core from 6.3.2 to 6.4.0, with 2 more, on 2026-05-08. To go back: "
             "put the older version back (apt list --all-versions rocm-core says whether it can "
             "still be had): sudo apt install rocm-core=6.3.2 miopen-hip=1 rocblas=1");
   diagnosis.cause.id = "job-too-big";

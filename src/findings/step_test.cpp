@@ -18,13 +18,6 @@ TEST(Step, a_remark_stands_behind_its_command) {
   EXPECT_EQ(step.whole(), "sudo dmesg   (says why)");
 }
 
-TEST(Step, for_the_host_it_is_still_what_it_was) {
-  const Step typed = on_the_host(command("sudo reboot", "(now)"));
-  EXPECT_TRUE(typed.is_command());
-  EXPECT_EQ(typed.whole(), "on the host: sudo reboot   (now)");
-  EXPECT_FALSE(on_the_host(sentence("log in again")).is_command());
-}
-
 TEST(Step, sentences_are_read_as_they_stand) {
   const auto steps = sentences({"sudo is not needed", "reboot"});
   EXPECT_FALSE(steps[0].is_command());

@@ -91,7 +91,7 @@ TEST(Suitability, shared_memory_is_never_the_reason) {
   facts::Gpu apu = gpu("gfx942");
   apu.integrated = known(true);
   EXPECT_EQ(assess_first(machine({apu})).level, Level::stable);
-  EXPECT_THAT(of("gfx90c").reasons, Contains(HasSubstr("is not the reason")));
+  EXPECT_THAT(of("gfx90c").reasons, Contains(HasSubstr("The reason is not that it is integrated")));
 }
 
 TEST(Suitability, the_trap_is_said_calmly_with_its_test) {
@@ -122,7 +122,7 @@ TEST(Suitability, a_kernel_without_what_it_needs_lowers_it) {
   EXPECT_EQ(assess_first(machine({gpu("gfx1151")}, "6.17.9")).level, Level::attempt);
   const Suitability unknown = assess_first(machine({gpu("gfx1151")}, "6.17.9-300.fc43.x86_64"));
   EXPECT_EQ(unknown.level, Level::stable) << "that it cannot be told speaks for nothing";
-  EXPECT_THAT(unknown.reasons, Contains(HasSubstr("cannot be told")));
+  EXPECT_THAT(unknown.reasons, Contains(HasSubstr("cannot tell")));
   EXPECT_EQ(assess_first(machine({gpu("gfx1100")}, "6.1.0")).level, Level::stable);
 }
 

@@ -59,7 +59,7 @@ TEST(ChangesReport, a_screenful_is_shown_and_the_rest_counted) {
 TEST(ChangesReport, no_change_is_said_only_where_a_failure_is_dated) {
   RecentChanges recent = sample();
   recent.changes.clear();
-  EXPECT_NE(shown(recent).find("nothing that a job"), std::string::npos);
+  EXPECT_NE(shown(recent).find("nothing that a GPU job"), std::string::npos);
   recent.until = RecentChanges::Until::now;
   EXPECT_EQ(shown(recent), "");
   recent.until = RecentChanges::Until::first_failure;

@@ -21,7 +21,8 @@ TEST(RecordingReport, says_whose_it_is_how_it_ended_and_what_is_not_in_it) {
   recording.torn = 1;
   const std::string text = introduce("job.flight", RecordingFacts(recording), 200);
   EXPECT_THAT(text, HasSubstr("job.flight: flight recording of process 4711 on Radeon RX 7900 XT, "
-                              "which was killed or still runs; 3 events, the one being written"));
+                              "which was killed or still runs; 3 events, without the one being "
+                              "written"));
   EXPECT_THAT(text, HasSubstr("100 older events were overwritten"));
   EXPECT_THAT(text, Not(HasSubstr("damaged")));
   recording.closed = true;

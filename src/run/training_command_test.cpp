@@ -35,7 +35,7 @@ TEST(TrainingCommand, takes_each_key_from_its_argument_and_says_so) {
   const std::string notes = join(command->notes, "\n");
   EXPECT_NE(notes.find("batch.micro = 4 from --per-device-train-batch-size"), std::string::npos);
   EXPECT_NE(notes.find("Ignored: --learning_rate."), std::string::npos);
-  EXPECT_NE(notes.find("the launcher's: --num_processes"), std::string::npos);
+  EXPECT_NE(notes.find("for the launcher: --num_processes"), std::string::npos);
   EXPECT_NE(notes.find("1024 tokens"), std::string::npos);
 }
 

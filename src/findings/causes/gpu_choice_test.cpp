@@ -178,7 +178,7 @@ TEST(DeviceIndex, the_assertion_gives_both_numbers) {
       amd);
   EXPECT_EQ(found.cause.id, "device-index");
   EXPECT_GE(found.cause.confidence, 0.9);
-  EXPECT_THAT(found.cause.title, HasSubstr("Device 3"));
+  EXPECT_THAT(found.cause.title, HasSubstr("device 3, but 2 devices"));
 }
 
 TEST(DeviceIndex, a_mask_renumbers) {

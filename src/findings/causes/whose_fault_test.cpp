@@ -293,7 +293,7 @@ TEST(Insufficient, a_job_that_was_begun_and_not_ended) {
       "100%|##########| 20/20 [00:07<00:00,  2.62it/s]\n";
   const LogDiagnosis open = diagnose(begun, amd);
   EXPECT_EQ(open.cause.id, "insufficient-evidence");
-  EXPECT_THAT(open.cause.title, HasSubstr("at work"));
+  EXPECT_THAT(open.cause.title, HasSubstr("still running"));
   EXPECT_EQ(diagnose(std::string(begun) + "Prompt executed in 8.00 seconds\n", amd).cause.id,
             "none");
 }

@@ -126,7 +126,8 @@ TEST(DevicePermissionFix, what_is_not_known_refuses_nobody) {
   world.facts.machine.kfd_owner = {};
   world.facts.gpus[0].render_owner = {};
   EXPECT_FALSE(world.applies(device_permission_fix));
-  EXPECT_THAT(world.plan(device_permission_fix).error().message, HasSubstr("not known"));
+  EXPECT_THAT(world.plan(device_permission_fix).error().message,
+              HasSubstr("does not know who may open"));
   world = world_seen_by_root();
   world.files.clear();  // A capture without /etc/group.
   EXPECT_FALSE(world.applies(device_permission_fix));

@@ -114,8 +114,8 @@ TEST(GfxOverrideFix, what_cannot_be_edited_is_told) {
   const Change change = *world.plan(gfx_override_wrong_fix);
   for (const Step& step : change.steps) EXPECT_EQ(step.kind, StepKind::by_hand) << step.what;
   const std::string told = told_by(change);
-  EXPECT_THAT(told, HasSubstr("out of the command in /etc/systemd/system/a.service (line 2)"));
-  EXPECT_THAT(told, HasSubstr("out of /srv/a/Dockerfile (line 2) and build the image again"));
+  EXPECT_THAT(told, HasSubstr("from the command in /etc/systemd/system/a.service (line 2)"));
+  EXPECT_THAT(told, HasSubstr("from /srv/a/Dockerfile (line 2) and build the image again"));
   EXPECT_THAT(told, HasSubstr("set -eU HSA_OVERRIDE_GFX_VERSION"));
   EXPECT_THAT(told, HasSubstr("Copy the file to /etc/containers/systemd/b.container"));
   EXPECT_THAT(told, HasSubstr("configuration.nix"));
