@@ -39,6 +39,7 @@ def install(torch, library, split):
     from headroom_inject.torch_allocator import install as put_in  # Costs a program without PyTorch nothing.
     put_in(torch, library)
     _installed.append(library)
+    call_after_import("torch._inductor.compile_fx", _run_without_captured_graphs)
     if split != "off":
         call_after_import("transformers.trainer", _follow_trainer)
     if split == "loops":
@@ -62,6 +63,11 @@ def _split_setting():
         return setting
     say(f"HEADROOM_SPLIT: expected on, off or loops, found {setting}; steps are not split")
     return "off"
+
+
+def _run_without_captured_graphs(compile_fx):
+    from headroom_inject import compiled_graphs
+    compiled_graphs.install(compile_fx)
 
 
 def _follow_trainer(module):

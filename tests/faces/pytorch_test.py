@@ -22,6 +22,7 @@ if not python.exists():
 # What is run, and with what in its environment besides.
 CASES = {
     "every slot": ("every_slot.py", {"FAKE_GPU_DEFERRED": "1", "FAKE_GPU_POLLS": "1000000"}),
+    "functions that torch.compile would capture": ("compiled_graphs.py", {}),
     "training on CUDA's memory": ("training.py", {"HEADROOM_ALLOCATOR_BACKEND": "cuda"}),
     "training on a GPU that defers": ("training.py", {"FAKE_GPU_DEFERRED": "1"}),
     "training on the host's memory": ("training.py", {"HEADROOM_ALLOCATOR_BACKEND": "host",
