@@ -5,7 +5,7 @@ saves, and what a step costs. For NVIDIA's cards as for AMD's.
 
     card.py FOLDER [--python PYTHON] [--only REGEX] [--rounds N]
 
-FOLDER has bin/headroom and lib/, as `cmake --install` or the package makes them; FOLDER/tests may have gpu_self_test and
+FOLDER has bin/headroom and lib/ as `cmake --install` makes them; FOLDER/tests may have gpu_self_test and
 allocator_backends_test. Prints one paragraph for each part as it ends; the seconds of each part stand behind its name.
 A part that fails does not end the others. Exit 1 if any failed.
 """
@@ -18,12 +18,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = SOURCE / "tests" / "faces" / "programs"
 OURS = SOURCE / "bench" / "card"
 # Steps, width, layers, longest sequence: one that keeps the GPU busy, and one that waits for Python and the allocator.
-BUSY = ("40", "1024", "12", "2048")
+BUSY = ("30", "1024", "12", "2048")
 SMALL = ("150", "128", "16", "128")
 
 
@@ -53,6 +54,12 @@ class Card:
         words, variables = self.start(allocator, *words, **variables)
         return self.run(*words, **variables)
 
+    def at_once(self, scripts):
+        """{name: what it ended as} of {name: (words, variables) for script()}: none of them is timed."""
+        with ThreadPoolExecutor(len(scripts)) as pool:
+            running = {name: pool.submit(self.script, *words, **variables) for name, (words, variables) in scripts.items()}
+            return {name: one.result() for name, one in running.items()}
+
 
 def last_lines(done, count=3):
     text = (done.stdout + done.stderr).strip().splitlines()
@@ -63,6 +70,13 @@ def expect(done):
     if done.returncode != 0:
         raise RuntimeError(last_lines(done, 12))
     return done.stdout
+
+
+def error_in(done):
+    """The line that names a Python program's error, and what headroom says of it."""
+    lines = (done.stderr or "nothing said").strip().splitlines()
+    named = [line for line in lines if re.match(r"\S*(OutOfMemoryError|Error)\b", line)] or lines[-1:]
+    return f"exit {done.returncode}: {named[-1][:160]}"
 
 
 def the_card(card):
@@ -85,45 +99,45 @@ def backends(card):
 
 
 def slots(card):
-    found = card.run(card.python, PROGRAMS / "who_allocates.py", "here")
-    yield "unchanged: " + last_lines(found, 1)
-    yield expect(card.script("headroom", PROGRAMS / "who_allocates.py", "here")).strip()
+    scripts = {one: ((one, PROGRAMS / "who_allocates.py", "here"), {}) for one in ("native", "headroom", "plain memory")}
+    for allocator, done in card.at_once(scripts).items():
+        expected = "here: PyTorch's own" if allocator == "native" else "here: headroom"
+        if expected not in expect(done):
+            raise RuntimeError(f"{allocator}: {last_lines(done)}")
+    yield "PyTorch allocates from headroom"
 
 
 def trainers(card):
+    scripts = {(kind, allocator, turn): ((allocator, PROGRAMS / "ordinary_training.py", kind, "gpu"), {})
+               for kind in ("trainer", "lora") for turn, allocator in enumerate(("native", "native", "headroom", "plain memory"))}
+    done = card.at_once(scripts)
     for kind in ("trainer", "lora"):
-        results = {}
-        for allocator in ("native", "native", "headroom", "plain memory"):
-            text = expect(card.script(allocator, PROGRAMS / "ordinary_training.py", kind, "gpu"))
-            results.setdefault(allocator, []).append(re.search(r"^loss \S+ weights \w+$", text, re.M)[0])
-        equal = len({one for of_one in results.values() for one in of_one}) == 1
-        yield f"{kind}: {'equal to the last bit' if equal else results}"
+        results = {name[1:]: re.search(r"^loss \S+ weights \w+$", expect(one), re.M)[0] for name, one in done.items() if name[0] == kind}
+        yield f"{kind}: {'equal to the last bit' if len(set(results.values())) == 1 else results}"
 
 
 def split(card):
-    program = PROGRAMS / "split_story.py"
-    ample = expect(card.script("native", program))
+    ample = expect(card.script("native", OURS / "split.py"))
     peak = int(re.search(r"^peak (\d+)$", ample, re.M)[1])
     yield "ample: " + " | ".join(ample.strip().splitlines()[-2:])
-    for cap in (peak * 95 // 100, peak * 85 // 100):
-        for allocator, mode in (("native", "off"), ("headroom", "on")):
-            variables = {} if allocator == "native" else {"split": mode}
-            yield f"cap {cap}, {allocator}: " + last_lines(card.script(allocator, OURS / "limited.py", program, REAL_GPU=str(cap), **variables), 3)[:600]
+    scripts = {}
+    for percent in (90, 70, 50):
+        for allocator, variables in (("native", {}), ("headroom", {"split": "on"})):
+            scripts[percent, allocator] = ((allocator, OURS / "limited.py", OURS / "split.py"),
+                                           {"REAL_GPU": str(peak * percent // 100), **variables})
+    for (percent, allocator), done in card.at_once(scripts).items():
+        told = " | ".join(done.stdout.strip().splitlines()[-2:]) if done.returncode == 0 else error_in(done)
+        said = [line for line in done.stderr.splitlines() if line.startswith("headroom:")]
+        yield f"{percent} % of the peak, {allocator}: {told} {said[:2]}"
 
 
-def streams(card):
-    for allocator in ("native", "headroom", "plain memory"):
-        yield f"{allocator}: " + expect(card.script(allocator, OURS / "streams.py", "600")).strip()
-
-
-def graphs(card):
-    for allocator in ("native", "headroom", "plain memory"):
-        yield f"{allocator}: " + expect(card.script(allocator, OURS / "graphs.py", "50")).strip()
-
-
-def compiled(card):
-    for allocator in ("native", "headroom"):
-        yield f"{allocator}: " + last_lines(card.script(allocator, OURS / "compiled.py", "20"), 2)[:700]
+def streams_and_graphs(card):
+    scripts = {(what, allocator): ((allocator, OURS / f"{what}.py", count), {})
+               for what, count in (("streams", "600"), ("graphs", "50"), ("compiled", "20"))
+               for allocator in ("native", "headroom", "plain memory")}
+    for (what, allocator), done in card.at_once(scripts).items():
+        found = re.search(rf"^{what} .*$", done.stdout, re.M)
+        yield f"{what}, {allocator}: {found[0] if found and done.returncode == 0 else last_lines(done, 4)[:700]}"
 
 
 def figures(text):
@@ -153,33 +167,26 @@ def compare(card, job):
     yield f"losses: {'equal to the last bit' if len(losses) == 1 else sorted(losses)}"
 
 
-def busy(card):
-    yield from compare(card, BUSY)
-
-
 def small(card):
     yield from compare(card, SMALL)
 
 
+def busy(card):
+    yield from compare(card, BUSY)
+
+
 def at_the_edge(card):
-    """Who finishes at a cap a little above the most that is live, all at once: nothing is timed but by the way."""
+    """Who finishes at a cap a little above the most that is live. Four run at once: no figures of time but beside each other."""
     live = figures(expect(card.script("native", PROGRAMS / "variable_lengths.py", *BUSY)))[0]
-    running = []
-    for percent in (1, 3, 10, 20):
-        for allocator in ALLOCATORS:
-            words, variables = card.start(allocator, PROGRAMS / "variable_lengths.py", *BUSY, REAL_GPU=str(live * (100 + percent) // 100))
-            running.append((percent, allocator, subprocess.Popen(
-                [str(word) for word in words], env={**card.base, **variables}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, text=True)))
-        for at, allocator, process in running[-len(ALLOCATORS):]:
-            out, err = process.communicate(timeout=180)
-            result = figures(out) if process.returncode == 0 else None
-            told = (f"finishes, {statistics.median(result[2]) * 1e3:.1f} ms per step beside the others" if result else
-                    "dies: " + (re.findall(r"^\S*(?:OutOfMemoryError|Error)\b.*", err, re.M) or err.strip().splitlines() or ["nothing said"])[-1][:200])
-            yield f"+{at} % of {live / 2**20:.1f} MiB, {allocator}: {told}"
+    for percent in (1, 3, 10):
+        scripts = {one: ((one, PROGRAMS / "variable_lengths.py", *BUSY), {"REAL_GPU": str(live * (100 + percent) // 100)})
+                   for one in ALLOCATORS}
+        for allocator, done in card.at_once(scripts).items():
+            told = f"finishes, {statistics.median(figures(done.stdout)[2]) * 1e3:.1f} ms a step" if done.returncode == 0 else error_in(done)
+            yield f"+{percent} % of {live / 2**20:.1f} MiB, {allocator}: {told}"
 
 
-PARTS = (the_card, virtual_memory, backends, slots, trainers, split, streams, graphs, compiled, small, busy, at_the_edge)
+PARTS = (the_card, virtual_memory, backends, slots, trainers, split, streams_and_graphs, at_the_edge, small, busy)
 
 
 def main():
