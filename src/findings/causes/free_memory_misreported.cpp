@@ -86,10 +86,10 @@ Claim of_own_check(const LogSubject& subject, const DeviceMemory& memory) {
   const auto wanted = amount_of(*check, "wanted"), believed = amount_of(*check, "free");
   if (!wanted || !believed || memory.hip_free->amount < *wanted + 1_GiB) return {};
   return {0.82,
-          fmt::format("{} is free by HIP, and the program believes in {}",
+          fmt::format("HIP reports {} as free, but the program counts on {}",
                       to_string(memory.hip_free->amount), to_string(*believed)),
-          fmt::format("It refuses a model of {} that would fit: it asks something else than the "
-                      "GPU, such as the system's free RAM.",
+          fmt::format("It refuses a model of {} that would fit: it does not ask the GPU but, for "
+                      "instance, for the system's free RAM.",
                       to_string(*wanted)),
           {check, memory.hip_free->seen}};
 }

@@ -172,20 +172,21 @@ bool fails_on_one_kernel(const LogSubject& subject, Hypothesis& kernel) {
   kernel.confidence = newer_works ? 0.78 : 0.5;
   kernel.title = fmt::format("Linux {} fails where Linux {} works", fails.release, works.release);
   kernel.reasons.emplace_back(
-      newer_works ? "The same machine was booted with a newer kernel, and the failure is gone. So "
+      newer_works ? "The same machine was booted with a newer kernel, and the failure is gone, so "
                     "the older one lacks a fix."
-                  : "The same machine was booted with an older kernel, and the failure is gone. So "
-                    "the fault came with a newer one, which lacks the fix for it.");
+                  : "The same machine was booted with an older kernel, and the failure is gone, so "
+                    "a newer kernel brought the fault and does not have the fix yet.");
   kernel.evidence = {
       show(subject, *fails.failure, "it fails"), show(subject, *fails.told, "on this kernel"),
       show(subject, *works.told, "the other kernel"), show(subject, *works.work, "there it works")};
-  kernel.fix = {sentence(fmt::format("boot Linux {}{}", works.release,
+  kernel.fix = {sentence(fmt::format("Boot Linux {}{}.", works.release,
                                      newer_works ? " or later" : ", and keep it installed"))};
   if (!newer_works) {
     kernel.fix.push_back(
-        sentence("try the newest kernel as well: what came with one is often "
-                 "mended in a later one"));
-    kernel.alternatives = {{"framework-bug", 0.2, "a newer release of the program, on both"}};
+        sentence("Try the newest kernel as well. A fault that one release brought is often fixed "
+                 "in a later one."));
+    kernel.alternatives = {
+        {"framework-bug", 0.2, "try a newer release of the program on both kernels"}};
   }
   return true;
 }

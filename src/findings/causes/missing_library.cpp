@@ -188,16 +188,18 @@ std::optional<Hypothesis> find_platform_module(const LogSubject& subject) {
 std::optional<Hypothesis> find_kernel_folder(const LogSubject& subject) {
   const Observation* seen = subject.log.first("tensile-missing");
   if (seen == nullptr || !has_no_kernels_at_all(*seen)) return std::nullopt;
-  Hypothesis missing = make(subject, *seen, 0.78, "rocBLAS came without its folder of kernels");
+  Hypothesis missing =
+      make(subject, *seen, 0.78, "rocBLAS was installed without its folder of kernels");
   missing.reasons.emplace_back(
-      "It lists the files of kernels that it finds, and there are none, for no GPU. So the GPU is "
-      "not what is wrong.");
+      "rocBLAS lists the kernel files that it finds, and there are none for any GPU. So the GPU "
+      "is not the problem.");
   missing.fix = {
-      sentence("put the folder rocblas/library of the same release beside the library, or install "
-               "the package that holds both"),
-      sentence("elsewhere: export ROCBLAS_TENSILE_LIBPATH=/path/to/rocblas/library")};
-  missing.alternatives = {
-      {"gfx-target-missing", 0.2, "ls the folder that the message names: has it any .dat file?"}};
+      sentence("Put the folder rocblas/library of the same release beside the library, or install "
+               "the package that contains both."),
+      sentence_with("If the folder is elsewhere, name it",
+                    "export ROCBLAS_TENSILE_LIBPATH=/path/to/rocblas/library")};
+  missing.alternatives = {{"gfx-target-missing", 0.2,
+                           "list the folder that the message names: does it have any .dat file?"}};
   return missing;
 }
 

@@ -44,15 +44,15 @@ std::optional<Hypothesis> compare_memory_of_releases(const LogSubject& subject) 
                                  to_string(*amount_of(*seen->less, "vram")),
                                  to_string(*amount_of(*seen->more, "vram")));
   regression.reasons = {
-      "Both runs list the same device. What differs is the build of ROCm; limits of the kernel "
-      "would hold for both."};
+      "Both runs list the same device. They differ in the build of ROCm; a limit of the kernel "
+      "would apply to both."};
   regression.evidence = {show(subject, *seen->more, "all of the memory is found"),
                          show(subject, *seen->less, "less of it is found"), show(subject, *told)};
-  regression.fix = {
-      sentence("stay with the build that finds all of the memory, and report the other one to ROCm "
-               "with both lists of devices")};
+  regression.fix = {sentence(
+      "Stay with the build that finds all of the memory. Report the other one to ROCm, with "
+      "both lists of devices.")};
   regression.alternatives = {
-      {"free-memory-misreported", 0.2, "both builds, one after the other, on one boot"},
+      {"free-memory-misreported", 0.2, "run both builds, one after the other, without a reboot"},
       {"ttm-cap", 0.1, "headroom check"}};
   return regression;
 }
