@@ -83,7 +83,7 @@ class Changes(unittest.TestCase):
                 self.assertEqual(found["list"][0]["go_back"]["command"], command)
                 run = headroom("check", "--root", self.root, "--log", self.log)
                 self.assertIn("Changed in the 14 days before the first failure (2026-05-10)", run.stdout)
-                self.assertIn("last changed: rocm-core from", " ".join(run.stdout.split()))
+                self.assertIn("Last changed: rocm-core from", " ".join(run.stdout.split()))
                 (self.root / path).unlink()
 
     def test_without_a_log_a_copy_ends_with_its_newest_change(self):

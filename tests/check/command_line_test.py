@@ -103,7 +103,7 @@ class CommandLine(unittest.TestCase):
         steps = next(one["fix"] for one in found if one["id"] == "limit-above-ram")
         self.assertIn("--remove-args=ttm.pages_limit", steps[0])
         text = headroom("fix", "limit-above-ram", "--root", root).stdout
-        self.assertIn("Take ttm.pages_limit away, so that AMD Radeon 8060S uses its 64.00 GiB carve-out", text)
+        self.assertIn("Remove ttm.pages_limit, so that AMD Radeon 8060S uses its 64.00 GiB carve-out", text)
         self.assertIn("drop ttm.pages_limit", text)
         self.assertIn("pool  93.75 GiB         64.00 GiB", text)
 
