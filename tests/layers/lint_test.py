@@ -31,7 +31,8 @@ class Lint(unittest.TestCase):
         for name, text in FILES.items():
             self.write(name, text)
         (self.root / "tools").mkdir()
-        shutil.copy(TOOL, self.root / "tools" / "lint.py")
+        for name in ("lint.py", "code_text.py"):
+            shutil.copy(TOOL.parent / name, self.root / "tools" / name)
         self.git("init", "-q")
         self.commit()
 
@@ -79,6 +80,25 @@ for source; do :; done
         self.write("src/logs/lines.cpp", "int x;\n")
         self.assertEqual(self.chosen(), ["src/logs/lines.cpp"])
         self.commit()
+        self.assertEqual(self.chosen(), ["src/logs/lines.cpp"])
+
+    def test_words_alone_are_not_linted_and_code_beside_them_is(self):
+        self.write("src/logs/lines.cpp", '// One.\nconst char* a[] = {"it is", "so"};  // NOLINT\n')
+        self.stamp()
+        self.write("src/logs/lines.cpp", '// Two "words".\nconst char* a[] = {"that it\'s // "\n                   R"(this)", "so"};  // NOLINT\n')
+        self.assertEqual(self.chosen(), [])
+        for changed in ('const char* a[] = {"it is" "so"};  // NOLINT\n', 'const char* a[] = {"it is", "so"};\n',
+                        'const char* b[] = {"it is", "so"};  // NOLINT\n', '#define A\nconst char* a[] = {"it is", "so"};  // NOLINT\n'):
+            self.write("src/logs/lines.cpp", changed)
+            self.assertEqual(self.chosen(), ["src/logs/lines.cpp"], changed)
+
+    def test_a_message_that_makes_a_function_too_long_is_linted(self):
+        function = 'void f() {\n  g("a"\n%s);\n}\n'
+        self.write("src/logs/lines.cpp", function % "")
+        self.stamp()
+        self.write("src/logs/lines.cpp", function % ('    "b"\n' * 60))
+        self.assertEqual(self.chosen(), [])
+        self.write("src/logs/lines.cpp", function % ('    "b"\n' * 80))
         self.assertEqual(self.chosen(), ["src/logs/lines.cpp"])
 
     def test_a_header_reaches_what_includes_it_through_another(self):

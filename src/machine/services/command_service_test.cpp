@@ -110,6 +110,37 @@ TEST_F(Commands, who_dies_with_a_full_address_space_was_ended_by_its_limit) {
   EXPECT_EQ(sample.oom_kills, 1U);
 }
 
+// A daemon whose child does `ends` and stays a zombie; the file "ready" says that it is one.
+std::string daemon_with_dead_child(const std::string& ends) {
+  return "exec python3 -c \"import os, time\nchild = os.fork()\nif child == 0: " + ends +
+         "\nos.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)\nopen(\\\"ready\\\", "
+         "\\\"w\\\")\ntime.sleep(1000)\"";
+}
+
+TEST_F(Commands, a_helper_that_answered_before_it_was_seen_has_not_failed) {
+  make(daemon_with_dead_child("os._exit(1)"));
+  ASSERT_TRUE(service_->start(long_ms));
+  const std::string ready = folder_.path() + "/ready";
+  const std::uint64_t deadline = monotonic_ns() + long_ms * 1'000'000;
+  while (!read_file(ready) && monotonic_ns() < deadline) sleep_ms(10);
+  ASSERT_TRUE(read_file(ready));
+  for (int i = 0; i < 3; ++i) {
+    const ServiceSample sample = service_->sample();
+    EXPECT_TRUE(sample.running);
+    EXPECT_THAT(sample.deaths, IsEmpty());
+  }
+}
+
+TEST_F(Commands, a_child_that_was_killed_is_told_of_even_if_it_was_not_seen_before) {
+  make(daemon_with_dead_child("os.abort()"));
+  ASSERT_TRUE(service_->start(long_ms));
+  const ServiceSample sample =
+      sample_until([](const ServiceSample& one) { return !one.deaths.empty(); });
+  ASSERT_EQ(sample.deaths.size(), 1U);
+  EXPECT_EQ(sample.deaths[0].signal, SIGABRT);
+  EXPECT_FALSE(sample.deaths[0].main);
+}
+
 TEST_F(Commands, a_service_that_ends_with_zero_has_ended_all_the_same) {
   make("sleep 0.1");
   ASSERT_TRUE(service_->start(long_ms));

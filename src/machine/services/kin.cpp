@@ -26,6 +26,11 @@ bool has_ended(const ListedProcess& process) {
   return process.state == 'Z' || process.state == 'X';
 }
 
+// Whether a status is what a helper answers its caller with, as grep, test and readlink do.
+bool is_answer(const ListedProcess& process) {
+  return process.wait_status && WIFEXITED(*process.wait_status);
+}
+
 }  // namespace
 
 Kin::Kin(std::string variable, std::shared_ptr<const OwnCommands> own)
@@ -129,6 +134,11 @@ Result<KinLook> Kin::look() {
                          ? known->second.command
                          : command_line_of(member.process.pid, member.process.name);
     if (ended && known != before.end()) member.is_root = known->second.is_root;
+    // Nobody saw it at work: it came and went within one look, which is no worker's life.
+    if (ended && known == before.end() && !member.is_root && is_answer(member.process)) {
+      told_.insert(name);
+      continue;
+    }
     if (auto end = end_of(member, &member.process)) {
       told_.insert(name);
       look.ended.push_back(*std::move(end));
