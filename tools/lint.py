@@ -5,12 +5,13 @@
     lint.py [--all] [--stamp] [--list] BUILD_FOLDER      exit 0: clean; 1: findings; 2: usage
 
 tools/lint-stamp has a fingerprint of every source that was found clean: of the source, of all that it includes from
-src/ through any chain, and of the rules (.clang-tidy). A source is linted if its fingerprint is another one now, or is
-not there. --all lints everything; --all and --stamp write the fingerprints of what is clean, for you to commit. --list
+src/ through any chain, and of the rules (.clang-tidy). The words of messages and comments are left out of it
+(code_text.py), as no rule of ours reads them. A source is linted if its fingerprint is another one now, or is not there. --all lints everything; --all and --stamp write the fingerprints of what is clean, for you to commit. --list
 prints what would be linted. The trainer's sources are left out: libtorch's headers take minutes each.
 """
 import argparse
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -18,10 +19,13 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+from code_text import code_of
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STAMP = ROOT / "tools" / "lint-stamp"
 CLANG_TIDY = "clang-tidy-16"
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+INCLUDED_SOURCE = re.compile(r'^#include "([^"]+\.cpp)"', re.M)
 NOISE = re.compile(r"^\d+ warnings? generated\.\n", re.M)  # It counts those of other people's headers.
 
 
@@ -33,18 +37,18 @@ def find_sources():
 
 
 class Fingerprints:
-    """Of sources, by their text and that of all they include. Files are read once."""
+    """Of sources, by their code and that of all they include. Files are read once."""
 
     def __init__(self):
         self.rules = (ROOT / ".clang-tidy").read_bytes()
-        self.files = {}  # name → (its text's hash, what it includes)
+        self.files = {}  # name → (its code's hash, what it includes)
 
     def read(self, name):
         if name not in self.files:
             path = ROOT / name
-            text = path.read_bytes() if path.exists() else b""  # Made by the build, and so from what is read here.
-            included = [f"src/{target}" for target in INCLUDE.findall(text.decode())]
-            self.files[name] = (hashlib.sha256(text).hexdigest(), included)
+            text = path.read_text() if path.exists() else ""  # Made by the build, and so from what is read here.
+            included = [f"src/{target}" for target in INCLUDE.findall(text)]
+            self.files[name] = (hashlib.sha256(code_of(text).encode()).hexdigest(), included)
         return self.files[name]
 
     def of(self, source):
@@ -72,17 +76,34 @@ def write_stamp(fingerprints):
                      + "".join(lines))
 
 
+def find_groups(sources, build):
+    """What to give to clang-tidy, each with the sources that it covers. A build by groups (HEADROOM_UNITY) has files that
+    include several sources; headers, which take most of the time, are then read once for all of them."""
+    commands = pathlib.Path(ROOT, build, "compile_commands.json")
+    files = [pathlib.Path(entry["file"]) for entry in json.loads(commands.read_text())] if commands.exists() else []
+    wanted, groups = set(sources), []
+    for file in files:
+        if "Unity" in file.parts and file.exists():
+            members = {str(pathlib.Path(one).relative_to(ROOT)) for one in INCLUDED_SOURCE.findall(file.read_text())} & wanted
+            if members:
+                groups.append((str(file), sorted(members)))
+                wanted -= members
+    return groups + [(source, [source]) for source in sources if source in wanted]
+
+
 def lint(sources, build, jobs, note):
     """Those that are clean, each told to `note` at once; prints what is found in the others."""
-    def run(source):
-        done = subprocess.run([CLANG_TIDY, "-p", build, "--quiet", source], cwd=ROOT, capture_output=True, text=True)
-        return source, done.returncode, done.stdout + NOISE.sub("", done.stderr)
+    def run(group):
+        file, members = group
+        by_group = [] if file == members[0] else ["--checks=-bugprone-suspicious-include", "--extra-arg=-Wno-unknown-warning-option"]
+        done = subprocess.run([CLANG_TIDY, "-p", build, "--quiet", *by_group, file], cwd=ROOT, capture_output=True, text=True)
+        return members, done.returncode, done.stdout + NOISE.sub("", done.stderr)
 
     clean = []
     with ThreadPoolExecutor(jobs) as pool:
-        for source, code, text in pool.map(run, sources):
+        for members, code, text in pool.map(run, find_groups(sources, build)):
             if code == 0:
-                clean.append(source)
+                clean += members
                 note(clean)
             elif text.strip():
                 print(text, end="", flush=True)
