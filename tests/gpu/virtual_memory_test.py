@@ -151,7 +151,7 @@ class VirtualMemory(unittest.TestCase):
     def test_a_gpu_without_its_runtime_could_not_be_looked_at(self):
         run = self.run_it(runtimes=())
         self.assertEqual(run.returncode, 3)
-        self.assertIn("No GPU of HIP was tested", run.stdout)
+        self.assertIn("No HIP GPU was tested", run.stdout)
         self.assertIn("Next: headroom check", run.stdout)
 
     def test_a_file_of_the_users_is_written_and_others_are_left_alone(self):
