@@ -71,6 +71,7 @@ class Leftovers : public testing::Test {
   // in `folder`. Returns what it died of.
   static int die_at_work(int signal, const std::string& folder, int moment_ms,
                          const std::function<void()>& work) {
+    const std::size_t before = entries(folder);  // Not after the fork: the child may be faster.
     const pid_t child = ::fork();
     if (child == 0) {
       const rlimit no_core{0, 0};
@@ -78,7 +79,6 @@ class Leftovers : public testing::Test {
       ::signal(signal, SIG_DFL);
       for (;;) work();
     }
-    const std::size_t before = entries(folder);
     int status = 0;
     while (entries(folder) == before && ::waitpid(child, &status, WNOHANG) == 0) pause_ms(1);
     pause_ms(moment_ms);
