@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <csignal>
 
+#include "machine/clock.h"
+
 namespace headroom::machine {
 namespace {
 
@@ -29,6 +31,17 @@ bool has_ended(const ListedProcess& process) {
 // Whether a status is what a helper answers its caller with, as grep, test and readlink do.
 bool is_answer(const ListedProcess& process) {
   return process.wait_status && WIFEXITED(*process.wait_status);
+}
+
+// In the middle of execve(2) a process shows no environment; a moment later it does.
+bool was_left_by_own_command(const ListedProcess& process) {
+  constexpr int looks = 5;
+  for (int i = 0; i < looks; ++i) {
+    if (has_variable(process.pid, std::string(own_command_variable))) return true;
+    if (has_ended(process) || shows_environment(process.pid)) return false;
+    sleep_ms(1);
+  }
+  return false;
 }
 
 }  // namespace
@@ -64,7 +77,7 @@ bool Kin::belongs(const ListedProcess& one, const std::map<std::uint64_t, Name>&
   const auto parent = by_pid.find(one.parent);
   if (parent != by_pid.end() && found.contains(parent->second)) return true;
   if (strangers_.contains(name)) return false;
-  if (one.parent == own_ && !has_variable(one.pid, std::string(own_command_variable))) return true;
+  if (one.parent == own_ && !was_left_by_own_command(one)) return true;
   if (has_ended(one)) return false;
   if (has_variable(one.pid, variable_)) return true;
   strangers_.insert(name);

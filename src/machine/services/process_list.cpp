@@ -86,6 +86,11 @@ bool has_variable(std::uint64_t pid, const std::string& variable) {
   return std::find(entries.begin(), entries.end(), variable) != entries.end();
 }
 
+bool shows_environment(std::uint64_t pid) {
+  const auto text = read_proc_file(fmt::format("/proc/{}/environ", pid));
+  return text && !text->empty();
+}
+
 std::string command_line_of(std::uint64_t pid, const std::string& name) {
   auto text = read_proc_file(fmt::format("/proc/{}/cmdline", pid));
   if (!text || text->empty()) return "[" + name + "]";

@@ -40,6 +40,8 @@ std::int64_t started_at_ms(const ListedProcess& process);
 
 // Whether the process was started with this variable, "NAME=VALUE", as far as this user may know.
 bool has_variable(std::uint64_t pid, const std::string& variable);
+// False while it starts another program, and of one that has ended or has an empty environment.
+bool shows_environment(std::uint64_t pid);
 
 // The words of its command line joined, or its name in brackets.
 std::string command_line_of(std::uint64_t pid, const std::string& name);
