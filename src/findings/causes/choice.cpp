@@ -130,6 +130,7 @@ std::vector<Candidate> find_candidates(const LogSubject& subject,
     constexpr double worked_all_the_same = 0.5;
     if (is_made_up_for(subject, *hypothesis)) hypothesis->confidence *= worked_all_the_same;
     weigh_control_runs(control_runs, rule->id, *hypothesis);
+    weigh_told_outcomes(subject, rule->id, *hypothesis);
     weigh_later_runs(subject, runs, rule->id, *hypothesis);
     weigh_contradictions(subject, rule->id, *hypothesis);
     candidates.push_back({rule, *std::move(hypothesis), nullptr});

@@ -94,5 +94,32 @@ TEST(Collectives, cards_at_full_load_that_go_on_training_are_at_work) {
   EXPECT_EQ(found.cause.id, "none");
 }
 
+constexpr std::string_view timed_out =
+    "[rank0]:[E910 08:31:44.121 ProcessGroupNCCL.cpp:688] [Rank 0] Watchdog caught collective "
+    "operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE, NumelIn=524288, NumelOut=1048576, "
+    "Timeout(ms)=300000) ran for 300043 milliseconds before timing out.\n";
+constexpr std::string_view loop =
+    "$ for e in NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1; do echo -n \"$e: \"; env $e timeout 400 "
+    "torchrun t.py && echo pass || echo fail; done\n";
+
+TEST(Collectives, a_trial_without_peers_that_fails_too_clears_them_whatever_another_tool_does) {
+  const auto found = diagnose(std::string(timed_out) + std::string(loop) +
+                                  "NCCL_P2P_DISABLE=1: fail 124\nNCCL_SHM_DISABLE=1: fail 124\n"
+                                  "$ ./build/all_reduce_perf -b 8M -e 512M -g 4 | tail -1\n"
+                                  "# Avg bus bandwidth    : 98.117\n",
+                              R"({"vendor": "AMD"})");
+  EXPECT_EQ(found.cause.id, "collective-hang");
+  EXPECT_LT(testing::confidence_of(found, "rccl-p2p"), 0.3);
+}
+
+TEST(Collectives, a_trial_without_peers_that_passes_blames_them) {
+  for (const std::string came : {"NCCL_P2P_DISABLE=1: pass\n", "NCCL_P2P_DISABLE=1 -> works\n"}) {
+    const auto found = diagnose(
+        std::string(timed_out) + std::string(loop) + came + "NCCL_SHM_DISABLE=1: fail 124\n",
+        R"({"vendor": "AMD"})");
+    EXPECT_EQ(found.cause.id, "rccl-p2p") << came;
+  }
+}
+
 }  // namespace
 }  // namespace headroom::findings

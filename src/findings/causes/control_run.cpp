@@ -2,6 +2,7 @@
 #include "findings/causes/control_run.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <optional>
@@ -128,6 +129,36 @@ void weigh_control_runs(const std::vector<ControlRun>& runs, std::string_view ca
             show_run(one.when_set ? run.with : run.without,
                      fmt::format("the same command works {} {} ({})",
                                  one.when_set ? "with" : "without", run.setting, name_lines(run))));
+      }
+      return;
+    }
+  }
+}
+
+bool told_to_work(const Observation& outcome) {
+  static const RE2 works(R"((?i)pass|work|succe|fine|clean|correct)");
+  static const RE2 not_so(R"((?i)\bno\b|\bsame\b)");
+  const std::string came(outcome.value("came"));
+  return RE2::PartialMatch(came, works) && !RE2::PartialMatch(came, not_so);
+}
+
+void weigh_told_outcomes(const LogSubject& subject, std::string_view cause,
+                         Hypothesis& hypothesis) {
+  constexpr double keeps = 0.3, doubt_that_stays = 0.5;
+  for (const Observation* told : subject.log.of("setting-outcome")) {
+    for (const Suspect& one : suspects) {
+      // With the setting, a cause that needs its absence is out of the way.
+      const bool is_tried = one.setting == told->value("tried") && told->value("to") != "0";
+      if (one.cause != cause || one.when_set || !is_tried || rests_on(hypothesis, *told)) continue;
+      if (told_to_work(*told)) {
+        hypothesis.confidence = 1 - (1 - hypothesis.confidence) * doubt_that_stays;
+        hypothesis.reasons.push_back(fmt::format("It works with {}={} ({}:{}).", one.setting,
+                                                 told->value("to"), told->log_name, told->line));
+      } else if (one.is_cleared) {
+        speak_against(
+            hypothesis, keeps,
+            show(subject, *told,
+                 fmt::format("it fails with {}={} as well", one.setting, told->value("to"))));
       }
       return;
     }

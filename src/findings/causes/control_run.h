@@ -28,6 +28,13 @@ std::vector<ControlRun> find_control_runs(const logs::Observations& log);
 void weigh_control_runs(const std::vector<ControlRun>& runs, std::string_view cause,
                         Hypothesis& hypothesis);
 
+// Whether a line that tells what came of a setting ("NCCL_P2P_DISABLE=1: pass") says that the job
+// worked with it.
+bool told_to_work(const logs::Observation& outcome);
+
+// Likewise for a loop or a list that tells what came of each setting in a line.
+void weigh_told_outcomes(const LogSubject& subject, std::string_view cause, Hypothesis& hypothesis);
+
 // Lowers a cause about access to the GPU or to a file if a later run of the same program got past
 // it: that one fails otherwise, so what was in the way of the first run is gone. `runs` are those
 // of the subject's log.

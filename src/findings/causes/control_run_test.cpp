@@ -186,5 +186,18 @@ TEST(ControlRun, a_refusal_that_root_meets_too_is_no_question_of_groups) {
             testing::confidence_of(alone, "device-permission"));
 }
 
+TEST(ControlRun, a_list_of_trials_tells_like_the_runs_themselves) {
+  const std::string log =
+      "$ uname -r\n6.6.87.2-microsoft-standard-WSL2\n"
+      "$ rocminfo\nROCk module is NOT loaded, possibly no GPU devices\n\n";
+  const auto alone = diagnose(log, R"({"vendor": "AMD"})");
+  const auto works = diagnose(log + "HSA_ENABLE_DXG_DETECTION=1: works\n", R"({"vendor": "AMD"})");
+  const auto same =
+      diagnose(log + "HSA_ENABLE_DXG_DETECTION=1: same error\n", R"({"vendor": "AMD"})");
+  EXPECT_EQ(alone.cause.id, "host-without-kfd");
+  EXPECT_GT(works.cause.confidence, alone.cause.confidence);
+  EXPECT_LT(testing::confidence_of(same, "host-without-kfd"), alone.cause.confidence);
+}
+
 }  // namespace
 }  // namespace headroom::findings

@@ -9,7 +9,9 @@
 #include "findings/advice.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/collective_signs.h"
+#include "findings/causes/control_run.h"
 #include "findings/causes/crash_signs.h"
+#include "findings/causes/recovery.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -38,21 +40,38 @@ const facts::Setting* p2p_off(const Scene& scene, const Observation& failure) {
   return later ? nullptr : setting;
 }
 
+// Whether the setting was typed with a command, so that it holds for that command alone.
+bool holds_for_one_run(const logs::Observations& log, const Observation& setting) {
+  if (setting.text.find("export ") != std::string::npos) return false;
+  const auto& all = log.all();
+  return std::any_of(all.begin(), all.end(), [&](const Observation& one) {
+    return is_command(one) && one.log == setting.log && one.line == setting.line;
+  });
+}
+
+// Finds the first progress of the run that has the setting.
+const Observation* progress_with(const logs::Observations& log, const Observation& setting) {
+  const bool for_one_run = holds_for_one_run(log, setting);
+  for (const Observation& later : log.all()) {
+    if (later.log != setting.log || later.line <= setting.line) continue;
+    if (for_one_run && is_command(later)) return nullptr;
+    if (later.signature->role == knowledge::Role::progress) return &later;
+  }
+  return nullptr;
+}
+
 // Finds the line which shows that the job hung, peer-to-peer was turned off, and the job then made
 // progress; or a remark that says so.
 const Observation* runs_without_peers(const logs::Observations& log, const Observation& failure) {
   if (const auto* said = log.first("p2p-off-works")) return said;
+  for (const Observation* told : log.of("setting-outcome")) {
+    if (told->value("tried") == "NCCL_P2P_DISABLE" && told_to_work(*told)) return told;
+  }
   for (const Observation* setting : log.of("setting")) {
     const bool off = setting->value("setting") == "NCCL_P2P_DISABLE" &&
                      setting->value("value") == "1" && setting->log == failure.log &&
                      setting->line > failure.line;
-    if (!off) continue;
-    for (const Observation& later : log.all()) {
-      if (later.log == setting->log && later.line > setting->line &&
-          later.signature->role == knowledge::Role::progress) {
-        return setting;
-      }
-    }
+    if (off && progress_with(log, *setting) != nullptr) return setting;
   }
   return nullptr;
 }
