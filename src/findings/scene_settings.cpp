@@ -38,7 +38,9 @@ std::vector<facts::Setting> SettingReader::read(const Observation& seen) {
   std::string name, value;
   re2::StringPiece rest(seen.text);
   const RE2* pair = lists ? &patterns_->ollama : patterns_->of(*seen.signature);
-  while (pair != nullptr && RE2::FindAndConsume(&rest, *pair, &name, &value)) add(name, value);
+  while (pair != nullptr && RE2::FindAndConsume(&rest, *pair, &name, &value)) {
+    if (!name.empty()) add(name, value);  // Another wording has its own groups, read below.
+  }
   if (!lists && settings.empty()) {
     add(std::string(seen.value("setting")), std::string(seen.value("value")));
   }

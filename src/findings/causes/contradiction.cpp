@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "findings/causes/choice.h"
+#include "findings/causes/exception_chain.h"
+#include "findings/causes/recovery.h"
 
 namespace headroom::findings {
 namespace {
@@ -38,10 +40,37 @@ constexpr Contradiction contradictions[] = {
      "the library is said to exist outside the loader's search path"},
     {"kfd-refuses-process", "wrong-wheel", 0.4,
      "the compute driver refuses the process, which happens only with builds for ROCm"},
+    {"shown:gpu-unsupported", "host-without-kfd", 0.3,
+     "the runtime reached the GPU, and does not support it"},
     // A table's advice about releases is a guess beside a refusal that the log shows.
     {"kfd-refused", "kernel-too-old", 0.5,
      "opening the device is refused, and an old kernel does not do that"},
 };
+
+// Causes that are about ROCm's own code for the GPU.
+constexpr std::string_view of_rocms_code =
+    "gpu-unsupported gfx-target-missing gfx-target-dropped gfx-override-wrong wrong-wheel "
+    "rocm-version-mismatch";
+
+// The line in which the run that failed says that it uses Vulkan, without ROCm beside it; nullptr
+// if there is none. Of several failures the first one that the hypothesis names counts.
+const Observation* failed_with_vulkan(const LogSubject& subject, const Hypothesis& hypothesis) {
+  if (hypothesis.evidence.empty()) return nullptr;
+  const Evidence& failed = hypothesis.evidence.front();
+  const auto log = log_of(subject, failed);
+  const Observation* vulkan = nullptr;
+  bool has_rocm = false;
+  for (const Observation& one : subject.log.all()) {
+    if (!log || one.log != *log || static_cast<int>(one.line) >= failed.line) continue;
+    if (is_command(one)) {  // Another run begins.
+      vulkan = nullptr;
+      has_rocm = false;
+    }
+    if (one.id() == "vulkan-device") vulkan = &one;
+    has_rocm |= one.id() == "ggml-device";
+  }
+  return has_rocm ? nullptr : vulkan;
+}
 
 // What holds for one of several GPUs says nothing about the others.
 bool may_be_another_gpu(const LogSubject& subject) {
@@ -66,6 +95,15 @@ bool weigh_contradictions(const LogSubject& subject, std::string_view cause,
     if (seen == nullptr || !names_cause(one.causes, cause) || rests_on(hypothesis, *seen)) continue;
     if (one.seen != "kfd-refused" && may_be_another_gpu(subject)) continue;
     speak_against(hypothesis, one.keeps, show(subject, *seen, std::string(one.says)));
+    any = true;
+  }
+  if (!names_cause(of_rocms_code, cause)) return any;
+  if (const Observation* vulkan = failed_with_vulkan(subject, hypothesis)) {
+    constexpr double keeps = 0.3;
+    speak_against(hypothesis, keeps,
+                  show(subject, *vulkan,
+                       "the run that failed uses Vulkan, which needs no code of "
+                       "ROCm's for the GPU"));
     any = true;
   }
   return any;

@@ -64,5 +64,25 @@ TEST(Contradiction, it_is_named_with_its_line) {
   EXPECT_EQ(hang.confidence, 0.9);
 }
 
+TEST(Contradiction, a_run_with_vulkan_does_not_fail_for_want_of_rocms_code) {
+  const std::string vulkan = "ggml_vulkan: 0 = AMD Radeon Graphics (RADV RENOIR) (radv) | uma: 1\n";
+  const std::string hang =
+      "terminate called after throwing an instance of 'vk::DeviceLostError'\n"
+      "Aborted (core dumped)\n"
+      "amdgpu 0000:0b:00.0: amdgpu: ring comp_1.0.0 timeout, signaled seq=5120, emitted seq=5123\n"
+      "amdgpu 0000:0b:00.0: amdgpu: GPU reset begin!. Source:  1\n";
+  const std::string_view apu = R"({"vendor": "AMD", "gfx": "gfx90c"})";
+  EXPECT_EQ(diagnose("$ ./llama-server -m a.gguf\n" + vulkan + hang, apu).cause.id, "gpu-hang");
+  const std::string crash = "Segmentation fault (core dumped)\n";
+  const auto refused = [&](const std::string& before) {
+    return testing::confidence_of(diagnose(before + crash, apu), "gpu-unsupported");
+  };
+  // Vulkan in another run, or beside ROCm, says nothing of this one.
+  const std::string rocm = "  Device 0: AMD Radeon Graphics, gfx90c:xnack- (0x90c), VMM: no\n";
+  EXPECT_LT(refused("$ ./llama-cli\n" + vulkan), refused("$ ./llama-cli\n" + rocm));
+  EXPECT_EQ(refused("$ ./llama-cli\n" + vulkan + "$ ./llama-cli\n" + rocm),
+            refused("$ ./llama-cli\n" + rocm));
+}
+
 }  // namespace
 }  // namespace headroom::findings

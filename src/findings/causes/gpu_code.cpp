@@ -247,11 +247,23 @@ bool is_said_to_help(const logs::Observations& log) {
   return false;
 }
 
+// Whether a program refused the GPU by its own target before the override was set.
+bool refused_before(const logs::Observations& log, const facts::Setting& setting) {
+  for (const char* id : {"ollama-target-refused", "ollama-target-listed", "ollama-gpu-unsupported",
+                         "tensorflow-target-ignored", "shown:gpu-unsupported"}) {
+    const Observation* refused = log.first(id);
+    if (refused == nullptr || refused->log_name != setting.source.path) continue;
+    if (static_cast<int>(refused->line) < setting.source.line) return true;
+  }
+  return false;
+}
+
 bool fails_without_override(const LogSubject& subject) {
   if (is_said_to_help(subject.log)) return true;
   static constexpr std::string_view name = "HSA_OVERRIDE_GFX_VERSION";
   const facts::Setting* setting = override_setting(subject.scene);
   if (setting != nullptr && says_tried(setting->source.text)) return true;
+  if (setting != nullptr && refused_before(subject.log, *setting)) return true;
   if (subject.log.seen("setting-tried")) return true;
   const auto runs = find_control_runs(subject.log);
   return std::any_of(runs.begin(), runs.end(),

@@ -187,5 +187,25 @@ TEST(GfxOverrideWrong, without_a_failure_it_is_a_runner_up) {
   EXPECT_NE(diagnosis.cause.id, "gfx-override-wrong");
 }
 
+TEST(GfxOverrideWrong, a_value_tried_after_the_refusal_did_not_bring_it) {
+  const std::string refused =
+      "level=WARN msg=\"amdgpu [0] gfx802 is not supported by /tmp/rocm [gfx1030 gfx1100]\"\n";
+  const std::string tried =
+      "$ HSA_OVERRIDE_GFX_VERSION=10.3.0 ollama serve\n"
+      "level=ERROR msg=\"error starting llama server\" error=\"llama runner process no longer "
+      "running: -1 \"\n";
+  EXPECT_EQ(diagnose(refused + tried, R"({"gfx": "gfx802"})").cause.id, "gpu-unsupported");
+}
+
+TEST(GfxOverrideWrong, a_program_may_set_the_variable_itself) {
+  const std::string symptom =
+      ":1:hip_fatbin.cpp :0295: 4410918332 us: [pid:30211] COMGR API could not find the CO for "
+      "this "
+      "GPU device/ISA: amdgcn-amd-amdhsa--gfx900\n";
+  const std::string code = "std::env::set_var(\"HSA_OVERRIDE_GFX_VERSION\", \"9.0.0\");\n";
+  EXPECT_EQ(diagnose(symptom + code, R"({"gfx": "gfx1151"})").cause.id, "gfx-override-wrong");
+  EXPECT_NE(diagnose(symptom, R"({"gfx": "gfx1151"})").cause.id, "gfx-override-wrong");
+}
+
 }  // namespace
 }  // namespace headroom::findings

@@ -192,6 +192,8 @@ bool fails_on_one_kernel(const LogSubject& subject, Hypothesis& kernel) {
 }
 
 bool older_than_chip(const LogSubject& subject, Hypothesis& kernel) {
+  // In WSL the driver is Windows's, and the Linux kernel has none that could be too old.
+  if (platform_of(subject).platform == Platform::wsl) return false;
   const facts::Text& running = subject.scene.machine.kernel;
   const Observation* lost =
       subject.log.first_of({"module-not-loaded", "gpu-init-failed", "kfd-absent", "no-gpu-seen",

@@ -7,6 +7,7 @@
 namespace headroom::findings {
 namespace {
 
+using testing::confidence_of;
 using ::testing::Contains;
 using testing::diagnose;
 using ::testing::HasSubstr;
@@ -114,6 +115,37 @@ TEST(Wsl, a_run_that_works_is_healthy_whatever_the_kernel_grumbles) {
       "  Name:                    gfx1100\n"
       "100%|##########| 20/20 [00:12<00:00,  1.61it/s]\n");
   EXPECT_EQ(found.cause.id, "none");
+}
+
+TEST(Wsl, a_refusal_by_the_runtime_outlasts_an_override_that_is_tried_after_it) {
+  const std::string refused =
+      "$ uname -r\n5.15.167.4-microsoft-standard-WSL2\n$ rocminfo\nROCR: unsupported GPU\n"
+      "hsa api call failure at: /src/rocminfo/rocminfo.cc:1306\n";
+  const auto found = diagnose(refused +
+                                  "$ HSA_OVERRIDE_GFX_VERSION=11.0.0 rocminfo\n"
+                                  "ROCR: unsupported GPU\n",
+                              R"({"vendor": "AMD", "gpu": "Radeon RX 7600 XT"})");
+  EXPECT_EQ(found.cause.id, "gpu-unsupported");
+  EXPECT_LT(confidence_of(found, "host-without-kfd"), 0.3);
+}
+
+TEST(Wsl, an_update_after_which_the_gpu_is_gone_is_a_regression) {
+  const std::string wsl = "$ uname -r\n6.6.87.2-microsoft-standard-WSL2\n";
+  const std::string seen = "$ rocminfo | grep gfx\n  Name:                    gfx1101\n";
+  const std::string update =
+      "Unpacking rocm-core (6.4.2.60402-120~22.04) over (6.4.1.60401-83~22.04) ...\n";
+  const std::string lost =
+      "$ rocminfo\nWSL environment detected.\n"
+      "hsa api call failure at: /src/rocminfo/rocminfo.cc:1306\n"
+      "$ python3 -c \"import torch; print(torch.__version__, torch.cuda.is_available())\"\n"
+      "2.6.0+rocm6.4.2.git76481f7c False\n";
+  const auto found = diagnose(wsl + seen + update + lost, R"({"vendor": "AMD"})");
+  EXPECT_EQ(found.cause.id, "rocm-regression");
+  EXPECT_THAT(found.cause.title, HasSubstr("6.4.1"));
+  // Without the sight before it, the update is no more than that.
+  EXPECT_NE(diagnose(wsl + update + lost, R"({"vendor": "AMD"})").cause.id, "rocm-regression");
+  EXPECT_NE(diagnose(wsl + seen + update + lost + seen, R"({"vendor": "AMD"})").cause.id,
+            "rocm-regression");
 }
 
 }  // namespace
