@@ -44,9 +44,9 @@ bool is_crash(const Observation& one) {
 
 bool is_work(const Observation& one) {
   static constexpr std::string_view ids[] = {
-      "training-finished", "output-saved",   "tests-passed",    "prompt-executed",
-      "request-served",    "training-step",  "vllm-throughput", "tensor-on-gpu",
-      "llama-timings",     "rccl-test-done", "checkpoint-saved"};
+      "training-finished", "output-saved",   "tests-passed",     "prompt-executed",
+      "request-served",    "training-step",  "vllm-throughput",  "tensor-on-gpu",
+      "llama-timings",     "rccl-test-done", "checkpoint-saved", "llama-bench-row"};
   return is_one_of(one, ids) || (one.id() == "availability-asked" && one.output_has("True"));
 }
 
@@ -66,8 +66,15 @@ bool same_release(std::string_view one, std::string_view other) {
   return one.starts_with(other) || other.starts_with(one);
 }
 
+// The release of the system, which somebody chose among several or listed. A wheel brings its own.
+std::string system_release_in(const Observation& one) {
+  const std::string_view chosen = one.value("tree_rocm");
+  return std::string(chosen.empty() ? one.value("listed_rocm") : chosen);
+}
+
 struct Run {
   std::string release;
+  bool of_system = false;
   const Observation* told = nullptr;
   const Observation* crash = nullptr;  // The last sign of a crash decides.
   const Observation* work = nullptr;
@@ -76,9 +83,13 @@ struct Run {
 std::vector<Run> runs_of(const Observations& log) {
   std::vector<Run> runs;
   for (const Observation& one : log.all()) {
-    if (const auto release = release_in(one); !release.empty()) {
+    const std::string system = system_release_in(one);
+    const auto release = system.empty() ? release_in(one) : system;
+    // A list of packages tells what the first run has, and nothing of a later one.
+    const bool is_told = !release.empty() && (one.value("listed_rocm").empty() || runs.empty());
+    if (is_told) {
       if (runs.empty() || !same_release(runs.back().release, release)) {
-        runs.push_back({release, &one, nullptr, nullptr});
+        runs.push_back({release, !system.empty(), &one, nullptr, nullptr});
       } else if (release.size() > runs.back().release.size()) {
         runs.back().release = release;
       }
@@ -100,15 +111,16 @@ std::optional<ReleaseComparison> compare_runs(const Observations& log) {
     for (const Run& good : runs) {
       const bool works = good.work != nullptr && good.crash == nullptr;
       if (!works || same_release(good.release, bad.release)) continue;
+      if (good.of_system != bad.of_system) continue;
       return ReleaseComparison{
-          bad.release, good.release, bad.crash, {bad.told, good.told, good.work}, true, ""};
+          bad.release, good.release, bad.crash, {bad.told, good.told, good.work}, true, "", false};
     }
   }
   return std::nullopt;
 }
 
 std::string_view value_of(const Observation& one, const std::string& name) {
-  for (const char* form : {"", "_1", "_2"}) {
+  for (const char* form : {"", "_1", "_2", "_3"}) {
     if (const auto found = one.value(name + form); !found.empty()) return found;
   }
   return {};
@@ -150,6 +162,72 @@ std::optional<ReleaseComparison> compare_looked_up(const Observations& log) {
   return std::nullopt;
 }
 
+// A run with the new revision failed, and after going back to the old one the work is done again.
+std::optional<ReleaseComparison> compare_revisions(const Observations& log) {
+  const Observation* changed = nullptr;
+  const Observation* failure = nullptr;
+  const Observation* back = nullptr;
+  const Observation* work = nullptr;
+  for (const Observation& one : log.all()) {
+    const bool changes =
+        one.id() == "rocm-package-changed" && value_of(one, "from") != value_of(one, "to");
+    if (changes && failure != nullptr && value_of(one, "to") == value_of(*changed, "from")) {
+      back = &one;
+    } else if (changes && failure == nullptr) {
+      changed = &one;
+    }
+    if (changed == nullptr) continue;
+    const bool failed = one.signature->role == knowledge::Role::failure && is_failure(log, one);
+    if (failed && back != nullptr) return std::nullopt;
+    if (failed && failure == nullptr) failure = &one;
+    if (back != nullptr && one.signature->role == knowledge::Role::progress) work = &one;
+  }
+  if (work == nullptr) return std::nullopt;
+  ReleaseComparison compared;
+  compared.fails = release_of_package(value_of(*changed, "to"));
+  compared.works = release_of_package(value_of(*changed, "from"));
+  compared.package = value_of(*changed, "package");
+  compared.failure = failure;
+  compared.told_by = {changed, back, work};
+  compared.shown = true;
+  return compared;
+}
+
+// The three numbers of a release: "6.4.2" of rocm-core's "6.4.2.60402-120~22.04".
+std::string release_of_core(std::string_view version) {
+  static const RE2 numbers(R"(^(\d+\.\d+\.\d+))");
+  std::string release;
+  RE2::PartialMatch(version, numbers, &release);
+  return release;
+}
+
+// The GPU was seen with the release before the update, and is not seen after it.
+std::optional<ReleaseComparison> compare_access(const Observations& log) {
+  static constexpr std::string_view sights[] = {"agent-name", "torch-sees-gpu", "tensor-on-gpu"};
+  static constexpr std::string_view refusals[] = {"rocminfo-failed", "no-gpu-seen"};
+  const Observation* changed = nullptr;
+  const Observation* seen = nullptr;
+  const Observation* lost = nullptr;
+  for (const Observation& one : log.all()) {
+    const bool is_update =
+        one.id() == "rocm-package-changed" && value_of(one, "package") == "rocm-core";
+    if (is_update && seen != nullptr && changed == nullptr) changed = &one;
+    if (changed != nullptr && lost == nullptr && is_one_of(one, refusals)) lost = &one;
+    if (!is_one_of(one, sights)) continue;
+    if (changed != nullptr) return std::nullopt;
+    seen = &one;
+  }
+  if (lost == nullptr) return std::nullopt;
+  ReleaseComparison compared;
+  compared.fails = release_of_core(value_of(*changed, "to"));
+  compared.works = release_of_core(value_of(*changed, "from"));
+  if (compared.fails.empty() || compared.fails == compared.works) return std::nullopt;
+  compared.failure = lost;
+  compared.told_by = {changed, seen};
+  compared.lost_access = true;
+  return compared;
+}
+
 std::optional<ReleaseComparison> compare_packages(const Observations& log) {
   const Observation* changed = nullptr;
   const Observation* crash = nullptr;
@@ -189,7 +267,9 @@ const Observation* rocm_upgrade_told(const LogSubject& subject) {
 
 std::optional<ReleaseComparison> compare_releases(const Observations& log) {
   if (auto runs = compare_runs(log)) return runs;
+  if (auto revisions = compare_revisions(log)) return revisions;
   if (auto packages = compare_packages(log)) return packages;
+  if (auto access = compare_access(log)) return access;
   return compare_looked_up(log);
 }
 

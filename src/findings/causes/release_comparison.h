@@ -18,6 +18,8 @@ struct ReleaseComparison {
   // Whether the log shows that it works again with the earlier one.
   bool shown = false;
   std::string package;  // The updated package; empty if whole releases are compared.
+  // The GPU was seen with the earlier one, and is not seen since the update.
+  bool lost_access = false;
 };
 
 std::optional<ReleaseComparison> compare_releases(const logs::Observations& log);

@@ -63,5 +63,34 @@ TEST(ReportedCauses, harmless_lines_do_not_clear_a_report_of_trouble) {
             "insufficient-evidence");
 }
 
+TEST(ReportedCauses, a_release_chosen_by_its_folder_that_works_blames_the_installed_one) {
+  const std::string crash =
+      "$ rpm -q rocm-hip\nrocm-hip-7.1.1-3.fc44.x86_64\n$ ./build/bin/llama-server -m a.gguf\n"
+      "Segmentation fault         (core dumped)\n";
+  const std::string work =
+      "| gemma4 12B Q4_K - Medium |   6.91 GiB |    11.91 B | ROCm       |  99 |           pp512 | "
+      " "
+      "      921.40 ± 3.11 |\n";
+  const std::string other = "$ export LD_LIBRARY_PATH=/opt/rocm-6.3.1/lib\n";
+  const auto found =
+      diagnose(crash + other + "$ ./build63/bin/llama-bench -m a.gguf\n" + work, amd);
+  EXPECT_EQ(found.cause.id, "rocm-regression");
+  EXPECT_NE(found.cause.title.find("6.3.1"), std::string::npos);
+  EXPECT_NE(diagnose(crash + "$ ./build63/bin/llama-bench -m a.gguf\n" + work, amd).cause.id,
+            "rocm-regression");
+}
+
+TEST(ReportedCauses, a_revision_of_rocm_taken_back_that_mends_it_is_to_blame) {
+  const std::string forth = "submodule rocm-systems: cd52904 -> f24905b\n";
+  const std::string back = "submodule rocm-systems: f24905b -> cd52904\n";
+  const std::string fails = "RuntimeError: HIP error: invalid argument\n";
+  const std::string works = "tensor([[2., 2.], [2., 2.]], device='cuda:0')\n";
+  const std::string before = "submodule rocm-systems: cd52904 -> cd52904 (unchanged)\n" + works;
+  const auto found = diagnose(before + forth + fails + back + works, amd);
+  EXPECT_EQ(found.cause.id, "rocm-regression");
+  EXPECT_NE(found.cause.title.find("f24905b"), std::string::npos);
+  EXPECT_NE(diagnose(before + forth + fails + back + fails, amd).cause.id, "rocm-regression");
+}
+
 }  // namespace
 }  // namespace headroom::findings

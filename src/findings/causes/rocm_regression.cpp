@@ -137,15 +137,23 @@ std::optional<Hypothesis> find_compared(const LogSubject& subject,
   const bool packages = !compared->package.empty();
   const std::string what = packages ? compared->package : "ROCm";
   Hypothesis regression;
-  regression.confidence = !compared->shown ? 0.45 : packages ? 0.8 : 0.85;
-  regression.title = fmt::format(
-      "{} {} breaks this job{}", what, compared->fails,
-      compared->shown ? fmt::format("; with {} {} it works", what, compared->works) : "");
+  const bool lost = compared->lost_access;
+  regression.confidence = lost ? 0.65 : !compared->shown ? 0.45 : packages ? 0.8 : 0.85;
+  regression.title =
+      lost
+          ? fmt::format("{} {} does not see the GPU that {} saw", what, compared->fails,
+                        compared->works)
+          : fmt::format(
+                "{} {} breaks this job{}", what, compared->fails,
+                compared->shown ? fmt::format("; with {} {} it works", what, compared->works) : "");
   regression.reasons.push_back(
-      compared->shown ? fmt::format("In this log the same job runs with {} {} and crashes with {}.",
-                                    what, compared->works, compared->fails)
-                      : fmt::format("It crashes after {} was updated from {} to {}.", what,
-                                    compared->works, compared->fails));
+      lost ? fmt::format("The GPU was seen before ROCm {} was updated to {}. A release may leave "
+                         "out a GPU, a distribution or WSL.",
+                         compared->works, compared->fails)
+      : compared->shown ? fmt::format("In this log the same job runs with {} {} and fails with {}.",
+                                      what, compared->works, compared->fails)
+                        : fmt::format("It crashes after {} was updated from {} to {}.", what,
+                                      compared->works, compared->fails));
   regression.evidence = {show(subject, *compared->failure, logs::describe(*compared->failure))};
   for (const Observation* one : compared->told_by) {
     regression.evidence.push_back(show(subject, *one));
@@ -156,7 +164,11 @@ std::optional<Hypothesis> find_compared(const LogSubject& subject,
                         : fmt::format("Stay with ROCm {} for this job.", compared->works)));
   regression.fix.push_back(
       sentence("Report to ROCm both versions, the target and the smallest program that shows it."));
-  if (!compared->shown) {
+  if (lost) {
+    regression.alternatives = {
+        {"driver-not-loaded", 0.15, "ls -l /dev/kfd; lsmod | grep amdgpu"},
+        {"gpu-unsupported", 0.1, "the list of supported GPUs and systems of that release"}};
+  } else if (!compared->shown) {
     regression.alternatives = {{"gpu-hang", 0.2, "the same job with the previous packages"}};
   }
   return regression;

@@ -10,6 +10,7 @@
 #include "facts/kernel_text.h"
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/failed_allocation.h"
 #include "findings/causes/libraries.h"
 #include "logs/describe.h"
 
@@ -105,12 +106,22 @@ bool contains_any(std::string_view text, std::initializer_list<std::string_view>
   return false;
 }
 
+// Whether the missing symbol is a function of ROCm's libraries under its C++ name, or one of a
+// version that they give.
+bool is_mangled_of_rocm(const std::string& text) {
+  static const RE2 mangled(R"(symbol: _Z\d+(?:hip|roc|hsa|miopen|rsmi|amdsmi)[A-Z_])");
+  static const RE2 versioned(R"(symbol: \w+, version (?:hip|rocr|ROCR|roc\w+)_\d)");
+  return RE2::PartialMatch(text, mangled) || RE2::PartialMatch(text, versioned);
+}
+
 std::optional<Hypothesis> find_symbol(const LogSubject& subject, const Observation& seen) {
   if (seen.text.find("bitsandbytes") != std::string::npos) return std::nullopt;
-  const bool of_rocm = contains_any(
-      seen.text, {"symbol: hip", "symbol: __hip", "symbol: roc", "symbol: hsa", "symbol: amd",
-                  "symbol: rsmi_", "symbol: miopen", "ncclComm", "3c103hip", "libroc", "libhip",
-                  "libhsa", "libMIOpen", "librccl", "libamd", "/opt/rocm"});
+  const bool of_rocm =
+      is_mangled_of_rocm(seen.text) ||
+      contains_any(seen.text,
+                   {"symbol: hip", "symbol: __hip", "symbol: roc", "symbol: hsa", "symbol: amd",
+                    "symbol: rsmi_", "symbol: miopen", "ncclComm", "3c103hip", "libroc", "libhip",
+                    "libhsa", "libMIOpen", "librccl", "libamd", "/opt/rocm"});
   const bool of_torch =
       contains_any(seen.text, {"_ZN3c10", "_ZNK3c10", "_ZN2at", "_ZNK2at", "_ZN5torch", "c10_hip"});
   if (!of_rocm && !of_torch) return std::nullopt;
@@ -259,7 +270,10 @@ bool is_release_of_pytorch_org(const Scene& scene) {
 std::optional<Hypothesis> find_runtime_for_wsl(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   if (platform_of(subject).platform != Platform::wsl) return std::nullopt;
-  const Observation* agent = log.first("agent-name");
+  const Observation* agent = log.last("agent-name");
+  // What the system's runtime saw before an update says nothing about the one that fails now.
+  const Observation* refused = log.last("rocminfo-failed");
+  if (agent != nullptr && refused != nullptr && is_before(*agent, *refused)) agent = nullptr;
   const Observation* lost = torch_sees_none(subject);
   if (lost == nullptr) lost = log.first("no-gpu-seen");
   if (lost == nullptr || !subject.scene.torch_rocm) return std::nullopt;
