@@ -71,5 +71,16 @@ TEST(Healthy, a_job_that_freezes_its_layers_does_not_hang) {
   }
 }
 
+TEST(Healthy, a_worker_that_ends_unexpectedly_is_not_health) {
+  const std::string start =
+      "INFO:     Application startup complete.\n"
+      "INFO:     192.168.1.20:51840 - \"POST /api/train/start HTTP/1.1\" 200 OK\n";
+  for (const std::string end : {"{\"message\":\"Training process exited unexpectedly\"}\n",
+                                "The worker quit unexpectedly.\n"}) {
+    EXPECT_EQ(diagnose(start + end, R"({"vendor": "AMD"})").cause.id, "insufficient-evidence")
+        << end;
+  }
+}
+
 }  // namespace
 }  // namespace headroom::findings

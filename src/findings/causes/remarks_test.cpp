@@ -70,5 +70,16 @@ TEST(Remarks, pips_build_for_cuda_is_the_wrong_wheel_and_one_for_rocm_is_not) {
   EXPECT_NE(diagnose(rocm, amd).cause.id, "wrong-wheel");
 }
 
+TEST(Remarks, a_programs_advice_beside_work_that_is_done_is_no_report) {
+  const std::string advice =
+      "IMPORT FAILED: nodes_audio.py\n"
+      "This issue might be caused by new missing dependencies added the last time you updated "
+      "ComfyUI.\n";
+  const std::string work =
+      "got prompt\n100%|####| 9/9 [00:13<00:00,  1.50s/it]\nPrompt executed in 31.77 seconds\n";
+  EXPECT_EQ(diagnose(advice + work, amd).cause.id, "none");
+  EXPECT_EQ(diagnose("It fails. The libraries are not found.\n", amd).cause.id, "missing-library");
+}
+
 }  // namespace
 }  // namespace headroom::findings
