@@ -30,8 +30,11 @@ Sign strongest(const logs::Observations& log) {
   if (const auto* line = log.first("xla-backend-missing")) return {line, 0.75};
   if (const auto* line = log.first("not-compiled-with")) return {line, 0.75};
   if (const auto* line = log.first("provider-missing")) {
-    // ONNX Runtime falls back to the processor, which a program may do on purpose.
-    return {line, goes_on_after(log, *line) ? 0.4 : 0.85};
+    // ONNX Runtime falls back to the processor, which a program may do on purpose; not one that
+    // asks for AMD's provider by name.
+    const bool by_name = line->value("asked") == "ROCMExecutionProvider" ||
+                         line->value("asked") == "MIGraphXExecutionProvider";
+    return {line, !goes_on_after(log, *line) ? 0.85 : by_name ? 0.75 : 0.4};
   }
   if (const auto* line = log.first("operator-without-backend")) return {line, confidence::possible};
   return {};

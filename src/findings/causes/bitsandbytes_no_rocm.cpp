@@ -41,6 +41,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const Observation* library = subject.log.first("bitsandbytes-library");
   const Observation* told = subject.log.first("bitsandbytes-without-gpu");
   const Observation* seen = library != nullptr ? library : told;
+  if (seen == nullptr) seen = subject.log.first("native-call-missing");
   if (seen == nullptr) return std::nullopt;
   const std::string backend = library != nullptr ? to_lower(wanted_backend(*library)) : "";
   const bool amd = subject.scene.vendor && *subject.scene.vendor == Vendor::amd;

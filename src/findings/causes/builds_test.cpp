@@ -234,5 +234,18 @@ TEST(Convolutions, a_workspace_that_was_done_without_is_harmless) {
   EXPECT_EQ(found.cause.id, "none");
 }
 
+TEST(Builds, amds_provider_that_the_build_lacks_is_missed_though_the_cpu_stands_in) {
+  const std::string warned =
+      "UserWarning: Specified provider 'ROCMExecutionProvider' is not in available provider names."
+      "Available providers: 'CUDAExecutionProvider, CPUExecutionProvider'\n";
+  const std::string work = "\n\n\n100 images: 11.8 s\n100%|###| 9/9 [00:13<00:00,  1.50s/it]\n";
+  const std::string other =
+      "Failed to load library libonnxruntime_providers_cuda.so with error: libcublasLt.so.12: "
+      "cannot open shared object file: No such file or directory\n";
+  const auto found = diagnose("torch 2.4.1+rocm6.1\n" + warned + work + other,
+                              R"({"vendor": "AMD", "gfx": "gfx1100"})");
+  EXPECT_EQ(found.cause.id, "backend-unavailable");
+}
+
 }  // namespace
 }  // namespace headroom::findings

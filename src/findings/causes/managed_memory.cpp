@@ -86,6 +86,19 @@ Claim of_unified(const LogSubject& subject) {
           on};
 }
 
+// A build for integrated GPUs, used on a card that has memory of its own; llama.cpp's notes on
+// building say of HIP_UMA that it makes such cards slow.
+Claim of_build(const LogSubject& subject) {
+  const Observation* built = subject.log.first("built-with-uma");
+  if (built == nullptr || subject.scene.discrete_gpu() == nullptr) return {};
+  if (subject.scene.integrated_gpu() != nullptr) return {};
+  return {
+      0.78, "llama.cpp is built to take managed memory, on a GPU with memory of its own",
+      "With HIP_UMA the model stays in the host's RAM, and the GPU reads it over the bus. It is "
+      "meant for integrated GPUs. Build without it.",
+      built};
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   Claim claim;
@@ -107,6 +120,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   keep_surest(claim, of_switch(log));
   keep_surest(claim, of_xnack(subject));
   keep_surest(claim, of_unified(subject));
+  keep_surest(claim, of_build(subject));
   if (failed_between(log, nullptr, nullptr)) {
     // Where the GPU was reset before, its queues' memory is taken away as well.
     const Observation* reset = log.first("gpu-reset");

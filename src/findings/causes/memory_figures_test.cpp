@@ -354,5 +354,19 @@ TEST(MemoryFractionCap, tensorflow_was_given_a_share_of_what_is_free) {
   EXPECT_EQ(diagnose(log("7730941132", "7516192768")).cause.id, "job-too-big");
 }
 
+TEST(VramOrphaned, figures_without_names_tell_that_nobody_holds_it) {
+  const std::string log =
+      "|   0       1       6        SPX/NPS1 | 0 %        N/A         46111/262128 MB |\n"
+      "$ amd-smi process -G | grep -E 'NAME|VRAM' | sort | uniq -c\n      8     NAME: rdcd\n";
+  const std::string end =
+      "$ sacct -X\n240117       CANCELLED+      0:9 2026-07-07T02:44:58\n"
+      "ValueError: Free memory on device (210.95/255.98 GiB) on startup is less than desired GPU "
+      "memory utilization (0.9, 230.38 GiB). Decrease GPU memory utilization.\n";
+  EXPECT_EQ(diagnose(log + "     16     VRAM_MEM: 0.0 B\n" + end).cause.id, "vram-orphaned");
+  EXPECT_NE(
+      diagnose(log + "     15     VRAM_MEM: 0.0 B\n      1     VRAM_MEM: 45.1 GB\n" + end).cause.id,
+      "vram-orphaned");
+}
+
 }  // namespace
 }  // namespace headroom::findings

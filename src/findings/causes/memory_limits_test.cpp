@@ -335,5 +335,15 @@ TEST(CgroupMemoryLimit, an_engine_that_denies_it_is_believed) {
   EXPECT_EQ(loop.cause.id, "crash-loop");
 }
 
+TEST(ManagedMemory, a_build_for_integrated_gpus_is_slow_on_a_card) {
+  const std::string log =
+      "$ make LLAMA_HIPBLAS=1 LLAMA_HIP_UMA=1 -j16\n$ ./main -m a.gguf -ngl 99\n"
+      "llama_print_timings:        eval time =   61340.19 ms /    63 runs   (  973.65 ms per "
+      "token,     1.03 tokens per second)\n";
+  EXPECT_EQ(diagnose(log, R"({"gpu": "RX 7900 XT", "gfx": "gfx1100"})").cause.id, "managed-memory");
+  EXPECT_NE(diagnose(log, R"({"gpu": "Radeon 780M", "gfx": "gfx1103"})").cause.id,
+            "managed-memory");
+}
+
 }  // namespace
 }  // namespace headroom::findings

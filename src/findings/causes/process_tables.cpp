@@ -68,6 +68,17 @@ void add_amd_smi_process(const Observation& process, std::vector<SeenHolder>& ho
   if (parse_u64(pid)) add(pid, name, vram, process, holders);
 }
 
+// Figures without the names of their processes tell something if all of them are zero.
+void add_bare_figures(const logs::Observations& log, std::vector<SeenHolder>& holders) {
+  const auto figures = log.of("process-vram-figure");
+  if (figures.empty() || !holders.empty()) return;
+  for (const Observation* one : figures) {
+    const auto held = binary_amount(std::string(one->value("held")));
+    if (!held || held->value > 0) return;
+  }
+  holders.push_back({"", "", {}, true, figures.front()});
+}
+
 }  // namespace
 
 void add_listed_processes(const logs::Observations& log, std::vector<SeenHolder>& holders) {
@@ -81,6 +92,7 @@ void add_listed_processes(const logs::Observations& log, std::vector<SeenHolder>
   }
   for (const Observation* one : log.of("nvtop-process")) add_nvtop_process(*one, holders);
   for (const Observation* one : log.of("amd-smi-process")) add_amd_smi_process(*one, holders);
+  add_bare_figures(log, holders);
 }
 
 }  // namespace headroom::findings

@@ -261,5 +261,35 @@ TEST(AppBug, shapes_and_missing_models_are_the_programs) {
             "app-bug");
 }
 
+TEST(Bitsandbytes, a_later_call_into_the_missing_library_shows_that_it_is_needed) {
+  const std::string load =
+      "bitsandbytes library load error: Configured ROCm binary not found at "
+      "/v/bitsandbytes/libbitsandbytes_rocm84.so\n";
+  const std::string call = "RuntimeError: \n🚨 Forgot to compile the bitsandbytes library? 🚨\n";
+  const std::string work = "100%|####| 2/2 [00:04<00:00,  2.11s/it]\n";
+  EXPECT_EQ(diagnose(load + work, amd).cause.id, "none");
+  EXPECT_EQ(diagnose(load + work + call, amd).cause.id, "bitsandbytes-no-rocm");
+}
+
+TEST(RocmVersionMismatch, a_function_of_hip_under_its_cpp_name_is_one_of_rocms) {
+  const std::string start = "ImportError: /v/cupy/runtime.cpython-38-x86_64-linux-gnu.so: ";
+  const auto found = [&](std::string_view symbol) {
+    return diagnose(start + "undefined symbol: " + std::string(symbol) + "\n", amd).cause.id;
+  };
+  EXPECT_EQ(found("_Z22hipCreateSurfaceObjectPyPK15hipResourceDesc, version hip_4.2"),
+            "rocm-version-mismatch");
+  EXPECT_EQ(found("_Z12hipMallocAnyPPvm"), "rocm-version-mismatch");
+  EXPECT_NE(found("_Z9chipCountv"), "rocm-version-mismatch");
+}
+
+TEST(RocmVersionMismatch, a_linker_that_lacks_a_version_of_symbols_took_an_older_library) {
+  const auto found = diagnose(
+      "/usr/bin/ld: /opt/dist/lib/libamdhip64.so.6: undefined reference to "
+      "`hsa_amd_vmem_map@ROCR_1'\ncollect2: error: ld returned 1 exit status\n",
+      amd);
+  EXPECT_EQ(found.cause.id, "rocm-version-mismatch");
+  EXPECT_NE(found.cause.title.find("ROCR_1"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace headroom::findings

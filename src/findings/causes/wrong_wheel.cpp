@@ -73,6 +73,9 @@ Sign find_sign(const LogSubject& subject) {
   }
   for (const auto* seen : log.of("cuda-library-missing")) {
     if (!missing_library(*seen)) continue;
+    // ONNX Runtime lists what its build has, which says more than a provider that does not load.
+    const bool of_provider = seen->text.find("onnxruntime_providers_cuda") != std::string::npos;
+    if (of_provider && log.seen("provider-missing")) continue;
     take(best, seen, rocm_build ? 0.75 : 0.82);
   }
   for (const auto* seen : log.of("shared-library-missing")) {
