@@ -15,11 +15,15 @@ struct SettingReader::Patterns {
   RE2 ollama{R"(\b((?:HSA|HIP|ROCR|CUDA|GPU|OLLAMA)_[A-Z_]+):([\w.,-]+)(?: |\]|"|$))"};
   std::map<std::string, std::unique_ptr<RE2>, std::less<>> of_signatures;  // By signature's id.
 
-  // The pattern that finds name and value; null where a signature's has other parts.
+  // The pattern that finds name and value, at first or in a second wording; null where a
+  // signature's has other parts.
   const RE2* of(const knowledge::Signature& signature) {
     auto& pattern = of_signatures[signature.id];
     if (pattern == nullptr) pattern = std::make_unique<RE2>(signature.match, RE2::Quiet);
-    return pattern->ok() && pattern->NumberOfCapturingGroups() == 2 ? pattern.get() : nullptr;
+    if (!pattern->ok()) return nullptr;
+    const std::size_t parts = pattern->NamedCapturingGroups().contains("setting_1") ? 4 : 2;
+    return static_cast<std::size_t>(pattern->NumberOfCapturingGroups()) == parts ? pattern.get()
+                                                                                 : nullptr;
   }
 };
 

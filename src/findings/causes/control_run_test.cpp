@@ -191,11 +191,11 @@ TEST(ControlRun, a_list_of_trials_tells_like_the_runs_themselves) {
       "$ uname -r\n6.6.87.2-microsoft-standard-WSL2\n"
       "$ rocminfo\nROCk module is NOT loaded, possibly no GPU devices\n\n";
   const auto alone = diagnose(log, R"({"vendor": "AMD"})");
-  const auto works = diagnose(log + "HSA_ENABLE_DXG_DETECTION=1: works\n", R"({"vendor": "AMD"})");
+  const auto passed = diagnose(log + "HSA_ENABLE_DXG_DETECTION=1: works\n", R"({"vendor": "AMD"})");
   const auto same =
       diagnose(log + "HSA_ENABLE_DXG_DETECTION=1: same error\n", R"({"vendor": "AMD"})");
   EXPECT_EQ(alone.cause.id, "host-without-kfd");
-  EXPECT_GT(works.cause.confidence, alone.cause.confidence);
+  EXPECT_GT(passed.cause.confidence, alone.cause.confidence);
   EXPECT_LT(testing::confidence_of(same, "host-without-kfd"), alone.cause.confidence);
 }
 
