@@ -95,8 +95,9 @@ def lint(sources, build, jobs, note):
     """Those that are clean, each told to `note` at once; prints what is found in the others."""
     def run(group):
         file, members = group
-        by_group = [] if file == members[0] else ["--checks=-bugprone-suspicious-include", "--extra-arg=-Wno-unknown-warning-option"]
-        done = subprocess.run([CLANG_TIDY, "-p", build, "--quiet", *by_group, file], cwd=ROOT, capture_output=True, text=True)
+        by_group = [] if file == members[0] else ["--checks=-bugprone-suspicious-include"]
+        done = subprocess.run([CLANG_TIDY, "-p", build, "--quiet", "--extra-arg=-Wno-unknown-warning-option", *by_group, file],
+                              cwd=ROOT, capture_output=True, text=True)
         return members, done.returncode, done.stdout + NOISE.sub("", done.stderr)
 
     clean = []
