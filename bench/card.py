@@ -5,7 +5,7 @@ saves, and what a step costs. For NVIDIA's cards as for AMD's.
 
     card.py FOLDER [--python PYTHON] [--only REGEX] [--rounds N]
 
-FOLDER has bin/headroom and lib/ as `cmake --install` makes them; FOLDER/tests may have gpu_self_test and
+FOLDER has bin/headroom, lib/ and share/ as `cmake --install` makes them; FOLDER/tests may have gpu_self_test and
 allocator_backends_test. Prints one paragraph for each part as it ends; the seconds of each part stand behind its name.
 A part that fails does not end the others. Exit 1 if any failed.
 """

@@ -29,7 +29,7 @@ def _long_blocks(tokens):
             opened.append(line if before in (")", "const", "noexcept", "override") or before.isidentifier() else None)
         elif text == "}" and opened:
             begun = opened.pop()
-            if begun is not None and line - begun > LONGEST and kind == "other":
+            if begun is not None and line - begun > LONGEST:
                 lengths.append(line - begun)
         line += text.count("\n")
         if kind not in ("space", "comment"):
@@ -38,7 +38,7 @@ def _long_blocks(tokens):
 
 
 def code_of(text):
-    tokens = [(match.lastgroup if match.lastgroup != "mark" else "string", match[0]) for match in _TOKEN.finditer(text)]
+    tokens = [(match.lastgroup, match[0]) for match in _TOKEN.finditer(text)]
     kept = [""]
     for kind, token in tokens:
         if kind == "comment" and "NOLINT" not in token or kind == "space":

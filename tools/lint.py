@@ -6,8 +6,10 @@
 
 tools/lint-stamp has a fingerprint of every source that was found clean: of the source, of all that it includes from
 src/ through any chain, and of the rules (.clang-tidy). The words of messages and comments are left out of it
-(code_text.py), as no rule of ours reads them. A source is linted if its fingerprint is another one now, or is not there. --all lints everything; --all and --stamp write the fingerprints of what is clean, for you to commit. --list
-prints what would be linted. The trainer's sources are left out: libtorch's headers take minutes each.
+(code_text.py): of our rules only the one about NUL in strings reads them. A source is linted if its fingerprint is another
+one now, or is not there.
+--all lints everything; --all and --stamp write the fingerprints of what is clean, for you to commit. --list prints what
+would be linted. The trainer's sources are left out: libtorch's headers take minutes each.
 """
 import argparse
 import hashlib
