@@ -261,8 +261,9 @@ void add_job_view(const logs::Observations& log, DeviceMemory& memory) {
       keep_first(memory.job_free, amount_of(*one, "free"), *one);
     }
   }
-  for (const Observation* one : log.of("llama-fit")) {
-    keep_first(memory.job_free, amount_of(*one, "free"), *one);
+  // What it compares with its need counts more than what an earlier run found.
+  if (const Observation* fit = log.last("llama-fit")) {
+    if (const auto free = amount_of(*fit, "free")) memory.job_free = SeenAmount{*free, fit};
   }
   for (const Observation* one : log.of("mem-get-info")) {
     keep_first(memory.hip_free, free_by_hip(*one), *one);
@@ -308,6 +309,15 @@ const Observation* DeviceMemory::holders_without_memory() const {
     table = one.seen;
   }
   return table;
+}
+
+const SeenHolder* writer_of(const DeviceMemory& memory, const Observation& line) {
+  static const RE2 number(R"(\bpid=(\d+))");
+  std::string pid;
+  if (!RE2::PartialMatch(line.origin, number, &pid)) return nullptr;
+  const auto found = std::find_if(memory.holders.begin(), memory.holders.end(),
+                                  [&](const SeenHolder& one) { return one.pid == pid; });
+  return found == memory.holders.end() ? nullptr : &*found;
 }
 
 DeviceMemory device_memory(const LogSubject& subject) {

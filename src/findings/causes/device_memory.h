@@ -50,4 +50,8 @@ struct DeviceMemory {
 
 DeviceMemory device_memory(const LogSubject& subject);
 
+// The listed process that wrote `line`, by the PID in the line's prefix ("(Worker pid=41877)");
+// nullptr if there is none.
+const SeenHolder* writer_of(const DeviceMemory& memory, const logs::Observation& line);
+
 }  // namespace headroom::findings

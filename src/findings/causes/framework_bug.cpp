@@ -4,8 +4,11 @@
 // Many better-named causes end in the same lines, so it is never sure.
 #include <fmt/format.h>
 
+#include "findings/causes/amounts.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/crash_signs.h"
+#include "findings/causes/device_memory.h"
+#include "findings/causes/failed_allocation.h"
 #include "findings/causes/raised_in.h"
 #include "logs/describe.h"
 
@@ -97,6 +100,23 @@ Sign regressed(const logs::Observations& log) {
   return {refused, 0.55, "An earlier release of the program is said to run the same job"};
 }
 
+// The process that ran out of memory holds most of the card itself, outside its allocator:
+// something in it did not give back what it says is free.
+Sign kept_outside(const LogSubject& subject) {
+  const auto failed = failed_allocation(subject);
+  if (!failed || !failed->capacity || !failed->allocated) return {};
+  const DeviceMemory memory = device_memory(subject);
+  const SeenHolder* itself = writer_of(memory, *failed->seen);
+  if (itself == nullptr) return {};
+  const Bytes known = *failed->allocated + failed->idle.value_or(Bytes{});
+  const Bytes outside = saturating_sub(itself->vram, known);
+  constexpr double most_of_it = 0.5;
+  if (part_of(outside, *failed->capacity) < most_of_it) return {};
+  return {failed->seen, confidence::possible,
+          fmt::format("The process itself holds {}, and its allocator knows of {}",
+                      to_string(itself->vram), to_string(known))};
+}
+
 Sign strongest(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   if (Sign slip = list_with_a_slip(log); slip.line != nullptr) return slip;
@@ -115,6 +135,7 @@ Sign strongest(const LogSubject& subject) {
     return {line, passed_on ? 0.3 : admitted ? 0.75 : 0.65, "The compiler of GPU kernels failed"};
   }
   if (Sign newer = regressed(log); newer.line != nullptr) return newer;
+  if (Sign kept = kept_outside(subject); kept.line != nullptr) return kept;
   if (const auto* line = log.first("vulkan-allocation-limit")) {
     return {line, 0.55, "The program asks Vulkan for a single buffer that is too large"};
   }

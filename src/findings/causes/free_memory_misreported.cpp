@@ -5,6 +5,9 @@
 // rest, that program is the cause.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "findings/causes/amounts.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/device_memory.h"
@@ -159,13 +162,19 @@ Claim of_nothing_free(const LogSubject& subject, const DeviceMemory& memory) {
       {memory.hip_free->seen}};
 }
 
+// Whether a size is one that an APU's BIOS offers for the carve-out, which the system's RAM lacks.
+bool is_carve_out(Bytes size) {
+  constexpr Bytes offered[] = {16_GiB, 32_GiB, 48_GiB, 64_GiB, 96_GiB};
+  return std::find(std::begin(offered), std::end(offered), size) != std::end(offered);
+}
+
 // An APU has no memory but the machine's, so a program that counts more adds up what overlaps.
 Claim of_more_than_ram(const LogSubject& subject, const DeviceMemory& memory) {
   if (!memory.unified || !memory.job_total || !subject.scene.ram) return {};
   // What the system counts lacks the carve-out; memory is built in steps of 8 GiB.
   constexpr std::uint64_t step = (8_GiB).value;
   const Bytes built_in{(subject.scene.ram->value + step - 1) / step * step};
-  if (memory.job_total->amount <= built_in) return {};
+  if (memory.job_total->amount <= built_in || is_carve_out(memory.job_total->amount)) return {};
   return {0.7,
           fmt::format("The program counts {} on an APU in a machine with {}",
                       to_string(memory.job_total->amount), to_string(*subject.scene.ram)),

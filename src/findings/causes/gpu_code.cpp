@@ -27,7 +27,11 @@ std::vector<std::string> listed_targets(const Observation& seen) {
   if (!seen.value("types").empty()) return targets_in(seen.value("types"));
   std::string files;
   for (const std::string& line : seen.output) {
-    if (line.find("TensileLibrary") != std::string::npos) files += line + ' ';
+    const bool is_file = line.find("TensileLibrary") != std::string::npos;
+    if (is_file) files += line + ' ';
+    // What comes behind the list may be of another folder.
+    const bool is_heading = line.find("available") != std::string::npos;
+    if (!is_file && !is_heading && !files.empty()) break;
   }
   // "_gfx1030.dat" has no word boundary before the target.
   std::replace(files.begin(), files.end(), '_', ' ');

@@ -254,6 +254,42 @@ std::optional<Hypothesis> find_on_device(const LogSubject& subject) {
   return pick;
 }
 
+// The device that the program says it runs on, if that is the integrated GPU.
+const Observation* said_to_run_on(const LogSubject& subject, const SceneGpu& integrated) {
+  for (const char* id : {"device-in-use", "torch-arch"}) {
+    const Observation* used = subject.log.last(id);
+    if (used == nullptr) continue;
+    const bool is_arch = used->text.find("AMD arch") != std::string::npos;
+    if (is_arch && used->value("gfx") == integrated.gfx) return used;
+    if (id == std::string_view("device-in-use") &&
+        names_integrated(used->value("gpu"), subject.tables)) {
+      return used;
+    }
+  }
+  return nullptr;
+}
+
+// Nothing crashed, but the program says that it runs on the integrated GPU, and there is a card.
+std::optional<Hypothesis> find_slow(const LogSubject& subject) {
+  const SceneGpu* discrete = subject.scene.discrete_gpu();
+  const SceneGpu* integrated = subject.scene.integrated_gpu();
+  if (integrated == nullptr || discrete == nullptr) return std::nullopt;
+  const Observation* used = said_to_run_on(subject, *integrated);
+  const Devices devices = listed_devices(subject, *integrated);
+  if (used == nullptr || masked(subject, devices, *used)) return std::nullopt;
+  Hypothesis pick;
+  pick.confidence = 0.65;
+  pick.title = fmt::format("The job runs on the integrated GPU instead of the {}",
+                           discrete->name.empty() ? discrete->gfx : discrete->name);
+  pick.reasons = {
+      "It is the first device that ROCm lists. It has a fraction of the card's speed and memory."};
+  pick.evidence = {
+      show(subject, *used, "the device that the job uses"),
+      {discrete->source.path, discrete->source.line, discrete->source.text, "the card is there"}};
+  advise(subject, devices, pick);
+  return pick;
+}
+
 std::optional<Hypothesis> find_by_targets(const LogSubject& subject) {
   const Scene& scene = subject.scene;
   const SceneGpu* discrete = scene.discrete_gpu();
@@ -298,10 +334,10 @@ std::optional<Hypothesis> find_by_targets(const LogSubject& subject) {
 std::optional<Hypothesis> find(const LogSubject& subject) {
   auto by_targets = find_by_targets(subject);
   auto on_device = find_on_device(subject);
-  if (!by_targets || (on_device && on_device->confidence > by_targets->confidence)) {
+  if (on_device && (!by_targets || on_device->confidence > by_targets->confidence)) {
     return on_device;
   }
-  return by_targets;
+  return by_targets ? by_targets : find_slow(subject);
 }
 
 }  // namespace

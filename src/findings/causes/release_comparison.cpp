@@ -66,10 +66,13 @@ bool same_release(std::string_view one, std::string_view other) {
   return one.starts_with(other) || other.starts_with(one);
 }
 
-// The release of the system, which somebody chose among several or listed. A wheel brings its own.
+// The release of the system, which somebody chose among several, installed or listed. A wheel
+// brings its own.
 std::string system_release_in(const Observation& one) {
-  const std::string_view chosen = one.value("tree_rocm");
-  return std::string(chosen.empty() ? one.value("listed_rocm") : chosen);
+  for (const char* how : {"tree_rocm", "set_up_rocm", "listed_rocm"}) {
+    if (!one.value(how).empty()) return std::string(one.value(how));
+  }
+  return {};
 }
 
 struct Run {

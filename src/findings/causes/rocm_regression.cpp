@@ -10,6 +10,7 @@
 
 #include "findings/causes/causes.h"
 #include "findings/causes/crash_signs.h"
+#include "findings/causes/gpu_code.h"
 #include "findings/causes/release_comparison.h"
 #include "findings/causes/release_memory.h"
 #include "logs/describe.h"
@@ -89,6 +90,9 @@ std::optional<Hypothesis> find_upgraded(const LogSubject& subject) {
   const Observation* failure = subject.log.first_with(knowledge::Role::failure);
   if (failure == nullptr) failure = subject.log.first_with(knowledge::Role::consequence);
   if (told == nullptr || failure == nullptr) return std::nullopt;
+  // A release that has no code for the target does not break it: it dropped the target.
+  const auto no_code = find_no_code(subject);
+  if (no_code && !no_code->add_on) return std::nullopt;
   const auto before = told->value("before"), after = told->value("after");
   Hypothesis regression;
   regression.confidence = 0.6;

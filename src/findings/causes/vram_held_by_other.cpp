@@ -147,6 +147,11 @@ Claim of_graphics(const LogSubject& subject, const DeviceMemory& memory,
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const DeviceMemory memory = device_memory(subject);
   const auto failed = failed_allocation(subject);
+  const SeenHolder* itself = failed ? writer_of(memory, *failed->seen) : nullptr;
+  constexpr double most_of_it = 0.5;
+  const bool by_itself = itself != nullptr && failed->capacity &&
+                         part_of(itself->vram, *failed->capacity) > most_of_it;
+  if (by_itself) return std::nullopt;
   Claim claim = of_list(subject, memory);
   if (failed) {
     keep_surest(claim, of_figures(subject, memory, *failed));

@@ -21,7 +21,7 @@ using logs::Observation;
 // Finds a job that was ended early, before `now`, or the kernel's trouble with ending one, which
 // may be logged later.
 const Observation* violent_end(const logs::Observations& log, const Observation& now) {
-  for (const char* id : {"driver-oops", "process-defunct", "ipc-orphan"}) {
+  for (const char* id : {"driver-oops", "process-defunct", "ipc-orphan", "queue-not-removed"}) {
     if (const Observation* one = log.first(id)) return one;
   }
   const Observation* end = log.first_of({"job-killed", "killed"});

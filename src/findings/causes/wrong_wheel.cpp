@@ -40,6 +40,20 @@ const Observation* find_fetched(const logs::Observations& log) {
   return mended ? nullptr : fetched;
 }
 
+// What pip installed last, if it is a PyTorch that came with NVIDIA's libraries: a build for CUDA,
+// whatever index was named beside PyPI.
+const Observation* find_installed_for_cuda(const logs::Observations& log) {
+  static const RE2 of_nvidia(R"(\bnvidia-(?:cublas|cudnn|cuda-\w+|nccl|cusparse|cufft)\b)");
+  const Observation* installed = log.last("pip-installs-torch");
+  if (installed == nullptr || installed->text.find("+rocm") != std::string::npos) return nullptr;
+  return RE2::PartialMatch(installed->text, of_nvidia) ? installed : nullptr;
+}
+
+// A wheel for ROCm, as far as the log tells: an index named beside PyPI is only a hint.
+bool is_rocm_build(const LogSubject& subject) {
+  return subject.scene.torch_rocm.known() && find_installed_for_cuda(subject.log) == nullptr;
+}
+
 // The image that a container was started from, as far as its name tells what it was built for.
 struct Image {
   const Observation* started = nullptr;
@@ -63,8 +77,9 @@ Image find_image(const logs::Observations& log) {
 // Finds a line that shows that the program was built for CUDA.
 Sign find_sign(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
-  const bool rocm_build = subject.scene.torch_rocm.known();
+  const bool rocm_build = is_rocm_build(subject);
   Sign best;
+  take(best, find_installed_for_cuda(log), torch_sees_none(subject) != nullptr ? 0.88 : 0.6);
   take(best, log.first("torch-without-cuda"), rocm_build ? 0.6 : 0.9);
   if (const auto* seen = log.first("no-nvidia-driver")) {
     // ROCm's builds say "No HIP GPUs" instead.
@@ -265,7 +280,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const Build build = find_build(subject);
   const bool failed = subject.log.first_with(knowledge::Role::failure) != nullptr;
   double confidence = sign.confidence;
-  if (!build.name.empty() && !subject.scene.torch_rocm) {
+  if (!build.name.empty() && !is_rocm_build(subject)) {
     confidence = sign.seen != nullptr ? std::max(0.93, confidence) : failed ? 0.6 : 0.5;
   }
   if (confidence <= 0) return std::nullopt;
@@ -273,7 +288,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const bool amd = subject.scene.vendor && *subject.scene.vendor == Vendor::amd;
   Hypothesis wrong;
   wrong.confidence = amd ? confidence : std::min(confidence, 0.45);
-  const bool add_on = subject.scene.torch_rocm.known();
+  const bool add_on = is_rocm_build(subject);
   wrong.title = !build.name.empty() && !add_on
                     ? fmt::format("The installed PyTorch is a build for {}, not for ROCm",
                                   build.name == "cpu" ? "the CPU" : "CUDA (" + build.name + ")")
