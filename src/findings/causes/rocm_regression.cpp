@@ -134,30 +134,51 @@ std::optional<Hypothesis> find_nightly(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// What a comparison shows, in words.
+struct Shown {
+  double confidence = 0;
+  std::string title, reason;
+  std::vector<Alternative> alternatives;
+};
+
+Shown what_is_shown(const ReleaseComparison& compared, const std::string& what) {
+  if (compared.lost_access) {
+    return {
+        0.65,
+        fmt::format("{} {} does not see the GPU that {} saw", what, compared.fails, compared.works),
+        fmt::format("The GPU was seen before ROCm {} was updated to {}. A release may leave "
+                    "out a GPU, a distribution or WSL.",
+                    compared.works, compared.fails),
+        {{"driver-not-loaded", 0.15, "ls -l /dev/kfd; lsmod | grep amdgpu"},
+         {"gpu-unsupported", 0.1, "the list of supported GPUs and systems of that release"}}};
+  }
+  if (compared.shown) {
+    return {compared.package.empty() ? 0.85 : 0.8,
+            fmt::format("{0} {1} breaks this job; with {0} {2} it works", what, compared.fails,
+                        compared.works),
+            fmt::format("In this log the same job runs with {} {} and fails with {}.", what,
+                        compared.works, compared.fails),
+            {}};
+  }
+  return {0.45,
+          fmt::format("{} {} breaks this job", what, compared.fails),
+          fmt::format("It crashes after {} was updated from {} to {}.", what, compared.works,
+                      compared.fails),
+          {{"gpu-hang", 0.2, "the same job with the previous packages"}}};
+}
+
 // The log itself has runs with both releases.
 std::optional<Hypothesis> find_compared(const LogSubject& subject,
                                         const std::optional<ReleaseComparison>& compared) {
   if (!compared) return std::nullopt;
   const bool packages = !compared->package.empty();
   const std::string what = packages ? compared->package : "ROCm";
+  Shown shown = what_is_shown(*compared, what);
   Hypothesis regression;
-  const bool lost = compared->lost_access;
-  regression.confidence = lost ? 0.65 : !compared->shown ? 0.45 : packages ? 0.8 : 0.85;
-  regression.title =
-      lost
-          ? fmt::format("{} {} does not see the GPU that {} saw", what, compared->fails,
-                        compared->works)
-          : fmt::format(
-                "{} {} breaks this job{}", what, compared->fails,
-                compared->shown ? fmt::format("; with {} {} it works", what, compared->works) : "");
-  regression.reasons.push_back(
-      lost ? fmt::format("The GPU was seen before ROCm {} was updated to {}. A release may leave "
-                         "out a GPU, a distribution or WSL.",
-                         compared->works, compared->fails)
-      : compared->shown ? fmt::format("In this log the same job runs with {} {} and fails with {}.",
-                                      what, compared->works, compared->fails)
-                        : fmt::format("It crashes after {} was updated from {} to {}.", what,
-                                      compared->works, compared->fails));
+  regression.confidence = shown.confidence;
+  regression.title = std::move(shown.title);
+  regression.reasons.push_back(std::move(shown.reason));
+  regression.alternatives = std::move(shown.alternatives);
   regression.evidence = {show(subject, *compared->failure, logs::describe(*compared->failure))};
   for (const Observation* one : compared->told_by) {
     regression.evidence.push_back(show(subject, *one));
@@ -168,13 +189,6 @@ std::optional<Hypothesis> find_compared(const LogSubject& subject,
                         : fmt::format("Stay with ROCm {} for this job.", compared->works)));
   regression.fix.push_back(
       sentence("Report to ROCm both versions, the target and the smallest program that shows it."));
-  if (lost) {
-    regression.alternatives = {
-        {"driver-not-loaded", 0.15, "ls -l /dev/kfd; lsmod | grep amdgpu"},
-        {"gpu-unsupported", 0.1, "the list of supported GPUs and systems of that release"}};
-  } else if (!compared->shown) {
-    regression.alternatives = {{"gpu-hang", 0.2, "the same job with the previous packages"}};
-  }
   return regression;
 }
 
