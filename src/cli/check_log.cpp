@@ -205,6 +205,11 @@ void print_answer(const LogQuestion& question, const Reading& reading, const Ans
                                   report::fit(report::changes_text(changes, style), style.width));
 }
 
+void say_empty(findings::LogDiagnosis& diagnosis) {
+  diagnosis.cause.title = "The log is empty";
+  diagnosis.cause.reasons = {"What the job wrote went elsewhere, or it wrote nothing."};
+}
+
 }  // namespace
 
 int answer_log(const LogQuestion& question, const LookedAt* machine,
@@ -240,6 +245,7 @@ int answer_log(const LogQuestion& question, const LookedAt* machine,
     findings::join_machine(reading.machine->diagnosis, diagnosis);
   }
   findings::calibrate(diagnosis);
+  if (extent.bytes == 0 && diagnosis.cause.id == "insufficient-evidence") say_empty(diagnosis);
   if (elsewhere) findings::say_elsewhere(elsewhere, diagnosis);
   if (reading.machine != nullptr) {
     findings::add_last_change(changes, reading.machine->packages, diagnosis);

@@ -13,7 +13,7 @@ NextCommand NextCommand::check(std::string_view options) {
 }
 
 NextCommand NextCommand::plan() {
-  return {Does::plan, "headroom plan --spec JOB.toml"};
+  return {Does::plan, "headroom plan --model Qwen/Qwen2.5-3B --method lora --gpu auto"};
 }
 
 NextCommand NextCommand::fix(std::string_view id) {

@@ -14,7 +14,7 @@ class NextCommand {
 
   // "headroom check --verbose" for check("--verbose").
   static NextCommand check(std::string_view options = {});
-  static NextCommand plan();                    // For a job of the reader's own.
+  static NextCommand plan();                    // A job to put one's own model in.
   static NextCommand fix(std::string_view id);  // The id of one of plan's fixes.
   static NextCommand reclaim();
 

@@ -76,7 +76,7 @@ Result<WritableFiles> WritableFiles::open(const std::string& root) {
   return Error{
       Errc::not_this_system,
       fmt::format("expected this system to change, found {}, which only mirrors one", root),
-      "without --apply the same command shows what would be changed"};
+      "type it on the machine itself, without --root; nothing in the folder was changed"};
 }
 
 Result<std::optional<FileEntry>> WritableFiles::look(std::string_view path) const {

@@ -191,8 +191,15 @@ std::string part(std::string_view name, const std::vector<Step>& steps, const st
 }
 
 std::string ending(const plan::Change& change, bool has_more) {
+  if (plan::is_by_hand(change)) {
+    return "\nsay 'Nothing was changed. Do what is printed above by hand.'\n";
+  }
+  const bool partly = std::any_of(change.steps.begin(), change.steps.end(), [](const Step& step) {
+    return std::holds_alternative<plan::Instruction>(step.action);
+  });
   std::string lines = "\nsay \"Done. Copies of the old files are in $backups\"\n";
-  if (change.needs_reboot) lines += "say 'Now reboot, then run: headroom check'\n";
+  if (partly) lines += "say 'Some steps above are printed only. Do these by hand.'\n";
+  if (change.needs_reboot) lines += "say 'Then reboot, and run: headroom check'\n";
   if (has_more) {
     lines +=
         "printf '%s\\n' \"If the limits are right then, make them permanent: sudo sh $0 "

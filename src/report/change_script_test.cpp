@@ -43,6 +43,19 @@ TEST(ChangeScript, only_a_change_that_needs_root_asks_for_it) {
   EXPECT_THAT(to_script(change(false)), Not(HasSubstr("run it as root")));
 }
 
+TEST(ChangeScript, the_end_tells_what_is_left_to_do_by_hand) {
+  plan::Change made = change(true);
+  EXPECT_THAT(to_script(made), Not(HasSubstr("by hand")));
+  plan::Step told;
+  told.what = "Type it";
+  told.action = plan::Instruction{"pip install torch"};
+  made.steps.push_back(told);
+  EXPECT_THAT(to_script(made), HasSubstr("Some steps above are printed only."));
+  made.steps = {told};
+  EXPECT_THAT(to_script(made), HasSubstr("Nothing was changed."));
+  EXPECT_THAT(to_script(made), Not(HasSubstr("Copies of the old files")));
+}
+
 TEST(ChangeScript, a_second_part_is_chosen_by_a_word) {
   plan::Change made = change(true);
   EXPECT_THAT(to_script(made), ::testing::EndsWith("\numask 022\napply\n"));

@@ -141,22 +141,49 @@ std::string gpus_text(const facts::Facts& facts, const Diagnosis& diagnosis, Det
   return text;
 }
 
-std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style) {
-  if (diagnosis.cause) {
-    std::string text =
-        "\n" + style.bold("What to do") + "\n" + steps_text(diagnosis.cause->fix, style);
-    const findings::NextCommand* command = mending_command(diagnosis);
-    if (command == nullptr) return text;
-    const std::string_view more = command->can_be_undone() ? ", and it can be undone" : "";
-    return text + "\n" +
-           next_line(command->text(),
-                     fmt::format("(shows what it would do here; --apply does it{})", more), style);
+// Of a cause: the steps, and the command of headroom that helps with them.
+std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style) {
+  std::string text;
+  if (!diagnosis.cause->fix.empty()) {
+    text = "\n" + style.bold("What to do") + "\n" + steps_text(diagnosis.cause->fix, style);
   }
-  if (diagnosis.verdict == Verdict::ok || diagnosis.verdict == Verdict::no_gpu) {
-    const char* why =
-        facts.gpus.empty() ? "says how much memory a job needs" : "says whether a job fits";
-    return "\n" + next_line("headroom plan --spec JOB.toml",
-                            fmt::format("({} before it runs)", why), style);
+  const findings::NextCommand* command = mending_command(diagnosis);
+  if (command == nullptr) {
+    return text + "\n" +
+           (diagnosis.verdict == Verdict::unsuitable
+                ? next_line("headroom check --env FILE",
+                            "(which lines of a service's file do not fit this machine)", style)
+                : next_line("headroom check", "(when you are done)", style));
+  }
+  if (facts.machine.container && !command->can_be_undone()) {
+    return text + "\n" + next_line(command->text(), "(what to type on the host)", style);
+  }
+  const std::string_view more = command->can_be_undone() ? ", and it can be undone" : "";
+  return text + "\n" +
+         next_line(command->text(),
+                   fmt::format("(shows what it would do here; --apply does it{})", more), style);
+}
+
+// Whether PyTorch's own wheels lack the GPU's code, and no Python was looked at that has others.
+bool needs_own_wheels(const facts::Facts& facts, const Diagnosis& diagnosis) {
+  if (facts.python.torch.version) return false;
+  return std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(),
+                     [](const findings::Finding& one) { return one.id == "community-target"; });
+}
+
+std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style) {
+  if (diagnosis.cause) return what_to_do(facts, diagnosis, style);
+  if (diagnosis.verdict == Verdict::no_gpu || facts.gpus.empty()) {
+    return "\n" + next_line("headroom plan --model Qwen/Qwen2.5-3B --method lora",
+                            "(says how much memory a job needs; put in your model)", style);
+  }
+  if (diagnosis.verdict == Verdict::ok && needs_own_wheels(facts, diagnosis)) {
+    return "\n" + next_line("headroom fix stack",
+                            "(how to set up a PyTorch that has code for this GPU)", style);
+  }
+  if (diagnosis.verdict == Verdict::ok) {
+    return "\n" + next_line(findings::NextCommand::plan().text(),
+                            "(says whether a job fits; put in your model)", style);
   }
   return "\n" +
          next_line("headroom check --verbose", "(lists every fact, and why one is missing)", style);

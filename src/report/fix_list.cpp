@@ -5,6 +5,7 @@
 
 #include "base/document.h"
 #include "base/text.h"
+#include "findings/next_command.h"
 #include "report/cause_text.h"
 
 namespace headroom::report {
@@ -104,8 +105,8 @@ std::string next_text(const std::vector<const plan::Fix*>& needed,
     }
   }
   if (needed.empty()) {
-    return "\n" + next_line("headroom plan --spec JOB.toml",
-                            "(says whether a job fits before it runs)", plain);
+    return "\n" + next_line(findings::NextCommand::plan().text(),
+                            "(says whether a job fits; put in your model)", plain);
   }
   return "\n" +
          next_line(command_of(*needed.front()), "(shows what it would do; --apply does it)", plain);
@@ -135,8 +136,8 @@ std::string fixes_to_text(const std::vector<ListedFix>& fixes, const findings::D
   text += unmended_text(fixes, style);
   text += names_text("Can be changed, although nothing is wrong",
                      not_found(fixes, Standing::possible), style);
-  text += names_text("Prints instructions to follow by hand", not_found(fixes, Standing::by_hand),
-                     style);
+  text += names_text("Not needed, but headroom can tell how to do it by hand",
+                     not_found(fixes, Standing::by_hand), style);
   text += names_text("Not needed here", not_found(fixes, Standing::not_needed), style);
   return fit(text + next_text(needed, diagnosis, style), style.width);
 }

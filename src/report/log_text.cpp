@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/shell_quote.h"
 #include "base/text.h"
 #include "report/cause_text.h"
 #include "report/log_report.h"
@@ -130,6 +131,21 @@ std::string verdict_text(const LogDiagnosis& diagnosis, const Style& style) {
   return fit(verdict_line(diagnosis.verdict, printable(diagnosis.cause.title), style), style.width);
 }
 
+// The log alone was looked at: what the machine tells may make the answer surer, or another one.
+std::string look_at_machine(const LogDiagnosis& diagnosis, const Scene& scene,
+                            const LogExtent& extent, const Style& style) {
+  if (scene.measured != nullptr || diagnosis.verdict == findings::Verdict::ok) return "";
+  std::string command = "headroom check";
+  for (const std::string& name : extent.names) {
+    command += " --log " + (extent.names.size() > 2 || name == "standard input"
+                                ? std::string("FILE")
+                                : shell_quote(printable(name)));
+    if (extent.names.size() > 2) break;
+  }
+  return "\n" +
+         next_line(command + " --here", "(on the machine that wrote it: looks at both)", style);
+}
+
 std::string to_text(const LogDiagnosis& diagnosis, const Scene& scene, const LogExtent& extent,
                     const Style& style) {
   const findings::Cause& cause = diagnosis.cause;
@@ -145,8 +161,10 @@ std::string to_text(const LogDiagnosis& diagnosis, const Scene& scene, const Log
   text += growth_text(diagnosis, style);
   text += timeline_text(diagnosis, extent, style);
   text += harmless_text(diagnosis, style);
-  text += "\n" + style.bold("What to do") + "\n" + steps_text(cause.fix, style);
-  return fit(text, style.width);
+  if (!cause.fix.empty()) {
+    text += "\n" + style.bold("What to do") + "\n" + steps_text(cause.fix, style);
+  }
+  return fit(text + look_at_machine(diagnosis, scene, extent, style), style.width);
 }
 
 }  // namespace headroom::report

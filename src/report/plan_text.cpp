@@ -94,7 +94,8 @@ std::string headline(const Plan& plan, const estimate::Architecture& model, cons
 std::string verdict(const Plan& plan, const Style& style) {
   if (plan.verdict == estimate::Verdict::unknown) {
     return "The job gives no capacity, so headroom cannot say whether it fits. Add one:\n"
-           "  [device] capacity = \"16GiB\"\n";
+           "  --gpu \"RX 7900 XT\", --gpu auto for this machine's, or --capacity 16GiB\n"
+           "  (in a job's file: [device] capacity = \"16GiB\")\n";
   }
   const Bytes capacity{*plan.capacity_bytes};
   const Bytes device{plan.device_bytes};
