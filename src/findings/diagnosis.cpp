@@ -166,6 +166,15 @@ std::vector<Alternative> choose_runners_up(const std::vector<Finding>& findings,
   return runners;
 }
 
+// Together with the cause's confidence they are shares of one whole.
+void limit_to_rest(double cause, std::vector<Alternative>& runners) {
+  double sum = 0;
+  for (const Alternative& one : runners) sum += one.confidence;
+  const double rest = std::max(0.0, 1 - cause);
+  if (sum <= rest) return;
+  for (Alternative& one : runners) one.confidence *= rest / sum;
+}
+
 }  // namespace
 
 Diagnosis diagnose(const Subject& subject) {
@@ -190,6 +199,7 @@ Diagnosis diagnose(const Subject& subject) {
   diagnosis.cause = choose_cause(diagnosis.findings);
   diagnosis.runners_up =
       choose_runners_up(diagnosis.findings, diagnosis.cause ? diagnosis.cause->id : "");
+  if (diagnosis.cause) limit_to_rest(diagnosis.cause->confidence, diagnosis.runners_up);
   std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
   return diagnosis;

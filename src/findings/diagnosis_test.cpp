@@ -84,6 +84,14 @@ TEST(Diagnosis, a_broken_card_outweighs_a_dropped_target) {
                           [](const Alternative& one) { return one.id == "gfx-target-dropped"; }));
 }
 
+TEST(Diagnosis, cause_and_rivals_are_shares_of_one_whole) {
+  const auto diagnosis = diagnose_cards({card("a", 100_MiB, "gfx906"), card("b", 20_GiB - 50_MiB)});
+  ASSERT_FALSE(diagnosis.runners_up.empty());
+  double sum = diagnosis.cause->confidence;
+  for (const Alternative& one : diagnosis.runners_up) sum += one.confidence;
+  EXPECT_LE(sum, 1 + 1e-9);
+}
+
 TEST(Diagnosis, an_unsupported_gpu_beside_a_usable_one_decides_nothing) {
   const auto diagnosis = diagnose_cards({card("a", 0_B, "gfx802"), card("b", 0_B)});
   EXPECT_EQ(diagnosis.verdict, Verdict::ok);
