@@ -4,9 +4,13 @@
 // instantiated here.
 #include <fmt/format-inl.h>
 
+#include <locale>
+
 FMT_BEGIN_NAMESPACE
 namespace detail {
 
+template locale_ref::locale_ref(const std::locale&);
+template auto locale_ref::get<std::locale>() const -> std::locale;
 template auto thousands_sep_impl<char>(locale_ref) -> thousands_sep_result<char>;
 template auto thousands_sep_impl<wchar_t>(locale_ref) -> thousands_sep_result<wchar_t>;
 template auto decimal_point_impl(locale_ref) -> char;
