@@ -165,10 +165,9 @@ Status DevicePool::try_to_create(std::size_t size) {
 }
 
 // As many as are wanted and as few calls as can be, where the device has them in one piece.
-Status DevicePool::create(std::uint64_t wanted, std::uint64_t at_once) {
+Status DevicePool::create(std::uint64_t wanted, std::uint64_t per_handle) {
   require(wanted > 0 && room() > 0, "pages are wanted, and the capacity has room for one");
-  const std::uint64_t most = std::max(most_per_handle_, at_once);
-  std::size_t size = std::bit_width(std::min({wanted, room(), most})) - 1;
+  std::size_t size = std::bit_width(std::min({wanted, room(), per_handle})) - 1;
   for (;; --size) {
     Status created = try_to_create(size);
     if (created || size == 0) {
@@ -181,7 +180,7 @@ Status DevicePool::create(std::uint64_t wanted, std::uint64_t at_once) {
 // Returns the size of the unmapped handle to map for `wanted` pages, the largest that is not too
 // large. If there is none, creates one of new memory, or else in place of a handle that is too
 // large.
-Result<std::size_t> DevicePool::unmapped_for(std::uint64_t wanted, std::uint64_t at_once) {
+Result<std::size_t> DevicePool::unmapped_for(std::uint64_t wanted, std::uint64_t per_handle) {
   const std::size_t most = std::min<std::size_t>(std::bit_width(wanted), handle_sizes);
   const auto largest = [this, most]() HEADROOM_REQUIRES(mutex_) {
     std::size_t size = most;
@@ -190,8 +189,8 @@ Result<std::size_t> DevicePool::unmapped_for(std::uint64_t wanted, std::uint64_t
   };
   if (const std::size_t size = largest(); size > 0) return size - 1;
   Status created = Error{Errc::out_of_memory, "the capacity is taken", ""};
-  if (room() > 0 && !refused_) created = create(wanted, at_once);
-  if (!created && make_room(most)) created = create(wanted, at_once);
+  if (room() > 0 && !refused_) created = create(wanted, per_handle);
+  if (!created && make_room(most)) created = create(wanted, per_handle);
   HEADROOM_CHECK(created);
   return largest() - 1;
 }
@@ -201,11 +200,11 @@ void DevicePool::note_reserved() {
 }
 
 Result<DevicePool::Pages> DevicePool::map(std::uint64_t address, std::uint64_t wanted,
-                                          std::uint64_t at_once) {
+                                          std::uint64_t per_handle) {
   const MutexLock lock(mutex_);
   wanted = std::min(wanted, usable());
   if (wanted == 0) return Error{Errc::out_of_memory, "all pages of the capacity are mapped", ""};
-  HEADROOM_TRY(const std::size_t size, unmapped_for(wanted, at_once));
+  HEADROOM_TRY(const std::size_t size, unmapped_for(wanted, per_handle));
   const Pages pages{unmapped_[size].back(), std::uint32_t{1} << size};
   HEADROOM_CHECK(noted(backend_->map(address, pages.handle), capabilities().costs.map));
   unmapped_[size].pop_back();

@@ -75,16 +75,23 @@ class DevicePool {
     PageHandle handle = 0;
     std::uint32_t count = 0;
   };
-  // Returns how many pages at once `wanted` new ones are to be taken in, a power of two. While
-  // memory is plenty, that is, while less than a sixteenth of the capacity is held, it is several
-  // where use_large_handles() would have an effect, for small blocks only if hardly any of the
-  // capacity is held: they are few, and one that lasts pins its handle. Later it is several once
-  // use_large_handles() was called, as long as the capacity has room for them.
-  std::uint64_t growth_pages(std::uint64_t wanted, bool for_small_blocks) const;
+  // How new pages are to be taken; both are powers of two.
+  struct Growth {
+    std::uint64_t multiple = 1;    // The number of pages is to be a multiple of this.
+    std::uint64_t per_handle = 1;  // So many at most.
+  };
+  // Returns how `wanted` new pages are to be taken while `free` ones are mapped and free. While
+  // memory is plenty, that is, while less than a sixteenth of the capacity is held, they come in
+  // multiples where use_large_handles() would have an effect, for small blocks only if hardly any
+  // of the capacity is held: they are few, and one that lasts pins its handle. Later they come in
+  // large handles once use_large_handles() was called, as long as the capacity has room for them.
+  // But a job that grows although much is free has its free memory in pieces, and will need pages
+  // that move one by one.
+  Growth growth(std::uint64_t wanted, std::uint64_t free, bool for_small_blocks) const;
   // Maps unmapped pages, or new ones, at `address`: at least one and at most `wanted`. New pages
-  // come up to `at_once` to a handle, or as many as use_large_handles() allows. Fails with the
-  // backend's error, or with out_of_memory at the capacity; the pages then stay in the pool.
-  Result<Pages> map(std::uint64_t address, std::uint64_t wanted, std::uint64_t at_once = 1);
+  // come up to `per_handle` to a handle. Fails with the backend's error, or with out_of_memory at
+  // the capacity; the pages then stay in the pool.
+  Result<Pages> map(std::uint64_t address, std::uint64_t wanted, std::uint64_t per_handle = 1);
   // Is called once for a stretch of newly mapped pages, before anything touches them. Here and
   // below, `stream` is the one whose request it is for; only the recorder uses it.
   Status allow_access(std::uint64_t address, std::uint64_t bytes, StreamId stream = 0);
@@ -141,13 +148,13 @@ class DevicePool {
   void give_budget_back(std::uint64_t bytes) HEADROOM_REQUIRES(mutex_);
   bool passed_or_waited(EventId event, StreamId stream) HEADROOM_REQUIRES(mutex_);
   Status try_to_create(std::size_t size) HEADROOM_REQUIRES(mutex_);
-  Status create(std::uint64_t wanted, std::uint64_t at_once) HEADROOM_REQUIRES(mutex_);
+  Status create(std::uint64_t wanted, std::uint64_t per_handle) HEADROOM_REQUIRES(mutex_);
   std::uint64_t room() const HEADROOM_REQUIRES(mutex_);
   void set_most_per_handle(std::uint64_t most) HEADROOM_REQUIRES(mutex_);
   bool can_use_large_handles() const {
     return capabilities_->destroy_returns_memory && capabilities_->several_pages_per_handle;
   }
-  Result<std::size_t> unmapped_for(std::uint64_t wanted, std::uint64_t at_once)
+  Result<std::size_t> unmapped_for(std::uint64_t wanted, std::uint64_t per_handle)
       HEADROOM_REQUIRES(mutex_);
   std::uint64_t usable() const HEADROOM_REQUIRES(mutex_);
   std::uint64_t destroy_unmapped(std::size_t size) HEADROOM_REQUIRES(mutex_);

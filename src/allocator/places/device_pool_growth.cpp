@@ -16,6 +16,11 @@ constexpr std::uint64_t most_pages = 256;  // Per handle.
 // After the first iteration a handle may have at most 1/steady_part of what is held.
 constexpr std::uint64_t steady_part = 32;
 
+// Free memory lies in pieces if more than 1/scattered_part of what is held is free where new memory
+// is taken. Then a handle has as many pages as the capacity has room for handles_in_reach times.
+constexpr std::uint64_t scattered_part = 32;
+constexpr std::uint64_t handles_in_reach = 128;
+
 // Memory is plenty while less than 1/plenty_part of the capacity is held. Until then a handle may
 // hold at most 1/growth_part of what is held then.
 constexpr std::uint64_t plenty_part = 16;
@@ -48,8 +53,9 @@ void DevicePool::set_most_per_handle(std::uint64_t most) {
   most_per_handle_ = std::bit_floor(std::clamp<std::uint64_t>(most, 1, most_pages));
 }
 
-std::uint64_t DevicePool::growth_pages(std::uint64_t wanted, bool for_small_blocks) const {
-  if (!can_use_large_handles()) return 1;
+DevicePool::Growth DevicePool::growth(std::uint64_t wanted, std::uint64_t free,
+                                      bool for_small_blocks) const {
+  if (!can_use_large_handles()) return {};
   const MutexLock lock(mutex_);
   const std::uint64_t held = created_ + plain_pages();
   const std::uint64_t pages = std::bit_floor(
@@ -57,13 +63,19 @@ std::uint64_t DevicePool::growth_pages(std::uint64_t wanted, bool for_small_bloc
                        : std::clamp(held / growth_part, least_growth, most_growth));
   const std::uint64_t plenty =
       capacity_pages_ / (for_small_blocks ? small_plenty_part : plenty_part);
-  if (pages <= plenty / handles_of_plenty && held + round_up(wanted, pages) <= plenty) return pages;
-  if (for_small_blocks) return 1;
+  if (pages <= plenty / handles_of_plenty && held + round_up(wanted, pages) <= plenty)
+    return {pages, std::max(pages, most_per_handle_)};
+  std::uint64_t most = most_per_handle_;
+  if (free > held / scattered_part) {
+    const std::uint64_t in_reach = room() / handles_in_reach;
+    most = std::min(most, std::bit_floor(std::max<std::uint64_t>(in_reach, 1)));
+  }
+  if (for_small_blocks) return {1, most};
   // What grows after the first iteration is likely to grow further, so it takes one handle where
   // exactly what is wanted would take several. The rest is free, and moves with the handle.
-  const std::uint64_t steady = std::min(std::bit_ceil(wanted), most_per_handle_);
+  const std::uint64_t steady = std::min(std::bit_ceil(wanted), most);
   const std::uint64_t in_use = held - unmapped_pages_;
-  return in_use + round_up(wanted, steady) <= capacity_pages_ ? steady : 1;
+  return {in_use + round_up(wanted, steady) <= capacity_pages_ ? steady : 1, most};
 }
 
 }  // namespace headroom::allocator

@@ -113,89 +113,102 @@ TEST_F(Pool, pages_go_back_at_the_end) {
   EXPECT_EQ(device_.table().pages(), 0U);
 }
 
-TEST_F(Pool, a_handle_has_one_page_until_large_ones_are_wanted) {
+TEST_F(Pool, a_handle_has_as_many_pages_as_are_wanted_and_allowed) {
   const std::uint64_t range = *pool_.reserve_range(64 * mib);
   EXPECT_EQ(pool_.map(range, 4)->count, 1U);
-  pool_.use_large_handles(32);
-  EXPECT_EQ(pool_.map(range + page_bytes, 5)->count, 4U) << "the largest power of two";
-  EXPECT_EQ(pool_.map(range + 5 * page_bytes, 100)->count, 2U) << "no more than the capacity";
-  EXPECT_EQ(pool_.map(range + 7 * page_bytes, 100)->count, 1U);
+  EXPECT_EQ(pool_.map(range + page_bytes, 5, 32)->count, 4U) << "the largest power of two";
+  EXPECT_EQ(pool_.map(range + 5 * page_bytes, 100, 32)->count, 2U) << "no more than the capacity";
+  EXPECT_EQ(pool_.map(range + 7 * page_bytes, 100, 32)->count, 1U);
   EXPECT_FALSE(pool_.map(range + 8 * page_bytes, 1).has_value());
   EXPECT_EQ(pool_.totals().reserved_bytes, 16 * mib);
   EXPECT_EQ(device_.table().mapped_pages(), 8U);
 }
 
 TEST_F(Pool, what_grows_after_the_first_iteration_takes_whole_handles_while_there_is_room) {
-  EXPECT_EQ(pool_.growth_pages(5, false), 1U);
+  const auto multiple = [&](std::uint64_t wanted) {
+    return pool_.growth(wanted, 0, false).multiple;
+  };
+  EXPECT_EQ(multiple(5), 1U);
+  EXPECT_EQ(pool_.growth(5, 0, false).per_handle, 1U);
   pool_.use_large_handles(32);
-  EXPECT_EQ(pool_.growth_pages(1, false), 1U);
-  EXPECT_EQ(pool_.growth_pages(5, false), 8U);
-  EXPECT_EQ(pool_.growth_pages(5, true), 1U) << "small blocks are few";
+  EXPECT_EQ(multiple(1), 1U);
+  EXPECT_EQ(multiple(5), 8U);
+  EXPECT_EQ(pool_.growth(5, 0, true).multiple, 1U) << "small blocks are few";
   const std::uint64_t range = *pool_.reserve_range(64 * mib);
-  ASSERT_EQ(pool_.map(range, 2)->count, 2U);
-  EXPECT_EQ(pool_.growth_pages(3, false), 4U);
-  EXPECT_EQ(pool_.growth_pages(5, false), 1U) << "eight more than two are not there";
+  ASSERT_EQ(pool_.map(range, 2, 2)->count, 2U);
+  EXPECT_EQ(multiple(3), 4U);
+  EXPECT_EQ(multiple(5), 1U) << "eight more than two are not there";
+  EXPECT_EQ(pool_.growth(5, 0, false).per_handle, 32U);
   pool_.use_large_handles(3);
-  EXPECT_EQ(pool_.growth_pages(5, false), 2U) << "a power of two";
+  EXPECT_EQ(multiple(5), 2U) << "a power of two";
+}
+
+TEST_F(Pool, what_grows_although_much_is_free_takes_smaller_handles_the_less_room_there_is) {
+  DevicePool pool(device_, 1024 * page_bytes);
+  const std::uint64_t range = *pool.reserve_range(1024 * page_bytes);
+  ASSERT_EQ(pool.map(range, 128, 128)->count, 128U);
+  pool.use_large_handles(32);
+  EXPECT_EQ(pool.growth(16, 4, false).per_handle, 32U) << "a 32nd of what is held";
+  EXPECT_EQ(pool.growth(16, 5, false).per_handle, 4U);
+  EXPECT_EQ(pool.growth(16, 5, false).multiple, 4U);
+  pool.set_capacity(350 * page_bytes);
+  EXPECT_EQ(pool.growth(16, 5, false).per_handle, 1U);
+  EXPECT_EQ(pool.growth(16, 5, false).multiple, 1U);
+  EXPECT_EQ(pool.growth(16, 4, false).per_handle, 32U);
 }
 
 TEST_F(Pool, a_handle_that_has_become_too_large_is_broken_up) {
-  pool_.use_large_handles(32);
   const std::uint64_t range = *pool_.reserve_range(64 * mib);
-  const DevicePool::Pages large = *pool_.map(range, 8);
+  const DevicePool::Pages large = *pool_.map(range, 8, 8);
   ASSERT_EQ(large.count, 8U);
   ASSERT_TRUE(pool_.unmap(range, large).has_value());
   EXPECT_EQ(pool_.spare(), 8U);
-  EXPECT_EQ(pool_.map(range, 3)->count, 2U);
+  EXPECT_EQ(pool_.map(range, 3, 8)->count, 2U);
   EXPECT_EQ(pool_.spare(), 6U);
   EXPECT_EQ(faulty_.calls(BackendCall::destroy), 1U);
   EXPECT_EQ(pool_.totals().reserved_bytes, 4 * mib) << "the rest is the device's until asked for";
-  EXPECT_EQ(pool_.map(range + 2 * page_bytes, 6)->count, 4U);
-  EXPECT_EQ(pool_.map(range + 6 * page_bytes, 2)->count, 2U);
+  EXPECT_EQ(pool_.map(range + 2 * page_bytes, 6, 8)->count, 4U);
+  EXPECT_EQ(pool_.map(range + 6 * page_bytes, 2, 8)->count, 2U);
   EXPECT_EQ(pool_.spare(), 0U);
 }
 
 TEST_F(Pool, a_handle_that_cannot_be_broken_up_is_an_error_and_stays) {
-  pool_.use_large_handles(32);
   const std::uint64_t range = *pool_.reserve_range(64 * mib);
-  const DevicePool::Pages large = *pool_.map(range, 8);
+  const DevicePool::Pages large = *pool_.map(range, 8, 8);
   ASSERT_TRUE(pool_.unmap(range, large).has_value());
   faulty_.fail(BackendCall::destroy, 1);
-  EXPECT_FALSE(pool_.map(range, 3).has_value());
+  EXPECT_FALSE(pool_.map(range, 3, 8).has_value());
   EXPECT_EQ(pool_.totals().unmapped_pages, 8U);
-  EXPECT_EQ(pool_.map(range, 3)->count, 2U);
+  EXPECT_EQ(pool_.map(range, 3, 8)->count, 2U);
 }
 
 TEST_F(Pool, a_device_without_that_much_in_one_piece_is_asked_for_less) {
-  pool_.use_large_handles(32);
   const std::uint64_t range = *pool_.reserve_range(64 * mib);
   faulty_.fail(BackendCall::create, 1, 2);
-  EXPECT_EQ(pool_.map(range, 8)->count, 2U);
+  EXPECT_EQ(pool_.map(range, 8, 8)->count, 2U);
   faulty_.fail(BackendCall::create, 4, 3);
-  EXPECT_FALSE(pool_.map(range + 2 * page_bytes, 4).has_value());
+  EXPECT_FALSE(pool_.map(range + 2 * page_bytes, 4, 8).has_value());
   EXPECT_EQ(pool_.spare(), 0U) << "refused, until it is asked again";
   pool_.retry_creation();
-  EXPECT_EQ(pool_.map(range + 2 * page_bytes, 4)->count, 4U);
+  EXPECT_EQ(pool_.map(range + 2 * page_bytes, 4, 8)->count, 4U);
 }
 
 TEST_F(Pool, less_capacity_takes_back_what_is_unmapped) {
-  pool_.use_large_handles(32);
   const std::uint64_t range = *pool_.reserve_range(64 * mib);
-  const DevicePool::Pages four = *pool_.map(range, 4);
-  ASSERT_TRUE(pool_.map(range + 4 * page_bytes, 2).has_value());
+  const DevicePool::Pages four = *pool_.map(range, 4, 4);
+  ASSERT_TRUE(pool_.map(range + 4 * page_bytes, 2, 2).has_value());
   ASSERT_TRUE(pool_.unmap(range, four).has_value());
   pool_.set_capacity(6 * mib);
   EXPECT_EQ(pool_.totals().reserved_bytes, 4 * mib);
-  EXPECT_EQ(pool_.map(range, 4)->count, 1U);
+  EXPECT_EQ(pool_.map(range, 4, 4)->count, 1U);
 }
 
 // A handle that would not go back when the capacity became less goes back later, and may not be
 // enough for anything new.
 TEST_F(Pool, handles_that_are_too_large_go_back_until_the_capacity_has_room_for_a_page) {
-  pool_.use_large_handles(4);
   const std::uint64_t range = *pool_.reserve_range(64 * mib);
-  const DevicePool::Pages first = *pool_.map(range, 4);
-  const DevicePool::Pages second = *pool_.map(range + 4 * page_bytes, 4);
+  const DevicePool::Pages first = *pool_.map(range, 4, 4);
+  const DevicePool::Pages second = *pool_.map(range + 4 * page_bytes, 4, 4);
   ASSERT_TRUE(pool_.unmap(range, first) && pool_.unmap(range + 4 * page_bytes, second));
   faulty_.fail(BackendCall::destroy, 1);
   pool_.set_capacity(4 * mib);
@@ -212,7 +225,8 @@ TEST(PoolWithoutReturn, keeps_to_single_pages_where_destroying_returns_nothing) 
   SimulatedBackend device(64, kept);
   DevicePool pool(device, 64 * mib);
   pool.use_large_handles(32);
-  EXPECT_EQ(pool.map(*pool.reserve_range(64 * mib), 16)->count, 1U);
+  EXPECT_EQ(pool.growth(16, 0, false).multiple, 1U);
+  EXPECT_EQ(pool.growth(16, 0, false).per_handle, 1U);
 }
 
 }  // namespace

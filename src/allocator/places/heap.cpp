@@ -73,6 +73,16 @@ std::uint64_t Heap::movable_pages(const Segment& segment) const {
   return (found.end - found.begin) / page_bytes;
 }
 
+std::uint64_t Heap::free_pages(StreamId stream) const {
+  std::uint64_t pages = 0;
+  for (const StreamIndex& index : free_) {
+    if (index.stream != stream && index.stream != any_stream) continue;
+    index.segments->for_each_from(
+        page_bytes, [&](SegmentId id) { pages += (*segments_)[id].bytes / page_bytes; });
+  }
+  return pages;
+}
+
 bool Heap::reserve(std::uint64_t bytes, StreamId stream) {
   std::uint64_t wanted = std::max(next_range_bytes_, bytes);
   auto address = pages_->reserve_range(wanted);
@@ -112,27 +122,28 @@ void Heap::become_hole(SegmentId claimed) {
   attach(claimed);
 }
 
-Status Heap::map(const Window& window, SegmentId claimed, StreamId stream, std::uint64_t at_once) {
+Status Heap::map(const Window& window, SegmentId claimed, StreamId stream,
+                 std::uint64_t per_handle) {
   Status mapped = Done{};
   for (const SegmentId hole : window.filled) {
     if (mapped)
-      mapped = map_segment(hole, stream, at_once);
+      mapped = map_segment(hole, stream, per_handle);
     else
       become_hole(hole);
     if (mapped) release(hole);
   }
-  if (mapped) return map_segment(claimed, stream, at_once);
+  if (mapped) return map_segment(claimed, stream, per_handle);
   become_hole(claimed);
   return mapped;
 }
 
-Status Heap::map_segment(SegmentId claimed, StreamId stream, std::uint64_t at_once) {
+Status Heap::map_segment(SegmentId claimed, StreamId stream, std::uint64_t per_handle) {
   (*segments_)[claimed].stream = stream;
   const Segment segment = (*segments_)[claimed];
   Status mapped = Done{};
   std::uint64_t end = segment.address;
   while (end < segment.end()) {
-    auto pages = pages_->map(end, (segment.end() - end) / page_bytes, at_once);
+    auto pages = pages_->map(end, (segment.end() - end) / page_bytes, per_handle);
     if (!pages) {
       mapped = std::move(pages).error();
       break;

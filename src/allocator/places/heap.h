@@ -60,9 +60,10 @@ class Heap final : public Tiling {
   // Takes the window's pages out of their holes, so that nothing merges with them. Returns the
   // segment of the last ones.
   SegmentId claim(const Window& window);
-  // Maps the claimed pages; see DevicePool::map() for `at_once`. On failure the pages that were
+  // Maps the claimed pages; see DevicePool::map() for `per_handle`. On failure the pages that were
   // mapped become free, and the rest becomes holes again.
-  Status map(const Window& window, SegmentId claimed, StreamId stream, std::uint64_t at_once = 1);
+  Status map(const Window& window, SegmentId claimed, StreamId stream,
+             std::uint64_t per_handle = 1);
   void give_up(const Window& window, SegmentId claimed);  // Undoes claim(), instead of map().
   // Turns the whole window into one used segment. Requires: map() succeeded.
   SegmentId occupy(const Window& window, SegmentId claimed);
@@ -72,6 +73,8 @@ class Heap final : public Tiling {
   std::uint64_t unmap_pages(SegmentId free, std::uint64_t count);
 
   std::uint64_t movable_pages(const Segment& segment) const;
+  // Whole pages in the free segments that the stream may use.
+  std::uint64_t free_pages(StreamId stream) const;
   // Calls visit(SegmentId) for the stream's free segments that hold at least one movable page.
   template <class Visit>
   void for_each_with_pages(StreamId stream, Visit&& visit) const {
@@ -107,7 +110,7 @@ class Heap final : public Tiling {
   bool is_younger_above(const Segment& free) const;
   void note_mapped(const Segment& segment, std::uint64_t address, DevicePool::Pages pages);
   void become_hole(SegmentId claimed);
-  Status map_segment(SegmentId claimed, StreamId stream, std::uint64_t at_once);
+  Status map_segment(SegmentId claimed, StreamId stream, std::uint64_t per_handle);
   void retreat(SegmentId claimed, std::uint64_t end);
   bool reserve(std::uint64_t bytes, StreamId stream);
   std::uint64_t pinned_bytes(const Segment& free) const override;

@@ -75,11 +75,11 @@ SegmentId PagedCore::grow(Heap& heap, std::uint64_t bytes, StreamId stream) {
   if (!window) return no_segment;
   is_plenty_ = pages_->totals().reserved_bytes + bytes <= pages_->capacity_bytes() / plenty_share;
   const std::uint64_t needed = window->pages;
-  const std::uint64_t at_once = pages_->growth_pages(needed, &heap == &small_);
-  if (at_once > 1) heap.widen(*window, at_once);
+  const auto growth = pages_->growth(needed, heap.free_pages(stream), &heap == &small_);
+  if (growth.multiple > 1) heap.widen(*window, growth.multiple);
   const bool is_widened = window->pages > needed;
   const SegmentId claimed = heap.claim(*window);
-  if (!heap.map(*window, claimed, stream, at_once)) {
+  if (!heap.map(*window, claimed, stream, growth.per_handle)) {
     // What the device refused may be only what the block does not need.
     return is_widened ? take_from(heap, bytes, stream) : no_segment;
   }

@@ -71,6 +71,29 @@ TEST_F(LargeHandles, a_repair_takes_whole_handles_and_breaks_them_up) {
   core_.release(rest);
 }
 
+// A job that grows although much is free has its free memory in pieces. One block that comes to lie
+// in the new memory must not pin all of it.
+TEST_F(LargeHandles, what_grows_beside_free_pieces_moves_page_by_page) {
+  const SegmentId low = allocate(8 * mib);
+  const SegmentId middle = allocate(8 * mib);
+  const SegmentId high = allocate(8 * mib);
+  EXPECT_EQ(faulty_.calls(BackendCall::create), 3U);
+  core_.release(middle);
+  core_.publish(0);
+  const SegmentId large = allocate(16 * mib);
+  EXPECT_EQ(faulty_.calls(BackendCall::create), 3U + 8U);
+  EXPECT_EQ(core_.counts().repairs, 0U);
+  ASSERT_NE(allocate(24 * mib), no_segment) << "all that is left";
+  core_.release(large);
+  core_.publish(0);
+  const SegmentId pin = allocate(9 * mib);
+  EXPECT_EQ(core_.counts().repairs, 0U);
+  EXPECT_NE(allocate(14 * mib), no_segment) << "three pages beside the pin and four below";
+  EXPECT_EQ(core_.counts().repairs, 1U);
+  EXPECT_EQ(core_.broken_invariant(), "");
+  for (const SegmentId each : {low, high, pin}) core_.release(each);
+}
+
 // Whatever fits into what can be moved is found, and what the core says it holds is mapped.
 TEST_F(LargeHandles, nothing_is_lost_whatever_comes_and_goes) {
   std::uint64_t repairs = 0;
