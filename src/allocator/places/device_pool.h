@@ -75,10 +75,11 @@ class DevicePool {
     PageHandle handle = 0;
     std::uint32_t count = 0;
   };
-  // How new pages are to be taken; both are powers of two.
+  // How new pages are to be taken; both numbers are powers of two.
   struct Growth {
     std::uint64_t multiple = 1;    // The number of pages is to be a multiple of this.
     std::uint64_t per_handle = 1;  // So many at most.
+    bool is_scattered = false;     // Much is free, in pieces that are all too small.
   };
   // Returns how `wanted` new pages are to be taken while `free` ones are mapped and free. While
   // memory is plenty, that is, while less than a sixteenth of the capacity is held, they come in

@@ -55,27 +55,33 @@ void DevicePool::set_most_per_handle(std::uint64_t most) {
 
 DevicePool::Growth DevicePool::growth(std::uint64_t wanted, std::uint64_t free,
                                       bool for_small_blocks) const {
-  if (!can_use_large_handles()) return {};
   const MutexLock lock(mutex_);
   const std::uint64_t held = created_ + plain_pages();
+  Growth growth;
+  growth.is_scattered = free > held / scattered_part;
+  if (!can_use_large_handles()) return growth;
   const std::uint64_t pages = std::bit_floor(
       for_small_blocks ? std::clamp(held / small_growth_part, least_small_growth, most_small_growth)
                        : std::clamp(held / growth_part, least_growth, most_growth));
   const std::uint64_t plenty =
       capacity_pages_ / (for_small_blocks ? small_plenty_part : plenty_part);
-  if (pages <= plenty / handles_of_plenty && held + round_up(wanted, pages) <= plenty)
-    return {pages, std::max(pages, most_per_handle_)};
-  std::uint64_t most = most_per_handle_;
-  if (free > held / scattered_part) {
-    const std::uint64_t in_reach = room() / handles_in_reach;
-    most = std::min(most, std::bit_floor(std::max<std::uint64_t>(in_reach, 1)));
+  growth.per_handle = most_per_handle_;
+  if (pages <= plenty / handles_of_plenty && held + round_up(wanted, pages) <= plenty) {
+    growth.multiple = pages;
+    growth.per_handle = std::max(pages, most_per_handle_);
+    return growth;
   }
-  if (for_small_blocks) return {1, most};
+  if (growth.is_scattered) {
+    const std::uint64_t in_reach = std::max<std::uint64_t>(room() / handles_in_reach, 1);
+    growth.per_handle = std::min(most_per_handle_, std::bit_floor(in_reach));
+  }
+  if (for_small_blocks) return growth;
   // What grows after the first iteration is likely to grow further, so it takes one handle where
   // exactly what is wanted would take several. The rest is free, and moves with the handle.
-  const std::uint64_t steady = std::min(std::bit_ceil(wanted), most);
+  const std::uint64_t steady = std::min(std::bit_ceil(wanted), growth.per_handle);
   const std::uint64_t in_use = held - unmapped_pages_;
-  return {in_use + round_up(wanted, steady) <= capacity_pages_ ? steady : 1, most};
+  if (in_use + round_up(wanted, steady) <= capacity_pages_) growth.multiple = steady;
+  return growth;
 }
 
 }  // namespace headroom::allocator

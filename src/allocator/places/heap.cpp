@@ -36,6 +36,29 @@ SegmentId Heap::carve_beside_younger(SegmentId free, std::uint64_t bytes) {
   return block;
 }
 
+bool Heap::fits_on_pages(SegmentId free, std::uint64_t bytes) const {
+  const Segment& segment = (*segments_)[free];
+  return round_up(segment.address, page_bytes) + bytes <= segment.end();
+}
+
+SegmentId Heap::carve_on_pages(SegmentId free, std::uint64_t bytes) {
+  if (!fits_on_pages(free, bytes)) return carve_beside_younger(free, bytes);
+  const Segment whole = (*segments_)[free];
+  // An end at a border leaves the rest in one piece.
+  const bool begins_there = whole.address % page_bytes == 0;
+  const bool ends_there = whole.end() % page_bytes == 0;
+  const bool is_above = begins_there != ends_there ? ends_there : is_younger_above(whole);
+  const std::uint64_t begin =
+      is_above ? round_down(whole.end(), page_bytes) - bytes : round_up(whole.address, page_bytes);
+  detach(free);
+  const SegmentId block = cut(free, begin);
+  const SegmentId rest = cut(block, begin + bytes);
+  (*segments_)[block].state = SegmentState::used;
+  if (block != free) attach_alone(free);
+  if (rest != no_segment) attach_alone(rest);
+  return block;
+}
+
 // Requires: a page is mapped there.
 const Heap::Page& Heap::page_at(const Segment& segment, std::uint64_t address) const {
   return pages_of_range_[segment.range][(address - ranges_[segment.range].address) / page_bytes];

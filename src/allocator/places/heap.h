@@ -49,6 +49,11 @@ class Heap final : public Tiling {
   // younger one. Blocks that were born together mostly die together, so what stays free lies beside
   // the older neighbour, and becomes one piece with it sooner.
   SegmentId carve_beside_younger(SegmentId free, std::uint64_t bytes);
+  // For a block of whole pages: it begins at a page's border, if the free segment fits_on_pages(),
+  // and lies where the segment touches one, or else beside its younger neighbour. Inside a page it
+  // would pin one more, and its neighbours' free bytes would end inside pages too.
+  SegmentId carve_on_pages(SegmentId free, std::uint64_t bytes);
+  bool fits_on_pages(SegmentId free, std::uint64_t bytes) const;
 
   // Finds the window with the fewest pages to map, among those that the supply allows; movable
   // pages inside the window do not count as supply for it. A window may span several holes, as long

@@ -67,7 +67,20 @@ SegmentId PagedCore::find_new(std::uint64_t bytes, StreamId stream) {
 SegmentId PagedCore::take_from(Heap& heap, std::uint64_t bytes, StreamId stream) {
   const SegmentId free = heap.best_fit(bytes, stream);
   if (free == no_segment) return no_segment;
-  return is_plenty_ ? heap.carve(free, bytes) : heap.carve_beside_younger(free, bytes);
+  if (is_plenty_) return heap.carve(free, bytes);
+  const bool is_in_pieces = is_scattered_ || counts_.repairs > 0;
+  return is_in_pieces && bytes % page_bytes == 0 ? take_on_pages(heap, free, bytes, stream)
+                                                 : heap.carve_beside_younger(free, bytes);
+}
+
+// Where free memory lies in pieces, whole free pages are what repairs can use.
+SegmentId PagedCore::take_on_pages(Heap& heap, SegmentId free, std::uint64_t bytes,
+                                   StreamId stream) {
+  if (!heap.fits_on_pages(free, bytes)) {
+    const SegmentId larger = heap.best_fit(bytes + page_bytes - granule_bytes, stream);
+    if (larger != no_segment) free = larger;
+  }
+  return heap.carve_on_pages(free, bytes);
 }
 
 SegmentId PagedCore::grow(Heap& heap, std::uint64_t bytes, StreamId stream) {
@@ -76,6 +89,7 @@ SegmentId PagedCore::grow(Heap& heap, std::uint64_t bytes, StreamId stream) {
   is_plenty_ = pages_->totals().reserved_bytes + bytes <= pages_->capacity_bytes() / plenty_share;
   const std::uint64_t needed = window->pages;
   const auto growth = pages_->growth(needed, heap.free_pages(stream), &heap == &small_);
+  is_scattered_ = growth.is_scattered;
   if (growth.multiple > 1) heap.widen(*window, growth.multiple);
   const bool is_widened = window->pages > needed;
   const SegmentId claimed = heap.claim(*window);

@@ -39,6 +39,7 @@ class PagedCore final : public Core {
 
  private:
   SegmentId take_from(Heap& heap, std::uint64_t bytes, StreamId stream);
+  SegmentId take_on_pages(Heap& heap, SegmentId free, std::uint64_t bytes, StreamId stream);
   SegmentId grow(Heap& heap, std::uint64_t bytes, StreamId stream);
   SegmentId repair(Heap& heap, std::uint64_t bytes, StreamId stream);
   bool collect_pages(const Window& window);
@@ -57,7 +58,8 @@ class PagedCore final : public Core {
   DevicePool* pages_;
   Heap small_;
   Heap large_;
-  bool is_plenty_ = false;  // Hardly any of the capacity is held, as far as growths told.
+  bool is_scattered_ = false;  // Free memory lay in pieces when the core last grew.
+  bool is_plenty_ = false;     // Hardly any of the capacity is held, as far as growths told.
   std::vector<const Tiling*> tilings_;
 };
 

@@ -291,6 +291,54 @@ TEST_F(Ages, where_memory_is_plenty_all_blocks_lie_below) {
   EXPECT_EQ(offset_in_gap(core, 10 * mib, true), 0U);
 }
 
+// Blocks in a gap between two others, of which the upper one is the younger one or not.
+struct Gap : Ages {
+  void make(std::uint64_t below, std::uint64_t bytes, std::uint64_t above, bool is_younger_above) {
+    const SegmentId low = allocate(core_, below);
+    const SegmentId middle = allocate(core_, bytes);
+    const SegmentId high = allocate(core_, above);
+    if (!is_younger_above) std::swap(core_.segment(low).birth, core_.segment(high).birth);
+    begin_ = core_.segment(middle).address;
+    drop(middle);
+  }
+  void grow_although_much_is_free() { allocate(core_, 16 * mib); }
+  void drop(SegmentId block) {
+    core_.release(block);
+    core_.publish(0);
+  }
+  std::uint64_t offset(std::uint64_t bytes) {
+    const SegmentId block = allocate(core_, bytes);
+    const std::uint64_t address = core_.segment(block).address;
+    EXPECT_EQ(core_.broken_invariant(), "");
+    drop(block);
+    return address - begin_;
+  }
+
+  std::uint64_t begin_ = 0;
+};
+
+TEST_F(Gap, where_free_memory_lies_in_pieces_a_block_of_whole_pages_begins_at_a_border) {
+  make(7 * mib, 12 * mib, 9 * mib, true);
+  EXPECT_EQ(offset(4 * mib), 8 * mib) << "nothing tells of pieces yet";
+  grow_although_much_is_free();
+  EXPECT_EQ(offset(4 * mib), 7 * mib);
+  EXPECT_EQ(offset(2 * mib), 9 * mib);
+  EXPECT_EQ(offset(5 * mib), 7 * mib) << "it fills no pages, and lies beside its neighbour";
+  EXPECT_EQ(offset(12 * mib), 0U) << "there is room only where it fills no pages";
+}
+
+TEST_F(Gap, which_is_the_lower_end_where_only_that_touches_one) {
+  make(8 * mib, 11 * mib, 9 * mib, true);
+  grow_although_much_is_free();
+  EXPECT_EQ(offset(4 * mib), 0U) << "the younger neighbour is above";
+}
+
+TEST_F(Gap, or_the_upper_end) {
+  make(7 * mib, 13 * mib, 8 * mib, false);
+  grow_although_much_is_free();
+  EXPECT_EQ(offset(4 * mib), 9 * mib) << "the younger neighbour is below";
+}
+
 // As in a backward pass: activations go in the reverse order, and gradients, which are smaller,
 // take their places. What all but the first of them leave is one piece; the first leaves its rest
 // beside the hole above the stack.
