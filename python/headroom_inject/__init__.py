@@ -40,6 +40,7 @@ def install(torch, library, split):
     put_in(torch, library)
     _installed.append(library)
     call_after_import("torch._inductor.compile_fx", _run_without_captured_graphs)
+    call_after_import("torch._dynamo.backends.cudagraphs", _run_without_captured_graphs)
     if split != "off":
         call_after_import("transformers.trainer", _follow_trainer)
     if split == "loops":
@@ -65,9 +66,14 @@ def _split_setting():
     return "off"
 
 
-def _run_without_captured_graphs(compile_fx):
+def _run_without_captured_graphs(module):
     from headroom_inject import compiled_graphs
-    compiled_graphs.install(compile_fx)
+    put_in = compiled_graphs.install if module.__name__.endswith("compile_fx") else compiled_graphs.install_backend
+    try:
+        put_in(module)
+    except Exception as error:
+        say("torch.compile is as it is, and the graphs that it captures by itself need PyTorch's own allocator; "
+            f"compile without them, or run without --allocator: {error}")
 
 
 def _follow_trainer(module):
