@@ -3,8 +3,8 @@
 
 Inside the mode, what draws random numbers for each row draws them for all rows of the batch and takes those of the part.
 The generators must stand, for each part, where they stood when the whole began; after it they stand where the whole would have left
-them. A draw for all rows has the shape, the type and the order of strides that the whole's had, because a GPU's numbers depend on
-how its kernel cuts the tensor. It takes one tensor of the whole's size for a moment.
+them. A draw for all rows has the shape, the type and the strides that the whole's had, because a GPU's numbers depend on how its
+kernel cuts the tensor, and on whether there are gaps in it. It takes one tensor of the whole's size for a moment.
 
 The first dimension says whether a draw is per row: as many as the part has rows. One value, or a first dimension of 1 in a
 part of more rows, is a draw that all rows share. In a part of one row the two look alike; there it is what such draws were in
@@ -43,6 +43,7 @@ class DrawKinds:
 
     def __init__(self):
         self._seen = {}  # What tells draws apart that do not depend on lengths → whether they were per row.
+        self._layouts = {}  # The same → how they lay in memory.
 
     @staticmethod
     def _key(func, shape):
@@ -57,6 +58,23 @@ class DrawKinds:
         if len(found) != 1:
             raise NotKept(f"{func} draws random numbers of shape {list(shape)}, of which nobody knows whether they are one row's or shared")
         return next(iter(found))
+
+    def note_layout(self, func, tensor):
+        """Of a part of more rows than one. Returns how it lies: whether the rows share their memory, and which of the other dimensions
+        lie around them."""
+        outer, *strides = tensor.stride()
+        layout = (outer == 0, *(stride > outer > 0 and size > 1 for size, stride in zip(tensor.shape[1:], strides)))
+        self._layouts.setdefault(self._key(func, tensor.shape), set()).add(layout)
+        return layout
+
+    def layout_of_one_row(self, func, tensor):
+        """What note_layout() returned for such draws; a row's own stride tells little. Raises NotKept if that is not one answer."""
+        is_apart = tensor.stride(0) > sum((size - 1) * stride for size, stride in zip(tensor.shape[1:], tensor.stride()[1:]))
+        seen = self._layouts.get(self._key(func, tensor.shape), set())
+        found = [layout for layout in seen if any(layout[1:]) != is_apart] or [(False,) * tensor.dim()] * is_apart
+        if len(found) != 1:
+            raise NotKept(f"{func} draws random numbers of shape {list(tensor.shape)}, of which nobody knows how those of more rows lie in memory")
+        return found[0]
 
 
 class RandomRows(TorchDispatchMode):
@@ -77,14 +95,14 @@ class RandomRows(TorchDispatchMode):
             return shape[0] == part
         raise NotKept(f"{func} draws random numbers of shape {list(shape)}, whose first dimension is not the {part} rows")
 
-    def _whole_like(self, tensor):
-        """An uninitialised tensor for all rows, laid out as `tensor` is."""
-        order = sorted(range(tensor.dim()), key=lambda axis: (tensor.stride(axis), -axis))
-        shape, strides, step = [self._rows, *tensor.shape[1:]], [0] * tensor.dim(), 1
-        for axis in order:
-            strides[axis] = step
-            step *= shape[axis]
-        return torch.empty_strided(shape, strides, dtype=tensor.dtype, device=tensor.device)
+    def _whole_like(self, func, tensor):
+        """An uninitialised tensor for all rows, laid out as `tensor` is: what lies around the rows in memory is that much wider. Gaps, as
+        a slice has them, stay."""
+        (part, *others), (outer, *strides) = tensor.shape, tensor.stride()
+        find = self._kinds.note_layout if part > 1 else self._kinds.layout_of_one_row
+        is_shared, *around = find(func, tensor)
+        wider = [stride // part * self._rows if is_around else stride for is_around, stride in zip(around, strides)]
+        return torch.empty_strided([self._rows, *others], [0 if is_shared else outer, *wider], dtype=tensor.dtype, device=tensor.device)
 
     def _part(self, whole):
         return whole[self._start:self._stop]
@@ -92,7 +110,7 @@ class RandomRows(TorchDispatchMode):
     def _dropout(self, func, x, probability, train):
         if not train or not self._is_per_row(func, x.shape):
             return func(x, probability, train)
-        mask = self._part(func(self._whole_like(x), probability, train)[1]).clone()
+        mask = self._part(func(self._whole_like(func, x), probability, train)[1]).clone()
         scale = 1.0 / (1.0 - probability) if probability < 1 else 0.0
         return x * mask * scale, mask
 
@@ -118,6 +136,6 @@ class RandomRows(TorchDispatchMode):
             raise NotKept(f"{func} draws random numbers by itself, so that those of a part are not those of the whole")
         if not self._is_per_row(func, args[0].shape):
             return func(*args, **kwargs)
-        whole = self._whole_like(args[0])
+        whole = self._whole_like(func, args[0])
         drawn = func(whole, *args[1:], **kwargs)
         return args[0].copy_(self._part(whole)) if func in _IN_PLACE else self._part(drawn).clone()

@@ -20,6 +20,9 @@ class Split(OnFakeGpu):
         self.check(done)
         self.assertEqual(len(done.stdout.splitlines()), 16 if ALL else len(sample) - 2)
 
+    def test_parts_draw_the_random_numbers_of_the_whole(self):
+        self.check(self.run_program("random_rows.py"))
+
     def test_what_is_not_split_fails_as_it_did_with_the_reason(self):
         self.check(self.run_program("split_refusals.py"))
 

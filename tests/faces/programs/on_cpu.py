@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real arithmetic on a GPU that is made of this machine's memory: there are no kernels for it, so every operation on "cuda"
 tensors runs PyTorch's own kernel for the CPU on the same bytes. What an operation makes comes from CUDA's allocator, as on a
-real GPU. For tests on tests/stand_ins; on a real GPU (REAL_GPU, as bench/card.py sets it) install() does nothing but set the cap."""
+real GPU. Random numbers depend on what a GPU's depend on (Launch). For tests on tests/stand_ins; on a real GPU (REAL_GPU, as bench/card.py sets it) install() does nothing but set the cap."""
+import contextlib
 import ctypes
+import hashlib
+import math
 import os
 
 import torch
@@ -32,6 +35,36 @@ def same_bytes(tensor):
     memory = (ctypes.c_char * storage.nbytes()).from_address(storage.data_ptr())
     raw = torch.frombuffer(memory, dtype=torch.uint8).untyped_storage()
     return torch.empty(0, dtype=tensor.dtype).set_(raw, tensor.storage_offset(), tensor.size(), tensor.stride())
+
+
+def take_launch(device, count):
+    """Seed and offset of this GPU's generator, which then stands where a kernel for `count` elements leaves it."""
+    torch.cuda.init()
+    generator = torch.cuda.default_generators[torch.cuda.current_device() if device.index is None else device.index]
+    state = generator.get_state()
+    numbers = state.view(torch.int64)  # Of the CPU's.
+    launch = tuple(numbers.tolist())
+    numbers[1] += 4 * (count // 4096 + 1)
+    generator.set_state(state)
+    return launch
+
+
+@contextlib.contextmanager
+def drawing(func, args, tensors, device):
+    """While it lasts, the CPU's generator stands for this GPU's. Its numbers depend on seed and offset, and on how large the tensor is
+    and how it lies, as those of CUDA's kernels do (aten/src/ATen/native/cuda/Dropout.cu). So some rows, drawn by themselves, get none
+    of the numbers that they get in the whole."""
+    if torch.Tag.nondeterministic_seeded not in func.tags:
+        yield
+        return
+    shapes = [(tuple(one.shape), one.stride(), one.dtype) for one in tensors] or [tuple(one) for one in args if isinstance(one, (list, tuple))]
+    count = max(one.numel() for one in tensors) if tensors else math.prod(shapes[0]) if shapes else 1
+    before, launch = torch.get_rng_state(), repr((func, shapes, take_launch(device, count)))
+    torch.default_generator.manual_seed(int.from_bytes(hashlib.sha256(launch.encode()).digest()[:7], "big"))
+    try:
+        yield
+    finally:
+        torch.set_rng_state(before)
 
 
 class Call:
@@ -81,7 +114,9 @@ class OnCpu(TorchDispatchMode):
             named["device"] = torch.device("cpu")
             if wanted.type == "cuda":
                 named.pop("pin_memory", None)
-        return tree_map(call.to_gpu, func(*on_cpu, **named))
+        with drawing(func, args, on_gpu, call.device):
+            result = func(*on_cpu, **named)
+        return tree_map(call.to_gpu, result)
 
 
 def limit_real_gpu(most_bytes):

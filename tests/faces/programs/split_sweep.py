@@ -61,7 +61,7 @@ def train(case, fail=None, again=None):
         with failing.at_allocation(fail, again) if fail else contextlib.nullcontext(lambda: False) as has_failed:
             result = step(*args)
         seen["allocations"], seen["failed"] = slots.counts().allocations - before, has_failed()
-        seen["random"] = torch.rand(1).item(), random.random()
+        seen["random"] = torch.rand(1).item(), torch.rand(1, device="cuda").item(), random.random()
         return result
 
     trainer.training_step = watched
