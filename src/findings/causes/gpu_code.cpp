@@ -22,16 +22,24 @@ bool contains(const std::vector<std::string>& list, const std::string& word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
+// "6.4.0" of "/opt/rocm-6.4.0/lib"; empty if the path names no release.
+std::string release_of_path(const std::string& text) {
+  static const RE2 folder(R"(/rocm-(\d+\.\d+(?:\.\d+)?)/)");
+  std::string release;
+  RE2::PartialMatch(text, folder, &release);
+  return release;
+}
+
 std::vector<std::string> listed_targets(const Observation& seen) {
   if (!seen.value("built_for").empty()) return targets_in(seen.value("built_for"));
   if (!seen.value("types").empty()) return targets_in(seen.value("types"));
+  const std::string tree = release_of_path(seen.text);
   std::string files;
   for (const std::string& line : seen.output) {
-    const bool is_file = line.find("TensileLibrary") != std::string::npos;
-    if (is_file) files += line + ' ';
-    // What comes behind the list may be of another folder.
-    const bool is_heading = line.find("available") != std::string::npos;
-    if (!is_file && !is_heading && !files.empty()) break;
+    // What comes behind the list may be another release's folder, which works.
+    const std::string other = release_of_path(line);
+    const bool is_elsewhere = !tree.empty() && !other.empty() && other != tree;
+    if (!is_elsewhere && line.find("TensileLibrary") != std::string::npos) files += line + ' ';
   }
   // "_gfx1030.dat" has no word boundary before the target.
   std::replace(files.begin(), files.end(), '_', ' ');
