@@ -17,8 +17,10 @@ constexpr std::uint64_t most_pages = 256;  // Per handle.
 constexpr std::uint64_t steady_part = 32;
 
 // Free memory lies in pieces if more than 1/scattered_part of what is held is free where new memory
-// is taken. Then a handle has as many pages as the capacity has room for handles_in_reach times.
+// is taken, and more than a few pages, which any job has. Then a handle has as many pages as the
+// capacity has room for handles_in_reach times.
 constexpr std::uint64_t scattered_part = 32;
+constexpr std::uint64_t few_pages = 3;
 constexpr std::uint64_t handles_in_reach = 128;
 
 // Memory is plenty while less than 1/plenty_part of the capacity is held. Until then a handle may
@@ -58,7 +60,7 @@ DevicePool::Growth DevicePool::growth(std::uint64_t wanted, std::uint64_t free,
   const MutexLock lock(mutex_);
   const std::uint64_t held = created_ + plain_pages();
   Growth growth;
-  growth.is_scattered = free > held / scattered_part;
+  growth.is_scattered = free > std::max(held / scattered_part, few_pages);
   if (!can_use_large_handles()) return growth;
   const std::uint64_t pages = std::bit_floor(
       for_small_blocks ? std::clamp(held / small_growth_part, least_small_growth, most_small_growth)
