@@ -60,7 +60,7 @@ function(headroom_layers source_dir)
 endfunction()
 
 # With HEADROOM_UNITY: compiles the sources of `target` in groups of files that can stand together.
-# In a package only those of the layers that are in programs alone. A library for other people's programs takes single
+# In a package it groups only the layers that are in programs alone. A library for other people's programs takes single
 # files out of the others, and a group would bring it what they use as well: RE2's archive does not fit into a library.
 function(headroom_unity target)
   if(NOT HEADROOM_UNITY OR (HEADROOM_PORTABLE AND NOT target MATCHES "^(findings|plan|deploy|service|cli|trainer|run_command)$"))

@@ -60,7 +60,7 @@ class DrawKinds:
         return next(iter(found))
 
     def note_layout(self, func, tensor):
-        """Of a part of more rows than one. Returns how it lies: whether the rows share their memory, and which of the other dimensions
+        """Returns how a part of several rows lies: whether the rows share their memory, and which of the other dimensions
         lie around them."""
         outer, *strides = tensor.stride()
         layout = (outer == 0, *(stride > outer > 0 and size > 1 for size, stride in zip(tensor.shape[1:], strides)))

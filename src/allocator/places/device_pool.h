@@ -78,7 +78,7 @@ class DevicePool {
   // How new pages are to be taken; both numbers are powers of two.
   struct Growth {
     std::uint64_t multiple = 1;    // The number of pages is to be a multiple of this.
-    std::uint64_t per_handle = 1;  // So many at most.
+    std::uint64_t per_handle = 1;  // The most pages that one handle may have.
     bool is_scattered = false;     // Much is free, in pieces that are all too small.
   };
   // Returns how `wanted` new pages are to be taken while `free` ones are mapped and free. While

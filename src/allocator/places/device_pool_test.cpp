@@ -143,6 +143,13 @@ TEST_F(Pool, what_grows_after_the_first_iteration_takes_whole_handles_while_ther
   EXPECT_EQ(multiple(5), 2U) << "a power of two";
 }
 
+TEST_F(Pool, a_few_free_pages_are_not_memory_in_pieces) {
+  DevicePool pool(device_, 1024 * page_bytes);
+  ASSERT_EQ(pool.map(*pool.reserve_range(32 * page_bytes), 32, 32)->count, 32U);
+  EXPECT_FALSE(pool.growth(1, 3, false).is_scattered);
+  EXPECT_TRUE(pool.growth(1, 4, false).is_scattered);
+}
+
 TEST_F(Pool, what_grows_although_much_is_free_takes_smaller_handles_the_less_room_there_is) {
   DevicePool pool(device_, 1024 * page_bytes);
   const std::uint64_t range = *pool.reserve_range(1024 * page_bytes);

@@ -78,7 +78,7 @@ class Heap final : public Tiling {
   std::uint64_t unmap_pages(SegmentId free, std::uint64_t count);
 
   std::uint64_t movable_pages(const Segment& segment) const;
-  // Whole pages in the free segments that the stream may use.
+  // The size in pages of the free segments of at least a page that the stream may use.
   std::uint64_t free_pages(StreamId stream) const;
   // Calls visit(SegmentId) for the stream's free segments that hold at least one movable page.
   template <class Visit>
