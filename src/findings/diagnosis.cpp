@@ -166,7 +166,7 @@ std::vector<Alternative> choose_runners_up(const std::vector<Finding>& findings,
   return runners;
 }
 
-// Together with the cause's confidence they are shares of one whole.
+// Scales the runners-up so that they and the cause are shares of one whole.
 void limit_to_rest(double cause, std::vector<Alternative>& runners) {
   double sum = 0;
   for (const Alternative& one : runners) sum += one.confidence;

@@ -18,9 +18,11 @@ std::vector<Step> torch_wheels(const std::string& pip) {
 // AMD's, from TheRock, with one target each.
 std::vector<Step> device_wheels(const knowledge::GpuTables& tables, const knowledge::Target& target,
                                 const std::string& pip) {
-  return {command(fmt::format("{} install \"torch[device-{}]\" --index-url {}", pip, target.gfx,
-                              tables.device_index),
-                  "(AMD's wheels; Python 3.11 or later)")};
+  return {
+      command(fmt::format("{} install \"torch[device-{}]\" --index-url {}", pip, target.gfx,
+                          tables.device_index),
+              "(AMD's wheels; Python 3.11 or later; in a new environment, since pip keeps a torch "
+              "that is there)")};
 }
 
 }  // namespace

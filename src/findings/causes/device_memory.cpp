@@ -134,6 +134,7 @@ void add_percentages(const LogSubject& subject, DeviceMemory& memory) {
                  *one);
   }
   if (memory.vram_used && !memory.vram_total) {
+    memory.is_share = !subject.scene.vram;
     memory.vram_total = SeenAmount{total, memory.vram_used->seen};
   }
 }
@@ -261,9 +262,11 @@ void add_job_view(const logs::Observations& log, DeviceMemory& memory) {
       keep_first(memory.job_free, amount_of(*one, "free"), *one);
     }
   }
-  // What it compares with its need counts more than what an earlier run found.
-  if (const Observation* fit = log.last("llama-fit")) {
-    if (const auto free = amount_of(*fit, "free")) memory.job_free = SeenAmount{*free, fit};
+  // What llama.cpp finds too little counts more than what an earlier run found.
+  for (const Observation* fit : log.of("llama-fit")) {
+    const auto free = amount_of(*fit, "free"), wanted = amount_of(*fit, "wanted");
+    if (free && wanted && *wanted > *free) memory.job_free = SeenAmount{*free, fit};
+    keep_first(memory.job_free, free, *fit);
   }
   for (const Observation* one : log.of("mem-get-info")) {
     keep_first(memory.hip_free, free_by_hip(*one), *one);

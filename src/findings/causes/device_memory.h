@@ -40,6 +40,9 @@ struct DeviceMemory {
   const logs::Observation* no_processes = nullptr;  // "No KFD PIDs currently running".
   std::vector<SeenHolder> holders;
   bool unified = false;  // Whether the job's GPU is an APU's.
+  // A tool tells which part of the VRAM is in use, and nothing tells the card's size: of vram_total
+  // and vram_used only the ratio is known.
+  bool is_share = false;
 
   // The part of the VRAM that is in use; nothing if it is not told.
   std::optional<double> used_part() const;

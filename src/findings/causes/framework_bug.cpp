@@ -21,6 +21,8 @@ struct Sign {
   const Observation* line = nullptr;
   double confidence = 0;
   std::string title;
+  std::string reason = {};             // Empty: the usual one.
+  const Observation* other = nullptr;  // A second line that shows it.
 };
 
 // Whether the error is a mistake that a user's wrong argument normally cannot cause.
@@ -114,7 +116,10 @@ Sign kept_outside(const LogSubject& subject) {
   if (part_of(outside, *failed->capacity) < most_of_it) return {};
   return {failed->seen, confidence::possible,
           fmt::format("The process itself holds {}, and its allocator knows of {}",
-                      to_string(itself->vram), to_string(known))};
+                      to_string(itself->vram), to_string(known)),
+          "The rest was taken outside the allocator, by a library or by memory that the program "
+          "says it gave back. No other process holds it.",
+          itself->seen};
 }
 
 Sign strongest(const LogSubject& subject) {
@@ -176,10 +181,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis bug;
   bug.confidence = sign.confidence;
   bug.title = std::move(sign.title);
-  bug.reasons.emplace_back(
-      "The error comes from the framework's own code. Nothing points to the installation, the "
-      "driver or the program that uses it.");
+  bug.reasons.push_back(
+      !sign.reason.empty()
+          ? sign.reason
+          : "The error comes from the framework's own code. Nothing points to the installation, "
+            "the driver or the program that uses it.");
   bug.evidence.push_back(show(subject, *sign.line, logs::describe(*sign.line)));
+  if (sign.other != nullptr) bug.evidence.push_back(show(subject, *sign.other));
   show_some(subject, {"report-a-bug", "framework-frame", "crash-frame"}, 2, bug);
   bug.fix = {sentence("Try the framework's next release, or its nightly build."),
              sentence("Write the smallest program that shows it, and report it with the output of: "

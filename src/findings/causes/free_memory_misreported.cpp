@@ -30,7 +30,7 @@ void keep_surest(Claim& claim, Claim other) {
 
 // The driver has more, or less, memory left than the program sees.
 Claim against_driver(const LogSubject& subject, const DeviceMemory& memory) {
-  if (!memory.vram_total || !memory.vram_used) return {};
+  if (!memory.vram_total || !memory.vram_used || memory.is_share) return {};
   auto job_free = memory.job_free;
   // What a server measured at its start is outdated when it plans.
   if (const Observation* plan = subject.log.last("ollama-plan")) {
@@ -162,7 +162,8 @@ Claim of_nothing_free(const LogSubject& subject, const DeviceMemory& memory) {
       {memory.hip_free->seen}};
 }
 
-// Whether a size is one that an APU's BIOS offers for the carve-out, which the system's RAM lacks.
+// Whether a size is one of the larger ones that BIOSes of Strix Halo offer for the carve-out, which
+// the system's RAM lacks.
 bool is_carve_out(Bytes size) {
   constexpr Bytes offered[] = {16_GiB, 32_GiB, 48_GiB, 64_GiB, 96_GiB};
   return std::find(std::begin(offered), std::end(offered), size) != std::end(offered);

@@ -281,8 +281,7 @@ std::optional<Hypothesis> find_slow(const LogSubject& subject) {
   pick.confidence = 0.65;
   pick.title = fmt::format("The job runs on the integrated GPU instead of the {}",
                            discrete->name.empty() ? discrete->gfx : discrete->name);
-  pick.reasons = {
-      "It is the first device that ROCm lists. It has a fraction of the card's speed and memory."};
+  pick.reasons = {"It has a fraction of the card's speed and memory."};
   pick.evidence = {
       show(subject, *used, "the device that the job uses"),
       {discrete->source.path, discrete->source.line, discrete->source.text, "the card is there"}};

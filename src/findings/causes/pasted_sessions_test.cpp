@@ -32,6 +32,10 @@ TEST(OwnProcess, memory_of_the_process_itself_is_not_held_by_another) {
   EXPECT_EQ(own.cause.id, "framework-bug");
   EXPECT_THAT(own.cause.title, HasSubstr("The process itself holds 161.69 GiB"));
   EXPECT_EQ(diagnose(refused_in("12") + std::string(process_table)).cause.id, "vram-held-by-other");
+  const std::string another = "5120   ollama         1       26843545600     0          0\n";
+  const auto both = diagnose(refused_in("41877") + std::string(process_table) + another);
+  EXPECT_EQ(both.cause.id, "vram-held-by-other");
+  EXPECT_THAT(both.cause.title, HasSubstr("ollama"));
 }
 
 TEST(VramOrphaned, a_queue_that_could_not_be_evicted_is_the_trouble_of_its_end) {
@@ -43,7 +47,9 @@ TEST(VramOrphaned, a_queue_that_could_not_be_evicted_is_the_trouble_of_its_end) 
   const std::string trouble =
       "[1043381.901212] amdgpu 0000:05:00.0: amdgpu: Failed to evict queue 3\n"
       "[1043381.901220] amdgpu: Failed to quiesce KFD\n";
-  EXPECT_EQ(diagnose(percent + trouble).cause.id, "vram-orphaned");
+  const auto left = diagnose(percent + trouble);
+  EXPECT_EQ(left.cause.id, "vram-orphaned");
+  EXPECT_THAT(left.cause.title, HasSubstr("16 % of the GPU's memory"));
   EXPECT_EQ(diagnose(trouble).cause.id, "gpu-hang");
 }
 
@@ -93,6 +99,10 @@ TEST(WrongWheel, an_index_for_rocm_beside_pypi_does_not_make_it_a_build_for_rocm
         R"({"vendor": "AMD", "gpu": "RX 6800"})");
   };
   EXPECT_EQ(installed("nvidia-cublas-cu11-11.10.3.66 torch-1.13.1").cause.id, "wrong-wheel");
+  EXPECT_NE(installed("nvidia-cublas-cu11-11.10.3.66 torch-1.13.1\nSuccessfully uninstalled "
+                      "torch-1.13.1")
+                .cause.id,
+            "wrong-wheel");
   EXPECT_NE(installed("pytorch-triton-rocm-2.0.1 torch-2.0.1+rocm5.4.2").cause.id, "wrong-wheel");
 }
 

@@ -81,7 +81,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   cap.fix = steps_to_raise_pool(subject, *pool);
   cap.alternatives = {
       {"gttsize-cap", 0.1, "grep -r -e pages_limit -e gttsize /proc/cmdline /etc/modprobe.d"},
-      {"job-too-big", 0.05, "headroom plan"}};
+      {"job-too-big", 0.05, "headroom plan --model MODEL --gpu auto"}};
   if (pool->carve_out_is_idle()) {
     cap.alternatives.push_back({"kernel-too-old", 0.45, "uname -r   (below 6.16.9)"});
   }

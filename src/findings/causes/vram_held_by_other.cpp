@@ -91,22 +91,40 @@ Claim of_driver(const DeviceMemory& memory, const FailedAllocation& failed) {
   const bool in_the_way = failed.asked && *failed.asked <= total && *failed.asked > left;
   const bool believed = memory.job_free && memory.job_free->amount > left + 1_GiB;
   const double sure = in_the_way && believed ? 0.88 : in_the_way ? 0.75 : believed ? 0.6 : 0.35;
-  return {
-      sure,
-      fmt::format("{} of {} VRAM is in use by other programs", to_string(others), to_string(total)),
-      believed ? fmt::format("The driver counts {} in use, but the job assumes that {} is free. "
-                             "hipMemGetInfo leaves out what graphics and Vulkan programs hold.",
-                             to_string(used), to_string(memory.job_free->amount))
-               : fmt::format("The driver counts {} in use, and {} is left.", to_string(used),
-                             to_string(left)),
-      memory.vram_used->seen};
+  return {sure,
+          memory.is_share
+              ? fmt::format("{:.0f} % of the GPU's memory is in use", 100 * part_of(used, total))
+              : fmt::format("{} of {} VRAM is in use by other programs", to_string(others),
+                            to_string(total)),
+          believed
+              ? fmt::format("The driver counts {} in use, but the job assumes that {} is free. "
+                            "hipMemGetInfo leaves out what graphics and Vulkan programs hold.",
+                            to_string(used), to_string(memory.job_free->amount))
+          : memory.is_share ? std::string("The tools tell the share, not the amount.")
+                            : fmt::format("The driver counts {} in use, and {} is left.",
+                                          to_string(used), to_string(left)),
+          memory.vram_used->seen};
+}
+
+// Whether the process that ran out of memory holds most of the card itself, and the list of
+// processes names nobody else with much of it.
+bool holds_it_itself(const DeviceMemory& memory, const FailedAllocation& failed) {
+  const SeenHolder* itself = writer_of(memory, *failed.seen);
+  constexpr double most_of_it = 0.5;
+  if (itself == nullptr || !failed.capacity) return false;
+  if (part_of(itself->vram, *failed.capacity) < most_of_it) return false;
+  return std::none_of(
+      memory.holders.begin(), memory.holders.end(),
+      [itself](const SeenHolder& one) { return one.pid != itself->pid && one.vram >= 1_GiB; });
 }
 
 // A process list names another process.
 Claim of_list(const LogSubject& subject, const DeviceMemory& memory) {
   const auto failed = failed_allocation(subject);
   const SeenHolder* largest = nullptr;
+  const SeenHolder* itself = failed ? writer_of(memory, *failed->seen) : nullptr;
   for (const SeenHolder& one : memory.holders) {
+    if (&one == itself) continue;
     if (largest == nullptr || one.vram > largest->vram) largest = &one;
   }
   if (largest == nullptr || !failed) return {};
@@ -147,11 +165,7 @@ Claim of_graphics(const LogSubject& subject, const DeviceMemory& memory,
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const DeviceMemory memory = device_memory(subject);
   const auto failed = failed_allocation(subject);
-  const SeenHolder* itself = failed ? writer_of(memory, *failed->seen) : nullptr;
-  constexpr double most_of_it = 0.5;
-  const bool by_itself = itself != nullptr && failed->capacity &&
-                         part_of(itself->vram, *failed->capacity) > most_of_it;
-  if (by_itself) return std::nullopt;
+  if (failed && holds_it_itself(memory, *failed)) return std::nullopt;
   Claim claim = of_list(subject, memory);
   if (failed) {
     keep_surest(claim, of_figures(subject, memory, *failed));
@@ -197,7 +211,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       {"vram-orphaned", memory.no_processes != nullptr ? 0.35 : 0.12,
        "sudo fuser -v /dev/kfd /dev/dri/*   (no output: the owner is gone)"},
       {"free-memory-misreported", 0.15, "rocm-smi --showmeminfo vram, with the job stopped"},
-      {"job-too-big", 0.1, "headroom plan"}};
+      {"job-too-big", 0.1, "headroom plan --model MODEL --gpu auto"}};
   return held;
 }
 

@@ -74,8 +74,12 @@ std::optional<Claim> without_owner(const LogSubject& subject, const DeviceMemory
   if (amount->seen->id() == "vllm-startup-memory") {
     claim.sure = end != nullptr ? 0.7 : all_told ? 0.6 : 0.4;
   }
-  claim.title =
-      fmt::format("{} of GPU memory is in use, and no process holds it", to_string(amount->amount));
+  const bool is_share =
+      memory.is_share && memory.vram_used && amount->seen == memory.vram_used->seen;
+  claim.title = fmt::format(
+      "{} is in use, and no process holds it",
+      is_share ? fmt::format("{:.0f} % of the GPU's memory", 100 * memory.used_part().value_or(0))
+               : to_string(amount->amount) + " of GPU memory");
   claim.lines = {amount->seen, nobody};
   if (end != nullptr) claim.lines.push_back(end);
   return claim;

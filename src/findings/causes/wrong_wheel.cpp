@@ -46,7 +46,14 @@ const Observation* find_installed_for_cuda(const logs::Observations& log) {
   static const RE2 of_nvidia(R"(\bnvidia-(?:cublas|cudnn|cuda-\w+|nccl|cusparse|cufft)\b)");
   const Observation* installed = log.last("pip-installs-torch");
   if (installed == nullptr || installed->text.find("+rocm") != std::string::npos) return nullptr;
-  return RE2::PartialMatch(installed->text, of_nvidia) ? installed : nullptr;
+  if (!RE2::PartialMatch(installed->text, of_nvidia)) return nullptr;
+  const auto& all = log.all();
+  const bool is_gone = std::any_of(all.begin(), all.end(), [installed](const Observation& one) {
+    const bool tells = one.id() == "pip-removes-torch" ||
+                       (!one.value("torch_rocm").empty() && one.id() != "torch-wheel-index");
+    return tells && is_before(*installed, one);
+  });
+  return is_gone ? nullptr : installed;
 }
 
 // A wheel for ROCm, as far as the log tells: an index named beside PyPI is only a hint.
