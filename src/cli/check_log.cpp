@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 
+#include "base/shell_quote.h"
 #include "base/text.h"
 #include "cli/early_answer.h"
 #include "cli/log_source.h"
@@ -25,6 +26,7 @@
 #include "report/changes_report.h"
 #include "report/check_json.h"
 #include "report/log_report.h"
+#include "report/style.h"
 #include "run/job_file.h"
 #include "run/job_inputs.h"
 
@@ -185,6 +187,29 @@ struct Answer {
   const findings::RecentChanges& changes;
 };
 
+// The command that looks at the logs again together with the machine that wrote them.
+std::string with_machine(const LogQuestion& question) {
+  std::string command = "headroom check";
+  const auto add = [&command](std::string_view option, const std::string& file) {
+    if (!file.empty()) command += fmt::format(" {} {}", option, printable(shell_quote(file)));
+  };
+  for (const std::string& file : question.files) add("--log", file == "-" ? "FILE" : file);
+  if (!question.watch.empty()) add("--log", "FILE");
+  add("--stated", question.stated);
+  add("--job", question.job);
+  return command + " --here";
+}
+
+std::string next_text(const LogQuestion& question, const Reading& reading,
+                      const findings::LogDiagnosis& diagnosis, const report::Style& style) {
+  using findings::Verdict;
+  if (diagnosis.verdict == Verdict::ok || diagnosis.verdict == Verdict::no_gpu) return "";
+  return "\n" + (reading.machine != nullptr
+                     ? report::next_line("headroom check", "(when you are done)", style)
+                     : report::next_line(with_machine(question),
+                                         "(on the machine that wrote it: looks at both)", style));
+}
+
 void print_answer(const LogQuestion& question, const Reading& reading, const Answer& answer,
                   const Context& context) {
   const auto& [scene, diagnosis, changes] = answer;
@@ -202,7 +227,9 @@ void print_answer(const LogQuestion& question, const Reading& reading, const Ans
   context.printer.print(question.quiet
                             ? report::verdict_text(diagnosis, style)
                             : report::to_text(diagnosis, scene, extent, style) +
-                                  report::fit(report::changes_text(changes, style), style.width));
+                                  report::fit(report::changes_text(changes, style) +
+                                                  next_text(question, reading, diagnosis, style),
+                                              style.width));
 }
 
 void say_empty(findings::LogDiagnosis& diagnosis) {

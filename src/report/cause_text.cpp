@@ -94,6 +94,47 @@ const findings::NextCommand* mending_command(const findings::Diagnosis& diagnosi
   return nullptr;
 }
 
+namespace {
+
+// Whether PyTorch's own wheels lack the code of every GPU here.
+bool needs_own_wheels(const findings::Diagnosis& diagnosis) {
+  const auto lacking =
+      std::count_if(diagnosis.findings.begin(), diagnosis.findings.end(),
+                    [](const findings::Finding& one) { return one.id == "community-target"; });
+  return lacking > 0 && static_cast<std::size_t>(lacking) == diagnosis.suitability.size();
+}
+
+const findings::NextCommand* warning_to_mend(const findings::Diagnosis& diagnosis) {
+  for (const findings::Finding& one : diagnosis.findings) {
+    if (one.severity != findings::Severity::info && one.next.mends()) return &one.next;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string next_without_cause(const findings::Diagnosis& diagnosis, bool is_python_known,
+                               const Style& style) {
+  const bool is_clear = diagnosis.verdict == Verdict::ok || diagnosis.verdict == Verdict::no_gpu;
+  if (!is_clear) {
+    return next_line("headroom check --verbose", "(lists every fact, and why one is missing)",
+                     style);
+  }
+  if (diagnosis.verdict == Verdict::no_gpu || diagnosis.suitability.empty()) {
+    return next_line("headroom plan --model Qwen/Qwen2.5-3B --method lora",
+                     "(says how much memory a job needs; put in your model)", style);
+  }
+  if (const findings::NextCommand* command = warning_to_mend(diagnosis)) {
+    return next_line(command->text(), "(shows what it would do here; --apply does it)", style);
+  }
+  if (!is_python_known && needs_own_wheels(diagnosis)) {
+    return next_line("headroom fix stack", "(how to set up a PyTorch that has code for this GPU)",
+                     style);
+  }
+  return next_line(findings::NextCommand::plan().text(),
+                   "(says whether a job fits; put in your model)", style);
+}
+
 std::string verdict_line(Verdict verdict, const std::string& sentence, const Style& style) {
   return fold(sentence, painted_verdict(verdict, style) + ": ", style.width);
 }

@@ -30,6 +30,11 @@ std::string cause_text(const findings::Cause& cause,
 // The command that mends the root cause by itself; nullptr where there is none.
 const findings::NextCommand* mending_command(const findings::Diagnosis& diagnosis);
 
+// The line that names the command to type next where check found no cause. `is_python_known`:
+// whether check looked at a PyTorch.
+std::string next_without_cause(const findings::Diagnosis& diagnosis, bool is_python_known,
+                               const Style& style);
+
 // "limited: …": the verdict in its colour and a sentence, folded.
 std::string verdict_line(findings::Verdict verdict, const std::string& sentence,
                          const Style& style);

@@ -198,8 +198,9 @@ std::string ending(const plan::Change& change, bool has_more) {
     return std::holds_alternative<plan::Instruction>(step.action);
   });
   std::string lines = "\nsay \"Done. Copies of the old files are in $backups\"\n";
-  if (partly) lines += "say 'Some steps above are printed only. Do these by hand.'\n";
-  if (change.needs_reboot) lines += "say 'Then reboot, and run: headroom check'\n";
+  if (partly)
+    lines += "say 'Some steps above are only printed. Do those by hand, in the order given.'\n";
+  if (change.needs_reboot) lines += "say 'Now reboot, then run: headroom check'\n";
   if (has_more) {
     lines +=
         "printf '%s\\n' \"If the limits are right then, make them permanent: sudo sh $0 "

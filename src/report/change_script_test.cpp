@@ -50,7 +50,7 @@ TEST(ChangeScript, the_end_tells_what_is_left_to_do_by_hand) {
   told.what = "Type it";
   told.action = plan::Instruction{"pip install torch"};
   made.steps.push_back(told);
-  EXPECT_THAT(to_script(made), HasSubstr("Some steps above are printed only."));
+  EXPECT_THAT(to_script(made), HasSubstr("Some steps above are only printed."));
   made.steps = {told};
   EXPECT_THAT(to_script(made), HasSubstr("Nothing was changed."));
   EXPECT_THAT(to_script(made), Not(HasSubstr("Copies of the old files")));

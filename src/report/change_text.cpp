@@ -85,7 +85,8 @@ std::string next_text(const Change& change, const facts::Facts& now, const Style
   std::string text = "\nNext: " + where + style.bold(keep_whole(apply_command(change))) + "\n";
   if (is_by_hand(change)) {
     if (!change.needs_reboot) {
-      return "\nNext: headroom check   (when you are done; in the environment, if it made one)\n";
+      return "\nNext: headroom check   (when you are done, in the new environment if you made "
+             "one)\n";
     }
     return text +
            "      (records the expected limits, so that headroom confirm can compare them)\n";

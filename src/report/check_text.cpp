@@ -141,7 +141,7 @@ std::string gpus_text(const facts::Facts& facts, const Diagnosis& diagnosis, Det
   return text;
 }
 
-// Of a cause: the steps, and the command of headroom that helps with them.
+// Returns the cause's steps and the command of headroom that helps with them.
 std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style) {
   std::string text;
   if (!diagnosis.cause->fix.empty()) {
@@ -155,8 +155,12 @@ std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, co
                             "(which lines of a service's file do not fit this machine)", style)
                 : next_line("headroom check", "(when you are done)", style));
   }
-  if (facts.machine.container && !command->can_be_undone()) {
-    return text + "\n" + next_line(command->text(), "(what to type on the host)", style);
+  // In a container `fix` changes nothing; `reclaim` prints what to type on the host.
+  if (facts.machine.container) {
+    return text + "\n" +
+           (command->can_be_undone()
+                ? next_line("headroom check", "(when you are done on the host)", style)
+                : next_line(command->text(), "(what to type on the host)", style));
   }
   const std::string_view more = command->can_be_undone() ? ", and it can be undone" : "";
   return text + "\n" +
@@ -164,29 +168,9 @@ std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, co
                    fmt::format("(shows what it would do here; --apply does it{})", more), style);
 }
 
-// Whether PyTorch's own wheels lack the GPU's code, and no Python was looked at that has others.
-bool needs_own_wheels(const facts::Facts& facts, const Diagnosis& diagnosis) {
-  if (facts.python.torch.version) return false;
-  return std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(),
-                     [](const findings::Finding& one) { return one.id == "community-target"; });
-}
-
 std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style) {
   if (diagnosis.cause) return what_to_do(facts, diagnosis, style);
-  if (diagnosis.verdict == Verdict::no_gpu || facts.gpus.empty()) {
-    return "\n" + next_line("headroom plan --model Qwen/Qwen2.5-3B --method lora",
-                            "(says how much memory a job needs; put in your model)", style);
-  }
-  if (diagnosis.verdict == Verdict::ok && needs_own_wheels(facts, diagnosis)) {
-    return "\n" + next_line("headroom fix stack",
-                            "(how to set up a PyTorch that has code for this GPU)", style);
-  }
-  if (diagnosis.verdict == Verdict::ok) {
-    return "\n" + next_line(findings::NextCommand::plan().text(),
-                            "(says whether a job fits; put in your model)", style);
-  }
-  return "\n" +
-         next_line("headroom check --verbose", "(lists every fact, and why one is missing)", style);
+  return "\n" + next_without_cause(diagnosis, facts.python.torch.version.known(), style);
 }
 
 std::string machine_line(const facts::MachineFacts& machine) {

@@ -116,12 +116,25 @@ std::string tally(const std::vector<Judgement>& judged) {
   return fmt::format("{} setting{}: {}", all, all == 1 ? "" : "s", join(parts, ", "));
 }
 
+bool has_ours(const std::vector<Judgement>& judged) {
+  return std::any_of(judged.begin(), judged.end(), [](const Judgement& one) { return one.ours; });
+}
+
+// Nothing is worth keeping of what headroom judged; what is not a GPU's stays.
+std::string what_can_go(const std::vector<Judgement>& judged) {
+  const bool all_ours =
+      std::all_of(judged.begin(), judged.end(), [](const Judgement& one) { return one.ours; });
+  return all_ours ? "You can delete all of these.\n"
+                  : "You can delete all of these except those marked \"not ours\", which are not "
+                    "GPU settings.\n";
+}
+
 }  // namespace
 
 std::string environment_text(const std::string& name, const facts::Facts& facts,
                              const std::vector<Judgement>& judged, const Style& style) {
   const std::string shown = name == "-" ? "standard input" : printable(name);
-  if (judged.empty()) return fit("No GPU settings in " + shown + "\n", style.width);
+  if (!has_ours(judged)) return fit("No GPU settings in " + shown + "\n", style.width);
   std::string text = style.bold("Settings in " + shown) + "\n";
   text += style.dim(fold(printable(machine_words(facts)), "for ", style.width));
   for (const Judgement& one : judged) {
@@ -129,14 +142,14 @@ std::string environment_text(const std::string& name, const facts::Facts& facts,
   }
   text += "\n" + style.bold(tally(judged)) + "\n";
   const auto lines = findings::clean_lines(judged);
-  if (lines.empty()) return fit(text + "You can delete all of these.\n", style.width);
+  if (lines.empty()) return fit(text + what_can_go(judged), style.width);
   text += "What to keep:\n\n";
   for (const std::string& line : lines) text += "    " + keep_whole(printable(line)) + "\n";
   return fit(text, style.width);
 }
 
 std::string environment_tally(const std::vector<Judgement>& judged) {
-  return judged.empty() ? "no settings\n" : tally(judged) + "\n";
+  return has_ours(judged) ? tally(judged) + "\n" : "no settings\n";
 }
 
 nlohmann::ordered_json environment_json(const std::vector<Judgement>& judged) {

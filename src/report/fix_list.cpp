@@ -5,7 +5,6 @@
 
 #include "base/document.h"
 #include "base/text.h"
-#include "findings/next_command.h"
 #include "report/cause_text.h"
 
 namespace headroom::report {
@@ -91,7 +90,8 @@ bool mends_cause(const std::vector<const plan::Fix*>& needed, const findings::Di
 }
 
 std::string next_text(const std::vector<const plan::Fix*>& needed,
-                      const findings::Diagnosis& diagnosis, const Style& style) {
+                      const findings::Diagnosis& diagnosis, bool is_python_known,
+                      const Style& style) {
   const Style plain{false, style.width};
   if (diagnosis.cause && !mends_cause(needed, diagnosis)) {
     const findings::NextCommand* command = mending_command(diagnosis);
@@ -105,8 +105,7 @@ std::string next_text(const std::vector<const plan::Fix*>& needed,
     }
   }
   if (needed.empty()) {
-    return "\n" + next_line(findings::NextCommand::plan().text(),
-                            "(says whether a job fits; put in your model)", plain);
+    return "\n" + next_without_cause(diagnosis, is_python_known, plain);
   }
   return "\n" +
          next_line(command_of(*needed.front()), "(shows what it would do; --apply does it)", plain);
@@ -128,7 +127,7 @@ std::string heading(const std::vector<const plan::Fix*>& needed,
 }  // namespace
 
 std::string fixes_to_text(const std::vector<ListedFix>& fixes, const findings::Diagnosis& diagnosis,
-                          const Style& style) {
+                          bool is_python_known, const Style& style) {
   const auto needed = of_standing(fixes, Standing::needed);
   std::string text = heading(needed, diagnosis, style);
   for (const plan::Fix* fix : needed) text += entry_text(*fix, style);
@@ -136,10 +135,9 @@ std::string fixes_to_text(const std::vector<ListedFix>& fixes, const findings::D
   text += unmended_text(fixes, style);
   text += names_text("Can be changed, although nothing is wrong",
                      not_found(fixes, Standing::possible), style);
-  text += names_text("Not needed, but headroom can tell how to do it by hand",
-                     not_found(fixes, Standing::by_hand), style);
+  text += names_text("Told only, to be done by hand", not_found(fixes, Standing::by_hand), style);
   text += names_text("Not needed here", not_found(fixes, Standing::not_needed), style);
-  return fit(text + next_text(needed, diagnosis, style), style.width);
+  return fit(text + next_text(needed, diagnosis, is_python_known, style), style.width);
 }
 
 std::string fixes_to_json_text(const std::vector<ListedFix>& fixes) {

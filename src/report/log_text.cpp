@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/shell_quote.h"
 #include "base/text.h"
 #include "report/cause_text.h"
 #include "report/log_report.h"
@@ -131,21 +130,6 @@ std::string verdict_text(const LogDiagnosis& diagnosis, const Style& style) {
   return fit(verdict_line(diagnosis.verdict, printable(diagnosis.cause.title), style), style.width);
 }
 
-// The log alone was looked at: what the machine tells may make the answer surer, or another one.
-std::string look_at_machine(const LogDiagnosis& diagnosis, const Scene& scene,
-                            const LogExtent& extent, const Style& style) {
-  if (scene.measured != nullptr || diagnosis.verdict == findings::Verdict::ok) return "";
-  std::string command = "headroom check";
-  for (const std::string& name : extent.names) {
-    command += " --log " + (extent.names.size() > 2 || name == "standard input"
-                                ? std::string("FILE")
-                                : shell_quote(printable(name)));
-    if (extent.names.size() > 2) break;
-  }
-  return "\n" +
-         next_line(command + " --here", "(on the machine that wrote it: looks at both)", style);
-}
-
 std::string to_text(const LogDiagnosis& diagnosis, const Scene& scene, const LogExtent& extent,
                     const Style& style) {
   const findings::Cause& cause = diagnosis.cause;
@@ -164,7 +148,7 @@ std::string to_text(const LogDiagnosis& diagnosis, const Scene& scene, const Log
   if (!cause.fix.empty()) {
     text += "\n" + style.bold("What to do") + "\n" + steps_text(cause.fix, style);
   }
-  return fit(text + look_at_machine(diagnosis, scene, extent, style), style.width);
+  return fit(text, style.width);
 }
 
 }  // namespace headroom::report
