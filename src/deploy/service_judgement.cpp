@@ -106,6 +106,13 @@ class Judge {
         is_given(service.settings, "/dev/kfd") || is_given(service.settings, "/dev/dri");
     if (unsuited_ != nullptr) {
       if (!any) return std::nullopt;
+      if (!is_given(service.settings, "/dev/kfd")) {
+        remark.answer = Answer::note;
+        remark.says =
+            "Only graphics, video and Vulkan use these; a service on the CPU does not need "
+            "them";
+        return remark;
+      }
       remark.answer = Answer::misfits;
       remark.says = fmt::format("ROCm cannot use them here: this machine has {}", gpus());
       remark.advice = "leave /dev/kfd out, so that nothing tries ROCm; Vulkan needs only /dev/dri";
@@ -162,7 +169,9 @@ class Judge {
     static const RE2 only_alive(
         R"((?i)(?:/(?:ping|health|healthz|live|livez|ready|readyz|status|version)\b|https?://[^/\s]+/?(?:\s|$)|\bnc -z|^true$))");
     if (!service.health) {
-      remark.says = "There is none, so nobody notices when the service stops answering";
+      remark.says =
+          "The file sets none. The image may have one, which headroom cannot see; without any, "
+          "nobody notices when the service stops answering";
       remark.advice = "add one that makes it do a little of its real work";
       return remark;
     }
