@@ -35,6 +35,7 @@ struct Typed {
   plan::ReclaimOptions plan;
   bool apply = false;
   bool json = false;
+  bool verbose = false;
 };
 
 // One look at the machine.
@@ -125,8 +126,9 @@ int print_dry_run(const Typed& typed, std::vector<plan::ReclaimPlan> plans,
   if (typed.json) {
     context.printer.print_json(report::to_json(shown));
   } else {
+    const auto detail = typed.verbose ? report::PlanDetail::verbose : report::PlanDetail::brief;
     for (std::size_t i = 0; i < shown.size(); ++i) {
-      context.printer.print((i == 0 ? "" : "\n") + report::to_text(shown[i].plan, true, style));
+      context.printer.print((i == 0 ? "" : "\n") + report::to_text(shown[i].plan, detail, style));
     }
   }
   return enough ? exit_ok : exit_findings;
@@ -138,7 +140,7 @@ int apply(const Typed& typed, const plan::ReclaimPlan& plan, reclaim::Kernel& ke
   const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
   reclaim::OnRung on_rung;
   if (!typed.json) {
-    context.printer.print(report::to_text(plan, false, style) + "\n");
+    context.printer.print(report::to_text(plan, report::PlanDetail::applied, style) + "\n");
     on_rung = [&style, &context](const plan::RungDone& done) {
       context.printer.print(report::to_text(done, style));
     };
@@ -259,12 +261,14 @@ void add_reclaim(CLI::App& app, Context& context) {
                    "How long to wait for a process to end after it was asked (default: 10)")
       ->type_name("SECONDS")
       ->check(CLI::Range(1, 3600));
+  auto* verbose = command->add_flag("--verbose,-v", typed->verbose,
+                                    "Describe every step, also those that would not be taken");
   command->add_flag("--apply", typed->apply, "Do it; without this option nothing is changed");
   command
       ->add_option("--root", typed->root,
                    "Show the plan for a captured machine, as for headroom check --root")
       ->type_name("PATH");
-  command->add_flag("--json", typed->json, "Print JSON (headroom.reclaim/1)");
+  command->add_flag("--json", typed->json, "Print JSON (headroom.reclaim/1)")->excludes(verbose);
   command->footer(
       "headroom ends only processes that you chose, and workers whose parent has died.\n\n"
       "Exit: 0 nothing to do, or done, 1 memory is still held, 2 wrong usage, 3 could not look.\n\n"

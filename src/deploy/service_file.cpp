@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "deploy/service_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -47,8 +49,16 @@ std::vector<std::string> find_misplaced(const UnitText& unit) {
 Result<std::vector<DescribedService>> read_quadlet(const std::string& file, std::string_view text) {
   HEADROOM_TRY(Settings settings, read_settings({FileKind::quadlet, file, "", {}}, text));
   const UnitText unit(text);
-  DescribedService service{stem_of(file), FileKind::quadlet, std::move(settings), std::nullopt,
-                           find_misplaced(unit)};
+  DescribedService service;
+  service.name = stem_of(file);
+  service.settings = std::move(settings);
+  service.misplaced = find_misplaced(unit);
+  if (const Assignment* image = unit.last("Container", "Image")) service.image_line = image->line;
+  for (const Assignment* one : unit.all("Container", "EnvironmentFile")) {
+    service.elsewhere.push_back(
+        {"EnvironmentFile",
+         std::string(text.substr(one->value_begin, one->value_end - one->value_begin)), ""});
+  }
   const Assignment* health = unit.last("Container", "HealthCmd");
   if (health != nullptr && !health->is_reset()) {
     const std::string command(
@@ -73,6 +83,42 @@ std::optional<std::string> health_of(const YamlNode& service) {
   return join(words, " ");
 }
 
+// "extends: NAME", or a map of `file` and `service`; "env_file: PATH", or a list of paths and maps.
+std::vector<Elsewhere> find_elsewhere(const YamlNode& service) {
+  std::vector<Elsewhere> found;
+  const auto text_of = [](const YamlNode* node) { return node == nullptr ? "" : node->value; };
+  if (const YamlNode* base = service.find("extends")) {
+    const bool named = base->kind == Kind::scalar;
+    found.push_back({"extends", named ? "" : text_of(base->find("file")),
+                     named ? base->value : text_of(base->find("service"))});
+  }
+  const YamlNode* files = service.find("env_file");
+  if (files == nullptr) return found;
+  const std::vector<YamlNode> alone{*files};
+  for (const YamlNode& item : files->kind == Kind::list ? files->items : alone) {
+    found.push_back({"env_file", text_of(item.kind == Kind::map ? item.find("path") : &item), ""});
+  }
+  return found;
+}
+
+// Those that build on another one of the same file; a circle is left as it is.
+void build_within(std::vector<DescribedService>& services) {
+  for (std::size_t round = 0; round < services.size(); ++round) {
+    for (DescribedService& service : services) {
+      for (std::size_t i = 0; i < service.elsewhere.size(); ++i) {
+        const Elsewhere& one = service.elsewhere[i];
+        if (one.key != "extends" || !one.file.empty() || one.service == service.name) continue;
+        const auto base = std::find_if(
+            services.begin(), services.end(),
+            [&one](const DescribedService& other) { return other.name == one.service; });
+        if (base == services.end()) continue;
+        build_on(service, i, DescribedService(*base));
+        break;
+      }
+    }
+  }
+}
+
 Result<std::vector<DescribedService>> read_services(const std::string& file,
                                                     std::string_view text) {
   auto root = parse_yaml(text);
@@ -80,11 +126,27 @@ Result<std::vector<DescribedService>> read_services(const std::string& file,
   std::vector<DescribedService> found;
   const YamlNode* services = root->find("services");
   if (services == nullptr) return found;
+  constexpr std::size_t most = 256;  // Each is read by itself, and a hostile file has many.
+  if (services->entries.size() > most) {
+    return Error{Errc::invalid,
+                 fmt::format("{}: expected at most {} services, found {}", file, most,
+                             services->entries.size()),
+                 "put the services that use a GPU into a file of their own"};
+  }
   for (const auto& [name, service] : services->entries) {
     if (service.kind != Kind::map || service.entries.empty()) continue;
     HEADROOM_TRY(Settings settings, read_settings({FileKind::compose, file, name.value, {}}, text));
-    found.push_back({name.value, FileKind::compose, std::move(settings), health_of(service), {}});
+    const YamlNode* image = service.find("image");
+    DescribedService one;
+    one.name = name.value;
+    one.kind = FileKind::compose;
+    one.settings = std::move(settings);
+    one.image_line = image == nullptr ? 0 : image->line;
+    one.health = health_of(service);
+    one.elsewhere = find_elsewhere(service);
+    found.push_back(std::move(one));
   }
+  build_within(found);
   return found;
 }
 
@@ -95,6 +157,30 @@ Result<std::vector<DescribedService>> read_service_file(const std::string& file,
   if (is_quadlet(text)) return read_quadlet(file, text);
   if (is_compose(text)) return read_services(file, text);
   return std::vector<DescribedService>{};
+}
+
+void build_on(DescribedService& service, std::size_t entry, const DescribedService& base) {
+  service.base = service.elsewhere[entry];
+  service.elsewhere.erase(service.elsewhere.begin() + static_cast<std::ptrdiff_t>(entry));
+  Settings& own = service.settings;
+  const Settings& more = base.settings;
+  if (!own.image) own.image = more.image;  // Its line stays 0: it is in another place.
+  own.environment.insert(more.environment.begin(), more.environment.end());
+  const auto add = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
+    for (const std::string& word : from) {
+      if (std::find(to.begin(), to.end(), word) == to.end()) to.push_back(word);
+    }
+  };
+  add(own.devices, more.devices);
+  add(own.groups, more.groups);
+  if (!own.memory) own.memory = more.memory;
+  if (own.command.empty()) own.command = more.command;
+  if (!service.health) service.health = base.health;
+  for (const Elsewhere& one : base.elsewhere) {
+    const bool known = std::find(service.elsewhere.begin(), service.elsewhere.end(), one) !=
+                       service.elsewhere.end();
+    if (!known) service.elsewhere.push_back(one);
+  }
 }
 
 }  // namespace headroom::deploy

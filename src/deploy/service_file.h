@@ -12,20 +12,37 @@
 
 namespace headroom::deploy {
 
+// More of a service, in another file or under another name (the Compose Specification, "extends"
+// and "env_file").
+struct Elsewhere {
+  std::string key;      // "extends", "env_file".
+  std::string file;     // As written; of extends empty: the same file.
+  std::string service;  // Of extends, the one that it builds on.
+
+  bool operator==(const Elsewhere&) const = default;
+};
+
 struct DescribedService {
   std::string name;  // "immich-ml", "ml".
   FileKind kind = FileKind::quadlet;
   Settings settings;
+  std::size_t image_line = 0;  // From 1; 0: the file names no image.
   // The command or the words of it; empty where the file names none, or switches it off.
   std::optional<std::string> health;
   // Keys in [Container] that belong in [Service]: Podman's generator refuses the whole file then
   // (podman: pkg/systemd/quadlet/quadlet.go, checkForUnknownKeys).
   std::vector<std::string> misplaced;
+  std::vector<Elsewhere> elsewhere;  // What has not been read.
+  std::optional<Elsewhere> base;     // What it was built on last.
 };
 
 // `file` is the path, or "-". Empty where the text is neither a quadlet nor a compose file. Fails
 // with invalid or unsupported where it is one and cannot be read, with the line.
 Result<std::vector<DescribedService>> read_service_file(const std::string& file,
                                                         std::string_view text);
+
+// Builds the service on the one that its entry of `elsewhere` names, and removes the entry: what it
+// has itself wins, devices and groups are added up.
+void build_on(DescribedService& service, std::size_t entry, const DescribedService& base);
 
 }  // namespace headroom::deploy

@@ -49,6 +49,7 @@ class Judge {
     add(devices(service));
     add(memory(service));
     add(health(service));
+    add(not_read(service));
     return judged;
   }
 
@@ -74,7 +75,7 @@ class Judge {
   std::optional<ServiceRemark> image(const DescribedService& service) const {
     if (!service.settings.image) return std::nullopt;
     const std::string& name = *service.settings.image;
-    ServiceRemark remark{"image", name, Answer::fits, "", ""};
+    ServiceRemark remark{"image", name, Answer::fits, "", "", service.image_line};
     if (is_for_rocm(service.settings) && (unsuited_ != nullptr || facts_.gpus.empty())) {
       remark.answer = Answer::misfits;
       remark.says = fmt::format(
@@ -116,6 +117,11 @@ class Judge {
       remark.answer = Answer::misfits;
       remark.says = fmt::format("ROCm cannot use them here: this machine has {}", gpus());
       remark.advice = "leave /dev/kfd out, so that nothing tries ROCm; Vulkan needs only /dev/dri";
+      if (service.base) {
+        remark.advice =
+            fmt::format("take out extends, if {} gives them: nothing should try ROCm here",
+                        place_of(*service.base));
+      }
       return remark;
     }
     std::vector<std::string> missing;
@@ -131,6 +137,14 @@ class Judge {
       remark.says = "Graphics and Vulkan work with these; ROCm needs /dev/kfd as well";
       return remark;
     }
+    if (const Elsewhere* base = unread_base(service)) {
+      remark.answer = Answer::note;
+      remark.says = fmt::format(
+          "ROCm opens /dev/kfd and the render nodes in /dev/dri. This file does not give {}; {} "
+          "may",
+          join(missing, " and "), place_of(*base));
+      return remark;
+    }
     remark.answer = Answer::misfits;
     remark.says = fmt::format(
         "ROCm opens /dev/kfd and the render nodes in /dev/dri, but the service is not given {}",
@@ -138,6 +152,31 @@ class Judge {
     remark.advice = service.kind == FileKind::quadlet
                         ? "add " + join(prefixed("AddDevice=", missing), " and ")
                         : "add to devices: " + join(missing, ", ");
+    return remark;
+  }
+
+  static const Elsewhere* unread_base(const DescribedService& service) {
+    const auto base = std::find_if(service.elsewhere.begin(), service.elsewhere.end(),
+                                   [](const Elsewhere& one) { return one.key == "extends"; });
+    return base == service.elsewhere.end() ? nullptr : &*base;
+  }
+
+  static std::string place_of(const Elsewhere& one) {
+    const std::string file = one.file.empty() ? "this file" : one.file;
+    return one.service.empty() ? file : fmt::format("the service {} of {}", one.service, file);
+  }
+
+  static std::optional<ServiceRemark> not_read(const DescribedService& service) {
+    if (service.elsewhere.empty()) return std::nullopt;
+    std::vector<std::string> places;
+    std::string file;
+    for (const Elsewhere& one : service.elsewhere) {
+      places.push_back(fmt::format("{} ({})", one.file.empty() ? one.service : one.file, one.key));
+      if (file.empty()) file = one.file;
+    }
+    ServiceRemark remark{"not read", join(places, ", "), Answer::note,
+                         "The service takes more from there, which is not part of this answer", ""};
+    if (!file.empty()) remark.advice = "look at it as well: headroom check --env " + file;
     return remark;
   }
 

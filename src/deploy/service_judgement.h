@@ -20,11 +20,12 @@ struct ServiceRemark {
     note,     // It works; here is what to know.
     misfits,  // Something has to change.
   };
-  std::string about;  // "image", "devices", "memory", "health check", "file".
+  std::string about;  // "image", "devices", "memory", "health check", "file", "not read".
   std::string value;  // As the file says it; empty where it says nothing.
   Answer answer = Answer::fits;
-  std::string says;    // One sentence.
-  std::string advice;  // What to do; empty where there is nothing.
+  std::string says;      // One sentence.
+  std::string advice;    // What to do; empty where there is nothing.
+  std::size_t line = 0;  // Where the value stands, from 1; 0: not in one line of this file.
 };
 
 struct ServiceJudgement {

@@ -126,5 +126,54 @@ TEST(ServiceFile, a_health_check_that_is_switched_off_is_none) {
   EXPECT_FALSE(off->front().health);
 }
 
+TEST(ServiceFile, a_service_is_built_on_the_one_that_it_extends) {
+  const auto services = read_service_file("compose.yaml",
+                                          "services:\n"
+                                          "  base:\n"
+                                          "    devices: [/dev/kfd, /dev/dri]\n"
+                                          "    mem_limit: 4g\n"
+                                          "  ml:\n"
+                                          "    image: photos:rocm\n"
+                                          "    extends: {service: base}\n"
+                                          "    mem_limit: 8g\n");
+  ASSERT_TRUE(services.has_value());
+  const DescribedService& ml = services->at(1);
+  EXPECT_THAT(ml.settings.devices, ElementsAre("/dev/kfd", "/dev/dri"));
+  EXPECT_EQ(ml.settings.memory, 8_GiB);
+  EXPECT_EQ(ml.image_line, 6U);
+  EXPECT_THAT(ml.elsewhere, IsEmpty());
+}
+
+TEST(ServiceFile, services_that_extend_each_other_end) {
+  const auto services = read_service_file("compose.yaml",
+                                          "services:\n"
+                                          "  a: {image: x, env_file: [one.env], extends: b}\n"
+                                          "  b: {image: x, extends: {service: c}}\n"
+                                          "  c: {image: x, extends: a}\n");
+  ASSERT_TRUE(services.has_value());
+  EXPECT_THAT(services->at(1).elsewhere, ::testing::Contains(Elsewhere{"env_file", "one.env", ""}));
+}
+
+TEST(ServiceFile, a_file_of_very_many_services_is_refused) {
+  std::string text = "services:\n";
+  for (int i = 0; i < 300; ++i) text += "  s" + std::to_string(i) + ": {image: x}\n";
+  EXPECT_FALSE(read_service_file("compose.yaml", text).has_value());
+}
+
+TEST(ServiceJudgement, devices_that_an_unread_file_may_give_are_no_misfit) {
+  const auto judged = judge(
+      "services:\n"
+      "  ml:\n"
+      "    image: photos:rocm\n"
+      "    extends: {file: hwaccel.yml, service: rocm}\n"
+      "    healthcheck: {test: [\"CMD\", \"python\", \"/try_one.py\"]}\n"
+      "    env_file: .env\n",
+      with_gpu("gfx1100", findings::Level::stable));
+  EXPECT_THAT(answers(judged), ElementsAre("ml image note", "ml devices note",
+                                           "ml health check fits", "ml not read note"));
+  EXPECT_THAT(judged[0].remarks[1].says, HasSubstr("the service rocm of hwaccel.yml"));
+  EXPECT_EQ(judged[0].remarks[3].value, "hwaccel.yml (extends), .env (env_file)");
+}
+
 }  // namespace
 }  // namespace headroom::deploy

@@ -117,9 +117,8 @@ std::vector<Step> steps_to_set(const MachineFacts& machine, const std::string& m
                     value, option->source.path, option->source.line, option->value),
         initramfs_command(family).text));
   } else {
-    steps.push_back(
-        command(fmt::format("echo 'options {} {}={}' | sudo tee /etc/modprobe.d/headroom-{}.conf",
-                            module, key, value, module)));
+    steps.push_back(command(fmt::format("echo 'options {} {}={}' | sudo tee -a {}", module, key,
+                                        value, own_options_path)));
     steps.push_back(initramfs_command(family));
   }
   finish(steps, machine);

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "facts/machine_facts.h"
 #include "findings/step.h"
 
 namespace headroom::findings {
+
+// Where a module parameter goes that no file of modprobe.d sets yet, by hand or by `headroom fix`.
+inline constexpr std::string_view own_options_path = "/etc/modprobe.d/headroom.conf";
 
 // Steps that give a module parameter a value from the next boot on, the reboot included. Where the
 // kernel command line sets it already, the steps change it there, because the command line wins.

@@ -133,6 +133,7 @@ Finding make(const AdvisoryMatch& match, const Subject& subject, const facts::Gp
   if (gpu.gfx) finding.evidence.push_back(show(gpu.gfx, "the target is " + *gpu.gfx));
   finding.fix = sentences(advisory.to_do);
   finding.next = NextCommand::check();
+  finding.joins_steps = match.certain;
   if (match.certain && advisory.effect == Effect::bad) {
     finding.id = advisory.cause;
     finding.severity = Severity::error;

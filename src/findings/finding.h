@@ -51,6 +51,8 @@ struct Finding {
   std::vector<Step> fix;  // Commands and sentences, in order.
   NextCommand next;
   std::optional<Claim> claim;
+  // The steps are needed beside those of the root cause, and are clear without this title.
+  bool joins_steps = false;
 };
 
 // A fact as evidence: its source and line, and what it means.

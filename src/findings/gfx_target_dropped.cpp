@@ -23,6 +23,7 @@ bool carried_by_installed(const facts::MachineFacts& machine, const knowledge::T
 
 void name_stack(const Subject& subject, const knowledge::Target& target,
                 const knowledge::Stack& stack, Finding& finding) {
+  finding.title += fmt::format("; {} still includes it", stack.torch);
   finding.reasons.push_back(
       fmt::format("The card works with the stack that still includes {}: ROCm {}. {}.", target.gfx,
                   stack.rocm, stack.evidence));
@@ -31,8 +32,8 @@ void name_stack(const Subject& subject, const knowledge::Target& target,
 
 // Jobs load the installed torch, whatever ROCm the system has.
 void blame_torch(const facts::PythonStack& python, const facts::Gpu& gpu, Finding& finding) {
-  finding.title = fmt::format("the installed {} no longer includes code for {}; older releases do",
-                              torch_name(python), title_of(gpu));
+  finding.title = fmt::format("the installed {} no longer includes code for {}", torch_name(python),
+                              title_of(gpu));
   finding.evidence.push_back(
       show(python.torch.targets, "it has code for " + join(*python.torch.targets, ", ")));
 }

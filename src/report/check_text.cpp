@@ -11,6 +11,7 @@
 #include "report/holders_text.h"
 #include "report/ladder_text.h"
 #include "report/links_text.h"
+#include "report/machine_summary.h"
 #include "report/suitability_report.h"
 
 namespace headroom::report {
@@ -19,63 +20,6 @@ namespace {
 using findings::Diagnosis;
 using findings::Severity;
 using findings::Verdict;
-
-std::string list_others(const facts::Facts& facts) {
-  std::vector<std::string> names;
-  for (const facts::OtherGpu& gpu : facts.other_gpus) names.push_back(printable(gpu.name));
-  return join(names, ", ");
-}
-
-// "2 x AMD Instinct MI300X can use 191.98 GiB each": of the GPUs that compute can reach.
-std::string list_capacities(const facts::Facts& facts) {
-  std::vector<std::pair<std::string, int>> parts;
-  const bool any_kfd = std::any_of(facts.gpus.begin(), facts.gpus.end(),
-                                   [](const facts::Gpu& gpu) { return gpu.kfd_id.known(); });
-  for (const facts::Gpu& gpu : facts.gpus) {
-    const facts::Rung* binding = gpu.ladder.binding();
-    if (binding == nullptr || (any_kfd && !gpu.kfd_id)) continue;
-    const std::string part =
-        fmt::format("{} can use {}", printable(gpu.name), to_string(*binding->limit));
-    if (parts.empty() || parts.back().first != part) parts.emplace_back(part, 0);
-    ++parts.back().second;
-  }
-  std::vector<std::string> sentences;
-  for (const auto& [part, count] : parts) {
-    sentences.push_back(count == 1 ? part : fmt::format("{} x {} each", count, part));
-  }
-  return sentences.empty() ? "no problem was found" : join(sentences, "; ");
-}
-
-std::string unknown_summary(const facts::Facts& facts) {
-  if (facts.wsl.is_wsl())
-    return "WSL: headroom could not check the whole way to the GPU from inside";
-  if (facts.gpus.empty()) return "headroom could not see whether there is a GPU";
-  const bool any_limit = std::any_of(facts.gpus.begin(), facts.gpus.end(), [](const auto& gpu) {
-    return gpu.ladder.binding() != nullptr;
-  });
-  return any_limit ? "the facts that it takes could not be read"
-                   : "the GPU's memory could not be read";
-}
-
-// One sentence: what the verdict means here.
-
-std::string summary(const facts::Facts& facts, const Diagnosis& diagnosis) {
-  if (diagnosis.cause) return printable(diagnosis.cause->title);
-  switch (diagnosis.verdict) {
-    case Verdict::no_gpu:
-      return facts.other_gpus.empty()
-                 ? "no GPU here; jobs run on the CPU"
-                 : "no AMD GPU here (" + list_others(facts) + "); headroom supports AMD GPUs only";
-    case Verdict::unknown:
-      return unknown_summary(facts);
-    default:
-      break;
-  }
-  if (facts.wsl.is_wsl() && facts.gpus.empty()) {
-    return "WSL: everything that jobs need to reach the GPU is there";
-  }
-  return list_capacities(facts);
-}
 
 std::string titled_finding(const findings::Finding& finding, const Style& style) {
   std::string_view word = "note";
@@ -91,6 +35,26 @@ std::string titled_finding(const findings::Finding& finding, const Style& style)
   return text;
 }
 
+// Whether "What to do" says its steps after the cause's own.
+bool is_among_steps(const findings::Finding& finding, const Diagnosis& diagnosis) {
+  if (!diagnosis.cause || diagnosis.cause->fix.empty() || !finding.joins_steps) return false;
+  const bool helps = diagnosis.verdict == Verdict::limited || diagnosis.verdict == Verdict::broken;
+  return helps && finding.id != diagnosis.cause->id;
+}
+
+// The cause's steps, and before the reboot those of the other warnings.
+std::vector<findings::Step> all_steps(const Diagnosis& diagnosis) {
+  std::vector<findings::Step> steps = diagnosis.cause->fix;
+  for (const findings::Finding& finding : diagnosis.findings) {
+    if (!is_among_steps(finding, diagnosis)) continue;
+    for (const findings::Step& step : finding.fix) {
+      const bool known = std::find(steps.begin(), steps.end(), step) != steps.end();
+      if (!known && !step.is_look()) findings::insert_before_reboot(step, steps);
+    }
+  }
+  return steps;
+}
+
 std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
   std::string text;
   std::vector<std::string> said;  // The same of several GPUs is said once.
@@ -100,6 +64,7 @@ std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
     if (is_cause || again) continue;
     said.push_back(finding.title);
     text += "  " + titled_finding(finding, style);
+    if (is_among_steps(finding, diagnosis)) continue;
     for (const findings::Step& step : finding.fix) {
       if (step.is_look()) continue;
       text += step.is_command() ? "      " + command_line(step) + "\n"
@@ -145,7 +110,7 @@ std::string gpus_text(const facts::Facts& facts, const Diagnosis& diagnosis, Det
 std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style) {
   std::string text;
   if (!diagnosis.cause->fix.empty()) {
-    text = "\n" + style.bold("What to do") + "\n" + steps_text(diagnosis.cause->fix, style);
+    text = "\n" + style.bold("What to do") + "\n" + steps_text(all_steps(diagnosis), style);
   }
   const findings::NextCommand* command = mending_command(diagnosis);
   if (command == nullptr) {
@@ -187,8 +152,12 @@ std::string machine_line(const facts::MachineFacts& machine) {
 
 std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detail detail,
                     const Style& style, const std::string& services) {
-  std::string text = verdict_line(diagnosis.verdict, summary(facts, diagnosis), style);
-  if (detail == Detail::quiet) return fit(text, style.width);
+  const std::string sentence = machine_summary(facts, diagnosis);
+  if (detail == Detail::quiet) {
+    return fit(verdict_line(diagnosis.verdict, sentence + count_of_warnings(diagnosis), style),
+               style.width);
+  }
+  std::string text = verdict_line(diagnosis.verdict, sentence, style);
   const std::string machine = machine_line(facts.machine);
   if (!machine.empty()) text += style.dim(machine) + "\n";
   if (diagnosis.cause) text += cause_text(*diagnosis.cause, diagnosis.runners_up, style);

@@ -90,22 +90,25 @@ bool mends_cause(const std::vector<const plan::Fix*>& needed, const findings::Di
 }
 
 std::string next_text(const std::vector<const plan::Fix*>& needed,
-                      const findings::Diagnosis& diagnosis, bool is_python_known,
+                      const findings::Diagnosis& diagnosis, const facts::Facts& facts,
                       const Style& style) {
   const Style plain{false, style.width};
   if (diagnosis.cause && !mends_cause(needed, diagnosis)) {
     const findings::NextCommand* command = mending_command(diagnosis);
     // A fix of another name may be what mends it: "stack" of a wheel without the GPU's code.
     if (command != nullptr && !command->can_be_undone()) {
-      return "\n" +
-             next_line(command->text(), "(shows what it would do here; --apply does it)", plain);
+      return "\n" + next_line(command->text(),
+                              facts.machine.in_container()
+                                  ? "(what to type on the host)"
+                                  : "(shows what it would do here; --apply does it)",
+                              plain);
     }
     if (needed.empty()) {
       return "\n" + style.bold("What to do") + "\n" + steps_text(diagnosis.cause->fix, style);
     }
   }
   if (needed.empty()) {
-    return "\n" + next_without_cause(diagnosis, is_python_known, plain);
+    return "\n" + next_without_cause(diagnosis, facts.python.torch.version.known(), plain);
   }
   return "\n" +
          next_line(command_of(*needed.front()), "(shows what it would do; --apply does it)", plain);
@@ -127,7 +130,7 @@ std::string heading(const std::vector<const plan::Fix*>& needed,
 }  // namespace
 
 std::string fixes_to_text(const std::vector<ListedFix>& fixes, const findings::Diagnosis& diagnosis,
-                          bool is_python_known, const Style& style) {
+                          const facts::Facts& facts, const Style& style) {
   const auto needed = of_standing(fixes, Standing::needed);
   std::string text = heading(needed, diagnosis, style);
   for (const plan::Fix* fix : needed) text += entry_text(*fix, style);
@@ -137,7 +140,7 @@ std::string fixes_to_text(const std::vector<ListedFix>& fixes, const findings::D
                      not_found(fixes, Standing::possible), style);
   text += names_text("Told only, to be done by hand", not_found(fixes, Standing::by_hand), style);
   text += names_text("Not needed here", not_found(fixes, Standing::not_needed), style);
-  return fit(text + next_text(needed, diagnosis, is_python_known, style), style.width);
+  return fit(text + next_text(needed, diagnosis, facts, style), style.width);
 }
 
 std::string fixes_to_json_text(const std::vector<ListedFix>& fixes) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "facts/facts.h"
 #include "findings/diagnosis.h"
 #include "plan/fix.h"
 #include "report/style.h"
@@ -19,9 +20,8 @@ struct ListedFix {
 
 // Every fix, in the order of the table. What check found decides what comes next: where no fix
 // mends the root cause, the steps that do are named, and never check itself again.
-// `is_python_known`: whether check looked at a PyTorch.
 std::string fixes_to_text(const std::vector<ListedFix>& fixes, const findings::Diagnosis& diagnosis,
-                          bool is_python_known, const Style& style);
+                          const facts::Facts& facts, const Style& style);
 // Schema headroom.fixes/1: every fix, with whether it applies here.
 std::string fixes_to_json_text(const std::vector<ListedFix>& fixes);
 

@@ -102,18 +102,45 @@ std::string describe(const plan::RungPlan& rung, const Style& style) {
   return text;
 }
 
-std::string describe_rungs(const plan::ReclaimPlan& plan, bool dry_run, const Style& style) {
-  std::string text = dry_run
-                         ? "Steps that --apply would take, in this order, until enough is free:\n"
-                         : "Steps to take, in this order, until enough is free:\n";
+// One that is possible, or why it is not: of those that --apply takes, where not all is told.
+std::string describe_briefly(const plan::RungPlan& rung, const Style& style) {
+  if (rung.cannot.empty()) return describe(rung, style);
+  const std::string name = "  " + style.bold(plan::to_string(rung.rung));
+  return fold(printable(rung.cannot), name + style.yellow("   not possible here: "), style.width);
+}
+
+std::string names_of_harsher(const plan::ReclaimPlan& plan, const Style& style) {
+  std::vector<std::string> possible, impossible;
+  for (const plan::RungPlan& rung : plan.rungs) {
+    if (rung.within || rung.rung == Rung::reboot) continue;
+    (rung.cannot.empty() ? possible : impossible).emplace_back(plan::to_string(rung.rung));
+  }
+  std::string text;
+  if (!possible.empty()) {
+    text += fold(join(possible, ", "), "Harsher steps, only with --up-to STEP: ", style.width);
+  }
+  if (!impossible.empty()) {
+    text += fold(join(impossible, ", "), "Not possible here: ", style.width);
+  }
+  return text + style.dim("--verbose says what each of them does.") + "\n";
+}
+
+std::string describe_rungs(const plan::ReclaimPlan& plan, PlanDetail detail, const Style& style) {
+  std::string text = detail == PlanDetail::applied
+                         ? "Steps to take, in this order, until enough is free:\n"
+                         : "Steps that --apply would take, in this order, until enough is free:\n";
   bool within = true;
   for (const plan::RungPlan& rung : plan.rungs) {
-    if (!dry_run && !rung.within) continue;
+    const bool shown = detail == PlanDetail::verbose || rung.within;
+    // Who holds the memory stands above already.
+    const bool said = detail == PlanDetail::brief && rung.rung == Rung::name;
+    if (!shown || said) continue;
     if (within && !rung.within) text += "\nHarsher steps, taken only with --up-to STEP:\n";
     within = rung.within;
-    text += describe(rung, style);
+    text += detail == PlanDetail::brief ? describe_briefly(rung, style) : describe(rung, style);
   }
-  if (plan.refused.empty() || !dry_run) return text;
+  if (detail == PlanDetail::brief) return text + "\n" + names_of_harsher(plan, style);
+  if (plan.refused.empty() || detail == PlanDetail::applied) return text;
   text += "\nNever done:\n";
   for (const plan::RefusedWay& way : plan.refused) {
     text += fold(printable(fmt::format("{} ({}): {}.", way.name, way.command, way.rule)), "  ",
@@ -148,13 +175,16 @@ std::string suspects(const plan::ReclaimPlan& plan, const Style& style) {
               "  ", style.width);
 }
 
-std::string next_lines(const std::vector<std::string>& commands) {
-  std::string text;
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    text +=
-        fmt::format("  {} {}\n", i == 0 ? "next:" : "  or:", keep_whole(printable(commands[i])));
+std::string next_lines(const std::vector<std::string>& commands, std::string_view remark,
+                       const Style& style) {
+  if (commands.empty()) return "";
+  std::string text = "\n";
+  if (commands.size() == 1) return text + next_line(printable(commands.front()), remark, style);
+  text += next_line(printable(commands.front()), "", style);
+  for (std::size_t i = 1; i < commands.size(); ++i) {
+    text += "  or: " + style.bold(keep_whole(printable(commands[i]))) + "\n";
   }
-  return text.empty() ? text : "\n" + text;
+  return remark.empty() ? text : text + fold(remark, "      ", style.width);
 }
 
 std::string time_of(std::uint64_t ms) {
@@ -206,28 +236,36 @@ std::string verdict(const plan::ReclaimPlan& plan, const plan::ReclaimOutcome& o
 
 }  // namespace
 
-std::string to_text(const plan::ReclaimPlan& plan, bool dry_run, const Style& style) {
+std::string to_text(const plan::ReclaimPlan& plan, PlanDetail detail, const Style& style) {
   std::string text = heading(plan, style) + holders(plan, style);
   text += suspects(plan, style);
   for (const std::string& note : plan.notes) text += fold(printable(note), "  ", style.width);
   text += "\n";
   if (plan.for_host) return fit(text + describe_host(plan, style), style.width);
-  if (plan::is_enough(plan, plan.now)) {
-    text += plan.spared.empty() ? "Nothing to reclaim.\n"
-            : plan.options.free
-                ? "Enough is free, so no process has to end.\n"
-                : "No dead process holds memory here, and no running one was chosen.\n";
+  const bool enough = plan::is_enough(plan, plan.now);
+  if (enough) {
+    text += fold(plan.spared.empty() ? "Nothing to reclaim."
+                 : plan.options.free
+                     ? "Enough is free, so no process has to end."
+                     : "No dead process holds memory here, and no running one was chosen, so "
+                       "--apply by itself would do nothing.",
+                 "", style.width);
   } else {
-    text += describe_rungs(plan, dry_run, style);
+    text += describe_rungs(plan, detail, style);
   }
-  if (dry_run) text += next_lines(next_commands(plan, nullptr));
-  return fit(text, style.width);
+  if (detail == PlanDetail::applied) return fit(text, style.width);
+  const std::string_view remark =
+      enough
+          ? "(asks the chosen processes to end, waits, and measures; without --apply it shows the "
+            "steps)"
+          : "";
+  return fit(text + next_lines(next_commands(plan, nullptr), remark, style), style.width);
 }
 
 std::string to_text(const plan::ReclaimPlan& plan, const plan::ReclaimOutcome& outcome,
                     const Style& style) {
   const std::string text = "\n" + verdict(plan, outcome, style);
-  return fit(text + next_lines(next_commands(plan, &outcome)), style.width);
+  return fit(text + next_lines(next_commands(plan, &outcome), "", style), style.width);
 }
 
 }  // namespace headroom::report

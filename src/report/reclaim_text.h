@@ -10,9 +10,14 @@
 
 namespace headroom::report {
 
-// The plan: holders, who is chosen; of a dry run every rung and what to type next, else the rungs
-// that are about to be taken.
-std::string to_text(const plan::ReclaimPlan& plan, bool dry_run, const Style& style);
+enum class PlanDetail {
+  brief,    // A dry run: the rungs that --apply takes, the names of the others, what to type next.
+  verbose,  // The same with every rung, and with what is never done.
+  applied,  // The rungs that are about to be taken.
+};
+
+// The plan: holders, who is chosen, and the rungs.
+std::string to_text(const plan::ReclaimPlan& plan, PlanDetail detail, const Style& style);
 // One rung that was taken, or why it was not.
 std::string to_text(const plan::RungDone& done, const Style& style);
 // What came of it all and what to type next.

@@ -32,6 +32,7 @@ std::string sentence(std::string text) {
 std::string remark_text(const ServiceRemark& remark, const Style& style) {
   std::string text = "      " + style.bold(remark.about);
   if (!remark.value.empty()) text += "  " + keep_whole(printable(remark.value));
+  if (remark.line > 0) text += style.dim(fmt::format("  (line {})", remark.line));
   text += "\n";
   const std::string mark = "        " + painted(remark.answer, style) +
                            std::string(mark_width - words(remark.answer).size(), ' ');
@@ -94,7 +95,8 @@ nlohmann::ordered_json services_json(const std::vector<deploy::ServiceJudgement>
            {"value", remark.value.empty() ? Ordered(nullptr) : Ordered(remark.value)},
            {"verdict", to_string(remark.answer)},
            {"says", remark.says},
-           {"advice", remark.advice.empty() ? Ordered(nullptr) : Ordered(remark.advice)}});
+           {"advice", remark.advice.empty() ? Ordered(nullptr) : Ordered(remark.advice)},
+           {"line", remark.line == 0 ? Ordered(nullptr) : Ordered(remark.line)}});
     }
     list.push_back({{"name", service.name}, {"remarks", std::move(remarks)}});
   }

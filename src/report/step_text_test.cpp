@@ -43,16 +43,16 @@ findings::Diagnosis full_card() {
 
 TEST(FixList, a_cause_that_no_fix_mends_leads_to_what_does_and_not_back_to_check) {
   const Style style{false, 100};
-  EXPECT_THAT(fixes_to_text({}, full_card(), false, style),
+  EXPECT_THAT(fixes_to_text({}, full_card(), facts::Facts{}, style),
               AllOf(HasSubstr("vram-held-by-other"), HasSubstr("Next: headroom reclaim"),
                     Not(HasSubstr("headroom check"))));
   findings::Diagnosis by_hand = full_card();
   by_hand.findings.clear();
-  EXPECT_THAT(fixes_to_text({}, by_hand, false, style),
+  EXPECT_THAT(fixes_to_text({}, by_hand, facts::Facts{}, style),
               AllOf(HasSubstr("kill 4127"), Not(HasSubstr("headroom check"))));
   findings::Diagnosis fine;
   fine.verdict = findings::Verdict::no_gpu;
-  EXPECT_THAT(fixes_to_text({}, fine, false, style),
+  EXPECT_THAT(fixes_to_text({}, fine, facts::Facts{}, style),
               AllOf(HasSubstr("headroom plan"), Not(HasSubstr("--gpu auto"))));
 }
 
@@ -66,7 +66,7 @@ TEST(FixList, what_check_found_is_never_called_not_needed) {
   const plan::Outlook outlook{plan::Standing::not_possible, true,
                               Error{Errc::unsupported, "limit-above-ram: the carve-out decides",
                                     "headroom check --verbose"}};
-  const std::string text = fixes_to_text({{&fix, outlook}}, {}, false, Style{false, 100});
+  const std::string text = fixes_to_text({{&fix, outlook}}, {}, facts::Facts{}, Style{false, 100});
   EXPECT_THAT(text, AllOf(HasSubstr("limit-above-ram: the carve-out decides"),
                           Not(HasSubstr("Not needed"))));
 }

@@ -11,6 +11,7 @@
 #include "facts/largest_allocation.h"
 #include "report/cause_text.h"
 #include "report/ladder_text.h"
+#include "report/machine_summary.h"
 
 namespace headroom::report {
 namespace {
@@ -97,7 +98,9 @@ std::string verdict_text(const facts::Facts& now, const WhatIfAnswer& answer, co
     if (std::find(said.begin(), said.end(), one) == said.end()) said.push_back(std::move(one));
   }
   const std::string text = said.empty() ? "no AMD GPU here" : join(said, "; ");
-  return fit(verdict_line(answer.diagnosis.verdict, printable(text), style), style.width);
+  return fit(verdict_line(answer.diagnosis.verdict,
+                          printable(text) + count_of_warnings(answer.diagnosis), style),
+             style.width);
 }
 
 std::string to_text(const facts::Facts& now, const WhatIfAnswer& answer, const Style& style) {

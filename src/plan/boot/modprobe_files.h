@@ -8,11 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "findings/advice.h"
 #include "plan/boot/boot_steps.h"
 
 namespace headroom::plan {
 
-inline constexpr std::string_view own_options_path = "/etc/modprobe.d/headroom.conf";
+using findings::own_options_path;
 
 // In the order in which they are read: by name; of two with one name that in /etc counts, then
 // /run, /usr/local/lib, /usr/lib, /lib.

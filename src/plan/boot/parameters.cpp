@@ -210,7 +210,7 @@ Result<BootSteps> plan_files(const BootSubject& subject,
   return steps;
 }
 
-void add_notes(BootSteps& steps, const Split& split, Via via) {
+void add_notes(const BootSubject& subject, BootSteps& steps, const Split& split, Via via) {
   if (via != Via::automatic) return;
   if (!split.arguments.set.empty()) {
     steps.notes.emplace_back(
@@ -221,9 +221,11 @@ void add_notes(BootSteps& steps, const Split& split, Via via) {
       std::any_of(split.files.begin(), split.files.end(),
                   [](const auto& change) { return change.value.has_value(); });
   if (set_in_files) {
-    steps.notes.emplace_back(
-        "The parameters go to modprobe.d, because they are set there already, or because this "
-        "machine can only take them there.");
+    steps.notes.push_back(fmt::format("The parameters go to modprobe.d, because {}.",
+                                      subject.boot.command_line
+                                          ? "a file there sets one of them already"
+                                          : "headroom does not know what writes the kernel "
+                                            "command line here"));
   }
   if (!split.files_later.empty()) {
     steps.notes.emplace_back(
@@ -255,7 +257,7 @@ Result<BootSteps> plan_parameters(const BootSubject& subject,
     HEADROOM_TRY(BootSteps later, plan_files(subject, split.files_later, via));
     for (Step& step : later.steps) steps.on_confirm.push_back(std::move(step));
   }
-  if (!steps.steps.empty()) add_notes(steps, split, via);
+  if (!steps.steps.empty()) add_notes(subject, steps, split, via);
   return steps;
 }
 

@@ -23,6 +23,19 @@ Step write(const FixSubject& subject, const std::string& path, std::string text,
   return step;
 }
 
+// How to get the Python that the wheels exist for, where the system has another.
+std::string where_python_is_missing(const FixSubject& subject, const StackChoice& choice) {
+  const std::string version = choice.python.substr(std::string_view("python").size());
+  std::string text = fmt::format(
+      "If there is no {0}: uv venv --python {1} venv, in place of "
+      "{0} -m venv venv. uv downloads that Python.",
+      choice.python, version);
+  const auto& distribution = subject.facts.machine.distribution_id;
+  const bool fedora = distribution && distribution->find("fedora") != std::string::npos;
+  if (fedora) text += fmt::format(" Fedora also has it: sudo dnf install {}", choice.python);
+  return text;
+}
+
 Result<Change> make(const FixSubject& subject) {
   HEADROOM_TRY(const StackChoice choice, choose_stack(subject));
   std::string folder = subject.options.output;
@@ -37,6 +50,9 @@ Result<Change> make(const FixSubject& subject) {
   change.title = fmt::format("Set up {} for {}", choice.requirement, choice.gpu);
   change.words = subject.options.words;
   change.notes = choice.remarks;
+  if (choice.python != "python3") {
+    change.notes.push_back(where_python_is_missing(subject, choice));
+  }
   const std::string shown = folder.empty() ? fmt::format("headroom-{}", choice.gfx) : folder;
   auto commands = commands_of(choice, shown);
   if (folder.empty()) {
