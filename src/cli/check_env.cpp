@@ -8,6 +8,7 @@
 #include "base/document.h"
 #include "base/shell_quote.h"
 #include "base/text.h"
+#include "cli/compose_files.h"
 #include "deploy/service_judgement.h"
 #include "machine/standard_input.h"
 #include "machine/terminal.h"
@@ -45,69 +46,62 @@ std::vector<facts::Setting> settings_in(const EnvQuestion& question, const std::
   return facts::parse_snippet(snippet, facts::Scope::given, boot_words(knobs));
 }
 
-// "a/b.yml" → "a/".
-std::string folder_of(const std::string& file) {
-  const std::size_t slash = file.rfind('/');
-  return slash == std::string::npos ? "" : file.substr(0, slash + 1);
-}
-
-// Files are named from the folder of the file that names them (the Compose Specification).
-void name_from(const std::string& folder, std::vector<deploy::Elsewhere>& places) {
-  for (deploy::Elsewhere& one : places) {
-    if (!one.file.empty() && one.file.front() != '/') one.file.insert(0, folder);
-  }
-}
-
-// Reads what services take from files beside this one. What cannot be read stays in `elsewhere`,
-// and the answer says so.
-void read_bases(const EnvQuestion& question, std::vector<deploy::DescribedService>& services) {
-  constexpr int most = 8;  // Files that build on each other.
-  const std::string folder = folder_of(question.file);
-  for (deploy::DescribedService& service : services) {
-    for (int round = 0; round < most; ++round) {
-      const auto at = std::find_if(
-          service.elsewhere.begin(), service.elsewhere.end(),
-          [](const deploy::Elsewhere& one) { return one.key == "extends" && !one.file.empty(); });
-      if (at == service.elsewhere.end() || question.file == "-") break;
-      const std::string path = at->file.front() == '/' ? at->file : folder + at->file;
-      const auto text = read_snippet(path);
-      const auto others = text ? deploy::read_service_file(path, *text)
-                               : Result<std::vector<deploy::DescribedService>>(text.error());
-      if (!others) break;
-      const auto base = std::find_if(
-          others->begin(), others->end(),
-          [&at](const deploy::DescribedService& other) { return other.name == at->service; });
-      if (base == others->end()) break;
-      deploy::DescribedService found = *base;
-      name_from(folder_of(at->file), found.elsewhere);
-      deploy::build_on(service, static_cast<std::size_t>(at - service.elsewhere.begin()), found);
+// Variables that services have from the bases that they extend.
+void add_inherited(const std::vector<deploy::DescribedService>& services,
+                   std::vector<facts::Setting>& settings) {
+  for (const deploy::DescribedService& service : services) {
+    for (const auto& [name, value] : service.inherited) {
+      facts::Setting setting;
+      setting.name = name;
+      setting.value = value;
+      setting.form = facts::Form::compose;
+      settings.push_back(std::move(setting));
     }
-    name_from(folder, service.elsewhere);
   }
 }
 
-// Of services that are nothing to a GPU, so that silence is not taken for a doubt.
-std::string without_gpu(const Result<std::vector<deploy::DescribedService>>& described,
+using Described = std::vector<deploy::DescribedService>;
+
+// What the services take from places that were not read.
+std::vector<deploy::Elsewhere> not_read(const Described& described) {
+  std::vector<deploy::Elsewhere> places;
+  for (const deploy::DescribedService& one : described) {
+    deploy::add_elsewhere(one.elsewhere, places);
+  }
+  return places;
+}
+
+// Of services that are nothing to an AMD GPU, so that silence is not taken for a doubt.
+std::string without_gpu(const Described& described,
                         const std::vector<deploy::ServiceJudgement>& judged,
                         const report::Style& style) {
-  if (!described || described->empty() || !judged.empty()) return "";
-  std::vector<std::string> names;
-  for (const deploy::DescribedService& one : *described) {
+  if (described.empty() || !judged.empty()) return "";
+  std::vector<std::string> names, places;
+  for (const deploy::DescribedService& one : described) {
     if (!one.name.empty()) names.push_back(one.name);
   }
-  return report::fold(printable(fmt::format(
-                          "{} no GPU, so nothing here can fail to fit this machine's.",
-                          names.size() > 1 ? fmt::format("Its services ({}) use", join(names, ", "))
-                                           : "Its service uses")),
-                      "", style.width);
+  for (const deploy::Elsewhere& one : not_read(described)) places.push_back(deploy::describe(one));
+  const std::string says =
+      fmt::format("{} no image for ROCm, no /dev/kfd and no /dev/dri{}",
+                  names.size() > 1 ? fmt::format("Its services ({}) name", join(names, ", "))
+                                   : "Its service names",
+                  places.empty() ? ": nothing in it asks for an AMD GPU."
+                                 : fmt::format(" in this file. Not read: {}.", join(places, ", ")));
+  return report::fold(printable(says), "", style.width);
 }
 
 // What to type when this has been read.
 std::string next_of(const EnvQuestion& question, bool advice, bool takes_gpu,
-                    const report::Style& style) {
+                    const Described& described, const report::Style& style) {
   if (advice) {
     return report::next_line("headroom check --env " + shell_quote(question.file),
                              "(again, when you have changed it)", style);
+  }
+  for (const deploy::Elsewhere& one : not_read(described)) {
+    if (one.is_base() || one.file.empty() || !one.why.empty()) continue;
+    const std::string file = one.file.front() == '-' ? "./" + one.file : one.file;
+    return report::next_line("headroom check --env " + shell_quote(file),
+                             "(what the service takes from there)", style);
   }
   if (takes_gpu && question.file != "-") {
     return report::next_line("headroom deploy --init " + shell_quote(question.file),
@@ -131,14 +125,14 @@ int answer_env(const EnvQuestion& question, const facts::Facts& facts,
                const Context& context) {
   const auto text = read_snippet(question.file);
   if (!text) return print_error(context, text.error(), exit_usage);
-  const auto judged =
-      findings::audit_knobs(settings_in(question, *text, tables.knobs), facts, tables);
-  // A file that only looks like one of a service may still hold settings.
-  auto described = deploy::read_service_file(question.file, *text);
-  if (described) read_bases(question, *described);
-  const auto services = described ? deploy::judge_services(*described, facts, diagnosis, tables)
-                                  : std::vector<deploy::ServiceJudgement>();
-  const bool advice = has_advice(judged) || deploy::has_misfit(services);
+  const auto read = deploy::read_service_file(question.file, *text);
+  Described described = read ? *read : Described{};
+  build_on_files(question.file, described);
+  auto settings = settings_in(question, *text, tables.knobs);
+  add_inherited(described, settings);
+  const auto judged = findings::audit_knobs(settings, facts, tables);
+  const auto services = deploy::judge_services(described, facts, diagnosis, tables);
+  const bool advice = !read || has_advice(judged) || deploy::has_misfit(services);
   if (question.json) {
     diagnosis.environment.insert(diagnosis.environment.end(), judged.begin(), judged.end());
     auto document = report::to_json(facts, diagnosis);
@@ -151,9 +145,11 @@ int answer_env(const EnvQuestion& question, const facts::Facts& facts,
             ? report::environment_tally(judged) + report::misfits_tally(services)
             : report::environment_text(question.file, facts, judged, style) +
                   report::services_text(services, style) + without_gpu(described, services, style) +
-                  report::fit("\n" + next_of(question, advice, !services.empty(), style),
+                  report::fit("\n" + next_of(question, advice, !services.empty(), described, style),
                               style.width));
   }
+  // A quadlet or a compose file that cannot be read: the answer is of its settings alone.
+  if (!read) return print_error(context, read.error(), exit_usage);
   return advice ? exit_findings : exit_ok;
 }
 

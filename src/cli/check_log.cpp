@@ -23,6 +23,7 @@
 #include "machine/interrupt.h"
 #include "machine/terminal.h"
 #include "machine/user_files.h"
+#include "report/cause_text.h"
 #include "report/changes_report.h"
 #include "report/check_json.h"
 #include "report/log_report.h"
@@ -200,14 +201,30 @@ std::string with_machine(const LogQuestion& question) {
   return command + " --here";
 }
 
+// What mends this cause on the machine that was looked at: what its finding names, or another
+// stack where the installed one has no code for the GPU.
+std::optional<findings::NextCommand> mending_command(const LookedAt& machine,
+                                                     const std::string& cause) {
+  for (const findings::Finding& one : machine.diagnosis.findings) {
+    if (one.id == cause && one.next.mends()) return one.next;
+  }
+  const bool of_stack =
+      cause == "gfx-target-missing" || cause == "gfx-target-dropped" || cause == "wrong-wheel";
+  return of_stack ? std::optional(findings::NextCommand::stack()) : std::nullopt;
+}
+
 std::string next_text(const LogQuestion& question, const Reading& reading,
                       const findings::LogDiagnosis& diagnosis, const report::Style& style) {
   using findings::Verdict;
   if (diagnosis.verdict == Verdict::ok || diagnosis.verdict == Verdict::no_gpu) return "";
-  return "\n" + (reading.machine != nullptr
-                     ? report::next_line("headroom check", "(when you are done)", style)
-                     : report::next_line(with_machine(question),
-                                         "(on the machine that wrote it: looks at both)", style));
+  if (reading.machine == nullptr) {
+    return "\n" + report::next_line(with_machine(question),
+                                    "(on the machine that wrote it: looks at both)", style);
+  }
+  const auto mending = mending_command(*reading.machine, diagnosis.cause.id);
+  const bool in_container = reading.machine->facts.machine.in_container();
+  return "\n" + (mending ? report::mending_line(*mending, in_container, style)
+                         : report::next_line("headroom check", "(when you are done)", style));
 }
 
 void print_answer(const LogQuestion& question, const Reading& reading, const Answer& answer,

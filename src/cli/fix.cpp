@@ -186,12 +186,38 @@ void say_what_is_parted(const FixCommand& command, const Context& context, plan:
   change.warnings.insert(change.warnings.end(), sentences.begin(), sentences.end());
 }
 
+// What check found besides and a change of settings does not mend: a kernel or a firmware that is
+// known to be bad.
+void say_what_else_is_needed(const findings::Diagnosis& diagnosis, plan::Change& change) {
+  if (!change.needs_reboot) return;
+  for (const findings::Finding& finding : diagnosis.findings) {
+    if (!finding.joins_steps || finding.id == change.fix) continue;
+    change.warnings.push_back(fmt::format("This change does not mend what check also found: {}. {}",
+                                          finding.title,
+                                          join(findings::texts_of(finding.fix), " ")));
+  }
+}
+
+// The name of a finding that another fix mends, or none.
+Error no_fix_of_that_name(const std::string& id, const InspectedMachine& machine) {
+  Error error = no_such_fix(id);
+  for (const findings::Finding& finding : machine.diagnosis.findings) {
+    if (finding.id != id || !finding.next.mends()) continue;
+    error.message = fmt::format("{} has no fix of its own; another command helps", id);
+    error.next = finding.next.text();
+    break;
+  }
+  return error;
+}
+
 int run_fix(FixCommand& command, const Context& context) {
   const plan::Fix* fix = command.id.empty() ? nullptr : plan::find_fix(command.id);
-  if (!command.id.empty() && fix == nullptr) {
-    return print_error(context, no_such_fix(command.id), exit_usage);
-  }
   const auto machine = inspect_machine(command.root, command.options.user, context);
+  if (!command.id.empty() && fix == nullptr) {
+    return print_error(
+        context, machine ? no_fix_of_that_name(command.id, **machine) : no_such_fix(command.id),
+        exit_usage);
+  }
   if (!machine) return print_error(context, machine.error(), exit_could_not_look);
   const InspectedMachine& here = **machine;
   if (const auto complete = complete_options(command, here); !complete) {
@@ -205,6 +231,7 @@ int run_fix(FixCommand& command, const Context& context) {
   const bool journal_seen = say_what_is_pending(command, context, *change);
   say_what_was_not_seen(here, !journal_seen, *change);
   say_what_is_parted(command, context, *change);
+  say_what_else_is_needed(here.diagnosis, *change);
   if (command.apply) return apply(command, *change, here, context);
   if (command.script) {
     context.printer.print(report::to_script(*change));

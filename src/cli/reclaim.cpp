@@ -271,7 +271,8 @@ void add_reclaim(CLI::App& app, Context& context) {
   command->add_flag("--json", typed->json, "Print JSON (headroom.reclaim/1)")->excludes(verbose);
   command->footer(
       "headroom ends only processes that you chose, and workers whose parent has died.\n\n"
-      "Exit: 0 nothing to do, or done, 1 memory is still held, 2 wrong usage, 3 could not look.\n\n"
+      "Exit: 0 done, or there is nothing to do for what was chosen, 1 the chosen or the dead still "
+      "hold memory, 2 wrong usage, 3 could not look.\n\n"
       "Examples:\n"
       "  headroom reclaim                             who holds memory, and the command for each "
       "choice\n"

@@ -288,24 +288,28 @@ Result<std::string> edit_compose(const EditTarget& target, std::string text, con
   return editor.take();
 }
 
-Result<Settings> read_compose(const EditTarget& target, std::string_view text) {
-  HEADROOM_TRY(const YamlNode root, parse_compose(target, text));
-  HEADROOM_TRY(const YamlNode* service, find_service(target, root));
+Settings read_compose_service(const YamlNode& service) {
   Settings settings;
-  const YamlNode* image = service->find("image");
+  const YamlNode* image = service.find("image");
   if (image != nullptr && image->kind == Kind::scalar) settings.image = undo_dollars(image->value);
-  read_environment(service->find("environment"), settings);
-  settings.devices = texts_in(service->find("devices"));
-  settings.groups = texts_in(service->find("group_add"));
-  settings.memory = read_size(at_path(*service, {"deploy", "resources", "limits", "memory"}));
-  if (const auto own = read_size(service->find("mem_limit"))) settings.memory = own;
-  const YamlNode* command = service->find("command");
+  read_environment(service.find("environment"), settings);
+  settings.devices = texts_in(service.find("devices"));
+  settings.groups = texts_in(service.find("group_add"));
+  settings.memory = read_size(at_path(service, {"deploy", "resources", "limits", "memory"}));
+  if (const auto own = read_size(service.find("mem_limit"))) settings.memory = own;
+  const YamlNode* command = service.find("command");
   settings.command = texts_in(command);
   if (command != nullptr && command->kind == Kind::scalar && !command->is_null()) {
     for (const auto word : split_words(command->value))
       settings.command.emplace_back(undo_dollars(word));
   }
   return settings;
+}
+
+Result<Settings> read_compose(const EditTarget& target, std::string_view text) {
+  HEADROOM_TRY(const YamlNode root, parse_compose(target, text));
+  HEADROOM_TRY(const YamlNode* service, find_service(target, root));
+  return read_compose_service(*service);
 }
 
 Result<std::string> rest_of_compose(const EditTarget& target, std::string_view text) {

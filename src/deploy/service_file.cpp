@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "deploy/compose_edit.h"
 #include "deploy/unit_text.h"
 #include "yaml/tree.h"
 
@@ -55,9 +56,12 @@ Result<std::vector<DescribedService>> read_quadlet(const std::string& file, std:
   service.misplaced = find_misplaced(unit);
   if (const Assignment* image = unit.last("Container", "Image")) service.image_line = image->line;
   for (const Assignment* one : unit.all("Container", "EnvironmentFile")) {
-    service.elsewhere.push_back(
-        {"EnvironmentFile",
-         std::string(text.substr(one->value_begin, one->value_end - one->value_begin)), ""});
+    if (one->words.empty()) continue;
+    std::string path = one->words.front().text;
+    if (path.starts_with('-')) path.erase(0, 1);  // "If it is there" (systemd.exec(5)).
+    const bool varies = path.find('%') != std::string::npos;
+    add_elsewhere({{"EnvironmentFile", path, "", varies ? "podman fills its name in" : ""}},
+                  service.elsewhere);
   }
   const Assignment* health = unit.last("Container", "HealthCmd");
   if (health != nullptr && !health->is_reset()) {
@@ -83,31 +87,13 @@ std::optional<std::string> health_of(const YamlNode& service) {
   return join(words, " ");
 }
 
-// "extends: NAME", or a map of `file` and `service`; "env_file: PATH", or a list of paths and maps.
-std::vector<Elsewhere> find_elsewhere(const YamlNode& service) {
-  std::vector<Elsewhere> found;
-  const auto text_of = [](const YamlNode* node) { return node == nullptr ? "" : node->value; };
-  if (const YamlNode* base = service.find("extends")) {
-    const bool named = base->kind == Kind::scalar;
-    found.push_back({"extends", named ? "" : text_of(base->find("file")),
-                     named ? base->value : text_of(base->find("service"))});
-  }
-  const YamlNode* files = service.find("env_file");
-  if (files == nullptr) return found;
-  const std::vector<YamlNode> alone{*files};
-  for (const YamlNode& item : files->kind == Kind::list ? files->items : alone) {
-    found.push_back({"env_file", text_of(item.kind == Kind::map ? item.find("path") : &item), ""});
-  }
-  return found;
-}
-
 // Those that build on another one of the same file; a circle is left as it is.
 void build_within(std::vector<DescribedService>& services) {
   for (std::size_t round = 0; round < services.size(); ++round) {
     for (DescribedService& service : services) {
       for (std::size_t i = 0; i < service.elsewhere.size(); ++i) {
         const Elsewhere& one = service.elsewhere[i];
-        if (one.key != "extends" || !one.file.empty() || one.service == service.name) continue;
+        if (!one.is_base() || !one.file.empty() || one.service == service.name) continue;
         const auto base = std::find_if(
             services.begin(), services.end(),
             [&one](const DescribedService& other) { return other.name == one.service; });
@@ -115,6 +101,18 @@ void build_within(std::vector<DescribedService>& services) {
         build_on(service, i, DescribedService(*base));
         break;
       }
+    }
+  }
+}
+
+void say_why_unbuilt(std::vector<DescribedService>& services) {
+  for (DescribedService& service : services) {
+    for (Elsewhere& one : service.elsewhere) {
+      if (!one.is_base() || !one.file.empty() || !one.why.empty()) continue;
+      const bool known =
+          std::any_of(services.begin(), services.end(),
+                      [&one](const DescribedService& other) { return other.name == one.service; });
+      one.why = known ? "it builds on itself" : "there is no such service";
     }
   }
 }
@@ -135,18 +133,21 @@ Result<std::vector<DescribedService>> read_services(const std::string& file,
   }
   for (const auto& [name, service] : services->entries) {
     if (service.kind != Kind::map || service.entries.empty()) continue;
-    HEADROOM_TRY(Settings settings, read_settings({FileKind::compose, file, name.value, {}}, text));
     const YamlNode* image = service.find("image");
     DescribedService one;
     one.name = name.value;
     one.kind = FileKind::compose;
-    one.settings = std::move(settings);
+    one.settings = read_compose_service(service);
     one.image_line = image == nullptr ? 0 : image->line;
     one.health = health_of(service);
     one.elsewhere = find_elsewhere(service);
+    const YamlNode* devices = service.find("devices");
+    one.devices_are_whole = devices != nullptr && !devices->tag.empty();
     found.push_back(std::move(one));
   }
+  if (!found.empty()) add_elsewhere(find_included(*root), found.front().elsewhere);
   build_within(found);
+  say_why_unbuilt(found);
   return found;
 }
 
@@ -160,27 +161,32 @@ Result<std::vector<DescribedService>> read_service_file(const std::string& file,
 }
 
 void build_on(DescribedService& service, std::size_t entry, const DescribedService& base) {
-  service.base = service.elsewhere[entry];
+  const Elsewhere place = service.elsewhere[entry];
   service.elsewhere.erase(service.elsewhere.begin() + static_cast<std::ptrdiff_t>(entry));
   Settings& own = service.settings;
   const Settings& more = base.settings;
   if (!own.image) own.image = more.image;  // Its line stays 0: it is in another place.
-  own.environment.insert(more.environment.begin(), more.environment.end());
+  for (const auto& [name, value] : more.environment) {
+    if (own.environment.emplace(name, value).second) service.inherited[name] = value;
+  }
+  if (own.devices.empty() && !more.devices.empty() && !service.devices_are_whole) {
+    service.base = place;
+  }
   const auto add = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
     for (const std::string& word : from) {
       if (std::find(to.begin(), to.end(), word) == to.end()) to.push_back(word);
     }
   };
-  add(own.devices, more.devices);
+  if (!service.devices_are_whole) add(own.devices, more.devices);
   add(own.groups, more.groups);
   if (!own.memory) own.memory = more.memory;
   if (own.command.empty()) own.command = more.command;
   if (!service.health) service.health = base.health;
-  for (const Elsewhere& one : base.elsewhere) {
-    const bool known = std::find(service.elsewhere.begin(), service.elsewhere.end(), one) !=
-                       service.elsewhere.end();
-    if (!known) service.elsewhere.push_back(one);
+  std::vector<Elsewhere> inner = base.elsewhere;
+  for (Elsewhere& one : inner) {  // A base of the base is in the base's own file.
+    if (one.is_base() && one.file.empty()) one.file = place.file;
   }
+  add_elsewhere(inner, service.elsewhere);
 }
 
 }  // namespace headroom::deploy

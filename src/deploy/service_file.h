@@ -3,24 +3,16 @@
 // devices, limits and the health check. Nothing is edited here; edit.h does that.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "deploy/edit.h"
+#include "deploy/elsewhere.h"
 
 namespace headroom::deploy {
-
-// More of a service, in another file or under another name (the Compose Specification, "extends"
-// and "env_file").
-struct Elsewhere {
-  std::string key;      // "extends", "env_file".
-  std::string file;     // As written; of extends empty: the same file.
-  std::string service;  // Of extends, the one that it builds on.
-
-  bool operator==(const Elsewhere&) const = default;
-};
 
 struct DescribedService {
   std::string name;  // "immich-ml", "ml".
@@ -33,7 +25,10 @@ struct DescribedService {
   // (podman: pkg/systemd/quadlet/quadlet.go, checkForUnknownKeys).
   std::vector<std::string> misplaced;
   std::vector<Elsewhere> elsewhere;  // What has not been read.
-  std::optional<Elsewhere> base;     // What it was built on last.
+  std::optional<Elsewhere> base;     // What gives it its devices, if it names none itself.
+  // Variables that it has from there, by their names; they are in `settings` too.
+  std::map<std::string, std::string> inherited;
+  bool devices_are_whole = false;  // "!reset" or "!override": those of a base do not count.
 };
 
 // `file` is the path, or "-". Empty where the text is neither a quadlet nor a compose file. Fails

@@ -20,7 +20,9 @@ bool is_for_rocm(const Settings& settings) {
 
 bool concerns_a_gpu(const DescribedService& service) {
   const Settings& settings = service.settings;
-  return is_for_rocm(settings) || is_given(settings, "/dev/kfd") || is_given(settings, "/dev/dri");
+  const bool for_cuda = settings.image && parse_image_claim(*settings.image).cuda;
+  return is_for_rocm(settings) || for_cuda || is_given(settings, "/dev/kfd") ||
+         is_given(settings, "/dev/dri");
 }
 
 // The GPU that decides if nothing here can run ROCm: every one of them is unsuited.
@@ -37,7 +39,7 @@ class Judge {
  public:
   Judge(const facts::Facts& facts, const findings::Diagnosis& diagnosis,
         const knowledge::GpuTables& tables)
-      : facts_(facts), tables_(tables), unsuited_(unsuited(diagnosis)) {}
+      : facts_(facts), diagnosis_(diagnosis), tables_(tables), unsuited_(unsuited(diagnosis)) {}
 
   ServiceJudgement judge(const DescribedService& service) {
     ServiceJudgement judged{service.name, {}};
@@ -96,8 +98,27 @@ class Judge {
       remark.says = "Its name does not show what is in it";
     } else {
       remark.says = check.says;
+      doubt_target(remark);
     }
     return remark;
+  }
+
+  // A build for ROCm that does not say for which target: today's have no code for the GPU here.
+  void doubt_target(ServiceRemark& remark) const {
+    if (!parse_image_claim(remark.value).gfx.empty()) return;
+    for (std::size_t i = 0; i < diagnosis_.suitability.size() && i < facts_.gpus.size(); ++i) {
+      const auto& one = diagnosis_.suitability[i];
+      const bool official = !one || one->route == findings::StackRoute::official;
+      if (official || one->route == findings::StackRoute::none || !facts_.gpus[i].gfx) continue;
+      remark.answer = Answer::note;
+      remark.says += fmt::format(
+          ". Its name does not show whether it has code for {}, and most builds have none. {}",
+          *facts_.gpus[i].gfx, one->summary);
+      remark.advice =
+          "ask it, in a container of this image: python3 -c \"import torch; "
+          "print(torch.cuda.get_arch_list())\"";
+      return;
+    }
   }
 
   std::optional<ServiceRemark> devices(const DescribedService& service) const {
@@ -118,9 +139,7 @@ class Judge {
       remark.says = fmt::format("ROCm cannot use them here: this machine has {}", gpus());
       remark.advice = "leave /dev/kfd out, so that nothing tries ROCm; Vulkan needs only /dev/dri";
       if (service.base) {
-        remark.advice =
-            fmt::format("take out extends, if {} gives them: nothing should try ROCm here",
-                        place_of(*service.base));
+        remark.advice = fmt::format("take out extends: {} gives them", place_of(*service.base));
       }
       return remark;
     }
@@ -157,7 +176,7 @@ class Judge {
 
   static const Elsewhere* unread_base(const DescribedService& service) {
     const auto base = std::find_if(service.elsewhere.begin(), service.elsewhere.end(),
-                                   [](const Elsewhere& one) { return one.key == "extends"; });
+                                   [](const Elsewhere& one) { return one.is_base(); });
     return base == service.elsewhere.end() ? nullptr : &*base;
   }
 
@@ -169,15 +188,9 @@ class Judge {
   static std::optional<ServiceRemark> not_read(const DescribedService& service) {
     if (service.elsewhere.empty()) return std::nullopt;
     std::vector<std::string> places;
-    std::string file;
-    for (const Elsewhere& one : service.elsewhere) {
-      places.push_back(fmt::format("{} ({})", one.file.empty() ? one.service : one.file, one.key));
-      if (file.empty()) file = one.file;
-    }
-    ServiceRemark remark{"not read", join(places, ", "), Answer::note,
+    for (const Elsewhere& one : service.elsewhere) places.push_back(describe(one));
+    return ServiceRemark{"not read", join(places, ", "), Answer::note,
                          "The service takes more from there, which is not part of this answer", ""};
-    if (!file.empty()) remark.advice = "look at it as well: headroom check --env " + file;
-    return remark;
   }
 
   static std::vector<std::string> prefixed(const std::string& key,
@@ -228,6 +241,7 @@ class Judge {
   }
 
   const facts::Facts& facts_;
+  const findings::Diagnosis& diagnosis_;
   const knowledge::GpuTables& tables_;
   const findings::Suitability* unsuited_;
 };

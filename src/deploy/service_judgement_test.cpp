@@ -151,7 +151,7 @@ TEST(ServiceFile, services_that_extend_each_other_end) {
                                           "  b: {image: x, extends: {service: c}}\n"
                                           "  c: {image: x, extends: a}\n");
   ASSERT_TRUE(services.has_value());
-  EXPECT_THAT(services->at(1).elsewhere, ::testing::Contains(Elsewhere{"env_file", "one.env", ""}));
+  EXPECT_THAT(services->at(1).elsewhere, ::testing::Contains(Elsewhere{"env_file", "one.env"}));
 }
 
 TEST(ServiceFile, a_file_of_very_many_services_is_refused) {
@@ -169,10 +169,48 @@ TEST(ServiceJudgement, devices_that_an_unread_file_may_give_are_no_misfit) {
       "    healthcheck: {test: [\"CMD\", \"python\", \"/try_one.py\"]}\n"
       "    env_file: .env\n",
       with_gpu("gfx1100", findings::Level::stable));
-  EXPECT_THAT(answers(judged), ElementsAre("ml image note", "ml devices note",
+  EXPECT_THAT(answers(judged), ElementsAre("ml image fits", "ml devices note",
                                            "ml health check fits", "ml not read note"));
   EXPECT_THAT(judged[0].remarks[1].says, HasSubstr("the service rocm of hwaccel.yml"));
   EXPECT_EQ(judged[0].remarks[3].value, "hwaccel.yml (extends), .env (env_file)");
+}
+
+TEST(ServiceFile, what_is_no_name_to_extend_is_said_and_not_guessed) {
+  const auto services = read_service_file("compose.yaml",
+                                          "include: [other.yml]\n"
+                                          "services:\n"
+                                          "  a: {image: x, extends: {file: b.yml}}\n"
+                                          "  b: {image: x, extends: [c]}\n"
+                                          "  c: {image: x, env_file: [{required: false}, null]}\n"
+                                          "  d: {image: x, extends: gone}\n"
+                                          "  e: {image: x, extends: e}\n");
+  ASSERT_TRUE(services.has_value());
+  std::vector<std::string> said;
+  for (const DescribedService& service : *services) {
+    for (const Elsewhere& one : service.elsewhere) said.push_back(describe(one));
+  }
+  EXPECT_THAT(
+      said,
+      ElementsAre("b.yml (extends: expected a name, or a map with service)", "other.yml (include)",
+                  "extends (expected a name, or a map with service)", "env_file (expected a path)",
+                  "gone (extends: there is no such service)", "e (extends: it builds on itself)"));
+}
+
+TEST(ServiceFile, devices_that_are_reset_are_not_those_of_the_base) {
+  const auto services = read_service_file("compose.yaml",
+                                          "services:\n"
+                                          "  base: {image: x, devices: [/dev/kfd]}\n"
+                                          "  ml: {image: x, extends: base, devices: !reset []}\n");
+  ASSERT_TRUE(services.has_value());
+  EXPECT_THAT(services->at(1).settings.devices, IsEmpty());
+}
+
+TEST(ServiceJudgement, an_image_for_rocm_is_in_doubt_on_a_target_that_today_s_builds_leave_out) {
+  Machine machine = with_gpu("gfx906", findings::Level::stable);
+  machine.diagnosis.suitability[0]->route = findings::StackRoute::old_stack;
+  const auto judged = judge("services:\n  ml: {image: \"photos:rocm\"}\n", machine);
+  EXPECT_EQ(judged[0].remarks[0].answer, Answer::note);
+  EXPECT_THAT(judged[0].remarks[0].says, HasSubstr("gfx906"));
 }
 
 }  // namespace

@@ -93,61 +93,116 @@ void finish(std::vector<Step>& steps, const MachineFacts& machine) {
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) steps[i] = on_the_host(std::move(steps[i]));
 }
 
+// The steps for one or several parameters, in one go: a file, the kernel command line and the
+// initramfs are each named once.
+class ParameterSteps {
+ public:
+  explicit ParameterSteps(const MachineFacts& machine)
+      : machine_(machine), family_(family_of(machine)) {}
+
+  void set(const std::string& module, const std::string& key, const std::string& value) {
+    const std::string name = module + "." + key;
+    const std::string argument = name + "=" + value;
+    if (family_ == Family::fedora) {
+      add(command(fmt::format("sudo grubby --update-kernel=ALL --args=\"{}\"", argument)));
+    } else if (family_ == Family::ostree) {
+      add(command(
+          fmt::format("sudo rpm-ostree kargs --delete-if-present={} --append={}", name, argument)));
+    } else if (family_ == Family::nixos) {
+      add(nixos_step(argument));
+    } else if (family_ == Family::other || on_command_line(machine_, module, key)) {
+      edit_command_line(steps_, family_, "Add " + argument + " to");
+    } else {
+      set_in_file(module, key, value);
+    }
+  }
+
+  // Wherever it is set.
+  void drop(const std::string& module, const std::string& key) {
+    const std::string name = module + "." + key;
+    bool found = false;
+    for (const facts::ModuleOption& option : machine_.options) {
+      if (option.module != module || option.key != key) continue;
+      found = true;
+      if (option.source.path == "/proc/cmdline") {
+        drop_from_command_line(name);
+      } else {
+        add(sentence(fmt::format("Remove {}={} from {} (line {})", key, option.value,
+                                 option.source.path, option.source.line)));
+        files_change_ = true;
+      }
+    }
+    if (!found) drop_from_command_line(name);
+  }
+
+  std::vector<Step> take() {
+    const bool has_tool = family_ == Family::debian || family_ == Family::arch ||
+                          family_ == Family::suse || family_ == Family::fedora;
+    if (files_change_ && has_tool) {
+      Step rebuild = initramfs_command(family_);
+      // One change of one file is one step with its command.
+      if (steps_.size() == 1 && !steps_.front().is_command()) {
+        steps_.front().text += " and rebuild the initramfs";
+        steps_.front().run = rebuild.text;
+      } else {
+        add(std::move(rebuild));
+      }
+    }
+    finish(steps_, machine_);
+    return std::move(steps_);
+  }
+
+ private:
+  void add(Step step) { steps_.push_back(std::move(step)); }
+
+  void set_in_file(const std::string& module, const std::string& key, const std::string& value) {
+    const auto* option = machine_.option(module, key);
+    files_change_ = true;
+    if (option == nullptr) {
+      // The line break in front is for a file whose last line has none.
+      add(command(fmt::format("printf '\\noptions {} {}={}\\n' | sudo tee -a {}", module, key,
+                              value, own_options_path)));
+    } else if (option->value != value) {
+      add(sentence(fmt::format("Set {}={} in {} (line {}) instead of {}", key, value,
+                               option->source.path, option->source.line, option->value)));
+    }
+  }
+
+  void drop_from_command_line(const std::string& name) {
+    if (family_ == Family::fedora) {
+      add(command(fmt::format("sudo grubby --update-kernel=ALL --remove-args={}", name)));
+    } else if (family_ == Family::ostree) {
+      add(command(fmt::format("sudo rpm-ostree kargs --delete-if-present={}", name)));
+    } else if (family_ == Family::nixos) {
+      add(sentence_with(fmt::format("Remove {} from boot.kernelParams in configuration.nix", name),
+                        "sudo nixos-rebuild boot"));
+    } else {
+      edit_command_line(steps_, family_, "Remove " + name + " from");
+    }
+  }
+
+  const MachineFacts& machine_;
+  Family family_;
+  std::vector<Step> steps_;
+  bool files_change_ = false;
+};
+
 }  // namespace
 
 std::vector<Step> steps_to_set(const MachineFacts& machine, const std::string& module,
-                               const std::string& key, const std::string& value) {
-  const Family family = family_of(machine);
-  const std::string name = module + "." + key;
-  const std::string argument = name + "=" + value;
-  std::vector<Step> steps;
-  if (family == Family::fedora) {
-    steps.push_back(
-        command(fmt::format("sudo grubby --update-kernel=ALL --args=\"{}\"", argument)));
-  } else if (family == Family::ostree) {
-    steps.push_back(command(
-        fmt::format("sudo rpm-ostree kargs --delete-if-present={} --append={}", name, argument)));
-  } else if (family == Family::nixos) {
-    steps.push_back(nixos_step(argument));
-  } else if (family == Family::other || on_command_line(machine, module, key)) {
-    edit_command_line(steps, family, "Add " + argument + " to");
-  } else if (const auto* option = machine.option(module, key)) {
-    steps.push_back(sentence_with(
-        fmt::format("Set {}={} in {} (line {}) instead of {}, and rebuild the initramfs", key,
-                    value, option->source.path, option->source.line, option->value),
-        initramfs_command(family).text));
-  } else {
-    steps.push_back(command(fmt::format("echo 'options {} {}={}' | sudo tee -a {}", module, key,
-                                        value, own_options_path)));
-    steps.push_back(initramfs_command(family));
-  }
-  finish(steps, machine);
-  return steps;
+                               const std::string& key, const std::string& value,
+                               const std::vector<Parameter>& dropped) {
+  ParameterSteps steps(machine);
+  steps.set(module, key, value);
+  for (const Parameter& one : dropped) steps.drop(one.module, one.key);
+  return steps.take();
 }
 
 std::vector<Step> steps_to_drop(const MachineFacts& machine, const std::string& module,
                                 const std::string& key) {
-  const Family family = family_of(machine);
-  const std::string name = module + "." + key;
-  const auto* option = machine.option(module, key);
-  std::vector<Step> steps;
-  if (option != nullptr && option->source.path != "/proc/cmdline") {
-    Step step = sentence(fmt::format("Remove {}={} from {} (line {})", key, option->value,
-                                     option->source.path, option->source.line));
-    if (family != Family::other) {
-      step.text += " and rebuild the initramfs";
-      step.run = initramfs_command(family).text;
-    }
-    steps.push_back(std::move(step));
-  } else if (family == Family::fedora) {
-    steps.push_back(command(fmt::format("sudo grubby --update-kernel=ALL --remove-args={}", name)));
-  } else if (family == Family::ostree) {
-    steps.push_back(command(fmt::format("sudo rpm-ostree kargs --delete-if-present={}", name)));
-  } else {
-    edit_command_line(steps, family, "Remove " + name + " from");
-  }
-  finish(steps, machine);
-  return steps;
+  ParameterSteps steps(machine);
+  steps.drop(module, key);
+  return steps.take();
 }
 
 std::vector<Step> steps_to_boot_with(const MachineFacts& machine, const std::string& argument) {

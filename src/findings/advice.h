@@ -14,11 +14,17 @@ namespace headroom::findings {
 // Where a module parameter goes that no file of modprobe.d sets yet, by hand or by `headroom fix`.
 inline constexpr std::string_view own_options_path = "/etc/modprobe.d/headroom.conf";
 
+struct Parameter {
+  std::string module, key;  // "amdgpu", "gttsize".
+};
+
 // Steps that give a module parameter a value from the next boot on, the reboot included. Where the
 // kernel command line sets it already, the steps change it there, because the command line wins.
+// Those that are `dropped` go in the same steps.
 std::vector<Step> steps_to_set(const facts::MachineFacts& machine, const std::string& module,
-                               const std::string& key, const std::string& value);
-// Steps that take a module parameter back to its default.
+                               const std::string& key, const std::string& value,
+                               const std::vector<Parameter>& dropped = {});
+// Steps that take a module parameter back to its default, wherever it is set.
 std::vector<Step> steps_to_drop(const facts::MachineFacts& machine, const std::string& module,
                                 const std::string& key);
 // Steps that add one word, such as "iommu=pt", to the kernel command line, the reboot included.

@@ -49,10 +49,13 @@ void show_limits(const facts::Gpu& gpu, const facts::MachineFacts& machine, Find
   add_option("amdgpu", "gttsize");
 }
 
-std::vector<Step> steps_to_raise(const ApuLimit& limit, const facts::MachineFacts& machine) {
+std::vector<Step> steps_to_raise(const ApuLimit& limit, const facts::MachineFacts& machine,
+                                 bool drop_gttsize) {
   constexpr std::uint64_t page_bytes = 4096;
   const std::uint64_t pages = limit.advised.value / page_bytes;
-  return steps_to_set(machine, machine.ttm_module, "pages_limit", std::to_string(pages));
+  return steps_to_set(
+      machine, machine.ttm_module, "pages_limit", std::to_string(pages),
+      drop_gttsize ? std::vector<Parameter>{{"amdgpu", "gttsize"}} : std::vector<Parameter>{});
 }
 
 }  // namespace headroom::findings

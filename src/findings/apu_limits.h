@@ -31,7 +31,8 @@ bool limit_was_set(const ApuLimit& limit, const facts::MachineFacts& machine);
 
 // Adds the evidence that every such finding shows: TTM's limit, the RAM, GTT and the pool.
 void show_limits(const facts::Gpu& gpu, const facts::MachineFacts& machine, Finding& finding);
-// The steps that raise TTM's limit to what is advised.
-std::vector<Step> steps_to_raise(const ApuLimit& limit, const facts::MachineFacts& machine);
+// The steps that raise TTM's limit to what is advised, and those that drop amdgpu.gttsize with it.
+std::vector<Step> steps_to_raise(const ApuLimit& limit, const facts::MachineFacts& machine,
+                                 bool drop_gttsize = false);
 
 }  // namespace headroom::findings

@@ -15,6 +15,7 @@ namespace {
 using namespace literals;
 using facts::Fact;
 using facts::Source;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const knowledge::GpuTables& tables() {
@@ -140,6 +141,34 @@ TEST(Advice, a_setting_on_the_command_line_is_changed_there_because_it_wins) {
   EXPECT_THAT(steps[0].text, HasSubstr("kernel command line"));
   EXPECT_EQ(steps[0].run, "sudo update-grub");
   EXPECT_EQ(steps[1], command("sudo reboot"));
+}
+
+TEST(Advice, a_setting_in_two_places_is_taken_out_of_both_and_the_initramfs_made_once) {
+  facts::MachineFacts machine = on("debian");
+  machine.options = {{"amdgpu", "gttsize", "9", {"/proc/cmdline", 1, "amdgpu.gttsize=9"}},
+                     {"amdgpu", "gttsize", "8", {"/etc/modprobe.d/a.conf", 3, ""}}};
+  const auto texts =
+      texts_of(steps_to_set(machine, "ttm", "pages_limit", "5", {{"amdgpu", "gttsize"}}));
+  ASSERT_EQ(texts.size(), 6U);
+  EXPECT_THAT(texts[0], AllOf(HasSubstr("printf '\\noptions ttm pages_limit=5\\n'"),
+                              HasSubstr("tee -a /etc/modprobe.d/headroom.conf")));
+  EXPECT_THAT(texts[1], HasSubstr("sudo update-grub"));
+  EXPECT_EQ(texts[2], "Remove gttsize=8 from /etc/modprobe.d/a.conf (line 3)");
+  EXPECT_EQ(texts[3], "sudo update-initramfs -u -k all");
+  EXPECT_EQ(texts[4], "sudo reboot");
+}
+
+TEST(Advice, what_a_file_says_already_only_needs_the_initramfs) {
+  facts::MachineFacts machine = on("debian");
+  machine.options = {{"ttm", "pages_limit", "5", {"/etc/modprobe.d/headroom.conf", 1, ""}}};
+  EXPECT_EQ(steps_to_set(machine, "ttm", "pages_limit", "5").front(),
+            command("sudo update-initramfs -u -k all"));
+}
+
+TEST(Advice, nixos_takes_a_setting_out_of_its_own_configuration) {
+  const auto step = steps_to_drop(on("nixos"), "amdgpu", "gttsize").front();
+  EXPECT_THAT(step.text, HasSubstr("boot.kernelParams"));
+  EXPECT_EQ(step.run, "sudo nixos-rebuild boot");
 }
 
 TEST(Advice, from_a_container_the_steps_are_for_the_host) {

@@ -69,7 +69,7 @@ std::vector<Finding> find(const Subject& subject) {
           "with the "
           "square of the sequence; plan with attention = \"math\".");
     }
-    finding.next = NextCommand::fix("stack");
+    finding.next = NextCommand::stack();
     finding.claim = Claim{Verdict::limited, 0.9, {}};
     findings.push_back(std::move(finding));
   }

@@ -51,7 +51,7 @@ Finding make(const Subject& subject, const facts::Gpu& gpu) {
                                value, to_string(judged.risk))));
     }
   }
-  finding.next = NextCommand::fix("stack");
+  finding.next = NextCommand::stack();
   finding.claim = Claim{Verdict::broken, python.named ? 0.9 : 0.8, {}};
   return finding;
 }

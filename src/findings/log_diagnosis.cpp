@@ -275,6 +275,8 @@ void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis) {
     diagnosis.cause.confidence = std::min(1 - doubt, most);
     diagnosis.cause.evidence.insert(diagnosis.cause.evidence.end(), found.evidence.begin(),
                                     found.evidence.end());
+    // They name this machine's processes, cards and files.
+    if (!found.fix.empty()) diagnosis.cause.fix = found.fix;
   } else if (log_allows(diagnosis, found.id) && machine_explains(found, diagnosis.cause)) {
     put_first(found, machine, diagnosis);
   } else {

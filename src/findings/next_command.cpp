@@ -20,6 +20,10 @@ NextCommand NextCommand::fix(std::string_view id) {
   return {Does::fix, std::string("headroom fix ").append(id)};
 }
 
+NextCommand NextCommand::stack() {
+  return {Does::guide, "headroom fix stack"};
+}
+
 NextCommand NextCommand::reclaim() {
   return {Does::reclaim, "headroom reclaim"};
 }

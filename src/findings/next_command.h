@@ -17,16 +17,19 @@ class NextCommand {
   static NextCommand plan();                    // A job to put one's own model in.
   static NextCommand fix(std::string_view id);  // The id of one of plan's fixes.
   static NextCommand reclaim();
+  static NextCommand stack();  // `headroom fix stack`: tells how to set it up.
 
   const std::string& text() const { return text_; }  // Empty: none.
   bool only_looks() const { return does_ == Does::look; }
-  // What it would do takes --apply.
-  bool mends() const { return does_ == Does::fix || does_ == Does::reclaim; }
+  // It shows what mends the finding.
+  bool mends() const { return does_ == Does::fix || does_ == Does::reclaim || guides(); }
+  // By steps for the user; there is nothing to apply on the system.
+  bool guides() const { return does_ == Does::guide; }
   // By `headroom undo`.
   bool can_be_undone() const { return does_ == Does::fix; }
 
  private:
-  enum class Does { nothing, look, plan, fix, reclaim };
+  enum class Does { nothing, look, plan, fix, reclaim, guide };
   NextCommand(Does does, std::string text);
 
   Does does_ = Does::nothing;

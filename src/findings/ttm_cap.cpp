@@ -3,9 +3,6 @@
 // limit was taken when the driver loaded, so raising the live file later changes nothing for ROCm.
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "findings/advice.h"
 #include "findings/apu_limits.h"
 #include "findings/memory_use.h"
 #include "findings/rules.h"
@@ -41,20 +38,6 @@ bool carve_out_is_the_point(const facts::Gpu& gpu, const facts::MachineFacts& ma
   return machine.gttsize || (gpu.gtt_total && *gpu.vram_total >= *gpu.gtt_total);
 }
 
-// By the steps that take it away here, of which the reboot is there already.
-void remove_gttsize(const facts::MachineFacts& machine, std::vector<Step>& steps) {
-  std::vector<Step> more = steps_to_drop(machine, "amdgpu", "gttsize");
-  if (more.front().is_command()) {
-    explain_first("Remove amdgpu.gttsize, which is deprecated and no longer needed", more);
-  }
-  for (Step& step : more) {
-    const bool known = std::any_of(steps.begin(), steps.end(), [&step](const Step& other) {
-      return other.text == step.text && other.run == step.run;
-    });
-    if (!known) insert_before_reboot(std::move(step), steps);
-  }
-}
-
 std::vector<Finding> find(const Subject& subject) {
   const facts::MachineFacts& machine = subject.facts.machine;
   std::vector<Finding> findings;
@@ -70,11 +53,15 @@ std::vector<Finding> find(const Subject& subject) {
                                 to_string(limit->limit), to_string(limit->ram));
     finding.reasons = explain(gpu, machine, *limit);
     show_limits(gpu, machine, finding);
-    finding.fix = steps_to_raise(*limit, machine);
+    const bool has_gttsize = machine.option("amdgpu", "gttsize") != nullptr;
+    finding.fix = steps_to_raise(*limit, machine, has_gttsize);
     explain_first(fmt::format("Raise TTM's limit to {}, which leaves {} to the system",
                               to_string(limit->advised), to_string(limit->ram - limit->advised)),
                   finding.fix);
-    if (machine.option("amdgpu", "gttsize") != nullptr) remove_gttsize(machine, finding.fix);
+    if (has_gttsize) {
+      finding.reasons.emplace_back(
+          "amdgpu.gttsize is deprecated and no longer needed: without it GTT follows TTM's limit.");
+    }
     finding.next = NextCommand::fix("ttm-cap");
     finding.claim = Claim{Verdict::limited, 0.95, {}};
     findings.push_back(std::move(finding));

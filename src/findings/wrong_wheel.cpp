@@ -35,7 +35,7 @@ std::vector<Finding> find(const Subject& subject) {
   finding.evidence = {show(python.torch.kind, cuda ? "a build for CUDA " + *python.torch.cuda
                                                    : "it contains neither HIP nor CUDA")};
   finding.fix = steps_to_install_torch(subject, *gpus[0]);
-  finding.next = NextCommand::fix("stack");
+  finding.next = NextCommand::stack();
   if (serves_nvidia) return {finding};  // It may be meant for the other GPU, so it is not blamed.
   finding.severity = Severity::error;
   finding.claim = Claim{Verdict::broken, python.named ? 0.95 : 0.8, {}};

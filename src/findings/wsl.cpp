@@ -143,7 +143,7 @@ std::optional<Finding> runtime_without_dxg(const facts::Facts& facts) {
                  "libhsakmt1")};
   }
   finding.fix.push_back(command("headroom check"));
-  finding.next = NextCommand::fix("stack");
+  finding.next = NextCommand::stack();
   finding.claim->alternatives = {
       {"missing-library", 0.1, "LD_DEBUG=libs python3 -c 'import torch' 2>&1 | grep libhsa"}};
   return finding;
@@ -191,7 +191,7 @@ std::optional<Finding> other_build(const facts::Facts& facts) {
       show(torch.kind, cuda ? "a build for CUDA" : "it contains neither HIP nor CUDA"),
       show(facts.wsl.windows_driver, "Windows has an AMD display driver")};
   finding.fix = {sentence("Install the wheels that AMD builds for WSL: headroom fix stack")};
-  finding.next = NextCommand::fix("stack");
+  finding.next = NextCommand::stack();
   return finding;
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace headroom::report {
 namespace {
 
@@ -64,6 +66,26 @@ std::string steps_text(const std::vector<findings::Step>& steps, const Style& st
   return looks.empty() ? text : text + "  To see for yourself\n" + looks;
 }
 
+bool is_among_steps(const findings::Finding& finding, const findings::Diagnosis& diagnosis) {
+  if (!diagnosis.cause || !finding.joins_steps || finding.id == diagnosis.cause->id) return false;
+  const auto& steps = diagnosis.cause->fix;
+  const bool reboots = std::find(steps.begin(), steps.end(), findings::reboot()) != steps.end();
+  // Which kernel to boot is said once: by the cause, if that is the kernel.
+  return reboots && diagnosis.cause->id != "kernel-too-old";
+}
+
+std::vector<findings::Step> steps_of(const findings::Diagnosis& diagnosis) {
+  std::vector<findings::Step> steps = diagnosis.cause->fix;
+  for (const findings::Finding& finding : diagnosis.findings) {
+    if (!is_among_steps(finding, diagnosis)) continue;
+    for (const findings::Step& step : finding.fix) {
+      const bool known = std::find(steps.begin(), steps.end(), step) != steps.end();
+      if (!known && !step.is_look()) findings::insert_before_reboot(step, steps);
+    }
+  }
+  return steps;
+}
+
 std::string cause_text(const findings::Cause& cause,
                        const std::vector<findings::Alternative>& runners_up, const Style& style) {
   std::string text = "\n" + style.bold("Root cause: " + cause.id) +
@@ -94,6 +116,21 @@ const findings::NextCommand* mending_command(const findings::Diagnosis& diagnosi
   return nullptr;
 }
 
+std::string mending_line(const findings::NextCommand& command, bool in_container,
+                         const Style& style) {
+  if (command.guides()) {
+    return next_line(command.text(), "(how to set up a PyTorch that has code for this GPU)", style);
+  }
+  if (in_container) {
+    return command.can_be_undone()
+               ? next_line("headroom check", "(when you are done on the host)", style)
+               : next_line(command.text(), "(what to type on the host)", style);
+  }
+  const std::string_view more = command.can_be_undone() ? ", and it can be undone" : "";
+  return next_line(command.text(),
+                   fmt::format("(shows what it would do here; --apply does it{})", more), style);
+}
+
 namespace {
 
 // Whether PyTorch's own wheels lack the code of every GPU here.
@@ -104,8 +141,11 @@ bool needs_own_wheels(const findings::Diagnosis& diagnosis) {
   return lacking > 0 && static_cast<std::size_t>(lacking) == diagnosis.suitability.size();
 }
 
-const findings::NextCommand* warning_to_mend(const findings::Diagnosis& diagnosis) {
+// A container's settings are its host's to change.
+const findings::NextCommand* warning_to_mend(const findings::Diagnosis& diagnosis,
+                                             bool in_container) {
   for (const findings::Finding& one : diagnosis.findings) {
+    if (in_container && one.next.can_be_undone()) continue;
     if (one.severity != findings::Severity::info && one.next.mends()) return &one.next;
   }
   return nullptr;
@@ -113,7 +153,7 @@ const findings::NextCommand* warning_to_mend(const findings::Diagnosis& diagnosi
 
 }  // namespace
 
-std::string next_without_cause(const findings::Diagnosis& diagnosis, bool is_python_known,
+std::string next_without_cause(const findings::Diagnosis& diagnosis, const facts::Facts& facts,
                                const Style& style) {
   const bool is_clear = diagnosis.verdict == Verdict::ok || diagnosis.verdict == Verdict::no_gpu;
   if (!is_clear) {
@@ -124,10 +164,11 @@ std::string next_without_cause(const findings::Diagnosis& diagnosis, bool is_pyt
     return next_line("headroom plan --model Qwen/Qwen2.5-3B --method lora",
                      "(says how much memory a job needs; put in your model)", style);
   }
-  if (const findings::NextCommand* command = warning_to_mend(diagnosis)) {
-    return next_line(command->text(), "(shows what it would do here; --apply does it)", style);
+  const bool in_container = facts.machine.in_container();
+  if (const findings::NextCommand* command = warning_to_mend(diagnosis, in_container)) {
+    return mending_line(*command, in_container, style);
   }
-  if (!is_python_known && needs_own_wheels(diagnosis)) {
+  if (!facts.python.torch.version && needs_own_wheels(diagnosis)) {
     return next_line("headroom fix stack", "(how to set up a PyTorch that has code for this GPU)",
                      style);
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "facts/facts.h"
 #include "findings/diagnosis.h"
 #include "report/style.h"
 
@@ -23,6 +24,12 @@ std::string command_line(const findings::Step& step);
 // command of one stands below it. What only shows something comes last, without a number.
 std::string steps_text(const std::vector<findings::Step>& steps, const Style& style);
 
+// The cause's steps and, before its reboot, those of a kernel or a firmware that is known to be
+// bad. Requires: there is a cause.
+std::vector<findings::Step> steps_of(const findings::Diagnosis& diagnosis);
+// Whether steps_of() has this finding's.
+bool is_among_steps(const findings::Finding& finding, const findings::Diagnosis& diagnosis);
+
 // "Root cause: ttm-cap  (95 % sure)", why, the evidence, and what else it could be.
 std::string cause_text(const findings::Cause& cause,
                        const std::vector<findings::Alternative>& runners_up, const Style& style);
@@ -30,9 +37,13 @@ std::string cause_text(const findings::Cause& cause,
 // The command that mends the root cause by itself; nullptr where there is none.
 const findings::NextCommand* mending_command(const findings::Diagnosis& diagnosis);
 
-// The line that names the command to type next where check found no cause. `is_python_known`:
-// whether check looked at a PyTorch.
-std::string next_without_cause(const findings::Diagnosis& diagnosis, bool is_python_known,
+// The line that names it, with what it does for this reader: in a container `fix` changes nothing,
+// and `reclaim` prints what to type on the host.
+std::string mending_line(const findings::NextCommand& command, bool in_container,
+                         const Style& style);
+
+// The line that names the command to type next where check found no cause.
+std::string next_without_cause(const findings::Diagnosis& diagnosis, const facts::Facts& facts,
                                const Style& style);
 
 // "limited: …": the verdict in its colour and a sentence, folded.

@@ -35,26 +35,6 @@ std::string titled_finding(const findings::Finding& finding, const Style& style)
   return text;
 }
 
-// Whether "What to do" says its steps after the cause's own.
-bool is_among_steps(const findings::Finding& finding, const Diagnosis& diagnosis) {
-  if (!diagnosis.cause || diagnosis.cause->fix.empty() || !finding.joins_steps) return false;
-  const bool helps = diagnosis.verdict == Verdict::limited || diagnosis.verdict == Verdict::broken;
-  return helps && finding.id != diagnosis.cause->id;
-}
-
-// The cause's steps, and before the reboot those of the other warnings.
-std::vector<findings::Step> all_steps(const Diagnosis& diagnosis) {
-  std::vector<findings::Step> steps = diagnosis.cause->fix;
-  for (const findings::Finding& finding : diagnosis.findings) {
-    if (!is_among_steps(finding, diagnosis)) continue;
-    for (const findings::Step& step : finding.fix) {
-      const bool known = std::find(steps.begin(), steps.end(), step) != steps.end();
-      if (!known && !step.is_look()) findings::insert_before_reboot(step, steps);
-    }
-  }
-  return steps;
-}
-
 std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
   std::string text;
   std::vector<std::string> said;  // The same of several GPUs is said once.
@@ -110,7 +90,7 @@ std::string gpus_text(const facts::Facts& facts, const Diagnosis& diagnosis, Det
 std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style) {
   std::string text;
   if (!diagnosis.cause->fix.empty()) {
-    text = "\n" + style.bold("What to do") + "\n" + steps_text(all_steps(diagnosis), style);
+    text = "\n" + style.bold("What to do") + "\n" + steps_text(steps_of(diagnosis), style);
   }
   const findings::NextCommand* command = mending_command(diagnosis);
   if (command == nullptr) {
@@ -120,22 +100,12 @@ std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, co
                             "(which lines of a service's file do not fit this machine)", style)
                 : next_line("headroom check", "(when you are done)", style));
   }
-  // In a container `fix` changes nothing; `reclaim` prints what to type on the host.
-  if (facts.machine.container) {
-    return text + "\n" +
-           (command->can_be_undone()
-                ? next_line("headroom check", "(when you are done on the host)", style)
-                : next_line(command->text(), "(what to type on the host)", style));
-  }
-  const std::string_view more = command->can_be_undone() ? ", and it can be undone" : "";
-  return text + "\n" +
-         next_line(command->text(),
-                   fmt::format("(shows what it would do here; --apply does it{})", more), style);
+  return text + "\n" + mending_line(*command, facts.machine.in_container(), style);
 }
 
 std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style) {
   if (diagnosis.cause) return what_to_do(facts, diagnosis, style);
-  return "\n" + next_without_cause(diagnosis, facts.python.torch.version.known(), style);
+  return "\n" + next_without_cause(diagnosis, facts, style);
 }
 
 std::string machine_line(const facts::MachineFacts& machine) {

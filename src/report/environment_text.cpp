@@ -80,7 +80,10 @@ std::string heading(const Judgement& one, const Style& style) {
   // What is not ours may be a secret.
   const std::string text = one.ours ? one.name + "=" + one.value : one.name + "=…";
   return fmt::format("{:>4}  ", line > 0 ? std::to_string(line) : "") +
-         style.bold(keep_whole(printable(text))) + "\n";
+         style.bold(keep_whole(printable(text))) +
+         (line > 0 || !one.setting.source.path.empty() ? ""
+                                                       : style.dim("  (from what it extends)")) +
+         "\n";
 }
 
 std::string machine_words(const facts::Facts& facts) {

@@ -97,18 +97,14 @@ std::string next_text(const std::vector<const plan::Fix*>& needed,
     const findings::NextCommand* command = mending_command(diagnosis);
     // A fix of another name may be what mends it: "stack" of a wheel without the GPU's code.
     if (command != nullptr && !command->can_be_undone()) {
-      return "\n" + next_line(command->text(),
-                              facts.machine.in_container()
-                                  ? "(what to type on the host)"
-                                  : "(shows what it would do here; --apply does it)",
-                              plain);
+      return "\n" + mending_line(*command, facts.machine.in_container(), plain);
     }
     if (needed.empty()) {
-      return "\n" + style.bold("What to do") + "\n" + steps_text(diagnosis.cause->fix, style);
+      return "\n" + style.bold("What to do") + "\n" + steps_text(steps_of(diagnosis), style);
     }
   }
   if (needed.empty()) {
-    return "\n" + next_without_cause(diagnosis, facts.python.torch.version.known(), plain);
+    return "\n" + next_without_cause(diagnosis, facts, plain);
   }
   return "\n" +
          next_line(command_of(*needed.front()), "(shows what it would do; --apply does it)", plain);

@@ -104,7 +104,8 @@ std::string count_of_warnings(const Diagnosis& diagnosis) {
                                      return finding.severity != Severity::info &&
                                             !(diagnosis.cause && finding.id == diagnosis.cause->id);
                                    });
-  return count == 0 ? "" : fmt::format(" ({} warning{})", count, count == 1 ? "" : "s");
+  return count == 0 ? ""
+                    : " " + keep_whole(fmt::format("({} warning{})", count, count == 1 ? "" : "s"));
 }
 
 }  // namespace headroom::report

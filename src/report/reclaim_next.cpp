@@ -79,7 +79,8 @@ std::vector<std::string> next_commands(const plan::ReclaimPlan& plan,
     add_choices(plan, commands);
     return commands;
   }
-  if (plan::is_enough(plan, plan.now) && plan.spared.empty()) return {};
+  const bool enough = plan::is_enough(plan, plan.now);
+  if (enough && (plan.spared.empty() || plan.options.free)) return {};
   const Rung last = plan.options.up_to;
   const bool acts = std::any_of(plan.rungs.begin(), plan.rungs.end(), [](const auto& rung) {
     return rung.within && rung.rung != Rung::name && rung.cannot.empty();

@@ -109,26 +109,38 @@ std::string describe_briefly(const plan::RungPlan& rung, const Style& style) {
   return fold(printable(rung.cannot), name + style.yellow("   not possible here: "), style.width);
 }
 
+// What the brief text leaves out; of what is not possible the reason, since some have a remedy.
 std::string names_of_harsher(const plan::ReclaimPlan& plan, const Style& style) {
-  std::vector<std::string> possible, impossible;
+  std::vector<std::string> possible;
+  std::vector<std::pair<std::string, std::vector<std::string>>> impossible;
   for (const plan::RungPlan& rung : plan.rungs) {
     if (rung.within || rung.rung == Rung::reboot) continue;
-    (rung.cannot.empty() ? possible : impossible).emplace_back(plan::to_string(rung.rung));
+    const std::string name(plan::to_string(rung.rung));
+    if (rung.cannot.empty()) {
+      possible.push_back(name);
+    } else if (!impossible.empty() && impossible.back().first == rung.cannot) {
+      impossible.back().second.push_back(name);
+    } else {
+      impossible.emplace_back(rung.cannot, std::vector{name});
+    }
   }
   std::string text;
   if (!possible.empty()) {
     text += fold(join(possible, ", "), "Harsher steps, only with --up-to STEP: ", style.width);
   }
-  if (!impossible.empty()) {
-    text += fold(join(impossible, ", "), "Not possible here: ", style.width);
+  if (!impossible.empty()) text += "Not possible here:\n";
+  for (const auto& [why, names] : impossible) {
+    text += fold(printable(why), "  " + join(names, ", ") + ": ", style.width);
   }
-  return text + style.dim("--verbose says what each of them does.") + "\n";
+  return text.empty() ? text : text + style.dim("--verbose says what each of them does.") + "\n";
 }
 
 std::string describe_rungs(const plan::ReclaimPlan& plan, PlanDetail detail, const Style& style) {
-  std::string text = detail == PlanDetail::applied
-                         ? "Steps to take, in this order, until enough is free:\n"
-                         : "Steps that --apply would take, in this order, until enough is free:\n";
+  std::string text =
+      detail == PlanDetail::applied     ? "Steps to take, in this order, until enough is free:\n"
+      : plan::is_enough(plan, plan.now) ? "Steps for what is chosen, in this order:\n"
+                                        : "Steps that --apply would take, in this order, until "
+                                          "enough is free:\n";
   bool within = true;
   for (const plan::RungPlan& rung : plan.rungs) {
     const bool shown = detail == PlanDetail::verbose || rung.within;
@@ -139,7 +151,11 @@ std::string describe_rungs(const plan::ReclaimPlan& plan, PlanDetail detail, con
     within = rung.within;
     text += detail == PlanDetail::brief ? describe_briefly(rung, style) : describe(rung, style);
   }
-  if (detail == PlanDetail::brief) return text + "\n" + names_of_harsher(plan, style);
+  if (detail == PlanDetail::brief) {
+    if (plan.options.up_to == Rung::name) text = "--apply would only name the holders.\n";
+    const std::string more = names_of_harsher(plan, style);
+    return more.empty() ? text : text + "\n" + more;
+  }
   if (plan.refused.empty() || detail == PlanDetail::applied) return text;
   text += "\nNever done:\n";
   for (const plan::RefusedWay& way : plan.refused) {
@@ -250,6 +266,7 @@ std::string to_text(const plan::ReclaimPlan& plan, PlanDetail detail, const Styl
                      : "No dead process holds memory here, and no running one was chosen, so "
                        "--apply by itself would do nothing.",
                  "", style.width);
+    if (detail == PlanDetail::verbose) text += "\n" + describe_rungs(plan, detail, style);
   } else {
     text += describe_rungs(plan, detail, style);
   }

@@ -94,7 +94,11 @@ std::string verdict_text(const facts::Facts& now, const WhatIfAnswer& answer, co
   std::vector<std::string> said;
   for (std::size_t i = 0; i < then.size() && i < now.gpus.size(); ++i) {
     std::string one = gain(now.gpus[i], then[i]);
-    one = fmt::format("{}: {}", then[i].name, one.substr(0, one.find("; ")));
+    one = one.substr(0, one.find("; "));
+    if (one.starts_with("It could"))
+      one = then[i].name + one.substr(std::string_view("It").size());
+    else
+      one = fmt::format("{}: {}", then[i].name, one);
     if (std::find(said.begin(), said.end(), one) == said.end()) said.push_back(std::move(one));
   }
   const std::string text = said.empty() ? "no AMD GPU here" : join(said, "; ");
@@ -103,10 +107,28 @@ std::string verdict_text(const facts::Facts& now, const WhatIfAnswer& answer, co
              style.width);
 }
 
+namespace {
+
+// What makes it so, if it is a limit alone.
+std::string next_text(const WhatIfAnswer& answer, const Style& style) {
+  const auto& limit = answer.change.pages_limit.value;
+  if (!limit || answer.change.words.size() != 1) {
+    return next_line("headroom check", "(shows the present state)", style);
+  }
+  const bool whole = limit->value % (1_GiB).value == 0;
+  const std::string size =
+      whole ? fmt::format("{}GiB", limit->value / (1_GiB).value) : std::to_string(limit->value);
+  return next_line("headroom fix ttm-cap --size " + size, "(shows how to make it so)", style);
+}
+
+}  // namespace
+
 std::string to_text(const facts::Facts& now, const WhatIfAnswer& answer, const Style& style) {
   const auto& then = answer.prediction.facts;
-  std::string text =
-      style.bold("After a reboot with " + join(answer.change.words, ", ")) + "  (predicted)\n";
+  std::string text = style.bold(answer.change.words == std::vector<std::string>{"reboot"}
+                                    ? "After a reboot"
+                                    : "After a reboot with " + join(answer.change.words, ", ")) +
+                     "  (predicted)\n";
   for (std::size_t i = 0; i < then.gpus.size() && i < now.gpus.size(); ++i) {
     text += "\n" + gpu_heading(then.gpus[i], style) + rungs_text(now.gpus[i], then.gpus[i], style);
     text += fold(gain(now.gpus[i], then.gpus[i]), "  ", style.width);
@@ -117,8 +139,7 @@ std::string to_text(const facts::Facts& now, const WhatIfAnswer& answer, const S
     text += fold(printable(step), "  ", style.width);
   }
   text += findings_text(answer.diagnosis, style);
-  return fit(text + "\n" + next_line("headroom check", "(shows the present state)", style),
-             style.width);
+  return fit(text + "\n" + next_text(answer, style), style.width);
 }
 
 Ordered to_json(const WhatIfAnswer& answer) {

@@ -208,7 +208,7 @@ bool may_be_long(std::string_view line) {
     line = trim(line.substr(number + 2));
   }
   if (line.find(' ') == std::string_view::npos) return true;
-  for (const char* start : {"$ ", "+", "-", "@@", "sudo ", "headroom ", "echo ",
+  for (const char* start : {"$ ", "+", "-", "@@", "sudo ", "headroom ", "echo ", "printf ",
                             "boot.kernelParams", "on that machine: sudo "}) {
     if (line.starts_with(start)) return true;
   }

@@ -114,7 +114,8 @@ Result<BootSteps> plan_module_options(const BootSubject& subject,
   if (images) {
     for (Step& step : *images) steps.steps.push_back(std::move(step));
   } else {
-    const Instruction by_hand{images.error().message + "; " + images.error().next};
+    const Instruction by_hand{
+        fmt::format("headroom found no tool for it here. By hand: {}.", images.error().next)};
     steps.steps.push_back({StepKind::by_hand,
                            "Rebuild the initramfs",
                            "The driver may be loaded from the initramfs, with the old parameters.",

@@ -38,7 +38,8 @@ class Planner {
                    "headroom check --verbose"};
     }
     HEADROOM_CHECK(choose());
-    if (machine_.in_container()) return host_only(machine_, parameters_, subject_.options);
+    if (machine_.in_container())
+      return host_only(machine_, parameters_, subject_.options, command_);
     if (is_in_force()) return nothing_to_do(*apu_, next_, choice_->size, command_);
     HEADROOM_TRY(BootSteps steps, plan_parameters({subject_.boot, machine_, subject_.options.trial},
                                                   parameters_, subject_.options.via));
@@ -150,8 +151,20 @@ class Planner {
     change.title = fmt::format("{} {} {} {} of RAM", lower ? "Limit" : "Let", apu_->name,
                                lower ? "to" : "use", to_string(choice_->size));
     change.warnings = choice_->warnings;
+    warn_of_unsuited(change);
     change.notes = choice_->notes;
     add_words(story, *choice_, change);
+  }
+
+  void warn_of_unsuited(Change& change) const {
+    const auto index = static_cast<std::size_t>(apu_ - subject_.facts.gpus.data());
+    const auto& judged = subject_.diagnosis.suitability;
+    if (index >= judged.size() || !judged[index]) return;
+    if (judged[index]->level != findings::Level::no) return;
+    change.warnings.push_back(
+        fmt::format("headroom check calls this GPU unsuitable for ROCm: {}. More memory helps "
+                    "Vulkan and graphics alone.",
+                    judged[index]->summary));
   }
 
   const FixSubject& subject_;

@@ -122,7 +122,7 @@ Error only_restart(const MachineFacts& next, const std::vector<ParameterChange>&
 }
 
 Error host_only(const MachineFacts& machine, const std::vector<ParameterChange>& parameters,
-                const FixOptions& options) {
+                const FixOptions& options, const std::string& command) {
   std::vector<std::string> words;
   std::string dropped;
   for (const ParameterChange& parameter : parameters) {
@@ -137,7 +137,7 @@ Error host_only(const MachineFacts& machine, const std::vector<ParameterChange>&
           fmt::format("this is a container ({}), and the limit belongs to the host's kernel, which "
                       "has to boot with {}{}",
                       *machine.container, wanted, dropped),
-          "on the host: " + join(options.words, " ")};
+          "on the host: " + (options.words.size() > 3 ? join(options.words, " ") : command)};
 }
 
 void add_words(const LimitStory& story, const SizeChoice& choice, Change& change) {

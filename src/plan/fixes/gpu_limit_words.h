@@ -24,7 +24,7 @@ Error nothing_to_do(const facts::Gpu& apu, const facts::MachineFacts& next, Byte
 Error only_restart(const facts::MachineFacts& next, const std::vector<ParameterChange>& parameters);
 // A container cannot set what its host's kernel boots with.
 Error host_only(const facts::MachineFacts& machine, const std::vector<ParameterChange>& parameters,
-                const FixOptions& options);
+                const FixOptions& options, const std::string& command);
 
 struct LimitStory {
   const facts::Gpu& now;

@@ -123,6 +123,8 @@ Result<StackChoice> choose_stack(const FixSubject& subject) {
                      : old       ? take_old_stack(subject, *target, choice)
                                  : take_device_wheels(subject, *target, choice);
   if (!found) return nothing;
+  const findings::Step& decides = judged[*best]->decides;
+  if (decides.is_command()) choice.decides = decides.text;
   return choice;
 }
 
@@ -150,6 +152,7 @@ std::vector<std::string> commands_of(const StackChoice& choice, const std::strin
   if (!choice.environment.empty()) commands.emplace_back("set -a; . ./env; set +a");
   commands.emplace_back(
       "python -c \"import torch; print(torch.__version__, torch.cuda.get_arch_list())\"");
+  if (!choice.decides.empty()) commands.push_back(choice.decides);
   return commands;
 }
 

@@ -24,6 +24,7 @@ struct StackChoice {
   std::vector<std::string> environment;  // "HSA_OVERRIDE_GFX_VERSION=10.3.0".
   std::vector<std::string> remarks;      // Why this one; how it is known.
   bool pinned = false;                   // The requirement names one version.
+  std::string decides;  // The command that shows whether it computes right here; may be empty.
 };
 
 // Of the GPU that jobs would choose: the best suited, discrete before integrated. Fails with

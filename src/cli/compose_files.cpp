@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/compose_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "machine/user_files.h"
+
+namespace headroom::cli {
+namespace {
+
+using deploy::DescribedService;
+using deploy::Elsewhere;
+using Services = std::vector<DescribedService>;
+
+constexpr std::size_t largest_file = std::size_t{1} << 20U;
+constexpr int most_files = 8;  // That build on each other.
+
+// "a/b.yml" → "a/".
+std::string folder_of(const std::string& file) {
+  const std::size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "" : file.substr(0, slash + 1);
+}
+
+void name_from(const std::string& folder, std::vector<Elsewhere>& places) {
+  for (Elsewhere& one : places) {
+    const bool varies = one.file.empty() || one.file.front() == '%' || one.file.front() == '$';
+    if (varies || one.file.front() == '/') continue;
+    one.file = std::filesystem::path(folder + one.file).lexically_normal().string();
+  }
+}
+
+// Reads each file once, however many services name it.
+class Bases {
+ public:
+  // The message alone says what is wrong.
+  Result<DescribedService> find(const Elsewhere& place) {
+    auto& services = files_.try_emplace(place.file, read(place.file)).first->second;
+    if (!services) return services.error();
+    for (const DescribedService& one : *services) {
+      if (one.name == place.service) return one;
+    }
+    return Error{Errc::not_found, "there is no service " + place.service, ""};
+  }
+
+ private:
+  Result<Services> read(const std::string& path) {
+    if (files_.contains(path)) return Services{};
+    HEADROOM_TRY(const std::string text, machine::read_file(path, largest_file));
+    HEADROOM_TRY(Services services, deploy::read_service_file(path, text));
+    for (DescribedService& one : services) name_from(folder_of(path), one.elsewhere);
+    return services;
+  }
+
+  std::map<std::string, Result<Services>> files_;
+};
+
+void build(DescribedService& service, Bases& bases) {
+  for (int round = 0; round <= most_files; ++round) {
+    const auto at = std::find_if(
+        service.elsewhere.begin(), service.elsewhere.end(),
+        [](const Elsewhere& one) { return one.is_base() && !one.file.empty() && one.why.empty(); });
+    if (at == service.elsewhere.end()) return;
+    if (round == most_files) {
+      at->why = "too many files build on each other";
+      return;
+    }
+    const auto base = bases.find(*at);
+    if (!base) {
+      const std::string named = "reading " + at->file + ": ";
+      const std::string& why = base.error().message;
+      at->why = why.starts_with(named) ? why.substr(named.size()) : why;
+      continue;
+    }
+    deploy::build_on(service, static_cast<std::size_t>(at - service.elsewhere.begin()), *base);
+  }
+}
+
+}  // namespace
+
+void build_on_files(const std::string& file, Services& services) {
+  if (file == "-") return;  // It has no folder.
+  Bases bases;
+  for (DescribedService& service : services) {
+    name_from(folder_of(file), service.elsewhere);
+    build(service, bases);
+  }
+}
+
+}  // namespace headroom::cli
