@@ -36,7 +36,8 @@ def pairs_of(log, plan):
     """(what, printed, planned) in MiB."""
     for key, name in (("weights", "weights_bytes"), ("cache", "cache_bytes"), ("compute", "compute_bytes")):
         for i, printed in enumerate(log.get(key, [])):
-            yield f"{key} of GPU {i}", printed, plan["gpus"][i][name] / 2**20
+            if printed:  # 0: not in the excerpt.
+                yield f"{key} of GPU {i}", printed, plan["gpus"][i][name] / 2**20
     for key, name in (("host_cache", "cache_bytes"), ("host_compute", "compute_bytes")):
         if key in log:
             yield key, log[key], plan["host"][name] / 2**20

@@ -5,9 +5,11 @@ Tests need the header alone; a type's blocks decide what a tensor takes. Format:
 """
 import struct
 
-TYPES = {"F32": (0, 1, 4), "F16": (1, 1, 2), "Q4_0": (2, 32, 18), "Q8_0": (8, 32, 34), "Q4_K": (12, 256, 144),
-         "Q6_K": (14, 256, 210), "MXFP4": (39, 32, 17)}
+TYPES = {"F32": (0, 1, 4), "F16": (1, 1, 2), "Q4_0": (2, 32, 18), "Q5_0": (6, 32, 22), "Q5_1": (7, 32, 24), "Q8_0": (8, 32, 34),
+         "Q3_K": (11, 256, 110), "Q4_K": (12, 256, 144), "Q5_K": (13, 256, 176), "Q6_K": (14, 256, 210), "MXFP4": (39, 32, 17)}
 ALIGNMENT = 32
+# What llama-quantize takes where a row is no whole number of blocks (ggml-org/llama.cpp: src/llama-quant.cpp).
+SHORT_ROWS = {"Q4_K": "Q5_0", "Q5_K": "Q5_1", "Q6_K": "Q8_0"}
 
 
 def text(value):
@@ -23,58 +25,87 @@ def pair(key, value):
     return text(key) + struct.pack("<II", 4, value)
 
 
+def type_of(model, name, layer=0):
+    """A tensor's type: one for all, or by the rules of a mix (llama-quant.cpp, llama_tensor_get_type_impl)."""
+    one = model.get("type", "Q4_K")
+    if "_exps" in name:
+        one = model.get("expert_type", one)
+    if model.get("mix") != "Q4_K_M":
+        return one
+    eighth, layers = model["layers"] // 8, model["layers"]
+    more = layer < eighth or layer >= 7 * layers // 8 or (layer - eighth) % 3 == 2
+    if name == "attn_qkv":
+        return "Q5_K"
+    if name == "token_embd":
+        return "Q6_K" if model.get("tied") else "Q4_K"
+    return "Q6_K" if more and name in ("attn_v", "ffn_down", "ffn_down_exps") else "Q4_K"
+
+
 def tensors_of(model):
     """(name, shape innermost first, type) of each tensor of a model by its numbers."""
+    for name, shape in shapes_of(model):
+        if name.endswith((".bias", "norm.weight", "sinks.weight", "ffn_gate_inp.weight")):
+            yield name, shape, "F32"
+        elif name == "output.weight":
+            yield name, shape, model.get("output_type", "Q6_K")
+        elif name.startswith("blk."):
+            _, layer, part, _ = name.split(".")
+            yield name, shape, type_of(model, part, int(layer))
+        else:
+            yield name, shape, model.get("embedding_type") or type_of(model, "token_embd")
+
+
+def shapes_of(model):
+    """(name, shape innermost first)."""
     hidden, heads, kv = model["hidden"], model["heads"], model["kv_heads"]
     head = model.get("head", hidden // heads)
-    kind = model.get("type", "Q4_K")
-    yield "token_embd.weight", (hidden, model["vocabulary"]), kind
-    yield "output_norm.weight", (hidden,), "F32"
+    yield "token_embd.weight", (hidden, model["vocabulary"])
+    yield "output_norm.weight", (hidden,)
     if not model.get("tied"):
-        yield "output.weight", (hidden, model["vocabulary"]), model.get("output_type", "Q6_K")
+        yield "output.weight", (hidden, model["vocabulary"])
     for i in range(model["layers"]):
         block = f"blk.{i}."
-        yield block + "attn_norm.weight", (hidden,), "F32"
+        yield block + "attn_norm.weight", (hidden,)
         if model.get("fused"):
-            yield block + "attn_qkv.weight", (hidden, (heads + 2 * kv) * head), kind
+            yield block + "attn_qkv.weight", (hidden, (heads + 2 * kv) * head)
         else:
-            yield block + "attn_q.weight", (hidden, heads * head), kind
-            yield block + "attn_k.weight", (hidden, kv * head), kind
-            yield block + "attn_v.weight", (hidden, kv * head), kind
+            yield block + "attn_q.weight", (hidden, heads * head)
+            yield block + "attn_k.weight", (hidden, kv * head)
+            yield block + "attn_v.weight", (hidden, kv * head)
         if model.get("bias"):
-            yield block + "attn_q.bias", (heads * head,), "F32"
-            yield block + "attn_k.bias", (kv * head,), "F32"
-            yield block + "attn_v.bias", (kv * head,), "F32"
+            yield block + "attn_q.bias", (heads * head,)
+            yield block + "attn_k.bias", (kv * head,)
+            yield block + "attn_v.bias", (kv * head,)
         if model.get("head_norms"):
-            yield block + "attn_q_norm.weight", (head,), "F32"
-            yield block + "attn_k_norm.weight", (head,), "F32"
-        yield block + "attn_output.weight", (heads * head, hidden), kind
+            yield block + "attn_q_norm.weight", (head,)
+            yield block + "attn_k_norm.weight", (head,)
+        yield block + "attn_output.weight", (heads * head, hidden)
         if model["architecture"] == "gpt-oss":
-            yield block + "attn_output.bias", (hidden,), "F32"
-            yield block + "attn_sinks.weight", (heads,), "F32"
-            yield block + "post_attention_norm.weight", (hidden,), "F32"
+            yield block + "attn_output.bias", (hidden,)
+            yield block + "attn_sinks.weight", (heads,)
+            yield block + "post_attention_norm.weight", (hidden,)
         else:
-            yield block + "ffn_norm.weight", (hidden,), "F32"
+            yield block + "ffn_norm.weight", (hidden,)
         if model.get("post_norms"):
-            yield block + "post_attention_norm.weight", (hidden,), "F32"
-            yield block + "post_ffw_norm.weight", (hidden,), "F32"
+            yield block + "post_attention_norm.weight", (hidden,)
+            yield block + "post_ffw_norm.weight", (hidden,)
         if model.get("experts"):
             wide, experts = model["expert_ff"], model["experts"]
-            yield block + "ffn_gate_inp.weight", (hidden, experts), "F32"
-            yield block + "ffn_gate_exps.weight", (hidden, wide, experts), kind
-            yield block + "ffn_up_exps.weight", (hidden, wide, experts), kind
-            yield block + "ffn_down_exps.weight", (wide, hidden, experts), kind
+            yield block + "ffn_gate_inp.weight", (hidden, experts)
+            yield block + "ffn_gate_exps.weight", (hidden, wide, experts)
+            yield block + "ffn_up_exps.weight", (hidden, wide, experts)
+            yield block + "ffn_down_exps.weight", (wide, hidden, experts)
             if model["architecture"] == "gpt-oss":
-                yield block + "ffn_gate_inp.bias", (experts,), "F32"
+                yield block + "ffn_gate_inp.bias", (experts,)
                 for part, rows in (("gate", wide), ("up", wide), ("down", hidden)):
-                    yield f"{block}ffn_{part}_exps.bias", (rows, experts), "F32"
+                    yield f"{block}ffn_{part}_exps.bias", (rows, experts)
         elif model.get("fused"):
-            yield block + "ffn_up.weight", (hidden, 2 * model["ff"]), kind
-            yield block + "ffn_down.weight", (model["ff"], hidden), kind
+            yield block + "ffn_up.weight", (hidden, 2 * model["ff"])
+            yield block + "ffn_down.weight", (model["ff"], hidden)
         else:
-            yield block + "ffn_gate.weight", (hidden, model["ff"]), kind
-            yield block + "ffn_up.weight", (hidden, model["ff"]), kind
-            yield block + "ffn_down.weight", (model["ff"], hidden), kind
+            yield block + "ffn_gate.weight", (hidden, model["ff"])
+            yield block + "ffn_up.weight", (hidden, model["ff"])
+            yield block + "ffn_down.weight", (model["ff"], hidden)
 
 
 def keys_of(model):
@@ -103,7 +134,9 @@ def write_model(path, model):
     count = 0
     for name, shape, kind in tensors_of(model):
         number, elements, size = TYPES[kind]
-        if shape[0] % elements:  # As llama-quantize: a type with smaller blocks where rows are too short.
+        if shape[0] % elements and model.get("mix"):
+            number, elements, size = TYPES[SHORT_ROWS[kind]]
+        elif shape[0] % elements:  # A type with smaller blocks where rows are too short.
             number, elements, size = TYPES["Q8_0" if shape[0] % 32 == 0 else "F16"]
         rows = 1
         for length in shape[1:]:
