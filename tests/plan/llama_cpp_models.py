@@ -6,7 +6,7 @@ Tests need the header alone; a type's blocks decide what a tensor takes. Format:
 import struct
 
 TYPES = {"F32": (0, 1, 4), "F16": (1, 1, 2), "Q4_0": (2, 32, 18), "Q5_0": (6, 32, 22), "Q5_1": (7, 32, 24), "Q8_0": (8, 32, 34),
-         "Q3_K": (11, 256, 110), "Q4_K": (12, 256, 144), "Q5_K": (13, 256, 176), "Q6_K": (14, 256, 210), "MXFP4": (39, 32, 17)}
+         "Q2_K": (10, 256, 84), "Q3_K": (11, 256, 110), "Q4_K": (12, 256, 144), "Q5_K": (13, 256, 176), "Q6_K": (14, 256, 210), "MXFP4": (39, 32, 17)}
 ALIGNMENT = 32
 # What llama-quantize takes where a row is no whole number of blocks (ggml-org/llama.cpp: src/llama-quant.cpp).
 SHORT_ROWS = {"Q4_K": "Q5_0", "Q5_K": "Q5_1", "Q6_K": "Q8_0"}
@@ -30,6 +30,8 @@ def type_of(model, name, layer=0):
     one = model.get("type", "Q4_K")
     if "_exps" in name:
         one = model.get("expert_type", one)
+    if "ffn_down" in name:
+        one = model.get("down_type", one)
     if model.get("mix") != "Q4_K_M":
         return one
     eighth, layers = model["layers"] // 8, model["layers"]
@@ -66,7 +68,9 @@ def shapes_of(model):
     for i in range(model["layers"]):
         block = f"blk.{i}."
         yield block + "attn_norm.weight", (hidden,)
-        if model.get("fused"):
+        if model.get("kv_rank"):
+            yield from latent_shapes_of(model, block)
+        elif model.get("fused"):
             yield block + "attn_qkv.weight", (hidden, (heads + 2 * kv) * head)
         else:
             yield block + "attn_q.weight", (hidden, heads * head)
@@ -79,7 +83,7 @@ def shapes_of(model):
         if model.get("head_norms"):
             yield block + "attn_q_norm.weight", (head,)
             yield block + "attn_k_norm.weight", (head,)
-        yield block + "attn_output.weight", (heads * head, hidden)
+        yield block + "attn_output.weight", (heads * model.get("head_out", head), hidden)
         if model["architecture"] == "gpt-oss":
             yield block + "attn_output.bias", (hidden,)
             yield block + "attn_sinks.weight", (heads,)
@@ -89,12 +93,17 @@ def shapes_of(model):
         if model.get("post_norms"):
             yield block + "post_attention_norm.weight", (hidden,)
             yield block + "post_ffw_norm.weight", (hidden,)
-        if model.get("experts"):
+        if model.get("experts") and i >= model.get("dense_layers", 0):
             wide, experts = model["expert_ff"], model["experts"]
             yield block + "ffn_gate_inp.weight", (hidden, experts)
             yield block + "ffn_gate_exps.weight", (hidden, wide, experts)
             yield block + "ffn_up_exps.weight", (hidden, wide, experts)
             yield block + "ffn_down_exps.weight", (wide, hidden, experts)
+            if model.get("shared"):
+                yield block + "exp_probs_b.bias", (experts,)
+                yield block + "ffn_gate_shexp.weight", (hidden, wide)
+                yield block + "ffn_up_shexp.weight", (hidden, wide)
+                yield block + "ffn_down_shexp.weight", (wide, hidden)
             if model["architecture"] == "gpt-oss":
                 yield block + "ffn_gate_inp.bias", (experts,)
                 for part, rows in (("gate", wide), ("up", wide), ("down", hidden)):
@@ -108,18 +117,38 @@ def shapes_of(model):
             yield block + "ffn_down.weight", (model["ff"], hidden)
 
 
+def latent_shapes_of(model, block):
+    """Attention over latent keys and values, as DeepSeek has it: `absorbed` into queries and results, or not."""
+    hidden, heads, rank, rope = model["hidden"], model["heads"], model["kv_rank"], model["rope"]
+    key, value = model["head_in"], model["head_out"]
+    yield block + "attn_q_a.weight", (hidden, model["q_rank"])
+    yield block + "attn_q_a_norm.weight", (model["q_rank"],)
+    yield block + "attn_q_b.weight", (model["q_rank"], heads * key)
+    yield block + "attn_kv_a_mqa.weight", (hidden, rank + rope)
+    yield block + "attn_kv_a_norm.weight", (rank,)
+    if model.get("absorbed"):
+        yield block + "attn_k_b.weight", (key - rope, rank, heads)
+        yield block + "attn_v_b.weight", (rank, value, heads)
+    else:
+        yield block + "attn_kv_b.weight", (rank, heads * (key - rope + value))
+
+
 def keys_of(model):
     architecture = model["architecture"]
     head = model.get("head", model["hidden"] // model["heads"])
     keys = {"block_count": model["layers"], "context_length": model.get("context", 32768),
             "embedding_length": model["hidden"], "feed_forward_length": model.get("ff", 0),
             "attention.head_count": model["heads"], "attention.head_count_kv": model["kv_heads"],
-            "attention.key_length": head, "attention.value_length": head, "rope.dimension_count": head,
+            "attention.key_length": head, "attention.value_length": model.get("head_v", head),
+            "rope.dimension_count": model.get("rope", head),
             "rope.scaling.original_context_length": model.get("context", 32768),
             "vocab_size": model["vocabulary"], "attention.layer_norm_rms_epsilon": 1e-5}
     if model.get("experts"):
         keys |= {"expert_count": model["experts"], "expert_used_count": model["experts_used"],
                  "expert_feed_forward_length": model["expert_ff"]}
+    if model.get("kv_rank"):
+        keys |= {"attention.q_lora_rank": model["q_rank"], "attention.kv_lora_rank": model["kv_rank"],
+                 "expert_gating_func": 2, "expert_weights_scale": 2.5}
     if model.get("window"):
         keys["attention.sliding_window"] = model["window"]
     yield pair("general.architecture", architecture)
