@@ -10,15 +10,6 @@ namespace {
 constexpr std::uint64_t mask_padding = 64;  // Of older builds, GGML_KQ_MASK_PAD.
 constexpr std::uint64_t rotation_size = 64;
 
-// Dimensions 1 and 2 change places.
-TensorId permute(Graph& graph, TensorId of) {
-  Sizes ne = graph.at(of).ne;
-  Sizes nb = graph.at(of).nb;
-  std::swap(ne[1], ne[2]);
-  std::swap(nb[1], nb[2]);
-  return graph.add_view(of, ne, nb);
-}
-
 std::uint64_t elements(const Tensor& tensor) {
   return tensor.ne[0] * tensor.rows();
 }
@@ -139,11 +130,13 @@ AttentionInputs::Cache AttentionInputs::cache(std::uint64_t layer) {
     rows_v_[kind] =
         p.graph.add_input(i64, {context.tokens * (context.flash ? 1 : widest), 1, 1, 1});
   }
-  return {
-      p.graph.add_held(context.type_k, {shape.kv_heads * shape.key_size, cells, context.streams, 1},
-                       home, false),
-      p.graph.add_held(context.type_v, {widest, cells, context.streams, 1}, home, false),
-      *rows_k_[kind], *rows_v_[kind], mask(windowed)};
+  const TensorId k = p.graph.add_held(
+      context.type_k, {shape.kv_heads * shape.key_size, cells, context.streams, 1}, home, false);
+  const TensorId v =
+      keys_alone(layer)
+          ? k
+          : p.graph.add_held(context.type_v, {widest, cells, context.streams, 1}, home, false);
+  return {k, v, *rows_k_[kind], *rows_v_[kind], mask(windowed)};
 }
 
 void AttentionInputs::store(std::uint64_t layer, const Heads& heads, const Cache& cache) {
@@ -151,6 +144,11 @@ void AttentionInputs::store(std::uint64_t layer, const Heads& heads, const Cache
   const Layer& shape = p.model.layers[layer];
   const std::uint64_t tokens = p.context.tokens;
   const std::uint64_t width_v = shape.kv_heads * shape.value_size;
+  if (keys_alone(layer)) {
+    const TensorId k = p.shaped(heads.k, {shape.kv_heads * shape.key_size, tokens, 1, 1});
+    p.graph.expand(p.graph.add_write(cache.k, {k, cache.rows_k, cache.k}));
+    return;
+  }
   const bool by_rows = p.context.build.writes_by_rows;
   if (!by_rows) {
     p.graph.expand(p.graph.add_write(cache.k, {heads.k, cache.k}));
@@ -178,18 +176,25 @@ TensorId AttentionInputs::scores(std::uint64_t layer, const Heads& heads, const 
   const std::uint64_t cells = p.ne(cache.k)[1];
   const std::uint64_t streams = p.context.streams;
   const std::uint32_t tk = p.context.type_k;
-  const std::uint32_t tv = p.context.type_v;
+  const std::uint32_t tv = keys_alone(layer) ? tk : p.context.type_v;
   const auto view = [&](TensorId of, std::uint32_t type, std::uint64_t size) {
     const std::uint64_t row = row_bytes(type, p.ne(of)[0]);
     return p.graph.add_view(of, {size, shape.kv_heads, cells, streams},
                             Sizes{p.graph.at(of).nb[0], row_bytes(type, size), row, row * cells});
   };
-  const TensorId k = permute(p.graph, view(cache.k, tk, shape.key_size));
-  const TensorId q = permute(p.graph, p.shaped(heads.q, {shape.key_size, shape.heads,
-                                                         p.context.tokens / streams, streams}));
+  const TensorId k = p.graph.permute(view(cache.k, tk, shape.key_size));
+  const TensorId q = p.graph.permute(
+      p.shaped(heads.q, {shape.key_size, shape.heads, p.context.tokens / streams, streams}));
   if (p.context.flash) {
-    const TensorId v = permute(p.graph, view(cache.v, tv, shape.value_size));
+    const TensorId v = p.graph.permute(view(cache.v, tv, shape.value_size));
     return flash(layer, q, k, v, cache.mask);
+  }
+  if (keys_alone(layer)) {
+    // Turned for the product, as rows of the cache are not.
+    const TensorId rows = p.graph.permute(view(cache.v, tv, shape.value_size));
+    const TensorId turned =
+        p.graph.add(Op::convert, tv, {cells, shape.value_size, shape.kv_heads, streams}, {rows});
+    return plain(layer, q, k, turned, cache.mask);
   }
   const std::uint64_t row = row_bytes(tv, cells);
   const TensorId v = p.graph.add_view(
@@ -215,6 +220,12 @@ TensorId AttentionInputs::flash(std::uint64_t layer, TensorId q, TensorId k, Ten
     }
     tensor.extra_bytes = end - tensor.bytes();
   }
+  if (p.weight(layer, "attn_v_b.weight")) {
+    const TensorId heads = p.graph.permute(restore(layer, p.graph.permute(result)));
+    const Sizes ne = p.ne(heads);
+    const TensorId dense = p.graph.add(Op::convert, f32, ne, {heads});
+    return p.shaped(dense, {ne[0] * ne[1], ne[2] * ne[3], 1, 1});
+  }
   return p.shaped(result, {p.ne(v)[0] * of_q[2], of_q[1] * of_q[3], 1, 1});
 }
 
@@ -228,7 +239,7 @@ TensorId AttentionInputs::plain(std::uint64_t layer, TensorId q, TensorId k, Ten
   std::vector<TensorId> sources = {scores, mask};
   if (const auto sinks = p.weight(layer, "attn_sinks.weight")) sources.push_back(*sinks);
   scores = p.same(Op::soft_max, scores, std::move(sources));
-  const TensorId mixed = permute(p.graph, p.mul_mat(v, scores));
+  const TensorId mixed = p.graph.permute(restore(layer, p.mul_mat(v, scores)));
   const Sizes ne = p.ne(mixed);
   const TensorId result =
       p.graph.add(Op::convert, f32, {ne[0] * ne[1], ne[2] * ne[3], 1, 1}, {mixed});
@@ -238,13 +249,18 @@ TensorId AttentionInputs::plain(std::uint64_t layer, TensorId q, TensorId k, Ten
 
 TensorId AttentionInputs::attend(std::uint64_t layer, TensorId input) {
   Parts& p = parts_;
-  Heads heads = project(layer, input);
-  const auto normed = [&](TensorId id, const char* name) {
-    const auto scale = p.weight(layer, name);
-    return scale ? p.norm(id, scale, std::nullopt, layer) : id;
-  };
-  heads.q = turn(layer, normed(heads.q, "attn_q_norm.weight"));
-  heads.k = turn(layer, normed(heads.k, "attn_k_norm.weight"));
+  Heads heads{};
+  if (is_latent(layer)) {
+    heads = project_latent(layer, input);
+  } else {
+    heads = project(layer, input);
+    const auto normed = [&](TensorId id, const char* name) {
+      const auto scale = p.weight(layer, name);
+      return scale ? p.norm(id, scale, std::nullopt, layer) : id;
+    };
+    heads.q = turn(layer, normed(heads.q, "attn_q_norm.weight"));
+    heads.k = turn(layer, normed(heads.k, "attn_k_norm.weight"));
+  }
   if (p.model.family.scaled_query) heads.q = p.same(Op::scale, heads.q, {heads.q});
   const auto rotation_k = rotation(true);
   const auto rotation_v = rotation(false);

@@ -18,7 +18,11 @@ Build build_of(std::uint64_t number) {
   build.rotates_cache = number >= 8600;  // #21038
   build.half_mask = number >= 9430;      // #23764
   build.converts_in_graph = number >= 9430;
-  build.few_outputs = number >= 9430;  // #23527
+  build.few_outputs = number >= 9430;     // #23527
+  build.copies_latent = number < 5130;    // Until #12801.
+  build.values_in_keys = number >= 7830;  // #19067
+  build.copies_unread_inputs = number >= 10500;
+  build.keeps_fused = number >= 10640;  // #27301, #25952
   return build;
 }
 

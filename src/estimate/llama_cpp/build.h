@@ -20,8 +20,12 @@ struct Build {
   bool automatic_flash = true;
   bool automatic_parallel = true;
   bool has_windowed_cache = true;
-  bool output_first = true;  // The output layer is the first to go to a GPU, not the last.
-  bool value_first = true;   // V is computed before K.
+  bool output_first = true;    // The output layer is the first to go to a GPU, not the last.
+  bool value_first = true;     // V is computed before K.
+  bool copies_latent = false;  // Latent attention made its parts dense first.
+  bool values_in_keys = true;  // A latent's cache has keys alone, whose first part are the values.
+  bool copies_unread_inputs = true;  // A pipeline copies inputs that no operation reads as well.
+  bool keeps_fused = true;           // A GPU's fused operations keep what they read to their end.
 };
 Build build_of(std::uint64_t number);  // 0: the newest.
 

@@ -95,9 +95,11 @@ CacheBytes cache_bytes(const Model& model, const Options& options, const Context
     const std::uint64_t cells = layer.windowed ? context.window_cells : context.cells;
     // A transposed V has rows of one length in all layers.
     const std::uint64_t width = context.flash ? layer.kv_heads * layer.value_size : widest;
+    const bool keys_alone =
+        context.build.values_in_keys && model.find(i, "attn_v_b.weight") != nullptr;
     bytes.keys_values[home] += cells * context.streams *
                                (row_bytes(context.type_k, layer.kv_heads * layer.key_size) +
-                                row_bytes(context.type_v, width));
+                                (keys_alone ? 0 : row_bytes(context.type_v, width)));
   }
   return bytes;
 }

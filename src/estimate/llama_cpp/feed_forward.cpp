@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <bit>
+
 #include "estimate/llama_cpp/network_parts.h"
 
 namespace headroom::estimate::llama {
@@ -46,6 +48,19 @@ TensorId dense(Parts& p, std::uint64_t layer, TensorId input, const std::string&
   return p.add_bias(p.mul_mat(*down_weight, active), named("down", ".bias"));
 }
 
+// Backends that fuse as ggml-cuda does; Vulkan's own fusions are not followed.
+bool fuses(const Parts& p) {
+  return p.context.build.keeps_fused &&
+         (p.options.devices.empty() || !p.options.devices.front().starts_with("Vulkan"));
+}
+
+// ggml-cuda/topk-moe.cu: counts of experts that a kernel was made for.
+bool fuses_choice(const Parts& p) {
+  const std::uint64_t count = p.model.experts;
+  const bool known = (std::has_single_bit(count) && count <= 512) || count == 288 || count == 576;
+  return fuses(p) && known && !p.model.family.softmax_of_chosen;
+}
+
 struct Choice {
   TensorId chosen;
   TensorId weights;
@@ -57,6 +72,8 @@ Choice choose(Parts& p, std::uint64_t layer, TensorId input) {
   const std::uint64_t used = p.model.experts_used;
   const TensorId logits = p.add_bias(p.mul_mat(*p.weight(layer, "ffn_gate_inp.weight"), input),
                                      p.weight(layer, "ffn_gate_inp.bias"));
+  p.graph.expand(logits);
+  const std::size_t first = p.graph.nodes().size();
   TensorId shares = logits;
   if (!family.softmax_of_chosen)
     shares = p.same(family.sigmoid_gate ? Op::unary : Op::soft_max, logits, {logits});
@@ -79,6 +96,15 @@ Choice choose(Parts& p, std::uint64_t layer, TensorId input) {
   if (p.model.expert_scale != 0 && p.model.expert_scale != 1)
     weights = p.same(Op::scale, weights, {weights});
   p.graph.expand(weights);
+  if (fuses_choice(p)) {
+    const auto& nodes = p.graph.nodes();
+    Kept kept{{}, nodes.back(), true};
+    for (std::size_t i = first; i < nodes.size(); ++i) {
+      kept.tensors.push_back(nodes[i]);
+      for (const TensorId source : p.graph.at(nodes[i]).sources) kept.tensors.push_back(source);
+    }
+    p.graph.keep(std::move(kept));
+  }
   return {chosen, weights};
 }
 
@@ -100,8 +126,8 @@ TensorId experts(Parts& p, std::uint64_t layer, TensorId input) {
                  ? gated(p, product("ffn_gate_exps", rows), up)
                  : p.same(Op::unary, up, {up});
   }
-  TensorId all = product("ffn_down_exps", active);
-  all = p.same(Op::mul, all, {all, choice.weights});
+  const TensorId unweighted = product("ffn_down_exps", active);
+  const TensorId all = p.same(Op::mul, unweighted, {unweighted, choice.weights});
   p.graph.expand(all);
   const Tensor held = p.graph.at(all);
   std::vector<TensorId> each;
@@ -116,6 +142,9 @@ TensorId experts(Parts& p, std::uint64_t layer, TensorId input) {
     sum = p.same(Op::add, sum, {sum, each[i]});
     p.graph.expand(sum);
   }
+  constexpr std::uint64_t fused_max = 15;  // ggml-cuda.cu, MOE_WEIGHTED_REDUCTION_MAX_EXPERTS.
+  if (fuses(p) && each.size() >= 2 && each.size() <= fused_max)
+    p.graph.keep({{unweighted, choice.weights}, sum, false});
   return each.size() == 1 ? p.same(Op::convert, sum, {sum}) : sum;
 }
 

@@ -86,6 +86,14 @@ TensorId Graph::add_view(TensorId of, Sizes ne, std::optional<Sizes> nb) {
   return id;
 }
 
+TensorId Graph::permute(TensorId of) {
+  Sizes ne = tensors_[of].ne;
+  Sizes nb = tensors_[of].nb;
+  std::swap(ne[1], ne[2]);
+  std::swap(nb[1], nb[2]);
+  return add_view(of, ne, nb);
+}
+
 TensorId Graph::add_write(TensorId of, std::vector<TensorId> sources) {
   const TensorId id = add(Op::set_rows, tensors_[of].type, tensors_[of].ne, std::move(sources));
   tensors_[id].nb = tensors_[of].nb;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace headroom::estimate::llama {
@@ -74,6 +75,14 @@ struct Tensor {
   }
 };
 
+// What a device's backend computes in one kernel reads its operands to the end: `tensors` keep
+// their memory until `last` is computed, or the operation behind it (ggml_backend_graph_optimize).
+struct Kept {
+  std::vector<TensorId> tensors;
+  TensorId last = 0;
+  bool one_more = false;
+};
+
 class Graph {
  public:
   const Tensor& at(TensorId id) const { return tensors_[id]; }
@@ -85,6 +94,8 @@ class Graph {
   TensorId add(Op op, std::uint32_t type, Sizes ne, std::vector<TensorId> sources);
   // The same memory seen with other sizes; `nb` as if it were dense where it is left out.
   TensorId add_view(TensorId of, Sizes ne, std::optional<Sizes> nb = std::nullopt);
+  // A view whose dimensions 1 and 2 change places.
+  TensorId permute(TensorId of);
   // A view into the memory of `of`, written by an operation with more sources.
   TensorId add_write(TensorId of, std::vector<TensorId> sources);
   // A tensor of the same layout in memory of its own, without an operation.
@@ -92,6 +103,9 @@ class Graph {
 
   // Appends what `id` needs and itself, each once, operands from left to right.
   void expand(TensorId id);
+  // Holds on a GPU only; the CPU's backend computes operations one by one.
+  void keep(Kept kept) { kept_.push_back(std::move(kept)); }
+  const std::vector<Kept>& kept() const { return kept_; }
   const std::vector<TensorId>& nodes() const { return nodes_; }
   const std::vector<TensorId>& leafs() const { return leafs_; }
 
@@ -100,6 +114,7 @@ class Graph {
   std::vector<bool> visited_;
   std::vector<TensorId> nodes_;
   std::vector<TensorId> leafs_;
+  std::vector<Kept> kept_;
 };
 
 }  // namespace headroom::estimate::llama

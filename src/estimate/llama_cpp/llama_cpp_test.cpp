@@ -47,6 +47,34 @@ TEST(GraphAllocator, an_output_stays_and_a_gap_is_used_again) {
   EXPECT_EQ(reserved(graph, 1), (std::vector<std::uint64_t>{8192}));
 }
 
+TEST(GraphAllocator, what_a_fused_operation_reads_is_kept_to_its_end) {
+  for (const std::uint32_t gpus : {0U, 1U}) {
+    Graph graph;
+    const TensorId weight = graph.add_held(f32, thousand, 0, true);
+    const TensorId made = graph.add(Op::mul_mat, f32, thousand, {weight});
+    const TensorId scaled = graph.add(Op::mul, f32, thousand, {made, weight});
+    const TensorId last = graph.add(Op::add, f32, thousand, {scaled, weight});
+    graph.expand(last);
+    graph.keep({{made}, last, false});
+    // The CPU computes operations one by one, each in the place of the one before.
+    EXPECT_EQ(reserved(graph, gpus + 1).front(), gpus == 0 ? 4096U : 8192U);
+  }
+}
+
+TEST(Scheduler, a_pipeline_of_an_older_build_copies_only_inputs_that_are_read) {
+  for (const bool copies_unread : {false, true}) {
+    Graph graph;
+    graph.expand(graph.add_input(f32, thousand));
+    graph.expand(graph.add(Op::scale, f32, thousand, {graph.add_input(f32, thousand)}));
+    SchedulerOptions options;
+    options.copies = 4;
+    options.copies_unread = copies_unread;
+    const Schedule schedule = make_schedule(graph, options);
+    // Both, four copies of one or of both, and the result.
+    EXPECT_EQ(reserve(graph, schedule, {128}).front(), (copies_unread ? 9 : 6) * 4096U);
+  }
+}
+
 TEST(Scheduler, a_gpu_copies_a_large_product_s_weight_from_the_host_but_not_a_small_one_s) {
   for (const std::uint64_t rows : {31U, 32U}) {
     Graph graph;

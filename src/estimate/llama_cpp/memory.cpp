@@ -59,6 +59,7 @@ void add_compute(const Model& model, const Options& options, Memory& memory) {
   scheduling.backends = backends;
   scheduling.offloads = options.op_offload;
   scheduling.copies = memory.is_pipeline ? pipeline_copies : 1;
+  scheduling.copies_unread = memory.context.build.copies_unread_inputs;
   const Schedule schedule = make_schedule(graph, scheduling);
   memory.splits = schedule.splits;
   std::vector<std::uint64_t> alignments(backends, gpu_alignment);

@@ -40,8 +40,8 @@ Family family_of(std::string_view name) {
   const auto is = [name](std::initializer_list<std::string_view> names) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  family.checked =
-      is({"llama", "qwen2", "qwen3", "qwen3moe", "gemma2", "gemma3", "phi3", "gpt-oss"});
+  family.checked = is({"llama", "qwen2", "qwen3", "qwen3moe", "gemma2", "gemma3", "phi3", "gpt-oss",
+                       "granite", "deepseek2"});
   family.scaled_embedding = is({"gemma", "gemma2", "gemma3", "gemma3n", "gemma4"});
   family.scaled_query = is({"gemma", "gemma2", "gemma3", "phi2", "phi3"});
   family.whole_last_layer = is({"gpt-oss"});
@@ -87,6 +87,8 @@ class Reader {
     model_.experts = std::min(number("expert_count").value_or(0), experts_max);
     model_.experts_used =
         std::min({number("expert_used_count").value_or(0), model_.experts, experts_used_max});
+    if (const auto gate = number("expert_gating_func"))  // llama-hparams.h, 2: sigmoid.
+      model_.family.sigmoid_gate = *gate == 2;
     model_.expert_scale = header_.real(prefix_ + "expert_weights_scale").value_or(0);
     model_.caps_scores = *architecture == "gemma2" || has("attn_logit_softcapping");
     model_.caps_logits = *architecture == "gemma2" || has("final_logit_softcapping");

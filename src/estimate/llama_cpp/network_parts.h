@@ -61,7 +61,14 @@ class AttentionInputs {
     TensorId k, v, rows_k, rows_v, mask;
   };
   Heads project(std::uint64_t layer, TensorId input);
-  TensorId turn(std::uint64_t layer, TensorId heads);  // Rope.
+  // Latent attention: latent_attention.cpp. Normed and turned already.
+  bool is_latent(std::uint64_t layer) const;
+  bool keys_alone(std::uint64_t layer) const;  // Its cache has no values of their own.
+  Heads project_latent(std::uint64_t layer, TensorId input);
+  Heads absorb(std::uint64_t layer, TensorId q, TensorId latent, TensorId k_turned);
+  Heads expand_latent(std::uint64_t layer, TensorId q, TensorId latent, TensorId k_turned);
+  TensorId restore(std::uint64_t layer, TensorId mixed);  // To heads, where they were absorbed.
+  TensorId turn(std::uint64_t layer, TensorId heads);     // Rope.
   std::optional<TensorId> rotation(bool of_keys);
   TensorId rotated(TensorId heads, TensorId rotation);
   Cache cache(std::uint64_t layer);

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace headroom::estimate::llama {
@@ -144,6 +145,7 @@ class Scheduler {
   void take_inputs(TensorId id, Split& split) {
     for (std::size_t j = 0; j < graph_.at(id).sources.size(); ++j) {
       const TensorId source = graph_.at(id).sources[j];
+      read_.insert(source);
       const Tensor& root = root_of(source);
       const std::uint32_t place = root.held_on.value_or(backend_[source].value_or(0));
       if (place == split.backend) continue;
@@ -165,20 +167,35 @@ class Scheduler {
     return made;
   }
 
-  // Nothing reads it; it keeps its source alive until the copy is made.
-  TensorId hold(TensorId source) {
-    const TensorId made = graph_.add_copy(source);
+  // Nothing reads it; it keeps its sources alive until the copy is made.
+  TensorId hold(const std::vector<TensorId>& sources) {
+    const TensorId first = sources.front();
+    const TensorId made = graph_.add_copy(first);
     backend_.resize(graph_.size());
-    backend_[made] = backend_[source];
-    graph_.at(made).sources = {source};
-    graph_.at(made).view_of = graph_.at(source).view_of.value_or(source);
+    backend_[made] = backend_[first];
+    graph_.at(made).sources = sources;
+    graph_.at(made).view_of = graph_.at(first).view_of.value_or(first);
     return made;
+  }
+
+  // Behind the node at `i`: what a fused operation that ends here has kept, or one node earlier.
+  void let_go(const std::vector<TensorId>& nodes, std::size_t i, Schedule& schedule) {
+    const auto release = [&](TensorId last, bool one_more) {
+      const auto [from, to] = kept_.equal_range(last);
+      for (auto found = from; found != to; ++found) {
+        if (found->second->one_more != one_more || backend_[last] == cpu()) continue;
+        schedule.nodes.push_back({hold(found->second->tensors), backend_[nodes[i]].value_or(0)});
+      }
+    };
+    release(nodes[i], false);
+    if (i > 0) release(nodes[i - 1], true);
   }
 
   void add_copies_as_leafs(Schedule& schedule) {
     if (options_.copies < 2) return;
     for (const TensorId leaf : graph_.leafs()) {
       if (!graph_.at(leaf).is_input) continue;
+      if (!options_.copies_unread && !read_.contains(leaf)) continue;
       graph_.at(leaf).is_output = true;
       schedule.leafs.push_back({leaf, cpu()});
       for (std::uint32_t c = 1; c < options_.copies; ++c)
@@ -193,6 +210,7 @@ class Scheduler {
   Schedule schedule() {
     Schedule schedule;
     schedule.splits = splits_.size();
+    for (const Kept& kept : graph_.kept()) kept_.emplace(kept.last, &kept);
     add_copies_as_leafs(schedule);
     for (const TensorId leaf : graph_.leafs())
       schedule.leafs.push_back({leaf, backend_[leaf].value_or(cpu())});
@@ -200,12 +218,14 @@ class Scheduler {
     for (std::size_t s = 0; s < splits_.size(); ++s) {
       const Split& split = splits_[s];
       for (const TensorId input : split.inputs) {
-        schedule.nodes.push_back({hold(input), backend_[input].value_or(0)});
+        schedule.nodes.push_back({hold({input}), backend_[input].value_or(0)});
         schedule.nodes.push_back({copies_[{input, split.backend}].front(), split.backend});
       }
       const std::size_t end = s + 1 < splits_.size() ? splits_[s + 1].begin : nodes.size();
-      for (std::size_t i = split.begin; i < end; ++i)
+      for (std::size_t i = split.begin; i < end; ++i) {
         schedule.nodes.push_back({nodes[i], backend_[nodes[i]].value_or(0)});
+        let_go(nodes, i, schedule);
+      }
     }
     return schedule;
   }
@@ -214,6 +234,8 @@ class Scheduler {
   const SchedulerOptions& options_;
   std::vector<Backend> backend_;
   std::vector<Split> splits_;
+  std::set<TensorId> read_;
+  std::multimap<TensorId, const Kept*> kept_;  // By their last operations.
   std::map<std::pair<TensorId, std::uint32_t>, std::vector<TensorId>> copies_;
 };
 

@@ -15,6 +15,7 @@ namespace headroom::estimate::llama {
 struct SchedulerOptions {
   std::uint32_t backends = 1;         // GPUs in order, and the CPU as the last.
   std::uint32_t copies = 1;           // Of inputs: 4 where GPUs work as a pipeline.
+  bool copies_unread = true;          // Also of inputs that no operation reads.
   bool offloads = true;               // A GPU takes over large products of weights in host memory.
   std::uint64_t offloaded_from = 32;  // From so many rows on.
 };
