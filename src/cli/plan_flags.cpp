@@ -45,7 +45,7 @@ constexpr std::array job_flags = {
          "The attention kernel (default: the best that the device has)"},
     Flag{"--checkpointing", "compute.checkpointing", Kind::text, "none|selective|layer|auto",
          "Which intermediate results are computed again instead of kept (default: none)"},
-    Flag{"--loss", "compute.loss", Kind::text, "eager|triton|fused-liger|chunked",
+    Flag{"--loss", "compute.loss", Kind::text, "eager|triton|fused-liger|chunked|linear-chunks",
          "How the loss is computed (default: eager)"},
     Flag{"--norm", "compute.norm", Kind::text, "eager|fused",
          "How norms are computed (default: eager)"},

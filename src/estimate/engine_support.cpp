@@ -48,7 +48,8 @@ Status check_headroom(const Job& job) {
 Status check_transformers(const Job& job) {
   if (job.compute.loss == Loss::chunked)
     return Error{Errc::unsupported,
-                 "engine transformers has \"eager\", \"triton\" and \"fused-liger\", found "
+                 "engine transformers has \"eager\", \"triton\", \"fused-liger\" and "
+                 "\"linear-chunks\", found "
                  "\"chunked\"",
                  "write loss = \"fused-liger\", or [engine] kind = \"headroom\""}
         .at("compute.loss");

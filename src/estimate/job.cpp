@@ -21,7 +21,8 @@ const std::vector<std::string> method_names = {"full", "lora", "qlora", "inferen
 const std::vector<std::string> attention_names = {"math", "eager", "sdpa-mask", "efficient",
                                                   "flash"};
 const std::vector<std::string> checkpointing_names = {"none", "layer", "selective", "auto"};
-const std::vector<std::string> loss_names = {"eager", "triton", "fused-liger", "chunked"};
+const std::vector<std::string> loss_names = {"eager", "triton", "fused-liger", "chunked",
+                                             "linear-chunks"};
 const std::vector<std::string> norm_names = {"eager", "fused"};
 const std::vector<std::string> optimizer_names = {"adamw", "adamw8bit", "sgd", "adafactor"};
 const std::vector<std::string> master_names = {"none", "fp32"};

@@ -24,8 +24,9 @@ enum class MethodKind : std::uint8_t { full, lora, qlora, inference };
 enum class Attention : std::uint8_t { math, eager, sdpa_mask, efficient, flash };
 enum class Checkpointing : std::uint8_t { none, layer, selective, automatic };
 // eager: PyTorch's cross entropy; triton: a kernel that needs one copy of the logits; fused_liger:
-// never holds them; chunked: holds a few rows at a time.
-enum class Loss : std::uint8_t { eager, triton, fused_liger, chunked };
+// never holds them; chunked: holds a few rows at a time; linear_chunks: torchtune's, which keeps
+// probabilities alone.
+enum class Loss : std::uint8_t { eager, triton, fused_liger, chunked, linear_chunks };
 enum class NormKernel : std::uint8_t { eager, fused };
 enum class OptimizerKind : std::uint8_t { adamw, adamw8bit, sgd, adafactor };
 enum class Master : std::uint8_t { none, fp32 };

@@ -190,6 +190,14 @@ Tensor narrow_last(const Tape& tape, const Tensor& x, std::uint64_t size) {
   return tape.connect(part, {x}, {}, one_gradient("slice", whole));
 }
 
+Tensor narrow_first(const Tape& tape, const Tensor& x, std::uint64_t size) {
+  const Meta whole = x.meta();
+  Tensor part = x;
+  part.shape[0] = size;
+  part.node = nullptr;
+  return tape.connect(part, {x}, {}, one_gradient("slice", whole));
+}
+
 Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, Name name) {
   const Meta left = a.meta();
   const Meta right = b.meta();

@@ -52,6 +52,7 @@ Tensor fused_rms_norm(Tape& tape, const Tensor& x, const Tensor& weight, Name na
 // Shapes.
 Tensor narrow_last(const Tape& tape, const Tensor& x,
                    std::uint64_t size);  // A view; its backward is a padded copy.
+Tensor narrow_first(const Tape& tape, const Tensor& x, std::uint64_t size);  // The same of rows.
 Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, Name name);
 Tensor copy(Tape& tape, const Tensor& x, Shape shape,
             Name name);  // contiguous(), a sliced copy.

@@ -129,6 +129,9 @@ TEST(TransformersEngine, logits_take_what_the_version_and_the_kernel_make_of_the
   EXPECT_NEAR(logit_bytes(), 8, 0.2);
   job.compute.loss = Loss::fused_liger;
   EXPECT_LT(logit_bytes(), 0.2);
+  // Log-probabilities in fp32, and for an eighth of them the gradients of nll_loss and log_softmax.
+  job.compute.loss = Loss::linear_chunks;
+  EXPECT_NEAR(logit_bytes(), 5, 0.1);
 }
 
 // fp32 adapters under no autocast keep an fp32 copy of their input for each; dropout adds a byte.

@@ -40,6 +40,26 @@ Tensor shifted_copy(Run& run, const Tensor& logits) {
   return ops::copy(run.tape, logits, shorter, "logits.shifted");
 }
 
+// torchtune's LinearCrossEntropyLoss (torchtune/modules/loss/cross_entropy_loss.py): the head's
+// product and cross entropy for one part of the rows after another. Backward needs all
+// log-probabilities, but logits and their fp32 copy exist for one part at a time.
+Tensor loss_in_parts(Run& run, const Tensor& hidden, const LanguageHead& head, const Head& kind) {
+  constexpr std::uint64_t parts = 8;  // num_output_chunks
+  Tape& tape = run.tape;
+  const Shape flat = as_rows(hidden).shape;
+  const Tensor rows = ops::take(tape, as_rows(hidden), flat, "hidden.labelled");
+  Tensor total;
+  for (std::uint64_t i = 0; i < parts; ++i) {
+    const std::uint64_t size = flat[0] / parts + (i < flat[0] % parts ? 1 : 0);
+    if (size == 0) break;
+    const Tensor logits = logits_of(run, ops::narrow_first(tape, rows, size), head, kind);
+    const Tensor wide = ops::cast(tape, logits, Element::fp32, "logits.fp32");
+    const Tensor loss = ops::nll_loss(tape, ops::log_softmax(tape, wide, "log_probabilities"));
+    total = i == 0 ? loss : ops::add(tape, total, loss, "loss.sum");
+  }
+  return total;
+}
+
 }  // namespace
 
 Tensor logits_of(Run& run, const Tensor& hidden, const LanguageHead& head, const Head& kind) {
@@ -62,6 +82,10 @@ Tensor language_loss(Run& run, const Tensor& hidden, const LanguageHead& head, c
     const Scope scope(tape, "head", Component::logits);
     const Tensor rows = run.autocast(as_rows(hidden), "hidden.narrow");
     return ops::fused_linear_cross_entropy(tape, rows, head.linear.stored.front());
+  }
+  if (run.job.compute.loss == Loss::linear_chunks) {
+    const Scope scope(tape, "head", Component::logits);
+    return loss_in_parts(run, hidden, head, kind);
   }
   Tensor logits = logits_of(run, hidden, head, kind);
   const Scope scope(tape, "head", Component::logits);
