@@ -265,7 +265,7 @@ void add_plan(CLI::App& app, Context& context) {
   command
       ->add_option("COMMAND", options->rest,
                    "The command of a Hugging Face Trainer's script, TRL, LLaMA-Factory, Axolotl, "
-                   "llama.cpp, ollama or vLLM; with --explain, any command")
+                   "torchtune, llama.cpp, ollama or vLLM; with --explain, any command")
       ->type_name("COMMAND");
   command->add_flag("--fit", options->fit,
                     "Also look for faster settings if the job fits. If it does not fit, headroom "

@@ -12,6 +12,7 @@
 #include "run/training_dialects.h"
 #include "run/training_recipe.h"
 #include "run/training_settings.h"
+#include "run/tune_command.h"
 
 namespace headroom::run {
 namespace {
@@ -27,6 +28,7 @@ std::optional<Program> program_named(std::string_view name) {
   if (name == "axolotl") return Program::axolotl;
   if (name == "llamafactory-cli" || name == "lmf") return Program::llama_factory;
   if (name == "trl") return Program::trl;
+  if (name == "tune") return Program::torchtune;
   return std::nullopt;
 }
 
@@ -35,7 +37,9 @@ std::optional<Place> find_program(const std::vector<std::string>& words) {
   const std::size_t at = program_at(words);
   if (at + 1 >= words.size()) return std::nullopt;
   const auto program = program_named(base_name(words[at]));
-  const std::string_view task = program == Program::trl ? "sft" : "train";
+  const std::string_view task = program == Program::trl         ? "sft"
+                                : program == Program::torchtune ? "run"
+                                                                : "train";
   if (!program || words[at + 1] != task) return std::nullopt;
   return Place{*program, at + 2};
 }
@@ -97,6 +101,7 @@ Result<TrainingCommand> read_by(Program program, const Settings& settings) {
       return as_llama_factory(settings.all, where);
     case Program::trl:
       return as_trainer(settings.all, TrainerSource::trl, where);
+    case Program::torchtune:  // read_torchtune() has it.
     case Program::script:
       break;
   }
@@ -118,6 +123,25 @@ Result<Done> add_launcher(const std::vector<std::string>& words, const Place& pl
   return Done{};
 }
 
+Result<TrainingCommand> read_torchtune(const std::vector<std::string>& words, std::size_t from) {
+  HEADROOM_TRY(const TuneCommand tune, read_tune_command(words, from));
+  auto command = as_torchtune(tune.all, tune.recipe, tune.config);
+  if (!command) return Error(command.error()).in(tune.config);
+  if (tune.recipe.ends_with(".py"))
+    command->notes.push_back(
+        fmt::format("{} is taken for a copy of a recipe of torchtune's own.", tune.recipe));
+  if (tune.recipe.ends_with("_distributed"))
+    command->notes.push_back(
+        "The recipe shards the model over its processes; planned is one process alone, without "
+        "what FSDP adds.");
+  if (!tune.launcher.empty())
+    command->notes.push_back(
+        fmt::format("Ignored, for the launcher: {}.", join(tune.launcher, ", ")));
+  command->program = Program::torchtune;
+  command->recipe = tune.config;
+  return command;
+}
+
 }  // namespace
 
 bool is_training_program(const std::vector<std::string>& words) {
@@ -130,6 +154,7 @@ Result<TrainingCommand> parse_training_command(const std::vector<std::string>& w
   if (!place)
     return Error{Errc::invalid, "plan: expected a Python script or -m MODULE in the command",
                  "headroom plan -- python train.py --model_name_or_path NAME ..."};
+  if (place->program == Program::torchtune) return read_torchtune(words, place->arguments);
   HEADROOM_TRY(const Settings settings, read_settings(words, *place));
   auto command = read_by(place->program, settings);
   if (!command)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line of a training program as a job: a Hugging Face Trainer script, TRL,
-// LLaMA-Factory or Axolotl, with the recipe (a YAML or JSON file) that it names. What a script
-// hides in its code is not guessed.
+// LLaMA-Factory, Axolotl or torchtune, with the recipe (a YAML or JSON file) that it names. What a
+// script hides in its code is not guessed.
 #pragma once
 
 #include <string>

@@ -35,4 +35,8 @@ Result<TrainingCommand> as_llama_factory(const std::vector<GivenArgument>& all,
 // axolotl-ai-cloud/axolotl: src/axolotl/utils/schemas/, loaders/model.py.
 Result<TrainingCommand> as_axolotl(const std::vector<GivenArgument>& all, const std::string& where);
 
+// pytorch/torchtune: recipes/, torchtune/models/, torchtune/modules/. `recipe` as tune names it.
+Result<TrainingCommand> as_torchtune(const std::vector<GivenArgument>& all,
+                                     const std::string& recipe, const std::string& where);
+
 }  // namespace headroom::run

@@ -19,4 +19,7 @@ Result<std::vector<GivenArgument>> read_recipe(const std::string& path);
 // The same of its text.
 Result<std::vector<GivenArgument>> parse_recipe(const std::string& text);
 
+// Of a file with tables in tables: "model.lora_rank". A list of tables has no values.
+Result<std::vector<GivenArgument>> read_nested_recipe(const std::string& path);
+
 }  // namespace headroom::run

@@ -36,6 +36,7 @@ class TrainingSettings {
   bool is_set(const std::string& key) const;          // It is there, and true.
   std::string word(const std::string& key) const;     // Its text; empty: not there, or no text.
   GivenArgument given(const std::string& key) const;  // For an error about it. It is there.
+  const Json& value(const std::string& key) const { return found_.at(key).value; }  // It is there.
 
   // Puts `value` into the job, as taken from the setting `from`, which is there.
   void take(const std::string& key, const Json& value, const std::string& from);

@@ -48,6 +48,17 @@ Names names_of(TrainingProgram program) {
               "disabled",
               "optim",
               "enable_liger_kernel"};
+    case TrainingProgram::torchtune:
+      return {"batch_size",
+              "gradient_accumulation_steps",
+              "tokenizer.max_seq_len",
+              "model.lora_rank",
+              "enable_activation_checkpointing",
+              "",
+              "",
+              "",
+              "optimizer",
+              ""};
     case TrainingProgram::script:
     case TrainingProgram::trl:
       break;
@@ -67,7 +78,11 @@ Names names_of(TrainingProgram program) {
 class Writer {
  public:
   Writer(const Change& change, TrainingProgram program, bool in_recipe)
-      : rest_(change), program_(program), names_(names_of(program)), in_recipe_(in_recipe) {}
+      : rest_(change),
+        program_(program),
+        names_(names_of(program)),
+        // torchtune's tables are written in one line behind the recipe alone.
+        in_recipe_(in_recipe && program != TrainingProgram::torchtune) {}
 
   std::string text() {
     number(rest_.micro, names_.micro);
@@ -85,8 +100,9 @@ class Writer {
 
  private:
   void say(std::string_view name, std::string_view value) {
-    words_.push_back(in_recipe_ ? fmt::format("{}: {}", name, value)
-                                : fmt::format("--{} {}", name, value));
+    words_.push_back(program_ == TrainingProgram::torchtune ? fmt::format("{}={}", name, value)
+                     : in_recipe_                           ? fmt::format("{}: {}", name, value)
+                                                            : fmt::format("--{} {}", name, value));
   }
   void number(std::optional<std::uint64_t>& value, std::string_view name) {
     if (value) say(name, std::to_string(*value));
@@ -100,6 +116,7 @@ class Writer {
                           rest_.method == estimate::MethodKind::qlora || in_four_bits;
     const bool half = rest_.dtype == estimate::DType::bf16;
     if (!adapters && !half) return;
+    if (adapters && program_ == TrainingProgram::torchtune) return;  // Another recipe and model.
     if (half) narrow();
     if (adapters) use_adapters(in_four_bits);
     rest_.method.reset();
@@ -115,6 +132,8 @@ class Writer {
         return say("bf16", "true");
       case TrainingProgram::llama_factory:
         return say("pure_bf16", "true");
+      case TrainingProgram::torchtune:
+        return say("dtype", "bf16");
       case TrainingProgram::script:
       case TrainingProgram::trl:
         return say("dtype", "bfloat16");
@@ -129,6 +148,8 @@ class Writer {
       case TrainingProgram::llama_factory:
         say("finetuning_type", "lora");
         if (in_four_bits) say("quantization_bit", "4");
+        return;
+      case TrainingProgram::torchtune:
         return;
       case TrainingProgram::script:
       case TrainingProgram::trl:
@@ -154,7 +175,7 @@ class Writer {
       rest_.loss.reset();
       if (rest_.norm == estimate::NormKernel::fused) rest_.norm.reset();
     }
-    if (!rest_.attention) return;
+    if (!rest_.attention || names_.attention.empty()) return;
     say(names_.attention, *rest_.attention == estimate::Attention::eager ? names_.eager : "sdpa");
     rest_.attention.reset();
   }
@@ -162,6 +183,15 @@ class Writer {
   void optimizer() {
     using estimate::OptimizerKind;
     if (!rest_.optimizer) return;
+    if (program_ == TrainingProgram::torchtune) {
+      if (*rest_.optimizer == OptimizerKind::adafactor) return;
+      say(names_.optimizer, *rest_.optimizer == OptimizerKind::adamw8bit
+                                ? "bitsandbytes.optim.AdamW8bit"
+                            : *rest_.optimizer == OptimizerKind::sgd ? "torch.optim.SGD"
+                                                                     : "torch.optim.AdamW");
+      rest_.optimizer.reset();
+      return;
+    }
     say(names_.optimizer, *rest_.optimizer == OptimizerKind::adamw8bit   ? "adamw_8bit"
                           : *rest_.optimizer == OptimizerKind::adafactor ? "adafactor"
                           : *rest_.optimizer == OptimizerKind::sgd       ? "sgd"

@@ -10,7 +10,7 @@
 
 namespace headroom::run {
 
-enum class TrainingProgram : std::uint8_t { script, trl, llama_factory, axolotl };
+enum class TrainingProgram : std::uint8_t { script, trl, llama_factory, axolotl, torchtune };
 
 // "--per_device_train_batch_size 1 --gradient_accumulation_steps 8" or, with `in_recipe`,
 // "micro_batch_size: 1, gradient_accumulation_steps: 8"; behind them, as a job names it, what the
